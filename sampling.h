@@ -186,85 +186,85 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8709 samplers/drafted.h              20324 grammar/reading.h
-     272 api/config.h                     8734 samplers/greedy.h               20409 grammar/gbnf.h
-     303 api/types.h                      8776 samplers/choose.h               20701 grammar/regex.h
-     553 api/missing.h                    8839 samplers/ratio.h                21098 grammar/derivatives.h
-     567 api/sample.h                     8906 samplers/draw.h                 21699 grammar/vocabulary.h
-     656 api/chains.h                     8991 samplers/dist.h                 22167 grammar/triggers.h
-     908 api/samplers.h                   9023 samplers/gumbel.h               22492 grammar/matcher.h
-    1170 api/gumbel.h                     9092 watermark/function.h            22669 grammar/states.h
-    1193 api/operator.h                   9209 watermark/text.h                22824 grammar/items.h
-    1243 api/kv.h                         9398 watermark/draw.h                22950 grammar/masks.h
-    1424 api/llama_cpp.h                  9607 samplers/mirostat.h             23145 grammar/runs.h
-    1466 api/text_error.h                 9857 samplers/adaptive_p.h           23318 grammar/entries.h
-    1483 api/grammar.h                   10013 samplers/custom.h               23689 grammar/accepting.h
-    1678 api/shards.h                    10073 config/describe.h               24025 grammar/waiting.h
-    1776 api/peers.h                     10254 config/from_params.h            24151 grammar/history.h
-    1854 api/drafts.h                    10319 config/orders.h                 24277 grammar/room.h
-    1953 api/constraints.h               10550 config/numbers.h                24578 grammar/sampler.h
-    2256 api/watermark.h                 10688 config/set.h                    24787 grammar/forced.h
-    2395 api/parts.h                     10842 config/tell.h                   24955 grammar/hooks.h
-    2437 base/switches.h                 10973 config/settings.h               25079 schema/head.h
-    2691 base/random.h                   11085 life/rollback.h                 25253 schema/errors.h
-    2714 base/mt19937.h                  11341 life/chain.h                    25365 schema/collections.h
-    2788 base/exact.h                    11621 life/members.h                  25399 schema/references.h
-    3000 base/bits128.h                  11736 life/update.h                   25671 schema/strings.h
-    3079 base/elements.h                 11933 life/copy.h                     25733 schema/numbers.h
-    3208 watermark/colours.h             12101 rows/row.h                      25935 schema/sets.h
-    3272 kernels/llama_cpp/contract.h    12407 rows/reserve.h                  26133 schema/formats.h
-    3320 kernels/contract.h              12477 rows/pieces.h                   26330 schema/scalars.h
-    3449 kernels/scalar.h                12592 rows/thresholds.h               26629 schema/goals.h
-    3655 kernels/llama_cpp/scalar.h      12698 rows/compact.h                  26850 schema/alternatives.h
-    3676 kernels/sets.h                  12880 rows/sums.h                     27328 schema/objects.h
-    3725 kernels/vectors.h               13028 rows/changes.h                  27841 schema/arrays.h
-    3843 kernels/avx512.h                13109 rows/cuts.h                     28160 schema/whole.h
-    3927 kernels/avx2.h                  13540 rows/typical.h                  28333 tags/head.h
-    3989 kernels/sse2.h                  13852 rows/tail_free.h                28456 tags/words.h
-    4006 kernels/neon.h                  13925 rows/selecting.h                28564 tags/inside.h
-    4028 kernels/wasm.h                  14056 rows/mirostat.h                 28705 tags/formats.h
-    4044 kernels/generic.h               14137 watermark/rows.h                29106 grammar/grammars.h
-    4064 kernels/shared.h                14250 rows/plan.h                     29169 peers/tables.h
-    4188 kernels/passes.h                14298 rows/logprobs.h                 29500 peers/values.h
-    4877 kernels/llama_cpp/passes.h      14384 rows/step.h                     29931 peers/llama_server.h
-    4961 kernels/check.h                 14401 rows/llama_cpp/sums.h           30000 peers/fields.h
-    4985 kernels/dispatch.h              14715 rows/llama_cpp/samplers.h       30209 peers/requests.h
-    5191 core/array.h                    15180 rows/llama_cpp/step.h           30337 shards/head.h
-    5521 core/table.h                    15210 run/apply.h                     30486 shards/bytes.h
-    5712 core/windows.h                  15292 run/writing.h                   30584 shards/merging.h
-    5804 constraints/record.h            15416 run/arrays.h                    30874 shards/row.h
-    5862 watermark/record.h              15518 run/arrays_llama_cpp.h          31000 shards/answers.h
-    5882 rows/work.h                     15716 run/walk.h                      31571 shards/logprobs.h
-    5908 life/past.h                     15820 run/finish.h                    31717 shards/told.h
-    5968 core/record.h                   15860 run/draw_llama_cpp.h            31871 shards/asking.h
-    6102 core/plans.h                    15934 run/draw.h                      32006 shards/prefix.h
-    6138 core/fields.h                   16012 run/sample.h                    32556 shards/plans.h
-    6225 core/owners.h                   16128 watermark/making.h              33031 samplers/plans.h
-    6297 core/mt19937.h                  16357 watermark/tails.h               33308 shards/way.h
-    6354 core/no_mt19937.h               16457 watermark/detect.h              33427 shards/memory.h
-    6387 core/making.h                   16681 run/verify.h                    33507 shards/batch.h
-    6520 core/streams.h                  16785 run/batch.h                     33915 drafts/head.h
-    6558 life/state_fields.h             16937 life/state.h                    33975 drafts/block.h
-    6658 samplers/llama_cpp.h            17113 operator/weights.h              34165 drafts/tree.h
-    6746 samplers/logit_bias.h           17201 operator/search.h               34301 drafts/relaxed.h
-    6847 samplers/patch.h                17340 operator/run.h                  34386 constraints/automaton.h
-    6897 samplers/penalties.h            17509 kv/cells.h                      34484 constraints/making.h
-    7047 samplers/dry.h                  17546 kv/making.h                     34737 constraints/sampler.h
-    7504 samplers/cut.h                  17772 kv/slot.h                       34832 constraints/constructors.h
-    7527 samplers/top_n_sigma.h          17911 kv/sequences.h                  35197 constraints/patterns.h
-    7629 samplers/top_k.h                18046 kv/data.h                       35401 constraints/looking.h
-    7686 samplers/tail_free.h            18170 kv/update.h                     35468 constraints/thinking.h
-    7810 samplers/typical.h              18296 kv/state.h                      35719 constraints/schedule.h
-    7885 samplers/top_p.h                18508 llama_cpp/functions.h           35809 constraints/accepting.h
-    7929 samplers/min_p.h                18578 llama_cpp/object.h              35993 constraints/drawing.h
-    7971 samplers/by_sums.h              18632 llama_cpp/vocabulary.h          36180 constraints/told.h
-    8119 samplers/top_h.h                18709 text/reading.h                  36245 constraints/kind.h
-    8172 samplers/min_k.h                18819 text/strings.h                  36303 constraints/top_p_decay.h
-    8229 samplers/xtc.h                  18919 text/values.h                   36387 constraints/accessors.h
-    8313 samplers/infill.h               19074 text/documents.h                36495 core/kinds.h
-    8428 samplers/temperature.h          19150 grammar/head.h                  36543 base/restore.h
-    8592 samplers/smoothing.h            19185 grammar/tree.h                  36557 api/license.h
-    8676 samplers/softmax.h              20021 grammar/finishing.h
+       2 api/opening.h                    8790 samplers/drafted.h              20489 grammar/reading.h
+     272 api/config.h                     8815 samplers/greedy.h               20574 grammar/gbnf.h
+     303 api/types.h                      8857 samplers/choose.h               20866 grammar/regex.h
+     553 api/missing.h                    8920 samplers/ratio.h                21263 grammar/derivatives.h
+     567 api/sample.h                     8987 samplers/draw.h                 21916 grammar/vocabulary.h
+     656 api/chains.h                     9072 samplers/dist.h                 22387 grammar/triggers.h
+     908 api/samplers.h                   9104 samplers/gumbel.h               22712 grammar/matcher.h
+    1170 api/gumbel.h                     9173 watermark/function.h            22939 grammar/store.h
+    1193 api/operator.h                   9290 watermark/text.h                23424 grammar/states.h
+    1243 api/kv.h                         9479 watermark/draw.h                23583 grammar/items.h
+    1424 api/llama_cpp.h                  9688 samplers/mirostat.h             23708 grammar/masks.h
+    1466 api/text_error.h                 9938 samplers/adaptive_p.h           23905 grammar/runs.h
+    1483 api/grammar.h                   10094 samplers/custom.h               24082 grammar/entries.h
+    1704 api/shards.h                    10154 config/describe.h               24461 grammar/accepting.h
+    1802 api/peers.h                     10335 config/from_params.h            24769 grammar/waiting.h
+    1880 api/drafts.h                    10400 config/orders.h                 24895 grammar/history.h
+    1979 api/constraints.h               10631 config/numbers.h                25020 grammar/room.h
+    2282 api/watermark.h                 10769 config/set.h                    25353 grammar/sampler.h
+    2421 api/parts.h                     10923 config/tell.h                   25587 grammar/forced.h
+    2463 base/switches.h                 11054 config/settings.h               25755 grammar/hooks.h
+    2772 base/random.h                   11166 life/rollback.h                 25878 schema/head.h
+    2795 base/mt19937.h                  11422 life/chain.h                    26052 schema/errors.h
+    2869 base/exact.h                    11702 life/members.h                  26164 schema/collections.h
+    3081 base/bits128.h                  11817 life/update.h                   26198 schema/references.h
+    3160 base/elements.h                 12014 life/copy.h                     26470 schema/strings.h
+    3289 watermark/colours.h             12182 rows/row.h                      26532 schema/numbers.h
+    3353 kernels/llama_cpp/contract.h    12488 rows/reserve.h                  26734 schema/sets.h
+    3401 kernels/contract.h              12558 rows/pieces.h                   26932 schema/formats.h
+    3530 kernels/scalar.h                12673 rows/thresholds.h               27129 schema/scalars.h
+    3736 kernels/llama_cpp/scalar.h      12779 rows/compact.h                  27428 schema/goals.h
+    3757 kernels/sets.h                  12961 rows/sums.h                     27649 schema/alternatives.h
+    3806 kernels/vectors.h               13109 rows/changes.h                  28127 schema/objects.h
+    3924 kernels/avx512.h                13190 rows/cuts.h                     28640 schema/arrays.h
+    4008 kernels/avx2.h                  13621 rows/typical.h                  28959 schema/whole.h
+    4070 kernels/sse2.h                  13933 rows/tail_free.h                29132 tags/head.h
+    4087 kernels/neon.h                  14006 rows/selecting.h                29255 tags/words.h
+    4109 kernels/wasm.h                  14137 rows/mirostat.h                 29363 tags/inside.h
+    4125 kernels/generic.h               14218 watermark/rows.h                29504 tags/formats.h
+    4145 kernels/shared.h                14331 rows/plan.h                     29905 grammar/grammars.h
+    4269 kernels/passes.h                14379 rows/logprobs.h                 29972 peers/tables.h
+    4958 kernels/llama_cpp/passes.h      14465 rows/step.h                     30303 peers/values.h
+    5042 kernels/check.h                 14482 rows/llama_cpp/sums.h           30734 peers/llama_server.h
+    5066 kernels/dispatch.h              14796 rows/llama_cpp/samplers.h       30803 peers/fields.h
+    5272 core/array.h                    15261 rows/llama_cpp/step.h           31012 peers/requests.h
+    5602 core/table.h                    15291 run/apply.h                     31140 shards/head.h
+    5793 core/windows.h                  15373 run/writing.h                   31289 shards/bytes.h
+    5885 constraints/record.h            15497 run/arrays.h                    31387 shards/merging.h
+    5943 watermark/record.h              15599 run/arrays_llama_cpp.h          31677 shards/row.h
+    5963 rows/work.h                     15797 run/walk.h                      31803 shards/answers.h
+    5989 life/past.h                     15901 run/finish.h                    32374 shards/logprobs.h
+    6049 core/record.h                   15941 run/draw_llama_cpp.h            32520 shards/told.h
+    6183 core/plans.h                    16015 run/draw.h                      32674 shards/asking.h
+    6219 core/fields.h                   16093 run/sample.h                    32809 shards/prefix.h
+    6306 core/owners.h                   16209 watermark/making.h              33359 shards/plans.h
+    6378 core/mt19937.h                  16438 watermark/tails.h               33834 samplers/plans.h
+    6435 core/no_mt19937.h               16538 watermark/detect.h              34111 shards/way.h
+    6468 core/making.h                   16762 run/verify.h                    34230 shards/memory.h
+    6601 core/streams.h                  16866 run/batch.h                     34310 shards/batch.h
+    6639 life/state_fields.h             17018 life/state.h                    34718 drafts/head.h
+    6739 samplers/llama_cpp.h            17194 operator/weights.h              34778 drafts/block.h
+    6827 samplers/logit_bias.h           17282 operator/search.h               34968 drafts/tree.h
+    6928 samplers/patch.h                17421 operator/run.h                  35104 drafts/relaxed.h
+    6978 samplers/penalties.h            17590 kv/cells.h                      35189 constraints/automaton.h
+    7128 samplers/dry.h                  17627 kv/making.h                     35287 constraints/making.h
+    7585 samplers/cut.h                  17853 kv/slot.h                       35540 constraints/sampler.h
+    7608 samplers/top_n_sigma.h          17992 kv/sequences.h                  35635 constraints/constructors.h
+    7710 samplers/top_k.h                18127 kv/data.h                       36000 constraints/patterns.h
+    7767 samplers/tail_free.h            18251 kv/update.h                     36205 constraints/looking.h
+    7891 samplers/typical.h              18377 kv/state.h                      36272 constraints/thinking.h
+    7966 samplers/top_p.h                18589 llama_cpp/functions.h           36523 constraints/schedule.h
+    8010 samplers/min_p.h                18659 llama_cpp/object.h              36613 constraints/accepting.h
+    8052 samplers/by_sums.h              18713 llama_cpp/vocabulary.h          36797 constraints/drawing.h
+    8200 samplers/top_h.h                18790 text/reading.h                  36984 constraints/told.h
+    8253 samplers/min_k.h                18900 text/strings.h                  37049 constraints/kind.h
+    8310 samplers/xtc.h                  19000 text/values.h                   37107 constraints/top_p_decay.h
+    8394 samplers/infill.h               19155 text/documents.h                37191 constraints/accessors.h
+    8509 samplers/temperature.h          19231 grammar/head.h                  37299 core/kinds.h
+    8673 samplers/smoothing.h            19266 grammar/tree.h                  37347 base/restore.h
+    8757 samplers/softmax.h              20185 grammar/finishing.h             37361 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1531,7 +1531,7 @@ typedef struct samp_grammar samp_grammar;
      Returns  the grammar; NULL on error. *error (may be NULL): SAMP_OK, or SAMP_E_FORMAT and where the text is wrong;
               SAMP_E_UNSUPPORTED: what no matcher here can say; SAMP_E_RANGE: too large, or too deep, or another kind
               or word; SAMP_E_NULL; SAMP_E_NOMEM.
-     Threads  a grammar never changes: any number of samplers may use it at once. It must outlive them.
+     Threads  any number of samplers may use it at once; what they learn is kept with it. It must outlive them.
      Free     with samp_grammar_free; NULL is fine. */
 SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *text, const char *root,
                                          samp_grammar_error *error);
@@ -1578,8 +1578,12 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
               sampler that selects, SAMP_E_EMPTY if its token is not allowed.   Draws  none.
      Returns  a sampler that carries SAMP_E_NULL (vocab, grammar), or SAMP_E_RANGE (grammar: it has the text of a token
               that is not one). Applying: SAMP_E_EMPTY if nothing is left, SAMP_E_FULL beyond the limits below.
-     Memory   grows with what is met, also while sampling (SAMP_E_NOMEM): states of the grammar, and a mask for each.
-              index and grammar are borrowed.
+     Memory   what is met is learnt once for all samplers of the grammar and the index, clones too: states of the
+              grammar, and masks. It is the grammar's, grows also while sampling (SAMP_E_NOMEM), stays for the samplers
+              to come, and goes with the grammar. A sampler has its place in the text, and a mask (4 bytes for 32
+              tokens). index and grammar are borrowed.
+     Threads  samplers of one grammar may be used by any number of threads at once; none waits for another. SAMP_MALLOC
+              must be one that threads may call. With SAMP_NO_THREADS defined there is one thread, and no atomics.
      Source   llama.cpp's grammars and GBNF; llguidance (derivatives, a lazy DFA, the trie); XGrammar (masks kept for
               states, with what depends on the stack left open). */
 SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const samp_grammar *grammar);
@@ -1615,14 +1619,36 @@ SAMP_API samp_sampler *samp_init_grammar_lazy_patterns(const samp_vocab_index *i
 /* 1: it waits for its trigger. */
 SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
 
-/* samp_set_grammar_limits -- how much a grammar's sampler may hold, in bytes (64 MB unless told; at least 65,536), and
-   how many steps a call may take (2^24; at least 1024; a step is some ten nanoseconds). All of its blocks count, also
-   while one is copied to a larger one: so a single array has less than half of it. To make a sampler may take more, if
-   the grammar itself does; to load a state takes up to twice as much besides. What is held is forgotten first, and made
-   again when it is needed, but for what samp_rollback goes back to: that is gone then. A call that needs more at once
-   is SAMP_E_FULL. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_UNSUPPORTED (not a grammar's
-   sampler). */
+/* samp_set_grammar_limits -- how much a grammar may hold, in bytes, for all samplers that it has with this sampler's
+   index (64 MB unless told; at least 65,536), and how many steps a call on this sampler may take (2^24; at least 1024;
+   a step is some ten nanoseconds).
+     Bytes    what has been learnt (states, masks, tables), what calls work with, and each sampler's own place: all
+              blocks count, also while one is copied to a larger one. To make or clone a sampler may take more; to load
+              a state takes up to as much again; and what a call in another thread still looks into counts beside the
+              limit until that call ends. When it is full, what has been learnt is forgotten and found again as it is
+              needed; where that is not enough, so is what samp_rollback goes back to. A call that needs more at once is
+              SAMP_E_FULL, and nothing has changed.
+     Steps    a call takes fewer of them the more has been learnt, by whichever sampler. Where what a sampler stands in
+              has been forgotten, it reads its text again, each token within as many steps.
+     Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_UNSUPPORTED (not a grammar's sampler).
+     Threads  others may use the grammar meanwhile; one may use the sampler. */
 SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t max_steps);
+
+/* What samp_grammar_stats() reports, of all samplers of one grammar and one index. */
+typedef struct samp_grammar_usage {
+    size_t n_states;   /* of the grammar that are known now */
+    size_t n_entries;  /* and sets of tokens that masks are put together from */
+    size_t n_masks;    /* that have been made, */
+    size_t n_hits;     /* and how many of these of what was known already */
+    size_t n_renewals; /* how often the memory was full, or outgrown */
+    size_t n_bytes;    /* that are held, */
+    size_t max_bytes;  /* and may be: samp_set_grammar_limits */
+} samp_grammar_usage;
+
+/* samp_grammar_stats -- what a grammar's samplers have learnt together, and the memory of it. SAMP_OK; SAMP_E_NULL;
+   SAMP_E_UNSUPPORTED (not a grammar's sampler), SAMP_E_NOMEM, SAMP_E_FULL. The counts of calls in other threads that
+   have not ended may lack their last. */
+SAMP_API int samp_grammar_stats(const samp_sampler *s, samp_grammar_usage *usage);
 
 /* samp_grammar_mask -- the tokens that may follow, as samp_logits.mask has them: bits [(n_vocab + 31) / 32].
      Returns  SAMP_OK, also if there are none; SAMP_E_NULL, SAMP_E_UNSUPPORTED (not a grammar's sampler), SAMP_E_FULL,
@@ -2626,6 +2652,61 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMPI_LOAD(p)     __atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define SAMPI_STORE(p, x) __atomic_store_n(p, x, __ATOMIC_RELEASE)
 #define SAMPI_COUNT(p)    __atomic_add_fetch(p, 1, __ATOMIC_RELAXED)
+#endif
+
+/* What samplers of one grammar share: int32_t (SAMPI_INT_...), size_t (SAMPI_SIZE_...) and pointers (SAMPI_PTR_...).
+   GET acquires, PUT releases; CAS (is it `old`? Then it is `now`), ADD and OR do both and answer what there was, CAS
+   whether it did. SAMPI_PTR_PUT and all CAS are in one order for all threads. SAMP_NO_THREADS: one thread, plain C. */
+#if defined(SAMP_NO_THREADS)
+#define SAMPI_INT_GET(p)            (*(p))
+#define SAMPI_INT_PUT(p, x)         ((void)(*(p) = (x)))
+#define SAMPI_INT_CAS(p, old, now)  (*(p) == (old) && (*(p) = (now), true))
+#define SAMPI_INT_ADD(p, x)         ((*(p) += (x)) - (x))
+#define SAMPI_INT_OR(p, x)          ((void)(*(p) |= (x)))
+#define SAMPI_SIZE_GET(p)           (*(p))
+#define SAMPI_SIZE_PUT(p, x)        ((void)(*(p) = (x)))
+#define SAMPI_SIZE_CAS(p, old, now) (*(p) == (old) && (*(p) = (now), true))
+#define SAMPI_SIZE_ADD(p, x)        ((*(p) += (x)) - (x))
+#define SAMPI_PTR_GET(p)            (*(p))
+#define SAMPI_PTR_PUT(p, x)         ((void)(*(p) = (x)))
+#define SAMPI_PTR_CAS(p, old, now)  (*(p) == (old) && (*(p) = (now), true))
+#elif defined(_MSC_VER) && !defined(__clang__)
+#define SAMPI_INT_GET(p) ((int32_t)_InterlockedCompareExchange((volatile long *)(p), 0, 0))
+#define SAMPI_INT_PUT(p, x) ((void)_InterlockedExchange((volatile long *)(p), (long)(x)))
+#define SAMPI_INT_CAS(p, old, now) \
+    (_InterlockedCompareExchange((volatile long *)(p), (long)(now), (long)(old)) == (long)(old))
+#define SAMPI_INT_ADD(p, x) ((int32_t)_InterlockedExchangeAdd((volatile long *)(p), (long)(x)))
+#define SAMPI_INT_OR(p, x)  ((void)_InterlockedOr((volatile long *)(p), (long)(x)))
+#if defined(_WIN64)
+#define SAMPI_SIZE_GET(p) ((size_t)_InterlockedCompareExchange64((volatile long long *)(p), 0, 0))
+#define SAMPI_SIZE_PUT(p, x) ((void)_InterlockedExchange64((volatile long long *)(p), (long long)(x)))
+#define SAMPI_SIZE_CAS(p, old, now) \
+    (_InterlockedCompareExchange64((volatile long long *)(p), (long long)(now), (long long)(old)) == (long long)(old))
+#define SAMPI_SIZE_ADD(p, x) ((size_t)_InterlockedExchangeAdd64((volatile long long *)(p), (long long)(x)))
+#else
+#define SAMPI_SIZE_GET(p) ((size_t)_InterlockedCompareExchange((volatile long *)(p), 0, 0))
+#define SAMPI_SIZE_PUT(p, x) ((void)_InterlockedExchange((volatile long *)(p), (long)(x)))
+#define SAMPI_SIZE_CAS(p, old, now) \
+    (_InterlockedCompareExchange((volatile long *)(p), (long)(now), (long)(old)) == (long)(old))
+#define SAMPI_SIZE_ADD(p, x) ((size_t)_InterlockedExchangeAdd((volatile long *)(p), (long)(x)))
+#endif
+#define SAMPI_PTR_GET(p) _InterlockedCompareExchangePointer((void *volatile *)(p), NULL, NULL)
+#define SAMPI_PTR_PUT(p, x) ((void)_InterlockedExchangePointer((void *volatile *)(p), (void *)(x)))
+#define SAMPI_PTR_CAS(p, old, now) \
+    (_InterlockedCompareExchangePointer((void *volatile *)(p), (void *)(now), (void *)(old)) == (void *)(old))
+#else
+#define SAMPI_INT_GET(p)            __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define SAMPI_INT_PUT(p, x)         __atomic_store_n(p, x, __ATOMIC_RELEASE)
+#define SAMPI_INT_CAS(p, old, now)  __sync_bool_compare_and_swap(p, old, now)
+#define SAMPI_INT_ADD(p, x)         __atomic_fetch_add(p, x, __ATOMIC_ACQ_REL)
+#define SAMPI_INT_OR(p, x)          ((void)__atomic_fetch_or(p, x, __ATOMIC_ACQ_REL))
+#define SAMPI_SIZE_GET(p)           __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define SAMPI_SIZE_PUT(p, x)        __atomic_store_n(p, x, __ATOMIC_RELEASE)
+#define SAMPI_SIZE_CAS(p, old, now) __sync_bool_compare_and_swap(p, old, now)
+#define SAMPI_SIZE_ADD(p, x)        __atomic_fetch_add(p, x, __ATOMIC_ACQ_REL)
+#define SAMPI_PTR_GET(p)            __atomic_load_n(p, __ATOMIC_SEQ_CST)
+#define SAMPI_PTR_PUT(p, x)         __atomic_store_n(p, x, __ATOMIC_SEQ_CST)
+#define SAMPI_PTR_CAS(p, old, now)  __sync_bool_compare_and_swap(p, old, now)
 #endif
 
 /* Stands where tests count the steps: in what must not grow faster than its input. */
@@ -19158,9 +19239,9 @@ static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node,
      derivatives  what may follow a byte, as a tree again: all that schemas and the matcher have in common
      vocabulary   a trie of all tokens: samp_vocab_index
      triggers     what a lazy grammar waits for, as programs
-     matcher      derivatives -> states (a lazy DFA); items and frames (an Earley parser over them); walks over the
-                  trie; runs (characters that a state takes whatever they are, so that no walk is needed); entries,
-                  which keep what was found, and masks made of them; accepting; room for what grows
+     matcher      the store, which samplers share; derivatives -> states (a lazy DFA); items and frames (an Earley
+                  parser over them); walks over the trie; runs (characters that a state takes whatever they are, so that
+                  no walk is needed); entries, which keep what was found, and masks made of them; accepting
      sampler      samp_init_grammar and its functions; what the core asks of it
 
    A token's way: samp_accept -> sampi_matcher_accept -> for each byte sampi_advance, which moves every item's state on
@@ -19175,12 +19256,12 @@ static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node,
    has behind this byte, its derivative. A token may come if the derivative by all its bytes still has a text.
 
    The life of a state: it is made when a text first comes to its node, the state behind a byte when that byte is first
-   read, its mask when one is first asked for; all of it stays for whatever text comes there again. When the matcher
-   has grown to its limit, all are forgotten at once, but for those that the text stands in.
+   read, its mask when one is first asked for; all of it stays for whatever text of whichever sampler comes there again.
+   When the store where it is has grown to its limit, an empty one takes its place.
 
-   Who owns what: a grammar its tree, and an index its tries, or somebody else the bytes that it maps. Neither ever
-   changes, so threads share them. A matcher has a copy of the tree, which grows, and all that it makes; a clone has
-   its own. So nothing here needs a lock. */
+   Who owns what: an index its tries, or somebody else the bytes that it maps; a grammar its tree, and for each index
+   that it is used with a store of all that has been learnt. All samplers of a grammar and an index add to it and read
+   it, in any number of threads, and no one waits (store.h). A matcher has its place: items, frames, history. */
 
 /* ---- src/grammar/tree.h ---- */
 /* ---- the tree ----
@@ -19226,14 +19307,13 @@ enum {
 
 /* What is known of a node. */
 enum {
-    SAMPI_KNOWN_EMPTY = 1,   /* it matches the empty text */
-    SAMPI_KNOWN_CALLS = 2,   /* there is a call, a token or a list in it: not regular */
-    SAMPI_KNOWN_AND = 4,     /* there is an AND in it: whether it matches anything is to be looked for. */
-    SAMPI_KNOWN_ALIVE = 8,   /* It does, */
-    SAMPI_KNOWN_DEAD = 16,   /* or it does not; also without an AND, where a part says so that must be there */
-    SAMPI_KNOWN_QUEUED = 32, /* sampi_alive is looking at it */
-    SAMPI_KNOWN_OPEN = 64,   /* sampi_grammar_visit is in it, */
-    SAMPI_KNOWN_DONE = 128,  /* or has been */
+    SAMPI_KNOWN_EMPTY = 1,  /* it matches the empty text */
+    SAMPI_KNOWN_CALLS = 2,  /* there is a call, a token or a list in it: not regular */
+    SAMPI_KNOWN_AND = 4,    /* there is an AND in it: whether it matches anything is to be looked for. */
+    SAMPI_KNOWN_ALIVE = 8,  /* It does, */
+    SAMPI_KNOWN_DEAD = 16,  /* or it does not; also without an AND, where a part says so that must be there */
+    SAMPI_KNOWN_OPEN = 64,  /* sampi_grammar_visit is in it, */
+    SAMPI_KNOWN_DONE = 128, /* or has been */
     SAMPI_KNOWN_SHARED = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND |
                          SAMPI_KNOWN_DEAD /* what follows from the parts */
 };
@@ -19283,10 +19363,14 @@ enum {
     SAMPI_MAX_SLOTS = 4
 };
 
-/* What somebody holds of the heap, each block with all that there is room for in it. */
+/* What somebody holds of the heap, each block with all that there is room for in it. Several who share a limit count
+   in `all`, which threads change at once. */
 typedef struct sampi_held {
     size_t bytes, most;
-    bool full; /* more was asked for */
+    size_t apart; /* bytes that are counted beside these: stores', of whose room a quarter is nobody else's */
+    struct sampi_held *all; /* where it counts instead, or NULL */
+    bool full;              /* more was asked for */
+    size_t beside;          /* so much more is not too much for now */
 } sampi_held;
 
 /* An array that grows. Its elements move when it does, so they are told by number. All are as sampi_vec_like has them
@@ -19306,6 +19390,13 @@ typedef struct sampi_class {
     sampi_node node;
 } sampi_class;
 
+/* Of a tree that threads add to at once (store.h): its arrays never move, and these take the place of nodes.n and
+   pool.n. */
+typedef struct sampi_growth {
+    int32_t n_nodes, n_pool;
+    int32_t *known; /* [nodes.cap] what has been found out since a node was made: ALIVE, DEAD */
+} sampi_growth;
+
 typedef struct sampi_tree {
     sampi_vec nodes;      /* sampi_expr */
     sampi_vec pool;       /* bytes */
@@ -19315,20 +19406,28 @@ typedef struct sampi_tree {
     sampi_vec slots;      /* sampi_node, or -1: where a node with some hash is. As many as there is room for, 2^k */
     int64_t spare;        /* how much may still be asked for: SAMPI_MAX_WORK */
     sampi_class *classes; /* [SAMPI_CLASSES], or NULL */
+    sampi_growth *growth; /* NULL: it is one thread's own */
 } sampi_tree;
 
 /* Count a block before it is asked for. False: it would be too much. */
 static bool sampi_hold(sampi_held *held, size_t bytes)
 {
     if (!held) return true;
-    const bool fits = bytes <= held->most && held->bytes <= held->most - bytes;
-    if (fits) held->bytes += bytes;
-    held->full |= !fits;
-    return fits;
+    sampi_held *all = held->all ? held->all : held;
+    for (;;) {
+        const size_t now = SAMPI_SIZE_GET(&all->bytes), apart = SAMPI_SIZE_GET(&all->apart);
+        size_t most = SAMPI_SIZE_GET(&all->most);
+        most -= apart < most - most / 4 ? apart : most - most / 4;
+        most = most < SIZE_MAX - held->beside ? most + held->beside : SIZE_MAX;
+        if (bytes > most || now > most - bytes) break;
+        if (SAMPI_SIZE_CAS(&all->bytes, now, now + bytes)) return true;
+    }
+    held->full = true;
+    return false;
 }
 static void sampi_let_go(sampi_held *held, size_t bytes)
 {
-    if (held) held->bytes -= bytes;
+    if (held) (void)SAMPI_SIZE_ADD(&(held->all ? held->all : held)->bytes, (size_t)0 - bytes);
 }
 
 /* A block that is counted. */
@@ -19520,7 +19619,20 @@ static bool sampi_has_seen(const sampi_tree *t, sampi_node seen, int32_t member)
     return seen != SAMPI_EMPTY && (sampi_bytes_at(t, sampi_at(t, seen)->a)[member / 8] >> member % 8 & 1);
 }
 
-static bool sampi_is_dead(const sampi_tree *t, sampi_node n) { return sampi_at(t, n)->known & SAMPI_KNOWN_DEAD; }
+/* What is known of a node by now, and more of it. */
+static int32_t sampi_known(const sampi_tree *t, sampi_node n)
+{
+    return sampi_at(t, n)->known | (t->growth ? SAMPI_INT_GET(&t->growth->known[n]) : 0);
+}
+static void sampi_learnt(const sampi_tree *t, sampi_node n, int32_t known)
+{
+    if (t->growth)
+        SAMPI_INT_OR(&t->growth->known[n], known);
+    else
+        sampi_at(t, n)->known |= (uint8_t)known;
+}
+
+static bool sampi_is_dead(const sampi_tree *t, sampi_node n) { return sampi_known(t, n) & SAMPI_KNOWN_DEAD; }
 
 /* A list before a member, as its node has it. */
 typedef struct sampi_opening {
@@ -19618,33 +19730,78 @@ static uint8_t sampi_multiple_known(const sampi_expr *e)
 /* What follows from its parts, for sampi_expr.known. A rule that leads back to itself without end is not dead. */
 static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
 {
-    const uint8_t shared = SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND, passed = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_DEAD;
-    uint8_t a, b, any, all;
+    const int32_t shared = SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND, passed = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_DEAD;
+    int32_t a, b, any, all;
     switch (e->kind) {
         case SAMPI_NODE_NEVER: return SAMPI_KNOWN_DEAD;
         case SAMPI_NODE_EMPTY: return SAMPI_KNOWN_EMPTY;
         case SAMPI_NODE_TOKEN: return SAMPI_KNOWN_CALLS;
         case SAMPI_NODE_REF:
             a = sampi_rule_at(t, e->a)->known;
-            return sampi_is_inline(t, e) ? a : (uint8_t)((a & passed) | SAMPI_KNOWN_CALLS);
+            return (uint8_t)(sampi_is_inline(t, e) ? a : (a & passed) | SAMPI_KNOWN_CALLS);
         case SAMPI_NODE_MEMBERS: return (uint8_t)(sampi_list_known(t, e) | SAMPI_KNOWN_CALLS);
         case SAMPI_NODE_SEQ:
         case SAMPI_NODE_ALT:
         case SAMPI_NODE_AND:
-            a = sampi_at(t, e->a)->known;
-            b = sampi_at(t, e->b)->known;
+            a = sampi_known(t, e->a);
+            b = sampi_known(t, e->b);
             any = e->kind == SAMPI_NODE_ALT ? SAMPI_KNOWN_EMPTY : SAMPI_KNOWN_DEAD; /* of which one is enough, */
-            all = passed & (uint8_t)~any;                                           /* or both are needed */
+            all = passed & ~any;                                                    /* or both are needed */
             if (e->kind == SAMPI_NODE_AND) a |= SAMPI_KNOWN_AND;
             return (uint8_t)(((a | b) & (shared | any)) | (a & b & all));
         case SAMPI_NODE_REPEAT:
-            a = sampi_at(t, e->a)->known;
-            if (e->b == 0) a = (uint8_t)((a & shared) | SAMPI_KNOWN_EMPTY);
-            return a & (shared | passed);
-        case SAMPI_NODE_NOT: a = sampi_at(t, e->a)->known; return (uint8_t)((a & shared) | (~a & SAMPI_KNOWN_EMPTY));
+            a = sampi_known(t, e->a);
+            if (e->b == 0) a = (a & shared) | SAMPI_KNOWN_EMPTY;
+            return (uint8_t)(a & (shared | passed));
+        case SAMPI_NODE_NOT: a = sampi_known(t, e->a); return (uint8_t)((a & shared) | (~a & SAMPI_KNOWN_EMPTY));
         case SAMPI_NODE_MULTIPLE: return sampi_multiple_known(e);
         default: return 0;
     }
+}
+
+/* Places [n] of an array that never moves and has room for `cap`: the first one's number, or -1: it is full. */
+static int32_t sampi_take(int32_t *used, int32_t n, int32_t cap)
+{
+    for (;;) {
+        const int32_t at = SAMPI_INT_GET(used);
+        if (n > cap - at) return -1;
+        if (SAMPI_INT_CAS(used, at, at + n)) return at;
+    }
+}
+
+/* The same as sampi_tree_node, of a tree that threads add to at once. A new node is whole before its number stands in a
+   slot; where two threads make the same one, the second number is never seen. Where it is full, or too many collide,
+   it says so as an array does that may not grow: there is a larger one, or one with less in it, later. */
+static sampi_node sampi_tree_common(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
+{
+    enum { PROBES = 128 };
+    sampi_node *slots = (sampi_node *)t->slots.data, made = -1;
+    const uint32_t mask = (uint32_t)t->slots.n - 1;
+    uint32_t i = sampi_node_hash(t, kind, a, b, c) & mask;
+    for (int32_t probes = 0; probes < PROBES; probes++, i = (i + 1) & mask) {
+        sampi_node at = SAMPI_INT_GET(&slots[i]);
+        if (at < 0) {
+            if (made < 0) {
+                const int32_t depth = sampi_node_depth(t, kind, a, b);
+                if (depth > SAMPI_MAX_DEPTH) return SAMP_E_RANGE;
+                made = sampi_take(&t->growth->n_nodes, 1, t->nodes.cap);
+                if (made < 0) break;
+                sampi_expr *e = sampi_at(t, made), expr = { (uint8_t)kind, 0, (uint16_t)depth, a, b, c, 0 };
+                expr.known = sampi_node_known(t, &expr);
+                *e = expr;
+                SAMPI_INT_PUT(&t->growth->known[made], 0);
+            }
+            if (SAMPI_INT_CAS(&slots[i], -1, made)) return made;
+            at = SAMPI_INT_GET(&slots[i]);
+        }
+        const sampi_expr *e = sampi_at(t, at);
+        if (e->kind != kind || e->b != b) continue;
+        if (sampi_in_pool(kind) ? memcmp(sampi_bytes_at(t, e->a), sampi_bytes_at(t, a), (size_t)b) == 0
+                                : e->a == a && e->c == c)
+            return at;
+    }
+    t->nodes.held->full = true;
+    return SAMP_E_NOMEM;
 }
 
 /* The node with these parts: the one that there is, or a new one. All nodes come from here. Where more nodes collide
@@ -19653,6 +19810,7 @@ static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b,
 {
     enum { SLOTS = 32 }; /* of each node, at most */
     if (--t->spare < 0) return SAMP_E_RANGE;
+    if (t->growth) return sampi_tree_common(t, kind, a, b, c);
     if (2 * (t->nodes.n + 1) > t->slots.n && !sampi_tree_rehash(t)) return SAMP_E_NOMEM;
     sampi_node *slot = sampi_node_slot(t, kind, a, b, c);
     for (; !slot; slot = sampi_node_slot(t, kind, a, b, c)) {
@@ -19687,6 +19845,12 @@ static sampi_node sampi_tree_pool_end(sampi_tree *t, int kind, int32_t at)
 /* Room for n bytes at the pool's end, or NULL and a status. */
 static uint8_t *sampi_tree_pool_room(sampi_tree *t, size_t n, int *status)
 {
+    if (t->growth) {
+        const int32_t at = sampi_take(&t->growth->n_pool, (int32_t)n, t->pool.cap);
+        *status = SAMP_E_NOMEM;
+        t->pool.held->full |= at < 0;
+        return at < 0 ? NULL : (uint8_t *)t->pool.data + at;
+    }
     *status = n > (size_t)(SAMPI_MAX_POOL - t->pool.n) ? SAMP_E_RANGE : SAMP_E_NOMEM;
     return *status == SAMP_E_RANGE ? NULL : (uint8_t *)sampi_vec_add(&t->pool, 1, (int32_t)n);
 }
@@ -20036,6 +20200,7 @@ struct samp_grammar {
     uint64_t fingerprint; /* sampi_grammar_fingerprint */
     int32_t root;         /* a rule */
     sampi_byte_classes bytes;
+    struct sampi_shared *shared; /* what samplers have learnt of it, a list: see store.h. All else never changes */
 };
 
 /* Child i of a node (for a rule its body), or -1 if there are no more. */
@@ -21114,16 +21279,23 @@ typedef struct sampi_memo {
 #define SAMPI_MEMO 4096 /* derivatives that are remembered, if there is room: a power of two */
 #endif
 
+/* A set of pairs, emptied by counting up. */
+typedef struct sampi_pairs {
+    sampi_vec slots; /* of 2^k times { round, a, b } */
+    int32_t n, round;
+} sampi_pairs;
+
 typedef struct sampi_deriver {
     sampi_tree tree;
     const sampi_byte_classes *bytes; /* those that the tree does not tell apart */
     sampi_vec work;                  /* sampi_node: a stack, of sampi_derive and others */
     sampi_memo *memo;                /* [n_memo] made when it is needed */
     int32_t n_memo;
-    int status;      /* what went wrong in the call under way */
-    int64_t budget;  /* steps that it may still take, */
-    int64_t charged; /* and those of all that it took that were charged for work without steps of its own */
-    sampi_held held; /* of its owner too: all that is a matcher's own, but for the sampler */
+    sampi_pairs queued; /* nodes that sampi_search has come to */
+    int status;         /* what went wrong in the call under way */
+    int64_t budget;     /* steps that it may still take, */
+    int64_t charged;    /* and those of all that it took that were charged for work without steps of its own */
+    sampi_held held;    /* of its owner too: all that is a matcher's own, but for the sampler */
 } sampi_deriver;
 
 /* The first thing that goes wrong is what the call under way returns; until then it goes on with what can't match. */
@@ -21154,6 +21326,48 @@ static void *sampi_more(sampi_deriver *d, sampi_vec *vec, size_t width, int32_t 
     if (vec->cap != cap) sampi_charge(d, (int32_t)(vec->size / 128));
     if (!room) sampi_fault(d, SAMP_E_NOMEM);
     return room;
+}
+
+static void sampi_pairs_clear(sampi_pairs *p)
+{
+    p->n = 0;
+    if (p->round == INT32_MAX) { /* begin to count anew, without what is left of the old rounds */
+        if (p->slots.n) memset(p->slots.data, 0, (size_t)p->slots.n * 4);
+        p->round = 0;
+    }
+    p->round++;
+}
+
+/* Put a pair in. Is it new? (If there is no memory it is not, and the fault is told.) */
+static bool sampi_pairs_add(sampi_deriver *d, sampi_pairs *p, int32_t a, int32_t b)
+{
+    if (3 * (2 * p->n + 2) > p->slots.n) { /* twice the room, and all of this round again */
+        sampi_vec old = p->slots;
+        p->slots = sampi_vec_like(&old);
+        if (!sampi_more(d, &p->slots, 4, old.n ? 2 * old.n : 3 * 64)) {
+            p->slots = old;
+            return false;
+        }
+        memset(p->slots.data, 0, (size_t)p->slots.n * 4);
+        p->n = 0;
+        for (int32_t i = 0; i < old.n; i += 3) {
+            const int32_t *s = (const int32_t *)old.data + i;
+            if (s[0] == p->round) sampi_pairs_add(d, p, s[1], s[2]);
+        }
+        sampi_vec_free(&old);
+    }
+    uint32_t mask = (uint32_t)p->slots.n / 3 - 1, i = ((uint32_t)a * 0x9E3779B1u ^ (uint32_t)b * 0x85EBCA77u);
+    for (i = (i ^ i >> 15) & mask;; i = (i + 1) & mask) {
+        int32_t *s = (int32_t *)p->slots.data + 3 * (size_t)i;
+        if (s[0] != p->round) {
+            s[0] = p->round;
+            s[1] = a;
+            s[2] = b;
+            p->n++;
+            return true;
+        }
+        if (s[1] == a && s[2] == b) return false;
+    }
 }
 
 /* One step of work; false if there have been too many. */
@@ -21243,16 +21457,21 @@ static void sampi_offer(sampi_deriver *d, sampi_node n)
 /* `seen` with one more member of a list of n. */
 static sampi_node sampi_seen_with(sampi_deriver *d, sampi_node seen, int32_t n, int32_t member)
 {
-    int32_t at = d->tree.pool.n, status;
+    int32_t status;
     size_t n_bytes = (size_t)(n + 7) / 8;
     uint8_t *bytes = sampi_tree_pool_room(&d->tree, n_bytes, &status);
     if (!bytes) return sampi_sound(d, status);
+    const int32_t at = (int32_t)(bytes - (const uint8_t *)d->tree.pool.data);
     if (seen == SAMPI_EMPTY)
         memset(bytes, 0, n_bytes);
     else
         memcpy(bytes, sampi_bytes_at(&d->tree, sampi_at(&d->tree, seen)->a), n_bytes);
     bytes[member / 8] |= (uint8_t)(1u << member % 8);
-    return sampi_sound(d, sampi_tree_pool_end(&d->tree, SAMPI_NODE_SEEN, at));
+    if (!d->tree.growth) return sampi_sound(d, sampi_tree_pool_end(&d->tree, SAMPI_NODE_SEEN, at));
+    const sampi_node node = sampi_tree_node(&d->tree, SAMPI_NODE_SEEN, at, (int32_t)n_bytes, 0);
+    if (node < 0 || sampi_at(&d->tree, node)->a != at) /* there is one: the bytes go, if they still are the last */
+        (void)SAMPI_INT_CAS(&d->tree.growth->n_pool, at + (int32_t)n_bytes, at);
+    return sampi_sound(d, node);
 }
 
 /* Of a witness: is its slot open, its kind free, and may all other slots still get theirs? */
@@ -21440,7 +21659,8 @@ static sampi_memo *sampi_memo_of(const sampi_deriver *d, sampi_node n, int32_t b
 static bool sampi_memo_make(sampi_deriver *d)
 {
     int32_t n = SAMPI_MEMO;
-    while (n > 64 && (size_t)n * sizeof *d->memo > d->held.most / 16) n /= 2;
+    const size_t most = SAMPI_SIZE_GET(&(d->held.all ? d->held.all : &d->held)->most);
+    while (n > 64 && (size_t)n * sizeof *d->memo > most / 16) n /= 2;
     d->memo = (sampi_memo *)sampi_hold_block(&d->held, (size_t)n * sizeof *d->memo);
     if (!d->memo) {
         sampi_fault(d, SAMP_E_NOMEM);
@@ -21626,7 +21846,8 @@ static bool sampi_search(sampi_deriver *d, sampi_node start)
     bool found = false;
     sampi_work_push_pair(d, start, -1);
     if (d->status) return false;
-    sampi_at(&d->tree, start)->known |= SAMPI_KNOWN_QUEUED;
+    sampi_pairs_clear(&d->queued);
+    sampi_pairs_add(d, &d->queued, start, 0);
     for (int32_t at = first; at < d->work.n && !found && !d->status; at += 2) {
         sampi_node n = ((sampi_node *)d->work.data)[at];
         uint8_t kinds[256];
@@ -21634,25 +21855,20 @@ static bool sampi_search(sampi_deriver *d, sampi_node start)
         for (int32_t c = 0; c < d->bytes->n_classes && !found && !d->status; c++) {
             if (kinds[c] != c) continue;
             sampi_node next = sampi_derive(d, n, d->bytes->byte_of[c]);
-            uint8_t known = sampi_at(&d->tree, next)->known;
-            if (known & (SAMPI_KNOWN_DEAD | SAMPI_KNOWN_QUEUED)) continue;
+            const int32_t known = sampi_known(&d->tree, next);
+            if ((known & SAMPI_KNOWN_DEAD) || !sampi_pairs_add(d, &d->queued, next, 0)) continue;
             found = (known & (SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_ALIVE)) || !(known & SAMPI_KNOWN_AND);
             sampi_work_push_pair(d, next, at);
-            if (d->status) break;
-            sampi_at(&d->tree, next)->known |= SAMPI_KNOWN_QUEUED;
         }
     }
     if (found && !d->status) /* the last one, and those it was reached by */
         for (int32_t at = d->work.n - 2; at >= first;) {
             const sampi_node *pair = (const sampi_node *)d->work.data + at;
-            sampi_at(&d->tree, pair[0])->known |= SAMPI_KNOWN_ALIVE;
+            sampi_learnt(&d->tree, pair[0], SAMPI_KNOWN_ALIVE);
             at = pair[1];
         }
-    for (int32_t at = first; at < d->work.n; at += 2) {
-        sampi_expr *e = sampi_at(&d->tree, ((sampi_node *)d->work.data)[at]);
-        e->known &= (uint8_t)~SAMPI_KNOWN_QUEUED;
-        if (!found && !d->status) e->known |= SAMPI_KNOWN_DEAD;
-    }
+    for (int32_t at = first; at < d->work.n && !found && !d->status; at += 2)
+        sampi_learnt(&d->tree, ((sampi_node *)d->work.data)[at], SAMPI_KNOWN_DEAD);
     d->work.n = first;
     return found;
 }
@@ -21667,9 +21883,10 @@ static bool sampi_alive(sampi_deriver *d, sampi_node n)
         sampi_charge(d, 1);
         n = sampi_through(d, n);
         const sampi_expr e = *sampi_at(&d->tree, n);
-        if (e.known & SAMPI_KNOWN_DEAD) {
+        const int32_t known = sampi_known(&d->tree, n);
+        if (known & SAMPI_KNOWN_DEAD) {
             alive = false;
-        } else if (!(e.known & SAMPI_KNOWN_AND) || (e.known & (SAMPI_KNOWN_ALIVE | SAMPI_KNOWN_EMPTY))) {
+        } else if (!(known & SAMPI_KNOWN_AND) || (known & (SAMPI_KNOWN_ALIVE | SAMPI_KNOWN_EMPTY))) {
             alive = true;
         } else if (e.kind == SAMPI_NODE_SEQ || e.kind == SAMPI_NODE_ALT) {
             n = e.kind == SAMPI_NODE_SEQ ? sampi_through(d, e.a) : e.a;
@@ -21683,7 +21900,7 @@ static bool sampi_alive(sampi_deriver *d, sampi_node n)
             n = e.a;
             continue;
         } else {
-            alive = (e.known & SAMPI_KNOWN_CALLS) || sampi_search(d, n);
+            alive = (known & SAMPI_KNOWN_CALLS) || sampi_search(d, n);
         }
         bool settled = true;
         while (d->work.n > bottom && settled && !d->status) {
@@ -21727,6 +21944,7 @@ static bool sampi_alive(sampi_deriver *d, sampi_node n)
 
 struct samp_vocab_index {
     const samp_vocab *vocab;
+    size_t serial; /* no other index of the process has it */
     const uint32_t *words;                      /* the whole index, as it is saved */
     uint32_t *own;                              /* the same if it is ours to free, else NULL */
     uint32_t n_vocab, n_nodes, n_plain, n_mask; /* n_mask: words of a mask */
@@ -22083,6 +22301,7 @@ SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *s
         return sampi_index_fail(status, why);
     }
     index->vocab = vocab;
+    index->serial = sampi_next_serial();
     index->own = (uint32_t *)words.data;
     sampi_index_open(index, index->own);
     if (status) *status = SAMP_OK;
@@ -22138,6 +22357,7 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
     samp_vocab_index *index = (samp_vocab_index *)SAMP_MALLOC(sizeof *index);
     if (!index) return sampi_index_fail(status, SAMP_E_NOMEM);
     index->vocab = vocab;
+    index->serial = sampi_next_serial();
     index->own = NULL;
     sampi_index_open(index, words);
     if (status) *status = SAMP_OK;
@@ -22507,28 +22727,16 @@ static int sampi_lazy_init(sampi_lazy *z, const char *const *texts, size_t n_tex
    state to go on with at the places of the first entry. So a mask is a few sets of bits joined, once its entries are
    there.
 
-   MEMORY. All arrays only grow, within the limits (samp_set_grammar_limits); numbers stay valid. Between two tokens,
-   frames that nobody can return to are dropped. What does not fit is not asked for: the call under way gives up, all
-   states and entries go (sampi_sweep_nodes; they come back when they are needed), and it tries once more. Nodes of the
-   grammar itself are the first in the matcher's tree, and stay. */
+   MEMORY. Nodes, states and entries are in a store, which samplers share (store.h). Items, frames, edges and the
+   history are a matcher's own; between two tokens, frames that nobody can return to are dropped. What does not fit is
+   not asked for: the call under way gives up, another store takes the place of the full one, and it tries once more
+   (accepting.h). */
 
 enum {
     SAMPI_STATE_ENDS = 1,  /* its node matches the empty text */
     SAMPI_STATE_CALLS = 2, /* it has calls */
     SAMPI_STATE_TOKENS = 4 /* and some of them are tokens */
 };
-
-typedef struct sampi_lex {
-    sampi_node node;
-    int32_t flags, calls, n_calls; /* calls: the first of them */
-    int32_t live, first;           /* in the matcher's array, -1: not known yet: sampi_live_of, sampi_first_of */
-    int32_t mark;                  /* sampi_explore has seen it, if it is the matcher's mark */
-    int32_t one;                   /* the kinds of which it takes one character: sampi_one_of; -1: not known yet */
-    int32_t reach[2];              /* [keep] and kinds [keep]: sampi_run; -1: not known yet */
-    uint16_t kinds[2];
-    bool explored[2];
-    bool stops; /* what is longer than its run can't come: sampi_counted */
-} sampi_lex;
 
 /* Go on with `then` behind a rule; or, with rule -1, behind a token (negated: any other one). If the rule is a list's
    member i (-1: it is none), `then` still begins with the list before it: sampi_list_behind. */
@@ -22540,6 +22748,25 @@ typedef struct sampi_call {
     int32_t member;
 } sampi_call;
 
+/* What a state's run is, in 32 bits, so that it is read and written at once: 16 of kinds, 14 of reach + 1 (0: not known
+   yet; the largest: no end), whether it was looked for far away, whether what is longer can't come. */
+typedef struct sampi_stretch {
+    uint32_t kinds;
+    int32_t reach; /* -1: not known yet; INT32_MAX: no end */
+    bool explored, stops;
+} sampi_stretch;
+
+/* What stands above `live` never changes; the others are found out later, by whoever first asks, or by two at once, who
+   find the same. */
+typedef struct sampi_lex {
+    sampi_node node;
+    int32_t flags, n_calls;
+    const struct sampi_call *calls; /* [n_calls] */
+    uint32_t *live, *first; /* [8] sets of classes of bytes, NULL: not known yet: sampi_live_of, sampi_first_of */
+    int32_t one;            /* the kinds of which it takes one character: sampi_one_of; -1: not known yet */
+    int32_t run[2];         /* [keep]: sampi_stretch */
+} sampi_lex;
+
 typedef struct sampi_frame {
     int32_t rule, edge; /* edge: the first, or -1 */
 } sampi_frame;
@@ -22548,23 +22775,18 @@ typedef struct sampi_edge {
     int32_t member, frame, next; /* member: as in a call */
 } sampi_edge;
 typedef struct sampi_item {
-    int32_t state, frame; /* state below 0: of node ~state, since the states have gone (sampi_find_states) */
+    int32_t state, frame, flags; /* flags: the state's */
 } sampi_item;
 
 /* parent: 0 and 1: the root of both tries, 2 e + 2 and 2 e + 3: the places of entry e; the odd ones keep places of
    their own, the even ones are of the outermost frame, behind which nothing can follow. */
 typedef struct sampi_entry {
     int32_t parent, state;
-    uint32_t *bits;          /* a whole mask, or NULL: */
-    int32_t token, n_tokens; /* in the matcher's array */
-    int32_t place, n_places;
+    uint32_t *bits;        /* a whole mask, or NULL: */
+    const int32_t *tokens; /* [n_tokens] */
+    const uint32_t *places;
+    int32_t n_tokens, n_places;
 } sampi_entry;
-
-/* A set of pairs, emptied by counting up. */
-typedef struct sampi_pairs {
-    sampi_vec slots; /* of 2^k times { round, a, b } */
-    int32_t n, round;
-} sampi_pairs;
 
 /* A level of a walk: what there was when the node was done. Its items are those behind the level before it; or, where
    it is but one, it is not on the stack, but here: state, in frame. */
@@ -22582,88 +22804,621 @@ typedef struct sampi_plain_level {
     int32_t run_reach;
 } sampi_plain_level;
 
-typedef struct sampi_matcher {
-    sampi_deriver d; /* its tree: a copy of the grammar's, which grows; its memory and steps: the whole matcher's */
-    const samp_vocab_index *index;
-    const samp_grammar *grammar;
-    sampi_vec states;  /* sampi_lex; 0 is dead */
-    sampi_vec next;    /* int32_t [states x classes] the state behind each class of bytes, below 0: not known yet */
-    sampi_vec calls;   /* sampi_call */
-    sampi_vec items;   /* sampi_item; the first n_now are where the text is */
-    sampi_vec frames;  /* sampi_frame */
-    sampi_vec edges;   /* sampi_edge */
-    sampi_vec entries; /* sampi_entry */
-    sampi_vec entry_slots; /* int32_t, -1 = free */
-    sampi_vec classes;     /* uint32_t [8] each: sets of classes of bytes, of states */
-    sampi_vec tokens, places;
-    sampi_vec history; /* samp_token: what has been accepted */
-    sampi_vec past;    /* sampi_item: those of the places before the last tokens, one place behind the other, */
-    sampi_vec past_n;  /* int32_t: and how many of each (sampi_place_size) */
-    int32_t depth;     /* at least so many tokens have a place, if there were so many */
-    sampi_lazy lazy;   /* while it waits, the items stand where they begin, and allow everything */
-    sampi_pairs seen, joined;
+/* Bytes of a store that are given out one piece behind the other. */
+typedef struct sampi_chunk {
+    struct sampi_chunk *behind;
+    size_t size, used;
+} sampi_chunk;
+
+/* What has been learnt of a grammar with a vocabulary: nodes, states, entries. See store.h. */
+typedef struct sampi_store {
+    size_t serial;      /* no other store of the process has it */
+    size_t bytes, most; /* what it holds, and may hold */
+    size_t fixed;       /* of that the block that this record begins */
+    size_t chunk;       /* bytes of a usual chunk */
+    sampi_tree tree;    /* the grammar's own nodes are the first */
+    sampi_growth growth;
+    int32_t *state_of; /* [nodes] 0: none yet */
+    sampi_lex *states; /* 0 is dead */
+    int32_t *next;     /* [states x classes] the state behind each class of bytes, below 0: not known yet */
+    sampi_entry *entries;
+    int32_t *entry_slots; /* [n_slots] -1: free */
+    int32_t n_states, cap_states, n_entries, cap_entries, n_slots;
+    int32_t n_calls; /* that have looked into it, so far as numbers go */
+    sampi_chunk *chunks;
+    struct sampi_store *behind; /* the next one that waits to be freed */
+} sampi_store;
+
+/* What a call needs beside the text's place, lent to it. */
+typedef struct sampi_workspace {
+    struct sampi_workspace *behind;
+    int32_t busy;
+    sampi_store *reads; /* that the call may look into: it stays as long */
+    size_t memo_of;     /* the store whose nodes the memo has */
+    sampi_memo *memo;
+    int32_t n_memo;
+    sampi_vec work, calls, tokens, places;
+    sampi_pairs seen, joined, queued;
     int32_t *rule_frame;      /* [rules] the frame of a rule's call, if it is one of this step */
     sampi_level *level;       /* [index->deepest + 1] */
     sampi_plain_level *plain; /* [index->deepest + 1]: on the stack they would take most of a small one */
-    uint32_t *bits;           /* a mask, for apply */
-    int32_t n_now, base;      /* base: frames from there on are of the step under way */
-    int32_t live;             /* frames that were left when they were last looked through */
-    int32_t in_vain;          /* steps that sampi_explore took before it gave up */
-    int32_t mark;             /* of its last call */
-    bool stateless;           /* some items have nodes instead of states */
-    bool ended;               /* the step under way has an item that ends the outermost frame */
-    bool unborn;              /* there was no room for the beginning of a text */
+    uint32_t *bits;           /* [n_mask] of the entry that is looked for */
+    size_t masks, hits;       /* that it made; of these without looking for anything */
+} sampi_workspace;
+
+/* What all samplers of a grammar and an index share; the grammar has a list of these. */
+typedef struct sampi_shared {
+    struct sampi_shared *behind;
+    const samp_grammar *grammar;
+    const samp_vocab_index *index;
+    size_t index_serial;     /* an address may come again */
+    size_t deepest, n_mask;  /* the index's, which may go before the grammar */
+    int status;              /* SAMP_E_RANGE: the grammar has the text of a token that is not one */
+    uint64_t named;          /* made of the tokens that the grammar has by their text */
+    sampi_vec texts;         /* sampi_named */
+    sampi_held held;         /* all that there is: workspaces, samplers' own arrays; and apart from them the stores */
+    sampi_store *now, *gone; /* gone: a list of those that somebody may still look into */
+    sampi_workspace *workspaces;
+    size_t renewals; /* stores that have gone */
+    int32_t in_vain; /* steps that sampi_explore took before it gave up */
+} sampi_shared;
+
+typedef struct sampi_named {
+    sampi_node text;
+    samp_token token;
+} sampi_named;
+
+typedef struct sampi_matcher {
+    sampi_deriver d; /* its tree is the store's; its work, memo and `queued` are lent, as what is marked so below */
+    const samp_vocab_index *index;
+    const samp_grammar *grammar;
+    sampi_shared *shared;
+    sampi_workspace *space; /* the one that it had last; in a call its own */
+    sampi_store *store;     /* in a call: what it looks into; */
+    sampi_store *own;       /* and the same if nobody else does, or NULL */
+    size_t place_in;        /* the store whose states the items have; 0: none, the place is to be found again */
+    size_t tree_of;         /* the store whose tree d.tree is */
+    sampi_vec items;        /* sampi_item; the first n_now are where the text is */
+    sampi_vec frames;       /* sampi_frame */
+    sampi_vec edges;        /* sampi_edge */
+    sampi_vec calls, tokens, places; /* lent: a state's calls, an entry's tokens and places, while they are found */
+    sampi_vec history;               /* samp_token: what has been accepted */
+    sampi_vec past;   /* sampi_item: those of the places before the last tokens, one place behind the other, */
+    sampi_vec past_n; /* int32_t: and how many of each (sampi_place_size) */
+    int32_t depth;    /* at least so many tokens have a place, if there were so many */
+    sampi_lazy lazy;  /* while it waits, the items stand where they begin, and allow everything */
+    sampi_pairs seen, joined; /* lent */
+    int32_t *rule_frame;      /* lent, as the next three: see sampi_workspace */
+    sampi_level *level;
+    sampi_plain_level *plain;
+    uint32_t *found;
+    uint32_t *bits;      /* a mask, for apply */
+    int32_t n_now, base; /* base: frames from there on are of the step under way */
+    int32_t live;        /* frames that were left when they were last looked through */
+    int32_t missed;      /* entries that the mask under way had to look for */
+    bool ended;          /* the step under way has an item that ends the outermost frame */
+    bool again;          /* the text is read again */
     int64_t max_steps;
-    uint64_t named;               /* made of the tokens that the grammar has by their text */
     struct sampi_matcher *behind; /* the next one of a samp_state_load under way */
 } sampi_matcher;
 
-static sampi_lex *sampi_lex_at(const sampi_matcher *m, int32_t s) { return (sampi_lex *)m->states.data + s; }
+/* In past_n: the token has left the place as it was, it is an end of generation; from there down: the grammar waited,
+   by its items. Else by its items. */
+#define SAMPI_PLACE_STAYS (-1)
+static int32_t sampi_place_size(int32_t n)
+{
+    return n < SAMPI_PLACE_STAYS ? SAMPI_PLACE_STAYS - 1 - n : n < 0 ? 0 : n;
+}
+
+static sampi_lex *sampi_lex_at(const sampi_matcher *m, int32_t s) { return m->store->states + s; }
 static sampi_item *sampi_item_at(const sampi_matcher *m, int32_t i) { return (sampi_item *)m->items.data + i; }
 static sampi_frame *sampi_frame_at(const sampi_matcher *m, int32_t i) { return (sampi_frame *)m->frames.data + i; }
 static sampi_edge *sampi_edge_at(const sampi_matcher *m, int32_t i) { return (sampi_edge *)m->edges.data + i; }
-static sampi_entry *sampi_entry_at(const sampi_matcher *m, int32_t i) { return (sampi_entry *)m->entries.data + i; }
+static const sampi_entry *sampi_entry_at(const sampi_matcher *m, int32_t i) { return m->store->entries + i; }
 
-static void sampi_pairs_clear(sampi_pairs *p)
+static sampi_stretch sampi_run_at(const sampi_matcher *m, int32_t state, bool keep)
 {
-    p->n = 0;
-    if (p->round == INT32_MAX) { /* begin to count anew, without what is left of the old rounds */
-        if (p->slots.n) memset(p->slots.data, 0, (size_t)p->slots.n * 4);
-        p->round = 0;
-    }
-    p->round++;
+    enum { ENDLESS = 0x3fff };
+    const uint32_t word = (uint32_t)SAMPI_INT_GET(&sampi_lex_at(m, state)->run[keep]);
+    const int32_t reach = (int32_t)(word >> 16 & ENDLESS);
+    sampi_stretch run = { word & 0xffff, reach == ENDLESS ? INT32_MAX : reach - 1, (word >> 30 & 1) != 0,
+                          word >> 31 != 0 };
+    return run;
+}
+/* A reach that is longer than any token is as good as a shorter one that is. */
+static void sampi_run_put(const sampi_matcher *m, int32_t state, bool keep, sampi_stretch run)
+{
+    enum { ENDLESS = 0x3fff };
+    const uint32_t reach = run.reach == INT32_MAX    ? (uint32_t)ENDLESS
+                           : run.reach > ENDLESS - 2 ? (uint32_t)ENDLESS - 1
+                                                     : (uint32_t)(run.reach + 1);
+    SAMPI_INT_PUT(&sampi_lex_at(m, state)->run[keep],
+                  (int32_t)(run.kinds | reach << 16 | (uint32_t)run.explored << 30 | (uint32_t)run.stops << 31));
 }
 
-/* Put a pair in. Is it new? (If there is no memory it is not, and the fault is told.) */
-static bool sampi_pairs_add(sampi_matcher *m, sampi_pairs *p, int32_t a, int32_t b)
+/* ---- src/grammar/store.h ---- */
+/* ---- grammars: what all samplers of a grammar share ----
+   One sampi_shared for each grammar and index, in the grammar's list: it has the store, where everything is that can be
+   learnt (nodes, states, entries), and the workspaces, which calls borrow. A sampler has only its place: items, frames,
+   history. All of it works in any number of threads at once, and no one waits for anyone.
+
+     A store's arrays have the room that they were made with and never move. Something new takes a number (or a piece
+     of a chunk) that nobody else gets, is written, and then published: its number is put into a slot of a table or of
+     a row, by one atomic operation, if the slot is still free. What has been published never changes, but for facts
+     that are found out later, each one word, and the same whoever finds it. So a hit is a load; a miss is worked out
+     by whoever comes, and where two come at once, by both, and the second one to publish takes the first one's.
+
+     Full: a call that finds no room in a store makes another one, empty but for the grammar's own nodes, with more
+     room or, at the limit, as much, publishes it in place of the old one, and does its work again; where others fill
+     that one, too, it does so in a store of its own, which goes with it. Other calls go on in the old one until they
+     end. An old store is freed when no call looks into it: a call says which one it does in
+     its workspace, and looks once more whether that still is the one to look into, before it does (hazard pointers).
+
+     A sampler's place has numbers of states of one store. When another one has come, it reads its text again there;
+     an idle sampler holds no memory but its own, however many stores come and go.
+
+   How many steps a call takes depends on what others have learnt; what it answers does not: it is the grammar's mask,
+   or SAMP_E_FULL. */
+
+/* The store has no room for something new. */
+static void sampi_store_is_full(sampi_matcher *m)
 {
-    if (3 * (2 * p->n + 2) > p->slots.n) { /* twice the room, and all of this round again */
-        sampi_vec old = p->slots;
-        p->slots = sampi_vec_like(&old);
-        if (!sampi_more(&m->d, &p->slots, 4, old.n ? 2 * old.n : 3 * 64)) {
-            p->slots = old;
+    m->d.held.full = true;
+    sampi_fault(&m->d, SAMP_E_NOMEM);
+}
+
+/* A piece of the store, for what is to be published. NULL and the fault is told: no room. */
+static void *sampi_store_room(sampi_matcher *m, size_t bytes)
+{
+    sampi_store *store = m->store;
+    bytes = (bytes + 7) & ~(size_t)7;
+    sampi_chunk *chunk = (sampi_chunk *)SAMPI_PTR_GET(&store->chunks);
+    if (chunk && bytes <= chunk->size && SAMPI_SIZE_GET(&chunk->used) <= chunk->size - bytes) {
+        const size_t at = SAMPI_SIZE_ADD(&chunk->used, bytes);
+        if (at <= chunk->size - bytes) return (char *)(chunk + 1) + at;
+    }
+    const size_t size = bytes > store->chunk ? bytes : store->chunk, whole = sizeof *chunk + size;
+    const size_t before = SAMPI_SIZE_ADD(&store->bytes, whole);
+    sampi_held *all = &m->shared->held;
+    const size_t others = SAMPI_SIZE_GET(&all->bytes), most = SAMPI_SIZE_GET(&all->most) + m->d.held.beside;
+    sampi_chunk *made = NULL;
+    if (before + whole > store->most || others > most || before + whole > most - others)
+        m->d.held.full = true;
+    else
+        made = (sampi_chunk *)SAMP_MALLOC(whole);
+    if (!made) {
+        (void)SAMPI_SIZE_ADD(&store->bytes, (size_t)0 - whole);
+        sampi_fault(&m->d, SAMP_E_NOMEM);
+        return NULL;
+    }
+    (void)SAMPI_SIZE_ADD(&all->apart, whole);
+    made->size = size;
+    made->used = bytes;
+    do made->behind = (sampi_chunk *)SAMPI_PTR_GET(&store->chunks);
+    while (!SAMPI_PTR_CAS(&store->chunks, made->behind, made));
+    return made + 1;
+}
+
+static void sampi_store_free(sampi_shared *h, sampi_store *store)
+{
+    const size_t bytes = store->bytes;
+    for (sampi_chunk *chunk = store->chunks, *behind; chunk; chunk = behind) {
+        behind = chunk->behind;
+        SAMP_FREE(chunk);
+    }
+    SAMP_FREE(store);
+    (void)SAMPI_SIZE_ADD(&h->held.apart, (size_t)0 - bytes);
+}
+
+/* What a store is to have room for. */
+typedef struct sampi_store_plan {
+    int32_t nodes, pool, states, entries; /* beside the grammar's own */
+    size_t most;
+    bool alone; /* there is no room for two of them: the old one goes first */
+} sampi_store_plan;
+
+static int32_t sampi_power(int32_t least)
+{
+    int32_t n = 64;
+    while (n < least) n *= 2;
+    return n;
+}
+
+/* The sizes of a store's arrays, in the order in which they lie behind its record. */
+enum { SAMPI_STORE_PARTS = 8 };
+static size_t sampi_store_sizes(const samp_grammar *g, const sampi_store_plan *plan, size_t size[SAMPI_STORE_PARTS])
+{
+    const size_t nodes = (size_t)g->tree.nodes.n + (size_t)plan->nodes, states = (size_t)plan->states;
+    size_t all = 0;
+    size[0] = sizeof(sampi_store);
+    size[1] = states * sizeof(sampi_lex);
+    size[2] = (size_t)plan->entries * sizeof(sampi_entry);
+    size[3] = nodes * sizeof(sampi_expr);
+    size[4] = nodes * 2 * sizeof(int32_t);
+    size[5] = states * (size_t)g->bytes.n_classes * sizeof(int32_t);
+    size[6] = ((size_t)sampi_power((int32_t)(nodes + nodes / 3)) + (size_t)sampi_power(2 * plan->entries)) *
+              sizeof(int32_t);
+    size[7] = (size_t)g->tree.pool.n + (size_t)plan->pool;
+    for (int i = 0; i < SAMPI_STORE_PARTS; i++) all += size[i] = (size[i] + 7) & ~(size_t)7;
+    return all;
+}
+
+/* Four times the room where more than a half was in use. */
+static int32_t sampi_store_more(int32_t room, int32_t used)
+{
+    return used > room / 2 && room < 1 << 22 ? 4 * room : room;
+}
+
+/* Arrays that would be too large together: whichever has the most room that the old store had no use for gets half of
+   it, but not less than a little. */
+static void sampi_store_shrink(const sampi_shared *h, sampi_store_plan *plan, const int32_t used[4], size_t most)
+{
+    static const int32_t least[4] = { 32, 64, 16, 16 };
+    const samp_grammar *g = h->grammar;
+    const size_t width[4] = { 40, 1, sizeof(sampi_lex) + (size_t)g->bytes.n_classes * 4, sizeof(sampi_entry) + 16 };
+    int32_t *room[4] = { &plan->nodes, &plan->pool, &plan->states, &plan->entries };
+    size_t size[SAMPI_STORE_PARTS];
+    while (sampi_store_sizes(g, plan, size) > most) {
+        int worst = -1;
+        double idle = 0.0;
+        for (int i = 0; i < 4; i++) {
+            const double unused = ((double)*room[i] - 0.75 * used[i]) * (double)width[i];
+            if (*room[i] / 2 < least[i] || (worst >= 0 && unused <= idle)) continue;
+            worst = i;
+            idle = unused;
+        }
+        if (worst < 0) break;
+        *room[worst] /= 2;
+    }
+}
+
+/* What the store behind `old` (NULL: the first one) is to have. A quarter of what samplers and workspaces leave is one
+   store's: the new one is made while the old one is in use, and a third may wait for somebody who looks into it. Where
+   that would be too little, nearly all is. beside: what may be held beside the limit. */
+static sampi_store_plan sampi_store_planned(sampi_shared *h, const sampi_store *old, size_t beside)
+{
+    const samp_grammar *g = h->grammar;
+    sampi_store_plan plan = { 2048, 4096, 256, 128, 0, false };
+    const size_t most = SAMPI_SIZE_GET(&h->held.most) + beside, others = SAMPI_SIZE_GET(&h->held.bytes),
+                 left = most > others ? most - others : 0;
+    size_t size[SAMPI_STORE_PARTS], in_chunks = 0;
+    int32_t used[4] = { 0, 0, 0, 0 };
+    if (old) {
+        used[0] = SAMPI_INT_GET(&old->growth.n_nodes) - g->tree.nodes.n;
+        used[1] = SAMPI_INT_GET(&old->growth.n_pool) - g->tree.pool.n;
+        used[2] = SAMPI_INT_GET(&old->n_states);
+        used[3] = SAMPI_INT_GET(&old->n_entries);
+        plan.nodes = sampi_store_more(old->tree.nodes.cap - g->tree.nodes.n, used[0]);
+        plan.pool = sampi_store_more(old->tree.pool.cap - g->tree.pool.n, used[1]);
+        plan.states = sampi_store_more(old->cap_states, used[2]);
+        plan.entries = sampi_store_more(old->cap_entries, used[3]);
+        in_chunks = SAMPI_SIZE_GET(&old->bytes) - old->fixed;
+    }
+    plan.most = left / 4;
+    plan.alone = sampi_store_sizes(g, &plan, size) > left / 8;
+    if (plan.alone) plan.most = left - left / 4;
+    sampi_store_shrink(h, &plan, used, plan.most - (in_chunks > plan.most / 4 ? plan.most / 2 : plan.most / 4));
+    return plan;
+}
+
+/* The arrays of a store, in its one block behind the record. */
+static void sampi_store_divide(const samp_grammar *g, sampi_store *store, const sampi_store_plan *plan,
+                               const size_t size[SAMPI_STORE_PARTS])
+{
+    sampi_tree *t = &store->tree;
+    char *at = (char *)store + size[0];
+    store->states = (sampi_lex *)at;
+    store->entries = (sampi_entry *)(at += size[1]);
+    t->nodes.data = at += size[2];
+    store->state_of = (int32_t *)(at += size[3]);
+    store->next = (int32_t *)(at += size[4]);
+    t->slots.data = at += size[5];
+    t->pool.data = at + size[6];
+    t->nodes.cap = g->tree.nodes.n + plan->nodes;
+    t->pool.cap = g->tree.pool.n + plan->pool;
+    t->slots.n = sampi_power(t->nodes.cap + t->nodes.cap / 3);
+    store->growth.known = store->state_of + t->nodes.cap;
+    store->n_slots = sampi_power(2 * plan->entries);
+    store->entry_slots = (int32_t *)t->slots.data + t->slots.n;
+    store->cap_states = plan->states;
+    store->cap_entries = plan->entries;
+}
+
+/* A store that knows nothing but the grammar's own nodes. NULL: no memory, or (held->full) it would be too large. */
+static sampi_store *sampi_store_make(sampi_shared *h, const sampi_store_plan *plan, sampi_held *held)
+{
+    const samp_grammar *g = h->grammar;
+    size_t size[SAMPI_STORE_PARTS];
+    const size_t all = sampi_store_sizes(g, plan, size);
+    if (all < sizeof(sampi_store) || all > plan->most) {
+        held->full = true;
+        return NULL;
+    }
+    sampi_store *store = (sampi_store *)SAMP_MALLOC(all);
+    if (!store) return NULL;
+    (void)SAMPI_SIZE_ADD(&h->held.apart, all);
+    memset(store, 0, sizeof *store);
+    store->serial = sampi_next_serial();
+    store->bytes = store->fixed = all;
+    store->most = plan->most;
+    store->chunk = plan->most / 64 < 512 ? 512 : plan->most / 64 > 1 << 16 ? (size_t)1 << 16 : plan->most / 64;
+    sampi_tree *t = &store->tree;
+    t->rules = g->tree.rules;
+    t->lists = g->tree.lists;
+    t->members = g->tree.members;
+    t->spare = INT64_MAX; /* other limits count */
+    t->growth = &store->growth;
+    sampi_store_divide(g, store, plan, size);
+    t->nodes.n = store->growth.n_nodes = g->tree.nodes.n;
+    t->pool.n = store->growth.n_pool = g->tree.pool.n;
+    memcpy(t->nodes.data, g->tree.nodes.data, (size_t)t->nodes.n * sizeof(sampi_expr));
+    if (t->pool.n) memcpy(t->pool.data, g->tree.pool.data, (size_t)t->pool.n);
+    memset(store->state_of, 0, size[4]);
+    memset(t->slots.data, 0xff, size[6]);
+    for (int32_t i = 0; i < h->texts.n; i++) {
+        const sampi_named *text = (const sampi_named *)h->texts.data + i;
+        sampi_at(t, text->text)->c = text->token;
+    }
+    sampi_tree_fill_slots(t);
+    memset(store->states, 0, sizeof *store->states);
+    memset(store->next, 0, (size_t)g->bytes.n_classes * sizeof(int32_t));
+    store->n_states = 1; /* the dead one */
+    return store;
+}
+
+/* Free those that have gone and that nobody looks into. */
+static void sampi_sweep_stores(sampi_shared *h)
+{
+    sampi_store *store = (sampi_store *)SAMPI_PTR_GET(&h->gone), *behind;
+    while (store && !SAMPI_PTR_CAS(&h->gone, store, NULL)) store = (sampi_store *)SAMPI_PTR_GET(&h->gone);
+    for (; store; store = behind) {
+        bool read = false;
+        behind = store->behind;
+        sampi_workspace *space = (sampi_workspace *)SAMPI_PTR_GET(&h->workspaces);
+        for (; space && !read; space = space->behind) read = SAMPI_PTR_GET(&space->reads) == store;
+        if (!read) {
+            sampi_store_free(h, store);
+            continue;
+        }
+        do store->behind = (sampi_store *)SAMPI_PTR_GET(&h->gone);
+        while (!SAMPI_PTR_CAS(&h->gone, store->behind, store));
+    }
+}
+
+/* Put `made` (or nothing) in the place of a store. False: somebody else has put another one there. */
+static bool sampi_replace_store(sampi_shared *h, sampi_store *old, sampi_store *made)
+{
+    if (!SAMPI_PTR_CAS(&h->now, old, made)) return false;
+    if (!old) return true;
+    (void)SAMPI_SIZE_ADD(&h->renewals, 1);
+    do old->behind = (sampi_store *)SAMPI_PTR_GET(&h->gone);
+    while (!SAMPI_PTR_CAS(&h->gone, old->behind, old));
+    return true;
+}
+
+/* The memo has nodes of one store. */
+static void sampi_memo_fits(sampi_matcher *m)
+{
+    if (m->space->memo_of == m->store->serial) return;
+    if (m->d.memo) memset(m->d.memo, 0xff, (size_t)m->d.n_memo * sizeof *m->d.memo);
+    m->space->memo_of = m->store->serial;
+}
+
+/* The tree and the memo are those of the store that the call looks into. */
+static void sampi_open_store(sampi_matcher *m)
+{
+    sampi_memo_fits(m);
+    (void)SAMPI_INT_ADD(&m->store->n_calls, 1);
+    if (m->tree_of == m->store->serial) return;
+    m->d.tree = m->store->tree;
+    m->d.tree.nodes.held = m->d.tree.pool.held = &m->d.held;
+    m->tree_of = m->store->serial;
+}
+
+/* Look into the store that is the one now; the first one who comes makes it. False: a fault. */
+static bool sampi_look(sampi_matcher *m, const sampi_store_plan *plan)
+{
+    sampi_shared *h = m->shared;
+    for (;;) {
+        sampi_store *store = (sampi_store *)SAMPI_PTR_GET(&h->now);
+        SAMPI_PTR_PUT(&m->space->reads, store);
+        m->store = store;
+        if (store && SAMPI_PTR_GET(&h->now) != store) continue;
+        if (store) break;
+        const sampi_store_plan first = plan ? *plan : sampi_store_planned(h, NULL, m->d.held.beside);
+        sampi_store *made = sampi_store_make(h, &first, &m->d.held);
+        if (!made) {
+            sampi_fault(&m->d, SAMP_E_NOMEM);
             return false;
         }
-        memset(p->slots.data, 0, (size_t)p->slots.n * 4);
-        p->n = 0;
-        for (int32_t i = 0; i < old.n; i += 3) {
-            const int32_t *s = (const int32_t *)old.data + i;
-            if (s[0] == p->round) sampi_pairs_add(m, p, s[1], s[2]);
-        }
-        sampi_vec_free(&old);
+        if (!sampi_replace_store(h, NULL, made)) sampi_store_free(h, made);
     }
-    uint32_t mask = (uint32_t)p->slots.n / 3 - 1, i = ((uint32_t)a * 0x9E3779B1u ^ (uint32_t)b * 0x85EBCA77u);
-    for (i = (i ^ i >> 15) & mask;; i = (i + 1) & mask) {
-        int32_t *s = (int32_t *)p->slots.data + 3 * (size_t)i;
-        if (s[0] != p->round) {
-            s[0] = p->round;
-            s[1] = a;
-            s[2] = b;
-            p->n++;
-            return true;
-        }
-        if (s[1] == a && s[2] == b) return false;
+    sampi_open_store(m);
+    return true;
+}
+
+/* Another store in the place of the one that is full, unless there is one. False: a fault. */
+static bool sampi_renew_store(sampi_matcher *m)
+{
+    sampi_shared *h = m->shared;
+    sampi_store *old = m->store;
+    if (!old || SAMPI_PTR_GET(&h->now) != old) return sampi_look(m, NULL);
+    const sampi_store_plan plan = sampi_store_planned(h, old, m->d.held.beside);
+    size_t size[SAMPI_STORE_PARTS];
+    if (sampi_store_sizes(h->grammar, &plan, size) > plan.most) { /* the old one may serve others */
+        sampi_store_is_full(m);
+        return false;
     }
+    if (plan.alone) {
+        (void)sampi_replace_store(h, old, NULL);
+        SAMPI_PTR_PUT(&m->space->reads, (sampi_store *)NULL);
+    } else {
+        sampi_store *made = sampi_store_make(h, &plan, &m->d.held);
+        if (!made) {
+            sampi_fault(&m->d, SAMP_E_NOMEM);
+            return false;
+        }
+        if (!sampi_replace_store(h, old, made)) sampi_store_free(h, made);
+        SAMPI_PTR_PUT(&m->space->reads, (sampi_store *)NULL);
+    }
+    m->store = NULL;
+    sampi_sweep_stores(h);
+    return sampi_look(m, plan.alone ? &plan : NULL);
+}
+
+/* A store of this call's own, where others have filled the new one before it could end: nobody else sees it, and it
+   goes with the call. False: a fault. */
+static bool sampi_own_store(sampi_matcher *m)
+{
+    const sampi_store_plan plan = sampi_store_planned(m->shared, m->store, m->d.held.beside);
+    if (m->own) {
+        sampi_store_free(m->shared, m->own);
+        m->own = m->store = NULL;
+    }
+    sampi_store *made = sampi_store_make(m->shared, &plan, &m->d.held);
+    if (!made) {
+        sampi_fault(&m->d, SAMP_E_NOMEM);
+        return false;
+    }
+    SAMPI_PTR_PUT(&m->space->reads, (sampi_store *)NULL);
+    m->store = m->own = made;
+    sampi_open_store(m);
+    return true;
+}
+
+/* ---- workspaces ---- */
+
+static void sampi_workspace_free(sampi_shared *h, sampi_workspace *space)
+{
+    sampi_held *held = &h->held;
+    const size_t deepest = h->deepest + 1, n_rules = (size_t)h->grammar->tree.rules.n + 1;
+    sampi_vec *vecs[] = { &space->work,       &space->calls,        &space->tokens,      &space->places,
+                          &space->seen.slots, &space->joined.slots, &space->queued.slots };
+    for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) {
+        vecs[i]->held = held;
+        sampi_vec_free(vecs[i]);
+    }
+    sampi_free_block(held, space->memo, (size_t)space->n_memo * sizeof *space->memo);
+    sampi_free_block(held, space->rule_frame, n_rules * sizeof *space->rule_frame);
+    sampi_free_block(held, space->level, deepest * sizeof *space->level);
+    sampi_free_block(held, space->plain, deepest * sizeof *space->plain);
+    sampi_free_block(held, space->bits, h->n_mask * 4 + 4);
+    sampi_free_block(held, space, sizeof *space);
+}
+
+static sampi_workspace *sampi_workspace_make(sampi_shared *h)
+{
+    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX }; /* there are no more than calls at a time */
+    const size_t deepest = h->deepest + 1, n_rules = (size_t)h->grammar->tree.rules.n + 1;
+    sampi_workspace *space = (sampi_workspace *)sampi_hold_block(&held, sizeof *space);
+    if (!space) return NULL;
+    memset(space, 0, sizeof *space);
+    space->busy = 1;
+    space->rule_frame = (int32_t *)sampi_hold_block(&held, n_rules * sizeof *space->rule_frame);
+    space->level = (sampi_level *)sampi_hold_block(&held, deepest * sizeof *space->level);
+    space->plain = (sampi_plain_level *)sampi_hold_block(&held, deepest * sizeof *space->plain);
+    space->bits = (uint32_t *)sampi_hold_block(&held, h->n_mask * 4 + 4);
+    if (space->rule_frame && space->level && space->plain && space->bits) {
+        memset(space->rule_frame, 0, n_rules * sizeof *space->rule_frame);
+        return space;
+    }
+    sampi_workspace_free(h, space);
+    return NULL;
+}
+
+static bool sampi_workspace_take(sampi_workspace *space)
+{
+    return SAMPI_INT_GET(&space->busy) == 0 && SAMPI_INT_CAS(&space->busy, 0, 1);
+}
+
+/* A call borrows a workspace: the one that its sampler had last, or any that is free, or a new one. */
+static bool sampi_workspace_find(sampi_matcher *m)
+{
+    sampi_shared *h = m->shared;
+    if (m->space && sampi_workspace_take(m->space)) return true;
+    sampi_workspace *space = (sampi_workspace *)SAMPI_PTR_GET(&h->workspaces);
+    while (space && !sampi_workspace_take(space)) space = space->behind;
+    m->space = space ? space : sampi_workspace_make(h);
+    if (space || !m->space) return space != NULL;
+    do m->space->behind = (sampi_workspace *)SAMPI_PTR_GET(&h->workspaces);
+    while (!SAMPI_PTR_CAS(&h->workspaces, m->space->behind, m->space));
+    return true;
+}
+
+/* What is lent to a matcher goes to and fro as it is. */
+static void sampi_borrow(sampi_matcher *m)
+{
+    const sampi_workspace *space = m->space;
+    m->d.work = space->work;
+    m->d.memo = space->memo;
+    m->d.n_memo = space->n_memo;
+    m->d.queued = space->queued;
+    m->calls = space->calls;
+    m->tokens = space->tokens;
+    m->places = space->places;
+    m->seen = space->seen;
+    m->joined = space->joined;
+    m->rule_frame = space->rule_frame;
+    m->level = space->level;
+    m->plain = space->plain;
+    m->found = space->bits;
+    m->d.work.held = m->d.queued.slots.held = m->calls.held = m->tokens.held = m->places.held = m->seen.slots.held =
+        m->joined.slots.held = &m->d.held;
+}
+static void sampi_give_back(sampi_matcher *m)
+{
+    sampi_workspace *space = m->space;
+    space->work = m->d.work;
+    space->memo = m->d.memo;
+    space->n_memo = m->d.n_memo;
+    space->queued = m->d.queued;
+    space->calls = m->calls;
+    space->tokens = m->tokens;
+    space->places = m->places;
+    space->seen = m->seen;
+    space->joined = m->joined;
+    m->d.memo = NULL;
+}
+
+/* What is large in a workspace between two calls goes: it was one call's. `all`: whatever its size. */
+static void sampi_trim_workspace(sampi_matcher *m, bool all)
+{
+    enum { LARGE = 1 << 17 };
+    const size_t most = SAMPI_SIZE_GET(&m->shared->held.most) / 128;
+    sampi_vec *vecs[] = { &m->d.work,     &m->calls,        &m->tokens,        &m->places,
+                          &m->seen.slots, &m->joined.slots, &m->d.queued.slots };
+    for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++)
+        if (all || vecs[i]->size > (most < LARGE ? most : (size_t)LARGE)) sampi_vec_free(vecs[i]);
+    const size_t memo = (size_t)m->d.n_memo * sizeof *m->d.memo;
+    if (all && m->d.memo && memo > 8 * most) sampi_memo_free(&m->d);
+}
+
+/* A call begins. False: no memory. */
+static bool sampi_begin_call(sampi_matcher *m)
+{
+    m->d.status = SAMP_OK;
+    m->d.held.full = false;
+    m->store = NULL;
+    if (!sampi_workspace_find(m)) {
+        m->d.status = SAMP_E_NOMEM;
+        return false;
+    }
+    sampi_borrow(m);
+    m->d.work.n = 0;
+    return true;
+}
+
+/* And ends. */
+static void sampi_end_call(sampi_matcher *m)
+{
+    sampi_workspace *space = m->space;
+    sampi_trim_workspace(m, false);
+    sampi_give_back(m);
+    if (m->own) sampi_store_free(m->shared, m->own);
+    SAMPI_PTR_PUT(&space->reads, (sampi_store *)NULL);
+    m->store = m->own = NULL;
+    SAMPI_INT_PUT(&space->busy, 0);
+    if (SAMPI_PTR_GET(&m->shared->gone)) sampi_sweep_stores(m->shared);
 }
 
 /* ---- src/grammar/states.h ---- */
@@ -22672,10 +23427,10 @@ static bool sampi_pairs_add(sampi_matcher *m, sampi_pairs *p, int32_t a, int32_t
    behind each class of bytes, which is made by a derivative when it is first asked for. State 0 is the dead end.
    Together they are a lazy DFA. */
 
-/* Note a call, unless it is one of the last few; first: those of this state. To have one twice is no mistake. */
-static void sampi_add_call(sampi_matcher *m, int32_t first, sampi_call call)
+/* Note a call, unless it is one of the last few. To have one twice is no mistake. */
+static void sampi_add_call(sampi_matcher *m, sampi_call call)
 {
-    if (m->calls.n - first > 16) first = m->calls.n - 16;
+    int32_t first = m->calls.n > 16 ? m->calls.n - 16 : 0;
     for (int32_t i = first; i < m->calls.n && sampi_step(&m->d); i++) {
         const sampi_call *c = (const sampi_call *)m->calls.data + i;
         if (c->rule == call.rule && c->token == call.token && c->negated == call.negated && c->then == call.then &&
@@ -22705,7 +23460,7 @@ static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
 }
 
 /* All that may be called at the beginning of n. On the stack: a node, and what comes behind it. */
-static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n)
+static void sampi_find_calls(sampi_matcher *m, sampi_node n)
 {
     const int32_t bottom = m->d.work.n;
     sampi_work_push_pair(&m->d, n, SAMPI_EMPTY);
@@ -22719,12 +23474,12 @@ static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n)
         switch (e.kind) {
             case SAMPI_NODE_REF:
                 call.rule = e.a;
-                sampi_add_call(m, first, call);
+                sampi_add_call(m, call);
                 break;
             case SAMPI_NODE_TOKEN:
                 call.token = e.b & 2 ? sampi_at(&m->d.tree, e.a)->c : e.a;
                 call.negated = e.b & 1;
-                sampi_add_call(m, first, call);
+                sampi_add_call(m, call);
                 break;
             case SAMPI_NODE_SEQ:
                 next = sampi_through(&m->d, e.a);
@@ -22757,67 +23512,71 @@ static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n)
     m->d.work.n = bottom;
 }
 
-/* The state of a node; 0 if it can't match. */
+/* The state of a node; 0 if it can't match. Two threads that make it at once make the same; one of them is kept. */
 static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
 {
+    sampi_store *store = m->store;
     if (!sampi_alive(&m->d, n)) return 0;
-    if (sampi_at(&m->d.tree, n)->state) return sampi_at(&m->d.tree, n)->state;
-    int32_t first = m->calls.n, n_classes = m->grammar->bytes.n_classes;
-    sampi_find_calls(m, first, n);
+    int32_t state = SAMPI_INT_GET(&store->state_of[n]);
+    if (state) return state;
+    const int32_t n_classes = m->grammar->bytes.n_classes;
+    m->calls.n = 0;
+    sampi_find_calls(m, n);
     if (m->d.status) return 0;
-    int32_t *next = (int32_t *)sampi_more(&m->d, &m->next, sizeof *next, n_classes);
-    if (!next) return 0;
-    memset(next, 0xff, (size_t)n_classes * sizeof *next); /* -1 */
-    sampi_lex *s = (sampi_lex *)sampi_more(&m->d, &m->states, sizeof *s, 1);
-    if (!s) {
-        m->next.n -= n_classes;
+    const size_t size = (size_t)m->calls.n * sizeof(sampi_call);
+    sampi_call *calls = m->calls.n ? (sampi_call *)sampi_store_room(m, size) : NULL;
+    if (m->d.status) return 0;
+    if (calls) memcpy(calls, m->calls.data, size);
+    state = sampi_take(&store->n_states, 1, store->cap_states);
+    if (state < 0) {
+        sampi_store_is_full(m);
         return 0;
     }
     sampi_charge(&m->d, 4 + n_classes / 8);
+    sampi_lex *s = &store->states[state];
+    memset(s, 0, sizeof *s);
+    memset(store->next + (size_t)state * (size_t)n_classes, 0xff, (size_t)n_classes * sizeof(int32_t)); /* -1 */
     s->node = n;
-    s->calls = first;
-    s->n_calls = m->calls.n - first;
-    s->live = s->first = s->one = s->reach[0] = s->reach[1] = -1;
-    s->mark = 0;
-    s->kinds[0] = s->kinds[1] = 0;
-    s->explored[0] = s->explored[1] = s->stops = false;
+    s->calls = calls;
+    s->n_calls = m->calls.n;
+    s->one = -1;
     s->flags = sampi_at(&m->d.tree, n)->known & SAMPI_KNOWN_EMPTY ? SAMPI_STATE_ENDS : 0;
     if (s->n_calls) s->flags |= SAMPI_STATE_CALLS;
-    for (int32_t i = first; i < m->calls.n; i++)
-        if (((const sampi_call *)m->calls.data)[i].rule < 0) s->flags |= SAMPI_STATE_TOKENS;
-    return sampi_at(&m->d.tree, n)->state = m->states.n - 1;
+    for (int32_t i = 0; i < s->n_calls; i++)
+        if (calls[i].rule < 0) s->flags |= SAMPI_STATE_TOKENS;
+    return SAMPI_INT_CAS(&store->state_of[n], 0, state) ? state : SAMPI_INT_GET(&store->state_of[n]);
 }
 
 /* The state behind a byte, which has not been asked for yet. One derivative serves all bytes that the state's node does
    not tell apart. Which these are is found out when the state is first asked, and noted in its row: -2 - the first
-   class of their kind. */
+   class of their kind. Of two threads that do so at once each only puts in what is not there. */
 static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of_byte)
 {
     const int32_t n_classes = m->grammar->bytes.n_classes;
-    const size_t row = (size_t)state * (size_t)n_classes;
-    int32_t *next = (int32_t *)m->next.data + row, way = next[class_of_byte];
+    int32_t *next = m->store->next + (size_t)state * (size_t)n_classes, way = SAMPI_INT_GET(&next[class_of_byte]);
     const sampi_node node = sampi_lex_at(m, state)->node;
     if (way == -1) {
         uint8_t first[256];
         sampi_kinds_of(&m->d, node, first);
         if (m->d.status) return 0;
-        for (int32_t c = 0; c < n_classes; c++) next[c] = -2 - first[c];
-        way = next[class_of_byte];
+        for (int32_t c = 0; c < n_classes; c++) (void)SAMPI_INT_CAS(&next[c], -1, -2 - first[c]);
+        way = SAMPI_INT_GET(&next[class_of_byte]);
     }
+    if (way > -2) return way < 0 ? 0 : way;
     int32_t to = sampi_state_of(m, sampi_derive(&m->d, node, m->grammar->bytes.byte_of[-2 - way]));
     if (m->d.status) return 0;
-    next = (int32_t *)m->next.data + row; /* it may have moved */
     sampi_charge(&m->d, n_classes / 8);
     for (int32_t c = 0; c < n_classes; c++)
-        if (next[c] == way) next[c] = to;
+        if (SAMPI_INT_GET(&next[c]) == way) SAMPI_INT_PUT(&next[c], to);
     return to;
 }
 
 /* The state behind a byte, 0 if there is none. */
 static inline int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
 {
-    int32_t c = m->grammar->bytes.class_of[byte];
-    int32_t next = ((const int32_t *)m->next.data)[(size_t)state * (size_t)m->grammar->bytes.n_classes + (size_t)c];
+    const int32_t c = m->grammar->bytes.class_of[byte];
+    const int32_t *row = m->store->next + (size_t)state * (size_t)m->grammar->bytes.n_classes;
+    const int32_t next = SAMPI_INT_GET(&row[c]);
     return next >= 0 ? next : sampi_make_next(m, state, c);
 }
 
@@ -22833,12 +23592,13 @@ static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
     if (!item) return;
     item->state = state;
     item->frame = frame;
+    item->flags = sampi_lex_at(m, state)->flags;
 }
 
 /* One more item of the step under way. */
 static void sampi_add_item(sampi_matcher *m, int32_t state, int32_t frame)
 {
-    if (state && sampi_pairs_add(m, &m->seen, state, frame)) sampi_push_item(m, state, frame);
+    if (state && sampi_pairs_add(&m->d, &m->seen, state, frame)) sampi_push_item(m, state, frame);
 }
 
 /* Call a rule in a frame: the frame of its call at this place, with one more who waits. */
@@ -22887,7 +23647,7 @@ static void sampi_close_returns(sampi_matcher *m, int32_t from)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {
         sampi_item item = *sampi_item_at(m, i);
-        if (!(sampi_lex_at(m, item.state)->flags & SAMPI_STATE_ENDS) || item.frame >= m->base) continue;
+        if (!(item.flags & SAMPI_STATE_ENDS) || item.frame >= m->base) continue;
         if (item.frame == 0) m->ended = true;
         sampi_return(m, item.frame);
     }
@@ -22898,11 +23658,9 @@ static void sampi_close_calls(sampi_matcher *m, int32_t from)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {
         sampi_item item = *sampi_item_at(m, i);
-        sampi_lex s = *sampi_lex_at(m, item.state);
-        for (int32_t c = 0; c < s.n_calls; c++) {
-            sampi_call call = ((const sampi_call *)m->calls.data)[s.calls + c];
-            if (call.rule >= 0) sampi_enter(m, call, item.frame);
-        }
+        const sampi_lex *s = sampi_lex_at(m, item.state);
+        for (int32_t c = 0; c < s->n_calls; c++)
+            if (s->calls[c].rule >= 0) sampi_enter(m, s->calls[c], item.frame);
     }
 }
 
@@ -22953,51 +23711,58 @@ static void sampi_drop(sampi_matcher *m, sampi_level level)
    places where a frame ends in the middle of a token. sampi_walk goes through the trie in order, a level of items for
    each byte, and leaves out whole subtrees behind a byte that no item takes. */
 
-/* The classes of bytes that may follow in a state, as a set of bits; its number in the matcher's array. */
-static int32_t sampi_live_of(sampi_matcher *m, int32_t state)
+/* A set of classes of bytes that has been found, kept for all; NULL: no room. */
+static uint32_t *sampi_keep_classes(sampi_matcher *m, const uint32_t *classes, uint32_t **at)
 {
-    if (sampi_lex_at(m, state)->live >= 0) return sampi_lex_at(m, state)->live;
+    uint32_t *room = m->d.status ? NULL : (uint32_t *)sampi_store_room(m, 8 * sizeof *room);
+    if (!room) return NULL;
+    memcpy(room, classes, 8 * sizeof *room);
+    SAMPI_PTR_PUT(at, room);
+    return room;
+}
+
+/* The classes of bytes that may follow in a state, as a set of bits. */
+static const uint32_t *sampi_live_of(sampi_matcher *m, int32_t state)
+{
+    const uint32_t *known = (const uint32_t *)SAMPI_PTR_GET(&sampi_lex_at(m, state)->live);
     uint32_t live[8] = { 0 };
+    if (known) return known;
     for (int32_t c = 0; c < m->grammar->bytes.n_classes && !m->d.status; c++)
         if (sampi_next(m, state, m->grammar->bytes.byte_of[c])) live[c / 32] |= 1u << c % 32;
-    uint32_t *room = (uint32_t *)sampi_more(&m->d, &m->classes, sizeof *room, 8);
-    if (!room) return 0;
-    memcpy(room, live, sizeof live);
-    return sampi_lex_at(m, state)->live = m->classes.n - 8;
+    return sampi_keep_classes(m, live, &sampi_lex_at(m, state)->live);
 }
 
 /* Those that what it calls may begin with. Where a state calls many rules, as between the members of an object, most
    bytes that come are none of these, and then nothing needs to be called. */
-static int32_t sampi_first_of(sampi_matcher *m, int32_t state)
+static const uint32_t *sampi_first_of(sampi_matcher *m, int32_t state)
 {
-    if (sampi_lex_at(m, state)->first >= 0) return sampi_lex_at(m, state)->first;
+    const uint32_t *known = (const uint32_t *)SAMPI_PTR_GET(&sampi_lex_at(m, state)->first);
+    if (known) return known;
     const int32_t bottom = m->d.work.n;
     uint32_t first[8] = { 0 };
     sampi_pairs_clear(&m->seen);
     sampi_work_push(&m->d, state);
     while (m->d.work.n > bottom && sampi_step(&m->d)) {
-        const sampi_lex s = *sampi_lex_at(m, sampi_work_pop(&m->d));
-        for (int32_t c = s.calls; c < s.calls + s.n_calls && sampi_step(&m->d); c++) {
-            const int32_t rule = ((const sampi_call *)m->calls.data)[c].rule;
+        const sampi_lex *s = sampi_lex_at(m, sampi_work_pop(&m->d));
+        for (int32_t c = 0; c < s->n_calls && sampi_step(&m->d); c++) {
+            const int32_t rule = s->calls[c].rule;
             const int32_t body = rule < 0 ? 0 : sampi_state_of(m, sampi_rule_at(&m->d.tree, rule)->body);
-            if (!body || !sampi_pairs_add(m, &m->seen, body, 0)) continue;
-            const int32_t live = sampi_live_of(m, body);
-            for (int32_t i = 0; i < 8 && !m->d.status; i++) first[i] |= ((const uint32_t *)m->classes.data)[live + i];
+            if (!body || !sampi_pairs_add(&m->d, &m->seen, body, 0)) continue;
+            const uint32_t *live = sampi_live_of(m, body);
+            for (int32_t i = 0; i < 8 && live; i++) first[i] |= live[i];
             sampi_work_push(&m->d, body);
         }
     }
     m->d.work.n = bottom;
-    uint32_t *room = (uint32_t *)sampi_more(&m->d, &m->classes, sizeof *room, 8);
-    if (!room || m->d.status) return 0;
-    memcpy(room, first, sizeof first);
-    return sampi_lex_at(m, state)->first = m->classes.n - 8;
+    return sampi_keep_classes(m, first, &sampi_lex_at(m, state)->first);
 }
 
 static bool sampi_may_call(sampi_matcher *m, int32_t state, uint8_t byte)
 {
     if (!(sampi_lex_at(m, state)->flags & SAMPI_STATE_CALLS)) return false;
-    const int32_t first = sampi_first_of(m, state), c = m->grammar->bytes.class_of[byte];
-    return !m->d.status && (((const uint32_t *)m->classes.data)[first + c / 32] >> c % 32 & 1);
+    const int32_t c = m->grammar->bytes.class_of[byte];
+    const uint32_t *first = sampi_first_of(m, state);
+    return first && (first[c / 32] >> c % 32 & 1);
 }
 
 /* The calls of a level are entered, if one of them may begin with the byte. before: the level before it. */
@@ -23010,7 +23775,7 @@ static void sampi_enter_level(sampi_matcher *m, sampi_level *level, int32_t befo
     if (level->state) sampi_push_item(m, level->state, level->frame);
     sampi_begin_step(m);
     for (int32_t i = before; i < m->items.n; i++)
-        sampi_pairs_add(m, &m->seen, sampi_item_at(m, i)->state, sampi_item_at(m, i)->frame);
+        sampi_pairs_add(&m->d, &m->seen, sampi_item_at(m, i)->state, sampi_item_at(m, i)->frame);
     sampi_close_calls(m, before);
     *level = sampi_mark(m);
 }
@@ -23021,7 +23786,7 @@ static bool sampi_make_level(sampi_matcher *m, sampi_level *level, const sampi_l
     if (m->items.n == before->items) return false;
     bool calls = false;
     for (int32_t i = before->items; i < m->items.n; i++)
-        calls |= (sampi_lex_at(m, sampi_item_at(m, i)->state)->flags & SAMPI_STATE_CALLS) != 0;
+        calls |= (sampi_item_at(m, i)->flags & SAMPI_STATE_CALLS) != 0;
     const sampi_item last = *sampi_item_at(m, m->items.n - 1);
     if (m->items.n == before->items + 1) m->items.n--;
     *level = sampi_mark(m);
@@ -23035,19 +23800,14 @@ static bool sampi_make_level(sampi_matcher *m, sampi_level *level, const sampi_l
 
 static void sampi_set_bit(uint32_t *bits, uint32_t i) { bits[i / 32] |= 1u << i % 32; }
 
-/* An entry with a list of tokens gets a set of bits instead. */
+/* An entry that is looked for, with a list of tokens, gets a set of bits instead. */
 static void sampi_entry_widen(sampi_matcher *m, sampi_entry *entry)
 {
-    const size_t size = m->index->n_mask * (size_t)4;
-    entry->bits = (uint32_t *)sampi_hold_block(&m->d.held, size);
-    if (!entry->bits) {
-        sampi_fault(&m->d, SAMP_E_NOMEM);
-        return;
-    }
-    memset(entry->bits, 0, size);
-    for (int32_t i = entry->token; i < m->tokens.n; i++)
+    entry->bits = m->found;
+    memset(entry->bits, 0, m->index->n_mask * (size_t)4);
+    for (int32_t i = 0; i < m->tokens.n; i++)
         sampi_set_bit(entry->bits, (uint32_t)((const int32_t *)m->tokens.data)[i]);
-    m->tokens.n = entry->token;
+    m->tokens.n = 0;
 }
 
 /* The token of a node of the trie, if there is one, is one of the entry's. They are a list while they are few. */
@@ -23061,7 +23821,7 @@ static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32
     }
     int32_t *room = (int32_t *)sampi_more(&m->d, &m->tokens, sizeof *room, 1);
     if (room) *room = (int32_t)token;
-    if ((size_t)(m->tokens.n - entry->token) >= m->index->n_mask / 4 + 8) sampi_entry_widen(m, entry);
+    if ((size_t)m->tokens.n >= m->index->n_mask / 4 + 8) sampi_entry_widen(m, entry);
 }
 
 /* All tokens at the nodes [i, end) of a trie, of which the first one has all others below it or beside it, that the
@@ -23194,11 +23954,12 @@ static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand i
 static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
 {
     const sampi_demand done = { SAMPI_STATE_CALLS, SAMPI_STATE_ENDS, sampi_state_of(m, SAMPI_EMPTY) };
-    if (sampi_lex_at(m, state)->one < 0) {
-        const int32_t one = (int32_t)sampi_kinds_only(m, state, done);
-        sampi_lex_at(m, state)->one = one;
+    int32_t one = SAMPI_INT_GET(&sampi_lex_at(m, state)->one);
+    if (one < 0) {
+        one = (int32_t)sampi_kinds_only(m, state, done);
+        if (!m->d.status) SAMPI_INT_PUT(&sampi_lex_at(m, state)->one, one);
     }
-    return (uint32_t)sampi_lex_at(m, state)->one;
+    return (uint32_t)one;
 }
 
 /* Is the state's node so many characters, and then something that begins with others, like a quote? Then that is its
@@ -23235,13 +23996,14 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
         PATIENCE = 1 << 18
     }; /* to have looked at many in vain is dear */
     const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
-    const int32_t limit = m->in_vain < PATIENCE ? MANY : FEW, bottom = m->d.work.n;
+    const int32_t limit = SAMPI_INT_GET(&m->shared->in_vain) < PATIENCE ? MANY : FEW, bottom = m->d.work.n;
     const int64_t before = m->d.budget +
                            m->d.charged; /* what is charged does not count: it is the size of the search */
     int32_t found[MANY] = { state }, found_depth[MANY] = { 0 }, n = 1, depth = 0, level = 1;
     uint32_t kinds = SAMPI_ALL_KINDS;
     *reach = INT32_MAX;
-    sampi_lex_at(m, state)->mark = ++m->mark;
+    sampi_pairs_clear(&m->seen);
+    sampi_pairs_add(&m->d, &m->seen, state, 0);
     for (int32_t i = 0; i < n && kinds && *reach == INT32_MAX; i++) {
         if (i == level) {
             level = n;
@@ -23253,30 +24015,35 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
         if (taken != kinds && depth < FAR) { /* all anew, with fewer kinds */
             kinds = taken;
             m->d.work.n = bottom;
-            sampi_lex_at(m, state)->mark = ++m->mark;
+            sampi_pairs_clear(&m->seen);
+            sampi_pairs_add(&m->d, &m->seen, state, 0);
             n = level = 1;
             depth = 0;
             i = -1;
         }
         while (m->d.work.n > bottom) {
-            sampi_lex *s = sampi_lex_at(m, sampi_work_pop(&m->d));
-            if (s->mark == m->mark || (s->reach[keep] == INT32_MAX && !(kinds & ~s->kinds[keep]))) continue;
-            s->mark = m->mark;
+            const int32_t to = sampi_work_pop(&m->d);
+            const sampi_stretch run = sampi_run_at(m, to, keep);
+            if (run.reach == INT32_MAX && !(kinds & ~run.kinds)) continue;
+            if (!sampi_pairs_add(&m->d, &m->seen, to, 0)) continue;
             if (n == limit) {
                 *reach = depth;
             } else {
                 found_depth[n] = depth + 1;
-                found[n++] = (int32_t)(s - sampi_lex_at(m, 0));
+                found[n++] = to;
             }
         }
     }
-    if (*reach < FAR && limit == MANY) m->in_vain += (int32_t)(before - m->d.budget - m->d.charged);
+    if (*reach < FAR && limit == MANY)
+        (void)SAMPI_INT_ADD(&m->shared->in_vain, (int32_t)(before - m->d.budget - m->d.charged));
     for (int32_t i = 0; i < n && !m->d.status; i++) { /* they have what is left of the run behind them */
-        sampi_lex *s = sampi_lex_at(m, found[i]);
+        sampi_stretch run = sampi_run_at(m, found[i], keep);
         const int32_t left = *reach == INT32_MAX ? INT32_MAX : *reach - found_depth[i];
-        if (left <= 0 || s->stops || (s->reach[keep] == INT32_MAX && (s->kinds[keep] & ~kinds))) continue;
-        s->reach[keep] = left;
-        s->kinds[keep] = (uint16_t)kinds;
+        if (left <= 0 || run.stops || sampi_run_at(m, found[i], !keep).stops) continue;
+        if (run.reach == INT32_MAX && (run.kinds & ~kinds)) continue;
+        run.reach = left;
+        run.kinds = kinds;
+        sampi_run_put(m, found[i], keep, run);
     }
     return m->d.status ? 0 : kinds;
 }
@@ -23290,29 +24057,26 @@ static bool sampi_may_stay(sampi_matcher *m, int32_t state)
     return false;
 }
 
-/* A state's run, found out if it is not known; `far`: even if that takes long. It is in the state's kinds and reach. */
-static const sampi_lex *sampi_run_of(sampi_matcher *m, int32_t state, bool keep, bool far)
+/* A state's run, found out if it is not known; `far`: even if that takes long. */
+static sampi_stretch sampi_run_of(sampi_matcher *m, int32_t state, bool keep, bool far)
 {
-    const sampi_demand stays = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, state };
-    int32_t reach = INT32_MAX;
-    uint32_t kinds;
     enum { ENOUGH = 12 };
-    sampi_lex *s = sampi_lex_at(m, state);
-    if (s->reach[keep] >= (far && !s->explored[keep] ? ENOUGH : 0)) return s;
-    kinds = sampi_counted(m, state, &reach);
-    if (kinds) {
-        sampi_lex_at(m, state)->stops = true;
-    } else {
-        reach = INT32_MAX;
-        kinds = far                        ? sampi_explore(m, state, keep, &reach)
-                : sampi_may_stay(m, state) ? sampi_kinds_only(m, state, stays)
-                                           : 0;
+    const sampi_demand stays = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, state };
+    sampi_stretch run = sampi_run_at(m, state, keep);
+    if (run.reach >= (far && !run.explored ? ENOUGH : 0)) return run;
+    run.reach = INT32_MAX;
+    run.kinds = sampi_counted(m, state, &run.reach);
+    run.stops = run.kinds != 0;
+    if (!run.stops) {
+        run.reach = INT32_MAX;
+        run.kinds = far                        ? sampi_explore(m, state, keep, &run.reach)
+                    : sampi_may_stay(m, state) ? sampi_kinds_only(m, state, stays)
+                                               : 0;
     }
-    s = sampi_lex_at(m, state);
-    s->explored[keep] = far;
-    s->reach[keep] = kinds ? reach : 0;
-    s->kinds[keep] = (uint16_t)kinds;
-    return s;
+    run.explored = far;
+    if (!run.kinds) run.reach = 0;
+    if (!m->d.status) sampi_run_put(m, state, keep, run);
+    return run;
 }
 
 /* ---- src/grammar/entries.h ---- */
@@ -23397,14 +24161,15 @@ static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, b
     sampi_head_start start = { 0, 0, 0, true, false };
     const int32_t usual = sampi_usual_next(m, state, &n_live);
     const sampi_demand leads_there = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, usual };
-    const sampi_lex *s = usual && usual != state ? sampi_run_of(m, usual, keep, false) : NULL;
-    start.sure = !s || s->reach[keep] < INT32_MAX || s->kinds[keep] == 0;
+    sampi_stretch run = { 0, 0, false, false };
+    if (usual && usual != state) run = sampi_run_of(m, usual, keep, false);
+    start.sure = run.reach < INT32_MAX || run.kinds == 0;
     if (n_live < FEW || m->d.status) return start;
     if (!start.sure) start.to_usual = sampi_kinds_only(m, state, leads_there);
-    s = start.sure ? sampi_run_of(m, state, keep, true) : sampi_lex_at(m, usual);
-    start.kinds = s->kinds[keep];
-    start.reach = s->reach[keep];
-    start.stops = start.sure && s->stops;
+    if (start.sure) run = sampi_run_of(m, state, keep, true);
+    start.kinds = run.kinds;
+    start.reach = run.reach;
+    start.stops = start.sure && run.stops;
     if (start.kinds && start.reach && !m->d.status) sampi_entry_widen(m, entry);
     if (!entry->bits) start.kinds = 0;
     if (entry->bits) sampi_take_run(m, start.kinds, start.reach, entry->bits);
@@ -23468,39 +24233,55 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
         here->length = before->length + n;
         here->run_kinds = 0;
         here->run_reach = 0;
-        if (here->expects == 0 && (size > 8 || sampi_lex_at(m, next)->reach[keep] >= 0)) {
-            const sampi_lex *run = sampi_run_of(m, next, keep, false);
-            here->run_kinds = run->kinds[keep];
-            here->run_reach = run->reach[keep];
+        if (here->expects == 0 && (size > 8 || sampi_run_at(m, next, keep).reach >= 0)) {
+            const sampi_stretch run = sampi_run_of(m, next, keep, false);
+            here->run_kinds = run.kinds;
+            here->run_reach = run.reach;
         }
         i++;
     }
 }
 
-/* Where the entry of a state at a parent's places is, or would be. */
+/* The slot of the entry of a state at a parent's places, or the free one where it would be. */
 static int32_t *sampi_entry_slot(const sampi_matcher *m, int32_t parent, int32_t state)
 {
-    uint32_t mask = (uint32_t)m->entry_slots.n - 1,
-             i = (uint32_t)parent * 0x9E3779B1u ^ (uint32_t)state * 0x85EBCA77u;
-    int32_t *slots = (int32_t *)m->entry_slots.data;
-    for (i = (i ^ i >> 15) & mask; slots[i] >= 0; i = (i + 1) & mask)
-        if (sampi_entry_at(m, slots[i])->parent == parent && sampi_entry_at(m, slots[i])->state == state) break;
-    return &slots[i];
+    const uint32_t mask = (uint32_t)m->store->n_slots - 1;
+    uint32_t i = (uint32_t)parent * 0x9E3779B1u ^ (uint32_t)state * 0x85EBCA77u;
+    for (i = (i ^ i >> 15) & mask;; i = (i + 1) & mask) {
+        const int32_t at = SAMPI_INT_GET(&m->store->entry_slots[i]);
+        if (at < 0 || (sampi_entry_at(m, at)->parent == parent && sampi_entry_at(m, at)->state == state))
+            return &m->store->entry_slots[i];
+    }
 }
 
-/* Room for one more entry. */
-static bool sampi_entry_room(sampi_matcher *m)
+/* A copy that is kept with the store; NULL: there is nothing, or no room. */
+static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
 {
-    if (2 * (m->entries.n + 1) <= m->entry_slots.n) return true;
-    sampi_vec slots = sampi_vec_like(&m->entry_slots);
-    int32_t n = m->entry_slots.n ? 2 * m->entry_slots.n : 64;
-    if (!sampi_more(&m->d, &slots, 4, n)) return false;
-    memset(slots.data, 0xff, (size_t)n * 4);
-    sampi_vec_free(&m->entry_slots);
-    m->entry_slots = slots;
-    for (int32_t i = 0; i < m->entries.n; i++)
-        *sampi_entry_slot(m, sampi_entry_at(m, i)->parent, sampi_entry_at(m, i)->state) = i;
-    return true;
+    void *room = n && !m->d.status ? sampi_store_room(m, n) : NULL;
+    if (room) memcpy(room, bytes, n);
+    return room;
+}
+
+/* An entry that has been found, kept for all: its number, or that of the same one which another thread has found in the
+   meantime; -1 and the fault is told. */
+static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
+{
+    sampi_entry entry = *found;
+    entry.bits = (uint32_t *)sampi_keep_bytes(m, found->bits, found->bits ? m->index->n_mask * (size_t)4 : 0);
+    entry.tokens = (const int32_t *)sampi_keep_bytes(m, m->tokens.data, (size_t)entry.n_tokens * 4);
+    entry.places = (const uint32_t *)sampi_keep_bytes(m, m->places.data, (size_t)entry.n_places * 4);
+    const int32_t at = m->d.status ? -1 : sampi_take(&m->store->n_entries, 1, m->store->cap_entries);
+    if (at < 0) {
+        if (!m->d.status) sampi_store_is_full(m);
+        return -1;
+    }
+    m->store->entries[at] = entry;
+    for (;;) {
+        int32_t *slot = sampi_entry_slot(m, entry.parent, entry.state);
+        const int32_t other = SAMPI_INT_GET(slot);
+        if (other >= 0) return other;
+        if (SAMPI_INT_CAS(slot, -1, at)) return at;
+    }
 }
 
 /* Fill an entry by its walks. Of the root only the state's own bytes count, since what it calls is an item of its own
@@ -23509,50 +24290,39 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
 {
     sampi_level level = sampi_mark(m);
     const bool keep = entry->parent & 1;
-    entry->token = m->tokens.n;
-    entry->place = m->places.n;
+    m->tokens.n = m->places.n = 0;
     sampi_begin_step(m);
     sampi_add_item(m, entry->state, 0);
     if (entry->parent >= 2) sampi_close(m, level.items);
     int32_t to = m->items.n;
     if (entry->parent < 2) {
-        const sampi_item item = { entry->state, 0 };
+        const sampi_item item = { entry->state, 0, sampi_lex_at(m, entry->state)->flags };
         sampi_walk_plain(m, item, keep, entry);
         sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, level.items, to, entry);
     } else {
-        const sampi_entry parent = *sampi_entry_at(m, entry->parent / 2 - 1);
-        for (int32_t i = 0; i < parent.n_places && !m->d.status; i++) {
-            const uint32_t place = ((const uint32_t *)m->places.data)[parent.place + i];
+        const sampi_entry *parent = sampi_entry_at(m, entry->parent / 2 - 1);
+        for (int32_t i = 0; i < parent->n_places && !m->d.status; i++) {
+            const uint32_t place = parent->places[i];
             sampi_walk(m, place + 1, place + (m->index->nodes[2 * (size_t)place + 1] >> 10), level.items, to, entry);
         }
     }
     sampi_drop(m, level);
-    entry->n_places = m->places.n - entry->place;
-    entry->n_tokens = m->tokens.n - entry->token;
-    if (m->d.status) {
-        m->tokens.n = entry->token;
-        m->places.n = entry->place;
-    }
+    entry->n_places = m->places.n;
+    entry->n_tokens = m->tokens.n;
 }
 
 /* The entry of a state at a parent's places, made if it is not there. Its number, or -1 and the fault is told. */
 static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
 {
-    if (!sampi_entry_room(m)) return -1;
-    int32_t at = *sampi_entry_slot(m, parent, state);
+    const int32_t at = SAMPI_INT_GET(sampi_entry_slot(m, parent, state));
     if (at >= 0) return at;
     sampi_entry entry;
     memset(&entry, 0, sizeof entry);
     entry.parent = parent;
     entry.state = state;
+    m->missed++;
     sampi_entry_fill(m, &entry);
-    sampi_entry *room = m->d.status ? NULL : (sampi_entry *)sampi_more(&m->d, &m->entries, sizeof entry, 1);
-    if (!room) {
-        sampi_free_block(&m->d.held, entry.bits, m->index->n_mask * (size_t)4);
-        return -1;
-    }
-    *room = entry;
-    return *sampi_entry_slot(m, parent, state) = m->entries.n - 1;
+    return m->d.status ? -1 : sampi_entry_keep(m, &entry);
 }
 
 /* What a mask still consists of: an entry in a frame. */
@@ -23574,12 +24344,11 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
         const int32_t *top = (const int32_t *)m->d.work.data + (m->d.work.n -= 3);
         frame = top[2];
         const int32_t at = sampi_entry_of(m, top[0], top[1]);
-        if (at < 0 || !sampi_pairs_add(m, &m->joined, at, frame)) continue;
+        if (at < 0 || !sampi_pairs_add(&m->d, &m->joined, at, frame)) continue;
         const sampi_entry entry = *sampi_entry_at(m, at);
-        const int32_t *token = (const int32_t *)sampi_vec_at(&m->tokens, sizeof *token, entry.token);
         for (size_t i = 0; entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
         sampi_charge(&m->d, (entry.bits ? (int32_t)m->index->n_mask : entry.n_tokens) / 8);
-        for (int32_t i = 0; i < entry.n_tokens; i++) bits[token[i] / 32] |= 1u << token[i] % 32;
+        for (int32_t i = 0; i < entry.n_tokens; i++) bits[entry.tokens[i] / 32] |= 1u << entry.tokens[i] % 32;
         if (entry.n_places == 0) continue;
         sampi_level level = sampi_mark(m);
         sampi_begin_step(m);
@@ -23599,7 +24368,7 @@ static void sampi_mask_tokens(sampi_matcher *m, const sampi_lex *s, uint32_t *bi
 {
     const samp_vocab_index *index = m->index;
     for (int32_t c = 0; c < s->n_calls; c++) {
-        const sampi_call *call = (const sampi_call *)m->calls.data + s->calls + c;
+        const sampi_call *call = s->calls + c;
         if (call->rule >= 0) continue;
         const uint32_t id = (uint32_t)call->token, word = id / 32, bit = 1u << id % 32;
         if (!call->negated) {
@@ -23612,12 +24381,8 @@ static void sampi_mask_tokens(sampi_matcher *m, const sampi_lex *s, uint32_t *bi
 
 static bool sampi_matcher_ends(const sampi_matcher *m)
 {
-    for (int32_t i = 0; i < m->n_now; i++) {
-        const sampi_item item = *sampi_item_at(m, i);
-        if (item.frame == 0 && (item.state < 0 ? sampi_at(&m->d.tree, ~item.state)->known & SAMPI_KNOWN_EMPTY
-                                               : sampi_lex_at(m, item.state)->flags & SAMPI_STATE_ENDS))
-            return true;
-    }
+    for (int32_t i = 0; i < m->n_now; i++)
+        if (sampi_item_at(m, i)->frame == 0 && (sampi_item_at(m, i)->flags & SAMPI_STATE_ENDS)) return true;
     return false;
 }
 
@@ -23656,18 +24421,20 @@ static void sampi_mask_place(sampi_matcher *m, uint32_t *bits)
     const sampi_level here = sampi_mark(m);
     const int64_t rest = m->d.budget / 4;
     memset(bits, 0, (size_t)m->index->n_mask * 4);
+    m->missed = 0;
     m->d.budget -= rest;
     sampi_mask_items(m, bits);
     m->d.budget = (m->d.budget > 0 ? m->d.budget : 0) + rest;
     if (m->d.status == SAMP_E_FULL && !m->d.held.full) {
         m->d.status = SAMP_OK;
         m->d.work.n = 0;
+        m->missed++;
         sampi_drop(m, here);
         sampi_mask_walk(m, bits);
     }
     for (int32_t i = 0; i < m->n_now; i++) {
-        sampi_lex s = *sampi_lex_at(m, sampi_item_at(m, i)->state);
-        if (s.flags & SAMPI_STATE_TOKENS) sampi_mask_tokens(m, &s, bits);
+        const sampi_item *item = sampi_item_at(m, i);
+        if (item->flags & SAMPI_STATE_TOKENS) sampi_mask_tokens(m, sampi_lex_at(m, item->state), bits);
     }
     for (size_t i = 0; i < vocab->n_eog && sampi_matcher_ends(m); i++)
         if (vocab->eog[i] >= 0 && vocab->eog[i] < vocab->n_vocab)
@@ -23682,7 +24449,12 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
         if (m->index->n_vocab % 32) bits[m->index->n_mask - 1] >>= 32 - m->index->n_vocab % 32;
         return SAMP_OK;
     }
-    while (sampi_matcher_turn(m, &turn)) sampi_mask_place(m, bits);
+    while (sampi_matcher_turn(m, &turn)) {
+        sampi_mask_place(m, bits);
+        if (m->d.status) continue;
+        SAMPI_SIZE_PUT(&m->space->masks, m->space->masks + 1);
+        if (!m->missed) SAMPI_SIZE_PUT(&m->space->hits, m->space->hits + 1);
+    }
     return m->d.status;
 }
 
@@ -23706,9 +24478,9 @@ static void sampi_accept_named(sampi_matcher *m, samp_token token, bool listed)
     sampi_begin_step(m);
     for (int32_t i = 0; i < m->n_now; i++) {
         sampi_item item = *sampi_item_at(m, i);
-        sampi_lex s = *sampi_lex_at(m, item.state);
-        for (int32_t c = 0; c < s.n_calls && (s.flags & SAMPI_STATE_TOKENS); c++) {
-            sampi_call call = ((const sampi_call *)m->calls.data)[s.calls + c];
+        const sampi_lex *s = sampi_lex_at(m, item.state);
+        for (int32_t c = 0; c < s->n_calls && (s->flags & SAMPI_STATE_TOKENS); c++) {
+            const sampi_call call = s->calls[c];
             if (call.rule < 0 && (call.negated ? call.token != token && listed : call.token == token))
                 sampi_add_item(m, sampi_state_of(m, call.then), item.frame);
         }
@@ -23819,145 +24591,16 @@ static sampi_vec sampi_copy_vec(sampi_matcher *m, const sampi_vec *from, size_t 
     return vec;
 }
 
-static sampi_tree sampi_copy_tree(sampi_matcher *m, const sampi_tree *from)
-{
-    sampi_tree t;
-    t.nodes = sampi_copy_vec(m, &from->nodes, sizeof(sampi_expr));
-    t.pool = sampi_copy_vec(m, &from->pool, 1);
-    t.rules = sampi_copy_vec(m, &from->rules, sizeof(sampi_rule));
-    t.lists = sampi_copy_vec(m, &from->lists, sizeof(sampi_list));
-    t.members = sampi_copy_vec(m, &from->members, sizeof(sampi_member));
-    t.slots = sampi_copy_vec(m, &from->slots, sizeof(sampi_node));
-    t.spare = INT64_MAX; /* other limits count */
-    t.classes = NULL;
-    return t;
-}
-
-/* Forget the entries. */
-static void sampi_drop_entries(sampi_matcher *m)
-{
-    for (int32_t i = 0; i < m->entries.n; i++)
-        sampi_free_block(&m->d.held, sampi_entry_at(m, i)->bits, m->index->n_mask * (size_t)4);
-    sampi_vec_free(&m->entries);
-    sampi_vec_free(&m->tokens);
-    sampi_vec_free(&m->places);
-    sampi_vec_free(&m->entry_slots);
-}
-
-/* States, of which there are none: the dead one. */
-static void sampi_begin_states(sampi_matcher *m)
-{
-    if (m->d.memo) memset(m->d.memo, 0xff, (size_t)m->d.n_memo * sizeof *m->d.memo);
-    sampi_lex *dead = (sampi_lex *)sampi_more(&m->d, &m->states, sizeof *dead, 1);
-    int32_t *next = (int32_t *)sampi_more(&m->d, &m->next, sizeof *next, m->grammar->bytes.n_classes);
-    if (dead) memset(dead, 0, sizeof *dead);
-    if (next) memset(next, 0, (size_t)m->grammar->bytes.n_classes * sizeof *next);
-}
-
-/* Which of a derived node's parts are nodes? Bit 0: a, bit 1: b. */
-static int sampi_node_parts(int kind)
-{
-    if (kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND) return 3;
-    if (kind == SAMPI_NODE_REPEAT || kind == SAMPI_NODE_NOT) return 1;
-    return kind == SAMPI_NODE_MEMBERS ? 2 : 0;
-}
-
-/* Mark in `to` [nodes] (1; else 0) what is needed: the nodes of held items, of edges, and their parts. The grammar's
-   own stay in any case. */
-static void sampi_mark_nodes(sampi_matcher *m, int32_t *to)
-{
-    const int32_t n = m->d.tree.nodes.n, own = m->grammar->tree.nodes.n;
-    memset(to, 0, (size_t)n * sizeof *to);
-    for (int32_t i = 0; i < sampi_n_held(m); i++) to[~sampi_held_at(m, i)->state] = 1;
-    for (int32_t i = 0; i < m->edges.n; i++) to[sampi_edge_at(m, i)->then] = 1;
-    for (int32_t i = n - 1; i >= own; i--) { /* parts come before what they are part of */
-        const sampi_expr *e = sampi_at(&m->d.tree, i);
-        if (to[i] && (sampi_node_parts(e->kind) & 1)) to[e->a] = 1;
-        if (to[i] && (sampi_node_parts(e->kind) & 2)) to[e->b] = 1;
-    }
-}
-
-/* Move the nodes that are marked to the front, in order, and the bytes that they have in the pool. to [i] is then the
-   new number of node i. */
-static void sampi_move_nodes(sampi_matcher *m, int32_t *to)
-{
-    sampi_tree *t = &m->d.tree;
-    const int32_t own = m->grammar->tree.nodes.n;
-    int32_t n = own, n_pool = m->grammar->tree.pool.n;
-    for (int32_t i = 0; i < t->nodes.n; i++) {
-        sampi_expr e = *sampi_at(t, i);
-        if (i < own) sampi_at(t, to[i] = i)->state = 0;
-        if (i < own || !to[i]) continue;
-        if (sampi_node_parts(e.kind) & 1) e.a = to[e.a];
-        if (sampi_node_parts(e.kind) & 2) e.b = to[e.b];
-        if (e.kind == SAMPI_NODE_SEEN) {
-            memmove((uint8_t *)t->pool.data + n_pool, sampi_bytes_at(t, e.a), (size_t)e.b);
-            e.a = n_pool;
-            n_pool += e.b;
-        }
-        e.state = 0;
-        *sampi_at(t, to[i] = n++) = e;
-    }
-    t->nodes.n = n;
-    t->pool.n = n_pool;
-}
-
-/* Forget all that can be made again: entries, states, and the nodes that nobody needs. It takes no room: the table of
-   nodes serves for their new numbers, and is then filled anew. Held items have their nodes now, until sampi_find_states
-   finds what they need of the states. */
-static void sampi_sweep_nodes(sampi_matcher *m)
-{
-    sampi_tree *t = &m->d.tree;
-    int32_t *to = (int32_t *)t->slots.data;
-    sampi_drop_entries(m);
-    for (int32_t i = 0; i < sampi_n_held(m); i++) {
-        sampi_item *item = sampi_held_at(m, i);
-        if (item->state >= 0) item->state = ~sampi_lex_at(m, item->state)->node;
-    }
-    sampi_mark_nodes(m, to);
-    sampi_move_nodes(m, to);
-    for (int32_t i = 0; i < sampi_n_held(m); i++) sampi_held_at(m, i)->state = ~to[~sampi_held_at(m, i)->state];
-    for (int32_t i = 0; i < m->edges.n; i++) sampi_edge_at(m, i)->then = to[sampi_edge_at(m, i)->then];
-    m->states.n = m->next.n = m->calls.n = m->classes.n = 0;
-    sampi_begin_states(m); /* there is room for one */
-    m->stateless = true;
-    while (t->slots.n > m->grammar->tree.slots.n && t->slots.n > 4 * (t->nodes.n + 1)) t->slots.n /= 2;
-    sampi_vec_trim(&t->slots, sizeof(sampi_node));
-    memset(t->slots.data, 0xff, (size_t)t->slots.n * sizeof(sampi_node));
-    sampi_tree_fill_slots(t);
-}
-
-/* Give back room that is not needed any more, and what is only a table of the step under way. What leads back never
-   needs more items than there are. */
+/* Give back room that is not needed any more. What leads back never needs more items than there are. */
 static void sampi_trim(sampi_matcher *m)
 {
-    sampi_vec_free(&m->seen.slots);
-    sampi_vec_free(&m->joined.slots);
-    sampi_vec_free(&m->d.work);
-    sampi_vec_trim(&m->states, sizeof(sampi_lex));
-    sampi_vec_trim(&m->next, sizeof(int32_t));
-    sampi_vec_trim(&m->calls, sizeof(sampi_call));
-    sampi_vec_trim(&m->classes, sizeof(uint32_t));
-    sampi_vec_trim(&m->d.tree.nodes, sizeof(sampi_expr));
-    sampi_vec_trim(&m->d.tree.pool, 1);
+    sampi_trim_workspace(m, true);
     sampi_vec_trim(&m->frames, sizeof(sampi_frame));
     sampi_vec_trim(&m->edges, sizeof(sampi_edge));
     sampi_vec_trim(&m->past, sizeof(sampi_item));
     sampi_vec_trim(&m->past_n, sizeof(int32_t));
     sampi_vec_trim(&m->history, sizeof(samp_token));
     if (m->past.n == 0) sampi_vec_trim(&m->items, sizeof(sampi_item));
-}
-
-/* The items of the text's place get their states again, if they have nodes. */
-static void sampi_find_states(sampi_matcher *m)
-{
-    for (int32_t i = 0; i < m->n_now && !m->d.status; i++) {
-        const int32_t state = sampi_item_at(m, i)->state;
-        if (state >= 0) continue;
-        const int32_t found = sampi_state_of(m, ~state);
-        if (!m->d.status) sampi_item_at(m, i)->state = found;
-    }
-    if (!m->d.status) m->stateless = false;
 }
 
 /* The place at the beginning of a text. */
@@ -23968,58 +24611,159 @@ static void sampi_begin_text(sampi_matcher *m)
     sampi_begin_step(m);
     sampi_add_item(m, sampi_state_of(m, sampi_rule_at(&m->d.tree, m->grammar->root)->body), 0);
     sampi_close(m, 0);
-    m->unborn = m->d.status != SAMP_OK;
-    m->n_now = m->unborn ? 0 : m->items.n;
-    if (!m->unborn) return;
-    m->frames.n = 1;
-    m->edges.n = m->items.n = 0;
+    m->n_now = m->items.n;
 }
 
-/* Go back to between two calls, with as much room as there can be if all of it is wanted. */
-static void sampi_make_room(sampi_matcher *m, bool all)
+/* No place: the next call finds it again. What is kept says how many tokens lead back, and by how many places. */
+static void sampi_lose_place(sampi_matcher *m)
+{
+    m->place_in = 0;
+    m->frames.n = m->live = 1;
+    m->edges.n = m->items.n = m->n_now = m->past.n = 0;
+}
+
+static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n);
+static int sampi_accept_once(sampi_matcher *m, samp_token token);
+
+/* The text is read again in the store of this call, each token within the steps that a call may take, and the places
+   before the last tokens are found again with it. */
+static void sampi_read_again(sampi_matcher *m)
+{
+    const int32_t n = m->history.n;
+    const int64_t budget = m->d.budget;
+    const bool waiting = m->lazy.waiting;
+    int32_t *size = (int32_t *)m->past_n.data, led = 0, place = 0;
+    for (int32_t i = 0; i < m->past_n.n; i++) led += size[i] != SAMPI_PLACE_STAYS;
+    sampi_lose_place(m);
+    sampi_begin_text(m);
+    sampi_lazy_reset(&m->lazy);
+    m->again = true;
+    for (int32_t i = 0; i < n && !m->d.status; i++) {
+        m->history.n = i;
+        if (i >= n - led) {
+            while (size[place] == SAMPI_PLACE_STAYS) place++;
+            if (!sampi_keep_items(m, m->items.data, m->n_now)) break;
+            size[place++] = m->lazy.waiting ? SAMPI_PLACE_STAYS - 1 - m->n_now : m->n_now;
+        }
+        m->d.budget = m->max_steps;
+        const int status = sampi_accept_once(m, ((const samp_token *)m->history.data)[i]);
+        if (status) sampi_fault(&m->d, status);
+        m->items.n = m->n_now;
+        if (m->frames.n > 2 * m->live + 64) sampi_sweep_frames(m);
+    }
+    m->again = false;
+    m->history.n = n;
+    m->d.budget = budget;
+    if (m->d.status) {
+        sampi_lose_place(m);
+        m->lazy.waiting = waiting;
+    } else {
+        m->place_in = m->store->serial;
+    }
+}
+
+/* Go to between two calls, in the store of this one. */
+static void sampi_settle_in(sampi_matcher *m, sampi_turn *turn)
 {
     m->d.status = SAMP_OK;
     m->d.held.full = false;
     m->d.work.n = 0;
     m->items.n = m->n_now;
-    if (all) {
-        m->d.budget -= m->d.tree.nodes.n / 4 + m->frames.n / 4;
-        sampi_drop_entries(m);
-    }
-    if (all || m->frames.n > 2 * m->live + 64) sampi_sweep_frames(m);
-    if (all) {
-        sampi_sweep_nodes(m);
-        sampi_trim(m);
-    }
-    if (m->d.held.bytes > m->d.held.most) {
-        m->d.held.full = true;
-        sampi_fault(&m->d, SAMP_E_FULL);
-    }
-    if (m->stateless && !m->d.status) sampi_find_states(m);
-    if (m->unborn && !m->d.status) sampi_begin_text(m);
+    if (m->place_in != m->store->serial)
+        sampi_read_again(m);
+    else if (m->frames.n > 2 * m->live + 64)
+        sampi_sweep_frames(m);
+    turn->before = sampi_mark(m);
 }
 
-/* Is the call to do its work (again)? It is the first time; and once more if there was no room: then all that can be
-   made again is forgotten; then the places before, for it is better to go on than to be able to go back. In the end
-   m->status says what came of it. All turns share the steps. */
+/* Has the limit become too narrow for the store? */
+static bool sampi_store_is_large(const sampi_matcher *m)
+{
+    sampi_shared *h = m->shared;
+    const size_t bytes = SAMPI_SIZE_GET(&m->store->bytes), most = SAMPI_SIZE_GET(&h->held.most);
+    if (bytes <= most && SAMPI_SIZE_GET(&h->held.bytes) <= most - bytes) return false;
+    return bytes > sampi_store_planned(h, m->store, m->d.held.beside).most;
+}
+
+/* What there is room for in the store of a call. */
+static sampi_store_plan sampi_store_room_of(const sampi_matcher *m)
+{
+    sampi_store_plan room = { 0, 0, 0, 0, 0, false };
+    if (!m->store) return room;
+    room.nodes = m->store->tree.nodes.cap;
+    room.pool = m->store->tree.pool.cap;
+    room.states = m->store->cap_states;
+    room.entries = m->store->cap_entries;
+    room.most = m->store->most;
+    return room;
+}
+
+/* A call that found no room gets more: a larger store; or one that is empty; or, if others fill that too, one for
+   itself; or there are no places before, for it is better to go on than to be able to go back. False: it has had all
+   that. */
+static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
+{
+    enum { LARGER = 1, EMPTY = LARGER + 12, OWN, NO_WAY_BACK };
+    const sampi_store_plan before = sampi_store_room_of(m);
+    const bool crowded = !m->own && m->store && SAMPI_INT_GET(&m->store->n_calls) > 1;
+    if (turn->n < EMPTY) {
+        turn->n++;
+    } else if (turn->n == EMPTY && crowded) {
+        turn->n = OWN;
+    } else {
+        if (turn->n == NO_WAY_BACK || m->past_n.n == 0) return false;
+        sampi_vec_free(&m->past);
+        sampi_vec_free(&m->past_n);
+        turn->n = NO_WAY_BACK;
+    }
+    if (m->place_in) {
+        sampi_drop(m, turn->before);
+        m->items.n = m->n_now;
+        sampi_sweep_frames(m);
+        turn->before = sampi_mark(m);
+    }
+    sampi_trim(m);
+    m->d.status = SAMP_OK;
+    m->d.held.full = false;
+    const bool own = m->own || (turn->n > EMPTY && crowded), found = own ? sampi_own_store(m) : sampi_renew_store(m);
+    const sampi_store_plan now = sampi_store_room_of(m);
+    if (turn->n < EMPTY &&
+        (!found || (now.nodes <= before.nodes && now.pool <= before.pool && now.states <= before.states &&
+                    now.entries <= before.entries && now.most <= before.most)))
+        turn->n = EMPTY;
+    if (found) sampi_settle_in(m, turn);
+    return true;
+}
+
+/* Is the call to do its work (again)? It is the first time; and again if there was no room. In the end m->status says
+   what came of it. All turns share the steps. */
 static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn)
 {
     if (turn->n == 0) {
-        const bool all = m->d.held.bytes > m->d.held.most;
-        turn->n = all ? 2 : 1;
+        turn->n = 1;
+        if (!sampi_begin_call(m)) return false;
         m->d.budget = m->max_steps;
-        sampi_make_room(m, all);
+        m->items.n = m->n_now;
         turn->before = sampi_mark(m);
-        if (!m->d.status) return true;
+        if (sampi_look(m, NULL) && (!sampi_store_is_large(m) || sampi_renew_store(m))) {
+            sampi_settle_in(m, turn);
+            if (!m->d.status) return true;
+        }
     }
-    while (m->d.status == SAMP_E_FULL && m->d.held.full && turn->n <= (m->past_n.n ? 2 : 1)) {
-        if (turn->n++ == 2) m->past.n = m->past_n.n = 0;
-        sampi_drop(m, turn->before);
-        sampi_make_room(m, true);
-        turn->before = sampi_mark(m);
+    while (m->d.status == SAMP_E_FULL && m->d.held.full && sampi_more_room(m, turn))
         if (!m->d.status) return true;
-    }
+    sampi_end_call(m);
     return false;
+}
+
+/* Is there a place? One that was lost is found. SAMP_OK, or why not. */
+static int sampi_matcher_place(sampi_matcher *m)
+{
+    sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } };
+    if (m->place_in) return SAMP_OK;
+    while (sampi_matcher_turn(m, &turn)) {
+    }
+    return m->d.status;
 }
 
 /* ---- src/grammar/waiting.h ---- */
@@ -24153,18 +24897,19 @@ static bool sampi_replay_text(sampi_matcher *m, int32_t start)
    What a token leads away from is kept, so that samp_rollback can go back: the items, which mean the same as long as
    their states and frames are held (sampi_held_at). */
 
-/* In past_n: the token has left the place as it was, it is an end of generation; from there down: the grammar waited,
-   by its items. Else by its items. */
-#define SAMPI_PLACE_STAYS (-1)
-static int32_t sampi_place_size(int32_t n)
+/* Items [n] behind those that are kept. */
+static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n)
 {
-    return n < SAMPI_PLACE_STAYS ? SAMPI_PLACE_STAYS - 1 - n : n < 0 ? 0 : n;
+    sampi_item *room = n ? (sampi_item *)sampi_more(&m->d, &m->past, sizeof *room, n) : NULL;
+    if (room) memcpy(room, items, (size_t)n * sizeof *room);
+    return room || n == 0;
 }
 
 /* Keep a place, when nothing else can fail any more. The oldest places go, many at once. False: no memory. */
 static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
 {
     int32_t *size = (int32_t *)m->past_n.data, cut = 0, gone = 0, n_items = sampi_place_size(n);
+    if (m->again) return true;
     if (m->past_n.n >= 2 * m->depth)
         for (; m->past_n.n - cut > m->depth; cut++) gone += sampi_place_size(size[cut]);
     if (cut) {
@@ -24173,10 +24918,9 @@ static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
         memmove(size, size + cut, (size_t)m->past_n.n * sizeof *size);
         if (gone) memmove(m->past.data, (sampi_item *)m->past.data + gone, (size_t)m->past.n * sizeof(sampi_item));
     }
-    sampi_item *room = n_items ? (sampi_item *)sampi_more(&m->d, &m->past, sizeof *room, n_items) : NULL;
-    size = m->d.status ? NULL : (int32_t *)sampi_more(&m->d, &m->past_n, sizeof *size, 1);
-    if (room && !size) m->past.n -= n_items;
-    if (room && size) memcpy(room, items, (size_t)n_items * sizeof *room);
+    const bool kept = sampi_keep_items(m, items, n_items);
+    size = kept && !m->d.status ? (int32_t *)sampi_more(&m->d, &m->past_n, sizeof *size, 1) : NULL;
+    if (kept && !size) m->past.n -= n_items;
     if (size) *size = n;
     return size != NULL;
 }
@@ -24205,10 +24949,10 @@ static int sampi_matcher_find_back(sampi_matcher *m, int32_t n, sampi_back_to *t
     }
     m->d.status = SAMP_OK;
     m->items.n = m->n_now;
-    const size_t most = m->d.held.most;
-    m->d.held.most = SIZE_MAX; /* there mostly is room for them, since they have been there; a copy may have less */
+    if (!m->place_in) to->items = to->n_now = 0; /* the next call finds it */
+    m->d.held.beside = SIZE_MAX; /* there mostly is room for them, since they have been there; a copy may have less */
     if (to->n_now > m->n_now) sampi_more(&m->d, &m->items, sizeof(sampi_item), to->n_now - m->n_now);
-    m->d.held.most = most;
+    m->d.held.beside = 0;
     m->items.n = m->n_now;
     return m->d.status;
 }
@@ -24219,9 +24963,8 @@ static int sampi_matcher_back(sampi_matcher *m, int32_t n)
     sampi_back_to to;
     const int status = sampi_matcher_find_back(m, n, &to);
     if (status) return status;
-    if (to.tokens)
+    if (to.tokens && to.n_now)
         memcpy(m->items.data, (const sampi_item *)m->past.data + to.items, (size_t)to.n_now * sizeof(sampi_item));
-    if (to.tokens) m->stateless = true; /* those from before a sweep */
     m->items.n = m->n_now = to.n_now;
     m->past.n = to.items;
     m->past_n.n -= n;
@@ -24292,7 +25035,7 @@ static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip
     bool zero = bytes && n > 0 && bytes[0] == 0 && !sampi_is_eog(vocab, token);
     int32_t first = listed || zero ? sampi_accept_bytes(m, bytes + skip, n - skip) : m->n_now;
     for (int32_t i = 0; i < m->n_now; i++)
-        if (sampi_lex_at(m, sampi_item_at(m, i)->state)->flags & SAMPI_STATE_TOKENS) {
+        if (sampi_item_at(m, i)->flags & SAMPI_STATE_TOKENS) {
             sampi_accept_named(m, token, listed);
             break;
         }
@@ -24336,8 +25079,8 @@ static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
     bool allowed = true;
     for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);) {
         allowed = token >= 0 && (uint32_t)token < m->index->n_vocab;
-        if (m->lazy.waiting || !allowed) break;
         sampi_level before = sampi_mark(m);
+        if (m->lazy.waiting || !allowed) continue;
         if (sampi_is_eog(m->index->vocab, token))
             allowed = sampi_matcher_ends(m);
         else
@@ -24356,30 +25099,22 @@ static int sampi_matcher_probe(sampi_matcher *m, samp_token token)
     return m->d.status ? m->d.status : status;
 }
 
-/* To the beginning of a text. What has been made stays. */
+/* To the beginning of a text. */
 static int sampi_matcher_reset(sampi_matcher *m)
 {
-    m->history.n = m->n_now = m->past.n = m->past_n.n = 0;
-    m->frames.n = m->live = 1;
-    m->edges.n = m->items.n = 0;
+    m->history.n = m->past_n.n = 0;
+    sampi_lose_place(m);
     sampi_lazy_reset(&m->lazy);
-    m->unborn = true;
-    sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } };
-    sampi_matcher_turn(m, &turn);
-    return m->d.status;
+    return sampi_matcher_place(m);
 }
 
-/* All arrays [n] of a matcher. */
-#define SAMPI_MATCHER_VECS 28
+/* All arrays [n] of a matcher that are its own. */
+#define SAMPI_MATCHER_VECS 11
 static void sampi_matcher_vecs(sampi_matcher *m, sampi_vec *(*vecs)[SAMPI_MATCHER_VECS])
 {
-    sampi_tree *t = &m->d.tree;
     sampi_lazy *z = &m->lazy;
-    sampi_vec *all[] = { &m->d.work,   &m->states,     &m->next,         &m->calls,      &m->items,  &m->frames,
-                         &m->edges,    &m->entries,    &m->classes,      &m->tokens,     &m->places, &m->history,
-                         &m->past,     &m->past_n,     &t->nodes,        &t->pool,       &t->rules,  &t->lists,
-                         &t->members,  &t->slots,      &z->ops,          &z->pool,       &z->places, &z->tokens,
-                         &z->programs, &m->seen.slots, &m->joined.slots, &m->entry_slots };
+    sampi_vec *all[] = { &m->items, &m->frames, &m->edges,  &m->history, &m->past,    &m->past_n,
+                         &z->ops,   &z->pool,   &z->places, &z->tokens,  &z->programs };
     memcpy(vecs, all, sizeof all);
 }
 
@@ -24387,43 +25122,33 @@ static void sampi_matcher_free(sampi_matcher *m)
 {
     sampi_vec *vecs[SAMPI_MATCHER_VECS];
     if (!m) return;
-    sampi_drop_entries(m);
     sampi_matcher_vecs(m, &vecs);
     for (int i = 0; i < SAMPI_MATCHER_VECS; i++) sampi_vec_free(vecs[i]);
-    SAMP_FREE(m->rule_frame);
-    SAMP_FREE(m->d.memo);
-    SAMP_FREE(m->level);
-    SAMP_FREE(m->plain);
-    SAMP_FREE(m->bits);
+    sampi_free_block(&m->d.held, m->bits, (size_t)m->index->n_mask * 4 + 4);
+    sampi_let_go(&m->d.held, sizeof *m);
     SAMP_FREE(m);
 }
 
-/* A matcher with all that never moves, and nothing in its arrays. Nothing is too much for it yet. */
-static sampi_matcher *sampi_matcher_blank(const samp_vocab_index *index, const samp_grammar *grammar)
+/* A matcher with all that never moves, and nothing in its arrays. */
+static sampi_matcher *sampi_matcher_blank(sampi_shared *h)
 {
-    sampi_matcher *m = (sampi_matcher *)SAMP_MALLOC(sizeof *m);
+    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX }; /* to make it may take more */
+    sampi_matcher *m = (sampi_matcher *)sampi_hold_block(&held, sizeof *m);
     if (!m) return NULL;
     memset(m, 0, sizeof *m);
-    m->index = index;
-    m->grammar = grammar;
-    m->d.bytes = &grammar->bytes;
-    m->d.held.most = SIZE_MAX;
+    m->shared = h;
+    m->index = h->index;
+    m->grammar = h->grammar;
+    m->d.bytes = &h->grammar->bytes;
+    m->d.held.all = &h->held;
     m->max_steps = (int64_t)1 << 24;
-    sampi_hold(&m->d.held, sizeof *m);
     sampi_vec *vecs[SAMPI_MATCHER_VECS];
     sampi_matcher_vecs(m, &vecs);
     for (int i = 0; i < SAMPI_MATCHER_VECS; i++) vecs[i]->held = &m->d.held;
-    size_t n_rules = (size_t)grammar->tree.rules.n;
-    m->rule_frame = (int32_t *)sampi_hold_block(&m->d.held, (n_rules + 1) * sizeof *m->rule_frame);
-    m->level = (sampi_level *)sampi_hold_block(&m->d.held, (index->deepest + 1) * sizeof *m->level);
-    m->plain = (sampi_plain_level *)sampi_hold_block(&m->d.held, (index->deepest + 1) * sizeof *m->plain);
-    m->bits = (uint32_t *)sampi_hold_block(&m->d.held, (size_t)index->n_mask * 4 + 4);
-    if (!m->rule_frame || !m->level || !m->plain || !m->bits) {
-        sampi_matcher_free(m);
-        return NULL;
-    }
-    memset(m->rule_frame, 0, (n_rules + 1) * sizeof *m->rule_frame);
-    return m;
+    m->bits = (uint32_t *)sampi_hold_block(&held, (size_t)m->index->n_mask * 4 + 4);
+    if (m->bits) return m;
+    sampi_matcher_free(m);
+    return NULL;
 }
 
 /* The arrays of triggers, which come from elsewhere, are its own now. */
@@ -24481,82 +25206,132 @@ static void sampi_sort_texts(const sampi_tree *t, sampi_node *texts, int32_t n)
     }
 }
 
-/* The numbers of the tokens whose texts stand in angle brackets, into c of these; -1: there is none. Without the
-   vocabulary's own function the vocabulary is gone through once for all of them, and the first token counts. */
-static void sampi_find_texts(sampi_matcher *m)
+/* The numbers of the tokens whose texts stand in angle brackets, into `texts`, sorted by these; -1: there is none.
+   Without the vocabulary's own function the vocabulary is gone through once for all of them, and the first token
+   counts. */
+static int sampi_find_texts(sampi_shared *h)
 {
-    const samp_vocab *vocab = m->index->vocab;
-    const int32_t first = m->d.work.n;
-    for (sampi_node n = 0; n < m->d.tree.nodes.n && !m->d.status; n++) {
-        const sampi_expr e = *sampi_at(&m->d.tree, n);
-        if (e.kind == SAMPI_NODE_TOKEN && (e.b & 2)) sampi_work_push(&m->d, e.a);
+    const samp_vocab *vocab = h->index->vocab;
+    const sampi_tree *t = &h->grammar->tree;
+    sampi_vec nodes = sampi_vec_like(&h->texts);
+    for (sampi_node n = 0; n < t->nodes.n; n++) {
+        const sampi_expr *e = sampi_at(t, n);
+        if (e->kind != SAMPI_NODE_TOKEN || !(e->b & 2)) continue;
+        sampi_node *room = (sampi_node *)sampi_vec_add(&nodes, sizeof *room, 1);
+        if (room) *room = e->a;
+        if (!room) return sampi_vec_free(&nodes), SAMP_E_NOMEM;
     }
-    sampi_node *texts = (sampi_node *)sampi_vec_at(&m->d.work, sizeof *texts, first);
-    const int32_t n_texts = m->d.status ? 0 : m->d.work.n - first;
-    m->d.work.n = first;
-    for (int32_t i = 0; i < n_texts; i++) {
-        sampi_expr *e = sampi_at(&m->d.tree, texts[i]);
-        e->c = vocab->tokenize ? sampi_tokenized(vocab, (const char *)sampi_bytes_at(&m->d.tree, e->a), (size_t)e->b)
-                               : -1;
+    const int32_t n_texts = nodes.n;
+    const sampi_node *sorted = (const sampi_node *)nodes.data;
+    sampi_named *texts = n_texts ? (sampi_named *)sampi_vec_add(&h->texts, sizeof *texts, n_texts) : NULL;
+    if (n_texts && texts) sampi_sort_texts(t, (sampi_node *)nodes.data, n_texts);
+    for (int32_t i = 0; i < n_texts && texts; i++) {
+        const sampi_expr *e = sampi_at(t, sorted[i]);
+        texts[i].text = sorted[i];
+        texts[i].token = vocab->tokenize ? sampi_tokenized(vocab, (const char *)sampi_bytes_at(t, e->a), (size_t)e->b)
+                                         : -1;
     }
-    if (vocab->tokenize || n_texts == 0) return;
-    sampi_sort_texts(&m->d.tree, texts, n_texts);
-    for (samp_token token = 0; token < vocab->n_vocab; token++) {
+    for (samp_token token = 0; token < vocab->n_vocab && texts && !vocab->tokenize; token++) {
         size_t n = 0;
         const char *bytes = vocab->token_bytes(vocab, token, &n);
         int32_t lo = 0, hi = n_texts;
         while (lo < hi && bytes) { /* the first that is not before it */
             const int32_t middle = lo + (hi - lo) / 2;
-            if (sampi_text_order(&m->d.tree, texts[middle], bytes, n) < 0)
+            if (sampi_text_order(t, sorted[middle], bytes, n) < 0)
                 lo = middle + 1;
             else
                 hi = middle;
         }
-        for (; bytes && lo < n_texts && !sampi_text_order(&m->d.tree, texts[lo], bytes, n); lo++)
-            if (sampi_at(&m->d.tree, texts[lo])->c < 0) sampi_at(&m->d.tree, texts[lo])->c = token;
+        for (; bytes && lo < n_texts && !sampi_text_order(t, sorted[lo], bytes, n); lo++)
+            if (texts[lo].token < 0) texts[lo].token = token;
+    }
+    sampi_vec_free(&nodes);
+    return n_texts && !texts ? (int)SAMP_E_NOMEM : (int)SAMP_OK;
+}
+
+static void sampi_shared_free(sampi_shared *h)
+{
+    if (!h) return;
+    for (sampi_workspace *space = h->workspaces, *behind; space; space = behind) {
+        behind = space->behind;
+        sampi_workspace_free(h, space);
+    }
+    sampi_sweep_stores(h);
+    if (h->now) sampi_store_free(h, h->now);
+    sampi_vec_free(&h->texts);
+    SAMP_FREE(h);
+}
+
+/* What the samplers of a grammar and an index will share. Tokens that the grammar has by their text get their numbers:
+   in each store they stand in the text's node, where the tree had the rule of that name. NULL: no memory. */
+static sampi_shared *sampi_shared_make(const samp_vocab_index *index, const samp_grammar *grammar)
+{
+    sampi_shared *h = (sampi_shared *)SAMP_MALLOC(sizeof *h);
+    if (!h) return NULL;
+    memset(h, 0, sizeof *h);
+    h->grammar = grammar;
+    h->index = index;
+    h->index_serial = index->serial;
+    h->deepest = index->deepest;
+    h->n_mask = index->n_mask;
+    h->held.bytes = sizeof *h;
+    h->held.most = (size_t)1 << 26;
+    h->texts.held = &h->held;
+    const sampi_store_plan plan = sampi_store_planned(h, NULL, 0);
+    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX };
+    if (!sampi_find_texts(h)) h->now = sampi_store_make(h, &plan, &held);
+    if (!h->now) {
+        sampi_shared_free(h);
+        return NULL;
+    }
+    const sampi_tree *t = &h->now->tree;
+    for (sampi_node n = 0; n < t->nodes.n && !h->status; n++) {
+        if (sampi_at(t, n)->kind != SAMPI_NODE_TOKEN || !(sampi_at(t, n)->b & 2)) continue;
+        const int32_t token = sampi_at(t, sampi_at(t, n)->a)->c;
+        if (token < 0) h->status = SAMP_E_RANGE;
+        sampi_mix(&h->named, (uint64_t)token);
+    }
+    return h;
+}
+
+/* The one that there is, or a new one in the grammar's list. NULL: no memory. */
+static sampi_shared *sampi_shared_of(const samp_vocab_index *index, const samp_grammar *grammar)
+{
+    sampi_shared **list = &((samp_grammar *)(uintptr_t)grammar)->shared, *made = NULL;
+    for (;;) {
+        sampi_shared *first = (sampi_shared *)SAMPI_PTR_GET(list), *h = first;
+        while (h && (h->index != index || h->index_serial != index->serial)) h = h->behind;
+        if (h) sampi_shared_free(made);
+        if (h) return h;
+        if (!made && !(made = sampi_shared_make(index, grammar))) return NULL;
+        made->behind = first;
+        if (SAMPI_PTR_CAS(list, first, made)) return made;
     }
 }
 
-/* A matcher at the beginning of a text. Tokens that the grammar has by their text get their numbers: they stand in the
-   text's node, where the tree had the rule of that name. */
+/* A matcher at the beginning of a text. */
 static int sampi_matcher_make(sampi_matcher *m)
 {
-    m->d.tree = sampi_copy_tree(m, &m->grammar->tree);
-    sampi_begin_states(m);
+    if (m->shared->status) return m->shared->status;
+    m->d.held.beside = SIZE_MAX;
     sampi_frame *outermost = (sampi_frame *)sampi_more(&m->d, &m->frames, sizeof *outermost, 1);
-    if (!m->d.status) sampi_find_texts(m);
-    sampi_vec_free(&m->d.work);
-    m->d.held.most = (size_t)1 << 26;
-    if (m->d.status) return m->d.status;
+    m->d.held.beside = 0;
+    if (!outermost) return SAMP_E_NOMEM;
     outermost->rule = outermost->edge = -1;
-    for (sampi_node n = 0; n < m->d.tree.nodes.n; n++) {
-        const sampi_expr e = *sampi_at(&m->d.tree, n);
-        if (e.kind != SAMPI_NODE_TOKEN || !(e.b & 2)) continue;
-        const int32_t token = sampi_at(&m->d.tree, e.a)->c;
-        if (token < 0) return SAMP_E_RANGE;
-        sampi_mix(&m->named, (uint64_t)token);
-    }
     const int status = sampi_matcher_reset(m);
     return status == SAMP_E_FULL && m->d.held.full ? (int)SAMP_OK : status; /* there may be more room later */
 }
 
-/* As it is, without its entries: these come back. NULL: no memory. */
+/* As it is. NULL: no memory. */
 static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
 {
-    sampi_matcher *m = sampi_matcher_blank(from->index, from->grammar);
+    sampi_matcher *m = sampi_matcher_blank(from->shared);
     if (!m) return NULL;
+    m->d.held.beside = SIZE_MAX;
     m->max_steps = from->max_steps;
-    m->named = from->named;
     m->n_now = from->n_now;
-    m->unborn = from->unborn;
-    m->stateless = from->stateless;
+    m->place_in = from->place_in;
     m->live = from->live;
-    m->mark = from->mark;
-    m->d.tree = sampi_copy_tree(m, &from->d.tree);
-    m->states = sampi_copy_vec(m, &from->states, sizeof(sampi_lex));
-    m->next = sampi_copy_vec(m, &from->next, sizeof(int32_t));
-    m->calls = sampi_copy_vec(m, &from->calls, sizeof(sampi_call));
-    m->classes = sampi_copy_vec(m, &from->classes, sizeof(uint32_t));
     m->items = sampi_copy_vec(m, &from->items, sizeof(sampi_item));
     m->frames = sampi_copy_vec(m, &from->frames, sizeof(sampi_frame));
     m->edges = sampi_copy_vec(m, &from->edges, sizeof(sampi_edge));
@@ -24569,7 +25344,7 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
     m->lazy.programs = sampi_copy_vec(m, &from->lazy.programs, sizeof(sampi_program));
     m->lazy.tokens = sampi_copy_vec(m, &from->lazy.tokens, sizeof(samp_token));
     m->lazy.places = sampi_copy_vec(m, &from->lazy.places, sizeof(int32_t));
-    m->d.held.most = from->d.held.most;
+    m->d.held.beside = 0;
     if (!m->d.status) return m;
     sampi_matcher_free(m);
     return NULL;
@@ -24656,7 +25431,8 @@ static samp_sampler *sampi_grammar_init(const samp_vocab_index *index, const sam
     sampi_sampler t = sampi_blank(SAMPI_GRAMMAR);
     sampi_require(&t, index != NULL, SAMP_E_NULL, "vocab");
     sampi_require(&t, grammar != NULL, SAMP_E_NULL, "grammar");
-    sampi_matcher *m = t.status ? NULL : sampi_matcher_blank(index, grammar);
+    sampi_shared *shared = t.status ? NULL : sampi_shared_of(index, grammar);
+    sampi_matcher *m = shared ? sampi_matcher_blank(shared) : NULL;
     if (m && lazy) sampi_matcher_adopt(m, lazy);
     if (!m && lazy) sampi_lazy_free(lazy);
     if (!t.status && !m) return NULL;
@@ -24721,10 +25497,33 @@ SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t 
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (!m) return status;
     if (max_bytes < 1 << 16 || max_steps < 1024) return SAMP_E_RANGE;
-    m->d.held.most = max_bytes;
+    SAMPI_SIZE_PUT(&m->shared->held.most, max_bytes);
     m->max_steps = max_steps;
-    if ((size_t)m->d.n_memo * sizeof *m->d.memo > max_bytes / 16) sampi_memo_free(&m->d);
     return SAMP_OK;
+}
+
+SAMP_API int samp_grammar_stats(const samp_sampler *s, samp_grammar_usage *usage)
+{
+    int status;
+    sampi_matcher *m = sampi_matcher_of(s, &status);
+    if (m && !usage) return SAMP_E_NULL;
+    if (!m || !sampi_begin_call(m)) return m ? m->d.status : status;
+    if (sampi_look(m, NULL)) {
+        sampi_shared *h = m->shared;
+        memset(usage, 0, sizeof *usage);
+        usage->n_states = (size_t)SAMPI_INT_GET(&m->store->n_states) - 1;
+        usage->n_entries = (size_t)SAMPI_INT_GET(&m->store->n_entries);
+        usage->n_bytes = SAMPI_SIZE_GET(&h->held.bytes) + SAMPI_SIZE_GET(&h->held.apart);
+        usage->max_bytes = SAMPI_SIZE_GET(&h->held.most);
+        usage->n_renewals = SAMPI_SIZE_GET(&h->renewals);
+        sampi_workspace *space = (sampi_workspace *)SAMPI_PTR_GET(&h->workspaces);
+        for (; space; space = space->behind) {
+            usage->n_masks += SAMPI_SIZE_GET(&space->masks);
+            usage->n_hits += SAMPI_SIZE_GET(&space->hits);
+        }
+    }
+    sampi_end_call(m);
+    return m->d.status;
 }
 
 SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits)
@@ -24738,8 +25537,9 @@ SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits)
 SAMP_API int samp_grammar_is_complete(const samp_sampler *s)
 {
     int status;
-    const sampi_matcher *m = sampi_matcher_of(s, &status);
-    return m ? sampi_matcher_ends(m) && !m->lazy.waiting : status;
+    sampi_matcher *m = sampi_matcher_of(s, &status);
+    if (m && !m->lazy.waiting) status = sampi_matcher_place(m);
+    return status ? status : sampi_matcher_ends(m) && !m->lazy.waiting;
 }
 
 SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s)
@@ -25005,7 +25805,7 @@ static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash)
     const sampi_matcher *m = (const sampi_matcher *)s->base.ctx;
     const samp_vocab *vocab = m->index->vocab;
     sampi_mix(hash, m->grammar->fingerprint);
-    sampi_mix(hash, m->named);
+    sampi_mix(hash, m->shared->named);
     sampi_mix(hash, m->index->n_vocab);
     sampi_mix(hash, (uint64_t)m->index->words[5] << 32 | m->index->words[4]);
     for (size_t i = 0; i < vocab->n_eog; i++) sampi_mix(hash, (uint32_t)vocab->eog[i]);
@@ -25050,14 +25850,13 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
     sampi_matcher *fresh = *end = sampi_matcher_copy(m);
     io->made = copy;
     io->unmake = sampi_grammar_unmake;
-    if (fresh)
-        fresh->d.held.most = m->d.held.most <= SIZE_MAX / 2 ? 2 * m->d.held.most : SIZE_MAX; /* arrays grow anew */
+    if (fresh) fresh->d.held.beside = SAMPI_SIZE_GET(&m->shared->held.most);
     int status = fresh ? sampi_matcher_reset(fresh) : (int)SAMP_E_NOMEM;
     for (uint32_t i = 0; i < n && !io->bad && !status; i++) {
         samp_token token = (samp_token)(uint32_t)sampi_io_int(io, 0, 4);
         if (!io->bad) status = sampi_matcher_accept(fresh, token);
     }
-    if (fresh) fresh->d.held.most = m->d.held.most;
+    if (fresh) fresh->d.held.beside = 0;
     if (status) io->bad |= status == SAMP_E_NOMEM ? 2 : status == SAMP_E_FULL ? 4 : 1;
 }
 
@@ -28295,7 +29094,7 @@ static SAMPI_COLD void sampi_schema_free(sampi_schema *x)
 {
     sampi_vec *vecs[] = { &x->goals,   &x->slots,     &x->arena,     &x->stack,        &x->atoms,
                           &x->todo,    &x->queue,     &x->asked,     &x->deriver.work, &x->resources,
-                          &x->anchors, &x->addresses, &x->by_anchor, &x->values };
+                          &x->anchors, &x->addresses, &x->by_anchor, &x->values,       &x->deriver.queued.slots };
     for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) sampi_vec_free(vecs[i]);
     SAMP_FREE(x->deriver.memo);
     SAMP_FREE(x->scalars);
@@ -29160,6 +29959,10 @@ SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *tex
 SAMP_API void samp_grammar_free(samp_grammar *g)
 {
     if (!g) return;
+    for (sampi_shared *shared = g->shared, *behind; shared; shared = behind) {
+        behind = shared->behind;
+        sampi_shared_free(shared);
+    }
     sampi_tree_free(&g->tree);
     SAMP_FREE(g);
 }
@@ -35364,6 +36167,7 @@ static SAMPI_COLD int sampi_kit_automaton(sampi_kit *kit, const char *pattern, s
     if (!status) kit->n_lists = (uint32_t)n_lists;
     sampi_memo_free(&m.d);
     sampi_vec_free(&m.d.work);
+    sampi_vec_free(&m.d.queued.slots);
     sampi_tree_free(&m.d.tree);
     SAMP_FREE(m.node);
     SAMP_FREE(m.next);

@@ -404,6 +404,7 @@ extern "C" {
 #include "grammar/vocabulary.h"
 #include "grammar/triggers.h"
 #include "grammar/matcher.h"
+#include "grammar/store.h"
 #include "grammar/states.h"
 #include "grammar/items.h"
 #include "grammar/masks.h"

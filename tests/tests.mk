@@ -14,7 +14,7 @@ RAN = $$(sed -n 's/^\[==========\] //p' $@.log | tail -n 1)
 # Those that include the implementation, to look inside (tests/support/inside.h says why), and those that are linked with it. The
 # slow ones come first, so that nothing is left to wait for at the end.
 INSIDE := test_fast test_batch test_shards test_state test_rollback test_watermark test_math test_rng test_llama test_grammar \
-  test_schema test_naive test_nomem
+  test_schema test_naive test_nomem test_shared
 LINKED := test_operator test_kv $(filter-out test_operator test_kv $(INSIDE),$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c)))
 TESTS := test_fast test_batch $(LINKED) $(filter-out test_fast test_batch,$(INSIDE))
 RUNS := $(patsubst %,$(B)/%.passed,$(TESTS))
@@ -174,8 +174,19 @@ $(B)/tsan/threads: $(THREADS_DEPS) | $(B)/tsan
 $(B)/tsan/threads_omp: $(THREADS_DEPS) | $(B)/tsan
 	clang $(THREADS) -fopenmp $< -o $@ -lm -lpthread
 
+# samplers that learn together, compared with some that do not
+$(B)/tsan/test_shared: tests/unit/test_shared.c $(TEST_DEPS) | $(B)/tsan deps-test
+	gcc -std=gnu11 -O1 -g1 $(WARN) -Wno-tsan -fsanitize=thread $(INCLUDE) $< -o $@ -lcmocka -lm -lpthread
+
+## test-threads-long: 100,000 steps of samplers that learn together, under ThreadSanitizer
+test-threads-long: $(B)/tsan/test_shared
+	@SAMP_TEST_CASES=100 TSAN_OPTIONS=halt_on_error=1 ./$< > $<.log 2>&1 || { tail -n 60 $<.log; exit 1; }
+	@echo "== test_shared: 100,000 steps under ThreadSanitizer"
+
 ## test-threads: what threads may do at once, under ThreadSanitizer: gcc's, and clang's with OpenMP (libomp, libarcher)
-test-threads: $(B)/tsan/threads $(B)/tsan/threads_omp
+test-threads: $(B)/tsan/threads $(B)/tsan/threads_omp $(B)/tsan/test_shared
+	@SAMP_TEST_CASES=10 TSAN_OPTIONS=halt_on_error=1 ./$(B)/tsan/test_shared > $(B)/tsan/shared.log 2>&1 || \
+	  { tail -n 60 $(B)/tsan/shared.log; exit 1; }
 	@TSAN_OPTIONS=halt_on_error=1 ./$(B)/tsan/threads > $(B)/tsan/gcc.log 2>&1 || { tail -n 60 $(B)/tsan/gcc.log; exit 1; }
 	@OMP_TOOL_LIBRARIES=$$(ls /usr/lib/llvm-*/lib/libarcher.so | head -n 1) ARCHER_OPTIONS=verbose=1 \
 	  TSAN_OPTIONS="halt_on_error=1 ignore_noninstrumented_modules=1" ./$(B)/tsan/threads_omp > $(B)/tsan/clang.log 2>&1 && \
@@ -475,7 +486,7 @@ CI_PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-threads 
   test-schema-suite test-mpi test-play test-namespace test-readme test-bindings test-package test-plots test-bench test-single lint \
   toc budget-code
 CI_LONG := ci-gpu-long lint-long test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long \
-  test-valgrind-long test-full-long test-fast-long parity parity-grammar test-llama-old test-watermark-full
+  test-threads-long test-valgrind-long test-full-long test-fast-long parity parity-grammar test-llama-old test-watermark-full
 
 ## ci: what .ci/run adds to make test
 ci: run-tests test-gpu-host lib man $(B)/tales $(B)/koffi $(B)/panels
@@ -492,7 +503,7 @@ timed/%:
 
 .PHONY: run-tests test-headers test-compile test-compile-long test-namespace test-single test-public test-demo test-readme test-package \
   test-watermark test-watermark-full bench-watermark \
-  test-bindings test-math test-full test-full-long test-sanitize test-sanitize-long test-threads test-valgrind test-valgrind-long \
+  test-bindings test-math test-full test-full-long test-sanitize test-sanitize-long test-threads test-threads-long test-valgrind test-valgrind-long \
   test-arm64 test-generic test-flags test-flags-long lint lint-long cover mutate test-mutants test-fast-long test-schemas \
   test-schema-suite test-schemas-ajv fuzz-regress fuzz parity parity-small llama test-llama test-llama-old test-llama-if-there bench-llama \
   parity-grammar parity-grammar-small test-mpi bench-mpi test-play bench-wasm test-digest test-ports test-ports-short test-msvc \

@@ -48,7 +48,7 @@ typedef struct samp_grammar samp_grammar;
      Returns  the grammar; NULL on error. *error (may be NULL): SAMP_OK, or SAMP_E_FORMAT and where the text is wrong;
               SAMP_E_UNSUPPORTED: what no matcher here can say; SAMP_E_RANGE: too large, or too deep, or another kind
               or word; SAMP_E_NULL; SAMP_E_NOMEM.
-     Threads  a grammar never changes: any number of samplers may use it at once. It must outlive them.
+     Threads  any number of samplers may use it at once; what they learn is kept with it. It must outlive them.
      Free     with samp_grammar_free; NULL is fine. */
 SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *text, const char *root,
                                          samp_grammar_error *error);
@@ -95,8 +95,12 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
               sampler that selects, SAMP_E_EMPTY if its token is not allowed.   Draws  none.
      Returns  a sampler that carries SAMP_E_NULL (vocab, grammar), or SAMP_E_RANGE (grammar: it has the text of a token
               that is not one). Applying: SAMP_E_EMPTY if nothing is left, SAMP_E_FULL beyond the limits below.
-     Memory   grows with what is met, also while sampling (SAMP_E_NOMEM): states of the grammar, and a mask for each.
-              index and grammar are borrowed.
+     Memory   what is met is learnt once for all samplers of the grammar and the index, clones too: states of the
+              grammar, and masks. It is the grammar's, grows also while sampling (SAMP_E_NOMEM), stays for the samplers
+              to come, and goes with the grammar. A sampler has its place in the text, and a mask (4 bytes for 32
+              tokens). index and grammar are borrowed.
+     Threads  samplers of one grammar may be used by any number of threads at once; none waits for another. SAMP_MALLOC
+              must be one that threads may call. With SAMP_NO_THREADS defined there is one thread, and no atomics.
      Source   llama.cpp's grammars and GBNF; llguidance (derivatives, a lazy DFA, the trie); XGrammar (masks kept for
               states, with what depends on the stack left open). */
 SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const samp_grammar *grammar);
@@ -132,14 +136,36 @@ SAMP_API samp_sampler *samp_init_grammar_lazy_patterns(const samp_vocab_index *i
 /* 1: it waits for its trigger. */
 SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
 
-/* samp_set_grammar_limits -- how much a grammar's sampler may hold, in bytes (64 MB unless told; at least 65,536), and
-   how many steps a call may take (2^24; at least 1024; a step is some ten nanoseconds). All of its blocks count, also
-   while one is copied to a larger one: so a single array has less than half of it. To make a sampler may take more, if
-   the grammar itself does; to load a state takes up to twice as much besides. What is held is forgotten first, and made
-   again when it is needed, but for what samp_rollback goes back to: that is gone then. A call that needs more at once
-   is SAMP_E_FULL. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_UNSUPPORTED (not a grammar's
-   sampler). */
+/* samp_set_grammar_limits -- how much a grammar may hold, in bytes, for all samplers that it has with this sampler's
+   index (64 MB unless told; at least 65,536), and how many steps a call on this sampler may take (2^24; at least 1024;
+   a step is some ten nanoseconds).
+     Bytes    what has been learnt (states, masks, tables), what calls work with, and each sampler's own place: all
+              blocks count, also while one is copied to a larger one. To make or clone a sampler may take more; to load
+              a state takes up to as much again; and what a call in another thread still looks into counts beside the
+              limit until that call ends. When it is full, what has been learnt is forgotten and found again as it is
+              needed; where that is not enough, so is what samp_rollback goes back to. A call that needs more at once is
+              SAMP_E_FULL, and nothing has changed.
+     Steps    a call takes fewer of them the more has been learnt, by whichever sampler. Where what a sampler stands in
+              has been forgotten, it reads its text again, each token within as many steps.
+     Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_UNSUPPORTED (not a grammar's sampler).
+     Threads  others may use the grammar meanwhile; one may use the sampler. */
 SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t max_steps);
+
+/* What samp_grammar_stats() reports, of all samplers of one grammar and one index. */
+typedef struct samp_grammar_usage {
+    size_t n_states;   /* of the grammar that are known now */
+    size_t n_entries;  /* and sets of tokens that masks are put together from */
+    size_t n_masks;    /* that have been made, */
+    size_t n_hits;     /* and how many of these of what was known already */
+    size_t n_renewals; /* how often the memory was full, or outgrown */
+    size_t n_bytes;    /* that are held, */
+    size_t max_bytes;  /* and may be: samp_set_grammar_limits */
+} samp_grammar_usage;
+
+/* samp_grammar_stats -- what a grammar's samplers have learnt together, and the memory of it. SAMP_OK; SAMP_E_NULL;
+   SAMP_E_UNSUPPORTED (not a grammar's sampler), SAMP_E_NOMEM, SAMP_E_FULL. The counts of calls in other threads that
+   have not ended may lack their last. */
+SAMP_API int samp_grammar_stats(const samp_sampler *s, samp_grammar_usage *usage);
 
 /* samp_grammar_mask -- the tokens that may follow, as samp_logits.mask has them: bits [(n_vocab + 31) / 32].
      Returns  SAMP_OK, also if there are none; SAMP_E_NULL, SAMP_E_UNSUPPORTED (not a grammar's sampler), SAMP_E_FULL,

@@ -191,6 +191,61 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMPI_COUNT(p)    __atomic_add_fetch(p, 1, __ATOMIC_RELAXED)
 #endif
 
+/* What samplers of one grammar share: int32_t (SAMPI_INT_...), size_t (SAMPI_SIZE_...) and pointers (SAMPI_PTR_...).
+   GET acquires, PUT releases; CAS (is it `old`? Then it is `now`), ADD and OR do both and answer what there was, CAS
+   whether it did. SAMPI_PTR_PUT and all CAS are in one order for all threads. SAMP_NO_THREADS: one thread, plain C. */
+#if defined(SAMP_NO_THREADS)
+#define SAMPI_INT_GET(p)            (*(p))
+#define SAMPI_INT_PUT(p, x)         ((void)(*(p) = (x)))
+#define SAMPI_INT_CAS(p, old, now)  (*(p) == (old) && (*(p) = (now), true))
+#define SAMPI_INT_ADD(p, x)         ((*(p) += (x)) - (x))
+#define SAMPI_INT_OR(p, x)          ((void)(*(p) |= (x)))
+#define SAMPI_SIZE_GET(p)           (*(p))
+#define SAMPI_SIZE_PUT(p, x)        ((void)(*(p) = (x)))
+#define SAMPI_SIZE_CAS(p, old, now) (*(p) == (old) && (*(p) = (now), true))
+#define SAMPI_SIZE_ADD(p, x)        ((*(p) += (x)) - (x))
+#define SAMPI_PTR_GET(p)            (*(p))
+#define SAMPI_PTR_PUT(p, x)         ((void)(*(p) = (x)))
+#define SAMPI_PTR_CAS(p, old, now)  (*(p) == (old) && (*(p) = (now), true))
+#elif defined(_MSC_VER) && !defined(__clang__)
+#define SAMPI_INT_GET(p) ((int32_t)_InterlockedCompareExchange((volatile long *)(p), 0, 0))
+#define SAMPI_INT_PUT(p, x) ((void)_InterlockedExchange((volatile long *)(p), (long)(x)))
+#define SAMPI_INT_CAS(p, old, now) \
+    (_InterlockedCompareExchange((volatile long *)(p), (long)(now), (long)(old)) == (long)(old))
+#define SAMPI_INT_ADD(p, x) ((int32_t)_InterlockedExchangeAdd((volatile long *)(p), (long)(x)))
+#define SAMPI_INT_OR(p, x)  ((void)_InterlockedOr((volatile long *)(p), (long)(x)))
+#if defined(_WIN64)
+#define SAMPI_SIZE_GET(p) ((size_t)_InterlockedCompareExchange64((volatile long long *)(p), 0, 0))
+#define SAMPI_SIZE_PUT(p, x) ((void)_InterlockedExchange64((volatile long long *)(p), (long long)(x)))
+#define SAMPI_SIZE_CAS(p, old, now) \
+    (_InterlockedCompareExchange64((volatile long long *)(p), (long long)(now), (long long)(old)) == (long long)(old))
+#define SAMPI_SIZE_ADD(p, x) ((size_t)_InterlockedExchangeAdd64((volatile long long *)(p), (long long)(x)))
+#else
+#define SAMPI_SIZE_GET(p) ((size_t)_InterlockedCompareExchange((volatile long *)(p), 0, 0))
+#define SAMPI_SIZE_PUT(p, x) ((void)_InterlockedExchange((volatile long *)(p), (long)(x)))
+#define SAMPI_SIZE_CAS(p, old, now) \
+    (_InterlockedCompareExchange((volatile long *)(p), (long)(now), (long)(old)) == (long)(old))
+#define SAMPI_SIZE_ADD(p, x) ((size_t)_InterlockedExchangeAdd((volatile long *)(p), (long)(x)))
+#endif
+#define SAMPI_PTR_GET(p) _InterlockedCompareExchangePointer((void *volatile *)(p), NULL, NULL)
+#define SAMPI_PTR_PUT(p, x) ((void)_InterlockedExchangePointer((void *volatile *)(p), (void *)(x)))
+#define SAMPI_PTR_CAS(p, old, now) \
+    (_InterlockedCompareExchangePointer((void *volatile *)(p), (void *)(now), (void *)(old)) == (void *)(old))
+#else
+#define SAMPI_INT_GET(p)            __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define SAMPI_INT_PUT(p, x)         __atomic_store_n(p, x, __ATOMIC_RELEASE)
+#define SAMPI_INT_CAS(p, old, now)  __sync_bool_compare_and_swap(p, old, now)
+#define SAMPI_INT_ADD(p, x)         __atomic_fetch_add(p, x, __ATOMIC_ACQ_REL)
+#define SAMPI_INT_OR(p, x)          ((void)__atomic_fetch_or(p, x, __ATOMIC_ACQ_REL))
+#define SAMPI_SIZE_GET(p)           __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define SAMPI_SIZE_PUT(p, x)        __atomic_store_n(p, x, __ATOMIC_RELEASE)
+#define SAMPI_SIZE_CAS(p, old, now) __sync_bool_compare_and_swap(p, old, now)
+#define SAMPI_SIZE_ADD(p, x)        __atomic_fetch_add(p, x, __ATOMIC_ACQ_REL)
+#define SAMPI_PTR_GET(p)            __atomic_load_n(p, __ATOMIC_SEQ_CST)
+#define SAMPI_PTR_PUT(p, x)         __atomic_store_n(p, x, __ATOMIC_SEQ_CST)
+#define SAMPI_PTR_CAS(p, old, now)  __sync_bool_compare_and_swap(p, old, now)
+#endif
+
 /* Stands where tests count the steps: in what must not grow faster than its input. */
 #ifndef SAMPI_COUNT_STEPS
 #define SAMPI_COUNT_STEPS(n) ((void)0)

@@ -167,6 +167,7 @@ static SAMPI_COLD int sampi_kit_automaton(sampi_kit *kit, const char *pattern, s
     if (!status) kit->n_lists = (uint32_t)n_lists;
     sampi_memo_free(&m.d);
     sampi_vec_free(&m.d.work);
+    sampi_vec_free(&m.d.queued.slots);
     sampi_tree_free(&m.d.tree);
     SAMP_FREE(m.node);
     SAMP_FREE(m.next);

@@ -17,9 +17,9 @@ static void sampi_accept_named(sampi_matcher *m, samp_token token, bool listed)
     sampi_begin_step(m);
     for (int32_t i = 0; i < m->n_now; i++) {
         sampi_item item = *sampi_item_at(m, i);
-        sampi_lex s = *sampi_lex_at(m, item.state);
-        for (int32_t c = 0; c < s.n_calls && (s.flags & SAMPI_STATE_TOKENS); c++) {
-            sampi_call call = ((const sampi_call *)m->calls.data)[s.calls + c];
+        const sampi_lex *s = sampi_lex_at(m, item.state);
+        for (int32_t c = 0; c < s->n_calls && (s->flags & SAMPI_STATE_TOKENS); c++) {
+            const sampi_call call = s->calls[c];
             if (call.rule < 0 && (call.negated ? call.token != token && listed : call.token == token))
                 sampi_add_item(m, sampi_state_of(m, call.then), item.frame);
         }
@@ -130,145 +130,16 @@ static sampi_vec sampi_copy_vec(sampi_matcher *m, const sampi_vec *from, size_t 
     return vec;
 }
 
-static sampi_tree sampi_copy_tree(sampi_matcher *m, const sampi_tree *from)
-{
-    sampi_tree t;
-    t.nodes = sampi_copy_vec(m, &from->nodes, sizeof(sampi_expr));
-    t.pool = sampi_copy_vec(m, &from->pool, 1);
-    t.rules = sampi_copy_vec(m, &from->rules, sizeof(sampi_rule));
-    t.lists = sampi_copy_vec(m, &from->lists, sizeof(sampi_list));
-    t.members = sampi_copy_vec(m, &from->members, sizeof(sampi_member));
-    t.slots = sampi_copy_vec(m, &from->slots, sizeof(sampi_node));
-    t.spare = INT64_MAX; /* other limits count */
-    t.classes = NULL;
-    return t;
-}
-
-/* Forget the entries. */
-static void sampi_drop_entries(sampi_matcher *m)
-{
-    for (int32_t i = 0; i < m->entries.n; i++)
-        sampi_free_block(&m->d.held, sampi_entry_at(m, i)->bits, m->index->n_mask * (size_t)4);
-    sampi_vec_free(&m->entries);
-    sampi_vec_free(&m->tokens);
-    sampi_vec_free(&m->places);
-    sampi_vec_free(&m->entry_slots);
-}
-
-/* States, of which there are none: the dead one. */
-static void sampi_begin_states(sampi_matcher *m)
-{
-    if (m->d.memo) memset(m->d.memo, 0xff, (size_t)m->d.n_memo * sizeof *m->d.memo);
-    sampi_lex *dead = (sampi_lex *)sampi_more(&m->d, &m->states, sizeof *dead, 1);
-    int32_t *next = (int32_t *)sampi_more(&m->d, &m->next, sizeof *next, m->grammar->bytes.n_classes);
-    if (dead) memset(dead, 0, sizeof *dead);
-    if (next) memset(next, 0, (size_t)m->grammar->bytes.n_classes * sizeof *next);
-}
-
-/* Which of a derived node's parts are nodes? Bit 0: a, bit 1: b. */
-static int sampi_node_parts(int kind)
-{
-    if (kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND) return 3;
-    if (kind == SAMPI_NODE_REPEAT || kind == SAMPI_NODE_NOT) return 1;
-    return kind == SAMPI_NODE_MEMBERS ? 2 : 0;
-}
-
-/* Mark in `to` [nodes] (1; else 0) what is needed: the nodes of held items, of edges, and their parts. The grammar's
-   own stay in any case. */
-static void sampi_mark_nodes(sampi_matcher *m, int32_t *to)
-{
-    const int32_t n = m->d.tree.nodes.n, own = m->grammar->tree.nodes.n;
-    memset(to, 0, (size_t)n * sizeof *to);
-    for (int32_t i = 0; i < sampi_n_held(m); i++) to[~sampi_held_at(m, i)->state] = 1;
-    for (int32_t i = 0; i < m->edges.n; i++) to[sampi_edge_at(m, i)->then] = 1;
-    for (int32_t i = n - 1; i >= own; i--) { /* parts come before what they are part of */
-        const sampi_expr *e = sampi_at(&m->d.tree, i);
-        if (to[i] && (sampi_node_parts(e->kind) & 1)) to[e->a] = 1;
-        if (to[i] && (sampi_node_parts(e->kind) & 2)) to[e->b] = 1;
-    }
-}
-
-/* Move the nodes that are marked to the front, in order, and the bytes that they have in the pool. to [i] is then the
-   new number of node i. */
-static void sampi_move_nodes(sampi_matcher *m, int32_t *to)
-{
-    sampi_tree *t = &m->d.tree;
-    const int32_t own = m->grammar->tree.nodes.n;
-    int32_t n = own, n_pool = m->grammar->tree.pool.n;
-    for (int32_t i = 0; i < t->nodes.n; i++) {
-        sampi_expr e = *sampi_at(t, i);
-        if (i < own) sampi_at(t, to[i] = i)->state = 0;
-        if (i < own || !to[i]) continue;
-        if (sampi_node_parts(e.kind) & 1) e.a = to[e.a];
-        if (sampi_node_parts(e.kind) & 2) e.b = to[e.b];
-        if (e.kind == SAMPI_NODE_SEEN) {
-            memmove((uint8_t *)t->pool.data + n_pool, sampi_bytes_at(t, e.a), (size_t)e.b);
-            e.a = n_pool;
-            n_pool += e.b;
-        }
-        e.state = 0;
-        *sampi_at(t, to[i] = n++) = e;
-    }
-    t->nodes.n = n;
-    t->pool.n = n_pool;
-}
-
-/* Forget all that can be made again: entries, states, and the nodes that nobody needs. It takes no room: the table of
-   nodes serves for their new numbers, and is then filled anew. Held items have their nodes now, until sampi_find_states
-   finds what they need of the states. */
-static void sampi_sweep_nodes(sampi_matcher *m)
-{
-    sampi_tree *t = &m->d.tree;
-    int32_t *to = (int32_t *)t->slots.data;
-    sampi_drop_entries(m);
-    for (int32_t i = 0; i < sampi_n_held(m); i++) {
-        sampi_item *item = sampi_held_at(m, i);
-        if (item->state >= 0) item->state = ~sampi_lex_at(m, item->state)->node;
-    }
-    sampi_mark_nodes(m, to);
-    sampi_move_nodes(m, to);
-    for (int32_t i = 0; i < sampi_n_held(m); i++) sampi_held_at(m, i)->state = ~to[~sampi_held_at(m, i)->state];
-    for (int32_t i = 0; i < m->edges.n; i++) sampi_edge_at(m, i)->then = to[sampi_edge_at(m, i)->then];
-    m->states.n = m->next.n = m->calls.n = m->classes.n = 0;
-    sampi_begin_states(m); /* there is room for one */
-    m->stateless = true;
-    while (t->slots.n > m->grammar->tree.slots.n && t->slots.n > 4 * (t->nodes.n + 1)) t->slots.n /= 2;
-    sampi_vec_trim(&t->slots, sizeof(sampi_node));
-    memset(t->slots.data, 0xff, (size_t)t->slots.n * sizeof(sampi_node));
-    sampi_tree_fill_slots(t);
-}
-
-/* Give back room that is not needed any more, and what is only a table of the step under way. What leads back never
-   needs more items than there are. */
+/* Give back room that is not needed any more. What leads back never needs more items than there are. */
 static void sampi_trim(sampi_matcher *m)
 {
-    sampi_vec_free(&m->seen.slots);
-    sampi_vec_free(&m->joined.slots);
-    sampi_vec_free(&m->d.work);
-    sampi_vec_trim(&m->states, sizeof(sampi_lex));
-    sampi_vec_trim(&m->next, sizeof(int32_t));
-    sampi_vec_trim(&m->calls, sizeof(sampi_call));
-    sampi_vec_trim(&m->classes, sizeof(uint32_t));
-    sampi_vec_trim(&m->d.tree.nodes, sizeof(sampi_expr));
-    sampi_vec_trim(&m->d.tree.pool, 1);
+    sampi_trim_workspace(m, true);
     sampi_vec_trim(&m->frames, sizeof(sampi_frame));
     sampi_vec_trim(&m->edges, sizeof(sampi_edge));
     sampi_vec_trim(&m->past, sizeof(sampi_item));
     sampi_vec_trim(&m->past_n, sizeof(int32_t));
     sampi_vec_trim(&m->history, sizeof(samp_token));
     if (m->past.n == 0) sampi_vec_trim(&m->items, sizeof(sampi_item));
-}
-
-/* The items of the text's place get their states again, if they have nodes. */
-static void sampi_find_states(sampi_matcher *m)
-{
-    for (int32_t i = 0; i < m->n_now && !m->d.status; i++) {
-        const int32_t state = sampi_item_at(m, i)->state;
-        if (state >= 0) continue;
-        const int32_t found = sampi_state_of(m, ~state);
-        if (!m->d.status) sampi_item_at(m, i)->state = found;
-    }
-    if (!m->d.status) m->stateless = false;
 }
 
 /* The place at the beginning of a text. */
@@ -279,56 +150,157 @@ static void sampi_begin_text(sampi_matcher *m)
     sampi_begin_step(m);
     sampi_add_item(m, sampi_state_of(m, sampi_rule_at(&m->d.tree, m->grammar->root)->body), 0);
     sampi_close(m, 0);
-    m->unborn = m->d.status != SAMP_OK;
-    m->n_now = m->unborn ? 0 : m->items.n;
-    if (!m->unborn) return;
-    m->frames.n = 1;
-    m->edges.n = m->items.n = 0;
+    m->n_now = m->items.n;
 }
 
-/* Go back to between two calls, with as much room as there can be if all of it is wanted. */
-static void sampi_make_room(sampi_matcher *m, bool all)
+/* No place: the next call finds it again. What is kept says how many tokens lead back, and by how many places. */
+static void sampi_lose_place(sampi_matcher *m)
+{
+    m->place_in = 0;
+    m->frames.n = m->live = 1;
+    m->edges.n = m->items.n = m->n_now = m->past.n = 0;
+}
+
+static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n);
+static int sampi_accept_once(sampi_matcher *m, samp_token token);
+
+/* The text is read again in the store of this call, each token within the steps that a call may take, and the places
+   before the last tokens are found again with it. */
+static void sampi_read_again(sampi_matcher *m)
+{
+    const int32_t n = m->history.n;
+    const int64_t budget = m->d.budget;
+    const bool waiting = m->lazy.waiting;
+    int32_t *size = (int32_t *)m->past_n.data, led = 0, place = 0;
+    for (int32_t i = 0; i < m->past_n.n; i++) led += size[i] != SAMPI_PLACE_STAYS;
+    sampi_lose_place(m);
+    sampi_begin_text(m);
+    sampi_lazy_reset(&m->lazy);
+    m->again = true;
+    for (int32_t i = 0; i < n && !m->d.status; i++) {
+        m->history.n = i;
+        if (i >= n - led) {
+            while (size[place] == SAMPI_PLACE_STAYS) place++;
+            if (!sampi_keep_items(m, m->items.data, m->n_now)) break;
+            size[place++] = m->lazy.waiting ? SAMPI_PLACE_STAYS - 1 - m->n_now : m->n_now;
+        }
+        m->d.budget = m->max_steps;
+        const int status = sampi_accept_once(m, ((const samp_token *)m->history.data)[i]);
+        if (status) sampi_fault(&m->d, status);
+        m->items.n = m->n_now;
+        if (m->frames.n > 2 * m->live + 64) sampi_sweep_frames(m);
+    }
+    m->again = false;
+    m->history.n = n;
+    m->d.budget = budget;
+    if (m->d.status) {
+        sampi_lose_place(m);
+        m->lazy.waiting = waiting;
+    } else {
+        m->place_in = m->store->serial;
+    }
+}
+
+/* Go to between two calls, in the store of this one. */
+static void sampi_settle_in(sampi_matcher *m, sampi_turn *turn)
 {
     m->d.status = SAMP_OK;
     m->d.held.full = false;
     m->d.work.n = 0;
     m->items.n = m->n_now;
-    if (all) {
-        m->d.budget -= m->d.tree.nodes.n / 4 + m->frames.n / 4;
-        sampi_drop_entries(m);
-    }
-    if (all || m->frames.n > 2 * m->live + 64) sampi_sweep_frames(m);
-    if (all) {
-        sampi_sweep_nodes(m);
-        sampi_trim(m);
-    }
-    if (m->d.held.bytes > m->d.held.most) {
-        m->d.held.full = true;
-        sampi_fault(&m->d, SAMP_E_FULL);
-    }
-    if (m->stateless && !m->d.status) sampi_find_states(m);
-    if (m->unborn && !m->d.status) sampi_begin_text(m);
+    if (m->place_in != m->store->serial)
+        sampi_read_again(m);
+    else if (m->frames.n > 2 * m->live + 64)
+        sampi_sweep_frames(m);
+    turn->before = sampi_mark(m);
 }
 
-/* Is the call to do its work (again)? It is the first time; and once more if there was no room: then all that can be
-   made again is forgotten; then the places before, for it is better to go on than to be able to go back. In the end
-   m->status says what came of it. All turns share the steps. */
+/* Has the limit become too narrow for the store? */
+static bool sampi_store_is_large(const sampi_matcher *m)
+{
+    sampi_shared *h = m->shared;
+    const size_t bytes = SAMPI_SIZE_GET(&m->store->bytes), most = SAMPI_SIZE_GET(&h->held.most);
+    if (bytes <= most && SAMPI_SIZE_GET(&h->held.bytes) <= most - bytes) return false;
+    return bytes > sampi_store_planned(h, m->store, m->d.held.beside).most;
+}
+
+/* What there is room for in the store of a call. */
+static sampi_store_plan sampi_store_room_of(const sampi_matcher *m)
+{
+    sampi_store_plan room = { 0, 0, 0, 0, 0, false };
+    if (!m->store) return room;
+    room.nodes = m->store->tree.nodes.cap;
+    room.pool = m->store->tree.pool.cap;
+    room.states = m->store->cap_states;
+    room.entries = m->store->cap_entries;
+    room.most = m->store->most;
+    return room;
+}
+
+/* A call that found no room gets more: a larger store; or one that is empty; or, if others fill that too, one for
+   itself; or there are no places before, for it is better to go on than to be able to go back. False: it has had all
+   that. */
+static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
+{
+    enum { LARGER = 1, EMPTY = LARGER + 12, OWN, NO_WAY_BACK };
+    const sampi_store_plan before = sampi_store_room_of(m);
+    const bool crowded = !m->own && m->store && SAMPI_INT_GET(&m->store->n_calls) > 1;
+    if (turn->n < EMPTY) {
+        turn->n++;
+    } else if (turn->n == EMPTY && crowded) {
+        turn->n = OWN;
+    } else {
+        if (turn->n == NO_WAY_BACK || m->past_n.n == 0) return false;
+        sampi_vec_free(&m->past);
+        sampi_vec_free(&m->past_n);
+        turn->n = NO_WAY_BACK;
+    }
+    if (m->place_in) {
+        sampi_drop(m, turn->before);
+        m->items.n = m->n_now;
+        sampi_sweep_frames(m);
+        turn->before = sampi_mark(m);
+    }
+    sampi_trim(m);
+    m->d.status = SAMP_OK;
+    m->d.held.full = false;
+    const bool own = m->own || (turn->n > EMPTY && crowded), found = own ? sampi_own_store(m) : sampi_renew_store(m);
+    const sampi_store_plan now = sampi_store_room_of(m);
+    if (turn->n < EMPTY &&
+        (!found || (now.nodes <= before.nodes && now.pool <= before.pool && now.states <= before.states &&
+                    now.entries <= before.entries && now.most <= before.most)))
+        turn->n = EMPTY;
+    if (found) sampi_settle_in(m, turn);
+    return true;
+}
+
+/* Is the call to do its work (again)? It is the first time; and again if there was no room. In the end m->status says
+   what came of it. All turns share the steps. */
 static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn)
 {
     if (turn->n == 0) {
-        const bool all = m->d.held.bytes > m->d.held.most;
-        turn->n = all ? 2 : 1;
+        turn->n = 1;
+        if (!sampi_begin_call(m)) return false;
         m->d.budget = m->max_steps;
-        sampi_make_room(m, all);
+        m->items.n = m->n_now;
         turn->before = sampi_mark(m);
-        if (!m->d.status) return true;
+        if (sampi_look(m, NULL) && (!sampi_store_is_large(m) || sampi_renew_store(m))) {
+            sampi_settle_in(m, turn);
+            if (!m->d.status) return true;
+        }
     }
-    while (m->d.status == SAMP_E_FULL && m->d.held.full && turn->n <= (m->past_n.n ? 2 : 1)) {
-        if (turn->n++ == 2) m->past.n = m->past_n.n = 0;
-        sampi_drop(m, turn->before);
-        sampi_make_room(m, true);
-        turn->before = sampi_mark(m);
+    while (m->d.status == SAMP_E_FULL && m->d.held.full && sampi_more_room(m, turn))
         if (!m->d.status) return true;
-    }
+    sampi_end_call(m);
     return false;
+}
+
+/* Is there a place? One that was lost is found. SAMP_OK, or why not. */
+static int sampi_matcher_place(sampi_matcher *m)
+{
+    sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } };
+    if (m->place_in) return SAMP_OK;
+    while (sampi_matcher_turn(m, &turn)) {
+    }
+    return m->d.status;
 }

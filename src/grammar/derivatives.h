@@ -16,16 +16,23 @@ typedef struct sampi_memo {
 #define SAMPI_MEMO 4096 /* derivatives that are remembered, if there is room: a power of two */
 #endif
 
+/* A set of pairs, emptied by counting up. */
+typedef struct sampi_pairs {
+    sampi_vec slots; /* of 2^k times { round, a, b } */
+    int32_t n, round;
+} sampi_pairs;
+
 typedef struct sampi_deriver {
     sampi_tree tree;
     const sampi_byte_classes *bytes; /* those that the tree does not tell apart */
     sampi_vec work;                  /* sampi_node: a stack, of sampi_derive and others */
     sampi_memo *memo;                /* [n_memo] made when it is needed */
     int32_t n_memo;
-    int status;      /* what went wrong in the call under way */
-    int64_t budget;  /* steps that it may still take, */
-    int64_t charged; /* and those of all that it took that were charged for work without steps of its own */
-    sampi_held held; /* of its owner too: all that is a matcher's own, but for the sampler */
+    sampi_pairs queued; /* nodes that sampi_search has come to */
+    int status;         /* what went wrong in the call under way */
+    int64_t budget;     /* steps that it may still take, */
+    int64_t charged;    /* and those of all that it took that were charged for work without steps of its own */
+    sampi_held held;    /* of its owner too: all that is a matcher's own, but for the sampler */
 } sampi_deriver;
 
 /* The first thing that goes wrong is what the call under way returns; until then it goes on with what can't match. */
@@ -56,6 +63,48 @@ static void *sampi_more(sampi_deriver *d, sampi_vec *vec, size_t width, int32_t 
     if (vec->cap != cap) sampi_charge(d, (int32_t)(vec->size / 128));
     if (!room) sampi_fault(d, SAMP_E_NOMEM);
     return room;
+}
+
+static void sampi_pairs_clear(sampi_pairs *p)
+{
+    p->n = 0;
+    if (p->round == INT32_MAX) { /* begin to count anew, without what is left of the old rounds */
+        if (p->slots.n) memset(p->slots.data, 0, (size_t)p->slots.n * 4);
+        p->round = 0;
+    }
+    p->round++;
+}
+
+/* Put a pair in. Is it new? (If there is no memory it is not, and the fault is told.) */
+static bool sampi_pairs_add(sampi_deriver *d, sampi_pairs *p, int32_t a, int32_t b)
+{
+    if (3 * (2 * p->n + 2) > p->slots.n) { /* twice the room, and all of this round again */
+        sampi_vec old = p->slots;
+        p->slots = sampi_vec_like(&old);
+        if (!sampi_more(d, &p->slots, 4, old.n ? 2 * old.n : 3 * 64)) {
+            p->slots = old;
+            return false;
+        }
+        memset(p->slots.data, 0, (size_t)p->slots.n * 4);
+        p->n = 0;
+        for (int32_t i = 0; i < old.n; i += 3) {
+            const int32_t *s = (const int32_t *)old.data + i;
+            if (s[0] == p->round) sampi_pairs_add(d, p, s[1], s[2]);
+        }
+        sampi_vec_free(&old);
+    }
+    uint32_t mask = (uint32_t)p->slots.n / 3 - 1, i = ((uint32_t)a * 0x9E3779B1u ^ (uint32_t)b * 0x85EBCA77u);
+    for (i = (i ^ i >> 15) & mask;; i = (i + 1) & mask) {
+        int32_t *s = (int32_t *)p->slots.data + 3 * (size_t)i;
+        if (s[0] != p->round) {
+            s[0] = p->round;
+            s[1] = a;
+            s[2] = b;
+            p->n++;
+            return true;
+        }
+        if (s[1] == a && s[2] == b) return false;
+    }
 }
 
 /* One step of work; false if there have been too many. */
@@ -145,16 +194,21 @@ static void sampi_offer(sampi_deriver *d, sampi_node n)
 /* `seen` with one more member of a list of n. */
 static sampi_node sampi_seen_with(sampi_deriver *d, sampi_node seen, int32_t n, int32_t member)
 {
-    int32_t at = d->tree.pool.n, status;
+    int32_t status;
     size_t n_bytes = (size_t)(n + 7) / 8;
     uint8_t *bytes = sampi_tree_pool_room(&d->tree, n_bytes, &status);
     if (!bytes) return sampi_sound(d, status);
+    const int32_t at = (int32_t)(bytes - (const uint8_t *)d->tree.pool.data);
     if (seen == SAMPI_EMPTY)
         memset(bytes, 0, n_bytes);
     else
         memcpy(bytes, sampi_bytes_at(&d->tree, sampi_at(&d->tree, seen)->a), n_bytes);
     bytes[member / 8] |= (uint8_t)(1u << member % 8);
-    return sampi_sound(d, sampi_tree_pool_end(&d->tree, SAMPI_NODE_SEEN, at));
+    if (!d->tree.growth) return sampi_sound(d, sampi_tree_pool_end(&d->tree, SAMPI_NODE_SEEN, at));
+    const sampi_node node = sampi_tree_node(&d->tree, SAMPI_NODE_SEEN, at, (int32_t)n_bytes, 0);
+    if (node < 0 || sampi_at(&d->tree, node)->a != at) /* there is one: the bytes go, if they still are the last */
+        (void)SAMPI_INT_CAS(&d->tree.growth->n_pool, at + (int32_t)n_bytes, at);
+    return sampi_sound(d, node);
 }
 
 /* Of a witness: is its slot open, its kind free, and may all other slots still get theirs? */
@@ -342,7 +396,8 @@ static sampi_memo *sampi_memo_of(const sampi_deriver *d, sampi_node n, int32_t b
 static bool sampi_memo_make(sampi_deriver *d)
 {
     int32_t n = SAMPI_MEMO;
-    while (n > 64 && (size_t)n * sizeof *d->memo > d->held.most / 16) n /= 2;
+    const size_t most = SAMPI_SIZE_GET(&(d->held.all ? d->held.all : &d->held)->most);
+    while (n > 64 && (size_t)n * sizeof *d->memo > most / 16) n /= 2;
     d->memo = (sampi_memo *)sampi_hold_block(&d->held, (size_t)n * sizeof *d->memo);
     if (!d->memo) {
         sampi_fault(d, SAMP_E_NOMEM);
@@ -528,7 +583,8 @@ static bool sampi_search(sampi_deriver *d, sampi_node start)
     bool found = false;
     sampi_work_push_pair(d, start, -1);
     if (d->status) return false;
-    sampi_at(&d->tree, start)->known |= SAMPI_KNOWN_QUEUED;
+    sampi_pairs_clear(&d->queued);
+    sampi_pairs_add(d, &d->queued, start, 0);
     for (int32_t at = first; at < d->work.n && !found && !d->status; at += 2) {
         sampi_node n = ((sampi_node *)d->work.data)[at];
         uint8_t kinds[256];
@@ -536,25 +592,20 @@ static bool sampi_search(sampi_deriver *d, sampi_node start)
         for (int32_t c = 0; c < d->bytes->n_classes && !found && !d->status; c++) {
             if (kinds[c] != c) continue;
             sampi_node next = sampi_derive(d, n, d->bytes->byte_of[c]);
-            uint8_t known = sampi_at(&d->tree, next)->known;
-            if (known & (SAMPI_KNOWN_DEAD | SAMPI_KNOWN_QUEUED)) continue;
+            const int32_t known = sampi_known(&d->tree, next);
+            if ((known & SAMPI_KNOWN_DEAD) || !sampi_pairs_add(d, &d->queued, next, 0)) continue;
             found = (known & (SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_ALIVE)) || !(known & SAMPI_KNOWN_AND);
             sampi_work_push_pair(d, next, at);
-            if (d->status) break;
-            sampi_at(&d->tree, next)->known |= SAMPI_KNOWN_QUEUED;
         }
     }
     if (found && !d->status) /* the last one, and those it was reached by */
         for (int32_t at = d->work.n - 2; at >= first;) {
             const sampi_node *pair = (const sampi_node *)d->work.data + at;
-            sampi_at(&d->tree, pair[0])->known |= SAMPI_KNOWN_ALIVE;
+            sampi_learnt(&d->tree, pair[0], SAMPI_KNOWN_ALIVE);
             at = pair[1];
         }
-    for (int32_t at = first; at < d->work.n; at += 2) {
-        sampi_expr *e = sampi_at(&d->tree, ((sampi_node *)d->work.data)[at]);
-        e->known &= (uint8_t)~SAMPI_KNOWN_QUEUED;
-        if (!found && !d->status) e->known |= SAMPI_KNOWN_DEAD;
-    }
+    for (int32_t at = first; at < d->work.n && !found && !d->status; at += 2)
+        sampi_learnt(&d->tree, ((sampi_node *)d->work.data)[at], SAMPI_KNOWN_DEAD);
     d->work.n = first;
     return found;
 }
@@ -569,9 +620,10 @@ static bool sampi_alive(sampi_deriver *d, sampi_node n)
         sampi_charge(d, 1);
         n = sampi_through(d, n);
         const sampi_expr e = *sampi_at(&d->tree, n);
-        if (e.known & SAMPI_KNOWN_DEAD) {
+        const int32_t known = sampi_known(&d->tree, n);
+        if (known & SAMPI_KNOWN_DEAD) {
             alive = false;
-        } else if (!(e.known & SAMPI_KNOWN_AND) || (e.known & (SAMPI_KNOWN_ALIVE | SAMPI_KNOWN_EMPTY))) {
+        } else if (!(known & SAMPI_KNOWN_AND) || (known & (SAMPI_KNOWN_ALIVE | SAMPI_KNOWN_EMPTY))) {
             alive = true;
         } else if (e.kind == SAMPI_NODE_SEQ || e.kind == SAMPI_NODE_ALT) {
             n = e.kind == SAMPI_NODE_SEQ ? sampi_through(d, e.a) : e.a;
@@ -585,7 +637,7 @@ static bool sampi_alive(sampi_deriver *d, sampi_node n)
             n = e.a;
             continue;
         } else {
-            alive = (e.known & SAMPI_KNOWN_CALLS) || sampi_search(d, n);
+            alive = (known & SAMPI_KNOWN_CALLS) || sampi_search(d, n);
         }
         bool settled = true;
         while (d->work.n > bottom && settled && !d->status) {

@@ -79,14 +79,15 @@ static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, b
     sampi_head_start start = { 0, 0, 0, true, false };
     const int32_t usual = sampi_usual_next(m, state, &n_live);
     const sampi_demand leads_there = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, usual };
-    const sampi_lex *s = usual && usual != state ? sampi_run_of(m, usual, keep, false) : NULL;
-    start.sure = !s || s->reach[keep] < INT32_MAX || s->kinds[keep] == 0;
+    sampi_stretch run = { 0, 0, false, false };
+    if (usual && usual != state) run = sampi_run_of(m, usual, keep, false);
+    start.sure = run.reach < INT32_MAX || run.kinds == 0;
     if (n_live < FEW || m->d.status) return start;
     if (!start.sure) start.to_usual = sampi_kinds_only(m, state, leads_there);
-    s = start.sure ? sampi_run_of(m, state, keep, true) : sampi_lex_at(m, usual);
-    start.kinds = s->kinds[keep];
-    start.reach = s->reach[keep];
-    start.stops = start.sure && s->stops;
+    if (start.sure) run = sampi_run_of(m, state, keep, true);
+    start.kinds = run.kinds;
+    start.reach = run.reach;
+    start.stops = start.sure && run.stops;
     if (start.kinds && start.reach && !m->d.status) sampi_entry_widen(m, entry);
     if (!entry->bits) start.kinds = 0;
     if (entry->bits) sampi_take_run(m, start.kinds, start.reach, entry->bits);
@@ -150,39 +151,55 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
         here->length = before->length + n;
         here->run_kinds = 0;
         here->run_reach = 0;
-        if (here->expects == 0 && (size > 8 || sampi_lex_at(m, next)->reach[keep] >= 0)) {
-            const sampi_lex *run = sampi_run_of(m, next, keep, false);
-            here->run_kinds = run->kinds[keep];
-            here->run_reach = run->reach[keep];
+        if (here->expects == 0 && (size > 8 || sampi_run_at(m, next, keep).reach >= 0)) {
+            const sampi_stretch run = sampi_run_of(m, next, keep, false);
+            here->run_kinds = run.kinds;
+            here->run_reach = run.reach;
         }
         i++;
     }
 }
 
-/* Where the entry of a state at a parent's places is, or would be. */
+/* The slot of the entry of a state at a parent's places, or the free one where it would be. */
 static int32_t *sampi_entry_slot(const sampi_matcher *m, int32_t parent, int32_t state)
 {
-    uint32_t mask = (uint32_t)m->entry_slots.n - 1,
-             i = (uint32_t)parent * 0x9E3779B1u ^ (uint32_t)state * 0x85EBCA77u;
-    int32_t *slots = (int32_t *)m->entry_slots.data;
-    for (i = (i ^ i >> 15) & mask; slots[i] >= 0; i = (i + 1) & mask)
-        if (sampi_entry_at(m, slots[i])->parent == parent && sampi_entry_at(m, slots[i])->state == state) break;
-    return &slots[i];
+    const uint32_t mask = (uint32_t)m->store->n_slots - 1;
+    uint32_t i = (uint32_t)parent * 0x9E3779B1u ^ (uint32_t)state * 0x85EBCA77u;
+    for (i = (i ^ i >> 15) & mask;; i = (i + 1) & mask) {
+        const int32_t at = SAMPI_INT_GET(&m->store->entry_slots[i]);
+        if (at < 0 || (sampi_entry_at(m, at)->parent == parent && sampi_entry_at(m, at)->state == state))
+            return &m->store->entry_slots[i];
+    }
 }
 
-/* Room for one more entry. */
-static bool sampi_entry_room(sampi_matcher *m)
+/* A copy that is kept with the store; NULL: there is nothing, or no room. */
+static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
 {
-    if (2 * (m->entries.n + 1) <= m->entry_slots.n) return true;
-    sampi_vec slots = sampi_vec_like(&m->entry_slots);
-    int32_t n = m->entry_slots.n ? 2 * m->entry_slots.n : 64;
-    if (!sampi_more(&m->d, &slots, 4, n)) return false;
-    memset(slots.data, 0xff, (size_t)n * 4);
-    sampi_vec_free(&m->entry_slots);
-    m->entry_slots = slots;
-    for (int32_t i = 0; i < m->entries.n; i++)
-        *sampi_entry_slot(m, sampi_entry_at(m, i)->parent, sampi_entry_at(m, i)->state) = i;
-    return true;
+    void *room = n && !m->d.status ? sampi_store_room(m, n) : NULL;
+    if (room) memcpy(room, bytes, n);
+    return room;
+}
+
+/* An entry that has been found, kept for all: its number, or that of the same one which another thread has found in the
+   meantime; -1 and the fault is told. */
+static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
+{
+    sampi_entry entry = *found;
+    entry.bits = (uint32_t *)sampi_keep_bytes(m, found->bits, found->bits ? m->index->n_mask * (size_t)4 : 0);
+    entry.tokens = (const int32_t *)sampi_keep_bytes(m, m->tokens.data, (size_t)entry.n_tokens * 4);
+    entry.places = (const uint32_t *)sampi_keep_bytes(m, m->places.data, (size_t)entry.n_places * 4);
+    const int32_t at = m->d.status ? -1 : sampi_take(&m->store->n_entries, 1, m->store->cap_entries);
+    if (at < 0) {
+        if (!m->d.status) sampi_store_is_full(m);
+        return -1;
+    }
+    m->store->entries[at] = entry;
+    for (;;) {
+        int32_t *slot = sampi_entry_slot(m, entry.parent, entry.state);
+        const int32_t other = SAMPI_INT_GET(slot);
+        if (other >= 0) return other;
+        if (SAMPI_INT_CAS(slot, -1, at)) return at;
+    }
 }
 
 /* Fill an entry by its walks. Of the root only the state's own bytes count, since what it calls is an item of its own
@@ -191,50 +208,39 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
 {
     sampi_level level = sampi_mark(m);
     const bool keep = entry->parent & 1;
-    entry->token = m->tokens.n;
-    entry->place = m->places.n;
+    m->tokens.n = m->places.n = 0;
     sampi_begin_step(m);
     sampi_add_item(m, entry->state, 0);
     if (entry->parent >= 2) sampi_close(m, level.items);
     int32_t to = m->items.n;
     if (entry->parent < 2) {
-        const sampi_item item = { entry->state, 0 };
+        const sampi_item item = { entry->state, 0, sampi_lex_at(m, entry->state)->flags };
         sampi_walk_plain(m, item, keep, entry);
         sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, level.items, to, entry);
     } else {
-        const sampi_entry parent = *sampi_entry_at(m, entry->parent / 2 - 1);
-        for (int32_t i = 0; i < parent.n_places && !m->d.status; i++) {
-            const uint32_t place = ((const uint32_t *)m->places.data)[parent.place + i];
+        const sampi_entry *parent = sampi_entry_at(m, entry->parent / 2 - 1);
+        for (int32_t i = 0; i < parent->n_places && !m->d.status; i++) {
+            const uint32_t place = parent->places[i];
             sampi_walk(m, place + 1, place + (m->index->nodes[2 * (size_t)place + 1] >> 10), level.items, to, entry);
         }
     }
     sampi_drop(m, level);
-    entry->n_places = m->places.n - entry->place;
-    entry->n_tokens = m->tokens.n - entry->token;
-    if (m->d.status) {
-        m->tokens.n = entry->token;
-        m->places.n = entry->place;
-    }
+    entry->n_places = m->places.n;
+    entry->n_tokens = m->tokens.n;
 }
 
 /* The entry of a state at a parent's places, made if it is not there. Its number, or -1 and the fault is told. */
 static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
 {
-    if (!sampi_entry_room(m)) return -1;
-    int32_t at = *sampi_entry_slot(m, parent, state);
+    const int32_t at = SAMPI_INT_GET(sampi_entry_slot(m, parent, state));
     if (at >= 0) return at;
     sampi_entry entry;
     memset(&entry, 0, sizeof entry);
     entry.parent = parent;
     entry.state = state;
+    m->missed++;
     sampi_entry_fill(m, &entry);
-    sampi_entry *room = m->d.status ? NULL : (sampi_entry *)sampi_more(&m->d, &m->entries, sizeof entry, 1);
-    if (!room) {
-        sampi_free_block(&m->d.held, entry.bits, m->index->n_mask * (size_t)4);
-        return -1;
-    }
-    *room = entry;
-    return *sampi_entry_slot(m, parent, state) = m->entries.n - 1;
+    return m->d.status ? -1 : sampi_entry_keep(m, &entry);
 }
 
 /* What a mask still consists of: an entry in a frame. */
@@ -256,12 +262,11 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
         const int32_t *top = (const int32_t *)m->d.work.data + (m->d.work.n -= 3);
         frame = top[2];
         const int32_t at = sampi_entry_of(m, top[0], top[1]);
-        if (at < 0 || !sampi_pairs_add(m, &m->joined, at, frame)) continue;
+        if (at < 0 || !sampi_pairs_add(&m->d, &m->joined, at, frame)) continue;
         const sampi_entry entry = *sampi_entry_at(m, at);
-        const int32_t *token = (const int32_t *)sampi_vec_at(&m->tokens, sizeof *token, entry.token);
         for (size_t i = 0; entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
         sampi_charge(&m->d, (entry.bits ? (int32_t)m->index->n_mask : entry.n_tokens) / 8);
-        for (int32_t i = 0; i < entry.n_tokens; i++) bits[token[i] / 32] |= 1u << token[i] % 32;
+        for (int32_t i = 0; i < entry.n_tokens; i++) bits[entry.tokens[i] / 32] |= 1u << entry.tokens[i] % 32;
         if (entry.n_places == 0) continue;
         sampi_level level = sampi_mark(m);
         sampi_begin_step(m);
@@ -281,7 +286,7 @@ static void sampi_mask_tokens(sampi_matcher *m, const sampi_lex *s, uint32_t *bi
 {
     const samp_vocab_index *index = m->index;
     for (int32_t c = 0; c < s->n_calls; c++) {
-        const sampi_call *call = (const sampi_call *)m->calls.data + s->calls + c;
+        const sampi_call *call = s->calls + c;
         if (call->rule >= 0) continue;
         const uint32_t id = (uint32_t)call->token, word = id / 32, bit = 1u << id % 32;
         if (!call->negated) {
@@ -294,12 +299,8 @@ static void sampi_mask_tokens(sampi_matcher *m, const sampi_lex *s, uint32_t *bi
 
 static bool sampi_matcher_ends(const sampi_matcher *m)
 {
-    for (int32_t i = 0; i < m->n_now; i++) {
-        const sampi_item item = *sampi_item_at(m, i);
-        if (item.frame == 0 && (item.state < 0 ? sampi_at(&m->d.tree, ~item.state)->known & SAMPI_KNOWN_EMPTY
-                                               : sampi_lex_at(m, item.state)->flags & SAMPI_STATE_ENDS))
-            return true;
-    }
+    for (int32_t i = 0; i < m->n_now; i++)
+        if (sampi_item_at(m, i)->frame == 0 && (sampi_item_at(m, i)->flags & SAMPI_STATE_ENDS)) return true;
     return false;
 }
 
@@ -338,18 +339,20 @@ static void sampi_mask_place(sampi_matcher *m, uint32_t *bits)
     const sampi_level here = sampi_mark(m);
     const int64_t rest = m->d.budget / 4;
     memset(bits, 0, (size_t)m->index->n_mask * 4);
+    m->missed = 0;
     m->d.budget -= rest;
     sampi_mask_items(m, bits);
     m->d.budget = (m->d.budget > 0 ? m->d.budget : 0) + rest;
     if (m->d.status == SAMP_E_FULL && !m->d.held.full) {
         m->d.status = SAMP_OK;
         m->d.work.n = 0;
+        m->missed++;
         sampi_drop(m, here);
         sampi_mask_walk(m, bits);
     }
     for (int32_t i = 0; i < m->n_now; i++) {
-        sampi_lex s = *sampi_lex_at(m, sampi_item_at(m, i)->state);
-        if (s.flags & SAMPI_STATE_TOKENS) sampi_mask_tokens(m, &s, bits);
+        const sampi_item *item = sampi_item_at(m, i);
+        if (item->flags & SAMPI_STATE_TOKENS) sampi_mask_tokens(m, sampi_lex_at(m, item->state), bits);
     }
     for (size_t i = 0; i < vocab->n_eog && sampi_matcher_ends(m); i++)
         if (vocab->eog[i] >= 0 && vocab->eog[i] < vocab->n_vocab)
@@ -364,6 +367,11 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
         if (m->index->n_vocab % 32) bits[m->index->n_mask - 1] >>= 32 - m->index->n_vocab % 32;
         return SAMP_OK;
     }
-    while (sampi_matcher_turn(m, &turn)) sampi_mask_place(m, bits);
+    while (sampi_matcher_turn(m, &turn)) {
+        sampi_mask_place(m, bits);
+        if (m->d.status) continue;
+        SAMPI_SIZE_PUT(&m->space->masks, m->space->masks + 1);
+        if (!m->missed) SAMPI_SIZE_PUT(&m->space->hits, m->space->hits + 1);
+    }
     return m->d.status;
 }

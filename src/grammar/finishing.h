@@ -15,6 +15,7 @@ struct samp_grammar {
     uint64_t fingerprint; /* sampi_grammar_fingerprint */
     int32_t root;         /* a rule */
     sampi_byte_classes bytes;
+    struct sampi_shared *shared; /* what samplers have learnt of it, a list: see store.h. All else never changes */
 };
 
 /* Child i of a node (for a rule its body), or -1 if there are no more. */

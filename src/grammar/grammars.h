@@ -54,6 +54,10 @@ SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *tex
 SAMP_API void samp_grammar_free(samp_grammar *g)
 {
     if (!g) return;
+    for (sampi_shared *shared = g->shared, *behind; shared; shared = behind) {
+        behind = shared->behind;
+        sampi_shared_free(shared);
+    }
     sampi_tree_free(&g->tree);
     SAMP_FREE(g);
 }

@@ -8,9 +8,9 @@
      derivatives  what may follow a byte, as a tree again: all that schemas and the matcher have in common
      vocabulary   a trie of all tokens: samp_vocab_index
      triggers     what a lazy grammar waits for, as programs
-     matcher      derivatives -> states (a lazy DFA); items and frames (an Earley parser over them); walks over the
-                  trie; runs (characters that a state takes whatever they are, so that no walk is needed); entries,
-                  which keep what was found, and masks made of them; accepting; room for what grows
+     matcher      the store, which samplers share; derivatives -> states (a lazy DFA); items and frames (an Earley
+                  parser over them); walks over the trie; runs (characters that a state takes whatever they are, so that
+                  no walk is needed); entries, which keep what was found, and masks made of them; accepting
      sampler      samp_init_grammar and its functions; what the core asks of it
 
    A token's way: samp_accept -> sampi_matcher_accept -> for each byte sampi_advance, which moves every item's state on
@@ -25,9 +25,9 @@
    has behind this byte, its derivative. A token may come if the derivative by all its bytes still has a text.
 
    The life of a state: it is made when a text first comes to its node, the state behind a byte when that byte is first
-   read, its mask when one is first asked for; all of it stays for whatever text comes there again. When the matcher
-   has grown to its limit, all are forgotten at once, but for those that the text stands in.
+   read, its mask when one is first asked for; all of it stays for whatever text of whichever sampler comes there again.
+   When the store where it is has grown to its limit, an empty one takes its place.
 
-   Who owns what: a grammar its tree, and an index its tries, or somebody else the bytes that it maps. Neither ever
-   changes, so threads share them. A matcher has a copy of the tree, which grows, and all that it makes; a clone has
-   its own. So nothing here needs a lock. */
+   Who owns what: an index its tries, or somebody else the bytes that it maps; a grammar its tree, and for each index
+   that it is used with a store of all that has been learnt. All samplers of a grammar and an index add to it and read
+   it, in any number of threads, and no one waits (store.h). A matcher has its place: items, frames, history. */

@@ -2,18 +2,19 @@
    What a token leads away from is kept, so that samp_rollback can go back: the items, which mean the same as long as
    their states and frames are held (sampi_held_at). */
 
-/* In past_n: the token has left the place as it was, it is an end of generation; from there down: the grammar waited,
-   by its items. Else by its items. */
-#define SAMPI_PLACE_STAYS (-1)
-static int32_t sampi_place_size(int32_t n)
+/* Items [n] behind those that are kept. */
+static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n)
 {
-    return n < SAMPI_PLACE_STAYS ? SAMPI_PLACE_STAYS - 1 - n : n < 0 ? 0 : n;
+    sampi_item *room = n ? (sampi_item *)sampi_more(&m->d, &m->past, sizeof *room, n) : NULL;
+    if (room) memcpy(room, items, (size_t)n * sizeof *room);
+    return room || n == 0;
 }
 
 /* Keep a place, when nothing else can fail any more. The oldest places go, many at once. False: no memory. */
 static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
 {
     int32_t *size = (int32_t *)m->past_n.data, cut = 0, gone = 0, n_items = sampi_place_size(n);
+    if (m->again) return true;
     if (m->past_n.n >= 2 * m->depth)
         for (; m->past_n.n - cut > m->depth; cut++) gone += sampi_place_size(size[cut]);
     if (cut) {
@@ -22,10 +23,9 @@ static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
         memmove(size, size + cut, (size_t)m->past_n.n * sizeof *size);
         if (gone) memmove(m->past.data, (sampi_item *)m->past.data + gone, (size_t)m->past.n * sizeof(sampi_item));
     }
-    sampi_item *room = n_items ? (sampi_item *)sampi_more(&m->d, &m->past, sizeof *room, n_items) : NULL;
-    size = m->d.status ? NULL : (int32_t *)sampi_more(&m->d, &m->past_n, sizeof *size, 1);
-    if (room && !size) m->past.n -= n_items;
-    if (room && size) memcpy(room, items, (size_t)n_items * sizeof *room);
+    const bool kept = sampi_keep_items(m, items, n_items);
+    size = kept && !m->d.status ? (int32_t *)sampi_more(&m->d, &m->past_n, sizeof *size, 1) : NULL;
+    if (kept && !size) m->past.n -= n_items;
     if (size) *size = n;
     return size != NULL;
 }
@@ -54,10 +54,10 @@ static int sampi_matcher_find_back(sampi_matcher *m, int32_t n, sampi_back_to *t
     }
     m->d.status = SAMP_OK;
     m->items.n = m->n_now;
-    const size_t most = m->d.held.most;
-    m->d.held.most = SIZE_MAX; /* there mostly is room for them, since they have been there; a copy may have less */
+    if (!m->place_in) to->items = to->n_now = 0; /* the next call finds it */
+    m->d.held.beside = SIZE_MAX; /* there mostly is room for them, since they have been there; a copy may have less */
     if (to->n_now > m->n_now) sampi_more(&m->d, &m->items, sizeof(sampi_item), to->n_now - m->n_now);
-    m->d.held.most = most;
+    m->d.held.beside = 0;
     m->items.n = m->n_now;
     return m->d.status;
 }
@@ -68,9 +68,8 @@ static int sampi_matcher_back(sampi_matcher *m, int32_t n)
     sampi_back_to to;
     const int status = sampi_matcher_find_back(m, n, &to);
     if (status) return status;
-    if (to.tokens)
+    if (to.tokens && to.n_now)
         memcpy(m->items.data, (const sampi_item *)m->past.data + to.items, (size_t)to.n_now * sizeof(sampi_item));
-    if (to.tokens) m->stateless = true; /* those from before a sweep */
     m->items.n = m->n_now = to.n_now;
     m->past.n = to.items;
     m->past_n.n -= n;

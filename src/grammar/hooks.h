@@ -50,7 +50,7 @@ static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash)
     const sampi_matcher *m = (const sampi_matcher *)s->base.ctx;
     const samp_vocab *vocab = m->index->vocab;
     sampi_mix(hash, m->grammar->fingerprint);
-    sampi_mix(hash, m->named);
+    sampi_mix(hash, m->shared->named);
     sampi_mix(hash, m->index->n_vocab);
     sampi_mix(hash, (uint64_t)m->index->words[5] << 32 | m->index->words[4]);
     for (size_t i = 0; i < vocab->n_eog; i++) sampi_mix(hash, (uint32_t)vocab->eog[i]);
@@ -95,14 +95,13 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
     sampi_matcher *fresh = *end = sampi_matcher_copy(m);
     io->made = copy;
     io->unmake = sampi_grammar_unmake;
-    if (fresh)
-        fresh->d.held.most = m->d.held.most <= SIZE_MAX / 2 ? 2 * m->d.held.most : SIZE_MAX; /* arrays grow anew */
+    if (fresh) fresh->d.held.beside = SAMPI_SIZE_GET(&m->shared->held.most);
     int status = fresh ? sampi_matcher_reset(fresh) : (int)SAMP_E_NOMEM;
     for (uint32_t i = 0; i < n && !io->bad && !status; i++) {
         samp_token token = (samp_token)(uint32_t)sampi_io_int(io, 0, 4);
         if (!io->bad) status = sampi_matcher_accept(fresh, token);
     }
-    if (fresh) fresh->d.held.most = m->d.held.most;
+    if (fresh) fresh->d.held.beside = 0;
     if (status) io->bad |= status == SAMP_E_NOMEM ? 2 : status == SAMP_E_FULL ? 4 : 1;
 }
 

@@ -9,12 +9,13 @@ static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
     if (!item) return;
     item->state = state;
     item->frame = frame;
+    item->flags = sampi_lex_at(m, state)->flags;
 }
 
 /* One more item of the step under way. */
 static void sampi_add_item(sampi_matcher *m, int32_t state, int32_t frame)
 {
-    if (state && sampi_pairs_add(m, &m->seen, state, frame)) sampi_push_item(m, state, frame);
+    if (state && sampi_pairs_add(&m->d, &m->seen, state, frame)) sampi_push_item(m, state, frame);
 }
 
 /* Call a rule in a frame: the frame of its call at this place, with one more who waits. */
@@ -63,7 +64,7 @@ static void sampi_close_returns(sampi_matcher *m, int32_t from)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {
         sampi_item item = *sampi_item_at(m, i);
-        if (!(sampi_lex_at(m, item.state)->flags & SAMPI_STATE_ENDS) || item.frame >= m->base) continue;
+        if (!(item.flags & SAMPI_STATE_ENDS) || item.frame >= m->base) continue;
         if (item.frame == 0) m->ended = true;
         sampi_return(m, item.frame);
     }
@@ -74,11 +75,9 @@ static void sampi_close_calls(sampi_matcher *m, int32_t from)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {
         sampi_item item = *sampi_item_at(m, i);
-        sampi_lex s = *sampi_lex_at(m, item.state);
-        for (int32_t c = 0; c < s.n_calls; c++) {
-            sampi_call call = ((const sampi_call *)m->calls.data)[s.calls + c];
-            if (call.rule >= 0) sampi_enter(m, call, item.frame);
-        }
+        const sampi_lex *s = sampi_lex_at(m, item.state);
+        for (int32_t c = 0; c < s->n_calls; c++)
+            if (s->calls[c].rule >= 0) sampi_enter(m, s->calls[c], item.frame);
     }
 }
 

@@ -3,51 +3,58 @@
    places where a frame ends in the middle of a token. sampi_walk goes through the trie in order, a level of items for
    each byte, and leaves out whole subtrees behind a byte that no item takes. */
 
-/* The classes of bytes that may follow in a state, as a set of bits; its number in the matcher's array. */
-static int32_t sampi_live_of(sampi_matcher *m, int32_t state)
+/* A set of classes of bytes that has been found, kept for all; NULL: no room. */
+static uint32_t *sampi_keep_classes(sampi_matcher *m, const uint32_t *classes, uint32_t **at)
 {
-    if (sampi_lex_at(m, state)->live >= 0) return sampi_lex_at(m, state)->live;
+    uint32_t *room = m->d.status ? NULL : (uint32_t *)sampi_store_room(m, 8 * sizeof *room);
+    if (!room) return NULL;
+    memcpy(room, classes, 8 * sizeof *room);
+    SAMPI_PTR_PUT(at, room);
+    return room;
+}
+
+/* The classes of bytes that may follow in a state, as a set of bits. */
+static const uint32_t *sampi_live_of(sampi_matcher *m, int32_t state)
+{
+    const uint32_t *known = (const uint32_t *)SAMPI_PTR_GET(&sampi_lex_at(m, state)->live);
     uint32_t live[8] = { 0 };
+    if (known) return known;
     for (int32_t c = 0; c < m->grammar->bytes.n_classes && !m->d.status; c++)
         if (sampi_next(m, state, m->grammar->bytes.byte_of[c])) live[c / 32] |= 1u << c % 32;
-    uint32_t *room = (uint32_t *)sampi_more(&m->d, &m->classes, sizeof *room, 8);
-    if (!room) return 0;
-    memcpy(room, live, sizeof live);
-    return sampi_lex_at(m, state)->live = m->classes.n - 8;
+    return sampi_keep_classes(m, live, &sampi_lex_at(m, state)->live);
 }
 
 /* Those that what it calls may begin with. Where a state calls many rules, as between the members of an object, most
    bytes that come are none of these, and then nothing needs to be called. */
-static int32_t sampi_first_of(sampi_matcher *m, int32_t state)
+static const uint32_t *sampi_first_of(sampi_matcher *m, int32_t state)
 {
-    if (sampi_lex_at(m, state)->first >= 0) return sampi_lex_at(m, state)->first;
+    const uint32_t *known = (const uint32_t *)SAMPI_PTR_GET(&sampi_lex_at(m, state)->first);
+    if (known) return known;
     const int32_t bottom = m->d.work.n;
     uint32_t first[8] = { 0 };
     sampi_pairs_clear(&m->seen);
     sampi_work_push(&m->d, state);
     while (m->d.work.n > bottom && sampi_step(&m->d)) {
-        const sampi_lex s = *sampi_lex_at(m, sampi_work_pop(&m->d));
-        for (int32_t c = s.calls; c < s.calls + s.n_calls && sampi_step(&m->d); c++) {
-            const int32_t rule = ((const sampi_call *)m->calls.data)[c].rule;
+        const sampi_lex *s = sampi_lex_at(m, sampi_work_pop(&m->d));
+        for (int32_t c = 0; c < s->n_calls && sampi_step(&m->d); c++) {
+            const int32_t rule = s->calls[c].rule;
             const int32_t body = rule < 0 ? 0 : sampi_state_of(m, sampi_rule_at(&m->d.tree, rule)->body);
-            if (!body || !sampi_pairs_add(m, &m->seen, body, 0)) continue;
-            const int32_t live = sampi_live_of(m, body);
-            for (int32_t i = 0; i < 8 && !m->d.status; i++) first[i] |= ((const uint32_t *)m->classes.data)[live + i];
+            if (!body || !sampi_pairs_add(&m->d, &m->seen, body, 0)) continue;
+            const uint32_t *live = sampi_live_of(m, body);
+            for (int32_t i = 0; i < 8 && live; i++) first[i] |= live[i];
             sampi_work_push(&m->d, body);
         }
     }
     m->d.work.n = bottom;
-    uint32_t *room = (uint32_t *)sampi_more(&m->d, &m->classes, sizeof *room, 8);
-    if (!room || m->d.status) return 0;
-    memcpy(room, first, sizeof first);
-    return sampi_lex_at(m, state)->first = m->classes.n - 8;
+    return sampi_keep_classes(m, first, &sampi_lex_at(m, state)->first);
 }
 
 static bool sampi_may_call(sampi_matcher *m, int32_t state, uint8_t byte)
 {
     if (!(sampi_lex_at(m, state)->flags & SAMPI_STATE_CALLS)) return false;
-    const int32_t first = sampi_first_of(m, state), c = m->grammar->bytes.class_of[byte];
-    return !m->d.status && (((const uint32_t *)m->classes.data)[first + c / 32] >> c % 32 & 1);
+    const int32_t c = m->grammar->bytes.class_of[byte];
+    const uint32_t *first = sampi_first_of(m, state);
+    return first && (first[c / 32] >> c % 32 & 1);
 }
 
 /* The calls of a level are entered, if one of them may begin with the byte. before: the level before it. */
@@ -60,7 +67,7 @@ static void sampi_enter_level(sampi_matcher *m, sampi_level *level, int32_t befo
     if (level->state) sampi_push_item(m, level->state, level->frame);
     sampi_begin_step(m);
     for (int32_t i = before; i < m->items.n; i++)
-        sampi_pairs_add(m, &m->seen, sampi_item_at(m, i)->state, sampi_item_at(m, i)->frame);
+        sampi_pairs_add(&m->d, &m->seen, sampi_item_at(m, i)->state, sampi_item_at(m, i)->frame);
     sampi_close_calls(m, before);
     *level = sampi_mark(m);
 }
@@ -71,7 +78,7 @@ static bool sampi_make_level(sampi_matcher *m, sampi_level *level, const sampi_l
     if (m->items.n == before->items) return false;
     bool calls = false;
     for (int32_t i = before->items; i < m->items.n; i++)
-        calls |= (sampi_lex_at(m, sampi_item_at(m, i)->state)->flags & SAMPI_STATE_CALLS) != 0;
+        calls |= (sampi_item_at(m, i)->flags & SAMPI_STATE_CALLS) != 0;
     const sampi_item last = *sampi_item_at(m, m->items.n - 1);
     if (m->items.n == before->items + 1) m->items.n--;
     *level = sampi_mark(m);
@@ -85,19 +92,14 @@ static bool sampi_make_level(sampi_matcher *m, sampi_level *level, const sampi_l
 
 static void sampi_set_bit(uint32_t *bits, uint32_t i) { bits[i / 32] |= 1u << i % 32; }
 
-/* An entry with a list of tokens gets a set of bits instead. */
+/* An entry that is looked for, with a list of tokens, gets a set of bits instead. */
 static void sampi_entry_widen(sampi_matcher *m, sampi_entry *entry)
 {
-    const size_t size = m->index->n_mask * (size_t)4;
-    entry->bits = (uint32_t *)sampi_hold_block(&m->d.held, size);
-    if (!entry->bits) {
-        sampi_fault(&m->d, SAMP_E_NOMEM);
-        return;
-    }
-    memset(entry->bits, 0, size);
-    for (int32_t i = entry->token; i < m->tokens.n; i++)
+    entry->bits = m->found;
+    memset(entry->bits, 0, m->index->n_mask * (size_t)4);
+    for (int32_t i = 0; i < m->tokens.n; i++)
         sampi_set_bit(entry->bits, (uint32_t)((const int32_t *)m->tokens.data)[i]);
-    m->tokens.n = entry->token;
+    m->tokens.n = 0;
 }
 
 /* The token of a node of the trie, if there is one, is one of the entry's. They are a list while they are few. */
@@ -111,7 +113,7 @@ static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32
     }
     int32_t *room = (int32_t *)sampi_more(&m->d, &m->tokens, sizeof *room, 1);
     if (room) *room = (int32_t)token;
-    if ((size_t)(m->tokens.n - entry->token) >= m->index->n_mask / 4 + 8) sampi_entry_widen(m, entry);
+    if ((size_t)m->tokens.n >= m->index->n_mask / 4 + 8) sampi_entry_widen(m, entry);
 }
 
 /* All tokens at the nodes [i, end) of a trie, of which the first one has all others below it or beside it, that the

@@ -15,7 +15,7 @@ static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip
     bool zero = bytes && n > 0 && bytes[0] == 0 && !sampi_is_eog(vocab, token);
     int32_t first = listed || zero ? sampi_accept_bytes(m, bytes + skip, n - skip) : m->n_now;
     for (int32_t i = 0; i < m->n_now; i++)
-        if (sampi_lex_at(m, sampi_item_at(m, i)->state)->flags & SAMPI_STATE_TOKENS) {
+        if (sampi_item_at(m, i)->flags & SAMPI_STATE_TOKENS) {
             sampi_accept_named(m, token, listed);
             break;
         }
@@ -59,8 +59,8 @@ static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
     bool allowed = true;
     for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);) {
         allowed = token >= 0 && (uint32_t)token < m->index->n_vocab;
-        if (m->lazy.waiting || !allowed) break;
         sampi_level before = sampi_mark(m);
+        if (m->lazy.waiting || !allowed) continue;
         if (sampi_is_eog(m->index->vocab, token))
             allowed = sampi_matcher_ends(m);
         else
@@ -79,30 +79,22 @@ static int sampi_matcher_probe(sampi_matcher *m, samp_token token)
     return m->d.status ? m->d.status : status;
 }
 
-/* To the beginning of a text. What has been made stays. */
+/* To the beginning of a text. */
 static int sampi_matcher_reset(sampi_matcher *m)
 {
-    m->history.n = m->n_now = m->past.n = m->past_n.n = 0;
-    m->frames.n = m->live = 1;
-    m->edges.n = m->items.n = 0;
+    m->history.n = m->past_n.n = 0;
+    sampi_lose_place(m);
     sampi_lazy_reset(&m->lazy);
-    m->unborn = true;
-    sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } };
-    sampi_matcher_turn(m, &turn);
-    return m->d.status;
+    return sampi_matcher_place(m);
 }
 
-/* All arrays [n] of a matcher. */
-#define SAMPI_MATCHER_VECS 28
+/* All arrays [n] of a matcher that are its own. */
+#define SAMPI_MATCHER_VECS 11
 static void sampi_matcher_vecs(sampi_matcher *m, sampi_vec *(*vecs)[SAMPI_MATCHER_VECS])
 {
-    sampi_tree *t = &m->d.tree;
     sampi_lazy *z = &m->lazy;
-    sampi_vec *all[] = { &m->d.work,   &m->states,     &m->next,         &m->calls,      &m->items,  &m->frames,
-                         &m->edges,    &m->entries,    &m->classes,      &m->tokens,     &m->places, &m->history,
-                         &m->past,     &m->past_n,     &t->nodes,        &t->pool,       &t->rules,  &t->lists,
-                         &t->members,  &t->slots,      &z->ops,          &z->pool,       &z->places, &z->tokens,
-                         &z->programs, &m->seen.slots, &m->joined.slots, &m->entry_slots };
+    sampi_vec *all[] = { &m->items, &m->frames, &m->edges,  &m->history, &m->past,    &m->past_n,
+                         &z->ops,   &z->pool,   &z->places, &z->tokens,  &z->programs };
     memcpy(vecs, all, sizeof all);
 }
 
@@ -110,43 +102,33 @@ static void sampi_matcher_free(sampi_matcher *m)
 {
     sampi_vec *vecs[SAMPI_MATCHER_VECS];
     if (!m) return;
-    sampi_drop_entries(m);
     sampi_matcher_vecs(m, &vecs);
     for (int i = 0; i < SAMPI_MATCHER_VECS; i++) sampi_vec_free(vecs[i]);
-    SAMP_FREE(m->rule_frame);
-    SAMP_FREE(m->d.memo);
-    SAMP_FREE(m->level);
-    SAMP_FREE(m->plain);
-    SAMP_FREE(m->bits);
+    sampi_free_block(&m->d.held, m->bits, (size_t)m->index->n_mask * 4 + 4);
+    sampi_let_go(&m->d.held, sizeof *m);
     SAMP_FREE(m);
 }
 
-/* A matcher with all that never moves, and nothing in its arrays. Nothing is too much for it yet. */
-static sampi_matcher *sampi_matcher_blank(const samp_vocab_index *index, const samp_grammar *grammar)
+/* A matcher with all that never moves, and nothing in its arrays. */
+static sampi_matcher *sampi_matcher_blank(sampi_shared *h)
 {
-    sampi_matcher *m = (sampi_matcher *)SAMP_MALLOC(sizeof *m);
+    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX }; /* to make it may take more */
+    sampi_matcher *m = (sampi_matcher *)sampi_hold_block(&held, sizeof *m);
     if (!m) return NULL;
     memset(m, 0, sizeof *m);
-    m->index = index;
-    m->grammar = grammar;
-    m->d.bytes = &grammar->bytes;
-    m->d.held.most = SIZE_MAX;
+    m->shared = h;
+    m->index = h->index;
+    m->grammar = h->grammar;
+    m->d.bytes = &h->grammar->bytes;
+    m->d.held.all = &h->held;
     m->max_steps = (int64_t)1 << 24;
-    sampi_hold(&m->d.held, sizeof *m);
     sampi_vec *vecs[SAMPI_MATCHER_VECS];
     sampi_matcher_vecs(m, &vecs);
     for (int i = 0; i < SAMPI_MATCHER_VECS; i++) vecs[i]->held = &m->d.held;
-    size_t n_rules = (size_t)grammar->tree.rules.n;
-    m->rule_frame = (int32_t *)sampi_hold_block(&m->d.held, (n_rules + 1) * sizeof *m->rule_frame);
-    m->level = (sampi_level *)sampi_hold_block(&m->d.held, (index->deepest + 1) * sizeof *m->level);
-    m->plain = (sampi_plain_level *)sampi_hold_block(&m->d.held, (index->deepest + 1) * sizeof *m->plain);
-    m->bits = (uint32_t *)sampi_hold_block(&m->d.held, (size_t)index->n_mask * 4 + 4);
-    if (!m->rule_frame || !m->level || !m->plain || !m->bits) {
-        sampi_matcher_free(m);
-        return NULL;
-    }
-    memset(m->rule_frame, 0, (n_rules + 1) * sizeof *m->rule_frame);
-    return m;
+    m->bits = (uint32_t *)sampi_hold_block(&held, (size_t)m->index->n_mask * 4 + 4);
+    if (m->bits) return m;
+    sampi_matcher_free(m);
+    return NULL;
 }
 
 /* The arrays of triggers, which come from elsewhere, are its own now. */
@@ -204,82 +186,132 @@ static void sampi_sort_texts(const sampi_tree *t, sampi_node *texts, int32_t n)
     }
 }
 
-/* The numbers of the tokens whose texts stand in angle brackets, into c of these; -1: there is none. Without the
-   vocabulary's own function the vocabulary is gone through once for all of them, and the first token counts. */
-static void sampi_find_texts(sampi_matcher *m)
+/* The numbers of the tokens whose texts stand in angle brackets, into `texts`, sorted by these; -1: there is none.
+   Without the vocabulary's own function the vocabulary is gone through once for all of them, and the first token
+   counts. */
+static int sampi_find_texts(sampi_shared *h)
 {
-    const samp_vocab *vocab = m->index->vocab;
-    const int32_t first = m->d.work.n;
-    for (sampi_node n = 0; n < m->d.tree.nodes.n && !m->d.status; n++) {
-        const sampi_expr e = *sampi_at(&m->d.tree, n);
-        if (e.kind == SAMPI_NODE_TOKEN && (e.b & 2)) sampi_work_push(&m->d, e.a);
+    const samp_vocab *vocab = h->index->vocab;
+    const sampi_tree *t = &h->grammar->tree;
+    sampi_vec nodes = sampi_vec_like(&h->texts);
+    for (sampi_node n = 0; n < t->nodes.n; n++) {
+        const sampi_expr *e = sampi_at(t, n);
+        if (e->kind != SAMPI_NODE_TOKEN || !(e->b & 2)) continue;
+        sampi_node *room = (sampi_node *)sampi_vec_add(&nodes, sizeof *room, 1);
+        if (room) *room = e->a;
+        if (!room) return sampi_vec_free(&nodes), SAMP_E_NOMEM;
     }
-    sampi_node *texts = (sampi_node *)sampi_vec_at(&m->d.work, sizeof *texts, first);
-    const int32_t n_texts = m->d.status ? 0 : m->d.work.n - first;
-    m->d.work.n = first;
-    for (int32_t i = 0; i < n_texts; i++) {
-        sampi_expr *e = sampi_at(&m->d.tree, texts[i]);
-        e->c = vocab->tokenize ? sampi_tokenized(vocab, (const char *)sampi_bytes_at(&m->d.tree, e->a), (size_t)e->b)
-                               : -1;
+    const int32_t n_texts = nodes.n;
+    const sampi_node *sorted = (const sampi_node *)nodes.data;
+    sampi_named *texts = n_texts ? (sampi_named *)sampi_vec_add(&h->texts, sizeof *texts, n_texts) : NULL;
+    if (n_texts && texts) sampi_sort_texts(t, (sampi_node *)nodes.data, n_texts);
+    for (int32_t i = 0; i < n_texts && texts; i++) {
+        const sampi_expr *e = sampi_at(t, sorted[i]);
+        texts[i].text = sorted[i];
+        texts[i].token = vocab->tokenize ? sampi_tokenized(vocab, (const char *)sampi_bytes_at(t, e->a), (size_t)e->b)
+                                         : -1;
     }
-    if (vocab->tokenize || n_texts == 0) return;
-    sampi_sort_texts(&m->d.tree, texts, n_texts);
-    for (samp_token token = 0; token < vocab->n_vocab; token++) {
+    for (samp_token token = 0; token < vocab->n_vocab && texts && !vocab->tokenize; token++) {
         size_t n = 0;
         const char *bytes = vocab->token_bytes(vocab, token, &n);
         int32_t lo = 0, hi = n_texts;
         while (lo < hi && bytes) { /* the first that is not before it */
             const int32_t middle = lo + (hi - lo) / 2;
-            if (sampi_text_order(&m->d.tree, texts[middle], bytes, n) < 0)
+            if (sampi_text_order(t, sorted[middle], bytes, n) < 0)
                 lo = middle + 1;
             else
                 hi = middle;
         }
-        for (; bytes && lo < n_texts && !sampi_text_order(&m->d.tree, texts[lo], bytes, n); lo++)
-            if (sampi_at(&m->d.tree, texts[lo])->c < 0) sampi_at(&m->d.tree, texts[lo])->c = token;
+        for (; bytes && lo < n_texts && !sampi_text_order(t, sorted[lo], bytes, n); lo++)
+            if (texts[lo].token < 0) texts[lo].token = token;
+    }
+    sampi_vec_free(&nodes);
+    return n_texts && !texts ? (int)SAMP_E_NOMEM : (int)SAMP_OK;
+}
+
+static void sampi_shared_free(sampi_shared *h)
+{
+    if (!h) return;
+    for (sampi_workspace *space = h->workspaces, *behind; space; space = behind) {
+        behind = space->behind;
+        sampi_workspace_free(h, space);
+    }
+    sampi_sweep_stores(h);
+    if (h->now) sampi_store_free(h, h->now);
+    sampi_vec_free(&h->texts);
+    SAMP_FREE(h);
+}
+
+/* What the samplers of a grammar and an index will share. Tokens that the grammar has by their text get their numbers:
+   in each store they stand in the text's node, where the tree had the rule of that name. NULL: no memory. */
+static sampi_shared *sampi_shared_make(const samp_vocab_index *index, const samp_grammar *grammar)
+{
+    sampi_shared *h = (sampi_shared *)SAMP_MALLOC(sizeof *h);
+    if (!h) return NULL;
+    memset(h, 0, sizeof *h);
+    h->grammar = grammar;
+    h->index = index;
+    h->index_serial = index->serial;
+    h->deepest = index->deepest;
+    h->n_mask = index->n_mask;
+    h->held.bytes = sizeof *h;
+    h->held.most = (size_t)1 << 26;
+    h->texts.held = &h->held;
+    const sampi_store_plan plan = sampi_store_planned(h, NULL, 0);
+    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX };
+    if (!sampi_find_texts(h)) h->now = sampi_store_make(h, &plan, &held);
+    if (!h->now) {
+        sampi_shared_free(h);
+        return NULL;
+    }
+    const sampi_tree *t = &h->now->tree;
+    for (sampi_node n = 0; n < t->nodes.n && !h->status; n++) {
+        if (sampi_at(t, n)->kind != SAMPI_NODE_TOKEN || !(sampi_at(t, n)->b & 2)) continue;
+        const int32_t token = sampi_at(t, sampi_at(t, n)->a)->c;
+        if (token < 0) h->status = SAMP_E_RANGE;
+        sampi_mix(&h->named, (uint64_t)token);
+    }
+    return h;
+}
+
+/* The one that there is, or a new one in the grammar's list. NULL: no memory. */
+static sampi_shared *sampi_shared_of(const samp_vocab_index *index, const samp_grammar *grammar)
+{
+    sampi_shared **list = &((samp_grammar *)(uintptr_t)grammar)->shared, *made = NULL;
+    for (;;) {
+        sampi_shared *first = (sampi_shared *)SAMPI_PTR_GET(list), *h = first;
+        while (h && (h->index != index || h->index_serial != index->serial)) h = h->behind;
+        if (h) sampi_shared_free(made);
+        if (h) return h;
+        if (!made && !(made = sampi_shared_make(index, grammar))) return NULL;
+        made->behind = first;
+        if (SAMPI_PTR_CAS(list, first, made)) return made;
     }
 }
 
-/* A matcher at the beginning of a text. Tokens that the grammar has by their text get their numbers: they stand in the
-   text's node, where the tree had the rule of that name. */
+/* A matcher at the beginning of a text. */
 static int sampi_matcher_make(sampi_matcher *m)
 {
-    m->d.tree = sampi_copy_tree(m, &m->grammar->tree);
-    sampi_begin_states(m);
+    if (m->shared->status) return m->shared->status;
+    m->d.held.beside = SIZE_MAX;
     sampi_frame *outermost = (sampi_frame *)sampi_more(&m->d, &m->frames, sizeof *outermost, 1);
-    if (!m->d.status) sampi_find_texts(m);
-    sampi_vec_free(&m->d.work);
-    m->d.held.most = (size_t)1 << 26;
-    if (m->d.status) return m->d.status;
+    m->d.held.beside = 0;
+    if (!outermost) return SAMP_E_NOMEM;
     outermost->rule = outermost->edge = -1;
-    for (sampi_node n = 0; n < m->d.tree.nodes.n; n++) {
-        const sampi_expr e = *sampi_at(&m->d.tree, n);
-        if (e.kind != SAMPI_NODE_TOKEN || !(e.b & 2)) continue;
-        const int32_t token = sampi_at(&m->d.tree, e.a)->c;
-        if (token < 0) return SAMP_E_RANGE;
-        sampi_mix(&m->named, (uint64_t)token);
-    }
     const int status = sampi_matcher_reset(m);
     return status == SAMP_E_FULL && m->d.held.full ? (int)SAMP_OK : status; /* there may be more room later */
 }
 
-/* As it is, without its entries: these come back. NULL: no memory. */
+/* As it is. NULL: no memory. */
 static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
 {
-    sampi_matcher *m = sampi_matcher_blank(from->index, from->grammar);
+    sampi_matcher *m = sampi_matcher_blank(from->shared);
     if (!m) return NULL;
+    m->d.held.beside = SIZE_MAX;
     m->max_steps = from->max_steps;
-    m->named = from->named;
     m->n_now = from->n_now;
-    m->unborn = from->unborn;
-    m->stateless = from->stateless;
+    m->place_in = from->place_in;
     m->live = from->live;
-    m->mark = from->mark;
-    m->d.tree = sampi_copy_tree(m, &from->d.tree);
-    m->states = sampi_copy_vec(m, &from->states, sizeof(sampi_lex));
-    m->next = sampi_copy_vec(m, &from->next, sizeof(int32_t));
-    m->calls = sampi_copy_vec(m, &from->calls, sizeof(sampi_call));
-    m->classes = sampi_copy_vec(m, &from->classes, sizeof(uint32_t));
     m->items = sampi_copy_vec(m, &from->items, sizeof(sampi_item));
     m->frames = sampi_copy_vec(m, &from->frames, sizeof(sampi_frame));
     m->edges = sampi_copy_vec(m, &from->edges, sizeof(sampi_edge));
@@ -292,7 +324,7 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
     m->lazy.programs = sampi_copy_vec(m, &from->lazy.programs, sizeof(sampi_program));
     m->lazy.tokens = sampi_copy_vec(m, &from->lazy.tokens, sizeof(samp_token));
     m->lazy.places = sampi_copy_vec(m, &from->lazy.places, sizeof(int32_t));
-    m->d.held.most = from->d.held.most;
+    m->d.held.beside = 0;
     if (!m->d.status) return m;
     sampi_matcher_free(m);
     return NULL;

@@ -49,11 +49,12 @@ static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand i
 static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
 {
     const sampi_demand done = { SAMPI_STATE_CALLS, SAMPI_STATE_ENDS, sampi_state_of(m, SAMPI_EMPTY) };
-    if (sampi_lex_at(m, state)->one < 0) {
-        const int32_t one = (int32_t)sampi_kinds_only(m, state, done);
-        sampi_lex_at(m, state)->one = one;
+    int32_t one = SAMPI_INT_GET(&sampi_lex_at(m, state)->one);
+    if (one < 0) {
+        one = (int32_t)sampi_kinds_only(m, state, done);
+        if (!m->d.status) SAMPI_INT_PUT(&sampi_lex_at(m, state)->one, one);
     }
-    return (uint32_t)sampi_lex_at(m, state)->one;
+    return (uint32_t)one;
 }
 
 /* Is the state's node so many characters, and then something that begins with others, like a quote? Then that is its
@@ -90,13 +91,14 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
         PATIENCE = 1 << 18
     }; /* to have looked at many in vain is dear */
     const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
-    const int32_t limit = m->in_vain < PATIENCE ? MANY : FEW, bottom = m->d.work.n;
+    const int32_t limit = SAMPI_INT_GET(&m->shared->in_vain) < PATIENCE ? MANY : FEW, bottom = m->d.work.n;
     const int64_t before = m->d.budget +
                            m->d.charged; /* what is charged does not count: it is the size of the search */
     int32_t found[MANY] = { state }, found_depth[MANY] = { 0 }, n = 1, depth = 0, level = 1;
     uint32_t kinds = SAMPI_ALL_KINDS;
     *reach = INT32_MAX;
-    sampi_lex_at(m, state)->mark = ++m->mark;
+    sampi_pairs_clear(&m->seen);
+    sampi_pairs_add(&m->d, &m->seen, state, 0);
     for (int32_t i = 0; i < n && kinds && *reach == INT32_MAX; i++) {
         if (i == level) {
             level = n;
@@ -108,30 +110,35 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
         if (taken != kinds && depth < FAR) { /* all anew, with fewer kinds */
             kinds = taken;
             m->d.work.n = bottom;
-            sampi_lex_at(m, state)->mark = ++m->mark;
+            sampi_pairs_clear(&m->seen);
+            sampi_pairs_add(&m->d, &m->seen, state, 0);
             n = level = 1;
             depth = 0;
             i = -1;
         }
         while (m->d.work.n > bottom) {
-            sampi_lex *s = sampi_lex_at(m, sampi_work_pop(&m->d));
-            if (s->mark == m->mark || (s->reach[keep] == INT32_MAX && !(kinds & ~s->kinds[keep]))) continue;
-            s->mark = m->mark;
+            const int32_t to = sampi_work_pop(&m->d);
+            const sampi_stretch run = sampi_run_at(m, to, keep);
+            if (run.reach == INT32_MAX && !(kinds & ~run.kinds)) continue;
+            if (!sampi_pairs_add(&m->d, &m->seen, to, 0)) continue;
             if (n == limit) {
                 *reach = depth;
             } else {
                 found_depth[n] = depth + 1;
-                found[n++] = (int32_t)(s - sampi_lex_at(m, 0));
+                found[n++] = to;
             }
         }
     }
-    if (*reach < FAR && limit == MANY) m->in_vain += (int32_t)(before - m->d.budget - m->d.charged);
+    if (*reach < FAR && limit == MANY)
+        (void)SAMPI_INT_ADD(&m->shared->in_vain, (int32_t)(before - m->d.budget - m->d.charged));
     for (int32_t i = 0; i < n && !m->d.status; i++) { /* they have what is left of the run behind them */
-        sampi_lex *s = sampi_lex_at(m, found[i]);
+        sampi_stretch run = sampi_run_at(m, found[i], keep);
         const int32_t left = *reach == INT32_MAX ? INT32_MAX : *reach - found_depth[i];
-        if (left <= 0 || s->stops || (s->reach[keep] == INT32_MAX && (s->kinds[keep] & ~kinds))) continue;
-        s->reach[keep] = left;
-        s->kinds[keep] = (uint16_t)kinds;
+        if (left <= 0 || run.stops || sampi_run_at(m, found[i], !keep).stops) continue;
+        if (run.reach == INT32_MAX && (run.kinds & ~kinds)) continue;
+        run.reach = left;
+        run.kinds = kinds;
+        sampi_run_put(m, found[i], keep, run);
     }
     return m->d.status ? 0 : kinds;
 }
@@ -145,27 +152,24 @@ static bool sampi_may_stay(sampi_matcher *m, int32_t state)
     return false;
 }
 
-/* A state's run, found out if it is not known; `far`: even if that takes long. It is in the state's kinds and reach. */
-static const sampi_lex *sampi_run_of(sampi_matcher *m, int32_t state, bool keep, bool far)
+/* A state's run, found out if it is not known; `far`: even if that takes long. */
+static sampi_stretch sampi_run_of(sampi_matcher *m, int32_t state, bool keep, bool far)
 {
-    const sampi_demand stays = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, state };
-    int32_t reach = INT32_MAX;
-    uint32_t kinds;
     enum { ENOUGH = 12 };
-    sampi_lex *s = sampi_lex_at(m, state);
-    if (s->reach[keep] >= (far && !s->explored[keep] ? ENOUGH : 0)) return s;
-    kinds = sampi_counted(m, state, &reach);
-    if (kinds) {
-        sampi_lex_at(m, state)->stops = true;
-    } else {
-        reach = INT32_MAX;
-        kinds = far                        ? sampi_explore(m, state, keep, &reach)
-                : sampi_may_stay(m, state) ? sampi_kinds_only(m, state, stays)
-                                           : 0;
+    const sampi_demand stays = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, state };
+    sampi_stretch run = sampi_run_at(m, state, keep);
+    if (run.reach >= (far && !run.explored ? ENOUGH : 0)) return run;
+    run.reach = INT32_MAX;
+    run.kinds = sampi_counted(m, state, &run.reach);
+    run.stops = run.kinds != 0;
+    if (!run.stops) {
+        run.reach = INT32_MAX;
+        run.kinds = far                        ? sampi_explore(m, state, keep, &run.reach)
+                    : sampi_may_stay(m, state) ? sampi_kinds_only(m, state, stays)
+                                               : 0;
     }
-    s = sampi_lex_at(m, state);
-    s->explored[keep] = far;
-    s->reach[keep] = kinds ? reach : 0;
-    s->kinds[keep] = (uint16_t)kinds;
-    return s;
+    run.explored = far;
+    if (!run.kinds) run.reach = 0;
+    if (!m->d.status) sampi_run_put(m, state, keep, run);
+    return run;
 }

@@ -78,7 +78,8 @@ static samp_sampler *sampi_grammar_init(const samp_vocab_index *index, const sam
     sampi_sampler t = sampi_blank(SAMPI_GRAMMAR);
     sampi_require(&t, index != NULL, SAMP_E_NULL, "vocab");
     sampi_require(&t, grammar != NULL, SAMP_E_NULL, "grammar");
-    sampi_matcher *m = t.status ? NULL : sampi_matcher_blank(index, grammar);
+    sampi_shared *shared = t.status ? NULL : sampi_shared_of(index, grammar);
+    sampi_matcher *m = shared ? sampi_matcher_blank(shared) : NULL;
     if (m && lazy) sampi_matcher_adopt(m, lazy);
     if (!m && lazy) sampi_lazy_free(lazy);
     if (!t.status && !m) return NULL;
@@ -143,10 +144,33 @@ SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t 
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (!m) return status;
     if (max_bytes < 1 << 16 || max_steps < 1024) return SAMP_E_RANGE;
-    m->d.held.most = max_bytes;
+    SAMPI_SIZE_PUT(&m->shared->held.most, max_bytes);
     m->max_steps = max_steps;
-    if ((size_t)m->d.n_memo * sizeof *m->d.memo > max_bytes / 16) sampi_memo_free(&m->d);
     return SAMP_OK;
+}
+
+SAMP_API int samp_grammar_stats(const samp_sampler *s, samp_grammar_usage *usage)
+{
+    int status;
+    sampi_matcher *m = sampi_matcher_of(s, &status);
+    if (m && !usage) return SAMP_E_NULL;
+    if (!m || !sampi_begin_call(m)) return m ? m->d.status : status;
+    if (sampi_look(m, NULL)) {
+        sampi_shared *h = m->shared;
+        memset(usage, 0, sizeof *usage);
+        usage->n_states = (size_t)SAMPI_INT_GET(&m->store->n_states) - 1;
+        usage->n_entries = (size_t)SAMPI_INT_GET(&m->store->n_entries);
+        usage->n_bytes = SAMPI_SIZE_GET(&h->held.bytes) + SAMPI_SIZE_GET(&h->held.apart);
+        usage->max_bytes = SAMPI_SIZE_GET(&h->held.most);
+        usage->n_renewals = SAMPI_SIZE_GET(&h->renewals);
+        sampi_workspace *space = (sampi_workspace *)SAMPI_PTR_GET(&h->workspaces);
+        for (; space; space = space->behind) {
+            usage->n_masks += SAMPI_SIZE_GET(&space->masks);
+            usage->n_hits += SAMPI_SIZE_GET(&space->hits);
+        }
+    }
+    sampi_end_call(m);
+    return m->d.status;
 }
 
 SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits)
@@ -160,8 +184,9 @@ SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits)
 SAMP_API int samp_grammar_is_complete(const samp_sampler *s)
 {
     int status;
-    const sampi_matcher *m = sampi_matcher_of(s, &status);
-    return m ? sampi_matcher_ends(m) && !m->lazy.waiting : status;
+    sampi_matcher *m = sampi_matcher_of(s, &status);
+    if (m && !m->lazy.waiting) status = sampi_matcher_place(m);
+    return status ? status : sampi_matcher_ends(m) && !m->lazy.waiting;
 }
 
 SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s)

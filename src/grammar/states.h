@@ -3,10 +3,10 @@
    behind each class of bytes, which is made by a derivative when it is first asked for. State 0 is the dead end.
    Together they are a lazy DFA. */
 
-/* Note a call, unless it is one of the last few; first: those of this state. To have one twice is no mistake. */
-static void sampi_add_call(sampi_matcher *m, int32_t first, sampi_call call)
+/* Note a call, unless it is one of the last few. To have one twice is no mistake. */
+static void sampi_add_call(sampi_matcher *m, sampi_call call)
 {
-    if (m->calls.n - first > 16) first = m->calls.n - 16;
+    int32_t first = m->calls.n > 16 ? m->calls.n - 16 : 0;
     for (int32_t i = first; i < m->calls.n && sampi_step(&m->d); i++) {
         const sampi_call *c = (const sampi_call *)m->calls.data + i;
         if (c->rule == call.rule && c->token == call.token && c->negated == call.negated && c->then == call.then &&
@@ -36,7 +36,7 @@ static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
 }
 
 /* All that may be called at the beginning of n. On the stack: a node, and what comes behind it. */
-static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n)
+static void sampi_find_calls(sampi_matcher *m, sampi_node n)
 {
     const int32_t bottom = m->d.work.n;
     sampi_work_push_pair(&m->d, n, SAMPI_EMPTY);
@@ -50,12 +50,12 @@ static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n)
         switch (e.kind) {
             case SAMPI_NODE_REF:
                 call.rule = e.a;
-                sampi_add_call(m, first, call);
+                sampi_add_call(m, call);
                 break;
             case SAMPI_NODE_TOKEN:
                 call.token = e.b & 2 ? sampi_at(&m->d.tree, e.a)->c : e.a;
                 call.negated = e.b & 1;
-                sampi_add_call(m, first, call);
+                sampi_add_call(m, call);
                 break;
             case SAMPI_NODE_SEQ:
                 next = sampi_through(&m->d, e.a);
@@ -88,66 +88,70 @@ static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n)
     m->d.work.n = bottom;
 }
 
-/* The state of a node; 0 if it can't match. */
+/* The state of a node; 0 if it can't match. Two threads that make it at once make the same; one of them is kept. */
 static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
 {
+    sampi_store *store = m->store;
     if (!sampi_alive(&m->d, n)) return 0;
-    if (sampi_at(&m->d.tree, n)->state) return sampi_at(&m->d.tree, n)->state;
-    int32_t first = m->calls.n, n_classes = m->grammar->bytes.n_classes;
-    sampi_find_calls(m, first, n);
+    int32_t state = SAMPI_INT_GET(&store->state_of[n]);
+    if (state) return state;
+    const int32_t n_classes = m->grammar->bytes.n_classes;
+    m->calls.n = 0;
+    sampi_find_calls(m, n);
     if (m->d.status) return 0;
-    int32_t *next = (int32_t *)sampi_more(&m->d, &m->next, sizeof *next, n_classes);
-    if (!next) return 0;
-    memset(next, 0xff, (size_t)n_classes * sizeof *next); /* -1 */
-    sampi_lex *s = (sampi_lex *)sampi_more(&m->d, &m->states, sizeof *s, 1);
-    if (!s) {
-        m->next.n -= n_classes;
+    const size_t size = (size_t)m->calls.n * sizeof(sampi_call);
+    sampi_call *calls = m->calls.n ? (sampi_call *)sampi_store_room(m, size) : NULL;
+    if (m->d.status) return 0;
+    if (calls) memcpy(calls, m->calls.data, size);
+    state = sampi_take(&store->n_states, 1, store->cap_states);
+    if (state < 0) {
+        sampi_store_is_full(m);
         return 0;
     }
     sampi_charge(&m->d, 4 + n_classes / 8);
+    sampi_lex *s = &store->states[state];
+    memset(s, 0, sizeof *s);
+    memset(store->next + (size_t)state * (size_t)n_classes, 0xff, (size_t)n_classes * sizeof(int32_t)); /* -1 */
     s->node = n;
-    s->calls = first;
-    s->n_calls = m->calls.n - first;
-    s->live = s->first = s->one = s->reach[0] = s->reach[1] = -1;
-    s->mark = 0;
-    s->kinds[0] = s->kinds[1] = 0;
-    s->explored[0] = s->explored[1] = s->stops = false;
+    s->calls = calls;
+    s->n_calls = m->calls.n;
+    s->one = -1;
     s->flags = sampi_at(&m->d.tree, n)->known & SAMPI_KNOWN_EMPTY ? SAMPI_STATE_ENDS : 0;
     if (s->n_calls) s->flags |= SAMPI_STATE_CALLS;
-    for (int32_t i = first; i < m->calls.n; i++)
-        if (((const sampi_call *)m->calls.data)[i].rule < 0) s->flags |= SAMPI_STATE_TOKENS;
-    return sampi_at(&m->d.tree, n)->state = m->states.n - 1;
+    for (int32_t i = 0; i < s->n_calls; i++)
+        if (calls[i].rule < 0) s->flags |= SAMPI_STATE_TOKENS;
+    return SAMPI_INT_CAS(&store->state_of[n], 0, state) ? state : SAMPI_INT_GET(&store->state_of[n]);
 }
 
 /* The state behind a byte, which has not been asked for yet. One derivative serves all bytes that the state's node does
    not tell apart. Which these are is found out when the state is first asked, and noted in its row: -2 - the first
-   class of their kind. */
+   class of their kind. Of two threads that do so at once each only puts in what is not there. */
 static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of_byte)
 {
     const int32_t n_classes = m->grammar->bytes.n_classes;
-    const size_t row = (size_t)state * (size_t)n_classes;
-    int32_t *next = (int32_t *)m->next.data + row, way = next[class_of_byte];
+    int32_t *next = m->store->next + (size_t)state * (size_t)n_classes, way = SAMPI_INT_GET(&next[class_of_byte]);
     const sampi_node node = sampi_lex_at(m, state)->node;
     if (way == -1) {
         uint8_t first[256];
         sampi_kinds_of(&m->d, node, first);
         if (m->d.status) return 0;
-        for (int32_t c = 0; c < n_classes; c++) next[c] = -2 - first[c];
-        way = next[class_of_byte];
+        for (int32_t c = 0; c < n_classes; c++) (void)SAMPI_INT_CAS(&next[c], -1, -2 - first[c]);
+        way = SAMPI_INT_GET(&next[class_of_byte]);
     }
+    if (way > -2) return way < 0 ? 0 : way;
     int32_t to = sampi_state_of(m, sampi_derive(&m->d, node, m->grammar->bytes.byte_of[-2 - way]));
     if (m->d.status) return 0;
-    next = (int32_t *)m->next.data + row; /* it may have moved */
     sampi_charge(&m->d, n_classes / 8);
     for (int32_t c = 0; c < n_classes; c++)
-        if (next[c] == way) next[c] = to;
+        if (SAMPI_INT_GET(&next[c]) == way) SAMPI_INT_PUT(&next[c], to);
     return to;
 }
 
 /* The state behind a byte, 0 if there is none. */
 static inline int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
 {
-    int32_t c = m->grammar->bytes.class_of[byte];
-    int32_t next = ((const int32_t *)m->next.data)[(size_t)state * (size_t)m->grammar->bytes.n_classes + (size_t)c];
+    const int32_t c = m->grammar->bytes.class_of[byte];
+    const int32_t *row = m->store->next + (size_t)state * (size_t)m->grammar->bytes.n_classes;
+    const int32_t next = SAMPI_INT_GET(&row[c]);
     return next >= 0 ? next : sampi_make_next(m, state, c);
 }

@@ -41,14 +41,13 @@ enum {
 
 /* What is known of a node. */
 enum {
-    SAMPI_KNOWN_EMPTY = 1,   /* it matches the empty text */
-    SAMPI_KNOWN_CALLS = 2,   /* there is a call, a token or a list in it: not regular */
-    SAMPI_KNOWN_AND = 4,     /* there is an AND in it: whether it matches anything is to be looked for. */
-    SAMPI_KNOWN_ALIVE = 8,   /* It does, */
-    SAMPI_KNOWN_DEAD = 16,   /* or it does not; also without an AND, where a part says so that must be there */
-    SAMPI_KNOWN_QUEUED = 32, /* sampi_alive is looking at it */
-    SAMPI_KNOWN_OPEN = 64,   /* sampi_grammar_visit is in it, */
-    SAMPI_KNOWN_DONE = 128,  /* or has been */
+    SAMPI_KNOWN_EMPTY = 1,  /* it matches the empty text */
+    SAMPI_KNOWN_CALLS = 2,  /* there is a call, a token or a list in it: not regular */
+    SAMPI_KNOWN_AND = 4,    /* there is an AND in it: whether it matches anything is to be looked for. */
+    SAMPI_KNOWN_ALIVE = 8,  /* It does, */
+    SAMPI_KNOWN_DEAD = 16,  /* or it does not; also without an AND, where a part says so that must be there */
+    SAMPI_KNOWN_OPEN = 64,  /* sampi_grammar_visit is in it, */
+    SAMPI_KNOWN_DONE = 128, /* or has been */
     SAMPI_KNOWN_SHARED = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND |
                          SAMPI_KNOWN_DEAD /* what follows from the parts */
 };
@@ -98,10 +97,14 @@ enum {
     SAMPI_MAX_SLOTS = 4
 };
 
-/* What somebody holds of the heap, each block with all that there is room for in it. */
+/* What somebody holds of the heap, each block with all that there is room for in it. Several who share a limit count
+   in `all`, which threads change at once. */
 typedef struct sampi_held {
     size_t bytes, most;
-    bool full; /* more was asked for */
+    size_t apart; /* bytes that are counted beside these: stores', of whose room a quarter is nobody else's */
+    struct sampi_held *all; /* where it counts instead, or NULL */
+    bool full;              /* more was asked for */
+    size_t beside;          /* so much more is not too much for now */
 } sampi_held;
 
 /* An array that grows. Its elements move when it does, so they are told by number. All are as sampi_vec_like has them
@@ -121,6 +124,13 @@ typedef struct sampi_class {
     sampi_node node;
 } sampi_class;
 
+/* Of a tree that threads add to at once (store.h): its arrays never move, and these take the place of nodes.n and
+   pool.n. */
+typedef struct sampi_growth {
+    int32_t n_nodes, n_pool;
+    int32_t *known; /* [nodes.cap] what has been found out since a node was made: ALIVE, DEAD */
+} sampi_growth;
+
 typedef struct sampi_tree {
     sampi_vec nodes;      /* sampi_expr */
     sampi_vec pool;       /* bytes */
@@ -130,20 +140,28 @@ typedef struct sampi_tree {
     sampi_vec slots;      /* sampi_node, or -1: where a node with some hash is. As many as there is room for, 2^k */
     int64_t spare;        /* how much may still be asked for: SAMPI_MAX_WORK */
     sampi_class *classes; /* [SAMPI_CLASSES], or NULL */
+    sampi_growth *growth; /* NULL: it is one thread's own */
 } sampi_tree;
 
 /* Count a block before it is asked for. False: it would be too much. */
 static bool sampi_hold(sampi_held *held, size_t bytes)
 {
     if (!held) return true;
-    const bool fits = bytes <= held->most && held->bytes <= held->most - bytes;
-    if (fits) held->bytes += bytes;
-    held->full |= !fits;
-    return fits;
+    sampi_held *all = held->all ? held->all : held;
+    for (;;) {
+        const size_t now = SAMPI_SIZE_GET(&all->bytes), apart = SAMPI_SIZE_GET(&all->apart);
+        size_t most = SAMPI_SIZE_GET(&all->most);
+        most -= apart < most - most / 4 ? apart : most - most / 4;
+        most = most < SIZE_MAX - held->beside ? most + held->beside : SIZE_MAX;
+        if (bytes > most || now > most - bytes) break;
+        if (SAMPI_SIZE_CAS(&all->bytes, now, now + bytes)) return true;
+    }
+    held->full = true;
+    return false;
 }
 static void sampi_let_go(sampi_held *held, size_t bytes)
 {
-    if (held) held->bytes -= bytes;
+    if (held) (void)SAMPI_SIZE_ADD(&(held->all ? held->all : held)->bytes, (size_t)0 - bytes);
 }
 
 /* A block that is counted. */
@@ -335,7 +353,20 @@ static bool sampi_has_seen(const sampi_tree *t, sampi_node seen, int32_t member)
     return seen != SAMPI_EMPTY && (sampi_bytes_at(t, sampi_at(t, seen)->a)[member / 8] >> member % 8 & 1);
 }
 
-static bool sampi_is_dead(const sampi_tree *t, sampi_node n) { return sampi_at(t, n)->known & SAMPI_KNOWN_DEAD; }
+/* What is known of a node by now, and more of it. */
+static int32_t sampi_known(const sampi_tree *t, sampi_node n)
+{
+    return sampi_at(t, n)->known | (t->growth ? SAMPI_INT_GET(&t->growth->known[n]) : 0);
+}
+static void sampi_learnt(const sampi_tree *t, sampi_node n, int32_t known)
+{
+    if (t->growth)
+        SAMPI_INT_OR(&t->growth->known[n], known);
+    else
+        sampi_at(t, n)->known |= (uint8_t)known;
+}
+
+static bool sampi_is_dead(const sampi_tree *t, sampi_node n) { return sampi_known(t, n) & SAMPI_KNOWN_DEAD; }
 
 /* A list before a member, as its node has it. */
 typedef struct sampi_opening {
@@ -433,33 +464,78 @@ static uint8_t sampi_multiple_known(const sampi_expr *e)
 /* What follows from its parts, for sampi_expr.known. A rule that leads back to itself without end is not dead. */
 static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
 {
-    const uint8_t shared = SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND, passed = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_DEAD;
-    uint8_t a, b, any, all;
+    const int32_t shared = SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND, passed = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_DEAD;
+    int32_t a, b, any, all;
     switch (e->kind) {
         case SAMPI_NODE_NEVER: return SAMPI_KNOWN_DEAD;
         case SAMPI_NODE_EMPTY: return SAMPI_KNOWN_EMPTY;
         case SAMPI_NODE_TOKEN: return SAMPI_KNOWN_CALLS;
         case SAMPI_NODE_REF:
             a = sampi_rule_at(t, e->a)->known;
-            return sampi_is_inline(t, e) ? a : (uint8_t)((a & passed) | SAMPI_KNOWN_CALLS);
+            return (uint8_t)(sampi_is_inline(t, e) ? a : (a & passed) | SAMPI_KNOWN_CALLS);
         case SAMPI_NODE_MEMBERS: return (uint8_t)(sampi_list_known(t, e) | SAMPI_KNOWN_CALLS);
         case SAMPI_NODE_SEQ:
         case SAMPI_NODE_ALT:
         case SAMPI_NODE_AND:
-            a = sampi_at(t, e->a)->known;
-            b = sampi_at(t, e->b)->known;
+            a = sampi_known(t, e->a);
+            b = sampi_known(t, e->b);
             any = e->kind == SAMPI_NODE_ALT ? SAMPI_KNOWN_EMPTY : SAMPI_KNOWN_DEAD; /* of which one is enough, */
-            all = passed & (uint8_t)~any;                                           /* or both are needed */
+            all = passed & ~any;                                                    /* or both are needed */
             if (e->kind == SAMPI_NODE_AND) a |= SAMPI_KNOWN_AND;
             return (uint8_t)(((a | b) & (shared | any)) | (a & b & all));
         case SAMPI_NODE_REPEAT:
-            a = sampi_at(t, e->a)->known;
-            if (e->b == 0) a = (uint8_t)((a & shared) | SAMPI_KNOWN_EMPTY);
-            return a & (shared | passed);
-        case SAMPI_NODE_NOT: a = sampi_at(t, e->a)->known; return (uint8_t)((a & shared) | (~a & SAMPI_KNOWN_EMPTY));
+            a = sampi_known(t, e->a);
+            if (e->b == 0) a = (a & shared) | SAMPI_KNOWN_EMPTY;
+            return (uint8_t)(a & (shared | passed));
+        case SAMPI_NODE_NOT: a = sampi_known(t, e->a); return (uint8_t)((a & shared) | (~a & SAMPI_KNOWN_EMPTY));
         case SAMPI_NODE_MULTIPLE: return sampi_multiple_known(e);
         default: return 0;
     }
+}
+
+/* Places [n] of an array that never moves and has room for `cap`: the first one's number, or -1: it is full. */
+static int32_t sampi_take(int32_t *used, int32_t n, int32_t cap)
+{
+    for (;;) {
+        const int32_t at = SAMPI_INT_GET(used);
+        if (n > cap - at) return -1;
+        if (SAMPI_INT_CAS(used, at, at + n)) return at;
+    }
+}
+
+/* The same as sampi_tree_node, of a tree that threads add to at once. A new node is whole before its number stands in a
+   slot; where two threads make the same one, the second number is never seen. Where it is full, or too many collide,
+   it says so as an array does that may not grow: there is a larger one, or one with less in it, later. */
+static sampi_node sampi_tree_common(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
+{
+    enum { PROBES = 128 };
+    sampi_node *slots = (sampi_node *)t->slots.data, made = -1;
+    const uint32_t mask = (uint32_t)t->slots.n - 1;
+    uint32_t i = sampi_node_hash(t, kind, a, b, c) & mask;
+    for (int32_t probes = 0; probes < PROBES; probes++, i = (i + 1) & mask) {
+        sampi_node at = SAMPI_INT_GET(&slots[i]);
+        if (at < 0) {
+            if (made < 0) {
+                const int32_t depth = sampi_node_depth(t, kind, a, b);
+                if (depth > SAMPI_MAX_DEPTH) return SAMP_E_RANGE;
+                made = sampi_take(&t->growth->n_nodes, 1, t->nodes.cap);
+                if (made < 0) break;
+                sampi_expr *e = sampi_at(t, made), expr = { (uint8_t)kind, 0, (uint16_t)depth, a, b, c, 0 };
+                expr.known = sampi_node_known(t, &expr);
+                *e = expr;
+                SAMPI_INT_PUT(&t->growth->known[made], 0);
+            }
+            if (SAMPI_INT_CAS(&slots[i], -1, made)) return made;
+            at = SAMPI_INT_GET(&slots[i]);
+        }
+        const sampi_expr *e = sampi_at(t, at);
+        if (e->kind != kind || e->b != b) continue;
+        if (sampi_in_pool(kind) ? memcmp(sampi_bytes_at(t, e->a), sampi_bytes_at(t, a), (size_t)b) == 0
+                                : e->a == a && e->c == c)
+            return at;
+    }
+    t->nodes.held->full = true;
+    return SAMP_E_NOMEM;
 }
 
 /* The node with these parts: the one that there is, or a new one. All nodes come from here. Where more nodes collide
@@ -468,6 +544,7 @@ static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b,
 {
     enum { SLOTS = 32 }; /* of each node, at most */
     if (--t->spare < 0) return SAMP_E_RANGE;
+    if (t->growth) return sampi_tree_common(t, kind, a, b, c);
     if (2 * (t->nodes.n + 1) > t->slots.n && !sampi_tree_rehash(t)) return SAMP_E_NOMEM;
     sampi_node *slot = sampi_node_slot(t, kind, a, b, c);
     for (; !slot; slot = sampi_node_slot(t, kind, a, b, c)) {
@@ -502,6 +579,12 @@ static sampi_node sampi_tree_pool_end(sampi_tree *t, int kind, int32_t at)
 /* Room for n bytes at the pool's end, or NULL and a status. */
 static uint8_t *sampi_tree_pool_room(sampi_tree *t, size_t n, int *status)
 {
+    if (t->growth) {
+        const int32_t at = sampi_take(&t->growth->n_pool, (int32_t)n, t->pool.cap);
+        *status = SAMP_E_NOMEM;
+        t->pool.held->full |= at < 0;
+        return at < 0 ? NULL : (uint8_t *)t->pool.data + at;
+    }
     *status = n > (size_t)(SAMPI_MAX_POOL - t->pool.n) ? SAMP_E_RANGE : SAMP_E_NOMEM;
     return *status == SAMP_E_RANGE ? NULL : (uint8_t *)sampi_vec_add(&t->pool, 1, (int32_t)n);
 }

@@ -28,6 +28,7 @@
 
 struct samp_vocab_index {
     const samp_vocab *vocab;
+    size_t serial; /* no other index of the process has it */
     const uint32_t *words;                      /* the whole index, as it is saved */
     uint32_t *own;                              /* the same if it is ours to free, else NULL */
     uint32_t n_vocab, n_nodes, n_plain, n_mask; /* n_mask: words of a mask */
@@ -384,6 +385,7 @@ SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *s
         return sampi_index_fail(status, why);
     }
     index->vocab = vocab;
+    index->serial = sampi_next_serial();
     index->own = (uint32_t *)words.data;
     sampi_index_open(index, index->own);
     if (status) *status = SAMP_OK;
@@ -439,6 +441,7 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
     samp_vocab_index *index = (samp_vocab_index *)SAMP_MALLOC(sizeof *index);
     if (!index) return sampi_index_fail(status, SAMP_E_NOMEM);
     index->vocab = vocab;
+    index->serial = sampi_next_serial();
     index->own = NULL;
     sampi_index_open(index, words);
     if (status) *status = SAMP_OK;

@@ -135,7 +135,7 @@ static SAMPI_COLD void sampi_schema_free(sampi_schema *x)
 {
     sampi_vec *vecs[] = { &x->goals,   &x->slots,     &x->arena,     &x->stack,        &x->atoms,
                           &x->todo,    &x->queue,     &x->asked,     &x->deriver.work, &x->resources,
-                          &x->anchors, &x->addresses, &x->by_anchor, &x->values };
+                          &x->anchors, &x->addresses, &x->by_anchor, &x->values,       &x->deriver.queued.slots };
     for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) sampi_vec_free(vecs[i]);
     SAMP_FREE(x->deriver.memo);
     SAMP_FREE(x->scalars);

@@ -119,6 +119,16 @@ static uint64_t look(world *w)
     return at.out;
 }
 
+/* What samplers have learnt of the grammar stays with it, and a call that finds it there allocates nothing. */
+static void unlearn(void)
+{
+    for (sampi_shared *shared = json ? json->shared : NULL, *behind; shared; shared = behind) {
+        behind = shared->behind;
+        sampi_shared_free(shared);
+    }
+    if (json) json->shared = NULL;
+}
+
 static void end_world(world *w)
 {
     samp_free(w->s);
@@ -130,6 +140,7 @@ static void end_world(world *w)
     samp_random_sample_destroy(w->op);
     samp_llama_vocab_free(w->vocab);
     if (w->llama) llama_free(w->llama);
+    unlearn();
 }
 
 /* Memory is there again: the end of what may fail. Only the first call of this counts. */
@@ -231,6 +242,16 @@ static void a_grammar(world *w)
 {
     w->s = samp_init_grammar(vocab_index, json);
     assert_ok(samp_accept(w->s, '{'));
+}
+
+/* Its text is read again in a store that is still to be made. */
+static void a_grammar_without_store(world *w)
+{
+    w->s = samp_init_grammar(vocab_index, json);
+    assert_ok(samp_accept(w->s, '{'));
+    sampi_shared *shared = json->shared;
+    sampi_store_free(shared, shared->now);
+    shared->now = NULL;
 }
 
 static void a_chain_with_grammar(world *w)
@@ -845,8 +866,7 @@ typedef enum promise {
     X(samp_set_rollback, a_used_chain, MAKES, samp_set_rollback(w->s, 500)) \
     X(samp_apply, a_chain, GOES_ON, apply(w)) \
     X(samp_accept, an_edited_chain, GOES_ON, samp_accept(w->s, 3)) \
-    X(samp_accept, a_grammar, FAILS, samp_accept(w->s, '"')) \
-    X(samp_accept, a_chain_with_grammar, FAILS, samp_accept(w->s, '"')) \
+    X(samp_accept, a_grammar_without_store, FAILS, samp_accept(w->s, '"')) \
     X(samp_accept, a_lazy_grammar, FAILS, samp_accept(w->s, '{')) \
     X(samp_reset, a_grammar, NEVER, (samp_reset(w->s), SAMP_OK)) \
     X(samp_rollback, a_grammar, NEVER, samp_rollback(w->s, 1)) \
@@ -939,9 +959,9 @@ typedef enum promise {
     X(samp_init_grammar_lazy_patterns, nothing, MAKES, \
       made(w, samp_init_grammar_lazy_patterns(vocab_index, json, patterns_of, 2, tokens_of, 2))) \
     X(samp_grammar_mask, a_grammar, FAILS, mask(w)) \
-    X(samp_grammar_forced, a_grammar, FAILS, forced(w)) \
-    X(samp_grammar_draft, a_grammar, FAILS, drafted(w, samp_grammar_draft)) \
-    X(samp_grammar_certain, a_grammar, FAILS, drafted(w, samp_grammar_certain)) \
+    X(samp_grammar_forced, a_grammar_without_store, FAILS, forced(w)) \
+    X(samp_grammar_draft, a_grammar_without_store, FAILS, drafted(w, samp_grammar_draft)) \
+    X(samp_grammar_certain, a_grammar_without_store, FAILS, drafted(w, samp_grammar_certain)) \
     X(samp_grammar_sample, a_grammar_beside, ONE_COUNTS, samp_grammar_sample(w->rows[0], w->rows[1], logits, N)) \
     X(samp_gpu_create, nothing, MAKES, gpu_of(w, SAMP_GPU_HOST)) \
     X(samp_gpu_create, nothing, MAKES, gpu_of(w, 0)) \
@@ -998,6 +1018,7 @@ static bool attempt(int number, unsigned long at, bool after, int want, uint64_t
     }
     if (status != SAMP_E_NOMEM) test_fail(__FILE__, __LINE__, "%s, allocation %lu fails: %d", name, at, status);
     if (c->promise == CARRIES) assert_status(samp_status(w.s, NULL), SAMP_E_NOMEM);
+    if (c->promise == MAKES && (c->make == nothing || c->make == a_chain_of_params)) unlearn();
     if (c->promise == MAKES && heap.live != live_before)
         test_fail(__FILE__, __LINE__, "%s, allocation %lu fails: %ld blocks are left", name, at,
                   heap.live - live_before);
@@ -1205,6 +1226,8 @@ static void test_others_need_none(void **state)
     NONE(samp_grammar_is_awaiting, assert_num(samp_grammar_is_awaiting(w.s), 1));
     NONE(samp_grammar_is_complete, assert_num(samp_grammar_is_complete(w.s), 0));
     NONE(samp_set_grammar_limits, assert_ok(samp_set_grammar_limits(w.s, 1 << 20, 1 << 20)));
+    samp_grammar_usage usage;
+    NONE(samp_grammar_stats, assert_ok(samp_grammar_stats(w.s, &usage)));
     samp_free(w.s);
     samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_GBNF, "root ::= \"a\"", NULL, NULL);
     NONE(samp_grammar_free, samp_grammar_free(g));

@@ -1,0 +1,246 @@
+/* test_shared.c - samplers that share what they learn of a grammar: in threads, with much memory and with hardly any,
+   each mask is that of a sampler that shares nothing; an idle sampler holds no memory; the numbers of
+   samp_grammar_stats. SAMP_TEST_CASES=n makes n thousand steps; make test-threads runs it under ThreadSanitizer. */
+#define SAMPLING_GRAMMAR
+#define SAMPLING_IMPLEMENTATION
+#include "sampling.h"
+
+#include <pthread.h>
+
+#include "tests/support/json_gbnf.h"
+#include "tests/support/small_vocabulary.h"
+#include "tests/support/test.h"
+
+enum { N_THREADS = 4, N_SAMPLERS = 3, N_MASK = (N_VOCAB + 31) / 32 };
+
+static samp_vocab_index *vocab_index;
+
+static int make_index(void **state)
+{
+    (void)state;
+    return !(vocab_index = samp_vocab_index_init(&small_vocabulary, NULL));
+}
+
+static int free_index(void **state)
+{
+    (void)state;
+    samp_vocab_index_free(vocab_index);
+    return 0;
+}
+
+static const struct {
+    samp_grammar_kind kind;
+    const char *text;
+    size_t limit; /* 0: as it is */
+} shared[] = {
+    { SAMP_GRAMMAR_GBNF, JSON_GBNF, 0 },
+    { SAMP_GRAMMAR_GBNF, JSON_GBNF, 3 << 17 },
+    { SAMP_GRAMMAR_JSON_SCHEMA,
+      "{\"properties\":{\"a\":{\"type\":\"integer\",\"minimum\":-3,\"maximum\":120},\"ab\":{\"enum\":[\"the\",null,2]"
+      "},"
+      "\"the\":{\"items\":{\"$ref\":\"#\"}}},\"additionalProperties\":{\"type\":\"string\",\"maxLength\":40}}",
+      0 },
+    { SAMP_GRAMMAR_REGEX, "(?:(?:a|b|\\s)*a(?:a|b|e){7}|x\\w{3,20}){0,9}(?:xx)?", 1 << 20 },
+    { SAMP_GRAMMAR_GBNF, "root ::= \"(\" root \")\" root | root root | [ab1-9]", 1 << 22 },
+};
+
+static samp_grammar *grammar_of(size_t i)
+{
+    samp_grammar_error error;
+    samp_grammar *g = samp_grammar_init(shared[i].kind, shared[i].text, NULL, &error);
+    if (!g) test_fail(__FILE__, __LINE__, "%s: %s", shared[i].text, error.message);
+    return g;
+}
+
+/* One thread: samplers of the shared grammar, and beside each one that is alone with a grammar of its own. */
+typedef struct worker {
+    samp_grammar *g, *own;
+    uint64_t stream;
+    long n_steps, n_full;
+    const char *wrong;
+} worker;
+
+#define EXPECT(w, condition) ((condition) || ((w)->wrong = #condition, false))
+
+/* A token that may come, the text's end rarely; -1: there is none. */
+static samp_token pick(source *rng, const uint32_t *bits)
+{
+    samp_token all[N_VOCAB];
+    int n = 0;
+    for (samp_token t = 1; t < EOG; t++)
+        if (bit(bits, t)) all[n++] = t;
+    return n ? all[below(rng, (uint64_t)n)] : -1;
+}
+
+static void step(worker *w, source *rng, samp_sampler **s, samp_sampler *alone)
+{
+    uint32_t bits[2][N_MASK];
+    const int status = samp_grammar_mask(*s, bits[0]);
+    if (status == SAMP_E_FULL) { /* of a text that has grown too long for the limit: from the beginning */
+        w->n_full++;
+        samp_reset(*s);
+        samp_reset(alone);
+        return;
+    }
+    if (!EXPECT(w, status == SAMP_OK && samp_grammar_mask(alone, bits[1]) == SAMP_OK)) return;
+    if (!EXPECT(w, !memcmp(bits[0], bits[1], sizeof bits[0]))) return;
+    const samp_token token = pick(rng, bits[0]);
+    if (token < 0 || below(rng, 90) == 0) {
+        samp_reset(*s);
+        samp_reset(alone);
+    } else {
+        const int accepted = samp_accept(*s, token);
+        if (accepted == SAMP_E_FULL) w->n_full++;
+        if (accepted == SAMP_E_FULL) return;
+        EXPECT(w, accepted == SAMP_OK && samp_accept(alone, token) == SAMP_OK);
+        EXPECT(w, samp_grammar_is_complete(*s) == samp_grammar_is_complete(alone));
+    }
+    if (below(rng, 40) == 0) { /* a way back may have been given up for want of room, in one of them */
+        const int32_t n = 1 + (int32_t)below(rng, 3);
+        if (samp_rollback(*s, n) == SAMP_OK) {
+            if (samp_rollback(alone, n) != SAMP_OK) samp_reset(*s), samp_reset(alone);
+        }
+    }
+    if (below(rng, 60) == 0) {
+        samp_sampler *clone = samp_clone(*s);
+        if (EXPECT(w, clone != NULL)) samp_free(*s), *s = clone;
+    }
+}
+
+static void *work(void *arg)
+{
+    worker *w = (worker *)arg;
+    source rng = source_stream(w->stream);
+    samp_sampler *s[N_SAMPLERS], *alone[N_SAMPLERS];
+    for (int i = 0; i < N_SAMPLERS; i++) {
+        s[i] = samp_init_grammar(vocab_index, w->g);
+        alone[i] = samp_init_grammar(vocab_index, w->own);
+    }
+    for (long n = 0; n < w->n_steps && !w->wrong; n++) {
+        const uint64_t i = below(&rng, N_SAMPLERS);
+        step(w, &rng, &s[i], alone[i]);
+    }
+    for (int i = 0; i < N_SAMPLERS; i++) samp_free(s[i]), samp_free(alone[i]);
+    return NULL;
+}
+
+static void test_threads_share(void **state)
+{
+    (void)state;
+    const long n_steps = 1000 * (long)env_setting("SAMP_TEST_CASES", quick() ? 4 : 20) /
+                         (long)(TEST_COUNT(shared) * N_THREADS);
+    for (size_t i = 0; i < TEST_COUNT(shared); i++) {
+        samp_grammar *g = grammar_of(i);
+        worker w[N_THREADS];
+        pthread_t thread[N_THREADS];
+        samp_sampler *first = samp_init_grammar(vocab_index, g);
+        if (shared[i].limit) assert_ok(samp_set_grammar_limits(first, shared[i].limit, 1 << 24));
+        for (int t = 0; t < N_THREADS; t++) {
+            worker one = { g, grammar_of(i), 10 * i + (uint64_t)t, n_steps, 0, NULL };
+            w[t] = one;
+        }
+        for (int t = 0; t < N_THREADS; t++) assert_num(pthread_create(&thread[t], NULL, work, &w[t]), 0);
+        for (int t = 0; t < N_THREADS; t++) assert_num(pthread_join(thread[t], NULL), 0);
+        samp_grammar_usage stats;
+        assert_ok(samp_grammar_stats(first, &stats));
+        print_message("%.30s...: %zu states, %zu entries, %zu of %zu masks found, %zu bytes of %zu, %zu renewals\n",
+                      shared[i].text, stats.n_states, stats.n_entries, stats.n_hits, stats.n_masks, stats.n_bytes,
+                      stats.max_bytes, stats.n_renewals);
+        for (int t = 0; t < N_THREADS; t++) {
+            if (w[t].wrong) test_fail(__FILE__, __LINE__, "%s: %s", shared[i].text, w[t].wrong);
+            assert_true(w[t].n_full * 10 <= n_steps);
+            samp_grammar_free(w[t].own);
+        }
+        samp_free(first);
+        samp_grammar_free(g);
+    }
+}
+
+/* A sampler that stands still, while others turn the memory over: what it held is gone, and its text is not. */
+static void test_idle_holds_nothing(void **state)
+{
+    (void)state;
+    samp_grammar *g = grammar_of(3), *own = grammar_of(3);
+    samp_sampler *idle = samp_init_grammar(vocab_index, g), *busy = samp_init_grammar(vocab_index, g),
+                 *alone = samp_init_grammar(vocab_index, own);
+    samp_grammar_usage stats = { 0 };
+    uint32_t bits[2][N_MASK];
+    source rng = source_stream(77);
+    size_t most = 0;
+    assert_ok(samp_set_rollback(idle, 20));
+    assert_ok(samp_set_rollback(alone, 20));
+    assert_ok(samp_set_grammar_limits(busy, 1 << 20, 1 << 24));
+    for (const char *p = "abbab abeeabb"; *p; p++) {
+        assert_ok(samp_accept(idle, (uint8_t)*p));
+        assert_ok(samp_accept(alone, (uint8_t)*p));
+    }
+    for (int n = 0; stats.n_renewals < 10; n++) {
+        assert_true(n < 1000000);
+        assert_ok(samp_grammar_mask(busy, bits[0]));
+        const samp_token token = pick(&rng, bits[0]);
+        if (token < 0 || samp_accept(busy, token)) samp_reset(busy);
+        assert_ok(samp_grammar_stats(busy, &stats));
+        if (stats.n_bytes > most) most = stats.n_bytes;
+    }
+    assert_true(most <= 1 << 20);
+    assert_ok(samp_grammar_mask(idle, bits[0]));
+    assert_ok(samp_grammar_mask(alone, bits[1]));
+    assert_memory_equal(bits[0], bits[1], sizeof bits[0]);
+    for (int n = 0; n < 10; n++) {
+        assert_ok(samp_rollback(idle, 1));
+        assert_ok(samp_rollback(alone, 1));
+        assert_ok(samp_grammar_mask(idle, bits[0]));
+        assert_ok(samp_grammar_mask(alone, bits[1]));
+        assert_memory_equal(bits[0], bits[1], sizeof bits[0]);
+    }
+    samp_free(idle);
+    samp_free(busy);
+    samp_free(alone);
+    samp_grammar_free(g);
+    samp_grammar_free(own);
+}
+
+/* What one has learnt, the next one finds: its masks are hits, and states do not grow. Another index has its own. */
+static void test_new_requests_find(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"a\":[1,2.5e3,{\"ab\":\"the\"}],\"the\":true}";
+    samp_grammar *g = grammar_of(0);
+    samp_vocab_index *other_index = samp_vocab_index_init(&small_vocabulary, NULL);
+    samp_sampler *first = samp_init_grammar(vocab_index, g);
+    samp_grammar_usage before, now;
+    for (int request = 0; request < 3; request++) {
+        samp_sampler *s = request ? samp_init_grammar(vocab_index, g) : first;
+        uint32_t bits[N_MASK];
+        assert_ok(samp_grammar_stats(s, &before));
+        for (const char *p = text; *p; p++) {
+            assert_ok(samp_grammar_mask(s, bits));
+            assert_true(bit(bits, (uint8_t)*p));
+            assert_ok(samp_accept(s, (uint8_t)*p));
+        }
+        assert_ok(samp_grammar_stats(s, &now));
+        assert_num(now.n_masks - before.n_masks, sizeof text - 1);
+        if (request) assert_num(now.n_hits - before.n_hits, sizeof text - 1);
+        if (request) assert_num(now.n_states, before.n_states);
+        if (request) samp_free(s);
+    }
+    samp_sampler *s = samp_init_grammar(other_index, g);
+    assert_ok(samp_grammar_stats(s, &now));
+    assert_num(now.n_masks, 0);
+    assert_status(samp_grammar_stats(NULL, &now), SAMP_E_NULL);
+    assert_status(samp_grammar_stats(s, NULL), SAMP_E_NULL);
+    samp_free(s);
+    samp_vocab_index_free(other_index);
+    samp_free(first);
+    samp_grammar_free(g);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_threads_share),
+        cmocka_unit_test(test_idle_holds_nothing),
+        cmocka_unit_test(test_new_requests_find),
+    };
+    return test_run(argc, argv, tests, make_index, free_index);
+}
