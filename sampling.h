@@ -186,85 +186,85 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8790 samplers/drafted.h              20489 grammar/reading.h
-     272 api/config.h                     8815 samplers/greedy.h               20574 grammar/gbnf.h
-     303 api/types.h                      8857 samplers/choose.h               20866 grammar/regex.h
-     553 api/missing.h                    8920 samplers/ratio.h                21263 grammar/derivatives.h
-     567 api/sample.h                     8987 samplers/draw.h                 21916 grammar/vocabulary.h
-     656 api/chains.h                     9072 samplers/dist.h                 22387 grammar/triggers.h
-     908 api/samplers.h                   9104 samplers/gumbel.h               22712 grammar/matcher.h
-    1170 api/gumbel.h                     9173 watermark/function.h            22939 grammar/store.h
-    1193 api/operator.h                   9290 watermark/text.h                23424 grammar/states.h
-    1243 api/kv.h                         9479 watermark/draw.h                23583 grammar/items.h
-    1424 api/llama_cpp.h                  9688 samplers/mirostat.h             23708 grammar/masks.h
-    1466 api/text_error.h                 9938 samplers/adaptive_p.h           23905 grammar/runs.h
-    1483 api/grammar.h                   10094 samplers/custom.h               24082 grammar/entries.h
-    1704 api/shards.h                    10154 config/describe.h               24461 grammar/accepting.h
-    1802 api/peers.h                     10335 config/from_params.h            24769 grammar/waiting.h
-    1880 api/drafts.h                    10400 config/orders.h                 24895 grammar/history.h
-    1979 api/constraints.h               10631 config/numbers.h                25020 grammar/room.h
-    2282 api/watermark.h                 10769 config/set.h                    25353 grammar/sampler.h
-    2421 api/parts.h                     10923 config/tell.h                   25587 grammar/forced.h
-    2463 base/switches.h                 11054 config/settings.h               25755 grammar/hooks.h
-    2772 base/random.h                   11166 life/rollback.h                 25878 schema/head.h
-    2795 base/mt19937.h                  11422 life/chain.h                    26052 schema/errors.h
-    2869 base/exact.h                    11702 life/members.h                  26164 schema/collections.h
-    3081 base/bits128.h                  11817 life/update.h                   26198 schema/references.h
-    3160 base/elements.h                 12014 life/copy.h                     26470 schema/strings.h
-    3289 watermark/colours.h             12182 rows/row.h                      26532 schema/numbers.h
-    3353 kernels/llama_cpp/contract.h    12488 rows/reserve.h                  26734 schema/sets.h
-    3401 kernels/contract.h              12558 rows/pieces.h                   26932 schema/formats.h
-    3530 kernels/scalar.h                12673 rows/thresholds.h               27129 schema/scalars.h
-    3736 kernels/llama_cpp/scalar.h      12779 rows/compact.h                  27428 schema/goals.h
-    3757 kernels/sets.h                  12961 rows/sums.h                     27649 schema/alternatives.h
-    3806 kernels/vectors.h               13109 rows/changes.h                  28127 schema/objects.h
-    3924 kernels/avx512.h                13190 rows/cuts.h                     28640 schema/arrays.h
-    4008 kernels/avx2.h                  13621 rows/typical.h                  28959 schema/whole.h
-    4070 kernels/sse2.h                  13933 rows/tail_free.h                29132 tags/head.h
-    4087 kernels/neon.h                  14006 rows/selecting.h                29255 tags/words.h
-    4109 kernels/wasm.h                  14137 rows/mirostat.h                 29363 tags/inside.h
-    4125 kernels/generic.h               14218 watermark/rows.h                29504 tags/formats.h
-    4145 kernels/shared.h                14331 rows/plan.h                     29905 grammar/grammars.h
-    4269 kernels/passes.h                14379 rows/logprobs.h                 29972 peers/tables.h
-    4958 kernels/llama_cpp/passes.h      14465 rows/step.h                     30303 peers/values.h
-    5042 kernels/check.h                 14482 rows/llama_cpp/sums.h           30734 peers/llama_server.h
-    5066 kernels/dispatch.h              14796 rows/llama_cpp/samplers.h       30803 peers/fields.h
-    5272 core/array.h                    15261 rows/llama_cpp/step.h           31012 peers/requests.h
-    5602 core/table.h                    15291 run/apply.h                     31140 shards/head.h
-    5793 core/windows.h                  15373 run/writing.h                   31289 shards/bytes.h
-    5885 constraints/record.h            15497 run/arrays.h                    31387 shards/merging.h
-    5943 watermark/record.h              15599 run/arrays_llama_cpp.h          31677 shards/row.h
-    5963 rows/work.h                     15797 run/walk.h                      31803 shards/answers.h
-    5989 life/past.h                     15901 run/finish.h                    32374 shards/logprobs.h
-    6049 core/record.h                   15941 run/draw_llama_cpp.h            32520 shards/told.h
-    6183 core/plans.h                    16015 run/draw.h                      32674 shards/asking.h
-    6219 core/fields.h                   16093 run/sample.h                    32809 shards/prefix.h
-    6306 core/owners.h                   16209 watermark/making.h              33359 shards/plans.h
-    6378 core/mt19937.h                  16438 watermark/tails.h               33834 samplers/plans.h
-    6435 core/no_mt19937.h               16538 watermark/detect.h              34111 shards/way.h
-    6468 core/making.h                   16762 run/verify.h                    34230 shards/memory.h
-    6601 core/streams.h                  16866 run/batch.h                     34310 shards/batch.h
-    6639 life/state_fields.h             17018 life/state.h                    34718 drafts/head.h
-    6739 samplers/llama_cpp.h            17194 operator/weights.h              34778 drafts/block.h
-    6827 samplers/logit_bias.h           17282 operator/search.h               34968 drafts/tree.h
-    6928 samplers/patch.h                17421 operator/run.h                  35104 drafts/relaxed.h
-    6978 samplers/penalties.h            17590 kv/cells.h                      35189 constraints/automaton.h
-    7128 samplers/dry.h                  17627 kv/making.h                     35287 constraints/making.h
-    7585 samplers/cut.h                  17853 kv/slot.h                       35540 constraints/sampler.h
-    7608 samplers/top_n_sigma.h          17992 kv/sequences.h                  35635 constraints/constructors.h
-    7710 samplers/top_k.h                18127 kv/data.h                       36000 constraints/patterns.h
-    7767 samplers/tail_free.h            18251 kv/update.h                     36205 constraints/looking.h
-    7891 samplers/typical.h              18377 kv/state.h                      36272 constraints/thinking.h
-    7966 samplers/top_p.h                18589 llama_cpp/functions.h           36523 constraints/schedule.h
-    8010 samplers/min_p.h                18659 llama_cpp/object.h              36613 constraints/accepting.h
-    8052 samplers/by_sums.h              18713 llama_cpp/vocabulary.h          36797 constraints/drawing.h
-    8200 samplers/top_h.h                18790 text/reading.h                  36984 constraints/told.h
-    8253 samplers/min_k.h                18900 text/strings.h                  37049 constraints/kind.h
-    8310 samplers/xtc.h                  19000 text/values.h                   37107 constraints/top_p_decay.h
-    8394 samplers/infill.h               19155 text/documents.h                37191 constraints/accessors.h
-    8509 samplers/temperature.h          19231 grammar/head.h                  37299 core/kinds.h
-    8673 samplers/smoothing.h            19266 grammar/tree.h                  37347 base/restore.h
-    8757 samplers/softmax.h              20185 grammar/finishing.h             37361 api/license.h
+       2 api/opening.h                    8796 samplers/drafted.h              20495 grammar/reading.h
+     272 api/config.h                     8821 samplers/greedy.h               20580 grammar/gbnf.h
+     303 api/types.h                      8863 samplers/choose.h               20872 grammar/regex.h
+     553 api/missing.h                    8926 samplers/ratio.h                21269 grammar/derivatives.h
+     567 api/sample.h                     8993 samplers/draw.h                 21922 grammar/vocabulary.h
+     656 api/chains.h                     9078 samplers/dist.h                 22393 grammar/triggers.h
+     908 api/samplers.h                   9110 samplers/gumbel.h               22718 grammar/matcher.h
+    1170 api/gumbel.h                     9179 watermark/function.h            22945 grammar/store.h
+    1193 api/operator.h                   9296 watermark/text.h                23430 grammar/states.h
+    1243 api/kv.h                         9485 watermark/draw.h                23589 grammar/items.h
+    1424 api/llama_cpp.h                  9694 samplers/mirostat.h             23714 grammar/masks.h
+    1466 api/text_error.h                 9944 samplers/adaptive_p.h           23911 grammar/runs.h
+    1483 api/grammar.h                   10100 samplers/custom.h               24088 grammar/entries.h
+    1704 api/shards.h                    10160 config/describe.h               24467 grammar/accepting.h
+    1802 api/peers.h                     10341 config/from_params.h            24775 grammar/waiting.h
+    1880 api/drafts.h                    10406 config/orders.h                 24901 grammar/history.h
+    1979 api/constraints.h               10637 config/numbers.h                25026 grammar/room.h
+    2282 api/watermark.h                 10775 config/set.h                    25359 grammar/sampler.h
+    2427 api/parts.h                     10929 config/tell.h                   25593 grammar/forced.h
+    2469 base/switches.h                 11060 config/settings.h               25761 grammar/hooks.h
+    2778 base/random.h                   11172 life/rollback.h                 25884 schema/head.h
+    2801 base/mt19937.h                  11428 life/chain.h                    26058 schema/errors.h
+    2875 base/exact.h                    11708 life/members.h                  26170 schema/collections.h
+    3087 base/bits128.h                  11823 life/update.h                   26204 schema/references.h
+    3166 base/elements.h                 12020 life/copy.h                     26476 schema/strings.h
+    3295 watermark/colours.h             12188 rows/row.h                      26538 schema/numbers.h
+    3359 kernels/llama_cpp/contract.h    12494 rows/reserve.h                  26740 schema/sets.h
+    3407 kernels/contract.h              12564 rows/pieces.h                   26938 schema/formats.h
+    3536 kernels/scalar.h                12679 rows/thresholds.h               27135 schema/scalars.h
+    3742 kernels/llama_cpp/scalar.h      12785 rows/compact.h                  27434 schema/goals.h
+    3763 kernels/sets.h                  12967 rows/sums.h                     27655 schema/alternatives.h
+    3812 kernels/vectors.h               13115 rows/changes.h                  28133 schema/objects.h
+    3930 kernels/avx512.h                13196 rows/cuts.h                     28646 schema/arrays.h
+    4014 kernels/avx2.h                  13627 rows/typical.h                  28965 schema/whole.h
+    4076 kernels/sse2.h                  13939 rows/tail_free.h                29138 tags/head.h
+    4093 kernels/neon.h                  14012 rows/selecting.h                29261 tags/words.h
+    4115 kernels/wasm.h                  14143 rows/mirostat.h                 29369 tags/inside.h
+    4131 kernels/generic.h               14224 watermark/rows.h                29510 tags/formats.h
+    4151 kernels/shared.h                14337 rows/plan.h                     29911 grammar/grammars.h
+    4275 kernels/passes.h                14385 rows/logprobs.h                 29978 peers/tables.h
+    4964 kernels/llama_cpp/passes.h      14471 rows/step.h                     30309 peers/values.h
+    5048 kernels/check.h                 14488 rows/llama_cpp/sums.h           30740 peers/llama_server.h
+    5072 kernels/dispatch.h              14802 rows/llama_cpp/samplers.h       30809 peers/fields.h
+    5278 core/array.h                    15267 rows/llama_cpp/step.h           31018 peers/requests.h
+    5608 core/table.h                    15297 run/apply.h                     31146 shards/head.h
+    5799 core/windows.h                  15379 run/writing.h                   31295 shards/bytes.h
+    5891 constraints/record.h            15503 run/arrays.h                    31393 shards/merging.h
+    5949 watermark/record.h              15605 run/arrays_llama_cpp.h          31683 shards/row.h
+    5969 rows/work.h                     15803 run/walk.h                      31809 shards/answers.h
+    5995 life/past.h                     15907 run/finish.h                    32380 shards/logprobs.h
+    6055 core/record.h                   15947 run/draw_llama_cpp.h            32526 shards/told.h
+    6189 core/plans.h                    16021 run/draw.h                      32680 shards/asking.h
+    6225 core/fields.h                   16099 run/sample.h                    32815 shards/prefix.h
+    6312 core/owners.h                   16215 watermark/making.h              33365 shards/plans.h
+    6384 core/mt19937.h                  16444 watermark/tails.h               33840 samplers/plans.h
+    6441 core/no_mt19937.h               16544 watermark/detect.h              34117 shards/way.h
+    6474 core/making.h                   16768 run/verify.h                    34236 shards/memory.h
+    6607 core/streams.h                  16872 run/batch.h                     34316 shards/batch.h
+    6645 life/state_fields.h             17024 life/state.h                    34724 drafts/head.h
+    6745 samplers/llama_cpp.h            17200 operator/weights.h              34784 drafts/block.h
+    6833 samplers/logit_bias.h           17288 operator/search.h               34974 drafts/tree.h
+    6934 samplers/patch.h                17427 operator/run.h                  35110 drafts/relaxed.h
+    6984 samplers/penalties.h            17596 kv/cells.h                      35195 constraints/automaton.h
+    7134 samplers/dry.h                  17633 kv/making.h                     35293 constraints/making.h
+    7591 samplers/cut.h                  17859 kv/slot.h                       35546 constraints/sampler.h
+    7614 samplers/top_n_sigma.h          17998 kv/sequences.h                  35641 constraints/constructors.h
+    7716 samplers/top_k.h                18133 kv/data.h                       36006 constraints/patterns.h
+    7773 samplers/tail_free.h            18257 kv/update.h                     36211 constraints/looking.h
+    7897 samplers/typical.h              18383 kv/state.h                      36278 constraints/thinking.h
+    7972 samplers/top_p.h                18595 llama_cpp/functions.h           36529 constraints/schedule.h
+    8016 samplers/min_p.h                18665 llama_cpp/object.h              36619 constraints/accepting.h
+    8058 samplers/by_sums.h              18719 llama_cpp/vocabulary.h          36803 constraints/drawing.h
+    8206 samplers/top_h.h                18796 text/reading.h                  36990 constraints/told.h
+    8259 samplers/min_k.h                18906 text/strings.h                  37055 constraints/kind.h
+    8316 samplers/xtc.h                  19006 text/values.h                   37113 constraints/top_p_decay.h
+    8400 samplers/infill.h               19161 text/documents.h                37197 constraints/accessors.h
+    8515 samplers/temperature.h          19237 grammar/head.h                  37305 core/kinds.h
+    8679 samplers/smoothing.h            19272 grammar/tree.h                  37353 base/restore.h
+    8763 samplers/softmax.h              20191 grammar/finishing.h             37367 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2289,7 +2289,11 @@ SAMP_API int32_t samp_schedule_holds(const samp_sampler *s);
               was accepted before that is the prompt. -1 stands where there is none. samp_reset begins a new text.
      Repeats  a context that has been there within the last `history` places is drawn without the mark: once marked,
               it would always give the same token. In O(1) a token.
-     Function "philox4x32-10-v1", vLLM's, of (key, context, token): 32 bits, a word. u of a word: ((word >> 8) + 1) /
+     Function "philox4x32-10-v1", vLLM's, of (key, context, token): 32 bits, a word. A state begins as (0x574D4358,
+              context_width, 0, 0). For o = 0, 4, 8 ... it becomes Philox4x32-10 of state ^ (the context's tokens o ..
+              o + 3, oldest first; 2^32 - 1 - i for number i where there is none any more) under (lower half of the
+              key ^ o, upper half). Then the words of four tokens are Philox of (id / 4, state [0 .. 2]) under (lower
+              half ^ state [3], upper half ^ 0x574D544B); id % 4 says which. u of a word: ((word >> 8) + 1) /
               (2^24 + 1), in double, rounded to float.
      State    as of any built-in sampler: samp_clone, samp_state_save, samp_rollback, batches. A saved state knows the
               settings by a fingerprint (of the key by one of SHA-256), and refuses another key.
@@ -2345,13 +2349,15 @@ SAMP_API int samp_watermark_set(samp_watermark *mark, const char *name, const ch
               samp_init_watermark_draft.
      SBW      the token is green if (word & 0x7FFFFFFF) < (int)(gamma 0x7FFFFFFF), the word number id % 4 of Philox at
               (id / 4, 0, 0, 0) under a seed, as key. lefthash: the seed is key * (the context's sum). selfhash: the
-              least, as signed, of key h(c) h(id) for the context's tokens c but the oldest, and key h(id)^2, h a hash
-              of 32 bits. All modulo 2^64. Changes logits: no draws, sorted = false.
+              least, as signed, of key h(c) h(id) for the context's tokens c but the oldest, and key h(id)^2, h(x): i =
+              x + 1, in 32 bits with arithmetic shifts, i -= i << 6, i ^= i >> 17, i -= i << 9, i ^= i << 4, i -= i <<
+              3, i ^= i << 10, i ^= i >> 15. Seeds modulo 2^64. It draws nothing. sorted = false.
      SynthID  p = softmax(l); for each bit d = 0 .. depth - 1: m = the sum of p of the tokens whose word has it; p *=
               2 - m for these, 1 - m for the others. Then the draw of dist from p. Leaves l = ln p + const.
      Exactly  logarithms as in >>math, weights in units of 2^-40 of the largest: the same token everywhere. SynthID's p
               are doubles, m a quotient of two sums of them rounded down to integers.
-     Leaves   p of every token (SBW: p as it was).   Draws  64 bits a position; Gumbel's mark none.
+     Leaves   p of every token (SBW: p as it was).   Draws  one position (SBW: none): what dist draws, where there is no
+              mark and of SynthID; 64 bits for which of two keys; Gumbel's mark nothing.
      Greedy   is marked by SBW alone.   MT19937  the same: llama.cpp has none.
      Range    as told at the members; SAMP_E_NULL: mark; SAMP_E_RANGE, SAMP_E_NAN with the member's name. NULL: no
               memory.

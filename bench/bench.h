@@ -324,6 +324,7 @@ static const bench_case bench_cases[] = {
 #ifdef SAMPLING_WATERMARK
     { "mark",        { { .kind = WATERMARK, .k = SAMP_WATERMARK_GUMBEL } }, 0, 0 },
     { "mark_40",     { { .kind = TOP_K, .k = 40 }, { .kind = WATERMARK, .k = SAMP_WATERMARK_GUMBEL } }, 0, 0 },
+    { "synthid",     { { .kind = WATERMARK, .k = SAMP_WATERMARK_SYNTHID } }, 0, 0 },
     { "synthid_40",  { { .kind = TOP_K, .k = 40 }, { .kind = WATERMARK, .k = SAMP_WATERMARK_SYNTHID } }, 0, 0 },
     { "selfhash",    { { .kind = WATERMARK, .k = SAMP_WATERMARK_SBW_SELFHASH }, { .kind = TOP_K, .k = 40 }, { .kind = DIST } },
                      0, 0 },

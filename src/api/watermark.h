@@ -7,7 +7,11 @@
               was accepted before that is the prompt. -1 stands where there is none. samp_reset begins a new text.
      Repeats  a context that has been there within the last `history` places is drawn without the mark: once marked,
               it would always give the same token. In O(1) a token.
-     Function "philox4x32-10-v1", vLLM's, of (key, context, token): 32 bits, a word. u of a word: ((word >> 8) + 1) /
+     Function "philox4x32-10-v1", vLLM's, of (key, context, token): 32 bits, a word. A state begins as (0x574D4358,
+              context_width, 0, 0). For o = 0, 4, 8 ... it becomes Philox4x32-10 of state ^ (the context's tokens o ..
+              o + 3, oldest first; 2^32 - 1 - i for number i where there is none any more) under (lower half of the
+              key ^ o, upper half). Then the words of four tokens are Philox of (id / 4, state [0 .. 2]) under (lower
+              half ^ state [3], upper half ^ 0x574D544B); id % 4 says which. u of a word: ((word >> 8) + 1) /
               (2^24 + 1), in double, rounded to float.
      State    as of any built-in sampler: samp_clone, samp_state_save, samp_rollback, batches. A saved state knows the
               settings by a fingerprint (of the key by one of SHA-256), and refuses another key.
@@ -63,13 +67,15 @@ SAMP_API int samp_watermark_set(samp_watermark *mark, const char *name, const ch
               samp_init_watermark_draft.
      SBW      the token is green if (word & 0x7FFFFFFF) < (int)(gamma 0x7FFFFFFF), the word number id % 4 of Philox at
               (id / 4, 0, 0, 0) under a seed, as key. lefthash: the seed is key * (the context's sum). selfhash: the
-              least, as signed, of key h(c) h(id) for the context's tokens c but the oldest, and key h(id)^2, h a hash
-              of 32 bits. All modulo 2^64. Changes logits: no draws, sorted = false.
+              least, as signed, of key h(c) h(id) for the context's tokens c but the oldest, and key h(id)^2, h(x): i =
+              x + 1, in 32 bits with arithmetic shifts, i -= i << 6, i ^= i >> 17, i -= i << 9, i ^= i << 4, i -= i <<
+              3, i ^= i << 10, i ^= i >> 15. Seeds modulo 2^64. It draws nothing. sorted = false.
      SynthID  p = softmax(l); for each bit d = 0 .. depth - 1: m = the sum of p of the tokens whose word has it; p *=
               2 - m for these, 1 - m for the others. Then the draw of dist from p. Leaves l = ln p + const.
      Exactly  logarithms as in >>math, weights in units of 2^-40 of the largest: the same token everywhere. SynthID's p
               are doubles, m a quotient of two sums of them rounded down to integers.
-     Leaves   p of every token (SBW: p as it was).   Draws  64 bits a position; Gumbel's mark none.
+     Leaves   p of every token (SBW: p as it was).   Draws  one position (SBW: none): what dist draws, where there is no
+              mark and of SynthID; 64 bits for which of two keys; Gumbel's mark nothing.
      Greedy   is marked by SBW alone.   MT19937  the same: llama.cpp has none.
      Range    as told at the members; SAMP_E_NULL: mark; SAMP_E_RANGE, SAMP_E_NAN with the member's name. NULL: no
               memory.
