@@ -2095,7 +2095,7 @@ SAMP_API samp_sampler *samp_init_length_penalty(const samp_token *tokens, size_t
    p * decay in f32, but at least `lowest`; one of the n tokens `resets`, which end sentences, brings p back for the
    next one. What begins a sentence may be anything, what goes on with it should be true.
      Range    p in (0, 1], 1 = off; decay in (0, 1]; lowest in (0, p]; n = 0: never back. min_keep, ties  as top_p.
-     Leaves   as top_p.   Sharded  all tokens are listed.
+     Leaves   as top_p.
      Source   Lee et al. 2022, "Factuality enhanced language models" (factual-nucleus sampling: 0.9, 0.9, 0.3);
               Megatron-LM's top_p_decay and top_p_bound (without a reset); TensorRT-LLM's top_p_reset_ids. */
 SAMP_API samp_sampler *samp_init_top_p_decay(float p, float decay, float lowest, const samp_token *resets, size_t n,

@@ -14,7 +14,7 @@ RAN = $$(sed -n 's/^\[==========\] //p' $@.log | tail -n 1)
 # Those that include the implementation, to look inside (tests/support/inside.h says why), and those that are linked with it. The
 # slow ones come first, so that nothing is left to wait for at the end.
 INSIDE := test_fast test_batch test_shards test_state test_rollback test_watermark test_math test_rng test_llama test_grammar \
-  test_schema test_naive test_nomem test_shared
+  test_schema test_naive test_nomem test_shared test_plans
 LINKED := test_operator test_kv $(filter-out test_operator test_kv $(INSIDE),$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c)))
 TESTS := test_fast test_batch $(LINKED) $(filter-out test_fast test_batch,$(INSIDE))
 RUNS := $(patsubst %,$(B)/%.passed,$(TESTS))
@@ -52,6 +52,7 @@ SANITIZE := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 # Where the code that users compile is not what matters, what takes the least time with its run
 $(B)/test_state $(B)/test_rollback $(B)/test_math $(B)/test_grammar $(B)/test_naive $(B)/test_watermark: CFLAGS := -O1
 $(B)/test_rng $(B)/test_llama $(B)/test_schema $(B)/test_nomem $(B)/test_shards: CFLAGS := -O0
+$(foreach k,$(B) $(B)/omp $(B)/omp_clang $(B)/san $(B)/san_omp,$(k)/test_plans): INCLUDE += -Isrc
 KINDS := $(B) $(B)/omp $(B)/omp_clang $(B)/san $(B)/san_omp
 $(KINDS:%=%/test_nomem): sampling_gpu.h
 $(eval $(call kind,$(B),$(CC) $$(CFLAGS)))
