@@ -219,52 +219,52 @@
     3763 kernels/sets.h                  12967 rows/sums.h                     27655 schema/alternatives.h
     3812 kernels/vectors.h               13115 rows/changes.h                  28133 schema/objects.h
     3930 kernels/avx512.h                13196 rows/cuts.h                     28646 schema/arrays.h
-    4014 kernels/avx2.h                  13627 rows/typical.h                  28965 schema/whole.h
-    4076 kernels/sse2.h                  13939 rows/tail_free.h                29138 tags/head.h
-    4093 kernels/neon.h                  14012 rows/selecting.h                29261 tags/words.h
-    4115 kernels/wasm.h                  14143 rows/mirostat.h                 29369 tags/inside.h
-    4131 kernels/generic.h               14224 watermark/rows.h                29510 tags/formats.h
-    4151 kernels/shared.h                14337 rows/plan.h                     29911 grammar/grammars.h
-    4275 kernels/passes.h                14385 rows/logprobs.h                 29978 peers/tables.h
-    4964 kernels/llama_cpp/passes.h      14471 rows/step.h                     30309 peers/values.h
-    5048 kernels/check.h                 14488 rows/llama_cpp/sums.h           30740 peers/llama_server.h
-    5072 kernels/dispatch.h              14802 rows/llama_cpp/samplers.h       30809 peers/fields.h
-    5278 core/array.h                    15267 rows/llama_cpp/step.h           31018 peers/requests.h
-    5608 core/table.h                    15297 run/apply.h                     31146 shards/head.h
-    5799 core/windows.h                  15379 run/writing.h                   31295 shards/bytes.h
-    5891 constraints/record.h            15503 run/arrays.h                    31393 shards/merging.h
-    5949 watermark/record.h              15605 run/arrays_llama_cpp.h          31683 shards/row.h
-    5969 rows/work.h                     15803 run/walk.h                      31809 shards/answers.h
-    5995 life/past.h                     15907 run/finish.h                    32380 shards/logprobs.h
-    6055 core/record.h                   15947 run/draw_llama_cpp.h            32526 shards/told.h
-    6189 core/plans.h                    16021 run/draw.h                      32680 shards/asking.h
-    6225 core/fields.h                   16099 run/sample.h                    32815 shards/prefix.h
-    6312 core/owners.h                   16215 watermark/making.h              33365 shards/plans.h
-    6384 core/mt19937.h                  16444 watermark/tails.h               33840 samplers/plans.h
-    6441 core/no_mt19937.h               16544 watermark/detect.h              34117 shards/way.h
-    6474 core/making.h                   16768 run/verify.h                    34236 shards/memory.h
-    6607 core/streams.h                  16872 run/batch.h                     34316 shards/batch.h
-    6645 life/state_fields.h             17024 life/state.h                    34724 drafts/head.h
-    6745 samplers/llama_cpp.h            17200 operator/weights.h              34784 drafts/block.h
-    6833 samplers/logit_bias.h           17288 operator/search.h               34974 drafts/tree.h
-    6934 samplers/patch.h                17427 operator/run.h                  35110 drafts/relaxed.h
-    6984 samplers/penalties.h            17596 kv/cells.h                      35195 constraints/automaton.h
-    7134 samplers/dry.h                  17633 kv/making.h                     35293 constraints/making.h
-    7591 samplers/cut.h                  17859 kv/slot.h                       35546 constraints/sampler.h
-    7614 samplers/top_n_sigma.h          17998 kv/sequences.h                  35641 constraints/constructors.h
-    7716 samplers/top_k.h                18133 kv/data.h                       36006 constraints/patterns.h
-    7773 samplers/tail_free.h            18257 kv/update.h                     36211 constraints/looking.h
-    7897 samplers/typical.h              18383 kv/state.h                      36278 constraints/thinking.h
-    7972 samplers/top_p.h                18595 llama_cpp/functions.h           36529 constraints/schedule.h
-    8016 samplers/min_p.h                18665 llama_cpp/object.h              36619 constraints/accepting.h
-    8058 samplers/by_sums.h              18719 llama_cpp/vocabulary.h          36803 constraints/drawing.h
-    8206 samplers/top_h.h                18796 text/reading.h                  36990 constraints/told.h
-    8259 samplers/min_k.h                18906 text/strings.h                  37055 constraints/kind.h
-    8316 samplers/xtc.h                  19006 text/values.h                   37113 constraints/top_p_decay.h
-    8400 samplers/infill.h               19161 text/documents.h                37197 constraints/accessors.h
-    8515 samplers/temperature.h          19237 grammar/head.h                  37305 core/kinds.h
-    8679 samplers/smoothing.h            19272 grammar/tree.h                  37353 base/restore.h
-    8763 samplers/softmax.h              20191 grammar/finishing.h             37367 api/license.h
+    4014 kernels/avx2.h                  13627 rows/typical.h                  29006 schema/whole.h
+    4076 kernels/sse2.h                  13939 rows/tail_free.h                29179 tags/head.h
+    4093 kernels/neon.h                  14012 rows/selecting.h                29302 tags/words.h
+    4115 kernels/wasm.h                  14143 rows/mirostat.h                 29410 tags/inside.h
+    4131 kernels/generic.h               14224 watermark/rows.h                29551 tags/formats.h
+    4151 kernels/shared.h                14337 rows/plan.h                     29952 grammar/grammars.h
+    4275 kernels/passes.h                14385 rows/logprobs.h                 30019 peers/tables.h
+    4964 kernels/llama_cpp/passes.h      14471 rows/step.h                     30350 peers/values.h
+    5048 kernels/check.h                 14488 rows/llama_cpp/sums.h           30781 peers/llama_server.h
+    5072 kernels/dispatch.h              14802 rows/llama_cpp/samplers.h       30850 peers/fields.h
+    5278 core/array.h                    15267 rows/llama_cpp/step.h           31059 peers/requests.h
+    5608 core/table.h                    15297 run/apply.h                     31187 shards/head.h
+    5799 core/windows.h                  15379 run/writing.h                   31336 shards/bytes.h
+    5891 constraints/record.h            15503 run/arrays.h                    31434 shards/merging.h
+    5949 watermark/record.h              15605 run/arrays_llama_cpp.h          31724 shards/row.h
+    5969 rows/work.h                     15803 run/walk.h                      31850 shards/answers.h
+    5995 life/past.h                     15907 run/finish.h                    32421 shards/logprobs.h
+    6055 core/record.h                   15947 run/draw_llama_cpp.h            32567 shards/told.h
+    6189 core/plans.h                    16021 run/draw.h                      32721 shards/asking.h
+    6225 core/fields.h                   16099 run/sample.h                    32856 shards/prefix.h
+    6312 core/owners.h                   16215 watermark/making.h              33406 shards/plans.h
+    6384 core/mt19937.h                  16444 watermark/tails.h               33881 samplers/plans.h
+    6441 core/no_mt19937.h               16544 watermark/detect.h              34158 shards/way.h
+    6474 core/making.h                   16768 run/verify.h                    34277 shards/memory.h
+    6607 core/streams.h                  16872 run/batch.h                     34357 shards/batch.h
+    6645 life/state_fields.h             17024 life/state.h                    34765 drafts/head.h
+    6745 samplers/llama_cpp.h            17200 operator/weights.h              34825 drafts/block.h
+    6833 samplers/logit_bias.h           17288 operator/search.h               35015 drafts/tree.h
+    6934 samplers/patch.h                17427 operator/run.h                  35151 drafts/relaxed.h
+    6984 samplers/penalties.h            17596 kv/cells.h                      35236 constraints/automaton.h
+    7134 samplers/dry.h                  17633 kv/making.h                     35334 constraints/making.h
+    7591 samplers/cut.h                  17859 kv/slot.h                       35587 constraints/sampler.h
+    7614 samplers/top_n_sigma.h          17998 kv/sequences.h                  35682 constraints/constructors.h
+    7716 samplers/top_k.h                18133 kv/data.h                       36047 constraints/patterns.h
+    7773 samplers/tail_free.h            18257 kv/update.h                     36252 constraints/looking.h
+    7897 samplers/typical.h              18383 kv/state.h                      36319 constraints/thinking.h
+    7972 samplers/top_p.h                18595 llama_cpp/functions.h           36570 constraints/schedule.h
+    8016 samplers/min_p.h                18665 llama_cpp/object.h              36660 constraints/accepting.h
+    8058 samplers/by_sums.h              18719 llama_cpp/vocabulary.h          36844 constraints/drawing.h
+    8206 samplers/top_h.h                18796 text/reading.h                  37031 constraints/told.h
+    8259 samplers/min_k.h                18906 text/strings.h                  37096 constraints/kind.h
+    8316 samplers/xtc.h                  19006 text/values.h                   37154 constraints/top_p_decay.h
+    8400 samplers/infill.h               19161 text/documents.h                37238 constraints/accessors.h
+    8515 samplers/temperature.h          19237 grammar/head.h                  37346 core/kinds.h
+    8679 samplers/smoothing.h            19272 grammar/tree.h                  37394 base/restore.h
+    8763 samplers/softmax.h              20191 grammar/finishing.h             37408 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1506,15 +1506,15 @@ typedef struct samp_grammar samp_grammar;
               has it by itself (\x00; not in a range, [^a] or .), which llama.cpp never allows.
               Regular expressions are ECMA-262's without lookaround, \b, \p and backreferences.
               JSON schemas follow 2020-12, or draft 4, 6 or 7 if $schema says so. No text is taken that is no instance:
-              what can't be expressed is refused by its place ("/properties/a/not: ..."): uniqueItems (but of an enum),
-              multipleOf of more than four digits, unevaluated*, $dynamicRef, schemas of other files, the
-              formats regex, uri-template, iri, iri-reference, idn-email and idn-hostname. A format that the standard
-              does not know says nothing. Of an instance's spellings these are taken: a number with bounds, of an enum
-              or a whole one has no exponent; a string with a pattern, a format or of an enum, and a name beside others
-              that are listed, has the shortest escape of each character, \u00xx in small letters. Names that are not
-              listed may come twice; the last one counts, as JSON.parse, Python, Go and jq have it. So where a member
-              must break what others keep (not, oneOf, if), a later one of the same name would undo it: by a checksum
-              of three bits, one whose name might be the same must break it too.
+              what can't be expressed is refused by its place ("/properties/a/not: ..."): uniqueItems (but of an enum or
+              of whole numbers below 100), multipleOf of more than four digits, more than three contains, unevaluated*,
+              $dynamicRef, schemas of other files, the formats regex, uri-template, iri, iri-reference, idn-email and
+              idn-hostname. A format that the standard does not know says nothing. Of an instance's spellings these are
+              taken: a number with bounds, of an enum or a whole one has no exponent; a string with a pattern, a format
+              or of an enum, and a name beside others that are listed, has the shortest escape of each character, \u00xx
+              in small letters. Names that are not listed may come twice; the last one counts, as JSON.parse, Python, Go
+              and jq have it. So where a member must break what others keep (not, oneOf, if), a later one of the same
+              name would undo it: by a checksum of three bits, one whose name might be the same must break it too.
               Structural tags are JSON: {"type":"structural_tag","format":...}, as XGrammar has them and vLLM's
               response_format takes them; or the older {"structures":[{"begin","schema","end"} ...],"triggers":[...]}.
               Formats: const_string, json_schema, regex, grammar (GBNF), any_text, sequence, or, optional, plus, star,
@@ -28770,6 +28770,48 @@ static SAMPI_COLD bool sampi_is_member(sampi_schema *x, const sampi_vec *members
     return false;
 }
 
+/* One more value to be unique. An enum may say the same twice. */
+static SAMPI_COLD void sampi_array_value(sampi_schema *x, sampi_vec *members, sampi_node node)
+{
+    if (x->status || sampi_is_member(x, members, node)) return;
+    sampi_member *room = (sampi_member *)sampi_vec_add(members, sizeof *room, 1);
+    if (!room) {
+        sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+        return;
+    }
+    room->node = node;
+    room->required = false;
+}
+
+/* The spellings of a whole number below 100, as its two digits. */
+static SAMPI_COLD sampi_node sampi_array_whole(sampi_schema *x, int32_t value)
+{
+    sampi_tree *t = x->tree;
+    const char text[2] = { (char)('0' + value / 10), (char)('0' + value % 10) };
+    sampi_node zeros = sampi_tree_seq(t, sampi_tree_text(t, ".", 1), sampi_schema_digits(t, '0', '0', 1, -1));
+    return sampi_tree_seq(t, sampi_tree_text(t, text + (value < 10), value < 10 ? 1 : 2),
+                          sampi_schema_optional(t, zeros));
+}
+
+/* Numbers that are whole and between -100 and 100, each a value. False: there are others. */
+static SAMPI_COLD bool sampi_array_wholes(sampi_schema *x, sampi_vec *members, sampi_node numbers)
+{
+    enum { END = 100 };
+    sampi_tree *t = x->tree;
+    sampi_node all = SAMPI_NEVER;
+    for (int32_t value = 0; value < END; value++) all = sampi_tree_alt(t, sampi_array_whole(x, value), all);
+    all = sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), all);
+    if (sampi_schema_alive(x, sampi_schema_except(t, numbers, all))) return false;
+    for (int32_t value = 1 - END; value < END && !x->status; value++) {
+        sampi_node one = sampi_array_whole(x, value < 0 ? -value : value);
+        if (value <= 0) one = sampi_schema_minus(t, one);
+        if (value == 0) one = sampi_tree_alt(t, one, sampi_array_whole(x, 0));
+        one = sampi_tree_and(t, numbers, one);
+        if (sampi_schema_alive(x, one)) sampi_array_value(x, members, one);
+    }
+    return !x->status;
+}
+
 /* uniqueItems, where every item is one of a few values: members in any order, none twice. */
 static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
 {
@@ -28779,21 +28821,20 @@ static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
     int32_t goal = a->n_prefix || a->n_some ? -1 : sampi_array_goal(x, a, 0, -1);
     sampi_scalars s = sampi_scalars_of(0);
     if (goal >= 0) s = sampi_goal_scalars(x, goal);
-    if (goal < 0 || sampi_goal_deep(x, goal) || s.number.n < 0 || s.string.n < 0)
-        return sampi_refuse(x, a->unique, "only where all items are of an enum"), node;
+    bool few = goal >= 0 && !sampi_goal_deep(x, goal) && s.number.n != SAMPI_ANY && s.string.n >= 0;
+    if (few && s.number.n < 0) few = sampi_array_wholes(x, &list, s.number.node);
+    if (!few) {
+        sampi_vec_free(&list);
+        return sampi_refuse(x, a->unique, "only where all items are of an enum, or small whole numbers"), node;
+    }
+    if (s.number.n < 0) s.number.n = 0;
     static const char *const words[3] = { "null", "false", "true" };
     for (int32_t i = 0; i < 3 + s.number.n + s.string.n && !x->status; i++) {
         if (i < 3 && !(s.types >> i & 1)) continue;
         int32_t k = i - 3, at = k < s.number.n ? s.number.list + k : s.string.list + k - s.number.n;
-        sampi_member m = { i < 3 ? sampi_tree_text(x->tree, words[i], strlen(words[i]))
-                                 : sampi_schema_value_text(x, *sampi_ints(&x->arena, at)),
-                           false };
-        if (sampi_is_member(x, &list, m.node)) continue; /* an enum may say the same twice */
-        sampi_member *room = (sampi_member *)sampi_vec_add(&list, sizeof m, 1);
-        if (room)
-            *room = m;
-        else
-            sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+        sampi_array_value(x, &list,
+                          i < 3 ? sampi_tree_text(x->tree, words[i], strlen(words[i]))
+                                : sampi_schema_value_text(x, *sampi_ints(&x->arena, at)));
     }
     if (a->least <= list.n)
         node = sampi_tree_members(x->tree, (const sampi_member *)list.data, (size_t)list.n, x->comma, SAMPI_NEVER,

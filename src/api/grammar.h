@@ -23,15 +23,15 @@ typedef struct samp_grammar samp_grammar;
               has it by itself (\x00; not in a range, [^a] or .), which llama.cpp never allows.
               Regular expressions are ECMA-262's without lookaround, \b, \p and backreferences.
               JSON schemas follow 2020-12, or draft 4, 6 or 7 if $schema says so. No text is taken that is no instance:
-              what can't be expressed is refused by its place ("/properties/a/not: ..."): uniqueItems (but of an enum),
-              multipleOf of more than four digits, unevaluated*, $dynamicRef, schemas of other files, the
-              formats regex, uri-template, iri, iri-reference, idn-email and idn-hostname. A format that the standard
-              does not know says nothing. Of an instance's spellings these are taken: a number with bounds, of an enum
-              or a whole one has no exponent; a string with a pattern, a format or of an enum, and a name beside others
-              that are listed, has the shortest escape of each character, \u00xx in small letters. Names that are not
-              listed may come twice; the last one counts, as JSON.parse, Python, Go and jq have it. So where a member
-              must break what others keep (not, oneOf, if), a later one of the same name would undo it: by a checksum
-              of three bits, one whose name might be the same must break it too.
+              what can't be expressed is refused by its place ("/properties/a/not: ..."): uniqueItems (but of an enum or
+              of whole numbers below 100), multipleOf of more than four digits, more than three contains, unevaluated*,
+              $dynamicRef, schemas of other files, the formats regex, uri-template, iri, iri-reference, idn-email and
+              idn-hostname. A format that the standard does not know says nothing. Of an instance's spellings these are
+              taken: a number with bounds, of an enum or a whole one has no exponent; a string with a pattern, a format
+              or of an enum, and a name beside others that are listed, has the shortest escape of each character, \u00xx
+              in small letters. Names that are not listed may come twice; the last one counts, as JSON.parse, Python, Go
+              and jq have it. So where a member must break what others keep (not, oneOf, if), a later one of the same
+              name would undo it: by a checksum of three bits, one whose name might be the same must break it too.
               Structural tags are JSON: {"type":"structural_tag","format":...}, as XGrammar has them and vLLM's
               response_format takes them; or the older {"structures":[{"begin","schema","end"} ...],"triggers":[...]}.
               Formats: const_string, json_schema, regex, grammar (GBNF), any_text, sequence, or, optional, plus, star,

@@ -124,6 +124,48 @@ static SAMPI_COLD bool sampi_is_member(sampi_schema *x, const sampi_vec *members
     return false;
 }
 
+/* One more value to be unique. An enum may say the same twice. */
+static SAMPI_COLD void sampi_array_value(sampi_schema *x, sampi_vec *members, sampi_node node)
+{
+    if (x->status || sampi_is_member(x, members, node)) return;
+    sampi_member *room = (sampi_member *)sampi_vec_add(members, sizeof *room, 1);
+    if (!room) {
+        sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+        return;
+    }
+    room->node = node;
+    room->required = false;
+}
+
+/* The spellings of a whole number below 100, as its two digits. */
+static SAMPI_COLD sampi_node sampi_array_whole(sampi_schema *x, int32_t value)
+{
+    sampi_tree *t = x->tree;
+    const char text[2] = { (char)('0' + value / 10), (char)('0' + value % 10) };
+    sampi_node zeros = sampi_tree_seq(t, sampi_tree_text(t, ".", 1), sampi_schema_digits(t, '0', '0', 1, -1));
+    return sampi_tree_seq(t, sampi_tree_text(t, text + (value < 10), value < 10 ? 1 : 2),
+                          sampi_schema_optional(t, zeros));
+}
+
+/* Numbers that are whole and between -100 and 100, each a value. False: there are others. */
+static SAMPI_COLD bool sampi_array_wholes(sampi_schema *x, sampi_vec *members, sampi_node numbers)
+{
+    enum { END = 100 };
+    sampi_tree *t = x->tree;
+    sampi_node all = SAMPI_NEVER;
+    for (int32_t value = 0; value < END; value++) all = sampi_tree_alt(t, sampi_array_whole(x, value), all);
+    all = sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), all);
+    if (sampi_schema_alive(x, sampi_schema_except(t, numbers, all))) return false;
+    for (int32_t value = 1 - END; value < END && !x->status; value++) {
+        sampi_node one = sampi_array_whole(x, value < 0 ? -value : value);
+        if (value <= 0) one = sampi_schema_minus(t, one);
+        if (value == 0) one = sampi_tree_alt(t, one, sampi_array_whole(x, 0));
+        one = sampi_tree_and(t, numbers, one);
+        if (sampi_schema_alive(x, one)) sampi_array_value(x, members, one);
+    }
+    return !x->status;
+}
+
 /* uniqueItems, where every item is one of a few values: members in any order, none twice. */
 static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
 {
@@ -133,21 +175,20 @@ static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
     int32_t goal = a->n_prefix || a->n_some ? -1 : sampi_array_goal(x, a, 0, -1);
     sampi_scalars s = sampi_scalars_of(0);
     if (goal >= 0) s = sampi_goal_scalars(x, goal);
-    if (goal < 0 || sampi_goal_deep(x, goal) || s.number.n < 0 || s.string.n < 0)
-        return sampi_refuse(x, a->unique, "only where all items are of an enum"), node;
+    bool few = goal >= 0 && !sampi_goal_deep(x, goal) && s.number.n != SAMPI_ANY && s.string.n >= 0;
+    if (few && s.number.n < 0) few = sampi_array_wholes(x, &list, s.number.node);
+    if (!few) {
+        sampi_vec_free(&list);
+        return sampi_refuse(x, a->unique, "only where all items are of an enum, or small whole numbers"), node;
+    }
+    if (s.number.n < 0) s.number.n = 0;
     static const char *const words[3] = { "null", "false", "true" };
     for (int32_t i = 0; i < 3 + s.number.n + s.string.n && !x->status; i++) {
         if (i < 3 && !(s.types >> i & 1)) continue;
         int32_t k = i - 3, at = k < s.number.n ? s.number.list + k : s.string.list + k - s.number.n;
-        sampi_member m = { i < 3 ? sampi_tree_text(x->tree, words[i], strlen(words[i]))
-                                 : sampi_schema_value_text(x, *sampi_ints(&x->arena, at)),
-                           false };
-        if (sampi_is_member(x, &list, m.node)) continue; /* an enum may say the same twice */
-        sampi_member *room = (sampi_member *)sampi_vec_add(&list, sizeof m, 1);
-        if (room)
-            *room = m;
-        else
-            sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+        sampi_array_value(x, &list,
+                          i < 3 ? sampi_tree_text(x->tree, words[i], strlen(words[i]))
+                                : sampi_schema_value_text(x, *sampi_ints(&x->arena, at)));
     }
     if (a->least <= list.n)
         node = sampi_tree_members(x->tree, (const sampi_member *)list.data, (size_t)list.n, x->comma, SAMPI_NEVER,
