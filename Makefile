@@ -9,7 +9,7 @@ ARGS ?=
 FROM ?=
 B := build$(FROM:%=/from_%)
 WARN := -Wall -Wextra -Wpedantic
-INCLUDE := $(FROM:%=-I%) -I.
+INCLUDE := $(FROM:%=-I%) -I. -Isrc # test_plans includes the rooms that have plans
 C11 := -std=c11 $(WARN) $(INCLUDE)
 JOBS ?= $(shell nproc 2> /dev/null || echo 2)
 # asked when a recipe runs: make deps may just have installed one

@@ -52,7 +52,6 @@ SANITIZE := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 # Where the code that users compile is not what matters, what takes the least time with its run
 $(B)/test_state $(B)/test_rollback $(B)/test_math $(B)/test_grammar $(B)/test_naive $(B)/test_watermark: CFLAGS := -O1
 $(B)/test_rng $(B)/test_llama $(B)/test_schema $(B)/test_nomem $(B)/test_shards: CFLAGS := -O0
-$(foreach k,$(B) $(B)/omp $(B)/omp_clang $(B)/san $(B)/san_omp,$(k)/test_plans): C11 += -Isrc
 KINDS := $(B) $(B)/omp $(B)/omp_clang $(B)/san $(B)/san_omp
 $(KINDS:%=%/test_nomem): sampling_gpu.h
 $(eval $(call kind,$(B),$(CC) $$(CFLAGS)))
