@@ -234,7 +234,7 @@ static void test_random_chains(void **state)
 {
     (void)state;
     static player p;
-    uint64_t n = cases(40000, 1500);
+    uint64_t n = cases(60000, 300);
     assert_true(real_rows_load(REAL_ROWS_PATH));
     assert_true(player_make(&p, isa_all(), LONG));
     for (uint64_t i = 0; i < n; i++) {
