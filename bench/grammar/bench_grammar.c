@@ -1,6 +1,9 @@
 /* bench_grammar.c - what a mask of a grammar costs.
  *
- *     bench_grammar VOCABULARY [--worst N] [--peers DIRECTORY] [FILE ...]      VOCABULARY: by llama3_vocabulary.mjs
+ *     bench_grammar VOCABULARY [--worst N] [--peers DIRECTORY] [--requests] [FILE ...]
+ *
+ * VOCABULARY: by llama3_vocabulary.mjs. --requests: 64 requests with one schema, one after the other, and batches with
+ * one schema and with 64, of requests that are new and of such as the grammar has seen (threads: CFLAGS with -fopenmp).
  *
  * Without a FILE any JSON (llama.cpp's grammar for it), over documents made here at random, and what sampling costs
  * with it, beside the chain alone. --peers: the first rows of a table, to which bench_grammar_llama.c and xgrammar.mjs
@@ -531,6 +534,159 @@ static void make_index(const samp_vocab *vocab)
            (double)samp_vocab_index_size(index) / 1e6);
 }
 
+/* ---- many requests ---- */
+
+enum { MOST_ROWS = 64, ROW_TOKENS = 2000, STEPS = 200 };
+static samp_token row_token[MOST_ROWS][ROW_TOKENS]; /* documents, one behind the other, each with its end */
+
+static void write_rows(void)
+{
+    source rng = source_stream(3);
+    for (int row = 0; row < MOST_ROWS; row++)
+        for (int n = 0; n < ROW_TOKENS;) {
+            n_text = 0;
+            say_value(&rng, 0);
+            for (const char *at = text, *stop = text + n_text; at < stop && n < ROW_TOKENS - 1;) {
+                const samp_token token = row_token[row][n++] = longest(at, (size_t)(stop - at));
+                if (token < 0) exit(2);
+                at += piece[token][0];
+            }
+            row_token[row][n++] = n_vocab - 1;
+        }
+}
+
+/* A schema that any object of these documents is an instance of; each number is another one. */
+static samp_grammar *numbered_schema(int number)
+{
+    char schema[100];
+    snprintf(schema, sizeof schema, "{\"type\":\"object\",\"properties\":{\"p%d\":{\"type\":\"integer\"}}}", number);
+    samp_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, NULL, NULL);
+    if (!grammar) bench_fail("no grammar", schema);
+    return grammar;
+}
+
+/* A request's masks, each the least so far, and the bytes that the grammar holds more behind it than before. */
+static size_t play_request(const samp_grammar *grammar, int row, double *least)
+{
+    static uint32_t bits[MAX_VOCAB / 32 + 1];
+    samp_sampler *s = samp_init_grammar(index_of_all, grammar);
+    for (int i = 0; i < ROW_TOKENS; i++) {
+        const double start = bench_cpu();
+        const int status = samp_grammar_mask(s, bits);
+        const double us = bench_cpu() - start;
+        if (us < least[i]) least[i] = us;
+        if (status) bench_fail("no mask", samp_strerror(status));
+        if (row_token[row][i] == n_vocab - 1)
+            samp_reset(s);
+        else if (samp_accept(s, row_token[row][i]))
+            bench_fail("a document is refused", NULL);
+    }
+    samp_grammar_usage with, without;
+    samp_sampler *other = samp_init_grammar(index_of_all, grammar);
+    if (samp_grammar_stats(other, &with)) bench_fail("no numbers", NULL);
+    samp_free(s);
+    if (samp_grammar_stats(other, &without)) bench_fail("no numbers", NULL);
+    samp_free(other);
+    return with.n_bytes - without.n_bytes;
+}
+
+/* One request after the other with one schema, of which nothing is known at first; then all of them again. */
+static void play_requests(void)
+{
+    enum { PASSES = 5, GROUPS = 4 };
+    static const int first[GROUPS + 1] = { 0, 1, 8, MOST_ROWS, 2 * MOST_ROWS };
+    static const char *const names[GROUPS] = { "the first request", "requests 2 to 8", "requests 9 to 64",
+                                               "all of them once more" };
+    static double least[2 * MOST_ROWS][ROW_TOKENS];
+    size_t bytes = 0;
+    for (int i = 0; i < 2 * MOST_ROWS; i++)
+        for (int k = 0; k < ROW_TOKENS; k++) least[i][k] = INFINITY;
+    for (int pass = 0; pass < PASSES; pass++) {
+        samp_grammar *grammar = numbered_schema(0);
+        for (int i = 0; i < 2 * MOST_ROWS; i++) {
+            const size_t own = play_request(grammar, i % MOST_ROWS, least[i]);
+            if (own > bytes) bytes = own;
+        }
+        samp_grammar_free(grammar);
+    }
+    printf("%d requests of %d tokens, one schema, us a mask (least of %d)\n%-30s %9s %9s %9s %9s\n", MOST_ROWS,
+           ROW_TOKENS, PASSES, "", "mean", "median", "p99", "worst");
+    for (int group = 0; group < GROUPS; group++) {
+        times us = { 0 };
+        for (int i = first[group]; i < first[group + 1]; i++)
+            for (int k = 0; k < ROW_TOKENS; k++) add_time(&us, least[i][k]);
+        printf("%-30s %9.2f %9.2f %9.1f %9.1f\n", names[group], mean(&us), quantile(&us, 0.5), quantile(&us, 0.99),
+               quantile(&us, 1.0));
+        free(us.us);
+    }
+    printf("bytes of a request's own, at most: %zu\n\n", bytes);
+}
+
+/* The wall-clock time of each step in samp_sample_batch, if it is the least so far: each row's chain is its grammar and
+   the largest logit, which is that of the token that comes. */
+static void time_batch(samp_grammar *const *grammars, int n_rows, int n_threads, float *rows, double *least)
+{
+    samp_sampler *chain[MOST_ROWS];
+    samp_token token[MOST_ROWS];
+    samp_logits logits;
+    memset(&logits, 0, sizeof logits);
+    logits.data = rows;
+    logits.n_rows = (size_t)n_rows;
+    logits.n_vocab = (size_t)n_vocab;
+    logits.n_threads = n_threads;
+    for (int row = 0; row < n_rows; row++) {
+        chain[row] = samp_chain_init();
+        if (samp_chain_add(chain[row], samp_init_grammar(index_of_all, grammars[row])) ||
+            samp_chain_add(chain[row], samp_init_greedy()))
+            bench_fail("no chain", NULL);
+    }
+    for (int step = 0; step < STEPS; step++) {
+        for (int row = 0; row < n_rows; row++)
+            rows[(size_t)row * (size_t)n_vocab + (size_t)row_token[row][step]] = 1.0f;
+        const double start = bench_now();
+        const int status = samp_sample_batch(chain, &logits, token);
+        const double us = bench_now() - start;
+        if (us < least[step]) least[step] = us;
+        for (int row = 0; row < n_rows; row++) {
+            if (status || token[row] != row_token[row][step]) bench_fail("another token", NULL);
+            rows[(size_t)row * (size_t)n_vocab + (size_t)token[row]] = 0.0f;
+            if (token[row] == n_vocab - 1) samp_reset(chain[row]);
+        }
+    }
+    for (int row = 0; row < n_rows; row++) samp_free(chain[row]);
+}
+
+static void play_batches(void)
+{
+    enum { PASSES = 5 };
+    float *rows = (float *)bench_alloc((size_t)MOST_ROWS * (size_t)n_vocab * sizeof *rows);
+    memset(rows, 0, (size_t)MOST_ROWS * (size_t)n_vocab * sizeof *rows);
+    printf("samp_sample_batch, %d steps, us a row (wall clock, each step's least of %d); again: requests of a "
+           "grammar that "
+           "knows their texts\n%-8s %8s %12s %12s %12s %12s\n",
+           STEPS, PASSES, "rows", "threads", "1 schema", "again", "64 schemas", "again");
+    for (int way = 0; way < 6; way++) {
+        const int n_rows = way < 2 ? 1 : way < 4 ? 8 : MOST_ROWS, n_threads = 1 + way % 2;
+        printf("%-8d %8d", n_rows, n_threads);
+        for (int many = 0; many < 2; many++) {
+            double least[2][STEPS], sum[2] = { 0.0, 0.0 };
+            for (int step = 0; step < STEPS; step++) least[0][step] = least[1][step] = INFINITY;
+            for (int pass = 0; pass < PASSES; pass++) {
+                samp_grammar *grammar[MOST_ROWS];
+                for (int row = 0; row < n_rows; row++)
+                    grammar[row] = many || row == 0 ? numbered_schema(row) : grammar[0];
+                for (int again = 0; again < 2; again++) time_batch(grammar, n_rows, n_threads, rows, least[again]);
+                for (int row = 0; row < (many ? n_rows : 1); row++) samp_grammar_free(grammar[row]);
+            }
+            for (int step = 0; step < STEPS; step++)
+                for (int again = 0; again < 2; again++) sum[again] += least[again][step];
+            printf(" %12.1f %12.1f", sum[0] / STEPS / n_rows, sum[1] / STEPS / n_rows);
+        }
+        printf("\n");
+    }
+    free(rows);
+}
+
 int main(int argc, char **argv)
 {
     static uint8_t file[1 << 23];
@@ -538,6 +694,7 @@ int main(int argc, char **argv)
     size_t size = f ? fread(file, 1, sizeof file, f) : 0;
     long n_worst = 0;
     const char *peers = NULL;
+    bool requests = false;
     for (size_t at = 0; at < size && n_vocab < MAX_VOCAB; at += 1u + file[at]) piece[n_vocab++] = file + at;
     if (!n_vocab) return 2;
     const samp_token eog[] = { n_vocab - 1 };
@@ -548,10 +705,18 @@ int main(int argc, char **argv)
             n_worst = strtol(argv[++i], NULL, 10);
         else if (!strcmp(argv[i], "--peers") && i + 1 < argc)
             peers = argv[++i];
+        else if (!strcmp(argv[i], "--requests"))
+            requests = true;
         else
             schema_cases(argv[i], NULL, play);
     }
     if (all.n) return report_schemas(n_worst);
+    if (requests) {
+        write_rows();
+        play_requests();
+        play_batches();
+        return 0;
+    }
     write_script();
     if (peers) {
         beside_peers(peers);
