@@ -38,12 +38,12 @@ ABOUT = {"kv": ["kv"], "llama_cpp": ["llama"], "grammar": ["grammar", "naive"], 
          "schema": ["schema", "naive"], "state": ["state"], "rollback": ["rollback"], "batch": ["batch"],
          "operator": ["operator"], "settings": ["settings"], "params": ["params", "settings"], "peers": ["peers"],
          "verify": ["verify", "drafts"], "shards": ["shards"], "drafts": ["drafts"], "constraints": ["constraints"],
-         "describe": ["chain", "params"], "chain": ["chain", "status"], "sample": ["status", "chain"],
-         "apply": ["fast"], "array": ["math", "samplers"], "kernels": ["math", "fast"], "scalar": ["math", "fast"],
-         "vectors": ["math", "fast"], "passes": ["math", "fast"], "dispatch": ["isa", "math"], "math": ["math"],
-         "rng": ["rng", "math"], "llama": ["reference", "samplers", "fast"], "fast": ["fast"],
+         "describe": ["chain", "params"], "chain": ["chain", "status"], "sample": ["status", "chain", "watermark"],
+         "apply": ["fast"], "array": ["math", "samplers"], "kernels": ["math", "fast"], "scalar": ["math", "fast", "watermark"],
+         "vectors": ["math", "fast"], "passes": ["math", "fast", "watermark"], "dispatch": ["isa", "math"], "math": ["math"],
+         "rng": ["rng", "math"], "llama": ["reference", "samplers", "fast"], "fast": ["fast", "watermark"],
          "logits": ["samplers", "reference"], "truncation": ["samplers", "reference"], "temperature": ["samplers"],
-         "selection": ["samplers", "gumbel", "stats"]}
+         "selection": ["samplers", "gumbel", "stats", "watermark"]}
 
 
 def code_lines(text):
