@@ -63,6 +63,7 @@ for page in README.md bench/README.md src/*/README.md tests/README.md; do
         unnamed.c) # shellcheck disable=SC2086
             "$CC" $C11 -fsyntax-only "$at/$block" || fail "$page: the C code" ;;
         unnamed.sh) ;;
+        unnamed.json) ! has python3 "$block" || python3 -m json.tool "$at/$block" > /dev/null || fail "$page: the JSON" ;;
         *.mpi)
             if has mpicc "$block"; then mpicc -std=gnu11 -w -fsyntax-only -I. -I"$at" tests/ship/readme/slices.c || fail "$page: $block"; fi ;;
         *.c) program "$block" ;;
