@@ -86,6 +86,11 @@ static bool fuzz_place(samp_sampler *s, source *rng, uint32_t *bits)
         char text[16];
         int64_t n = samp_grammar_forced(s, text, sizeof text);
         MUST(n == SAMP_E_FULL || (n >= 0 && n <= 4096));
+        samp_token draft[8], sure[8];
+        int64_t n_draft = samp_grammar_draft(s, draft, 8), n_sure = samp_grammar_certain(s, sure, 8);
+        MUST(n_draft == SAMP_E_FULL || (n_draft >= 0 && n_draft <= 8 && (n_draft == 0 || bit(bits, draft[0]))));
+        MUST(n_sure == SAMP_E_FULL || n_draft == SAMP_E_FULL ||
+             (n_sure <= n_draft && !memcmp(draft, sure, (size_t)n_sure * sizeof *sure)));
     }
     if (below(rng, 16) == 0) fuzz_same_mask(samp_clone(s), bits);
     if (below(rng, 16) == 0) {
