@@ -134,6 +134,7 @@
        SAMP_NO_OPERATOR *          leaves out samp_random_sample
        SAMP_NO_MT19937             leaves out llama.cpp's arithmetic: what would choose SAMP_RNG_MT19937 is
                                    SAMP_E_UNSUPPORTED, field "rng"
+       SAMP_NO_THREADS             samplers of a grammar share what they learn without atomics, in one thread
        SAMP_SELF_INCLUDE           this file's name, "sampling.h" with its quotes, if you call it something else: it
                                    compiles the kernels by including itself
 
@@ -150,7 +151,8 @@
    token of the vocabulary, 41 with a sampler of your own. Then none, but for what a grammar meets for the first time.
 
    THREADS. No globals but two atomics: the pointer to the kernels in use, and the count that gives each sampler a
-   number of its own. Different samplers may be used by different threads at once; one sampler by one at a time.
+   number of its own. Different samplers may be used by different threads at once; one sampler by one at a time. Those
+   of one grammar share what they learn of it, and none waits for another.
 
    DETERMINISM. Under SAMP_RNG_PHILOX (the default) the token is a function of (logits, chain with its state, seed,
    position) alone. Where arithmetic decides, it is defined to the last bit and does not depend on the order in which
@@ -186,85 +188,85 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8796 samplers/drafted.h              20495 grammar/reading.h
-     272 api/config.h                     8821 samplers/greedy.h               20580 grammar/gbnf.h
-     303 api/types.h                      8863 samplers/choose.h               20872 grammar/regex.h
-     553 api/missing.h                    8926 samplers/ratio.h                21269 grammar/derivatives.h
-     567 api/sample.h                     8993 samplers/draw.h                 21922 grammar/vocabulary.h
-     656 api/chains.h                     9078 samplers/dist.h                 22393 grammar/triggers.h
-     908 api/samplers.h                   9110 samplers/gumbel.h               22718 grammar/matcher.h
-    1170 api/gumbel.h                     9179 watermark/function.h            22945 grammar/store.h
-    1193 api/operator.h                   9296 watermark/text.h                23430 grammar/states.h
-    1243 api/kv.h                         9485 watermark/draw.h                23589 grammar/items.h
-    1424 api/llama_cpp.h                  9694 samplers/mirostat.h             23714 grammar/masks.h
-    1466 api/text_error.h                 9944 samplers/adaptive_p.h           23911 grammar/runs.h
-    1483 api/grammar.h                   10100 samplers/custom.h               24088 grammar/entries.h
-    1704 api/shards.h                    10160 config/describe.h               24467 grammar/accepting.h
-    1802 api/peers.h                     10341 config/from_params.h            24775 grammar/waiting.h
-    1880 api/drafts.h                    10406 config/orders.h                 24901 grammar/history.h
-    1979 api/constraints.h               10637 config/numbers.h                25026 grammar/room.h
-    2282 api/watermark.h                 10775 config/set.h                    25359 grammar/sampler.h
-    2427 api/parts.h                     10929 config/tell.h                   25593 grammar/forced.h
-    2469 base/switches.h                 11060 config/settings.h               25761 grammar/hooks.h
-    2778 base/random.h                   11172 life/rollback.h                 25884 schema/head.h
-    2801 base/mt19937.h                  11428 life/chain.h                    26058 schema/errors.h
-    2875 base/exact.h                    11708 life/members.h                  26170 schema/collections.h
-    3087 base/bits128.h                  11823 life/update.h                   26204 schema/references.h
-    3166 base/elements.h                 12020 life/copy.h                     26476 schema/strings.h
-    3295 watermark/colours.h             12188 rows/row.h                      26538 schema/numbers.h
-    3359 kernels/llama_cpp/contract.h    12494 rows/reserve.h                  26740 schema/sets.h
-    3407 kernels/contract.h              12564 rows/pieces.h                   26938 schema/formats.h
-    3536 kernels/scalar.h                12679 rows/thresholds.h               27135 schema/scalars.h
-    3742 kernels/llama_cpp/scalar.h      12785 rows/compact.h                  27434 schema/goals.h
-    3763 kernels/sets.h                  12967 rows/sums.h                     27655 schema/alternatives.h
-    3812 kernels/vectors.h               13115 rows/changes.h                  28133 schema/objects.h
-    3930 kernels/avx512.h                13196 rows/cuts.h                     28646 schema/arrays.h
-    4014 kernels/avx2.h                  13627 rows/typical.h                  29006 schema/whole.h
-    4076 kernels/sse2.h                  13939 rows/tail_free.h                29179 tags/head.h
-    4093 kernels/neon.h                  14012 rows/selecting.h                29302 tags/words.h
-    4115 kernels/wasm.h                  14143 rows/mirostat.h                 29410 tags/inside.h
-    4131 kernels/generic.h               14224 watermark/rows.h                29551 tags/formats.h
-    4151 kernels/shared.h                14337 rows/plan.h                     29952 grammar/grammars.h
-    4275 kernels/passes.h                14385 rows/logprobs.h                 30019 peers/tables.h
-    4964 kernels/llama_cpp/passes.h      14471 rows/step.h                     30350 peers/values.h
-    5048 kernels/check.h                 14488 rows/llama_cpp/sums.h           30781 peers/llama_server.h
-    5072 kernels/dispatch.h              14802 rows/llama_cpp/samplers.h       30850 peers/fields.h
-    5278 core/array.h                    15267 rows/llama_cpp/step.h           31059 peers/requests.h
-    5608 core/table.h                    15297 run/apply.h                     31187 shards/head.h
-    5799 core/windows.h                  15379 run/writing.h                   31336 shards/bytes.h
-    5891 constraints/record.h            15503 run/arrays.h                    31434 shards/merging.h
-    5949 watermark/record.h              15605 run/arrays_llama_cpp.h          31724 shards/row.h
-    5969 rows/work.h                     15803 run/walk.h                      31850 shards/answers.h
-    5995 life/past.h                     15907 run/finish.h                    32421 shards/logprobs.h
-    6055 core/record.h                   15947 run/draw_llama_cpp.h            32567 shards/told.h
-    6189 core/plans.h                    16021 run/draw.h                      32721 shards/asking.h
-    6225 core/fields.h                   16099 run/sample.h                    32856 shards/prefix.h
-    6312 core/owners.h                   16215 watermark/making.h              33406 shards/plans.h
-    6384 core/mt19937.h                  16444 watermark/tails.h               33881 samplers/plans.h
-    6441 core/no_mt19937.h               16544 watermark/detect.h              34158 shards/way.h
-    6474 core/making.h                   16768 run/verify.h                    34277 shards/memory.h
-    6607 core/streams.h                  16872 run/batch.h                     34357 shards/batch.h
-    6645 life/state_fields.h             17024 life/state.h                    34765 drafts/head.h
-    6745 samplers/llama_cpp.h            17200 operator/weights.h              34825 drafts/block.h
-    6833 samplers/logit_bias.h           17288 operator/search.h               35015 drafts/tree.h
-    6934 samplers/patch.h                17427 operator/run.h                  35151 drafts/relaxed.h
-    6984 samplers/penalties.h            17596 kv/cells.h                      35236 constraints/automaton.h
-    7134 samplers/dry.h                  17633 kv/making.h                     35334 constraints/making.h
-    7591 samplers/cut.h                  17859 kv/slot.h                       35587 constraints/sampler.h
-    7614 samplers/top_n_sigma.h          17998 kv/sequences.h                  35682 constraints/constructors.h
-    7716 samplers/top_k.h                18133 kv/data.h                       36047 constraints/patterns.h
-    7773 samplers/tail_free.h            18257 kv/update.h                     36252 constraints/looking.h
-    7897 samplers/typical.h              18383 kv/state.h                      36319 constraints/thinking.h
-    7972 samplers/top_p.h                18595 llama_cpp/functions.h           36570 constraints/schedule.h
-    8016 samplers/min_p.h                18665 llama_cpp/object.h              36660 constraints/accepting.h
-    8058 samplers/by_sums.h              18719 llama_cpp/vocabulary.h          36844 constraints/drawing.h
-    8206 samplers/top_h.h                18796 text/reading.h                  37031 constraints/told.h
-    8259 samplers/min_k.h                18906 text/strings.h                  37096 constraints/kind.h
-    8316 samplers/xtc.h                  19006 text/values.h                   37154 constraints/top_p_decay.h
-    8400 samplers/infill.h               19161 text/documents.h                37238 constraints/accessors.h
-    8515 samplers/temperature.h          19237 grammar/head.h                  37346 core/kinds.h
-    8679 samplers/smoothing.h            19272 grammar/tree.h                  37394 base/restore.h
-    8763 samplers/softmax.h              20191 grammar/finishing.h             37408 api/license.h
+       2 api/opening.h                    8798 samplers/drafted.h              20497 grammar/reading.h
+     274 api/config.h                     8823 samplers/greedy.h               20582 grammar/gbnf.h
+     305 api/types.h                      8865 samplers/choose.h               20874 grammar/regex.h
+     555 api/missing.h                    8928 samplers/ratio.h                21271 grammar/derivatives.h
+     569 api/sample.h                     8995 samplers/draw.h                 21924 grammar/vocabulary.h
+     658 api/chains.h                     9080 samplers/dist.h                 22395 grammar/triggers.h
+     910 api/samplers.h                   9112 samplers/gumbel.h               22720 grammar/matcher.h
+    1172 api/gumbel.h                     9181 watermark/function.h            22947 grammar/store.h
+    1195 api/operator.h                   9298 watermark/text.h                23432 grammar/states.h
+    1245 api/kv.h                         9487 watermark/draw.h                23591 grammar/items.h
+    1426 api/llama_cpp.h                  9696 samplers/mirostat.h             23716 grammar/masks.h
+    1468 api/text_error.h                 9946 samplers/adaptive_p.h           23913 grammar/runs.h
+    1485 api/grammar.h                   10102 samplers/custom.h               24090 grammar/entries.h
+    1706 api/shards.h                    10162 config/describe.h               24469 grammar/accepting.h
+    1804 api/peers.h                     10343 config/from_params.h            24777 grammar/waiting.h
+    1882 api/drafts.h                    10408 config/orders.h                 24903 grammar/history.h
+    1981 api/constraints.h               10639 config/numbers.h                25028 grammar/room.h
+    2284 api/watermark.h                 10777 config/set.h                    25361 grammar/sampler.h
+    2429 api/parts.h                     10931 config/tell.h                   25595 grammar/forced.h
+    2471 base/switches.h                 11062 config/settings.h               25763 grammar/hooks.h
+    2780 base/random.h                   11174 life/rollback.h                 25886 schema/head.h
+    2803 base/mt19937.h                  11430 life/chain.h                    26060 schema/errors.h
+    2877 base/exact.h                    11710 life/members.h                  26172 schema/collections.h
+    3089 base/bits128.h                  11825 life/update.h                   26206 schema/references.h
+    3168 base/elements.h                 12022 life/copy.h                     26478 schema/strings.h
+    3297 watermark/colours.h             12190 rows/row.h                      26540 schema/numbers.h
+    3361 kernels/llama_cpp/contract.h    12496 rows/reserve.h                  26742 schema/sets.h
+    3409 kernels/contract.h              12566 rows/pieces.h                   26940 schema/formats.h
+    3538 kernels/scalar.h                12681 rows/thresholds.h               27137 schema/scalars.h
+    3744 kernels/llama_cpp/scalar.h      12787 rows/compact.h                  27436 schema/goals.h
+    3765 kernels/sets.h                  12969 rows/sums.h                     27657 schema/alternatives.h
+    3814 kernels/vectors.h               13117 rows/changes.h                  28135 schema/objects.h
+    3932 kernels/avx512.h                13198 rows/cuts.h                     28648 schema/arrays.h
+    4016 kernels/avx2.h                  13629 rows/typical.h                  29008 schema/whole.h
+    4078 kernels/sse2.h                  13941 rows/tail_free.h                29181 tags/head.h
+    4095 kernels/neon.h                  14014 rows/selecting.h                29304 tags/words.h
+    4117 kernels/wasm.h                  14145 rows/mirostat.h                 29412 tags/inside.h
+    4133 kernels/generic.h               14226 watermark/rows.h                29553 tags/formats.h
+    4153 kernels/shared.h                14339 rows/plan.h                     29954 grammar/grammars.h
+    4277 kernels/passes.h                14387 rows/logprobs.h                 30021 peers/tables.h
+    4966 kernels/llama_cpp/passes.h      14473 rows/step.h                     30352 peers/values.h
+    5050 kernels/check.h                 14490 rows/llama_cpp/sums.h           30783 peers/llama_server.h
+    5074 kernels/dispatch.h              14804 rows/llama_cpp/samplers.h       30852 peers/fields.h
+    5280 core/array.h                    15269 rows/llama_cpp/step.h           31061 peers/requests.h
+    5610 core/table.h                    15299 run/apply.h                     31189 shards/head.h
+    5801 core/windows.h                  15381 run/writing.h                   31338 shards/bytes.h
+    5893 constraints/record.h            15505 run/arrays.h                    31436 shards/merging.h
+    5951 watermark/record.h              15607 run/arrays_llama_cpp.h          31726 shards/row.h
+    5971 rows/work.h                     15805 run/walk.h                      31852 shards/answers.h
+    5997 life/past.h                     15909 run/finish.h                    32423 shards/logprobs.h
+    6057 core/record.h                   15949 run/draw_llama_cpp.h            32569 shards/told.h
+    6191 core/plans.h                    16023 run/draw.h                      32723 shards/asking.h
+    6227 core/fields.h                   16101 run/sample.h                    32858 shards/prefix.h
+    6314 core/owners.h                   16217 watermark/making.h              33408 shards/plans.h
+    6386 core/mt19937.h                  16446 watermark/tails.h               33883 samplers/plans.h
+    6443 core/no_mt19937.h               16546 watermark/detect.h              34160 shards/way.h
+    6476 core/making.h                   16770 run/verify.h                    34279 shards/memory.h
+    6609 core/streams.h                  16874 run/batch.h                     34359 shards/batch.h
+    6647 life/state_fields.h             17026 life/state.h                    34767 drafts/head.h
+    6747 samplers/llama_cpp.h            17202 operator/weights.h              34827 drafts/block.h
+    6835 samplers/logit_bias.h           17290 operator/search.h               35017 drafts/tree.h
+    6936 samplers/patch.h                17429 operator/run.h                  35153 drafts/relaxed.h
+    6986 samplers/penalties.h            17598 kv/cells.h                      35238 constraints/automaton.h
+    7136 samplers/dry.h                  17635 kv/making.h                     35336 constraints/making.h
+    7593 samplers/cut.h                  17861 kv/slot.h                       35589 constraints/sampler.h
+    7616 samplers/top_n_sigma.h          18000 kv/sequences.h                  35684 constraints/constructors.h
+    7718 samplers/top_k.h                18135 kv/data.h                       36049 constraints/patterns.h
+    7775 samplers/tail_free.h            18259 kv/update.h                     36254 constraints/looking.h
+    7899 samplers/typical.h              18385 kv/state.h                      36321 constraints/thinking.h
+    7974 samplers/top_p.h                18597 llama_cpp/functions.h           36572 constraints/schedule.h
+    8018 samplers/min_p.h                18667 llama_cpp/object.h              36662 constraints/accepting.h
+    8060 samplers/by_sums.h              18721 llama_cpp/vocabulary.h          36846 constraints/drawing.h
+    8208 samplers/top_h.h                18798 text/reading.h                  37033 constraints/told.h
+    8261 samplers/min_k.h                18908 text/strings.h                  37098 constraints/kind.h
+    8318 samplers/xtc.h                  19008 text/values.h                   37156 constraints/top_p_decay.h
+    8402 samplers/infill.h               19163 text/documents.h                37240 constraints/accessors.h
+    8517 samplers/temperature.h          19239 grammar/head.h                  37348 core/kinds.h
+    8681 samplers/smoothing.h            19274 grammar/tree.h                  37396 base/restore.h
+    8765 samplers/softmax.h              20193 grammar/finishing.h             37410 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H

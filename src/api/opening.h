@@ -133,6 +133,7 @@
        SAMP_NO_OPERATOR *          leaves out samp_random_sample
        SAMP_NO_MT19937             leaves out llama.cpp's arithmetic: what would choose SAMP_RNG_MT19937 is
                                    SAMP_E_UNSUPPORTED, field "rng"
+       SAMP_NO_THREADS             samplers of a grammar share what they learn without atomics, in one thread
        SAMP_SELF_INCLUDE           this file's name, "sampling.h" with its quotes, if you call it something else: it
                                    compiles the kernels by including itself
 
@@ -149,7 +150,8 @@
    token of the vocabulary, 41 with a sampler of your own. Then none, but for what a grammar meets for the first time.
 
    THREADS. No globals but two atomics: the pointer to the kernels in use, and the count that gives each sampler a
-   number of its own. Different samplers may be used by different threads at once; one sampler by one at a time.
+   number of its own. Different samplers may be used by different threads at once; one sampler by one at a time. Those
+   of one grammar share what they learn of it, and none waits for another.
 
    DETERMINISM. Under SAMP_RNG_PHILOX (the default) the token is a function of (logits, chain with its state, seed,
    position) alone. Where arithmetic decides, it is defined to the last bit and does not depend on the order in which
