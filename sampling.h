@@ -20409,8 +20409,8 @@ static void sampi_grammar_classes(samp_grammar *g)
         if (e && e->kind == SAMPI_NODE_TEXT)
             for (int32_t i = 0; i < e->b; i++) alone[bytes[i]] = 1;
         if (e && e->kind == SAMPI_NODE_MULTIPLE) {
-            memset(&alone['0'], 1, 10);
-            alone['.'] = 1;
+            for (int digit = '0'; digit <= '9'; digit++) alone[digit] = 1;
+            alone[(int)'.'] = 1;
         }
         if (e ? e->kind != SAMPI_NODE_SET : !alone[n - t->nodes.n]) continue;
         int32_t to[256]; /* the class of those in the set, of each old class */
