@@ -244,29 +244,29 @@
     6314 core/owners.h                   16217 watermark/making.h              33408 shards/plans.h
     6386 core/mt19937.h                  16446 watermark/tails.h               33883 samplers/plans.h
     6443 core/no_mt19937.h               16546 watermark/detect.h              34160 shards/way.h
-    6476 core/making.h                   16770 run/verify.h                    34279 shards/memory.h
-    6609 core/streams.h                  16874 run/batch.h                     34359 shards/batch.h
-    6647 life/state_fields.h             17026 life/state.h                    34767 drafts/head.h
-    6747 samplers/llama_cpp.h            17202 operator/weights.h              34827 drafts/block.h
-    6835 samplers/logit_bias.h           17290 operator/search.h               35017 drafts/tree.h
-    6936 samplers/patch.h                17429 operator/run.h                  35153 drafts/relaxed.h
-    6986 samplers/penalties.h            17598 kv/cells.h                      35238 constraints/automaton.h
-    7136 samplers/dry.h                  17635 kv/making.h                     35336 constraints/making.h
-    7593 samplers/cut.h                  17861 kv/slot.h                       35589 constraints/sampler.h
-    7616 samplers/top_n_sigma.h          18000 kv/sequences.h                  35684 constraints/constructors.h
-    7718 samplers/top_k.h                18135 kv/data.h                       36049 constraints/patterns.h
-    7775 samplers/tail_free.h            18259 kv/update.h                     36254 constraints/looking.h
-    7899 samplers/typical.h              18385 kv/state.h                      36321 constraints/thinking.h
-    7974 samplers/top_p.h                18597 llama_cpp/functions.h           36572 constraints/schedule.h
-    8018 samplers/min_p.h                18667 llama_cpp/object.h              36662 constraints/accepting.h
-    8060 samplers/by_sums.h              18721 llama_cpp/vocabulary.h          36846 constraints/drawing.h
-    8208 samplers/top_h.h                18798 text/reading.h                  37033 constraints/told.h
-    8261 samplers/min_k.h                18908 text/strings.h                  37098 constraints/kind.h
-    8318 samplers/xtc.h                  19008 text/values.h                   37156 constraints/top_p_decay.h
-    8402 samplers/infill.h               19163 text/documents.h                37240 constraints/accessors.h
-    8517 samplers/temperature.h          19239 grammar/head.h                  37348 core/kinds.h
-    8681 samplers/smoothing.h            19274 grammar/tree.h                  37396 base/restore.h
-    8765 samplers/softmax.h              20193 grammar/finishing.h             37410 api/license.h
+    6476 core/making.h                   16770 run/verify.h                    34286 shards/memory.h
+    6609 core/streams.h                  16874 run/batch.h                     34366 shards/batch.h
+    6647 life/state_fields.h             17026 life/state.h                    34774 drafts/head.h
+    6747 samplers/llama_cpp.h            17202 operator/weights.h              34834 drafts/block.h
+    6835 samplers/logit_bias.h           17290 operator/search.h               35024 drafts/tree.h
+    6936 samplers/patch.h                17429 operator/run.h                  35160 drafts/relaxed.h
+    6986 samplers/penalties.h            17598 kv/cells.h                      35245 constraints/automaton.h
+    7136 samplers/dry.h                  17635 kv/making.h                     35343 constraints/making.h
+    7593 samplers/cut.h                  17861 kv/slot.h                       35596 constraints/sampler.h
+    7616 samplers/top_n_sigma.h          18000 kv/sequences.h                  35691 constraints/constructors.h
+    7718 samplers/top_k.h                18135 kv/data.h                       36056 constraints/patterns.h
+    7775 samplers/tail_free.h            18259 kv/update.h                     36261 constraints/looking.h
+    7899 samplers/typical.h              18385 kv/state.h                      36328 constraints/thinking.h
+    7974 samplers/top_p.h                18597 llama_cpp/functions.h           36579 constraints/schedule.h
+    8018 samplers/min_p.h                18667 llama_cpp/object.h              36669 constraints/accepting.h
+    8060 samplers/by_sums.h              18721 llama_cpp/vocabulary.h          36853 constraints/drawing.h
+    8208 samplers/top_h.h                18798 text/reading.h                  37040 constraints/told.h
+    8261 samplers/min_k.h                18908 text/strings.h                  37105 constraints/kind.h
+    8318 samplers/xtc.h                  19008 text/values.h                   37163 constraints/top_p_decay.h
+    8402 samplers/infill.h               19163 text/documents.h                37247 constraints/accessors.h
+    8517 samplers/temperature.h          19239 grammar/head.h                  37355 core/kinds.h
+    8681 samplers/smoothing.h            19274 grammar/tree.h                  37403 base/restore.h
+    8765 samplers/softmax.h              20193 grammar/finishing.h             37417 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -34164,18 +34164,25 @@ static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
    time: that is what keeps messages of one size. When all candidates that are left are listed, the samplers over the
    array finish the row. */
 
-/* One member's turn. What it draws from its seed depends on the position and on which one of its kind it is. One that
-   selects, and is not the last, changes nothing unless it cuts or has logits of its own. */
+/* Does it change nothing unless it is the last? So does what selects, if no draw moves a state of its own, and it
+   neither cuts nor has other logits. */
+static bool sampi_only_selects(const sampi_sampler *s)
+{
+    const sampi_traits *traits = sampi_traits_of(s->kind);
+    if (!(traits->flags & SAMPI_SELECTS) || (traits->flags & SAMPI_DROPS_FAST) || sampi_adapts(s)) return false;
+    return !traits->hooks->past || s->kind == SAMPI_ADAPTIVE_P;
+}
+
+/* One member's turn. What it draws from its seed depends on the position and on which one of its kind it is. */
 static int sampi_shard_run_step(sampi_shard_row *row)
 {
     sampi_sampler *s = sampi_row_member(row, 0);
     const unsigned flags = sampi_traits_of(s->kind)->flags;
-    const bool cuts = (flags & SAMPI_DROPS_FAST) || sampi_adapts(s);
     s->at_position = row->s->position;
     s->at_ordinal = row->ordinal.next[s->kind];
     if (flags & SAMPI_ONLY_SHOWS) return SAMPI_KNOWN;
     if (flags & SAMPI_PATCHES) return sampi_shard_plan_patch(row, s);
-    if ((flags & SAMPI_SELECTS) && !cuts && sampi_row_member(row, 1)) return SAMPI_KNOWN;
+    if (sampi_only_selects(s) && sampi_row_member(row, 1)) return SAMPI_KNOWN;
     switch (s->kind) {
 #define SAMPI_SHARD_PLAN(id, plan) \
     case SAMPI_##id: return sampi_shard_plan_##plan(row, s);

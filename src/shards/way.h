@@ -4,18 +4,25 @@
    time: that is what keeps messages of one size. When all candidates that are left are listed, the samplers over the
    array finish the row. */
 
-/* One member's turn. What it draws from its seed depends on the position and on which one of its kind it is. One that
-   selects, and is not the last, changes nothing unless it cuts or has logits of its own. */
+/* Does it change nothing unless it is the last? So does what selects, if no draw moves a state of its own, and it
+   neither cuts nor has other logits. */
+static bool sampi_only_selects(const sampi_sampler *s)
+{
+    const sampi_traits *traits = sampi_traits_of(s->kind);
+    if (!(traits->flags & SAMPI_SELECTS) || (traits->flags & SAMPI_DROPS_FAST) || sampi_adapts(s)) return false;
+    return !traits->hooks->past || s->kind == SAMPI_ADAPTIVE_P;
+}
+
+/* One member's turn. What it draws from its seed depends on the position and on which one of its kind it is. */
 static int sampi_shard_run_step(sampi_shard_row *row)
 {
     sampi_sampler *s = sampi_row_member(row, 0);
     const unsigned flags = sampi_traits_of(s->kind)->flags;
-    const bool cuts = (flags & SAMPI_DROPS_FAST) || sampi_adapts(s);
     s->at_position = row->s->position;
     s->at_ordinal = row->ordinal.next[s->kind];
     if (flags & SAMPI_ONLY_SHOWS) return SAMPI_KNOWN;
     if (flags & SAMPI_PATCHES) return sampi_shard_plan_patch(row, s);
-    if ((flags & SAMPI_SELECTS) && !cuts && sampi_row_member(row, 1)) return SAMPI_KNOWN;
+    if (sampi_only_selects(s) && sampi_row_member(row, 1)) return SAMPI_KNOWN;
     switch (s->kind) {
 #define SAMPI_SHARD_PLAN(id, plan) \
     case SAMPI_##id: return sampi_shard_plan_##plan(row, s);
