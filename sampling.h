@@ -196,77 +196,77 @@
      658 api/chains.h                     9080 samplers/dist.h                 22395 grammar/triggers.h
      910 api/samplers.h                   9112 samplers/gumbel.h               22720 grammar/matcher.h
     1172 api/gumbel.h                     9181 watermark/function.h            22947 grammar/store.h
-    1195 api/operator.h                   9298 watermark/text.h                23432 grammar/states.h
-    1245 api/kv.h                         9487 watermark/draw.h                23591 grammar/items.h
-    1426 api/llama_cpp.h                  9696 samplers/mirostat.h             23716 grammar/masks.h
-    1468 api/text_error.h                 9946 samplers/adaptive_p.h           23913 grammar/runs.h
-    1485 api/grammar.h                   10102 samplers/custom.h               24090 grammar/entries.h
-    1706 api/shards.h                    10162 config/describe.h               24469 grammar/accepting.h
-    1804 api/peers.h                     10343 config/from_params.h            24777 grammar/waiting.h
-    1882 api/drafts.h                    10408 config/orders.h                 24903 grammar/history.h
-    1981 api/constraints.h               10639 config/numbers.h                25028 grammar/room.h
-    2284 api/watermark.h                 10777 config/set.h                    25361 grammar/sampler.h
-    2429 api/parts.h                     10931 config/tell.h                   25595 grammar/forced.h
-    2471 base/switches.h                 11062 config/settings.h               25763 grammar/hooks.h
-    2780 base/random.h                   11174 life/rollback.h                 25886 schema/head.h
-    2803 base/mt19937.h                  11430 life/chain.h                    26060 schema/errors.h
-    2877 base/exact.h                    11710 life/members.h                  26172 schema/collections.h
-    3089 base/bits128.h                  11825 life/update.h                   26206 schema/references.h
-    3168 base/elements.h                 12022 life/copy.h                     26478 schema/strings.h
-    3297 watermark/colours.h             12190 rows/row.h                      26540 schema/numbers.h
-    3361 kernels/llama_cpp/contract.h    12496 rows/reserve.h                  26742 schema/sets.h
-    3409 kernels/contract.h              12566 rows/pieces.h                   26940 schema/formats.h
-    3538 kernels/scalar.h                12681 rows/thresholds.h               27137 schema/scalars.h
-    3744 kernels/llama_cpp/scalar.h      12787 rows/compact.h                  27436 schema/goals.h
-    3765 kernels/sets.h                  12969 rows/sums.h                     27657 schema/alternatives.h
-    3814 kernels/vectors.h               13117 rows/changes.h                  28135 schema/objects.h
-    3932 kernels/avx512.h                13198 rows/cuts.h                     28648 schema/arrays.h
-    4016 kernels/avx2.h                  13629 rows/typical.h                  29008 schema/whole.h
-    4078 kernels/sse2.h                  13941 rows/tail_free.h                29181 tags/head.h
-    4095 kernels/neon.h                  14014 rows/selecting.h                29304 tags/words.h
-    4117 kernels/wasm.h                  14145 rows/mirostat.h                 29412 tags/inside.h
-    4133 kernels/generic.h               14226 watermark/rows.h                29553 tags/formats.h
-    4153 kernels/shared.h                14339 rows/plan.h                     29954 grammar/grammars.h
-    4277 kernels/passes.h                14387 rows/logprobs.h                 30021 peers/tables.h
-    4966 kernels/llama_cpp/passes.h      14473 rows/step.h                     30352 peers/values.h
-    5050 kernels/check.h                 14490 rows/llama_cpp/sums.h           30783 peers/llama_server.h
-    5074 kernels/dispatch.h              14804 rows/llama_cpp/samplers.h       30852 peers/fields.h
-    5280 core/array.h                    15269 rows/llama_cpp/step.h           31061 peers/requests.h
-    5610 core/table.h                    15299 run/apply.h                     31189 shards/head.h
-    5801 core/windows.h                  15381 run/writing.h                   31338 shards/bytes.h
-    5893 constraints/record.h            15505 run/arrays.h                    31436 shards/merging.h
-    5951 watermark/record.h              15607 run/arrays_llama_cpp.h          31726 shards/row.h
-    5971 rows/work.h                     15805 run/walk.h                      31852 shards/answers.h
-    5997 life/past.h                     15909 run/finish.h                    32423 shards/logprobs.h
-    6057 core/record.h                   15949 run/draw_llama_cpp.h            32569 shards/told.h
-    6191 core/plans.h                    16023 run/draw.h                      32723 shards/asking.h
-    6227 core/fields.h                   16101 run/sample.h                    32858 shards/prefix.h
-    6314 core/owners.h                   16217 watermark/making.h              33408 shards/plans.h
-    6386 core/mt19937.h                  16446 watermark/tails.h               33883 samplers/plans.h
-    6443 core/no_mt19937.h               16546 watermark/detect.h              34160 shards/way.h
-    6476 core/making.h                   16770 run/verify.h                    34286 shards/memory.h
-    6609 core/streams.h                  16874 run/batch.h                     34366 shards/batch.h
-    6647 life/state_fields.h             17026 life/state.h                    34774 drafts/head.h
-    6747 samplers/llama_cpp.h            17202 operator/weights.h              34834 drafts/block.h
-    6835 samplers/logit_bias.h           17290 operator/search.h               35024 drafts/tree.h
-    6936 samplers/patch.h                17429 operator/run.h                  35160 drafts/relaxed.h
-    6986 samplers/penalties.h            17598 kv/cells.h                      35245 constraints/automaton.h
-    7136 samplers/dry.h                  17635 kv/making.h                     35343 constraints/making.h
-    7593 samplers/cut.h                  17861 kv/slot.h                       35596 constraints/sampler.h
-    7616 samplers/top_n_sigma.h          18000 kv/sequences.h                  35691 constraints/constructors.h
-    7718 samplers/top_k.h                18135 kv/data.h                       36056 constraints/patterns.h
-    7775 samplers/tail_free.h            18259 kv/update.h                     36261 constraints/looking.h
-    7899 samplers/typical.h              18385 kv/state.h                      36328 constraints/thinking.h
-    7974 samplers/top_p.h                18597 llama_cpp/functions.h           36579 constraints/schedule.h
-    8018 samplers/min_p.h                18667 llama_cpp/object.h              36669 constraints/accepting.h
-    8060 samplers/by_sums.h              18721 llama_cpp/vocabulary.h          36853 constraints/drawing.h
-    8208 samplers/top_h.h                18798 text/reading.h                  37040 constraints/told.h
-    8261 samplers/min_k.h                18908 text/strings.h                  37105 constraints/kind.h
-    8318 samplers/xtc.h                  19008 text/values.h                   37163 constraints/top_p_decay.h
-    8402 samplers/infill.h               19163 text/documents.h                37247 constraints/accessors.h
-    8517 samplers/temperature.h          19239 grammar/head.h                  37355 core/kinds.h
-    8681 samplers/smoothing.h            19274 grammar/tree.h                  37403 base/restore.h
-    8765 samplers/softmax.h              20193 grammar/finishing.h             37417 api/license.h
+    1195 api/operator.h                   9298 watermark/text.h                23439 grammar/states.h
+    1245 api/kv.h                         9487 watermark/draw.h                23598 grammar/items.h
+    1426 api/llama_cpp.h                  9696 samplers/mirostat.h             23723 grammar/masks.h
+    1468 api/text_error.h                 9946 samplers/adaptive_p.h           23920 grammar/runs.h
+    1485 api/grammar.h                   10102 samplers/custom.h               24097 grammar/entries.h
+    1706 api/shards.h                    10162 config/describe.h               24476 grammar/accepting.h
+    1804 api/peers.h                     10343 config/from_params.h            24784 grammar/waiting.h
+    1882 api/drafts.h                    10408 config/orders.h                 24910 grammar/history.h
+    1981 api/constraints.h               10639 config/numbers.h                25035 grammar/room.h
+    2284 api/watermark.h                 10777 config/set.h                    25368 grammar/sampler.h
+    2429 api/parts.h                     10931 config/tell.h                   25602 grammar/forced.h
+    2471 base/switches.h                 11062 config/settings.h               25770 grammar/hooks.h
+    2780 base/random.h                   11174 life/rollback.h                 25893 schema/head.h
+    2803 base/mt19937.h                  11430 life/chain.h                    26067 schema/errors.h
+    2877 base/exact.h                    11710 life/members.h                  26179 schema/collections.h
+    3089 base/bits128.h                  11825 life/update.h                   26213 schema/references.h
+    3168 base/elements.h                 12022 life/copy.h                     26485 schema/strings.h
+    3297 watermark/colours.h             12190 rows/row.h                      26547 schema/numbers.h
+    3361 kernels/llama_cpp/contract.h    12496 rows/reserve.h                  26749 schema/sets.h
+    3409 kernels/contract.h              12566 rows/pieces.h                   26947 schema/formats.h
+    3538 kernels/scalar.h                12681 rows/thresholds.h               27144 schema/scalars.h
+    3744 kernels/llama_cpp/scalar.h      12787 rows/compact.h                  27443 schema/goals.h
+    3765 kernels/sets.h                  12969 rows/sums.h                     27664 schema/alternatives.h
+    3814 kernels/vectors.h               13117 rows/changes.h                  28142 schema/objects.h
+    3932 kernels/avx512.h                13198 rows/cuts.h                     28655 schema/arrays.h
+    4016 kernels/avx2.h                  13629 rows/typical.h                  29015 schema/whole.h
+    4078 kernels/sse2.h                  13941 rows/tail_free.h                29188 tags/head.h
+    4095 kernels/neon.h                  14014 rows/selecting.h                29311 tags/words.h
+    4117 kernels/wasm.h                  14145 rows/mirostat.h                 29419 tags/inside.h
+    4133 kernels/generic.h               14226 watermark/rows.h                29560 tags/formats.h
+    4153 kernels/shared.h                14339 rows/plan.h                     29961 grammar/grammars.h
+    4277 kernels/passes.h                14387 rows/logprobs.h                 30028 peers/tables.h
+    4966 kernels/llama_cpp/passes.h      14473 rows/step.h                     30359 peers/values.h
+    5050 kernels/check.h                 14490 rows/llama_cpp/sums.h           30790 peers/llama_server.h
+    5074 kernels/dispatch.h              14804 rows/llama_cpp/samplers.h       30859 peers/fields.h
+    5280 core/array.h                    15269 rows/llama_cpp/step.h           31068 peers/requests.h
+    5610 core/table.h                    15299 run/apply.h                     31196 shards/head.h
+    5801 core/windows.h                  15381 run/writing.h                   31345 shards/bytes.h
+    5893 constraints/record.h            15505 run/arrays.h                    31443 shards/merging.h
+    5951 watermark/record.h              15607 run/arrays_llama_cpp.h          31733 shards/row.h
+    5971 rows/work.h                     15805 run/walk.h                      31859 shards/answers.h
+    5997 life/past.h                     15909 run/finish.h                    32430 shards/logprobs.h
+    6057 core/record.h                   15949 run/draw_llama_cpp.h            32576 shards/told.h
+    6191 core/plans.h                    16023 run/draw.h                      32730 shards/asking.h
+    6227 core/fields.h                   16101 run/sample.h                    32865 shards/prefix.h
+    6314 core/owners.h                   16217 watermark/making.h              33415 shards/plans.h
+    6386 core/mt19937.h                  16446 watermark/tails.h               33890 samplers/plans.h
+    6443 core/no_mt19937.h               16546 watermark/detect.h              34167 shards/way.h
+    6476 core/making.h                   16770 run/verify.h                    34293 shards/memory.h
+    6609 core/streams.h                  16874 run/batch.h                     34373 shards/batch.h
+    6647 life/state_fields.h             17026 life/state.h                    34781 drafts/head.h
+    6747 samplers/llama_cpp.h            17202 operator/weights.h              34841 drafts/block.h
+    6835 samplers/logit_bias.h           17290 operator/search.h               35031 drafts/tree.h
+    6936 samplers/patch.h                17429 operator/run.h                  35167 drafts/relaxed.h
+    6986 samplers/penalties.h            17598 kv/cells.h                      35252 constraints/automaton.h
+    7136 samplers/dry.h                  17635 kv/making.h                     35350 constraints/making.h
+    7593 samplers/cut.h                  17861 kv/slot.h                       35603 constraints/sampler.h
+    7616 samplers/top_n_sigma.h          18000 kv/sequences.h                  35698 constraints/constructors.h
+    7718 samplers/top_k.h                18135 kv/data.h                       36063 constraints/patterns.h
+    7775 samplers/tail_free.h            18259 kv/update.h                     36268 constraints/looking.h
+    7899 samplers/typical.h              18385 kv/state.h                      36335 constraints/thinking.h
+    7974 samplers/top_p.h                18597 llama_cpp/functions.h           36586 constraints/schedule.h
+    8018 samplers/min_p.h                18667 llama_cpp/object.h              36676 constraints/accepting.h
+    8060 samplers/by_sums.h              18721 llama_cpp/vocabulary.h          36860 constraints/drawing.h
+    8208 samplers/top_h.h                18798 text/reading.h                  37047 constraints/told.h
+    8261 samplers/min_k.h                18908 text/strings.h                  37112 constraints/kind.h
+    8318 samplers/xtc.h                  19008 text/values.h                   37170 constraints/top_p_decay.h
+    8402 samplers/infill.h               19163 text/documents.h                37254 constraints/accessors.h
+    8517 samplers/temperature.h          19239 grammar/head.h                  37362 core/kinds.h
+    8681 samplers/smoothing.h            19274 grammar/tree.h                  37410 base/restore.h
+    8765 samplers/softmax.h              20193 grammar/finishing.h             37424 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -23080,13 +23080,18 @@ static void sampi_store_shrink(const sampi_shared *h, sampi_store_plan *plan, co
     }
 }
 
+/* Room for nodes, texts, states and entries: what most grammars need at all, and what hardly any needs more than. What a
+   store has learnt goes with it, so growth by small steps would cost more than room. */
+static const sampi_store_plan SAMPI_FIRST_STORE = { 2048, 4096, 512, 256, 0, false };
+static const sampi_store_plan SAMPI_SECOND_STORE = { 16384, 32768, 4096, 1024, 0, false };
+
 /* What the store behind `old` (NULL: the first one) is to have. A quarter of what samplers and workspaces leave is one
    store's: the new one is made while the old one is in use, and a third may wait for somebody who looks into it. Where
    that would be too little, nearly all is. beside: what may be held beside the limit. */
 static sampi_store_plan sampi_store_planned(sampi_shared *h, const sampi_store *old, size_t beside)
 {
     const samp_grammar *g = h->grammar;
-    sampi_store_plan plan = { 2048, 4096, 256, 128, 0, false };
+    sampi_store_plan plan = SAMPI_FIRST_STORE;
     const size_t most = SAMPI_SIZE_GET(&h->held.most) + beside, others = SAMPI_SIZE_GET(&h->held.bytes),
                  left = most > others ? most - others : 0;
     size_t size[SAMPI_STORE_PARTS], in_chunks = 0;
@@ -23096,10 +23101,12 @@ static sampi_store_plan sampi_store_planned(sampi_shared *h, const sampi_store *
         used[1] = SAMPI_INT_GET(&old->growth.n_pool) - g->tree.pool.n;
         used[2] = SAMPI_INT_GET(&old->n_states);
         used[3] = SAMPI_INT_GET(&old->n_entries);
+        const bool first = old->cap_states == plan.states;
         plan.nodes = sampi_store_more(old->tree.nodes.cap - g->tree.nodes.n, used[0]);
         plan.pool = sampi_store_more(old->tree.pool.cap - g->tree.pool.n, used[1]);
         plan.states = sampi_store_more(old->cap_states, used[2]);
         plan.entries = sampi_store_more(old->cap_entries, used[3]);
+        if (first) plan = SAMPI_SECOND_STORE;
         in_chunks = SAMPI_SIZE_GET(&old->bytes) - old->fixed;
     }
     plan.most = left / 4;

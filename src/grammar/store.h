@@ -133,13 +133,18 @@ static void sampi_store_shrink(const sampi_shared *h, sampi_store_plan *plan, co
     }
 }
 
+/* Room for nodes, texts, states and entries: what most grammars need at all, and what hardly any needs more than. What a
+   store has learnt goes with it, so growth by small steps would cost more than room. */
+static const sampi_store_plan SAMPI_FIRST_STORE = { 2048, 4096, 512, 256, 0, false };
+static const sampi_store_plan SAMPI_SECOND_STORE = { 16384, 32768, 4096, 1024, 0, false };
+
 /* What the store behind `old` (NULL: the first one) is to have. A quarter of what samplers and workspaces leave is one
    store's: the new one is made while the old one is in use, and a third may wait for somebody who looks into it. Where
    that would be too little, nearly all is. beside: what may be held beside the limit. */
 static sampi_store_plan sampi_store_planned(sampi_shared *h, const sampi_store *old, size_t beside)
 {
     const samp_grammar *g = h->grammar;
-    sampi_store_plan plan = { 2048, 4096, 256, 128, 0, false };
+    sampi_store_plan plan = SAMPI_FIRST_STORE;
     const size_t most = SAMPI_SIZE_GET(&h->held.most) + beside, others = SAMPI_SIZE_GET(&h->held.bytes),
                  left = most > others ? most - others : 0;
     size_t size[SAMPI_STORE_PARTS], in_chunks = 0;
@@ -149,10 +154,12 @@ static sampi_store_plan sampi_store_planned(sampi_shared *h, const sampi_store *
         used[1] = SAMPI_INT_GET(&old->growth.n_pool) - g->tree.pool.n;
         used[2] = SAMPI_INT_GET(&old->n_states);
         used[3] = SAMPI_INT_GET(&old->n_entries);
+        const bool first = old->cap_states == plan.states;
         plan.nodes = sampi_store_more(old->tree.nodes.cap - g->tree.nodes.n, used[0]);
         plan.pool = sampi_store_more(old->tree.pool.cap - g->tree.pool.n, used[1]);
         plan.states = sampi_store_more(old->cap_states, used[2]);
         plan.entries = sampi_store_more(old->cap_entries, used[3]);
+        if (first) plan = SAMPI_SECOND_STORE;
         in_chunks = SAMPI_SIZE_GET(&old->bytes) - old->fixed;
     }
     plan.most = left / 4;
