@@ -236,37 +236,37 @@
     5801 core/windows.h                  15381 run/writing.h                   31345 shards/bytes.h
     5893 constraints/record.h            15505 run/arrays.h                    31443 shards/merging.h
     5951 watermark/record.h              15607 run/arrays_llama_cpp.h          31733 shards/row.h
-    5971 rows/work.h                     15805 run/walk.h                      31859 shards/answers.h
-    5997 life/past.h                     15909 run/finish.h                    32430 shards/logprobs.h
-    6057 core/record.h                   15949 run/draw_llama_cpp.h            32576 shards/told.h
-    6191 core/plans.h                    16023 run/draw.h                      32730 shards/asking.h
-    6227 core/fields.h                   16101 run/sample.h                    32865 shards/prefix.h
-    6314 core/owners.h                   16217 watermark/making.h              33415 shards/plans.h
-    6386 core/mt19937.h                  16446 watermark/tails.h               33890 samplers/plans.h
-    6443 core/no_mt19937.h               16546 watermark/detect.h              34167 shards/way.h
-    6476 core/making.h                   16770 run/verify.h                    34293 shards/memory.h
-    6609 core/streams.h                  16874 run/batch.h                     34373 shards/batch.h
-    6647 life/state_fields.h             17026 life/state.h                    34781 drafts/head.h
-    6747 samplers/llama_cpp.h            17202 operator/weights.h              34841 drafts/block.h
-    6835 samplers/logit_bias.h           17290 operator/search.h               35031 drafts/tree.h
-    6936 samplers/patch.h                17429 operator/run.h                  35167 drafts/relaxed.h
-    6986 samplers/penalties.h            17598 kv/cells.h                      35252 constraints/automaton.h
-    7136 samplers/dry.h                  17635 kv/making.h                     35350 constraints/making.h
-    7593 samplers/cut.h                  17861 kv/slot.h                       35603 constraints/sampler.h
-    7616 samplers/top_n_sigma.h          18000 kv/sequences.h                  35698 constraints/constructors.h
-    7718 samplers/top_k.h                18135 kv/data.h                       36063 constraints/patterns.h
-    7775 samplers/tail_free.h            18259 kv/update.h                     36268 constraints/looking.h
-    7899 samplers/typical.h              18385 kv/state.h                      36335 constraints/thinking.h
-    7974 samplers/top_p.h                18597 llama_cpp/functions.h           36586 constraints/schedule.h
-    8018 samplers/min_p.h                18667 llama_cpp/object.h              36676 constraints/accepting.h
-    8060 samplers/by_sums.h              18721 llama_cpp/vocabulary.h          36860 constraints/drawing.h
-    8208 samplers/top_h.h                18798 text/reading.h                  37047 constraints/told.h
-    8261 samplers/min_k.h                18908 text/strings.h                  37112 constraints/kind.h
-    8318 samplers/xtc.h                  19008 text/values.h                   37170 constraints/top_p_decay.h
-    8402 samplers/infill.h               19163 text/documents.h                37254 constraints/accessors.h
-    8517 samplers/temperature.h          19239 grammar/head.h                  37362 core/kinds.h
-    8681 samplers/smoothing.h            19274 grammar/tree.h                  37410 base/restore.h
-    8765 samplers/softmax.h              20193 grammar/finishing.h             37424 api/license.h
+    5971 rows/work.h                     15805 run/walk.h                      31858 shards/answers.h
+    5997 life/past.h                     15909 run/finish.h                    32429 shards/logprobs.h
+    6057 core/record.h                   15949 run/draw_llama_cpp.h            32575 shards/told.h
+    6191 core/plans.h                    16023 run/draw.h                      32729 shards/asking.h
+    6227 core/fields.h                   16101 run/sample.h                    32864 shards/prefix.h
+    6314 core/owners.h                   16217 watermark/making.h              33414 shards/plans.h
+    6386 core/mt19937.h                  16446 watermark/tails.h               33913 samplers/plans.h
+    6443 core/no_mt19937.h               16546 watermark/detect.h              34190 shards/way.h
+    6476 core/making.h                   16770 run/verify.h                    34311 shards/memory.h
+    6609 core/streams.h                  16874 run/batch.h                     34391 shards/batch.h
+    6647 life/state_fields.h             17026 life/state.h                    34799 drafts/head.h
+    6747 samplers/llama_cpp.h            17202 operator/weights.h              34859 drafts/block.h
+    6835 samplers/logit_bias.h           17290 operator/search.h               35049 drafts/tree.h
+    6936 samplers/patch.h                17429 operator/run.h                  35185 drafts/relaxed.h
+    6986 samplers/penalties.h            17598 kv/cells.h                      35270 constraints/automaton.h
+    7136 samplers/dry.h                  17635 kv/making.h                     35368 constraints/making.h
+    7593 samplers/cut.h                  17861 kv/slot.h                       35621 constraints/sampler.h
+    7616 samplers/top_n_sigma.h          18000 kv/sequences.h                  35716 constraints/constructors.h
+    7718 samplers/top_k.h                18135 kv/data.h                       36081 constraints/patterns.h
+    7775 samplers/tail_free.h            18259 kv/update.h                     36286 constraints/looking.h
+    7899 samplers/typical.h              18385 kv/state.h                      36353 constraints/thinking.h
+    7974 samplers/top_p.h                18597 llama_cpp/functions.h           36604 constraints/schedule.h
+    8018 samplers/min_p.h                18667 llama_cpp/object.h              36694 constraints/accepting.h
+    8060 samplers/by_sums.h              18721 llama_cpp/vocabulary.h          36878 constraints/drawing.h
+    8208 samplers/top_h.h                18798 text/reading.h                  37065 constraints/told.h
+    8261 samplers/min_k.h                18908 text/strings.h                  37130 constraints/kind.h
+    8318 samplers/xtc.h                  19008 text/values.h                   37188 constraints/top_p_decay.h
+    8402 samplers/infill.h               19163 text/documents.h                37272 constraints/accessors.h
+    8517 samplers/temperature.h          19239 grammar/head.h                  37380 core/kinds.h
+    8681 samplers/smoothing.h            19274 grammar/tree.h                  37428 base/restore.h
+    8765 samplers/softmax.h              20193 grammar/finishing.h             37442 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -23080,8 +23080,8 @@ static void sampi_store_shrink(const sampi_shared *h, sampi_store_plan *plan, co
     }
 }
 
-/* Room for nodes, texts, states and entries: what most grammars need at all, and what hardly any needs more than. What a
-   store has learnt goes with it, so growth by small steps would cost more than room. */
+/* Room for nodes, texts, states and entries: what most grammars need at all, and what hardly any needs more than. What
+   a store has learnt goes with it, so growth by small steps would cost more than room. */
 static const sampi_store_plan SAMPI_FIRST_STORE = { 2048, 4096, 512, 256, 0, false };
 static const sampi_store_plan SAMPI_SECOND_STORE = { 16384, 32768, 4096, 1024, 0, false };
 
@@ -31852,9 +31852,8 @@ static sampi_sampler *sampi_row_member(const sampi_shard_row *row, int ahead)
     return row->at + ahead < row->shard->n_members ? row->shard->member[row->at + ahead] : NULL;
 }
 
-/* What a plan may return beside SAMPI_KNOWN, SAMPI_WAITS and a status: there is a token; all candidates are listed, and
-   the member is not done. */
-enum { SAMPI_ENDS = 2, SAMPI_LISTED };
+/* What a plan may return beside SAMPI_KNOWN, SAMPI_WAITS and a status: there is a token. */
+enum { SAMPI_ENDS = 2 };
 
 /* ---- src/shards/answers.h ---- */
 /* ---- shards: what a slice answers ----
@@ -33789,11 +33788,35 @@ static int sampi_shard_draw_from(sampi_shard_row *row, float max)
     return SAMPI_WAITS;
 }
 
+/* From what is listed, as the array does; what is told of it is known then. */
+static int sampi_shard_draw_listed(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
+{
+    samp_token_data_array cur = { row->list, row->n_list, -1, true };
+    samp_logprobs told;
+    sampi_job job;
+    if (row->n_list == 0) return SAMP_E_EMPTY;
+    const sampi_sums sums = sampi_select(s, &cur);
+    row->max = sums.max;
+    row->z = sums.z;
+    *token = row->token = row->list[cur.selected];
+    if (!row->logprobs || sampi_row_member(row, 1)) return SAMPI_KNOWN;
+    memset(&job, 0, sizeof job);
+    told = *row->logprobs;
+    job.s = row->s;
+    job.work = &row->shard->work;
+    job.n = row->shard->n_vocab;
+    job.logprobs = &told;
+    const int status = sampi_accept_selected(&job, &cur, &row->token.id);
+    row->has_left = true;
+    row->left = told.processed;
+    return status ? status : (int)SAMPI_KNOWN;
+}
+
 /* The logits that a member draws from may have been made for it, by adaptive_p. What is listed is drawn from by the
    array. */
 static int sampi_shard_draw(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
-    if (sampi_is_listed(row)) return SAMPI_LISTED;
+    if (sampi_is_listed(row)) return sampi_shard_draw_listed(row, s, token);
     if (sampi_lacks_top(row)) return SAMPI_WAITS;
     const int known = sampi_shard_draw_from(row, sampi_adapts(s) ? row->draw_max : row->max);
     *token = row->token;
@@ -33872,7 +33895,7 @@ static float sampi_shard_before_adapt(const sampi_shard_row *row, const samp_tok
    adaptive_p's logits, of which nothing is known. */
 static int sampi_shard_choose(sampi_shard_row *row, sampi_sampler *s, const samp_token_data *token, float learnt)
 {
-    if (s->kind == SAMPI_MIROSTAT || s->kind == SAMPI_MIROSTAT_V2) s->now.mu = learnt;
+    if (s->kind != SAMPI_ADAPTIVE_P) s->now.mu = learnt;
     if (sampi_adapts(s)) {
         const float *l = sampi_draw_logits(row);
         s->now.pending = token->id;
@@ -34235,11 +34258,6 @@ static int sampi_shard_finish(sampi_shard_row *row)
     job.n = shard->n_vocab;
     job.accept = !row->logprobs;
     if (row->n_list == 0) return SAMP_E_EMPTY;
-    if (row->memory.phase == 2) { /* mirostat has cut */
-        sampi_sampler *s = sampi_row_member(row, 0);
-        sampi_shard_next(row);
-        (void)sampi_mirostat_select(s, &cur);
-    }
     if (row->logprobs) told = *row->logprobs, job.logprobs = &told;
     int status = sampi_finish_by_steps(&job, shard->member, row->at, shard->n_members, &cur, &row->ordinal,
                                        &row->token.id);
@@ -34266,12 +34284,12 @@ static void sampi_shard_advance(sampi_shard_row *row)
     int n = sampi_shard_members(row), status = n < 0 ? (int)SAMP_E_UNSUPPORTED : (int)SAMPI_KNOWN;
     row->ask = 0;
     if (row->telling) status = SAMPI_ENDS;
-    while (status == SAMPI_KNOWN || status == SAMPI_LISTED) {
+    while (status == SAMPI_KNOWN) {
         if (row->at == n) {
             status = SAMP_E_UNSUPPORTED; /* none has selected */
             break;
         }
-        if (sampi_is_listed(row)) {
+        if (sampi_is_listed(row) && row->memory.phase == 0) {
             status = sampi_shard_finish(row);
             if (status == SAMP_OK) status = SAMPI_ENDS;
             break;

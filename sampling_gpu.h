@@ -108,15 +108,15 @@
    bound to, to what, and a probe's counters; they are written in a critical section. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2155 gpu/prefix.h                     4546 gpu/device.h
-     135 gpu/api.h                        2654 gpu/choosing.h                   4679 gpu/contexts.h
-     251 gpu/switches.h                   2756 gpu/ending.h                     4840 gpu/steps.h
-     297 gpu/records.h                    2907 gpu/answers.h                    4933 gpu/where.h
-     601 gpu/elements.h                   3592 samplers/plans.h                 5099 gpu/sending.h
-     872 gpu/passes.h                     3869 gpu/users.h                      5371 gpu/batch.h
-    1406 gpu/list.h                       3970 gpu/logprobs.h                   5631 gpu/results.h
-    1805 gpu/left.h                       4126 gpu/advance.h
-    2030 gpu/done.h                       4349 gpu/shapes.h
+       2 gpu/opening.h                    2155 gpu/prefix.h                     4547 gpu/device.h
+     135 gpu/api.h                        2654 gpu/choosing.h                   4680 gpu/contexts.h
+     251 gpu/switches.h                   2756 gpu/ending.h                     4841 gpu/steps.h
+     297 gpu/records.h                    2907 gpu/answers.h                    4936 gpu/where.h
+     601 gpu/elements.h                   3593 samplers/plans.h                 5103 gpu/sending.h
+     872 gpu/passes.h                     3870 gpu/users.h                      5375 gpu/batch.h
+    1406 gpu/list.h                       3971 gpu/logprobs.h                   5635 gpu/results.h
+    1805 gpu/left.h                       4127 gpu/advance.h
+    2030 gpu/done.h                       4350 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -3515,8 +3515,9 @@ static int sampi_gpu_draw_and_sums(sampi_gpu_row *h, const sampi_gpu_step *step,
    twice. */
 static int sampi_gpu_choose(sampi_gpu_row *h, sampi_gpu_step *step, const samp_token_data *token, float learnt)
 {
-    if (step->kind == SAMPI_MIROSTAT || step->kind == SAMPI_MIROSTAT_V2) step->now.mu = learnt;
-    if (step->kind == SAMPI_ADAPTIVE_P) {
+    if (step->kind != SAMPI_ADAPTIVE_P) {
+        step->now.mu = learnt;
+    } else {
         sampi_adaptive_numbers *average = &step->u.adaptive;
         average->sum = sampi_decay(average->sum, average->decay, learnt);
         average->total = sampi_decay(average->total, average->decay, 1.0f);
@@ -4917,8 +4918,10 @@ static bool sampi_gpu_keeps_rules(const sampi_sampler *s, size_t n_vocab)
    its averages only then. */
 static void sampi_gpu_update_last(const sampi_gpu_step *step, sampi_sampler *last, samp_token token, float value)
 {
-    if (step->kind == SAMPI_MIROSTAT || step->kind == SAMPI_MIROSTAT_V2) last->now.mu = value;
-    if (step->kind != SAMPI_ADAPTIVE_P) return;
+    if (step->kind != SAMPI_ADAPTIVE_P) {
+        last->now.mu = value;
+        return;
+    }
     last->now.pending = token;
     last->now.pending_p = value;
 }
@@ -4977,7 +4980,8 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
         return;
     }
     r->draws |= sampi_traits_of(s->kind)->draws != 0;
-    if (sampi_traits_of(s->kind)->hooks->accept) r->moves |= !(sampi_gpu_flags(s) & (SAMPI_PATCHES | SAMPI_SELECTS));
+    if (sampi_traits_of(s->kind)->hooks->accept)
+        r->moves |= !(sampi_gpu_flags(s) & SAMPI_PATCHES) && s->kind != SAMPI_ADAPTIVE_P;
     /* one that is off accepts no token either, as in sampi_accept */
     if (sampi_traits_of(s->kind)->hooks->accept && r->n_listeners++ < SAMPI_GPU_LISTENERS)
         r->listener[r->n_listeners - 1] = s;

@@ -608,8 +608,9 @@ static int sampi_gpu_draw_and_sums(sampi_gpu_row *h, const sampi_gpu_step *step,
    twice. */
 static int sampi_gpu_choose(sampi_gpu_row *h, sampi_gpu_step *step, const samp_token_data *token, float learnt)
 {
-    if (step->kind == SAMPI_MIROSTAT || step->kind == SAMPI_MIROSTAT_V2) step->now.mu = learnt;
-    if (step->kind == SAMPI_ADAPTIVE_P) {
+    if (step->kind != SAMPI_ADAPTIVE_P) {
+        step->now.mu = learnt;
+    } else {
         sampi_adaptive_numbers *average = &step->u.adaptive;
         average->sum = sampi_decay(average->sum, average->decay, learnt);
         average->total = sampi_decay(average->total, average->decay, 1.0f);

@@ -77,8 +77,10 @@ static bool sampi_gpu_keeps_rules(const sampi_sampler *s, size_t n_vocab)
    its averages only then. */
 static void sampi_gpu_update_last(const sampi_gpu_step *step, sampi_sampler *last, samp_token token, float value)
 {
-    if (step->kind == SAMPI_MIROSTAT || step->kind == SAMPI_MIROSTAT_V2) last->now.mu = value;
-    if (step->kind != SAMPI_ADAPTIVE_P) return;
+    if (step->kind != SAMPI_ADAPTIVE_P) {
+        last->now.mu = value;
+        return;
+    }
     last->now.pending = token;
     last->now.pending_p = value;
 }

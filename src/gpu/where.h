@@ -44,7 +44,8 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
         return;
     }
     r->draws |= sampi_traits_of(s->kind)->draws != 0;
-    if (sampi_traits_of(s->kind)->hooks->accept) r->moves |= !(sampi_gpu_flags(s) & (SAMPI_PATCHES | SAMPI_SELECTS));
+    if (sampi_traits_of(s->kind)->hooks->accept)
+        r->moves |= !(sampi_gpu_flags(s) & SAMPI_PATCHES) && s->kind != SAMPI_ADAPTIVE_P;
     /* one that is off accepts no token either, as in sampi_accept */
     if (sampi_traits_of(s->kind)->hooks->accept && r->n_listeners++ < SAMPI_GPU_LISTENERS)
         r->listener[r->n_listeners - 1] = s;

@@ -133,8 +133,8 @@ static void sampi_store_shrink(const sampi_shared *h, sampi_store_plan *plan, co
     }
 }
 
-/* Room for nodes, texts, states and entries: what most grammars need at all, and what hardly any needs more than. What a
-   store has learnt goes with it, so growth by small steps would cost more than room. */
+/* Room for nodes, texts, states and entries: what most grammars need at all, and what hardly any needs more than. What
+   a store has learnt goes with it, so growth by small steps would cost more than room. */
 static const sampi_store_plan SAMPI_FIRST_STORE = { 2048, 4096, 512, 256, 0, false };
 static const sampi_store_plan SAMPI_SECOND_STORE = { 16384, 32768, 4096, 1024, 0, false };
 

@@ -374,11 +374,35 @@ static int sampi_shard_draw_from(sampi_shard_row *row, float max)
     return SAMPI_WAITS;
 }
 
+/* From what is listed, as the array does; what is told of it is known then. */
+static int sampi_shard_draw_listed(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
+{
+    samp_token_data_array cur = { row->list, row->n_list, -1, true };
+    samp_logprobs told;
+    sampi_job job;
+    if (row->n_list == 0) return SAMP_E_EMPTY;
+    const sampi_sums sums = sampi_select(s, &cur);
+    row->max = sums.max;
+    row->z = sums.z;
+    *token = row->token = row->list[cur.selected];
+    if (!row->logprobs || sampi_row_member(row, 1)) return SAMPI_KNOWN;
+    memset(&job, 0, sizeof job);
+    told = *row->logprobs;
+    job.s = row->s;
+    job.work = &row->shard->work;
+    job.n = row->shard->n_vocab;
+    job.logprobs = &told;
+    const int status = sampi_accept_selected(&job, &cur, &row->token.id);
+    row->has_left = true;
+    row->left = told.processed;
+    return status ? status : (int)SAMPI_KNOWN;
+}
+
 /* The logits that a member draws from may have been made for it, by adaptive_p. What is listed is drawn from by the
    array. */
 static int sampi_shard_draw(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
-    if (sampi_is_listed(row)) return SAMPI_LISTED;
+    if (sampi_is_listed(row)) return sampi_shard_draw_listed(row, s, token);
     if (sampi_lacks_top(row)) return SAMPI_WAITS;
     const int known = sampi_shard_draw_from(row, sampi_adapts(s) ? row->draw_max : row->max);
     *token = row->token;
@@ -457,7 +481,7 @@ static float sampi_shard_before_adapt(const sampi_shard_row *row, const samp_tok
    adaptive_p's logits, of which nothing is known. */
 static int sampi_shard_choose(sampi_shard_row *row, sampi_sampler *s, const samp_token_data *token, float learnt)
 {
-    if (s->kind == SAMPI_MIROSTAT || s->kind == SAMPI_MIROSTAT_V2) s->now.mu = learnt;
+    if (s->kind != SAMPI_ADAPTIVE_P) s->now.mu = learnt;
     if (sampi_adapts(s)) {
         const float *l = sampi_draw_logits(row);
         s->now.pending = token->id;

@@ -119,6 +119,5 @@ static sampi_sampler *sampi_row_member(const sampi_shard_row *row, int ahead)
     return row->at + ahead < row->shard->n_members ? row->shard->member[row->at + ahead] : NULL;
 }
 
-/* What a plan may return beside SAMPI_KNOWN, SAMPI_WAITS and a status: there is a token; all candidates are listed, and
-   the member is not done. */
-enum { SAMPI_ENDS = 2, SAMPI_LISTED };
+/* What a plan may return beside SAMPI_KNOWN, SAMPI_WAITS and a status: there is a token. */
+enum { SAMPI_ENDS = 2 };

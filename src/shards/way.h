@@ -68,11 +68,6 @@ static int sampi_shard_finish(sampi_shard_row *row)
     job.n = shard->n_vocab;
     job.accept = !row->logprobs;
     if (row->n_list == 0) return SAMP_E_EMPTY;
-    if (row->memory.phase == 2) { /* mirostat has cut */
-        sampi_sampler *s = sampi_row_member(row, 0);
-        sampi_shard_next(row);
-        (void)sampi_mirostat_select(s, &cur);
-    }
     if (row->logprobs) told = *row->logprobs, job.logprobs = &told;
     int status = sampi_finish_by_steps(&job, shard->member, row->at, shard->n_members, &cur, &row->ordinal,
                                        &row->token.id);
@@ -99,12 +94,12 @@ static void sampi_shard_advance(sampi_shard_row *row)
     int n = sampi_shard_members(row), status = n < 0 ? (int)SAMP_E_UNSUPPORTED : (int)SAMPI_KNOWN;
     row->ask = 0;
     if (row->telling) status = SAMPI_ENDS;
-    while (status == SAMPI_KNOWN || status == SAMPI_LISTED) {
+    while (status == SAMPI_KNOWN) {
         if (row->at == n) {
             status = SAMP_E_UNSUPPORTED; /* none has selected */
             break;
         }
-        if (sampi_is_listed(row)) {
+        if (sampi_is_listed(row) && row->memory.phase == 0) {
             status = sampi_shard_finish(row);
             if (status == SAMP_OK) status = SAMPI_ENDS;
             break;

@@ -72,7 +72,7 @@ static samp_sampler *make_thinking(source *s, size_t n_vocab)
 /* Something at times; what selects is in no schedule, so that a chain always selects. */
 static samp_sampler *make_schedule(source *s, size_t n_vocab)
 {
-    samp_token tokens[CONSTRAINT_MOST + 20];
+    samp_token tokens[CONSTRAINT_MOST + 20] = { 0 };
     (void)make_tokens(s, tokens, n_vocab);
     samp_thinking span = { tokens, 1, tokens + 1, 1, NULL, 0 };
     samp_loop loop = { 1, 4, 2, 2 + (int32_t)below(s, 20), 1 + (int32_t)below(s, 3) };

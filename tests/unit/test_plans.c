@@ -280,7 +280,7 @@ static int toy_race(toy_row *row, const sampi_sampler *s, samp_token_data *token
 
 static int toy_choose(toy_row *row, sampi_sampler *s, const samp_token_data *token, float learnt)
 {
-    if (s->kind == SAMPI_MIROSTAT || s->kind == SAMPI_MIROSTAT_V2) s->now.mu = learnt;
+    if (s->kind != SAMPI_ADAPTIVE_P) s->now.mu = learnt;
     if (s->kind == SAMPI_ADAPTIVE_P && s->u.adaptive.target >= 0.0f)
         s->now.pending = token->id, s->now.pending_p = learnt;
     row->chosen = token->id;
@@ -398,8 +398,20 @@ static void test_an_executor(void **state)
     assert_true(tokens > n_cases && waits > tokens);
 }
 
+/* Kinds whose draws had one number would draw the same random bits; one that selects without a number always the same. */
+static void test_numbers_of_draws(void **state)
+{
+    (void)state;
+    for (int a = 0; a < SAMPI_N_KINDS; a++) {
+        const sampi_traits *traits = sampi_traits_of((sampi_kind)a);
+        assert_true(!(traits->flags & SAMPI_SELECTS) || traits->draws || a == SAMPI_GREEDY);
+        for (int b = 0; b < a; b++)
+            assert_true(!traits->draws || traits->draws != sampi_traits_of((sampi_kind)b)->draws);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_an_executor) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_an_executor), cmocka_unit_test(test_numbers_of_draws) };
     return test_run(argc, argv, tests, NULL, NULL);
 }
