@@ -242,31 +242,31 @@
     6191 core/plans.h                    16023 run/draw.h                      32729 shards/asking.h
     6227 core/fields.h                   16101 run/sample.h                    32864 shards/prefix.h
     6314 core/owners.h                   16217 watermark/making.h              33414 shards/plans.h
-    6386 core/mt19937.h                  16446 watermark/tails.h               33913 samplers/plans.h
-    6443 core/no_mt19937.h               16546 watermark/detect.h              34190 shards/way.h
-    6476 core/making.h                   16770 run/verify.h                    34311 shards/memory.h
-    6609 core/streams.h                  16874 run/batch.h                     34391 shards/batch.h
-    6647 life/state_fields.h             17026 life/state.h                    34799 drafts/head.h
-    6747 samplers/llama_cpp.h            17202 operator/weights.h              34859 drafts/block.h
-    6835 samplers/logit_bias.h           17290 operator/search.h               35049 drafts/tree.h
-    6936 samplers/patch.h                17429 operator/run.h                  35185 drafts/relaxed.h
-    6986 samplers/penalties.h            17598 kv/cells.h                      35270 constraints/automaton.h
-    7136 samplers/dry.h                  17635 kv/making.h                     35368 constraints/making.h
-    7593 samplers/cut.h                  17861 kv/slot.h                       35621 constraints/sampler.h
-    7616 samplers/top_n_sigma.h          18000 kv/sequences.h                  35716 constraints/constructors.h
-    7718 samplers/top_k.h                18135 kv/data.h                       36081 constraints/patterns.h
-    7775 samplers/tail_free.h            18259 kv/update.h                     36286 constraints/looking.h
-    7899 samplers/typical.h              18385 kv/state.h                      36353 constraints/thinking.h
-    7974 samplers/top_p.h                18597 llama_cpp/functions.h           36604 constraints/schedule.h
-    8018 samplers/min_p.h                18667 llama_cpp/object.h              36694 constraints/accepting.h
-    8060 samplers/by_sums.h              18721 llama_cpp/vocabulary.h          36878 constraints/drawing.h
-    8208 samplers/top_h.h                18798 text/reading.h                  37065 constraints/told.h
-    8261 samplers/min_k.h                18908 text/strings.h                  37130 constraints/kind.h
-    8318 samplers/xtc.h                  19008 text/values.h                   37188 constraints/top_p_decay.h
-    8402 samplers/infill.h               19163 text/documents.h                37272 constraints/accessors.h
-    8517 samplers/temperature.h          19239 grammar/head.h                  37380 core/kinds.h
-    8681 samplers/smoothing.h            19274 grammar/tree.h                  37428 base/restore.h
-    8765 samplers/softmax.h              20193 grammar/finishing.h             37442 api/license.h
+    6386 core/mt19937.h                  16446 watermark/tails.h               33919 samplers/plans.h
+    6443 core/no_mt19937.h               16546 watermark/detect.h              34196 shards/way.h
+    6476 core/making.h                   16770 run/verify.h                    34312 shards/memory.h
+    6609 core/streams.h                  16874 run/batch.h                     34392 shards/batch.h
+    6647 life/state_fields.h             17026 life/state.h                    34800 drafts/head.h
+    6747 samplers/llama_cpp.h            17202 operator/weights.h              34860 drafts/block.h
+    6835 samplers/logit_bias.h           17290 operator/search.h               35050 drafts/tree.h
+    6936 samplers/patch.h                17429 operator/run.h                  35186 drafts/relaxed.h
+    6986 samplers/penalties.h            17598 kv/cells.h                      35271 constraints/automaton.h
+    7136 samplers/dry.h                  17635 kv/making.h                     35369 constraints/making.h
+    7593 samplers/cut.h                  17861 kv/slot.h                       35622 constraints/sampler.h
+    7616 samplers/top_n_sigma.h          18000 kv/sequences.h                  35717 constraints/constructors.h
+    7718 samplers/top_k.h                18135 kv/data.h                       36082 constraints/patterns.h
+    7775 samplers/tail_free.h            18259 kv/update.h                     36287 constraints/looking.h
+    7899 samplers/typical.h              18385 kv/state.h                      36354 constraints/thinking.h
+    7974 samplers/top_p.h                18597 llama_cpp/functions.h           36605 constraints/schedule.h
+    8018 samplers/min_p.h                18667 llama_cpp/object.h              36695 constraints/accepting.h
+    8060 samplers/by_sums.h              18721 llama_cpp/vocabulary.h          36879 constraints/drawing.h
+    8208 samplers/top_h.h                18798 text/reading.h                  37066 constraints/told.h
+    8261 samplers/min_k.h                18908 text/strings.h                  37131 constraints/kind.h
+    8318 samplers/xtc.h                  19008 text/values.h                   37189 constraints/top_p_decay.h
+    8402 samplers/infill.h               19163 text/documents.h                37273 constraints/accessors.h
+    8517 samplers/temperature.h          19239 grammar/head.h                  37381 core/kinds.h
+    8681 samplers/smoothing.h            19274 grammar/tree.h                  37429 base/restore.h
+    8765 samplers/softmax.h              20193 grammar/finishing.h             37443 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -33788,24 +33788,30 @@ static int sampi_shard_draw_from(sampi_shard_row *row, float max)
     return SAMPI_WAITS;
 }
 
+/* The array's work on what is listed. told: where log-probabilities go, if they are wanted. */
+static sampi_job sampi_listed_job(const sampi_shard_row *row, samp_logprobs *told)
+{
+    sampi_job job;
+    memset(&job, 0, sizeof job);
+    job.s = row->s;
+    job.work = &row->shard->work;
+    job.n = row->shard->n_vocab;
+    if (row->logprobs) *told = *row->logprobs, job.logprobs = told;
+    return job;
+}
+
 /* From what is listed, as the array does; what is told of it is known then. */
 static int sampi_shard_draw_listed(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
     samp_token_data_array cur = { row->list, row->n_list, -1, true };
     samp_logprobs told;
-    sampi_job job;
     if (row->n_list == 0) return SAMP_E_EMPTY;
     const sampi_sums sums = sampi_select(s, &cur);
     row->max = sums.max;
     row->z = sums.z;
     *token = row->token = row->list[cur.selected];
     if (!row->logprobs || sampi_row_member(row, 1)) return SAMPI_KNOWN;
-    memset(&job, 0, sizeof job);
-    told = *row->logprobs;
-    job.s = row->s;
-    job.work = &row->shard->work;
-    job.n = row->shard->n_vocab;
-    job.logprobs = &told;
+    const sampi_job job = sampi_listed_job(row, &told);
     const int status = sampi_accept_selected(&job, &cur, &row->token.id);
     row->has_left = true;
     row->left = told.processed;
@@ -34251,14 +34257,9 @@ static int sampi_shard_finish(sampi_shard_row *row)
     samp_token_data_array cur = { row->list, row->n_list, -1, true };
     samp_shard *shard = row->shard;
     samp_logprobs told;
-    sampi_job job;
-    memset(&job, 0, sizeof job);
-    job.s = row->s;
-    job.work = &shard->work;
-    job.n = shard->n_vocab;
+    sampi_job job = sampi_listed_job(row, &told);
     job.accept = !row->logprobs;
     if (row->n_list == 0) return SAMP_E_EMPTY;
-    if (row->logprobs) told = *row->logprobs, job.logprobs = &told;
     int status = sampi_finish_by_steps(&job, shard->member, row->at, shard->n_members, &cur, &row->ordinal,
                                        &row->token.id);
     row->has_left = row->logprobs != NULL;

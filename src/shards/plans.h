@@ -374,24 +374,30 @@ static int sampi_shard_draw_from(sampi_shard_row *row, float max)
     return SAMPI_WAITS;
 }
 
+/* The array's work on what is listed. told: where log-probabilities go, if they are wanted. */
+static sampi_job sampi_listed_job(const sampi_shard_row *row, samp_logprobs *told)
+{
+    sampi_job job;
+    memset(&job, 0, sizeof job);
+    job.s = row->s;
+    job.work = &row->shard->work;
+    job.n = row->shard->n_vocab;
+    if (row->logprobs) *told = *row->logprobs, job.logprobs = told;
+    return job;
+}
+
 /* From what is listed, as the array does; what is told of it is known then. */
 static int sampi_shard_draw_listed(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
     samp_token_data_array cur = { row->list, row->n_list, -1, true };
     samp_logprobs told;
-    sampi_job job;
     if (row->n_list == 0) return SAMP_E_EMPTY;
     const sampi_sums sums = sampi_select(s, &cur);
     row->max = sums.max;
     row->z = sums.z;
     *token = row->token = row->list[cur.selected];
     if (!row->logprobs || sampi_row_member(row, 1)) return SAMPI_KNOWN;
-    memset(&job, 0, sizeof job);
-    told = *row->logprobs;
-    job.s = row->s;
-    job.work = &row->shard->work;
-    job.n = row->shard->n_vocab;
-    job.logprobs = &told;
+    const sampi_job job = sampi_listed_job(row, &told);
     const int status = sampi_accept_selected(&job, &cur, &row->token.id);
     row->has_left = true;
     row->left = told.processed;

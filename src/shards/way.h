@@ -61,14 +61,9 @@ static int sampi_shard_finish(sampi_shard_row *row)
     samp_token_data_array cur = { row->list, row->n_list, -1, true };
     samp_shard *shard = row->shard;
     samp_logprobs told;
-    sampi_job job;
-    memset(&job, 0, sizeof job);
-    job.s = row->s;
-    job.work = &shard->work;
-    job.n = shard->n_vocab;
+    sampi_job job = sampi_listed_job(row, &told);
     job.accept = !row->logprobs;
     if (row->n_list == 0) return SAMP_E_EMPTY;
-    if (row->logprobs) told = *row->logprobs, job.logprobs = &told;
     int status = sampi_finish_by_steps(&job, shard->member, row->at, shard->n_members, &cur, &row->ordinal,
                                        &row->token.id);
     row->has_left = row->logprobs != NULL;
