@@ -188,85 +188,85 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8798 samplers/drafted.h              20497 grammar/reading.h
-     274 api/config.h                     8823 samplers/greedy.h               20582 grammar/gbnf.h
-     305 api/types.h                      8865 samplers/choose.h               20874 grammar/regex.h
-     555 api/missing.h                    8928 samplers/ratio.h                21271 grammar/derivatives.h
-     569 api/sample.h                     8995 samplers/draw.h                 21924 grammar/vocabulary.h
-     658 api/chains.h                     9080 samplers/dist.h                 22395 grammar/triggers.h
-     910 api/samplers.h                   9112 samplers/gumbel.h               22720 grammar/matcher.h
-    1172 api/gumbel.h                     9181 watermark/function.h            22947 grammar/store.h
-    1195 api/operator.h                   9298 watermark/text.h                23439 grammar/states.h
-    1245 api/kv.h                         9487 watermark/draw.h                23598 grammar/items.h
-    1426 api/llama_cpp.h                  9696 samplers/mirostat.h             23723 grammar/masks.h
-    1468 api/text_error.h                 9946 samplers/adaptive_p.h           23920 grammar/runs.h
-    1485 api/grammar.h                   10102 samplers/custom.h               24097 grammar/entries.h
-    1706 api/shards.h                    10162 config/describe.h               24476 grammar/accepting.h
-    1804 api/peers.h                     10343 config/from_params.h            24784 grammar/waiting.h
-    1882 api/drafts.h                    10408 config/orders.h                 24910 grammar/history.h
-    1981 api/constraints.h               10639 config/numbers.h                25035 grammar/room.h
-    2284 api/watermark.h                 10777 config/set.h                    25368 grammar/sampler.h
-    2429 api/parts.h                     10931 config/tell.h                   25602 grammar/forced.h
-    2471 base/switches.h                 11062 config/settings.h               25770 grammar/hooks.h
-    2780 base/random.h                   11174 life/rollback.h                 25893 schema/head.h
-    2803 base/mt19937.h                  11430 life/chain.h                    26067 schema/errors.h
-    2877 base/exact.h                    11710 life/members.h                  26179 schema/collections.h
-    3089 base/bits128.h                  11825 life/update.h                   26213 schema/references.h
-    3168 base/elements.h                 12022 life/copy.h                     26485 schema/strings.h
-    3297 watermark/colours.h             12190 rows/row.h                      26547 schema/numbers.h
-    3361 kernels/llama_cpp/contract.h    12496 rows/reserve.h                  26749 schema/sets.h
-    3409 kernels/contract.h              12566 rows/pieces.h                   26947 schema/formats.h
-    3538 kernels/scalar.h                12681 rows/thresholds.h               27144 schema/scalars.h
-    3744 kernels/llama_cpp/scalar.h      12787 rows/compact.h                  27443 schema/goals.h
-    3765 kernels/sets.h                  12969 rows/sums.h                     27664 schema/alternatives.h
-    3814 kernels/vectors.h               13117 rows/changes.h                  28142 schema/objects.h
-    3932 kernels/avx512.h                13198 rows/cuts.h                     28655 schema/arrays.h
-    4016 kernels/avx2.h                  13629 rows/typical.h                  29015 schema/whole.h
-    4078 kernels/sse2.h                  13941 rows/tail_free.h                29188 tags/head.h
-    4095 kernels/neon.h                  14014 rows/selecting.h                29311 tags/words.h
-    4117 kernels/wasm.h                  14145 rows/mirostat.h                 29419 tags/inside.h
-    4133 kernels/generic.h               14226 watermark/rows.h                29560 tags/formats.h
-    4153 kernels/shared.h                14339 rows/plan.h                     29961 grammar/grammars.h
-    4277 kernels/passes.h                14387 rows/logprobs.h                 30028 peers/tables.h
-    4966 kernels/llama_cpp/passes.h      14473 rows/step.h                     30359 peers/values.h
-    5050 kernels/check.h                 14490 rows/llama_cpp/sums.h           30790 peers/llama_server.h
-    5074 kernels/dispatch.h              14804 rows/llama_cpp/samplers.h       30859 peers/fields.h
-    5280 core/array.h                    15269 rows/llama_cpp/step.h           31068 peers/requests.h
-    5610 core/table.h                    15299 run/apply.h                     31196 shards/head.h
-    5801 core/windows.h                  15381 run/writing.h                   31345 shards/bytes.h
-    5893 constraints/record.h            15505 run/arrays.h                    31443 shards/merging.h
-    5951 watermark/record.h              15607 run/arrays_llama_cpp.h          31733 shards/row.h
-    5971 rows/work.h                     15805 run/walk.h                      31858 shards/answers.h
-    5997 life/past.h                     15909 run/finish.h                    32429 shards/logprobs.h
-    6057 core/record.h                   15949 run/draw_llama_cpp.h            32575 shards/told.h
-    6191 core/plans.h                    16023 run/draw.h                      32729 shards/asking.h
-    6227 core/fields.h                   16101 run/sample.h                    32864 shards/prefix.h
-    6314 core/owners.h                   16217 watermark/making.h              33414 shards/plans.h
-    6386 core/mt19937.h                  16446 watermark/tails.h               33919 samplers/plans.h
-    6443 core/no_mt19937.h               16546 watermark/detect.h              34196 shards/way.h
-    6476 core/making.h                   16770 run/verify.h                    34312 shards/memory.h
-    6609 core/streams.h                  16874 run/batch.h                     34392 shards/batch.h
-    6647 life/state_fields.h             17026 life/state.h                    34800 drafts/head.h
-    6747 samplers/llama_cpp.h            17202 operator/weights.h              34860 drafts/block.h
-    6835 samplers/logit_bias.h           17290 operator/search.h               35050 drafts/tree.h
-    6936 samplers/patch.h                17429 operator/run.h                  35186 drafts/relaxed.h
-    6986 samplers/penalties.h            17598 kv/cells.h                      35271 constraints/automaton.h
-    7136 samplers/dry.h                  17635 kv/making.h                     35369 constraints/making.h
-    7593 samplers/cut.h                  17861 kv/slot.h                       35622 constraints/sampler.h
-    7616 samplers/top_n_sigma.h          18000 kv/sequences.h                  35717 constraints/constructors.h
-    7718 samplers/top_k.h                18135 kv/data.h                       36082 constraints/patterns.h
-    7775 samplers/tail_free.h            18259 kv/update.h                     36287 constraints/looking.h
-    7899 samplers/typical.h              18385 kv/state.h                      36354 constraints/thinking.h
-    7974 samplers/top_p.h                18597 llama_cpp/functions.h           36605 constraints/schedule.h
-    8018 samplers/min_p.h                18667 llama_cpp/object.h              36695 constraints/accepting.h
-    8060 samplers/by_sums.h              18721 llama_cpp/vocabulary.h          36879 constraints/drawing.h
-    8208 samplers/top_h.h                18798 text/reading.h                  37066 constraints/told.h
-    8261 samplers/min_k.h                18908 text/strings.h                  37131 constraints/kind.h
-    8318 samplers/xtc.h                  19008 text/values.h                   37189 constraints/top_p_decay.h
-    8402 samplers/infill.h               19163 text/documents.h                37273 constraints/accessors.h
-    8517 samplers/temperature.h          19239 grammar/head.h                  37381 core/kinds.h
-    8681 samplers/smoothing.h            19274 grammar/tree.h                  37429 base/restore.h
-    8765 samplers/softmax.h              20193 grammar/finishing.h             37443 api/license.h
+       2 api/opening.h                    8814 samplers/drafted.h              20513 grammar/reading.h
+     274 api/config.h                     8839 samplers/greedy.h               20598 grammar/gbnf.h
+     305 api/types.h                      8881 samplers/choose.h               20890 grammar/regex.h
+     555 api/missing.h                    8944 samplers/ratio.h                21287 grammar/derivatives.h
+     569 api/sample.h                     9011 samplers/draw.h                 21940 grammar/vocabulary.h
+     658 api/chains.h                     9096 samplers/dist.h                 22411 grammar/triggers.h
+     910 api/samplers.h                   9128 samplers/gumbel.h               22736 grammar/matcher.h
+    1172 api/gumbel.h                     9197 watermark/function.h            22963 grammar/store.h
+    1195 api/operator.h                   9314 watermark/text.h                23455 grammar/states.h
+    1245 api/kv.h                         9503 watermark/draw.h                23614 grammar/items.h
+    1426 api/llama_cpp.h                  9712 samplers/mirostat.h             23739 grammar/masks.h
+    1468 api/text_error.h                 9962 samplers/adaptive_p.h           23936 grammar/runs.h
+    1485 api/grammar.h                   10118 samplers/custom.h               24113 grammar/entries.h
+    1706 api/shards.h                    10178 config/describe.h               24492 grammar/accepting.h
+    1804 api/peers.h                     10359 config/from_params.h            24800 grammar/waiting.h
+    1882 api/drafts.h                    10424 config/orders.h                 24926 grammar/history.h
+    1981 api/constraints.h               10655 config/numbers.h                25051 grammar/room.h
+    2284 api/watermark.h                 10793 config/set.h                    25384 grammar/sampler.h
+    2429 api/parts.h                     10947 config/tell.h                   25618 grammar/forced.h
+    2471 base/switches.h                 11078 config/settings.h               25786 grammar/hooks.h
+    2786 base/random.h                   11190 life/rollback.h                 25909 schema/head.h
+    2809 base/mt19937.h                  11446 life/chain.h                    26083 schema/errors.h
+    2884 base/exact.h                    11726 life/members.h                  26195 schema/collections.h
+    3102 base/bits128.h                  11841 life/update.h                   26229 schema/references.h
+    3183 base/elements.h                 12038 life/copy.h                     26501 schema/strings.h
+    3313 watermark/colours.h             12206 rows/row.h                      26563 schema/numbers.h
+    3377 kernels/llama_cpp/contract.h    12512 rows/reserve.h                  26765 schema/sets.h
+    3425 kernels/contract.h              12582 rows/pieces.h                   26963 schema/formats.h
+    3554 kernels/scalar.h                12697 rows/thresholds.h               27160 schema/scalars.h
+    3760 kernels/llama_cpp/scalar.h      12803 rows/compact.h                  27459 schema/goals.h
+    3781 kernels/sets.h                  12985 rows/sums.h                     27680 schema/alternatives.h
+    3830 kernels/vectors.h               13133 rows/changes.h                  28158 schema/objects.h
+    3948 kernels/avx512.h                13214 rows/cuts.h                     28671 schema/arrays.h
+    4032 kernels/avx2.h                  13645 rows/typical.h                  29031 schema/whole.h
+    4094 kernels/sse2.h                  13957 rows/tail_free.h                29204 tags/head.h
+    4111 kernels/neon.h                  14030 rows/selecting.h                29327 tags/words.h
+    4133 kernels/wasm.h                  14161 rows/mirostat.h                 29435 tags/inside.h
+    4149 kernels/generic.h               14242 watermark/rows.h                29576 tags/formats.h
+    4169 kernels/shared.h                14355 rows/plan.h                     29977 grammar/grammars.h
+    4293 kernels/passes.h                14403 rows/logprobs.h                 30044 peers/tables.h
+    4982 kernels/llama_cpp/passes.h      14489 rows/step.h                     30375 peers/values.h
+    5066 kernels/check.h                 14506 rows/llama_cpp/sums.h           30806 peers/llama_server.h
+    5090 kernels/dispatch.h              14820 rows/llama_cpp/samplers.h       30875 peers/fields.h
+    5296 core/array.h                    15285 rows/llama_cpp/step.h           31084 peers/requests.h
+    5626 core/table.h                    15315 run/apply.h                     31212 shards/head.h
+    5817 core/windows.h                  15397 run/writing.h                   31361 shards/bytes.h
+    5909 constraints/record.h            15521 run/arrays.h                    31459 shards/merging.h
+    5967 watermark/record.h              15623 run/arrays_llama_cpp.h          31749 shards/row.h
+    5987 rows/work.h                     15821 run/walk.h                      31874 shards/answers.h
+    6013 life/past.h                     15925 run/finish.h                    32445 shards/logprobs.h
+    6073 core/record.h                   15965 run/draw_llama_cpp.h            32591 shards/told.h
+    6207 core/plans.h                    16039 run/draw.h                      32745 shards/asking.h
+    6243 core/fields.h                   16117 run/sample.h                    32880 shards/prefix.h
+    6330 core/owners.h                   16233 watermark/making.h              33430 shards/plans.h
+    6402 core/mt19937.h                  16462 watermark/tails.h               33935 samplers/plans.h
+    6459 core/no_mt19937.h               16562 watermark/detect.h              34212 shards/way.h
+    6492 core/making.h                   16786 run/verify.h                    34328 shards/memory.h
+    6625 core/streams.h                  16890 run/batch.h                     34408 shards/batch.h
+    6663 life/state_fields.h             17042 life/state.h                    34816 drafts/head.h
+    6763 samplers/llama_cpp.h            17218 operator/weights.h              34876 drafts/block.h
+    6851 samplers/logit_bias.h           17306 operator/search.h               35066 drafts/tree.h
+    6952 samplers/patch.h                17445 operator/run.h                  35202 drafts/relaxed.h
+    7002 samplers/penalties.h            17614 kv/cells.h                      35287 constraints/automaton.h
+    7152 samplers/dry.h                  17651 kv/making.h                     35385 constraints/making.h
+    7609 samplers/cut.h                  17877 kv/slot.h                       35638 constraints/sampler.h
+    7632 samplers/top_n_sigma.h          18016 kv/sequences.h                  35733 constraints/constructors.h
+    7734 samplers/top_k.h                18151 kv/data.h                       36098 constraints/patterns.h
+    7791 samplers/tail_free.h            18275 kv/update.h                     36303 constraints/looking.h
+    7915 samplers/typical.h              18401 kv/state.h                      36370 constraints/thinking.h
+    7990 samplers/top_p.h                18613 llama_cpp/functions.h           36621 constraints/schedule.h
+    8034 samplers/min_p.h                18683 llama_cpp/object.h              36711 constraints/accepting.h
+    8076 samplers/by_sums.h              18737 llama_cpp/vocabulary.h          36895 constraints/drawing.h
+    8224 samplers/top_h.h                18814 text/reading.h                  37082 constraints/told.h
+    8277 samplers/min_k.h                18924 text/strings.h                  37147 constraints/kind.h
+    8334 samplers/xtc.h                  19024 text/values.h                   37205 constraints/top_p_decay.h
+    8418 samplers/infill.h               19179 text/documents.h                37289 constraints/accessors.h
+    8533 samplers/temperature.h          19255 grammar/head.h                  37397 core/kinds.h
+    8697 samplers/smoothing.h            19290 grammar/tree.h                  37445 base/restore.h
+    8781 samplers/softmax.h              20209 grammar/finishing.h             37459 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2470,21 +2470,22 @@ SAMP_API int samp_watermark_find(const samp_watermark *mark, const samp_token *t
 
 /* ---- src/base/switches.h ---- */
 /* ==================================================================================================== >>impl
-   What the compiler and the machine must be, before any code. The room refuses compiler flags that would change
-   tokens, chooses which instruction sets are compiled, and defines the attributes, the memory functions and the
-   atomics that all rooms below use. It also holds a product at its rounded value (SAMPI_OPAQUE), so that no compiler
-   fuses it with a sum.
+   What the library asks of the compiler and the machine. The room refuses compiler flags that would change tokens,
+   chooses which instruction sets are compiled, and defines the attributes, the memory functions and the atomics that
+   all rooms below use. Its macro SAMPI_OPAQUE keeps a product at its rounded value, so that no compiler fuses it with
+   a sum.
 
-   It stands on nothing but the public types. From here to the end of the file all is compiled once, in the file that
-   defines SAMPLING_IMPLEMENTATION; only kernels/vectors.h and kernels/passes.h are compiled again for each instruction
-   set, because the header includes itself for them (kernels/sets.h). */
+   The room stands on the public types alone. Everything from here to the end of the file is compiled once, in the file
+   that defines SAMPLING_IMPLEMENTATION. Exceptions are kernels/vectors.h and kernels/passes.h: the header includes
+   itself once more for each instruction set (kernels/sets.h) to compile them. */
 #if defined(SAMPLING_GRAMMAR_DECLARED) || defined(SAMPLING_PEERS_DECLARED)
 #define SAMPI_READS_JSON 1
 #else
 #define SAMPI_READS_JSON 0
 #endif
 
-/* A program's -Wconversion is for its own code; it holds up to the end of the file. */
+/* -Wconversion is the user's choice for the user's code. The library turns it off for itself, up to the end of the
+   file. */
 #ifdef __GNUC__
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
@@ -2507,8 +2508,8 @@ SAMP_API int samp_watermark_find(const samp_watermark *mark, const samp_token *t
 #define SAMP_FREE(p)   free(p)
 #endif
 
-/* Refused, not repaired: with these flags a comparison with NaN, or the order of a sum, is the compiler's to choose.
-   What a compiler does not tell of is switched off below, or found by a check at run time (sampi_is_exact). */
+/* Flags that are refused: they let the compiler choose what a comparison with NaN returns, or the order of a sum. Flags
+   without a predefined macro are undone by a pragma below, or found at run time (sampi_is_exact). */
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || \
     defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(_M_FP_FAST)
 #error \
@@ -2520,10 +2521,10 @@ SAMP_API int samp_watermark_find(const samp_watermark *mark, const samp_token *t
 #error "sampling.h: float arithmetic must be done in float (32-bit x86: -msse2 -mfpmath=sse; s390x: -std=gnu11)"
 #endif
 
-/* clang's flags of this kind have no macro, but a pragma undoes them; it holds up to the end of the file. */
+/* clang has no macros for these flags, but a pragma undoes them. It holds up to the end of the file. */
 #if defined(__clang__)
 #pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wignored-pragmas" /* some machines have no such pragma, nor the need of it */
+#pragma clang diagnostic ignored "-Wignored-pragmas" /* some targets lack the pragma, and do not need it */
 #pragma float_control(precise, on, push)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(_MSC_VER)
@@ -2531,7 +2532,7 @@ SAMP_API int samp_watermark_find(const samp_watermark *mark, const samp_token *t
 #pragma fp_contract(off)
 #endif
 
-/* A cast from llama.cpp's structs is supported, so the layouts must be theirs, with pointers of any size. */
+/* Users may cast llama.cpp's structs to the library's, so the layouts must be equal, with pointers of any size. */
 #ifdef __cplusplus
 #define SAMPI_STATIC_ASSERT(cond, text) static_assert(cond, text)
 #else
@@ -2548,7 +2549,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
                         offsetof(samp_token_data_array, sorted) == 2 * sizeof(void *) + 8,
                     "samp_token_data_array has llama_token_data_array's layout");
 
-/* Vectors, attributes and assembler are as gcc and clang write them. Another compiler gets the scalar kernels. */
+/* 1: the compiler knows gcc's vectors, attributes and assembler. Other compilers get the scalar kernels. */
 #ifndef SAMPI_GNU
 #if defined(__GNUC__) || defined(__clang__)
 #define SAMPI_GNU 1
@@ -2557,8 +2558,8 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #endif
 #endif
 
-/* The instruction sets that are compiled, besides scalar. gcc for 64-bit Windows stores vectors of 32 bytes where the
-   stack is aligned for 16, so there it gets those of 16 only. */
+/* The instruction sets that are compiled beside the scalar kernels. gcc for 64-bit Windows aligns the stack to 16 bytes
+   but stores vectors of 32 bytes as if it were aligned to 32, so there only vectors of 16 bytes are compiled. */
 #if !SAMPI_GNU && !defined(SAMP_NO_SIMD)
 #define SAMP_NO_SIMD
 #endif
@@ -2575,7 +2576,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #else
 #define SAMPI_AVX2 0
 #endif
-#if SAMPI_AVX2 && !defined(SAMP_NO_AVX512) /* whose rows are read by its halves */
+#if SAMPI_AVX2 && !defined(SAMP_NO_AVX512) /* AVX-512's kernels use some of AVX2's */
 #define SAMPI_AVX512 1
 #else
 #define SAMPI_AVX512 0
@@ -2590,8 +2591,8 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #else
 #define SAMPI_WASM 0
 #endif
-/* Vectors as the compiler has them pay where it has registers for them: not under WebAssembly without its SIMD, where
-   they take twice as long as scalar. */
+/* SAMPI_GENERIC: kernels of the compiler's own vector type. They pay where the machine has vector registers. Under
+   WebAssembly without SIMD they take twice as long as the scalar kernels, so they are left out there. */
 #if defined(__wasm__)
 #define SAMPI_GENERIC 0
 #else
@@ -2601,7 +2602,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #if SAMPI_AVX2 || SAMPI_AVX512
 #include <cpuid.h>
 #include <immintrin.h>
-#if defined(__clang__) && defined(_MSC_VER) /* where that leaves out what the command line does not name */
+#if defined(__clang__) && defined(_MSC_VER) /* here immintrin.h leaves out sets that no flag names */
 #include <smmintrin.h>
 #include <avxintrin.h>
 #include <avx2intrin.h>
@@ -2625,15 +2626,16 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #include <wasm_simd128.h>
 #endif
 
-/* What this file is called: it compiles the kernels by including itself, from its own folder. */
+/* The name of this file, which includes itself to compile the kernels. A user who renames the file defines it. */
 #ifndef SAMP_SELF_INCLUDE
 #define SAMP_SELF_INCLUDE "sampling.h"
 #endif
 
-/* SAMPI_INLINE: for what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what
-   it does. SAMPI_COLD: what runs once for a chain, in rare cases, or leaves its loops to kernels: small, not fast.
-   SAMPI_CALLED: what gcc -O2 would put into each of its callers. SAMPI_HOT: a loop over a row that only cold functions
-   call. */
+/* SAMPI_INLINE: always inlined. For functions inside loops over a row: gcc -O2 would call them, and on a GPU the call
+   costs more than the function.
+   SAMPI_COLD: compiled for size. For functions that run once for a chain or rarely, or whose loops are kernels.
+   SAMPI_CALLED: never inlined. For functions that gcc -O2 would copy into each caller.
+   SAMPI_HOT: compiled for speed. For loops over a row that only cold functions call. */
 #if SAMPI_GNU
 #define SAMPI_INLINE static inline __attribute__((always_inline))
 #define SAMPI_COLD   __attribute__((cold))
@@ -2646,7 +2648,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMPI_HOT
 #endif
 
-/* What threads share: a pointer to kernels, and counts of type size_t, which another compiler has as intrinsics. */
+/* Atomics for what all threads share: the pointer to the kernels, and counts of type size_t. */
 #if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>
 #define SAMPI_LOAD(p)     (const sampi_kernels *)_InterlockedCompareExchangePointer((void *volatile *)(p), NULL, NULL)
@@ -2662,9 +2664,11 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMPI_COUNT(p)    __atomic_add_fetch(p, 1, __ATOMIC_RELAXED)
 #endif
 
-/* What samplers of one grammar share: int32_t (SAMPI_INT_...), size_t (SAMPI_SIZE_...) and pointers (SAMPI_PTR_...).
-   GET acquires, PUT releases; CAS (is it `old`? Then it is `now`), ADD and OR do both and answer what there was, CAS
-   whether it did. SAMPI_PTR_PUT and all CAS are in one order for all threads. SAMP_NO_THREADS: one thread, plain C. */
+/* Atomics for what the samplers of one grammar share: int32_t (SAMPI_INT_...), size_t (SAMPI_SIZE_...) and pointers
+   (SAMPI_PTR_...).
+   GET: an acquiring load. PUT: a releasing store. ADD, OR: acquire and release; ADD returns the old value. CAS:
+   replaces `old` by `now` and returns whether it did. All threads see SAMPI_PTR_PUT and all CAS in one order. With
+   SAMP_NO_THREADS all are plain C, for one thread. */
 #if defined(SAMP_NO_THREADS)
 #define SAMPI_INT_GET(p)            (*(p))
 #define SAMPI_INT_PUT(p, x)         ((void)(*(p) = (x)))
@@ -2717,32 +2721,33 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMPI_PTR_CAS(p, old, now)  __sync_bool_compare_and_swap(p, old, now)
 #endif
 
-/* Stands where tests count the steps: in what must not grow faster than its input. */
+/* A counter for tests. It stands in loops whose steps must not grow faster than their input. */
 #ifndef SAMPI_COUNT_STEPS
 #define SAMPI_COUNT_STEPS(n) ((void)0)
 #endif
 
-/* Keep a product as rounded: the compiler must not fuse it with the sum that follows, whatever -ffp-contract says. */
+/* SAMPI_OPAQUE(x): hides from the compiler where x comes from. x is a rounded product; the compiler must not fuse it
+   with the sum that follows, whatever -ffp-contract says. */
 #if !SAMPI_GNU
-#define SAMPI_OPAQUE(x) (*(volatile char *)&(x) = *(volatile char *)&(x)) /* as if it might have changed */
+#define SAMPI_OPAQUE(x) (*(volatile char *)&(x) = *(volatile char *)&(x)) /* a volatile copy: x may have changed */
 #elif defined(__x86_64__) || defined(__i386__)
 #define SAMPI_OPAQUE(x) __asm__("" : "+v"(x))
 #elif defined(__aarch64__)
 #define SAMPI_OPAQUE(x) __asm__("" : "+w"(x))
 #elif defined(__wasm__)
-#define SAMPI_OPAQUE(x) ((void)(x)) /* it has no fma */
+#define SAMPI_OPAQUE(x) ((void)(x)) /* WebAssembly has no fma */
 #else
 #define SAMPI_OPAQUE(x) __asm__("" : "+m"(x))
 #endif
 
-/* The same for scalars, in functions that sampling_gpu.h compiles for a GPU too: there every register is an "r". */
+/* The same for scalars, in functions that are also compiled for a GPU, where every register has the constraint "r". */
 #if defined(SAMPLING_GPU_H) && defined(_OPENMP)
 #define SAMPI_OPAQUE_SCALAR(x) __asm__("" : "+r"(x))
 #else
 #define SAMPI_OPAQUE_SCALAR(x) SAMPI_OPAQUE(x)
 #endif
 
-/* A product that a sum follows goes through one of these. */
+/* The rounded product. Each product that is added to something goes through one of these. */
 static float sampi_roundf(float product)
 {
     SAMPI_OPAQUE_SCALAR(product);
@@ -2754,14 +2759,15 @@ static double sampi_round(double product)
     return product;
 }
 
-/* The upper of two halves of memory comes first: what has a form as bytes is little-endian. */
+/* 1: the machine is big-endian. Stored bytes are always little-endian. */
 #if (defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
 #define SAMPI_BIG_ENDIAN 1
 #else
 #define SAMPI_BIG_ENDIAN 0
 #endif
 
-/* The bits of a double, and back: how weights become integers, and powers of two doubles. */
+/* The bits of a double as an integer, and the double of such bits. Weights become integers with the first; powers of
+   two become doubles with the second. */
 static uint64_t sampi_bits(double x)
 {
     uint64_t u;
@@ -2774,17 +2780,17 @@ static double sampi_from_bits(uint64_t u)
     memcpy(&x, &u, 8);
     return x;
 }
-/* fabs, also of what may be infinite: clang's -fno-honor-infinities holds for calls in spite of the pragma. */
+/* |x|, also of an infinity. Not fabs: clang's -fno-honor-infinities affects calls in spite of the pragma. */
 static double sampi_abs(double x) { return sampi_from_bits(sampi_bits(x) & ~((uint64_t)1 << 63)); }
 
 /* ---- src/base/random.h ---- */
 /* ===================================================================================================== >>rng
-   Philox, the random source of every sampler but those in llama.cpp's arithmetic. A key and a counter come in, 128
-   random bits go out. It is a function without a state: a draw can be repeated, skipped or made elsewhere.
+   Philox, the random source of all samplers except those in llama.cpp's arithmetic. A key and a counter come in, 128
+   random bits go out. The function has no state, so a draw can be repeated, skipped, or made on another machine.
    sampi_random in core/streams.h makes the counter. */
 
-/* Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"): counter [4], key [2] -> out [4].
-   */
+/* Philox4x32-10: counter [4], key [2] -> out [4].
+   Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3". */
 SAMPI_INLINE void sampi_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
     uint32_t a = counter[0], b = counter[1], c = counter[2], d = counter[3], k0 = key[0], k1 = key[1];
@@ -2803,18 +2809,18 @@ SAMPI_INLINE void sampi_philox(const uint32_t counter[4], const uint32_t key[2],
 /* ---- src/base/mt19937.h ---- */
 /* ---- mt19937 ----
    The random source of llama.cpp's arithmetic (SAMP_RNG_MT19937): C++'s std::mt19937, and libstdc++'s uniform floats
-   and doubles made from it. A seed comes in, one number after the other goes out. The state has 2.5 KB and belongs to
-   the sampler that draws. Each number changes it, so callers must ask exactly as often as libstdc++ does. For rollback
+   and doubles made from it. A seed comes in, one number after another goes out. The state has 2.5 KB and belongs to
+   the sampler that draws. Each number changes it, so callers must draw exactly as often as libstdc++ does. For rollback
    the state can also run backwards (sampi_mt_back). */
 
 /* mt19937 (Matsumoto and Nishimura 1998), seeded and read as std::mt19937. */
 typedef struct sampi_mt {
     uint32_t state[624];
-    uint32_t next;  /* index of the next output in state; 624 = make new ones first */
-    uint64_t drawn; /* outputs since the seed: what going back needs (sampi_mt_back) */
+    uint32_t next;  /* index in state of the next output; 624: new words are due */
+    uint64_t drawn; /* outputs taken since the seed, for sampi_mt_back */
 } sampi_mt;
 
-/* As std::mt19937's constructor: sampi_seed calls it, and whoever goes back to an earlier state. */
+/* Seeds the state as std::mt19937's constructor does. */
 static SAMPI_CALLED void sampi_mt_seed(sampi_mt *mt, uint32_t seed)
 {
     mt->state[0] = seed;
@@ -2823,7 +2829,7 @@ static SAMPI_CALLED void sampi_mt_seed(sampi_mt *mt, uint32_t seed)
     mt->drawn = 0;
 }
 
-/* The next output; 624 new words are made when the last are used up. */
+/* The next output. When the 624 words are used up, the function makes 624 new ones first. */
 static uint32_t sampi_mt_next(sampi_mt *mt)
 {
     if (mt->next == 624) {
@@ -2841,9 +2847,10 @@ static uint32_t sampi_mt_next(sampi_mt *mt)
     return y ^ (y >> 18);
 }
 
-/* Where the state was when `drawn` outputs had been taken, fewer than now: blocks of 624 words are unmade one by one.
-   A word of the block before is one bit of a word of this one and 31 of the one next to it. The first block is made of
-   the seed again, of whose first word one bit only is used. */
+/* Takes the state back to where `drawn` outputs had been taken; `drawn` must not be above mt->drawn. The function
+   undoes blocks of 624 words one by one: a word of the earlier block consists of one bit of a word of this block and
+   31 bits of its neighbour. The first block is made from the seed, because only one bit of the seed's own word is
+   left in it. */
 static SAMPI_COLD void sampi_mt_back(sampi_mt *mt, uint64_t drawn, uint32_t seed)
 {
     uint64_t blocks = (drawn + 623) / 624;
@@ -2860,7 +2867,7 @@ static SAMPI_COLD void sampi_mt_back(sampi_mt *mt, uint64_t drawn, uint32_t seed
     mt->drawn = drawn;
 }
 
-/* std::uniform_real_distribution<double>(0, 1) and <float>(0, 1) of libstdc++, on mt19937. */
+/* What std::uniform_real_distribution<double>(0, 1) and <float>(0, 1) of libstdc++ return with mt19937. */
 static double sampi_mt_double(sampi_mt *mt)
 {
     double low = sampi_mt_next(mt), high = sampi_round((double)sampi_mt_next(mt) * 4294967296.0);
@@ -2877,22 +2884,19 @@ static float sampi_mt_float(sampi_mt *mt)
 /* ---- src/base/exact.h ---- */
 /* ==================================================================================================== >>math
    The arithmetic that DETERMINISM (in the header's first comment) promises: exp, ln, powers, the weight of a token,
-   the envelope of a draw, and floats as integers in the same order. Logits come in, weights and bounds go out; nothing
-   has a state. The functions use +, *, /, sqrt and fma of IEEE doubles and integers, and no libm for exp or ln, so
-   they give the same bits on every machine. Whatever decides a token calls these functions and no others. */
+   the envelope of a draw, and order-preserving integers of floats. Logits come in, weights and bounds go out; no
+   function has a state. The functions use +, *, /, sqrt and fma of IEEE doubles and integers, and no libm for exp or
+   ln, so they give the same bits on every machine. All code that decides a token computes with these functions. */
 
 #define SAMPI_TEMP_MIN (1.0f / (1 << 20))
 #define SAMPI_TEMP_MAX ((float)(1 << 20))
 #define SAMPI_LOG2E    1.4426950408889634074
 #define SAMPI_LN2      0.69314718055994530942
 #define SAMPI_ONE      ((uint64_t)1 << 40) /* the weight of the maximum */
-#define SAMPI_INT      4503599627370496.0  /* x + 2^52 holds round(x) in its low bits, for 0 <= x < 2^51 */
-#define SAMPI_SHIFT    6755399441055744.0  /* the same for a signed x, as an offset from the bits of 1.5 * 2^52 */
+#define SAMPI_INT      4503599627370496.0  /* 2^52: the low bits of x + 2^52 are round(x), for 0 <= x < 2^51 */
+#define SAMPI_SHIFT    6755399441055744.0  /* 1.5 * 2^52: the same for a signed x, relative to this constant's bits */
 
-/* fma where the platform's is wrong in the last bits (mingw-w64's; glibc's on MIPS, at least under qemu) or nobody
-   knows (another compiler's), and beside it for a test of both. After Boldo and Melquiond 2008, "Emulation of a FMA and
-   correctly rounded sums": the product and two sums without error, and the last but one step rounded to odd. Right as
-   long as no part overflows or is subnormal. */
+/* a + b rounded, and the rounding error, exactly (Knuth's two-sum). */
 static inline double sampi_two_sum(double a, double b, double *error)
 {
     double sum = a + b, rest = sum - a;
@@ -2900,9 +2904,13 @@ static inline double sampi_two_sum(double a, double b, double *error)
     return sum;
 }
 
+/* fma in software, for platforms whose fma is wrong in the last bits (mingw-w64; glibc on MIPS, at least under qemu)
+   or unknown (compilers other than gcc and clang). It is compiled everywhere, so that a test can compare both. Method:
+   Boldo and Melquiond 2008, "Emulation of a FMA and correctly rounded sums": an exact product, two exact sums, and
+   rounding to odd before the last sum. Right as long as no part overflows or is subnormal. */
 static inline double sampi_fma_by_parts(double a, double b, double c)
 {
-    double a_up = a * 134217729.0, b_up = b * 134217729.0, error, sum_error, rest; /* Dekker: by 2^27 + 1 */
+    double a_up = a * 134217729.0, b_up = b * 134217729.0, error, sum_error, rest; /* Dekker's split by 2^27 + 1 */
     double a1 = a_up - (a_up - a), a2 = a - a1, b1 = b_up - (b_up - b), b2 = b - b1;
     double product = a * b, product_error = a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2);
     double small = sampi_two_sum(c, product_error, &error), sum = sampi_two_sum(product, small, &sum_error);
@@ -2919,7 +2927,8 @@ static inline double sampi_fma_by_parts(double a, double b, double c)
 #define SAMPI_FMA(a, b, c) fma(a, b, c)
 #endif
 
-/* product + x, where product has been rounded and the sum is, too: ptxas would make one of both. */
+/* product + x with both steps rounded. On a GPU the sum is written as fma(product, 1, x), because ptxas would fuse a
+   plain product and sum into one fma. */
 #if defined(SAMPLING_GPU_H) && defined(_OPENMP)
 static float sampi_add_to_product(float product, float x) { return fmaf(product, 1.0f, x); }
 static double sampi_add_to_product64(double product, double x) { return fma(product, 1.0, x); }
@@ -2928,8 +2937,8 @@ static float sampi_add_to_product(float product, float x) { return product + x; 
 static double sampi_add_to_product64(double product, double x) { return product + x; }
 #endif
 
-/* 2^f for f in [-1/2, 1/2]: relative error below 1e-12 (9.4e-13), 1 at 0, and twice as much at 1/2 as at -1/2, so that
-   neighbouring octaves meet and the weight is monotone. */
+/* The coefficients of sampi_exp2_poly: 2^f for f in [-1/2, 1/2]. The relative error is below 1e-12 (9.4e-13). The value
+   at 0 is 1, and the value at 1/2 is twice that at -1/2: so neighbouring octaves meet, and the weight is monotone. */
 #define SAMPI_E1 0.693147180546408
 #define SAMPI_E2 0.24022650698085157
 #define SAMPI_E3 0.05550410942820459
@@ -2968,16 +2977,17 @@ SAMPI_INLINE uint64_t sampi_weight(float max, float l)
     return sampi_bits(SAMPI_FMA(1.0, sampi_exp(max, l), SAMPI_INT)) - sampi_bits(SAMPI_INT);
 }
 
-/* Floats as integers in the same order. */
+/* An integer for each float, in the same order: a < b exactly if key(a) < key(b). Both zeros have the key 0.
+   sampi_unkey is the inverse. */
 static int32_t sampi_key(float x)
 {
     uint32_t i, sign;
     memcpy(&i, &x, 4);
     sign = 0u - (i >> 31);
-    return (int32_t)(((i & INT32_MAX) ^ sign) - sign); /* no branch: signs are hard to predict */
+    return (int32_t)(((i & INT32_MAX) ^ sign) - sign); /* no branch, because signs are hard to predict */
 }
 
-/* For sorts: the first in order has the smallest. */
+/* The key for sorts by falling value: the largest float has the smallest key. */
 static uint32_t sampi_falling_key(float x) { return (uint32_t)INT32_MAX - (uint32_t)sampi_key(x); }
 
 static float sampi_unkey(int32_t key)
@@ -2988,11 +2998,12 @@ static float sampi_unkey(int32_t key)
     return x;
 }
 
-/* The least float for which it holds, where it holds for all above one that it holds for; infinity, where for none. */
+/* The smallest float that satisfies a monotone predicate; +infinity if none does. Monotone: if x satisfies it, every
+   larger float does. A bisection over the floats' keys that begins near `guess`. */
 static float sampi_least(bool (*holds)(const void *, float), const void *what, float guess)
 {
     int64_t lo = (int64_t)sampi_key(-FLT_MAX) - 1, hi = sampi_key(INFINITY), at = sampi_key(guess);
-    for (int64_t step = 2; step < 1 << 30; step *= 4) { /* nearly always it is next to the guess */
+    for (int64_t step = 2; step < 1 << 30; step *= 4) { /* the result is nearly always next to the guess */
         int64_t below = at - step, above = at + step;
         if (below > lo && !holds(what, sampi_unkey((int32_t)below))) lo = below;
         if (above < hi && above > lo && holds(what, sampi_unkey((int32_t)above))) hi = above;
@@ -3007,9 +3018,10 @@ static float sampi_least(bool (*holds)(const void *, float), const void *what, f
     return sampi_unkey((int32_t)hi);
 }
 
-/* q in [1, 2^26], an upper bound: q * 2^14 >= w. With x = (max - l) / ln 2 = n + f it is the chord 2^-n (1 - f / 2),
-   which lies above 2^-x by at most 6.2 %, in units of 2^-26 and rounded up. x is taken 2^-20 (relative) too small,
-   which covers the rounding of both f32 steps. 0 for tokens 64 octaves down, masked ones among them: their w is 0. */
+/* sampi_envelope: an upper bound q in [1, 2^26] of a token's weight: q * 2^14 >= w. With x = (max - l) / ln 2 = n + f,
+   q is the chord 2^-n (1 - f / 2) in units of 2^-26, rounded up; the chord lies above 2^-x by at most 6.2 %. x is
+   computed 2^-20 (relative) too small, which covers the rounding of both f32 steps. q is 0 for tokens 64 octaves below
+   the maximum and for masked tokens: their w is 0. */
 #define SAMPI_ENVELOPE_UNIT 48408768.0f   /* log2 e (1 - 2^-20), in units of 2^-25 */
 #define SAMPI_FAR           2147483648.0f /* 64 octaves in that unit */
 
@@ -3023,14 +3035,14 @@ SAMPI_INLINE uint32_t sampi_envelope(float max, float l)
     return ((((uint32_t)1 << 26) - 1 - (i & 0x1FFFFFFu)) >> (n < 31 ? n : 31)) + 1;
 }
 
-/* r and max, for which x's envelope is not 0. */
+/* Is the envelope of logit x not 0? `what` points to { r, max }: the logit is scaled by r. */
 static bool sampi_is_near(const void *what, float x)
 {
     const float *of = (const float *)what;
     return sampi_octaves(of[1], sampi_roundf(x * of[0])) < SAMPI_FAR;
 }
 
-/* The least x >= floor whose envelope is not 0; as x falls it falls to 0. Kernels leave out what is below unseen. */
+/* The smallest x >= floor whose envelope is not 0. Kernels skip all logits below it. */
 static SAMPI_CALLED float sampi_envelope_floor(float r, float max, float floor)
 {
     const float of[2] = { r, max };
@@ -3039,14 +3051,15 @@ static SAMPI_CALLED float sampi_envelope_floor(float r, float max, float floor)
     return least > floor ? least : floor;
 }
 
-/* adaptive_p's logit of a probability. Its shape is llama.cpp's: width 0.3, peak 5, steepness 10. */
+/* The logit that adaptive_p gives a token of probability p. The curve is llama.cpp's: width 0.3, peak 5, steepness
+   10. */
 static float sampi_adaptive_p_logit(float p, float aim)
 {
     float x = sampi_roundf(fabsf(p - aim) * (1.0f / 0.3f));
     return 5.0f - x * 10.0f * x / (1.0f + x);
 }
 
-/* 2^t for |t| <= 1000 (beyond that as if at +-1000), to 1e-12. */
+/* 2^t, relative error 1e-12. t is clamped to [-1000, 1000]. */
 static double sampi_exp2(double t)
 {
     t = t < 1000.0 ? (t > -1000.0 ? t : -1000.0) : 1000.0;
@@ -3054,8 +3067,8 @@ static double sampi_exp2(double t)
     return sampi_exp2_poly(t - (s - SAMPI_SHIFT)) * sampi_from_bits((sampi_bits(s) + 1023) << 52);
 }
 
-/* ln x for a normal x > 0, to 1e-15: with x = 2^n m, m in [1/sqrt 2, sqrt 2], and s = (m - 1) / (m + 1), it is
-   n ln 2 + 2 (s + s^3 / 3 + s^5 / 5 + ...). */
+/* ln x for a normal x > 0, error 1e-15. With x = 2^n m, m in [1/sqrt 2, sqrt 2], and s = (m - 1) / (m + 1):
+   ln x = n ln 2 + 2 (s + s^3 / 3 + s^5 / 5 + ...). */
 static double sampi_ln(double x)
 {
     uint64_t u = sampi_bits(x);
@@ -3069,7 +3082,7 @@ static double sampi_ln(double x)
 
 static double sampi_log2(double x) { return sampi_round(sampi_ln(x) * SAMPI_LOG2E); }
 
-/* x^y for x >= 0. */
+/* x^y for x >= 0; 0^0 is 1. */
 static double sampi_pow(double x, double y)
 {
     if (y == 0.0) return 1.0;
@@ -3077,7 +3090,7 @@ static double sampi_pow(double x, double y)
     return sampi_exp2(sampi_round(y * sampi_log2(x)));
 }
 
-/* x^n by squaring, n >= 0. */
+/* x^n for n >= 0, by repeated squaring. */
 static double sampi_powi(double x, int32_t n)
 {
     double r = 1.0;
@@ -3088,21 +3101,21 @@ static double sampi_powi(double x, int32_t n)
 
 /* ---- src/base/bits128.h ---- */
 /* ---- integers of 128 bits ----
-   Sums, differences and products of 128 bits, and their conversion to double. They keep exact what does not fit 64
-   bits: variances (top_n_sigma), shares of a mass (top_p), squares. The compiler's own type does the products where it
-   has one; else two halves of 64 bits do. */
+   Sums, differences and products of 128 bits, and their conversion to double. Some exact values do not fit 64 bits:
+   variances (top_n_sigma), shares of a mass (top_p), squares. Products use the compiler's 128-bit type where it has
+   one, and two halves of 64 bits elsewhere. */
 
-/* An integer of 128 bits in halves, since not every target has one. Sums wrap. */
+/* An unsigned integer of 128 bits as two halves, because not every target has such a type. Sums wrap around. */
 typedef struct sampi_u128 {
     uint64_t hi, lo;
 } sampi_u128;
 
-/* By four products of 32 bits: what sampi_mul128 does where the compiler has no such integer, and beside it for a test
-   of both. None of the sums can overflow. */
+/* a * b from four products of 32 bits. sampi_mul128 calls it where the compiler has no 128-bit integer. It is compiled
+   everywhere, so that a test can compare both. None of the sums can overflow. */
 static inline sampi_u128 sampi_mul128_by_halves(uint64_t a, uint64_t b)
 {
     uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
-    uint64_t low = a0 * b0, cross = a1 * b0 + (low >> 32); /* neither of the two can overflow */
+    uint64_t low = a0 * b0, cross = a1 * b0 + (low >> 32); /* neither line can overflow */
     uint64_t other = a0 * b1 + (uint32_t)cross;
     sampi_u128 product = { a1 * b1 + (cross >> 32) + (other >> 32), other << 32 | (uint32_t)low };
     return product;
@@ -3133,7 +3146,7 @@ static inline sampi_u128 sampi_sub128(sampi_u128 a, sampi_u128 b)
     return rest;
 }
 
-/* How many of the upper bits of x, which is not 0, are 0. */
+/* The number of leading zero bits of x. x must not be 0. */
 static inline int sampi_empty_bits(uint64_t x)
 {
 #if SAMPI_GNU
@@ -3145,7 +3158,8 @@ static inline int sampi_empty_bits(uint64_t x)
 #endif
 }
 
-/* To the nearest, ties to even: of the upper 64 bits, with one more where those left out are not all zero. */
+/* The nearest double, ties to even. The conversion rounds the upper 64 bits; their last bit is set if any bit below
+   them is set, so that a value just above a tie is rounded up. */
 static inline double sampi_double_of_128(sampi_u128 x)
 {
     if (x.hi == 0) return (double)x.lo;
@@ -3157,7 +3171,8 @@ static inline double sampi_double_of_128(sampi_u128 x)
 
 static uint64_t sampi_mulhi(uint64_t a, uint64_t b) { return sampi_mul128(a, b).hi; }
 
-/* A probability in [0, 1) as P = p * 2^64, and the smallest mass that reaches the share P of z: ceil(P * z / 2^64). */
+/* sampi_share: the probability p in [0, 1) as an integer P = p * 2^64.
+   sampi_mass_of: the smallest mass that is at least the share P of z: ceil(P * z / 2^64). */
 static uint64_t sampi_share(double p) { return (uint64_t)(p * 18446744073709551616.0); }
 static uint64_t sampi_mass_of(uint64_t share, uint64_t z)
 {
@@ -3167,11 +3182,11 @@ static uint64_t sampi_mass_of(uint64_t share, uint64_t z)
 
 /* ---- src/base/elements.h ---- */
 /* ---- elements of a row, and bytes ----
-   How bytes from outside are read. One element of a row with its mask: f16, bf16 and f64 become f32. Words of saved
-   states and of messages: least significant byte first, on any machine. Checksums, which tell damage and tell settings
-   apart. Functions alone, without a state; they know dtypes and bytes, and no samplers. */
+   How the library reads bytes from outside. Elements of a row: f16, bf16 and f64 become f32, and the mask is applied.
+   Words of saved states and messages: least significant byte first, on any machine. Checksums: they detect damage, and
+   they tell settings apart. All functions are pure; they know dtypes and bytes, and no samplers. */
 
-/* The float with these bits; of half a float's bits (bf16), and of IEEE's 16-bit format: exact. */
+/* The float that has these 32 bits; the float that a bf16 or an IEEE half stands for. All conversions are exact. */
 static float sampi_float_of(uint32_t u)
 {
     float x;
@@ -3181,14 +3196,14 @@ static float sampi_float_of(uint32_t u)
 static float sampi_bf16_to_f32(uint16_t h) { return sampi_float_of((uint32_t)h << 16); }
 static float sampi_f16_to_f32(uint16_t h)
 {
-    int32_t low = h & 0x7FFF; /* exponent 31, infinity and NaN, becomes 255; below 2^-14 it is a number of units */
+    int32_t low = h & 0x7FFF; /* exponent 31 (infinity, NaN) becomes 255; below 2^-14 low counts units of 2^-24 */
     uint32_t u = ((uint32_t)low << 13) + ((uint32_t)(low < 0x7C00 ? 112 : 224) << 23);
     float x = low < 0x400 ? (float)low * (1.0f / (1 << 24)) : sampi_float_of(u);
-    return x * (float)(1 - 2 * (h >> 15)); /* no branch: signs can't be foretold */
+    return x * (float)(1 - 2 * (h >> 15)); /* no branch, because signs are hard to predict */
 }
 
 #ifdef SAMPLING_KV_DECLARED
-/* To the nearest, ties to even. NaN stays NaN. */
+/* The nearest half, ties to even. NaN stays NaN. */
 static uint16_t sampi_f32_to_f16(float x)
 {
     uint32_t u, sign, shift = 13, rest;
@@ -3196,8 +3211,8 @@ static uint16_t sampi_f32_to_f16(float x)
     sign = u >> 16 & 0x8000u;
     u &= 0x7FFFFFFFu;
     if (u > 0x7F800000u) return (uint16_t)(sign | 0x7E00u);
-    if (u >= 0x47800000u) return (uint16_t)(sign | 0x7C00u); /* 2^16 and more */
-    if (u < 0x33000000u) return (uint16_t)sign;              /* less than half of the smallest */
+    if (u >= 0x47800000u) return (uint16_t)(sign | 0x7C00u); /* at least 2^16: infinity */
+    if (u < 0x33000000u) return (uint16_t)sign;              /* less than half of the smallest half: 0 */
     if (u < 0x38800000u) {                                   /* subnormal: in units of 2^-24 */
         shift = 126 - (u >> 23);
         u = (u & 0x7FFFFFu) | 0x800000u;
@@ -3207,14 +3222,14 @@ static uint16_t sampi_f32_to_f16(float x)
     rest = u & (((uint32_t)1 << shift) - 1);
     u >>= shift;
     u += rest > (uint32_t)1 << (shift - 1) || (rest == (uint32_t)1 << (shift - 1) && (u & 1));
-    return (uint16_t)(sign | u); /* a carry goes to the next exponent, as it should */
+    return (uint16_t)(sign | u); /* a carry moves on to the exponent, which is right */
 }
 #endif
 
-/* The dtype of a row that is an array: its elements are the logits of candidates. */
+/* The dtype of a row that is an array of candidates: its elements are the candidates' logits. */
 #define SAMPI_CANDIDATE ((samp_dtype)15)
 
-/* Element i of a row as given. */
+/* The logit of element i of a row as the caller gave it; -infinity where the mask's bit is 0. */
 static float sampi_element(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
 {
     if (mask && !(mask[i / 32] >> (i % 32) & 1u)) return -INFINITY;
@@ -3224,8 +3239,9 @@ static float sampi_element(const void *x, samp_dtype dtype, const uint32_t *mask
     return dtype == SAMP_F64 ? (float)((const double *)x)[i] : ((const float *)x)[i];
 }
 
-/* For the kernels, which may skip a stretch (0: no bit is set), read it as if there were no mask (2: all are) or
-   must ask for each element (1). Masks are mostly alike over long stretches. `words` is even, and not 0. */
+/* What the bits of a stretch of the mask are: 0 none is set (kernels skip the stretch), 2 all are set (kernels read it
+   as if there were no mask), 1 mixed (kernels test each element). Most masks are uniform over long stretches. `words`
+   is even and not 0. */
 static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
 {
     uint64_t any = 0, all = ~(uint64_t)0, two;
@@ -3237,7 +3253,7 @@ static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
     return all == ~(uint64_t)0 ? 2 : any != 0;
 }
 
-/* Call f, which is inlined, with each dtype as a constant. */
+/* Call f with the dtype as a constant. f is inlined, so each dtype gets code of its own. */
 #define SAMPI_BY_DTYPE(f, x, dtype, ...) \
     switch (dtype) { \
         case SAMP_F16: return f(x, SAMP_F16, __VA_ARGS__); \
@@ -3247,8 +3263,7 @@ static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
     }
 #define SAMPI_SIZE_OF(dtype) ((size_t)((dtype) == SAMP_F64 ? 8 : (dtype) == SAMP_F32 ? 4 : 2))
 
-/* Put up to eight bytes in the order that they have in a machine's word into that of a word that has a form: the least
-   significant one first. Twice is not at all. */
+/* x with its bytes in little-endian order: the order of stored words. A second call undoes the first. */
 static uint64_t sampi_little(uint64_t x)
 {
 #if SAMPI_BIG_ENDIAN
@@ -3258,14 +3273,14 @@ static uint64_t sampi_little(uint64_t x)
 #endif
 }
 
-/* 64 bits that tell damage. Each word of eight bytes goes through a bijection, so a change within one word always
-   shows. */
+/* A checksum of 64 bits that detects damage. Each word of eight bytes goes through a bijection, so a change within one
+   word always changes the checksum. */
 #define SAMPI_CHECKSUM_START 0x9E3779B97F4A7C15u
 
 static uint64_t sampi_checksum_word(uint64_t h, uint64_t x)
 {
     h = (h ^ x) * 0xD1342543DE82EF95u;
-    return (h ^ h >> 29) * 0x9E3779B97F4A7C15u; /* or else two bits of the next word could undo a change */
+    return (h ^ h >> 29) * 0x9E3779B97F4A7C15u; /* without it, two bits of the next word could cancel a change */
 }
 
 static uint64_t sampi_checksum(const void *bytes, size_t n)
@@ -3280,13 +3295,14 @@ static uint64_t sampi_checksum(const void *bytes, size_t n)
     return h;
 }
 
-/* One more number into a fingerprint: a chain of checksums of 16 bytes, so order matters, and 0 counts. */
+/* Add a number to a fingerprint. The fingerprint is a chain of checksums of 16 bytes, so the order of numbers matters,
+   and a 0 changes it too. */
 static void sampi_mix(uint64_t *hash, uint64_t x)
 {
     *hash = sampi_checksum_word(sampi_checksum_word(SAMPI_CHECKSUM_START ^ 16, *hash), x);
 }
 
-/* By its value as a double, so -0 and 0 differ; a name by its checksum. */
+/* A float is added as the bits of a double, so -0 and 0 differ. A text is added as its checksum. */
 static void sampi_mix_float(uint64_t *hash, float x) { sampi_mix(hash, sampi_bits((double)x)); }
 static void sampi_mix_text(uint64_t *hash, const char *text) { sampi_mix(hash, sampi_checksum(text, strlen(text))); }
 
@@ -37427,8 +37443,8 @@ static const sampi_traits *sampi_traits_of(sampi_kind kind)
 }
 
 /* ---- src/base/restore.h ---- */
-/* The end of the implementation. The room takes back what base/switches.h has pushed (rounding, contraction,
-   warnings), so that the user's code below the header is compiled with the user's own flags. */
+/* The end of the implementation. The room pops what base/switches.h has pushed (rounding, contraction, warnings), so
+   that the user's code below the header is compiled with the user's own flags. */
 #if defined(__clang__) || defined(_MSC_VER)
 #pragma float_control(pop)
 #endif

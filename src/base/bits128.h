@@ -1,19 +1,19 @@
 /* ---- integers of 128 bits ----
-   Sums, differences and products of 128 bits, and their conversion to double. They keep exact what does not fit 64
-   bits: variances (top_n_sigma), shares of a mass (top_p), squares. The compiler's own type does the products where it
-   has one; else two halves of 64 bits do. */
+   Sums, differences and products of 128 bits, and their conversion to double. Some exact values do not fit 64 bits:
+   variances (top_n_sigma), shares of a mass (top_p), squares. Products use the compiler's 128-bit type where it has
+   one, and two halves of 64 bits elsewhere. */
 
-/* An integer of 128 bits in halves, since not every target has one. Sums wrap. */
+/* An unsigned integer of 128 bits as two halves, because not every target has such a type. Sums wrap around. */
 typedef struct sampi_u128 {
     uint64_t hi, lo;
 } sampi_u128;
 
-/* By four products of 32 bits: what sampi_mul128 does where the compiler has no such integer, and beside it for a test
-   of both. None of the sums can overflow. */
+/* a * b from four products of 32 bits. sampi_mul128 calls it where the compiler has no 128-bit integer. It is compiled
+   everywhere, so that a test can compare both. None of the sums can overflow. */
 static inline sampi_u128 sampi_mul128_by_halves(uint64_t a, uint64_t b)
 {
     uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
-    uint64_t low = a0 * b0, cross = a1 * b0 + (low >> 32); /* neither of the two can overflow */
+    uint64_t low = a0 * b0, cross = a1 * b0 + (low >> 32); /* neither line can overflow */
     uint64_t other = a0 * b1 + (uint32_t)cross;
     sampi_u128 product = { a1 * b1 + (cross >> 32) + (other >> 32), other << 32 | (uint32_t)low };
     return product;
@@ -44,7 +44,7 @@ static inline sampi_u128 sampi_sub128(sampi_u128 a, sampi_u128 b)
     return rest;
 }
 
-/* How many of the upper bits of x, which is not 0, are 0. */
+/* The number of leading zero bits of x. x must not be 0. */
 static inline int sampi_empty_bits(uint64_t x)
 {
 #if SAMPI_GNU
@@ -56,7 +56,8 @@ static inline int sampi_empty_bits(uint64_t x)
 #endif
 }
 
-/* To the nearest, ties to even: of the upper 64 bits, with one more where those left out are not all zero. */
+/* The nearest double, ties to even. The conversion rounds the upper 64 bits; their last bit is set if any bit below
+   them is set, so that a value just above a tie is rounded up. */
 static inline double sampi_double_of_128(sampi_u128 x)
 {
     if (x.hi == 0) return (double)x.lo;
@@ -68,7 +69,8 @@ static inline double sampi_double_of_128(sampi_u128 x)
 
 static uint64_t sampi_mulhi(uint64_t a, uint64_t b) { return sampi_mul128(a, b).hi; }
 
-/* A probability in [0, 1) as P = p * 2^64, and the smallest mass that reaches the share P of z: ceil(P * z / 2^64). */
+/* sampi_share: the probability p in [0, 1) as an integer P = p * 2^64.
+   sampi_mass_of: the smallest mass that is at least the share P of z: ceil(P * z / 2^64). */
 static uint64_t sampi_share(double p) { return (uint64_t)(p * 18446744073709551616.0); }
 static uint64_t sampi_mass_of(uint64_t share, uint64_t z)
 {

@@ -1,9 +1,9 @@
 /* ---- elements of a row, and bytes ----
-   How bytes from outside are read. One element of a row with its mask: f16, bf16 and f64 become f32. Words of saved
-   states and of messages: least significant byte first, on any machine. Checksums, which tell damage and tell settings
-   apart. Functions alone, without a state; they know dtypes and bytes, and no samplers. */
+   How the library reads bytes from outside. Elements of a row: f16, bf16 and f64 become f32, and the mask is applied.
+   Words of saved states and messages: least significant byte first, on any machine. Checksums: they detect damage, and
+   they tell settings apart. All functions are pure; they know dtypes and bytes, and no samplers. */
 
-/* The float with these bits; of half a float's bits (bf16), and of IEEE's 16-bit format: exact. */
+/* The float that has these 32 bits; the float that a bf16 or an IEEE half stands for. All conversions are exact. */
 static float sampi_float_of(uint32_t u)
 {
     float x;
@@ -13,14 +13,14 @@ static float sampi_float_of(uint32_t u)
 static float sampi_bf16_to_f32(uint16_t h) { return sampi_float_of((uint32_t)h << 16); }
 static float sampi_f16_to_f32(uint16_t h)
 {
-    int32_t low = h & 0x7FFF; /* exponent 31, infinity and NaN, becomes 255; below 2^-14 it is a number of units */
+    int32_t low = h & 0x7FFF; /* exponent 31 (infinity, NaN) becomes 255; below 2^-14 low counts units of 2^-24 */
     uint32_t u = ((uint32_t)low << 13) + ((uint32_t)(low < 0x7C00 ? 112 : 224) << 23);
     float x = low < 0x400 ? (float)low * (1.0f / (1 << 24)) : sampi_float_of(u);
-    return x * (float)(1 - 2 * (h >> 15)); /* no branch: signs can't be foretold */
+    return x * (float)(1 - 2 * (h >> 15)); /* no branch, because signs are hard to predict */
 }
 
 #ifdef SAMPLING_KV_DECLARED
-/* To the nearest, ties to even. NaN stays NaN. */
+/* The nearest half, ties to even. NaN stays NaN. */
 static uint16_t sampi_f32_to_f16(float x)
 {
     uint32_t u, sign, shift = 13, rest;
@@ -28,8 +28,8 @@ static uint16_t sampi_f32_to_f16(float x)
     sign = u >> 16 & 0x8000u;
     u &= 0x7FFFFFFFu;
     if (u > 0x7F800000u) return (uint16_t)(sign | 0x7E00u);
-    if (u >= 0x47800000u) return (uint16_t)(sign | 0x7C00u); /* 2^16 and more */
-    if (u < 0x33000000u) return (uint16_t)sign;              /* less than half of the smallest */
+    if (u >= 0x47800000u) return (uint16_t)(sign | 0x7C00u); /* at least 2^16: infinity */
+    if (u < 0x33000000u) return (uint16_t)sign;              /* less than half of the smallest half: 0 */
     if (u < 0x38800000u) {                                   /* subnormal: in units of 2^-24 */
         shift = 126 - (u >> 23);
         u = (u & 0x7FFFFFu) | 0x800000u;
@@ -39,14 +39,14 @@ static uint16_t sampi_f32_to_f16(float x)
     rest = u & (((uint32_t)1 << shift) - 1);
     u >>= shift;
     u += rest > (uint32_t)1 << (shift - 1) || (rest == (uint32_t)1 << (shift - 1) && (u & 1));
-    return (uint16_t)(sign | u); /* a carry goes to the next exponent, as it should */
+    return (uint16_t)(sign | u); /* a carry moves on to the exponent, which is right */
 }
 #endif
 
-/* The dtype of a row that is an array: its elements are the logits of candidates. */
+/* The dtype of a row that is an array of candidates: its elements are the candidates' logits. */
 #define SAMPI_CANDIDATE ((samp_dtype)15)
 
-/* Element i of a row as given. */
+/* The logit of element i of a row as the caller gave it; -infinity where the mask's bit is 0. */
 static float sampi_element(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
 {
     if (mask && !(mask[i / 32] >> (i % 32) & 1u)) return -INFINITY;
@@ -56,8 +56,9 @@ static float sampi_element(const void *x, samp_dtype dtype, const uint32_t *mask
     return dtype == SAMP_F64 ? (float)((const double *)x)[i] : ((const float *)x)[i];
 }
 
-/* For the kernels, which may skip a stretch (0: no bit is set), read it as if there were no mask (2: all are) or
-   must ask for each element (1). Masks are mostly alike over long stretches. `words` is even, and not 0. */
+/* What the bits of a stretch of the mask are: 0 none is set (kernels skip the stretch), 2 all are set (kernels read it
+   as if there were no mask), 1 mixed (kernels test each element). Most masks are uniform over long stretches. `words`
+   is even and not 0. */
 static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
 {
     uint64_t any = 0, all = ~(uint64_t)0, two;
@@ -69,7 +70,7 @@ static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
     return all == ~(uint64_t)0 ? 2 : any != 0;
 }
 
-/* Call f, which is inlined, with each dtype as a constant. */
+/* Call f with the dtype as a constant. f is inlined, so each dtype gets code of its own. */
 #define SAMPI_BY_DTYPE(f, x, dtype, ...) \
     switch (dtype) { \
         case SAMP_F16: return f(x, SAMP_F16, __VA_ARGS__); \
@@ -79,8 +80,7 @@ static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
     }
 #define SAMPI_SIZE_OF(dtype) ((size_t)((dtype) == SAMP_F64 ? 8 : (dtype) == SAMP_F32 ? 4 : 2))
 
-/* Put up to eight bytes in the order that they have in a machine's word into that of a word that has a form: the least
-   significant one first. Twice is not at all. */
+/* x with its bytes in little-endian order: the order of stored words. A second call undoes the first. */
 static uint64_t sampi_little(uint64_t x)
 {
 #if SAMPI_BIG_ENDIAN
@@ -90,14 +90,14 @@ static uint64_t sampi_little(uint64_t x)
 #endif
 }
 
-/* 64 bits that tell damage. Each word of eight bytes goes through a bijection, so a change within one word always
-   shows. */
+/* A checksum of 64 bits that detects damage. Each word of eight bytes goes through a bijection, so a change within one
+   word always changes the checksum. */
 #define SAMPI_CHECKSUM_START 0x9E3779B97F4A7C15u
 
 static uint64_t sampi_checksum_word(uint64_t h, uint64_t x)
 {
     h = (h ^ x) * 0xD1342543DE82EF95u;
-    return (h ^ h >> 29) * 0x9E3779B97F4A7C15u; /* or else two bits of the next word could undo a change */
+    return (h ^ h >> 29) * 0x9E3779B97F4A7C15u; /* without it, two bits of the next word could cancel a change */
 }
 
 static uint64_t sampi_checksum(const void *bytes, size_t n)
@@ -112,13 +112,14 @@ static uint64_t sampi_checksum(const void *bytes, size_t n)
     return h;
 }
 
-/* One more number into a fingerprint: a chain of checksums of 16 bytes, so order matters, and 0 counts. */
+/* Add a number to a fingerprint. The fingerprint is a chain of checksums of 16 bytes, so the order of numbers matters,
+   and a 0 changes it too. */
 static void sampi_mix(uint64_t *hash, uint64_t x)
 {
     *hash = sampi_checksum_word(sampi_checksum_word(SAMPI_CHECKSUM_START ^ 16, *hash), x);
 }
 
-/* By its value as a double, so -0 and 0 differ; a name by its checksum. */
+/* A float is added as the bits of a double, so -0 and 0 differ. A text is added as its checksum. */
 static void sampi_mix_float(uint64_t *hash, float x) { sampi_mix(hash, sampi_bits((double)x)); }
 static void sampi_mix_text(uint64_t *hash, const char *text) { sampi_mix(hash, sampi_checksum(text, strlen(text))); }
 

@@ -1,21 +1,18 @@
 /* ==================================================================================================== >>math
    The arithmetic that DETERMINISM (in the header's first comment) promises: exp, ln, powers, the weight of a token,
-   the envelope of a draw, and floats as integers in the same order. Logits come in, weights and bounds go out; nothing
-   has a state. The functions use +, *, /, sqrt and fma of IEEE doubles and integers, and no libm for exp or ln, so
-   they give the same bits on every machine. Whatever decides a token calls these functions and no others. */
+   the envelope of a draw, and order-preserving integers of floats. Logits come in, weights and bounds go out; no
+   function has a state. The functions use +, *, /, sqrt and fma of IEEE doubles and integers, and no libm for exp or
+   ln, so they give the same bits on every machine. All code that decides a token computes with these functions. */
 
 #define SAMPI_TEMP_MIN (1.0f / (1 << 20))
 #define SAMPI_TEMP_MAX ((float)(1 << 20))
 #define SAMPI_LOG2E    1.4426950408889634074
 #define SAMPI_LN2      0.69314718055994530942
 #define SAMPI_ONE      ((uint64_t)1 << 40) /* the weight of the maximum */
-#define SAMPI_INT      4503599627370496.0  /* x + 2^52 holds round(x) in its low bits, for 0 <= x < 2^51 */
-#define SAMPI_SHIFT    6755399441055744.0  /* the same for a signed x, as an offset from the bits of 1.5 * 2^52 */
+#define SAMPI_INT      4503599627370496.0  /* 2^52: the low bits of x + 2^52 are round(x), for 0 <= x < 2^51 */
+#define SAMPI_SHIFT    6755399441055744.0  /* 1.5 * 2^52: the same for a signed x, relative to this constant's bits */
 
-/* fma where the platform's is wrong in the last bits (mingw-w64's; glibc's on MIPS, at least under qemu) or nobody
-   knows (another compiler's), and beside it for a test of both. After Boldo and Melquiond 2008, "Emulation of a FMA and
-   correctly rounded sums": the product and two sums without error, and the last but one step rounded to odd. Right as
-   long as no part overflows or is subnormal. */
+/* a + b rounded, and the rounding error, exactly (Knuth's two-sum). */
 static inline double sampi_two_sum(double a, double b, double *error)
 {
     double sum = a + b, rest = sum - a;
@@ -23,9 +20,13 @@ static inline double sampi_two_sum(double a, double b, double *error)
     return sum;
 }
 
+/* fma in software, for platforms whose fma is wrong in the last bits (mingw-w64; glibc on MIPS, at least under qemu)
+   or unknown (compilers other than gcc and clang). It is compiled everywhere, so that a test can compare both. Method:
+   Boldo and Melquiond 2008, "Emulation of a FMA and correctly rounded sums": an exact product, two exact sums, and
+   rounding to odd before the last sum. Right as long as no part overflows or is subnormal. */
 static inline double sampi_fma_by_parts(double a, double b, double c)
 {
-    double a_up = a * 134217729.0, b_up = b * 134217729.0, error, sum_error, rest; /* Dekker: by 2^27 + 1 */
+    double a_up = a * 134217729.0, b_up = b * 134217729.0, error, sum_error, rest; /* Dekker's split by 2^27 + 1 */
     double a1 = a_up - (a_up - a), a2 = a - a1, b1 = b_up - (b_up - b), b2 = b - b1;
     double product = a * b, product_error = a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2);
     double small = sampi_two_sum(c, product_error, &error), sum = sampi_two_sum(product, small, &sum_error);
@@ -42,7 +43,8 @@ static inline double sampi_fma_by_parts(double a, double b, double c)
 #define SAMPI_FMA(a, b, c) fma(a, b, c)
 #endif
 
-/* product + x, where product has been rounded and the sum is, too: ptxas would make one of both. */
+/* product + x with both steps rounded. On a GPU the sum is written as fma(product, 1, x), because ptxas would fuse a
+   plain product and sum into one fma. */
 #if defined(SAMPLING_GPU_H) && defined(_OPENMP)
 static float sampi_add_to_product(float product, float x) { return fmaf(product, 1.0f, x); }
 static double sampi_add_to_product64(double product, double x) { return fma(product, 1.0, x); }
@@ -51,8 +53,8 @@ static float sampi_add_to_product(float product, float x) { return product + x; 
 static double sampi_add_to_product64(double product, double x) { return product + x; }
 #endif
 
-/* 2^f for f in [-1/2, 1/2]: relative error below 1e-12 (9.4e-13), 1 at 0, and twice as much at 1/2 as at -1/2, so that
-   neighbouring octaves meet and the weight is monotone. */
+/* The coefficients of sampi_exp2_poly: 2^f for f in [-1/2, 1/2]. The relative error is below 1e-12 (9.4e-13). The value
+   at 0 is 1, and the value at 1/2 is twice that at -1/2: so neighbouring octaves meet, and the weight is monotone. */
 #define SAMPI_E1 0.693147180546408
 #define SAMPI_E2 0.24022650698085157
 #define SAMPI_E3 0.05550410942820459
@@ -91,16 +93,17 @@ SAMPI_INLINE uint64_t sampi_weight(float max, float l)
     return sampi_bits(SAMPI_FMA(1.0, sampi_exp(max, l), SAMPI_INT)) - sampi_bits(SAMPI_INT);
 }
 
-/* Floats as integers in the same order. */
+/* An integer for each float, in the same order: a < b exactly if key(a) < key(b). Both zeros have the key 0.
+   sampi_unkey is the inverse. */
 static int32_t sampi_key(float x)
 {
     uint32_t i, sign;
     memcpy(&i, &x, 4);
     sign = 0u - (i >> 31);
-    return (int32_t)(((i & INT32_MAX) ^ sign) - sign); /* no branch: signs are hard to predict */
+    return (int32_t)(((i & INT32_MAX) ^ sign) - sign); /* no branch, because signs are hard to predict */
 }
 
-/* For sorts: the first in order has the smallest. */
+/* The key for sorts by falling value: the largest float has the smallest key. */
 static uint32_t sampi_falling_key(float x) { return (uint32_t)INT32_MAX - (uint32_t)sampi_key(x); }
 
 static float sampi_unkey(int32_t key)
@@ -111,11 +114,12 @@ static float sampi_unkey(int32_t key)
     return x;
 }
 
-/* The least float for which it holds, where it holds for all above one that it holds for; infinity, where for none. */
+/* The smallest float that satisfies a monotone predicate; +infinity if none does. Monotone: if x satisfies it, every
+   larger float does. A bisection over the floats' keys that begins near `guess`. */
 static float sampi_least(bool (*holds)(const void *, float), const void *what, float guess)
 {
     int64_t lo = (int64_t)sampi_key(-FLT_MAX) - 1, hi = sampi_key(INFINITY), at = sampi_key(guess);
-    for (int64_t step = 2; step < 1 << 30; step *= 4) { /* nearly always it is next to the guess */
+    for (int64_t step = 2; step < 1 << 30; step *= 4) { /* the result is nearly always next to the guess */
         int64_t below = at - step, above = at + step;
         if (below > lo && !holds(what, sampi_unkey((int32_t)below))) lo = below;
         if (above < hi && above > lo && holds(what, sampi_unkey((int32_t)above))) hi = above;
@@ -130,9 +134,10 @@ static float sampi_least(bool (*holds)(const void *, float), const void *what, f
     return sampi_unkey((int32_t)hi);
 }
 
-/* q in [1, 2^26], an upper bound: q * 2^14 >= w. With x = (max - l) / ln 2 = n + f it is the chord 2^-n (1 - f / 2),
-   which lies above 2^-x by at most 6.2 %, in units of 2^-26 and rounded up. x is taken 2^-20 (relative) too small,
-   which covers the rounding of both f32 steps. 0 for tokens 64 octaves down, masked ones among them: their w is 0. */
+/* sampi_envelope: an upper bound q in [1, 2^26] of a token's weight: q * 2^14 >= w. With x = (max - l) / ln 2 = n + f,
+   q is the chord 2^-n (1 - f / 2) in units of 2^-26, rounded up; the chord lies above 2^-x by at most 6.2 %. x is
+   computed 2^-20 (relative) too small, which covers the rounding of both f32 steps. q is 0 for tokens 64 octaves below
+   the maximum and for masked tokens: their w is 0. */
 #define SAMPI_ENVELOPE_UNIT 48408768.0f   /* log2 e (1 - 2^-20), in units of 2^-25 */
 #define SAMPI_FAR           2147483648.0f /* 64 octaves in that unit */
 
@@ -146,14 +151,14 @@ SAMPI_INLINE uint32_t sampi_envelope(float max, float l)
     return ((((uint32_t)1 << 26) - 1 - (i & 0x1FFFFFFu)) >> (n < 31 ? n : 31)) + 1;
 }
 
-/* r and max, for which x's envelope is not 0. */
+/* Is the envelope of logit x not 0? `what` points to { r, max }: the logit is scaled by r. */
 static bool sampi_is_near(const void *what, float x)
 {
     const float *of = (const float *)what;
     return sampi_octaves(of[1], sampi_roundf(x * of[0])) < SAMPI_FAR;
 }
 
-/* The least x >= floor whose envelope is not 0; as x falls it falls to 0. Kernels leave out what is below unseen. */
+/* The smallest x >= floor whose envelope is not 0. Kernels skip all logits below it. */
 static SAMPI_CALLED float sampi_envelope_floor(float r, float max, float floor)
 {
     const float of[2] = { r, max };
@@ -162,14 +167,15 @@ static SAMPI_CALLED float sampi_envelope_floor(float r, float max, float floor)
     return least > floor ? least : floor;
 }
 
-/* adaptive_p's logit of a probability. Its shape is llama.cpp's: width 0.3, peak 5, steepness 10. */
+/* The logit that adaptive_p gives a token of probability p. The curve is llama.cpp's: width 0.3, peak 5, steepness
+   10. */
 static float sampi_adaptive_p_logit(float p, float aim)
 {
     float x = sampi_roundf(fabsf(p - aim) * (1.0f / 0.3f));
     return 5.0f - x * 10.0f * x / (1.0f + x);
 }
 
-/* 2^t for |t| <= 1000 (beyond that as if at +-1000), to 1e-12. */
+/* 2^t, relative error 1e-12. t is clamped to [-1000, 1000]. */
 static double sampi_exp2(double t)
 {
     t = t < 1000.0 ? (t > -1000.0 ? t : -1000.0) : 1000.0;
@@ -177,8 +183,8 @@ static double sampi_exp2(double t)
     return sampi_exp2_poly(t - (s - SAMPI_SHIFT)) * sampi_from_bits((sampi_bits(s) + 1023) << 52);
 }
 
-/* ln x for a normal x > 0, to 1e-15: with x = 2^n m, m in [1/sqrt 2, sqrt 2], and s = (m - 1) / (m + 1), it is
-   n ln 2 + 2 (s + s^3 / 3 + s^5 / 5 + ...). */
+/* ln x for a normal x > 0, error 1e-15. With x = 2^n m, m in [1/sqrt 2, sqrt 2], and s = (m - 1) / (m + 1):
+   ln x = n ln 2 + 2 (s + s^3 / 3 + s^5 / 5 + ...). */
 static double sampi_ln(double x)
 {
     uint64_t u = sampi_bits(x);
@@ -192,7 +198,7 @@ static double sampi_ln(double x)
 
 static double sampi_log2(double x) { return sampi_round(sampi_ln(x) * SAMPI_LOG2E); }
 
-/* x^y for x >= 0. */
+/* x^y for x >= 0; 0^0 is 1. */
 static double sampi_pow(double x, double y)
 {
     if (y == 0.0) return 1.0;
@@ -200,7 +206,7 @@ static double sampi_pow(double x, double y)
     return sampi_exp2(sampi_round(y * sampi_log2(x)));
 }
 
-/* x^n by squaring, n >= 0. */
+/* x^n for n >= 0, by repeated squaring. */
 static double sampi_powi(double x, int32_t n)
 {
     double r = 1.0;

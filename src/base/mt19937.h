@@ -1,17 +1,17 @@
 /* ---- mt19937 ----
    The random source of llama.cpp's arithmetic (SAMP_RNG_MT19937): C++'s std::mt19937, and libstdc++'s uniform floats
-   and doubles made from it. A seed comes in, one number after the other goes out. The state has 2.5 KB and belongs to
-   the sampler that draws. Each number changes it, so callers must ask exactly as often as libstdc++ does. For rollback
+   and doubles made from it. A seed comes in, one number after another goes out. The state has 2.5 KB and belongs to
+   the sampler that draws. Each number changes it, so callers must draw exactly as often as libstdc++ does. For rollback
    the state can also run backwards (sampi_mt_back). */
 
 /* mt19937 (Matsumoto and Nishimura 1998), seeded and read as std::mt19937. */
 typedef struct sampi_mt {
     uint32_t state[624];
-    uint32_t next;  /* index of the next output in state; 624 = make new ones first */
-    uint64_t drawn; /* outputs since the seed: what going back needs (sampi_mt_back) */
+    uint32_t next;  /* index in state of the next output; 624: new words are due */
+    uint64_t drawn; /* outputs taken since the seed, for sampi_mt_back */
 } sampi_mt;
 
-/* As std::mt19937's constructor: sampi_seed calls it, and whoever goes back to an earlier state. */
+/* Seeds the state as std::mt19937's constructor does. */
 static SAMPI_CALLED void sampi_mt_seed(sampi_mt *mt, uint32_t seed)
 {
     mt->state[0] = seed;
@@ -20,7 +20,7 @@ static SAMPI_CALLED void sampi_mt_seed(sampi_mt *mt, uint32_t seed)
     mt->drawn = 0;
 }
 
-/* The next output; 624 new words are made when the last are used up. */
+/* The next output. When the 624 words are used up, the function makes 624 new ones first. */
 static uint32_t sampi_mt_next(sampi_mt *mt)
 {
     if (mt->next == 624) {
@@ -38,9 +38,10 @@ static uint32_t sampi_mt_next(sampi_mt *mt)
     return y ^ (y >> 18);
 }
 
-/* Where the state was when `drawn` outputs had been taken, fewer than now: blocks of 624 words are unmade one by one.
-   A word of the block before is one bit of a word of this one and 31 of the one next to it. The first block is made of
-   the seed again, of whose first word one bit only is used. */
+/* Takes the state back to where `drawn` outputs had been taken; `drawn` must not be above mt->drawn. The function
+   undoes blocks of 624 words one by one: a word of the earlier block consists of one bit of a word of this block and
+   31 bits of its neighbour. The first block is made from the seed, because only one bit of the seed's own word is
+   left in it. */
 static SAMPI_COLD void sampi_mt_back(sampi_mt *mt, uint64_t drawn, uint32_t seed)
 {
     uint64_t blocks = (drawn + 623) / 624;
@@ -57,7 +58,7 @@ static SAMPI_COLD void sampi_mt_back(sampi_mt *mt, uint64_t drawn, uint32_t seed
     mt->drawn = drawn;
 }
 
-/* std::uniform_real_distribution<double>(0, 1) and <float>(0, 1) of libstdc++, on mt19937. */
+/* What std::uniform_real_distribution<double>(0, 1) and <float>(0, 1) of libstdc++ return with mt19937. */
 static double sampi_mt_double(sampi_mt *mt)
 {
     double low = sampi_mt_next(mt), high = sampi_round((double)sampi_mt_next(mt) * 4294967296.0);

@@ -1,10 +1,10 @@
 /* ===================================================================================================== >>rng
-   Philox, the random source of every sampler but those in llama.cpp's arithmetic. A key and a counter come in, 128
-   random bits go out. It is a function without a state: a draw can be repeated, skipped or made elsewhere.
+   Philox, the random source of all samplers except those in llama.cpp's arithmetic. A key and a counter come in, 128
+   random bits go out. The function has no state, so a draw can be repeated, skipped, or made on another machine.
    sampi_random in core/streams.h makes the counter. */
 
-/* Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"): counter [4], key [2] -> out [4].
-   */
+/* Philox4x32-10: counter [4], key [2] -> out [4].
+   Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3". */
 SAMPI_INLINE void sampi_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
     uint32_t a = counter[0], b = counter[1], c = counter[2], d = counter[3], k0 = key[0], k1 = key[1];

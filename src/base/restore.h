@@ -1,5 +1,5 @@
-/* The end of the implementation. The room takes back what base/switches.h has pushed (rounding, contraction,
-   warnings), so that the user's code below the header is compiled with the user's own flags. */
+/* The end of the implementation. The room pops what base/switches.h has pushed (rounding, contraction, warnings), so
+   that the user's code below the header is compiled with the user's own flags. */
 #if defined(__clang__) || defined(_MSC_VER)
 #pragma float_control(pop)
 #endif

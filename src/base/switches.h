@@ -1,19 +1,20 @@
 /* ==================================================================================================== >>impl
-   What the compiler and the machine must be, before any code. The room refuses compiler flags that would change
-   tokens, chooses which instruction sets are compiled, and defines the attributes, the memory functions and the
-   atomics that all rooms below use. It also holds a product at its rounded value (SAMPI_OPAQUE), so that no compiler
-   fuses it with a sum.
+   What the library asks of the compiler and the machine. The room refuses compiler flags that would change tokens,
+   chooses which instruction sets are compiled, and defines the attributes, the memory functions and the atomics that
+   all rooms below use. Its macro SAMPI_OPAQUE keeps a product at its rounded value, so that no compiler fuses it with
+   a sum.
 
-   It stands on nothing but the public types. From here to the end of the file all is compiled once, in the file that
-   defines SAMPLING_IMPLEMENTATION; only kernels/vectors.h and kernels/passes.h are compiled again for each instruction
-   set, because the header includes itself for them (kernels/sets.h). */
+   The room stands on the public types alone. Everything from here to the end of the file is compiled once, in the file
+   that defines SAMPLING_IMPLEMENTATION. Exceptions are kernels/vectors.h and kernels/passes.h: the header includes
+   itself once more for each instruction set (kernels/sets.h) to compile them. */
 #if defined(SAMPLING_GRAMMAR_DECLARED) || defined(SAMPLING_PEERS_DECLARED)
 #define SAMPI_READS_JSON 1
 #else
 #define SAMPI_READS_JSON 0
 #endif
 
-/* A program's -Wconversion is for its own code; it holds up to the end of the file. */
+/* -Wconversion is the user's choice for the user's code. The library turns it off for itself, up to the end of the
+   file. */
 #ifdef __GNUC__
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
@@ -36,8 +37,8 @@
 #define SAMP_FREE(p)   free(p)
 #endif
 
-/* Refused, not repaired: with these flags a comparison with NaN, or the order of a sum, is the compiler's to choose.
-   What a compiler does not tell of is switched off below, or found by a check at run time (sampi_is_exact). */
+/* Flags that are refused: they let the compiler choose what a comparison with NaN returns, or the order of a sum. Flags
+   without a predefined macro are undone by a pragma below, or found at run time (sampi_is_exact). */
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || \
     defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(_M_FP_FAST)
 #error \
@@ -49,10 +50,10 @@
 #error "sampling.h: float arithmetic must be done in float (32-bit x86: -msse2 -mfpmath=sse; s390x: -std=gnu11)"
 #endif
 
-/* clang's flags of this kind have no macro, but a pragma undoes them; it holds up to the end of the file. */
+/* clang has no macros for these flags, but a pragma undoes them. It holds up to the end of the file. */
 #if defined(__clang__)
 #pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wignored-pragmas" /* some machines have no such pragma, nor the need of it */
+#pragma clang diagnostic ignored "-Wignored-pragmas" /* some targets lack the pragma, and do not need it */
 #pragma float_control(precise, on, push)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(_MSC_VER)
@@ -60,7 +61,7 @@
 #pragma fp_contract(off)
 #endif
 
-/* A cast from llama.cpp's structs is supported, so the layouts must be theirs, with pointers of any size. */
+/* Users may cast llama.cpp's structs to the library's, so the layouts must be equal, with pointers of any size. */
 #ifdef __cplusplus
 #define SAMPI_STATIC_ASSERT(cond, text) static_assert(cond, text)
 #else
@@ -77,7 +78,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
                         offsetof(samp_token_data_array, sorted) == 2 * sizeof(void *) + 8,
                     "samp_token_data_array has llama_token_data_array's layout");
 
-/* Vectors, attributes and assembler are as gcc and clang write them. Another compiler gets the scalar kernels. */
+/* 1: the compiler knows gcc's vectors, attributes and assembler. Other compilers get the scalar kernels. */
 #ifndef SAMPI_GNU
 #if defined(__GNUC__) || defined(__clang__)
 #define SAMPI_GNU 1
@@ -86,8 +87,8 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #endif
 #endif
 
-/* The instruction sets that are compiled, besides scalar. gcc for 64-bit Windows stores vectors of 32 bytes where the
-   stack is aligned for 16, so there it gets those of 16 only. */
+/* The instruction sets that are compiled beside the scalar kernels. gcc for 64-bit Windows aligns the stack to 16 bytes
+   but stores vectors of 32 bytes as if it were aligned to 32, so there only vectors of 16 bytes are compiled. */
 #if !SAMPI_GNU && !defined(SAMP_NO_SIMD)
 #define SAMP_NO_SIMD
 #endif
@@ -104,7 +105,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #else
 #define SAMPI_AVX2 0
 #endif
-#if SAMPI_AVX2 && !defined(SAMP_NO_AVX512) /* whose rows are read by its halves */
+#if SAMPI_AVX2 && !defined(SAMP_NO_AVX512) /* AVX-512's kernels use some of AVX2's */
 #define SAMPI_AVX512 1
 #else
 #define SAMPI_AVX512 0
@@ -119,8 +120,8 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #else
 #define SAMPI_WASM 0
 #endif
-/* Vectors as the compiler has them pay where it has registers for them: not under WebAssembly without its SIMD, where
-   they take twice as long as scalar. */
+/* SAMPI_GENERIC: kernels of the compiler's own vector type. They pay where the machine has vector registers. Under
+   WebAssembly without SIMD they take twice as long as the scalar kernels, so they are left out there. */
 #if defined(__wasm__)
 #define SAMPI_GENERIC 0
 #else
@@ -130,7 +131,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #if SAMPI_AVX2 || SAMPI_AVX512
 #include <cpuid.h>
 #include <immintrin.h>
-#if defined(__clang__) && defined(_MSC_VER) /* where that leaves out what the command line does not name */
+#if defined(__clang__) && defined(_MSC_VER) /* here immintrin.h leaves out sets that no flag names */
 #include <smmintrin.h>
 #include <avxintrin.h>
 #include <avx2intrin.h>
@@ -154,15 +155,16 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #include <wasm_simd128.h>
 #endif
 
-/* What this file is called: it compiles the kernels by including itself, from its own folder. */
+/* The name of this file, which includes itself to compile the kernels. A user who renames the file defines it. */
 #ifndef SAMP_SELF_INCLUDE
 #define SAMP_SELF_INCLUDE "sampling.h"
 #endif
 
-/* SAMPI_INLINE: for what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what
-   it does. SAMPI_COLD: what runs once for a chain, in rare cases, or leaves its loops to kernels: small, not fast.
-   SAMPI_CALLED: what gcc -O2 would put into each of its callers. SAMPI_HOT: a loop over a row that only cold functions
-   call. */
+/* SAMPI_INLINE: always inlined. For functions inside loops over a row: gcc -O2 would call them, and on a GPU the call
+   costs more than the function.
+   SAMPI_COLD: compiled for size. For functions that run once for a chain or rarely, or whose loops are kernels.
+   SAMPI_CALLED: never inlined. For functions that gcc -O2 would copy into each caller.
+   SAMPI_HOT: compiled for speed. For loops over a row that only cold functions call. */
 #if SAMPI_GNU
 #define SAMPI_INLINE static inline __attribute__((always_inline))
 #define SAMPI_COLD   __attribute__((cold))
@@ -175,7 +177,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMPI_HOT
 #endif
 
-/* What threads share: a pointer to kernels, and counts of type size_t, which another compiler has as intrinsics. */
+/* Atomics for what all threads share: the pointer to the kernels, and counts of type size_t. */
 #if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>
 #define SAMPI_LOAD(p)     (const sampi_kernels *)_InterlockedCompareExchangePointer((void *volatile *)(p), NULL, NULL)
@@ -191,9 +193,11 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMPI_COUNT(p)    __atomic_add_fetch(p, 1, __ATOMIC_RELAXED)
 #endif
 
-/* What samplers of one grammar share: int32_t (SAMPI_INT_...), size_t (SAMPI_SIZE_...) and pointers (SAMPI_PTR_...).
-   GET acquires, PUT releases; CAS (is it `old`? Then it is `now`), ADD and OR do both and answer what there was, CAS
-   whether it did. SAMPI_PTR_PUT and all CAS are in one order for all threads. SAMP_NO_THREADS: one thread, plain C. */
+/* Atomics for what the samplers of one grammar share: int32_t (SAMPI_INT_...), size_t (SAMPI_SIZE_...) and pointers
+   (SAMPI_PTR_...).
+   GET: an acquiring load. PUT: a releasing store. ADD, OR: acquire and release; ADD returns the old value. CAS:
+   replaces `old` by `now` and returns whether it did. All threads see SAMPI_PTR_PUT and all CAS in one order. With
+   SAMP_NO_THREADS all are plain C, for one thread. */
 #if defined(SAMP_NO_THREADS)
 #define SAMPI_INT_GET(p)            (*(p))
 #define SAMPI_INT_PUT(p, x)         ((void)(*(p) = (x)))
@@ -246,32 +250,33 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMPI_PTR_CAS(p, old, now)  __sync_bool_compare_and_swap(p, old, now)
 #endif
 
-/* Stands where tests count the steps: in what must not grow faster than its input. */
+/* A counter for tests. It stands in loops whose steps must not grow faster than their input. */
 #ifndef SAMPI_COUNT_STEPS
 #define SAMPI_COUNT_STEPS(n) ((void)0)
 #endif
 
-/* Keep a product as rounded: the compiler must not fuse it with the sum that follows, whatever -ffp-contract says. */
+/* SAMPI_OPAQUE(x): hides from the compiler where x comes from. x is a rounded product; the compiler must not fuse it
+   with the sum that follows, whatever -ffp-contract says. */
 #if !SAMPI_GNU
-#define SAMPI_OPAQUE(x) (*(volatile char *)&(x) = *(volatile char *)&(x)) /* as if it might have changed */
+#define SAMPI_OPAQUE(x) (*(volatile char *)&(x) = *(volatile char *)&(x)) /* a volatile copy: x may have changed */
 #elif defined(__x86_64__) || defined(__i386__)
 #define SAMPI_OPAQUE(x) __asm__("" : "+v"(x))
 #elif defined(__aarch64__)
 #define SAMPI_OPAQUE(x) __asm__("" : "+w"(x))
 #elif defined(__wasm__)
-#define SAMPI_OPAQUE(x) ((void)(x)) /* it has no fma */
+#define SAMPI_OPAQUE(x) ((void)(x)) /* WebAssembly has no fma */
 #else
 #define SAMPI_OPAQUE(x) __asm__("" : "+m"(x))
 #endif
 
-/* The same for scalars, in functions that sampling_gpu.h compiles for a GPU too: there every register is an "r". */
+/* The same for scalars, in functions that are also compiled for a GPU, where every register has the constraint "r". */
 #if defined(SAMPLING_GPU_H) && defined(_OPENMP)
 #define SAMPI_OPAQUE_SCALAR(x) __asm__("" : "+r"(x))
 #else
 #define SAMPI_OPAQUE_SCALAR(x) SAMPI_OPAQUE(x)
 #endif
 
-/* A product that a sum follows goes through one of these. */
+/* The rounded product. Each product that is added to something goes through one of these. */
 static float sampi_roundf(float product)
 {
     SAMPI_OPAQUE_SCALAR(product);
@@ -283,14 +288,15 @@ static double sampi_round(double product)
     return product;
 }
 
-/* The upper of two halves of memory comes first: what has a form as bytes is little-endian. */
+/* 1: the machine is big-endian. Stored bytes are always little-endian. */
 #if (defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
 #define SAMPI_BIG_ENDIAN 1
 #else
 #define SAMPI_BIG_ENDIAN 0
 #endif
 
-/* The bits of a double, and back: how weights become integers, and powers of two doubles. */
+/* The bits of a double as an integer, and the double of such bits. Weights become integers with the first; powers of
+   two become doubles with the second. */
 static uint64_t sampi_bits(double x)
 {
     uint64_t u;
@@ -303,5 +309,5 @@ static double sampi_from_bits(uint64_t u)
     memcpy(&x, &u, 8);
     return x;
 }
-/* fabs, also of what may be infinite: clang's -fno-honor-infinities holds for calls in spite of the pragma. */
+/* |x|, also of an infinity. Not fabs: clang's -fno-honor-infinities affects calls in spite of the pragma. */
 static double sampi_abs(double x) { return sampi_from_bits(sampi_bits(x) & ~((uint64_t)1 << 63)); }
