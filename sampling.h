@@ -188,85 +188,85 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8814 samplers/drafted.h              20513 grammar/reading.h
-     274 api/config.h                     8839 samplers/greedy.h               20598 grammar/gbnf.h
-     305 api/types.h                      8881 samplers/choose.h               20890 grammar/regex.h
-     555 api/missing.h                    8944 samplers/ratio.h                21287 grammar/derivatives.h
-     569 api/sample.h                     9011 samplers/draw.h                 21940 grammar/vocabulary.h
-     658 api/chains.h                     9096 samplers/dist.h                 22411 grammar/triggers.h
-     910 api/samplers.h                   9128 samplers/gumbel.h               22736 grammar/matcher.h
-    1172 api/gumbel.h                     9197 watermark/function.h            22963 grammar/store.h
-    1195 api/operator.h                   9314 watermark/text.h                23455 grammar/states.h
-    1245 api/kv.h                         9503 watermark/draw.h                23614 grammar/items.h
-    1426 api/llama_cpp.h                  9712 samplers/mirostat.h             23739 grammar/masks.h
-    1468 api/text_error.h                 9962 samplers/adaptive_p.h           23936 grammar/runs.h
-    1485 api/grammar.h                   10118 samplers/custom.h               24113 grammar/entries.h
-    1706 api/shards.h                    10178 config/describe.h               24492 grammar/accepting.h
-    1804 api/peers.h                     10359 config/from_params.h            24800 grammar/waiting.h
-    1882 api/drafts.h                    10424 config/orders.h                 24926 grammar/history.h
-    1981 api/constraints.h               10655 config/numbers.h                25051 grammar/room.h
-    2284 api/watermark.h                 10793 config/set.h                    25384 grammar/sampler.h
-    2429 api/parts.h                     10947 config/tell.h                   25618 grammar/forced.h
-    2471 base/switches.h                 11078 config/settings.h               25786 grammar/hooks.h
-    2786 base/random.h                   11190 life/rollback.h                 25909 schema/head.h
-    2809 base/mt19937.h                  11446 life/chain.h                    26083 schema/errors.h
-    2884 base/exact.h                    11726 life/members.h                  26195 schema/collections.h
-    3102 base/bits128.h                  11841 life/update.h                   26229 schema/references.h
-    3183 base/elements.h                 12038 life/copy.h                     26501 schema/strings.h
-    3313 watermark/colours.h             12206 rows/row.h                      26563 schema/numbers.h
-    3377 kernels/llama_cpp/contract.h    12512 rows/reserve.h                  26765 schema/sets.h
-    3425 kernels/contract.h              12582 rows/pieces.h                   26963 schema/formats.h
-    3554 kernels/scalar.h                12697 rows/thresholds.h               27160 schema/scalars.h
-    3760 kernels/llama_cpp/scalar.h      12803 rows/compact.h                  27459 schema/goals.h
-    3781 kernels/sets.h                  12985 rows/sums.h                     27680 schema/alternatives.h
-    3830 kernels/vectors.h               13133 rows/changes.h                  28158 schema/objects.h
-    3948 kernels/avx512.h                13214 rows/cuts.h                     28671 schema/arrays.h
-    4032 kernels/avx2.h                  13645 rows/typical.h                  29031 schema/whole.h
-    4094 kernels/sse2.h                  13957 rows/tail_free.h                29204 tags/head.h
-    4111 kernels/neon.h                  14030 rows/selecting.h                29327 tags/words.h
-    4133 kernels/wasm.h                  14161 rows/mirostat.h                 29435 tags/inside.h
-    4149 kernels/generic.h               14242 watermark/rows.h                29576 tags/formats.h
-    4169 kernels/shared.h                14355 rows/plan.h                     29977 grammar/grammars.h
-    4293 kernels/passes.h                14403 rows/logprobs.h                 30044 peers/tables.h
-    4982 kernels/llama_cpp/passes.h      14489 rows/step.h                     30375 peers/values.h
-    5066 kernels/check.h                 14506 rows/llama_cpp/sums.h           30806 peers/llama_server.h
-    5090 kernels/dispatch.h              14820 rows/llama_cpp/samplers.h       30875 peers/fields.h
-    5296 core/array.h                    15285 rows/llama_cpp/step.h           31084 peers/requests.h
-    5626 core/table.h                    15315 run/apply.h                     31212 shards/head.h
-    5817 core/windows.h                  15397 run/writing.h                   31361 shards/bytes.h
-    5909 constraints/record.h            15521 run/arrays.h                    31459 shards/merging.h
-    5967 watermark/record.h              15623 run/arrays_llama_cpp.h          31749 shards/row.h
-    5987 rows/work.h                     15821 run/walk.h                      31874 shards/answers.h
-    6013 life/past.h                     15925 run/finish.h                    32445 shards/logprobs.h
-    6073 core/record.h                   15965 run/draw_llama_cpp.h            32591 shards/told.h
-    6207 core/plans.h                    16039 run/draw.h                      32745 shards/asking.h
-    6243 core/fields.h                   16117 run/sample.h                    32880 shards/prefix.h
-    6330 core/owners.h                   16233 watermark/making.h              33430 shards/plans.h
-    6402 core/mt19937.h                  16462 watermark/tails.h               33935 samplers/plans.h
-    6459 core/no_mt19937.h               16562 watermark/detect.h              34212 shards/way.h
-    6492 core/making.h                   16786 run/verify.h                    34328 shards/memory.h
-    6625 core/streams.h                  16890 run/batch.h                     34408 shards/batch.h
-    6663 life/state_fields.h             17042 life/state.h                    34816 drafts/head.h
-    6763 samplers/llama_cpp.h            17218 operator/weights.h              34876 drafts/block.h
-    6851 samplers/logit_bias.h           17306 operator/search.h               35066 drafts/tree.h
-    6952 samplers/patch.h                17445 operator/run.h                  35202 drafts/relaxed.h
-    7002 samplers/penalties.h            17614 kv/cells.h                      35287 constraints/automaton.h
-    7152 samplers/dry.h                  17651 kv/making.h                     35385 constraints/making.h
-    7609 samplers/cut.h                  17877 kv/slot.h                       35638 constraints/sampler.h
-    7632 samplers/top_n_sigma.h          18016 kv/sequences.h                  35733 constraints/constructors.h
-    7734 samplers/top_k.h                18151 kv/data.h                       36098 constraints/patterns.h
-    7791 samplers/tail_free.h            18275 kv/update.h                     36303 constraints/looking.h
-    7915 samplers/typical.h              18401 kv/state.h                      36370 constraints/thinking.h
-    7990 samplers/top_p.h                18613 llama_cpp/functions.h           36621 constraints/schedule.h
-    8034 samplers/min_p.h                18683 llama_cpp/object.h              36711 constraints/accepting.h
-    8076 samplers/by_sums.h              18737 llama_cpp/vocabulary.h          36895 constraints/drawing.h
-    8224 samplers/top_h.h                18814 text/reading.h                  37082 constraints/told.h
-    8277 samplers/min_k.h                18924 text/strings.h                  37147 constraints/kind.h
-    8334 samplers/xtc.h                  19024 text/values.h                   37205 constraints/top_p_decay.h
-    8418 samplers/infill.h               19179 text/documents.h                37289 constraints/accessors.h
-    8533 samplers/temperature.h          19255 grammar/head.h                  37397 core/kinds.h
-    8697 samplers/smoothing.h            19290 grammar/tree.h                  37445 base/restore.h
-    8781 samplers/softmax.h              20209 grammar/finishing.h             37459 api/license.h
+       2 api/opening.h                    8819 samplers/drafted.h              20518 grammar/reading.h
+     274 api/config.h                     8844 samplers/greedy.h               20603 grammar/gbnf.h
+     305 api/types.h                      8886 samplers/choose.h               20895 grammar/regex.h
+     555 api/missing.h                    8949 samplers/ratio.h                21292 grammar/derivatives.h
+     569 api/sample.h                     9016 samplers/draw.h                 21945 grammar/vocabulary.h
+     658 api/chains.h                     9101 samplers/dist.h                 22416 grammar/triggers.h
+     910 api/samplers.h                   9133 samplers/gumbel.h               22741 grammar/matcher.h
+    1172 api/gumbel.h                     9202 watermark/function.h            22968 grammar/store.h
+    1195 api/operator.h                   9319 watermark/text.h                23460 grammar/states.h
+    1245 api/kv.h                         9508 watermark/draw.h                23619 grammar/items.h
+    1426 api/llama_cpp.h                  9717 samplers/mirostat.h             23744 grammar/masks.h
+    1468 api/text_error.h                 9967 samplers/adaptive_p.h           23941 grammar/runs.h
+    1485 api/grammar.h                   10123 samplers/custom.h               24118 grammar/entries.h
+    1706 api/shards.h                    10183 config/describe.h               24497 grammar/accepting.h
+    1804 api/peers.h                     10364 config/from_params.h            24805 grammar/waiting.h
+    1882 api/drafts.h                    10429 config/orders.h                 24931 grammar/history.h
+    1981 api/constraints.h               10660 config/numbers.h                25056 grammar/room.h
+    2284 api/watermark.h                 10798 config/set.h                    25389 grammar/sampler.h
+    2429 api/parts.h                     10952 config/tell.h                   25623 grammar/forced.h
+    2471 base/switches.h                 11083 config/settings.h               25791 grammar/hooks.h
+    2786 base/random.h                   11195 life/rollback.h                 25914 schema/head.h
+    2809 base/mt19937.h                  11451 life/chain.h                    26088 schema/errors.h
+    2884 base/exact.h                    11731 life/members.h                  26200 schema/collections.h
+    3102 base/bits128.h                  11846 life/update.h                   26234 schema/references.h
+    3183 base/elements.h                 12043 life/copy.h                     26506 schema/strings.h
+    3313 watermark/colours.h             12211 rows/row.h                      26568 schema/numbers.h
+    3377 kernels/llama_cpp/contract.h    12517 rows/reserve.h                  26770 schema/sets.h
+    3425 kernels/contract.h              12587 rows/pieces.h                   26968 schema/formats.h
+    3554 kernels/scalar.h                12702 rows/thresholds.h               27165 schema/scalars.h
+    3760 kernels/llama_cpp/scalar.h      12808 rows/compact.h                  27464 schema/goals.h
+    3781 kernels/sets.h                  12990 rows/sums.h                     27685 schema/alternatives.h
+    3830 kernels/vectors.h               13138 rows/changes.h                  28163 schema/objects.h
+    3948 kernels/avx512.h                13219 rows/cuts.h                     28676 schema/arrays.h
+    4032 kernels/avx2.h                  13650 rows/typical.h                  29036 schema/whole.h
+    4094 kernels/sse2.h                  13962 rows/tail_free.h                29209 tags/head.h
+    4111 kernels/neon.h                  14035 rows/selecting.h                29332 tags/words.h
+    4133 kernels/wasm.h                  14166 rows/mirostat.h                 29440 tags/inside.h
+    4149 kernels/generic.h               14247 watermark/rows.h                29581 tags/formats.h
+    4169 kernels/shared.h                14360 rows/plan.h                     29982 grammar/grammars.h
+    4293 kernels/passes.h                14408 rows/logprobs.h                 30049 peers/tables.h
+    4982 kernels/llama_cpp/passes.h      14494 rows/step.h                     30380 peers/values.h
+    5066 kernels/check.h                 14511 rows/llama_cpp/sums.h           30811 peers/llama_server.h
+    5090 kernels/dispatch.h              14825 rows/llama_cpp/samplers.h       30880 peers/fields.h
+    5296 core/array.h                    15290 rows/llama_cpp/step.h           31089 peers/requests.h
+    5626 core/table.h                    15320 run/apply.h                     31217 shards/head.h
+    5817 core/windows.h                  15402 run/writing.h                   31366 shards/bytes.h
+    5909 constraints/record.h            15526 run/arrays.h                    31464 shards/merging.h
+    5967 watermark/record.h              15628 run/arrays_llama_cpp.h          31754 shards/row.h
+    5987 rows/work.h                     15826 run/walk.h                      31879 shards/answers.h
+    6013 life/past.h                     15930 run/finish.h                    32450 shards/logprobs.h
+    6073 core/record.h                   15970 run/draw_llama_cpp.h            32596 shards/told.h
+    6207 core/plans.h                    16044 run/draw.h                      32750 shards/asking.h
+    6245 core/fields.h                   16122 run/sample.h                    32885 shards/prefix.h
+    6332 core/owners.h                   16238 watermark/making.h              33435 shards/plans.h
+    6408 core/mt19937.h                  16467 watermark/tails.h               33940 samplers/plans.h
+    6465 core/no_mt19937.h               16567 watermark/detect.h              34217 shards/way.h
+    6498 core/making.h                   16791 run/verify.h                    34333 shards/memory.h
+    6630 core/streams.h                  16895 run/batch.h                     34413 shards/batch.h
+    6668 life/state_fields.h             17047 life/state.h                    34821 drafts/head.h
+    6768 samplers/llama_cpp.h            17223 operator/weights.h              34881 drafts/block.h
+    6856 samplers/logit_bias.h           17311 operator/search.h               35071 drafts/tree.h
+    6957 samplers/patch.h                17450 operator/run.h                  35207 drafts/relaxed.h
+    7007 samplers/penalties.h            17619 kv/cells.h                      35292 constraints/automaton.h
+    7157 samplers/dry.h                  17656 kv/making.h                     35390 constraints/making.h
+    7614 samplers/cut.h                  17882 kv/slot.h                       35643 constraints/sampler.h
+    7637 samplers/top_n_sigma.h          18021 kv/sequences.h                  35738 constraints/constructors.h
+    7739 samplers/top_k.h                18156 kv/data.h                       36103 constraints/patterns.h
+    7796 samplers/tail_free.h            18280 kv/update.h                     36308 constraints/looking.h
+    7920 samplers/typical.h              18406 kv/state.h                      36375 constraints/thinking.h
+    7995 samplers/top_p.h                18618 llama_cpp/functions.h           36626 constraints/schedule.h
+    8039 samplers/min_p.h                18688 llama_cpp/object.h              36716 constraints/accepting.h
+    8081 samplers/by_sums.h              18742 llama_cpp/vocabulary.h          36900 constraints/drawing.h
+    8229 samplers/top_h.h                18819 text/reading.h                  37087 constraints/told.h
+    8282 samplers/min_k.h                18929 text/strings.h                  37152 constraints/kind.h
+    8339 samplers/xtc.h                  19029 text/values.h                   37210 constraints/top_p_decay.h
+    8423 samplers/infill.h               19184 text/documents.h                37294 constraints/accessors.h
+    8538 samplers/temperature.h          19260 grammar/head.h                  37402 core/kinds.h
+    8702 samplers/smoothing.h            19295 grammar/tree.h                  37451 base/restore.h
+    8786 samplers/softmax.h              20214 grammar/finishing.h             37465 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -5816,30 +5816,30 @@ static const sampi_traits *sampi_traits_of(sampi_kind kind);
 
 /* ---- src/core/windows.h ---- */
 /* ---- windows of accepted tokens ----
-   The rings of penalties, dry and chains, and the sorted lists that the first two make of theirs. Here, before the
-   record, which holds rings; chains and saved states use them as well. */
+   Rings of accepted tokens, which penalties, dry and chains have, and the sorted lists of counts that penalties and dry
+   make of them. The room comes before the record, which holds rings. Saved states use them as well. */
 
-/* The last `cap` tokens, of which `size` are there; head: where the next one goes. The array itself is part 0 of
-   penalties and dry, and prev of a chain. */
+/* A ring of the last `cap` tokens. `size` of them are there; `head` is where the next one goes. The array of tokens is
+   part 0 of penalties and dry, and `prev` of a chain. */
 typedef struct sampi_ring {
     uint32_t cap, size, head;
 } sampi_ring;
 
-/* A token and a number that belongs to it: how often it is in a window (penalties), or how long the repetition is that
-   it would continue (dry). */
+/* A token and a count: how often it is in a window (penalties), or the length of the repetition that it would continue
+   (dry). */
 typedef struct sampi_count {
     samp_token token;
     int32_t count;
 } sampi_count;
 
-/* The token `back` places ago, 0 = the newest; back < size. Reads only. */
+/* The token `back` places ago, 0 = the newest; back < size. */
 static samp_token sampi_ring_at(const sampi_ring *r, const samp_token *token, uint32_t back)
 {
     return token[(r->head + r->cap - 1 - back) % r->cap];
 }
 
-/* Put x in, the newest: an accepted token, or on a device one that the GPU's steps have drawn. Returns the token
-   that falls out, which penalties must stop counting, or -1 (of a window of 0, x itself). */
+/* Adds x as the newest token: an accepted one, or one that a device's steps have drawn. Returns the token that falls
+   out, which penalties must stop counting; -1 if none does; x itself if the ring has no room at all. */
 static samp_token sampi_ring_push(sampi_ring *r, samp_token *token, samp_token x)
 {
     samp_token old = -1;
@@ -5853,14 +5853,14 @@ static samp_token sampi_ring_push(sampi_ring *r, samp_token *token, samp_token x
     return old;
 }
 
-/* Where a token's entry is, or belongs, in a list [n] of counts. Reads only. */
+/* The index at which a token's entry is, or would be inserted, in a list [n] of counts. */
 static uint32_t sampi_count_find(const sampi_count *list, uint32_t n, samp_token token)
 {
     return (uint32_t)sampi_find_token(list, sizeof *list, n, token);
 }
 
-/* The entry of a token, made with count 0 if there is none; then *n grows, and the list must have room, as those
-   of penalties do: it is as long as the window. For penalties' accept. */
+/* The entry of a token. If there is none, the function inserts one with count 0 and *n grows; the list must have room.
+   Penalties' lists do: they are as long as the window. */
 static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token token)
 {
     uint32_t i = sampi_count_find(list, *n, token);
@@ -5874,8 +5874,8 @@ static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token to
     return &list[i];
 }
 
-/* Records in order of the bits from `bit` down, in place: those without the bit before those with it, then each half by
-   the next one. */
+/* Sorts records in place by the bits of their tokens from `bit` down: tokens without the bit first, then each half by
+   the next bit. */
 static void sampi_count_sort_from(sampi_count *list, uint32_t n, uint32_t bit)
 {
     for (; n > 1 && bit; bit >>= 1) {
@@ -5896,8 +5896,8 @@ static void sampi_count_sort_from(sampi_count *list, uint32_t n, uint32_t bit)
     }
 }
 
-/* Records in order of their tokens: a walk over them for each bit of a token, whatever order they are in, and no room
-   beside them. For dry's list, and for counts that are made again from a window. */
+/* Sorts records by their tokens: one walk over them for each bit in which tokens differ, whatever order they are in,
+   without memory. For dry's list, and for counts that are made anew from a window. */
 static void sampi_count_sort(sampi_count *list, uint32_t n)
 {
     uint32_t differ = 0, bit = (uint32_t)1 << 30;
@@ -6206,21 +6206,22 @@ struct sampi_sampler {
 
 /* ---- src/core/plans.h ---- */
 /* ---- plans ----
-   A plan says what a sampler asks of a row of logits and what it does to it, in the words of an executor: whoever runs
-   a chain some other way than step by step over an array. Rooms of samplers/ hold their plans behind
-   #ifdef SAMPI_PLANS. samplers/plans.h is the list of these rooms; it is included once for each executor, with
-   SAMPI_ON(name), the executor's own name for everything a plan calls: `sums` is sampi_shard_sums for slices and
-   sampi_gpu_sums for a device. run/README.md has the executor's duties, question by question.
+   A plan says which questions a sampler asks about a row of logits, and what it does to the row. An executor runs
+   plans; it is any code that runs a chain in another way than step by step over an array: slices, a device. The plans
+   stand in the samplers' rooms behind #ifdef SAMPI_PLANS. samplers/plans.h lists these rooms. It is included once for
+   each executor, with SAMPI_ON(name) as the executor's own name of everything that a plan calls: `sums` is
+   sampi_shard_sums for slices and sampi_gpu_sums for a device. run/README.md has an executor's duties, question by
+   question.
 
-   A question returns SAMPI_KNOWN and its answer; SAMPI_WAITS if that is not there yet (a round of messages, a pass over
-   the row): then the plan returns that too, and is entered again from its start; or anything else, which the plan
-   hands on: a status, or what the executor alone understands. So a plan asks for all it needs before it changes
-   anything. One that goes on asking behind a change counts its phases in the executor's memory; phase is 0 when a
-   sampler's turn begins. */
+   A question returns one of three: SAMPI_KNOWN with its answer; SAMPI_WAITS if the answer is not there yet (it takes a
+   round of messages, or a pass over the row); or a status, which may be one that only the executor understands. The
+   plan returns all but SAMPI_KNOWN to the executor. After SAMPI_WAITS the executor calls the plan again, and it starts
+   from its beginning. So a plan asks all its questions before it changes anything. A plan that asks again after a
+   change counts its phases in the executor's memory; the phase is 0 when a sampler's turn begins. */
 
 enum { SAMPI_WAITS = 0, SAMPI_KNOWN = 1 };
 
-/* What a plan keeps from one entry to the next. */
+/* What a plan keeps from one call to the next. */
 typedef struct sampi_memory {
     int32_t phase;
     float max;
@@ -6228,16 +6229,17 @@ typedef struct sampi_memory {
     uint64_t count;
 } sampi_memory;
 
-/* What comes behind sums: an executor may fetch it along. */
+/* What a plan will ask after the sums. An executor may fetch the answer together with the sums. */
 typedef enum sampi_then {
-    SAMPI_THEN_NOTHING, /* nothing that depends on other tokens */
+    SAMPI_THEN_NOTHING, /* no question about other tokens */
     SAMPI_THEN_FIRST,   /* the first tokens in order */
-    SAMPI_THEN_PREFIX,  /* the end of a prefix by logit, with the share u.cut.p of the mass */
-    SAMPI_THEN_SCORES,  /* the same by typical's score */
-    SAMPI_THEN_FLOOR    /* a floor, with u.cut.min_keep tokens at least */
+    SAMPI_THEN_PREFIX,  /* the end of a prefix in order of logits, with the share u.cut.p of the mass */
+    SAMPI_THEN_SCORES,  /* the same in order of typical's score */
+    SAMPI_THEN_FLOOR    /* a floor that keeps at least u.cut.min_keep tokens */
 } sampi_then;
 
-/* What a cut leaves in the array of candidates; of interest to an executor that shows an array. */
+/* What a cut writes besides the candidates it keeps: their order, their p. Only executors that return an array use
+   it. */
 enum { SAMPI_SHOWS_ORDER = 1, SAMPI_SHOWS_P = 2 };
 
 /* ---- src/core/fields.h ---- */
@@ -6329,21 +6331,24 @@ static SAMPI_COLD void sampi_field_reset(const sampi_field *f, void *to)
 
 /* ---- src/core/owners.h ---- */
 /* ---- the record's parts, and its owners ----
-   How a part (an array behind the record) is found, how an edit is counted up through the chains that a sampler is in,
-   serial numbers, and what a sampler does to a selection. */
+   How a part (an array behind the record) is found, how an edit is counted in all chains that hold the sampler, serial
+   numbers, and what a sampler does to a selection. */
 
-/* Part i, to read or to write: whoever has the sampler has its parts. What is in it is told at the union's members. */
+/* Part i, to read or to write. The members of the record's union say what each part holds. */
 static void *sampi_part(const sampi_sampler *s, int i) { return (char *)(uintptr_t)s + s->part[i]; }
 
-/* Parts begin at multiples of 16, good for all that they hold; the cache of >>kv lays out its block in the same way. */
+/* n rounded up to a multiple of 16. Parts begin at such multiples, which align all that they hold; the cache of >>kv
+   lays out its block in the same way. */
 static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
 
-/* What has no apply in the table: whoever walks through samplers asks these before it looks one up. Custom is what
-   works by its interface: the user's samplers, and those of parts that are made like them. */
+/* Kinds without an apply function in the table: chains, and custom samplers. A custom sampler works through its
+   interface: the user's samplers do, and samplers of parts that are made like them. A walk over samplers checks both
+   before it looks up an apply function. */
 static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == SAMPI_CHAIN; }
 static bool sampi_is_custom(const sampi_sampler *s) { return sampi_traits_of(s->kind)->flags & SAMPI_BY_INTERFACE; }
 
-/* How many members of a chain take part in a draw: all, but of a schedule whose time it is not none. */
+/* sampi_is_clock: is this member the clock of a schedule? sampi_n_at_work: how many members of a chain take part in a
+   draw: all of them, or 0 for a schedule outside its time. */
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
 static bool sampi_is_clock(const sampi_sampler *s)
 {
@@ -6364,30 +6369,31 @@ static bool sampi_is_clock(const sampi_sampler *s)
 static int32_t sampi_n_at_work(const sampi_sampler *s) { return sampi_is_chain(s) ? s->u.chain.n : 0; }
 #endif
 
-/* It changes nothing, and a draw passes it by. */
+/* Does the sampler change nothing, so that a draw may skip it? */
 static bool sampi_idles(const sampi_sampler *s) { return s->off || sampi_is_clock(s); }
 
-/* Every public function that changes what s would draw, or what it has accepted, calls this first; those that draw or
-   accept call sampi_moves (>>rollback). s has changed, and so have the chains it is in; these may have members at work
-   in several threads of a batch, hence the atomic sum. The GPU's copy of a chain is good for as long as the number
-   stays, and so are records; a forgotten call would let it draw from old settings. */
+/* Counts an edit of s, and of all chains that hold it. Every public function that changes what s would draw, or what it
+   has accepted, calls this first; functions that draw or accept call sampi_moves (>>rollback) instead. The sums of the
+   chains are atomic, because a batch may run members of one chain in several threads. The GPU's copy of a chain is
+   valid as long as this number is the same; without the call a device would draw with old settings. */
 static void sampi_edited(sampi_sampler *s)
 {
     s->n_edits++;
     for (s = s->owner; s; s = s->owner) (void)SAMPI_COUNT(&s->n_edits);
 }
 
-/* A number that no sampler of this process had before: for each that is made or cloned. An address won't do, for a
-   freed sampler's may come again. Atomic, since samplers may be made in several threads. */
+/* A number that no sampler of this process has had before, for each sampler that is made or cloned. An address would
+   not do: a new sampler may get a freed one's. Atomic, because several threads may make samplers. */
 static size_t sampi_next_serial(void)
 {
     static size_t last;
     return SAMPI_COUNT(&last);
 }
 
-/* What it does to a selection: 1: it selects, 0: it ends one (sampi_run), -1: neither. Of a chain the word of its last
-   member that has one. Under MT19937 a selection stays, whatever comes (sampi_run); but what masks rows never means to
-   mask what is chosen already. What is off, and what the user has written, says nothing. */
+/* What a sampler does to a selection: 1 it selects, 0 it undoes the selection (sampi_run), -1 neither. A chain's
+   answer is that of its last member whose answer is not -1. Under MT19937 samplers do not undo a selection
+   (sampi_run), except a custom sampler of the library's that masks rows (a grammar): behind a selector it would mask
+   a token that is chosen already. Samplers that are off and the user's own samplers answer -1. */
 static SAMPI_COLD int sampi_last_word(const sampi_sampler *s, samp_rng_kind rng)
 {
     int word = -1;
@@ -6401,40 +6407,40 @@ static SAMPI_COLD int sampi_last_word(const sampi_sampler *s, samp_rng_kind rng)
 #ifndef SAMP_NO_MT19937
 /* ---- src/core/mt19937.h ---- */
 /* ---- a sampler's mt19937 ----
-   What draws in llama.cpp's arithmetic (SAMP_RNG_MT19937) has its random source in part 0. All that the core asks of
-   that arithmetic is asked here or in the rooms called llama_cpp; where SAMP_NO_MT19937 leaves it out,
-   core/no_mt19937.h stands in their place. */
+   The random source of samplers that draw in llama.cpp's arithmetic (SAMP_RNG_MT19937); it is part 0 of the sampler.
+   The core calls that arithmetic only through this room and the rooms called llama_cpp. With SAMP_NO_MT19937,
+   core/no_mt19937.h takes their place. */
 
 #define SAMPI_RNG_NAMES "philox or mt19937"
 
-/* What speaks against a random source. */
+/* The status of a random source: SAMP_E_RANGE if there is no such source. */
 static SAMPI_COLD int sampi_rng_status(samp_rng_kind rng)
 {
     return rng == SAMP_RNG_PHILOX || rng == SAMP_RNG_MT19937 ? SAMP_OK : SAMP_E_RANGE;
 }
 
-/* Does it compute as llama.cpp does? */
+/* Does the sampler compute as llama.cpp does? */
 static bool sampi_is_llama_cpp(const sampi_sampler *s) { return s->rng != SAMP_RNG_PHILOX; }
 
 static bool sampi_rng_differs(const sampi_sampler *s, const sampi_sampler *t) { return s->rng != t->rng; }
 
-/* What a kind's samplers need for it. What draws has one, used only under that random source, but there always, since
-   samp_set_rng must not allocate; not one that carries an error. */
+/* The bytes that a sampler of this kind needs for its mt19937. All kinds that draw have room for one, whatever their
+   random source, because samp_set_rng must not allocate. A sampler that carries an error has none. */
 static size_t sampi_mt_size(sampi_kind kind) { return sampi_traits_of(kind)->draws ? sizeof(sampi_mt) : 0; }
 
-/* Has it a std::mt19937 of its own? */
+/* Does the sampler have an mt19937 of its own? */
 static bool sampi_has_mt(const sampi_sampler *s) { return sampi_traits_of(s->kind)->draws && s->part_size[0]; }
 
-/* Only if sampi_has_mt. What draws has no other part, so 0 is free for it. */
+/* The sampler's mt19937; call it only if sampi_has_mt. Samplers that draw have no other part, so part 0 is free. */
 static sampi_mt *sampi_mt_of(const sampi_sampler *s) { return (sampi_mt *)sampi_part(s, 0); }
 
-/* Back to the seed. One that is not in use is left unseeded, as seeding costs 624 steps. */
+/* Sets the mt19937 back to the seed. One that is not in use stays unseeded, because seeding takes 624 steps. */
 static void sampi_begin_mt(sampi_sampler *s)
 {
     if (sampi_has_mt(s) && sampi_is_llama_cpp(s)) sampi_mt_seed(sampi_mt_of(s), (uint32_t)s->seed);
 }
 
-/* Note where it is, and go back there. */
+/* sampi_note_mt notes how many outputs have been taken; sampi_restore_mt goes back to that number. */
 static void sampi_note_mt(sampi_sampler *s)
 {
     if (sampi_has_mt(s)) s->now.drawn = sampi_mt_of(s)->drawn;
@@ -6445,7 +6451,7 @@ static void sampi_restore_mt(sampi_sampler *s)
     if (sampi_has_mt(s)) sampi_mt_back(sampi_mt_of(s), s->now.drawn, (uint32_t)s->seed);
 }
 
-/* s goes on where `old` is, if seed and source are the same. */
+/* Copies the state of `old` to s, if seed and random source are the same. */
 static SAMPI_COLD void sampi_take_over_mt(sampi_sampler *s, const sampi_sampler *old)
 {
     if (!sampi_has_mt(s) || s->rng != old->rng || s->seed != old->seed) return;
@@ -6453,17 +6459,17 @@ static SAMPI_COLD void sampi_take_over_mt(sampi_sampler *s, const sampi_sampler 
     s->now.drawn = old->now.drawn;
 }
 
-/* Which of a kind's two definitions. */
+/* The apply function of a kind in one of the two arithmetics. */
 #define sampi_apply_of(traits, is_llama) ((is_llama) ? (traits)->apply_llama : (traits)->apply)
 #else
 /* ---- src/core/no_mt19937.h ---- */
 /* ---- without llama.cpp's arithmetic (SAMP_NO_MT19937) ----
-   What core/mt19937.h and the rooms called llama_cpp are asked, answered without them: no sampler computes as llama.cpp
-   does, so the compiler drops whatever would have to be done if one did. */
+   The names of core/mt19937.h and of the rooms called llama_cpp, for a library without llama.cpp's arithmetic. Each
+   answers that no sampler computes as llama.cpp does, so the compiler drops the code for that case. */
 
 #define SAMPI_RNG_NAMES "philox"
 
-/* What speaks against a random source: that it is none, or that it has been left out. */
+/* The status of a random source: SAMP_E_UNSUPPORTED if it is left out, SAMP_E_RANGE if there is no such source. */
 static SAMPI_COLD int sampi_rng_status(samp_rng_kind rng)
 {
     if (rng == SAMP_RNG_MT19937) return SAMP_E_UNSUPPORTED;
@@ -6491,12 +6497,12 @@ static SAMPI_COLD int sampi_rng_status(samp_rng_kind rng)
 #endif
 /* ---- src/core/making.h ---- */
 /* ---- making ----
-   A sampler is described in a local record t, checked, then moved to the heap. An error is noted in the record and
-   never returned: a constructor gives a sampler even then, which carries the error (samp_status) and does nothing, so
-   that a caller may build a whole chain and ask once. */
+   How a sampler is made: a constructor fills a local record t, checks it, then moves it to the heap. An error is noted
+   in the record and not returned. The constructor returns a sampler even then: it carries the error (samp_status) and
+   does nothing. So a caller may build a whole chain and check once. */
 
-/* A record with every field at its default: what each constructor, and a record from samp_params, begins with. A
-   field that samp_params has not, or a constructor does not take, stays so. */
+/* A record with every field at its default. Each constructor begins with it. A field that the constructor, or
+   samp_params, does not set keeps its default. */
 static SAMPI_COLD sampi_sampler sampi_blank(sampi_kind kind)
 {
     const sampi_traits *traits = sampi_traits_of(kind);
@@ -6510,8 +6516,8 @@ static SAMPI_COLD sampi_sampler sampi_blank(sampi_kind kind)
     return t;
 }
 
-/* Note the status, and the name of the parameter, if something is not good. The first requirement that fails
-   decides, as samp_status promises one field. Called by all checks of a record. */
+/* Notes the status and the parameter's name in t, unless `good`. The first requirement that fails decides, because
+   samp_status reports one field. */
 static void sampi_require(sampi_sampler *t, bool good, int status, const char *field)
 {
     if (good || t->status) return;
@@ -6519,7 +6525,7 @@ static void sampi_require(sampi_sampler *t, bool good, int status, const char *f
     t->field = field;
 }
 
-/* Is a number in its field's range? NaN is told apart. */
+/* Requires that x is in the range of its field. NaN has a status of its own. */
 static SAMPI_COLD void sampi_require_number(sampi_sampler *t, const sampi_field *f, double x)
 {
     bool above = f->how & SAMPI_OPEN ? x > f->lo : x >= f->lo;
@@ -6528,18 +6534,18 @@ static SAMPI_COLD void sampi_require_number(sampi_sampler *t, const sampi_field 
     sampi_require(t, (above && x <= f->hi) || zero, SAMP_E_RANGE, f->param);
 }
 
-/* Do its values switch it off? sampi_prepare asks once and keeps the answer in s->off; before that, the default order
-   asks for what may be left out, and dry for whether it needs breakers. Reads fields only, checked or not. */
+/* Do the sampler's values switch it off? sampi_prepare keeps the answer in s->off. Before that the default order asks
+   which samplers may be left out, and dry whether it needs breakers. The function reads fields only, checked or not. */
 static bool sampi_is_off(const sampi_sampler *s)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
     return traits->off && traits->off(s);
 }
 
-/* All that can be wrong with a record, its parts' sizes, and whether it is off: writes status, field, part_size
-   and off of t, and what its prepare hook does; never the heap. `make`: a sampler is to be made of it, so what
-   takes a walk over the vocabulary is asked too; samp_check_params does without. Constructors and
-   samp_check_params come here both, so they cannot disagree. */
+/* Checks the whole record and writes its status, field, part_size and off, and what the prepare hook writes. It does
+   not use the heap. `make`: a sampler is going to be made of the record, so checks that walk over the vocabulary run
+   too; samp_check_params leaves them out. Constructors and samp_check_params share this function, so they cannot
+   disagree. */
 static SAMPI_COLD void sampi_prepare(sampi_sampler *t, bool make)
 {
     const sampi_traits *traits = sampi_traits_of(t->kind);
@@ -6551,16 +6557,15 @@ static SAMPI_COLD void sampi_prepare(sampi_sampler *t, bool make)
     if (!t->status) t->off = sampi_is_off(t);
 }
 
-/* The random source back to the seed: for a new sampler, samp_reset and samp_set_rng. Philox has no state but the
-   position. */
+/* Sets the random source back to the seed: for a new sampler, samp_reset and samp_set_rng. Philox has no state except
+   the position. */
 static void sampi_seed(sampi_sampler *s)
 {
     s->now.drawn = 0;
     sampi_begin_mt(s);
 }
 
-/* All state as in a new sampler: what samp_reset and the making have in common. Of this sampler only: samp_reset
-   goes to a chain's members itself. */
+/* Sets all state of this sampler to that of a new one. samp_reset visits the members of a chain itself. */
 static SAMPI_COLD void sampi_reset_state(sampi_sampler *s)
 {
     s->position = 0;
@@ -6570,7 +6575,7 @@ static SAMPI_COLD void sampi_reset_state(sampi_sampler *s)
     if (sampi_traits_of(s->kind)->hooks->reset) sampi_traits_of(s->kind)->hooks->reset(s);
 }
 
-/* The iface of all built-in samplers: never NULL, so that users may call through it as they do with their own. */
+/* The interface of all built-in samplers. It is never NULL, so users may call through it as with their own samplers. */
 static const samp_sampler_i *sampi_builtin(void)
 {
     static const samp_sampler_i iface = { samp_name,  samp_accept, samp_apply, samp_reset,
@@ -6578,9 +6583,9 @@ static const samp_sampler_i *sampi_builtin(void)
     return &iface;
 }
 
-/* The record t moves to the heap: one block with its parts behind it, the only allocation in making one. A record
-   with an error becomes a sampler too, one that carries it and has no parts. NULL: no memory. Chains and clones of
-   custom samplers come here directly, for they have nothing to prepare. */
+/* Moves the record t to the heap: one block with the parts behind the record, the only allocation of a constructor. A
+   record with an error becomes a sampler that carries the error and has no parts. NULL: no memory. Chains and clones of
+   custom samplers call it directly, because they have nothing to prepare. */
 static SAMPI_COLD samp_sampler *sampi_new(const sampi_sampler *t)
 {
     const sampi_hooks *hooks = sampi_traits_of(t->kind)->hooks;
@@ -6598,7 +6603,7 @@ static SAMPI_COLD samp_sampler *sampi_new(const sampi_sampler *t)
     if (s->status) memset(s->part_size, 0, sizeof s->part_size);
     if (!s->base.iface) {
         s->base.iface = sampi_builtin();
-        s->base.ctx = s; /* of a custom sampler it is the user's */
+        s->base.ctx = s; /* a custom sampler's ctx is the user's */
     }
     if (s->status) return &s->base;
     if (hooks->build) hooks->build(s);
@@ -6606,15 +6611,15 @@ static SAMPI_COLD samp_sampler *sampi_new(const sampi_sampler *t)
     return &s->base;
 }
 
-/* The end of every constructor but the chain's, and of a step from samp_params. */
+/* Checks the record and makes the sampler: the end of every constructor except the chain's. */
 static SAMPI_COLD samp_sampler *sampi_init(sampi_sampler *t)
 {
     sampi_prepare(t, true);
     return sampi_new(t);
 }
 
-/* What has no number but perhaps a seed. That is no field of the kind: it stands in the record itself, as for all that
-   draw. */
+/* Makes a sampler that has no numbers except perhaps a seed. The seed is a member of the record, not a field of the
+   kind, because all samplers that draw have one. */
 static SAMPI_COLD samp_sampler *sampi_init_plain(sampi_kind kind, uint64_t seed)
 {
     sampi_sampler t = sampi_blank(kind);
@@ -37396,8 +37401,9 @@ SAMP_API int32_t samp_schedule_holds(const samp_sampler *s)
 
 /* ---- src/core/kinds.h ---- */
 /* ---- the table of kinds ----
-   sampi_traits_of, one row a kind (core/table.h): it stands behind all rooms, as rows name what is in them. The rows
-   stand in the rooms of their samplers; here is that of a chain, which is not one room but most of life/. */
+   sampi_traits_of and its table: one row for each kind of sampler (core/table.h). The room comes after all rooms of
+   samplers, because the rows name their functions. Each sampler's row is in its own room; only the chain's row is here,
+   since the chain is most of life/ and no single room. */
 
 /* clang-format off */
 /* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
@@ -37412,7 +37418,7 @@ static const sampi_hooks SAMPI_CHAIN_HOOKS = {
 #define SAMPI_CHAIN_ROW \
     "chain", 0, 0, "", 0, SAMPI_NO_FIELDS, NULL, &SAMPI_CHAIN_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL, NULL)
 
-/* A kind of a part that is not asked for: nobody can make one. */
+/* The row of a kind whose part is not compiled: no sampler of that kind can exist. */
 #define SAMPI_NO_ROW \
     "", 0, 0, "", SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL, NULL)
 #ifndef SAMPI_GUMBEL_ROW
@@ -37431,7 +37437,7 @@ static const sampi_hooks SAMPI_CHAIN_HOOKS = {
 #define SAMPI_SBW_ROW       SAMPI_NO_ROW
 #endif
 
-/* The only way to a row; never NULL. What depends on the kind asks here, instead of comparing kinds. */
+/* The row of a kind; never NULL. Code that depends on the kind asks the row, instead of comparing kinds. */
 static const sampi_traits *sampi_traits_of(sampi_kind kind)
 {
     static const sampi_traits traits[SAMPI_N_KINDS] = {

@@ -1,6 +1,7 @@
 /* ---- the table of kinds ----
-   sampi_traits_of, one row a kind (core/table.h): it stands behind all rooms, as rows name what is in them. The rows
-   stand in the rooms of their samplers; here is that of a chain, which is not one room but most of life/. */
+   sampi_traits_of and its table: one row for each kind of sampler (core/table.h). The room comes after all rooms of
+   samplers, because the rows name their functions. Each sampler's row is in its own room; only the chain's row is here,
+   since the chain is most of life/ and no single room. */
 
 /* clang-format off */
 /* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
@@ -15,7 +16,7 @@ static const sampi_hooks SAMPI_CHAIN_HOOKS = {
 #define SAMPI_CHAIN_ROW \
     "chain", 0, 0, "", 0, SAMPI_NO_FIELDS, NULL, &SAMPI_CHAIN_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL, NULL)
 
-/* A kind of a part that is not asked for: nobody can make one. */
+/* The row of a kind whose part is not compiled: no sampler of that kind can exist. */
 #define SAMPI_NO_ROW \
     "", 0, 0, "", SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL, NULL)
 #ifndef SAMPI_GUMBEL_ROW
@@ -34,7 +35,7 @@ static const sampi_hooks SAMPI_CHAIN_HOOKS = {
 #define SAMPI_SBW_ROW       SAMPI_NO_ROW
 #endif
 
-/* The only way to a row; never NULL. What depends on the kind asks here, instead of comparing kinds. */
+/* The row of a kind; never NULL. Code that depends on the kind asks the row, instead of comparing kinds. */
 static const sampi_traits *sampi_traits_of(sampi_kind kind)
 {
     static const sampi_traits traits[SAMPI_N_KINDS] = {

@@ -1,10 +1,10 @@
 /* ---- making ----
-   A sampler is described in a local record t, checked, then moved to the heap. An error is noted in the record and
-   never returned: a constructor gives a sampler even then, which carries the error (samp_status) and does nothing, so
-   that a caller may build a whole chain and ask once. */
+   How a sampler is made: a constructor fills a local record t, checks it, then moves it to the heap. An error is noted
+   in the record and not returned. The constructor returns a sampler even then: it carries the error (samp_status) and
+   does nothing. So a caller may build a whole chain and check once. */
 
-/* A record with every field at its default: what each constructor, and a record from samp_params, begins with. A
-   field that samp_params has not, or a constructor does not take, stays so. */
+/* A record with every field at its default. Each constructor begins with it. A field that the constructor, or
+   samp_params, does not set keeps its default. */
 static SAMPI_COLD sampi_sampler sampi_blank(sampi_kind kind)
 {
     const sampi_traits *traits = sampi_traits_of(kind);
@@ -18,8 +18,8 @@ static SAMPI_COLD sampi_sampler sampi_blank(sampi_kind kind)
     return t;
 }
 
-/* Note the status, and the name of the parameter, if something is not good. The first requirement that fails
-   decides, as samp_status promises one field. Called by all checks of a record. */
+/* Notes the status and the parameter's name in t, unless `good`. The first requirement that fails decides, because
+   samp_status reports one field. */
 static void sampi_require(sampi_sampler *t, bool good, int status, const char *field)
 {
     if (good || t->status) return;
@@ -27,7 +27,7 @@ static void sampi_require(sampi_sampler *t, bool good, int status, const char *f
     t->field = field;
 }
 
-/* Is a number in its field's range? NaN is told apart. */
+/* Requires that x is in the range of its field. NaN has a status of its own. */
 static SAMPI_COLD void sampi_require_number(sampi_sampler *t, const sampi_field *f, double x)
 {
     bool above = f->how & SAMPI_OPEN ? x > f->lo : x >= f->lo;
@@ -36,18 +36,18 @@ static SAMPI_COLD void sampi_require_number(sampi_sampler *t, const sampi_field 
     sampi_require(t, (above && x <= f->hi) || zero, SAMP_E_RANGE, f->param);
 }
 
-/* Do its values switch it off? sampi_prepare asks once and keeps the answer in s->off; before that, the default order
-   asks for what may be left out, and dry for whether it needs breakers. Reads fields only, checked or not. */
+/* Do the sampler's values switch it off? sampi_prepare keeps the answer in s->off. Before that the default order asks
+   which samplers may be left out, and dry whether it needs breakers. The function reads fields only, checked or not. */
 static bool sampi_is_off(const sampi_sampler *s)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
     return traits->off && traits->off(s);
 }
 
-/* All that can be wrong with a record, its parts' sizes, and whether it is off: writes status, field, part_size
-   and off of t, and what its prepare hook does; never the heap. `make`: a sampler is to be made of it, so what
-   takes a walk over the vocabulary is asked too; samp_check_params does without. Constructors and
-   samp_check_params come here both, so they cannot disagree. */
+/* Checks the whole record and writes its status, field, part_size and off, and what the prepare hook writes. It does
+   not use the heap. `make`: a sampler is going to be made of the record, so checks that walk over the vocabulary run
+   too; samp_check_params leaves them out. Constructors and samp_check_params share this function, so they cannot
+   disagree. */
 static SAMPI_COLD void sampi_prepare(sampi_sampler *t, bool make)
 {
     const sampi_traits *traits = sampi_traits_of(t->kind);
@@ -59,16 +59,15 @@ static SAMPI_COLD void sampi_prepare(sampi_sampler *t, bool make)
     if (!t->status) t->off = sampi_is_off(t);
 }
 
-/* The random source back to the seed: for a new sampler, samp_reset and samp_set_rng. Philox has no state but the
-   position. */
+/* Sets the random source back to the seed: for a new sampler, samp_reset and samp_set_rng. Philox has no state except
+   the position. */
 static void sampi_seed(sampi_sampler *s)
 {
     s->now.drawn = 0;
     sampi_begin_mt(s);
 }
 
-/* All state as in a new sampler: what samp_reset and the making have in common. Of this sampler only: samp_reset
-   goes to a chain's members itself. */
+/* Sets all state of this sampler to that of a new one. samp_reset visits the members of a chain itself. */
 static SAMPI_COLD void sampi_reset_state(sampi_sampler *s)
 {
     s->position = 0;
@@ -78,7 +77,7 @@ static SAMPI_COLD void sampi_reset_state(sampi_sampler *s)
     if (sampi_traits_of(s->kind)->hooks->reset) sampi_traits_of(s->kind)->hooks->reset(s);
 }
 
-/* The iface of all built-in samplers: never NULL, so that users may call through it as they do with their own. */
+/* The interface of all built-in samplers. It is never NULL, so users may call through it as with their own samplers. */
 static const samp_sampler_i *sampi_builtin(void)
 {
     static const samp_sampler_i iface = { samp_name,  samp_accept, samp_apply, samp_reset,
@@ -86,9 +85,9 @@ static const samp_sampler_i *sampi_builtin(void)
     return &iface;
 }
 
-/* The record t moves to the heap: one block with its parts behind it, the only allocation in making one. A record
-   with an error becomes a sampler too, one that carries it and has no parts. NULL: no memory. Chains and clones of
-   custom samplers come here directly, for they have nothing to prepare. */
+/* Moves the record t to the heap: one block with the parts behind the record, the only allocation of a constructor. A
+   record with an error becomes a sampler that carries the error and has no parts. NULL: no memory. Chains and clones of
+   custom samplers call it directly, because they have nothing to prepare. */
 static SAMPI_COLD samp_sampler *sampi_new(const sampi_sampler *t)
 {
     const sampi_hooks *hooks = sampi_traits_of(t->kind)->hooks;
@@ -106,7 +105,7 @@ static SAMPI_COLD samp_sampler *sampi_new(const sampi_sampler *t)
     if (s->status) memset(s->part_size, 0, sizeof s->part_size);
     if (!s->base.iface) {
         s->base.iface = sampi_builtin();
-        s->base.ctx = s; /* of a custom sampler it is the user's */
+        s->base.ctx = s; /* a custom sampler's ctx is the user's */
     }
     if (s->status) return &s->base;
     if (hooks->build) hooks->build(s);
@@ -114,15 +113,15 @@ static SAMPI_COLD samp_sampler *sampi_new(const sampi_sampler *t)
     return &s->base;
 }
 
-/* The end of every constructor but the chain's, and of a step from samp_params. */
+/* Checks the record and makes the sampler: the end of every constructor except the chain's. */
 static SAMPI_COLD samp_sampler *sampi_init(sampi_sampler *t)
 {
     sampi_prepare(t, true);
     return sampi_new(t);
 }
 
-/* What has no number but perhaps a seed. That is no field of the kind: it stands in the record itself, as for all that
-   draw. */
+/* Makes a sampler that has no numbers except perhaps a seed. The seed is a member of the record, not a field of the
+   kind, because all samplers that draw have one. */
 static SAMPI_COLD samp_sampler *sampi_init_plain(sampi_kind kind, uint64_t seed)
 {
     sampi_sampler t = sampi_blank(kind);

@@ -1,38 +1,38 @@
 /* ---- a sampler's mt19937 ----
-   What draws in llama.cpp's arithmetic (SAMP_RNG_MT19937) has its random source in part 0. All that the core asks of
-   that arithmetic is asked here or in the rooms called llama_cpp; where SAMP_NO_MT19937 leaves it out,
-   core/no_mt19937.h stands in their place. */
+   The random source of samplers that draw in llama.cpp's arithmetic (SAMP_RNG_MT19937); it is part 0 of the sampler.
+   The core calls that arithmetic only through this room and the rooms called llama_cpp. With SAMP_NO_MT19937,
+   core/no_mt19937.h takes their place. */
 
 #define SAMPI_RNG_NAMES "philox or mt19937"
 
-/* What speaks against a random source. */
+/* The status of a random source: SAMP_E_RANGE if there is no such source. */
 static SAMPI_COLD int sampi_rng_status(samp_rng_kind rng)
 {
     return rng == SAMP_RNG_PHILOX || rng == SAMP_RNG_MT19937 ? SAMP_OK : SAMP_E_RANGE;
 }
 
-/* Does it compute as llama.cpp does? */
+/* Does the sampler compute as llama.cpp does? */
 static bool sampi_is_llama_cpp(const sampi_sampler *s) { return s->rng != SAMP_RNG_PHILOX; }
 
 static bool sampi_rng_differs(const sampi_sampler *s, const sampi_sampler *t) { return s->rng != t->rng; }
 
-/* What a kind's samplers need for it. What draws has one, used only under that random source, but there always, since
-   samp_set_rng must not allocate; not one that carries an error. */
+/* The bytes that a sampler of this kind needs for its mt19937. All kinds that draw have room for one, whatever their
+   random source, because samp_set_rng must not allocate. A sampler that carries an error has none. */
 static size_t sampi_mt_size(sampi_kind kind) { return sampi_traits_of(kind)->draws ? sizeof(sampi_mt) : 0; }
 
-/* Has it a std::mt19937 of its own? */
+/* Does the sampler have an mt19937 of its own? */
 static bool sampi_has_mt(const sampi_sampler *s) { return sampi_traits_of(s->kind)->draws && s->part_size[0]; }
 
-/* Only if sampi_has_mt. What draws has no other part, so 0 is free for it. */
+/* The sampler's mt19937; call it only if sampi_has_mt. Samplers that draw have no other part, so part 0 is free. */
 static sampi_mt *sampi_mt_of(const sampi_sampler *s) { return (sampi_mt *)sampi_part(s, 0); }
 
-/* Back to the seed. One that is not in use is left unseeded, as seeding costs 624 steps. */
+/* Sets the mt19937 back to the seed. One that is not in use stays unseeded, because seeding takes 624 steps. */
 static void sampi_begin_mt(sampi_sampler *s)
 {
     if (sampi_has_mt(s) && sampi_is_llama_cpp(s)) sampi_mt_seed(sampi_mt_of(s), (uint32_t)s->seed);
 }
 
-/* Note where it is, and go back there. */
+/* sampi_note_mt notes how many outputs have been taken; sampi_restore_mt goes back to that number. */
 static void sampi_note_mt(sampi_sampler *s)
 {
     if (sampi_has_mt(s)) s->now.drawn = sampi_mt_of(s)->drawn;
@@ -43,7 +43,7 @@ static void sampi_restore_mt(sampi_sampler *s)
     if (sampi_has_mt(s)) sampi_mt_back(sampi_mt_of(s), s->now.drawn, (uint32_t)s->seed);
 }
 
-/* s goes on where `old` is, if seed and source are the same. */
+/* Copies the state of `old` to s, if seed and random source are the same. */
 static SAMPI_COLD void sampi_take_over_mt(sampi_sampler *s, const sampi_sampler *old)
 {
     if (!sampi_has_mt(s) || s->rng != old->rng || s->seed != old->seed) return;
@@ -51,5 +51,5 @@ static SAMPI_COLD void sampi_take_over_mt(sampi_sampler *s, const sampi_sampler 
     s->now.drawn = old->now.drawn;
 }
 
-/* Which of a kind's two definitions. */
+/* The apply function of a kind in one of the two arithmetics. */
 #define sampi_apply_of(traits, is_llama) ((is_llama) ? (traits)->apply_llama : (traits)->apply)

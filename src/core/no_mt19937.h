@@ -1,10 +1,10 @@
 /* ---- without llama.cpp's arithmetic (SAMP_NO_MT19937) ----
-   What core/mt19937.h and the rooms called llama_cpp are asked, answered without them: no sampler computes as llama.cpp
-   does, so the compiler drops whatever would have to be done if one did. */
+   The names of core/mt19937.h and of the rooms called llama_cpp, for a library without llama.cpp's arithmetic. Each
+   answers that no sampler computes as llama.cpp does, so the compiler drops the code for that case. */
 
 #define SAMPI_RNG_NAMES "philox"
 
-/* What speaks against a random source: that it is none, or that it has been left out. */
+/* The status of a random source: SAMP_E_UNSUPPORTED if it is left out, SAMP_E_RANGE if there is no such source. */
 static SAMPI_COLD int sampi_rng_status(samp_rng_kind rng)
 {
     if (rng == SAMP_RNG_MT19937) return SAMP_E_UNSUPPORTED;

@@ -1,19 +1,22 @@
 /* ---- the record's parts, and its owners ----
-   How a part (an array behind the record) is found, how an edit is counted up through the chains that a sampler is in,
-   serial numbers, and what a sampler does to a selection. */
+   How a part (an array behind the record) is found, how an edit is counted in all chains that hold the sampler, serial
+   numbers, and what a sampler does to a selection. */
 
-/* Part i, to read or to write: whoever has the sampler has its parts. What is in it is told at the union's members. */
+/* Part i, to read or to write. The members of the record's union say what each part holds. */
 static void *sampi_part(const sampi_sampler *s, int i) { return (char *)(uintptr_t)s + s->part[i]; }
 
-/* Parts begin at multiples of 16, good for all that they hold; the cache of >>kv lays out its block in the same way. */
+/* n rounded up to a multiple of 16. Parts begin at such multiples, which align all that they hold; the cache of >>kv
+   lays out its block in the same way. */
 static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
 
-/* What has no apply in the table: whoever walks through samplers asks these before it looks one up. Custom is what
-   works by its interface: the user's samplers, and those of parts that are made like them. */
+/* Kinds without an apply function in the table: chains, and custom samplers. A custom sampler works through its
+   interface: the user's samplers do, and samplers of parts that are made like them. A walk over samplers checks both
+   before it looks up an apply function. */
 static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == SAMPI_CHAIN; }
 static bool sampi_is_custom(const sampi_sampler *s) { return sampi_traits_of(s->kind)->flags & SAMPI_BY_INTERFACE; }
 
-/* How many members of a chain take part in a draw: all, but of a schedule whose time it is not none. */
+/* sampi_is_clock: is this member the clock of a schedule? sampi_n_at_work: how many members of a chain take part in a
+   draw: all of them, or 0 for a schedule outside its time. */
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
 static bool sampi_is_clock(const sampi_sampler *s)
 {
@@ -34,30 +37,31 @@ static bool sampi_is_clock(const sampi_sampler *s)
 static int32_t sampi_n_at_work(const sampi_sampler *s) { return sampi_is_chain(s) ? s->u.chain.n : 0; }
 #endif
 
-/* It changes nothing, and a draw passes it by. */
+/* Does the sampler change nothing, so that a draw may skip it? */
 static bool sampi_idles(const sampi_sampler *s) { return s->off || sampi_is_clock(s); }
 
-/* Every public function that changes what s would draw, or what it has accepted, calls this first; those that draw or
-   accept call sampi_moves (>>rollback). s has changed, and so have the chains it is in; these may have members at work
-   in several threads of a batch, hence the atomic sum. The GPU's copy of a chain is good for as long as the number
-   stays, and so are records; a forgotten call would let it draw from old settings. */
+/* Counts an edit of s, and of all chains that hold it. Every public function that changes what s would draw, or what it
+   has accepted, calls this first; functions that draw or accept call sampi_moves (>>rollback) instead. The sums of the
+   chains are atomic, because a batch may run members of one chain in several threads. The GPU's copy of a chain is
+   valid as long as this number is the same; without the call a device would draw with old settings. */
 static void sampi_edited(sampi_sampler *s)
 {
     s->n_edits++;
     for (s = s->owner; s; s = s->owner) (void)SAMPI_COUNT(&s->n_edits);
 }
 
-/* A number that no sampler of this process had before: for each that is made or cloned. An address won't do, for a
-   freed sampler's may come again. Atomic, since samplers may be made in several threads. */
+/* A number that no sampler of this process has had before, for each sampler that is made or cloned. An address would
+   not do: a new sampler may get a freed one's. Atomic, because several threads may make samplers. */
 static size_t sampi_next_serial(void)
 {
     static size_t last;
     return SAMPI_COUNT(&last);
 }
 
-/* What it does to a selection: 1: it selects, 0: it ends one (sampi_run), -1: neither. Of a chain the word of its last
-   member that has one. Under MT19937 a selection stays, whatever comes (sampi_run); but what masks rows never means to
-   mask what is chosen already. What is off, and what the user has written, says nothing. */
+/* What a sampler does to a selection: 1 it selects, 0 it undoes the selection (sampi_run), -1 neither. A chain's
+   answer is that of its last member whose answer is not -1. Under MT19937 samplers do not undo a selection
+   (sampi_run), except a custom sampler of the library's that masks rows (a grammar): behind a selector it would mask
+   a token that is chosen already. Samplers that are off and the user's own samplers answer -1. */
 static SAMPI_COLD int sampi_last_word(const sampi_sampler *s, samp_rng_kind rng)
 {
     int word = -1;

@@ -1,19 +1,20 @@
 /* ---- plans ----
-   A plan says what a sampler asks of a row of logits and what it does to it, in the words of an executor: whoever runs
-   a chain some other way than step by step over an array. Rooms of samplers/ hold their plans behind
-   #ifdef SAMPI_PLANS. samplers/plans.h is the list of these rooms; it is included once for each executor, with
-   SAMPI_ON(name), the executor's own name for everything a plan calls: `sums` is sampi_shard_sums for slices and
-   sampi_gpu_sums for a device. run/README.md has the executor's duties, question by question.
+   A plan says which questions a sampler asks about a row of logits, and what it does to the row. An executor runs
+   plans; it is any code that runs a chain in another way than step by step over an array: slices, a device. The plans
+   stand in the samplers' rooms behind #ifdef SAMPI_PLANS. samplers/plans.h lists these rooms. It is included once for
+   each executor, with SAMPI_ON(name) as the executor's own name of everything that a plan calls: `sums` is
+   sampi_shard_sums for slices and sampi_gpu_sums for a device. run/README.md has an executor's duties, question by
+   question.
 
-   A question returns SAMPI_KNOWN and its answer; SAMPI_WAITS if that is not there yet (a round of messages, a pass over
-   the row): then the plan returns that too, and is entered again from its start; or anything else, which the plan
-   hands on: a status, or what the executor alone understands. So a plan asks for all it needs before it changes
-   anything. One that goes on asking behind a change counts its phases in the executor's memory; phase is 0 when a
-   sampler's turn begins. */
+   A question returns one of three: SAMPI_KNOWN with its answer; SAMPI_WAITS if the answer is not there yet (it takes a
+   round of messages, or a pass over the row); or a status, which may be one that only the executor understands. The
+   plan returns all but SAMPI_KNOWN to the executor. After SAMPI_WAITS the executor calls the plan again, and it starts
+   from its beginning. So a plan asks all its questions before it changes anything. A plan that asks again after a
+   change counts its phases in the executor's memory; the phase is 0 when a sampler's turn begins. */
 
 enum { SAMPI_WAITS = 0, SAMPI_KNOWN = 1 };
 
-/* What a plan keeps from one entry to the next. */
+/* What a plan keeps from one call to the next. */
 typedef struct sampi_memory {
     int32_t phase;
     float max;
@@ -21,14 +22,15 @@ typedef struct sampi_memory {
     uint64_t count;
 } sampi_memory;
 
-/* What comes behind sums: an executor may fetch it along. */
+/* What a plan will ask after the sums. An executor may fetch the answer together with the sums. */
 typedef enum sampi_then {
-    SAMPI_THEN_NOTHING, /* nothing that depends on other tokens */
+    SAMPI_THEN_NOTHING, /* no question about other tokens */
     SAMPI_THEN_FIRST,   /* the first tokens in order */
-    SAMPI_THEN_PREFIX,  /* the end of a prefix by logit, with the share u.cut.p of the mass */
-    SAMPI_THEN_SCORES,  /* the same by typical's score */
-    SAMPI_THEN_FLOOR    /* a floor, with u.cut.min_keep tokens at least */
+    SAMPI_THEN_PREFIX,  /* the end of a prefix in order of logits, with the share u.cut.p of the mass */
+    SAMPI_THEN_SCORES,  /* the same in order of typical's score */
+    SAMPI_THEN_FLOOR    /* a floor that keeps at least u.cut.min_keep tokens */
 } sampi_then;
 
-/* What a cut leaves in the array of candidates; of interest to an executor that shows an array. */
+/* What a cut writes besides the candidates it keeps: their order, their p. Only executors that return an array use
+   it. */
 enum { SAMPI_SHOWS_ORDER = 1, SAMPI_SHOWS_P = 2 };

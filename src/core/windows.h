@@ -1,28 +1,28 @@
 /* ---- windows of accepted tokens ----
-   The rings of penalties, dry and chains, and the sorted lists that the first two make of theirs. Here, before the
-   record, which holds rings; chains and saved states use them as well. */
+   Rings of accepted tokens, which penalties, dry and chains have, and the sorted lists of counts that penalties and dry
+   make of them. The room comes before the record, which holds rings. Saved states use them as well. */
 
-/* The last `cap` tokens, of which `size` are there; head: where the next one goes. The array itself is part 0 of
-   penalties and dry, and prev of a chain. */
+/* A ring of the last `cap` tokens. `size` of them are there; `head` is where the next one goes. The array of tokens is
+   part 0 of penalties and dry, and `prev` of a chain. */
 typedef struct sampi_ring {
     uint32_t cap, size, head;
 } sampi_ring;
 
-/* A token and a number that belongs to it: how often it is in a window (penalties), or how long the repetition is that
-   it would continue (dry). */
+/* A token and a count: how often it is in a window (penalties), or the length of the repetition that it would continue
+   (dry). */
 typedef struct sampi_count {
     samp_token token;
     int32_t count;
 } sampi_count;
 
-/* The token `back` places ago, 0 = the newest; back < size. Reads only. */
+/* The token `back` places ago, 0 = the newest; back < size. */
 static samp_token sampi_ring_at(const sampi_ring *r, const samp_token *token, uint32_t back)
 {
     return token[(r->head + r->cap - 1 - back) % r->cap];
 }
 
-/* Put x in, the newest: an accepted token, or on a device one that the GPU's steps have drawn. Returns the token
-   that falls out, which penalties must stop counting, or -1 (of a window of 0, x itself). */
+/* Adds x as the newest token: an accepted one, or one that a device's steps have drawn. Returns the token that falls
+   out, which penalties must stop counting; -1 if none does; x itself if the ring has no room at all. */
 static samp_token sampi_ring_push(sampi_ring *r, samp_token *token, samp_token x)
 {
     samp_token old = -1;
@@ -36,14 +36,14 @@ static samp_token sampi_ring_push(sampi_ring *r, samp_token *token, samp_token x
     return old;
 }
 
-/* Where a token's entry is, or belongs, in a list [n] of counts. Reads only. */
+/* The index at which a token's entry is, or would be inserted, in a list [n] of counts. */
 static uint32_t sampi_count_find(const sampi_count *list, uint32_t n, samp_token token)
 {
     return (uint32_t)sampi_find_token(list, sizeof *list, n, token);
 }
 
-/* The entry of a token, made with count 0 if there is none; then *n grows, and the list must have room, as those
-   of penalties do: it is as long as the window. For penalties' accept. */
+/* The entry of a token. If there is none, the function inserts one with count 0 and *n grows; the list must have room.
+   Penalties' lists do: they are as long as the window. */
 static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token token)
 {
     uint32_t i = sampi_count_find(list, *n, token);
@@ -57,8 +57,8 @@ static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token to
     return &list[i];
 }
 
-/* Records in order of the bits from `bit` down, in place: those without the bit before those with it, then each half by
-   the next one. */
+/* Sorts records in place by the bits of their tokens from `bit` down: tokens without the bit first, then each half by
+   the next bit. */
 static void sampi_count_sort_from(sampi_count *list, uint32_t n, uint32_t bit)
 {
     for (; n > 1 && bit; bit >>= 1) {
@@ -79,8 +79,8 @@ static void sampi_count_sort_from(sampi_count *list, uint32_t n, uint32_t bit)
     }
 }
 
-/* Records in order of their tokens: a walk over them for each bit of a token, whatever order they are in, and no room
-   beside them. For dry's list, and for counts that are made again from a window. */
+/* Sorts records by their tokens: one walk over them for each bit in which tokens differ, whatever order they are in,
+   without memory. For dry's list, and for counts that are made anew from a window. */
 static void sampi_count_sort(sampi_count *list, uint32_t n)
 {
     uint32_t differ = 0, bit = (uint32_t)1 << 30;
