@@ -188,85 +188,85 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8819 samplers/drafted.h              20518 grammar/reading.h
-     274 api/config.h                     8844 samplers/greedy.h               20603 grammar/gbnf.h
-     305 api/types.h                      8886 samplers/choose.h               20895 grammar/regex.h
-     555 api/missing.h                    8949 samplers/ratio.h                21292 grammar/derivatives.h
-     569 api/sample.h                     9016 samplers/draw.h                 21945 grammar/vocabulary.h
-     658 api/chains.h                     9101 samplers/dist.h                 22416 grammar/triggers.h
-     910 api/samplers.h                   9133 samplers/gumbel.h               22741 grammar/matcher.h
-    1172 api/gumbel.h                     9202 watermark/function.h            22968 grammar/store.h
-    1195 api/operator.h                   9319 watermark/text.h                23460 grammar/states.h
-    1245 api/kv.h                         9508 watermark/draw.h                23619 grammar/items.h
-    1426 api/llama_cpp.h                  9717 samplers/mirostat.h             23744 grammar/masks.h
-    1468 api/text_error.h                 9967 samplers/adaptive_p.h           23941 grammar/runs.h
-    1485 api/grammar.h                   10123 samplers/custom.h               24118 grammar/entries.h
-    1706 api/shards.h                    10183 config/describe.h               24497 grammar/accepting.h
-    1804 api/peers.h                     10364 config/from_params.h            24805 grammar/waiting.h
-    1882 api/drafts.h                    10429 config/orders.h                 24931 grammar/history.h
-    1981 api/constraints.h               10660 config/numbers.h                25056 grammar/room.h
-    2284 api/watermark.h                 10798 config/set.h                    25389 grammar/sampler.h
-    2429 api/parts.h                     10952 config/tell.h                   25623 grammar/forced.h
-    2471 base/switches.h                 11083 config/settings.h               25791 grammar/hooks.h
-    2786 base/random.h                   11195 life/rollback.h                 25914 schema/head.h
-    2809 base/mt19937.h                  11451 life/chain.h                    26088 schema/errors.h
-    2884 base/exact.h                    11731 life/members.h                  26200 schema/collections.h
-    3102 base/bits128.h                  11846 life/update.h                   26234 schema/references.h
-    3183 base/elements.h                 12043 life/copy.h                     26506 schema/strings.h
-    3313 watermark/colours.h             12211 rows/row.h                      26568 schema/numbers.h
-    3377 kernels/llama_cpp/contract.h    12517 rows/reserve.h                  26770 schema/sets.h
-    3425 kernels/contract.h              12587 rows/pieces.h                   26968 schema/formats.h
-    3554 kernels/scalar.h                12702 rows/thresholds.h               27165 schema/scalars.h
-    3760 kernels/llama_cpp/scalar.h      12808 rows/compact.h                  27464 schema/goals.h
-    3781 kernels/sets.h                  12990 rows/sums.h                     27685 schema/alternatives.h
-    3830 kernels/vectors.h               13138 rows/changes.h                  28163 schema/objects.h
-    3948 kernels/avx512.h                13219 rows/cuts.h                     28676 schema/arrays.h
-    4032 kernels/avx2.h                  13650 rows/typical.h                  29036 schema/whole.h
-    4094 kernels/sse2.h                  13962 rows/tail_free.h                29209 tags/head.h
-    4111 kernels/neon.h                  14035 rows/selecting.h                29332 tags/words.h
-    4133 kernels/wasm.h                  14166 rows/mirostat.h                 29440 tags/inside.h
-    4149 kernels/generic.h               14247 watermark/rows.h                29581 tags/formats.h
-    4169 kernels/shared.h                14360 rows/plan.h                     29982 grammar/grammars.h
-    4293 kernels/passes.h                14408 rows/logprobs.h                 30049 peers/tables.h
-    4982 kernels/llama_cpp/passes.h      14494 rows/step.h                     30380 peers/values.h
-    5066 kernels/check.h                 14511 rows/llama_cpp/sums.h           30811 peers/llama_server.h
-    5090 kernels/dispatch.h              14825 rows/llama_cpp/samplers.h       30880 peers/fields.h
-    5296 core/array.h                    15290 rows/llama_cpp/step.h           31089 peers/requests.h
-    5626 core/table.h                    15320 run/apply.h                     31217 shards/head.h
-    5817 core/windows.h                  15402 run/writing.h                   31366 shards/bytes.h
-    5909 constraints/record.h            15526 run/arrays.h                    31464 shards/merging.h
-    5967 watermark/record.h              15628 run/arrays_llama_cpp.h          31754 shards/row.h
-    5987 rows/work.h                     15826 run/walk.h                      31879 shards/answers.h
-    6013 life/past.h                     15930 run/finish.h                    32450 shards/logprobs.h
-    6073 core/record.h                   15970 run/draw_llama_cpp.h            32596 shards/told.h
-    6207 core/plans.h                    16044 run/draw.h                      32750 shards/asking.h
-    6245 core/fields.h                   16122 run/sample.h                    32885 shards/prefix.h
-    6332 core/owners.h                   16238 watermark/making.h              33435 shards/plans.h
-    6408 core/mt19937.h                  16467 watermark/tails.h               33940 samplers/plans.h
-    6465 core/no_mt19937.h               16567 watermark/detect.h              34217 shards/way.h
-    6498 core/making.h                   16791 run/verify.h                    34333 shards/memory.h
-    6630 core/streams.h                  16895 run/batch.h                     34413 shards/batch.h
-    6668 life/state_fields.h             17047 life/state.h                    34821 drafts/head.h
-    6768 samplers/llama_cpp.h            17223 operator/weights.h              34881 drafts/block.h
-    6856 samplers/logit_bias.h           17311 operator/search.h               35071 drafts/tree.h
-    6957 samplers/patch.h                17450 operator/run.h                  35207 drafts/relaxed.h
-    7007 samplers/penalties.h            17619 kv/cells.h                      35292 constraints/automaton.h
-    7157 samplers/dry.h                  17656 kv/making.h                     35390 constraints/making.h
-    7614 samplers/cut.h                  17882 kv/slot.h                       35643 constraints/sampler.h
-    7637 samplers/top_n_sigma.h          18021 kv/sequences.h                  35738 constraints/constructors.h
-    7739 samplers/top_k.h                18156 kv/data.h                       36103 constraints/patterns.h
-    7796 samplers/tail_free.h            18280 kv/update.h                     36308 constraints/looking.h
-    7920 samplers/typical.h              18406 kv/state.h                      36375 constraints/thinking.h
-    7995 samplers/top_p.h                18618 llama_cpp/functions.h           36626 constraints/schedule.h
-    8039 samplers/min_p.h                18688 llama_cpp/object.h              36716 constraints/accepting.h
-    8081 samplers/by_sums.h              18742 llama_cpp/vocabulary.h          36900 constraints/drawing.h
-    8229 samplers/top_h.h                18819 text/reading.h                  37087 constraints/told.h
-    8282 samplers/min_k.h                18929 text/strings.h                  37152 constraints/kind.h
-    8339 samplers/xtc.h                  19029 text/values.h                   37210 constraints/top_p_decay.h
-    8423 samplers/infill.h               19184 text/documents.h                37294 constraints/accessors.h
-    8538 samplers/temperature.h          19260 grammar/head.h                  37402 core/kinds.h
-    8702 samplers/smoothing.h            19295 grammar/tree.h                  37451 base/restore.h
-    8786 samplers/softmax.h              20214 grammar/finishing.h             37465 api/license.h
+       2 api/opening.h                    8820 samplers/drafted.h              20519 grammar/reading.h
+     274 api/config.h                     8845 samplers/greedy.h               20604 grammar/gbnf.h
+     305 api/types.h                      8887 samplers/choose.h               20896 grammar/regex.h
+     555 api/missing.h                    8950 samplers/ratio.h                21293 grammar/derivatives.h
+     569 api/sample.h                     9017 samplers/draw.h                 21946 grammar/vocabulary.h
+     658 api/chains.h                     9102 samplers/dist.h                 22417 grammar/triggers.h
+     910 api/samplers.h                   9134 samplers/gumbel.h               22742 grammar/matcher.h
+    1172 api/gumbel.h                     9203 watermark/function.h            22969 grammar/store.h
+    1195 api/operator.h                   9320 watermark/text.h                23461 grammar/states.h
+    1245 api/kv.h                         9509 watermark/draw.h                23620 grammar/items.h
+    1426 api/llama_cpp.h                  9718 samplers/mirostat.h             23745 grammar/masks.h
+    1468 api/text_error.h                 9968 samplers/adaptive_p.h           23942 grammar/runs.h
+    1485 api/grammar.h                   10124 samplers/custom.h               24119 grammar/entries.h
+    1706 api/shards.h                    10184 config/describe.h               24498 grammar/accepting.h
+    1804 api/peers.h                     10365 config/from_params.h            24806 grammar/waiting.h
+    1882 api/drafts.h                    10430 config/orders.h                 24932 grammar/history.h
+    1981 api/constraints.h               10661 config/numbers.h                25057 grammar/room.h
+    2284 api/watermark.h                 10799 config/set.h                    25390 grammar/sampler.h
+    2429 api/parts.h                     10953 config/tell.h                   25624 grammar/forced.h
+    2471 base/switches.h                 11084 config/settings.h               25792 grammar/hooks.h
+    2786 base/random.h                   11196 life/rollback.h                 25915 schema/head.h
+    2809 base/mt19937.h                  11452 life/chain.h                    26089 schema/errors.h
+    2884 base/exact.h                    11732 life/members.h                  26201 schema/collections.h
+    3102 base/bits128.h                  11847 life/update.h                   26235 schema/references.h
+    3183 base/elements.h                 12044 life/copy.h                     26507 schema/strings.h
+    3313 watermark/colours.h             12212 rows/row.h                      26569 schema/numbers.h
+    3377 kernels/llama_cpp/contract.h    12518 rows/reserve.h                  26771 schema/sets.h
+    3425 kernels/contract.h              12588 rows/pieces.h                   26969 schema/formats.h
+    3554 kernels/scalar.h                12703 rows/thresholds.h               27166 schema/scalars.h
+    3760 kernels/llama_cpp/scalar.h      12809 rows/compact.h                  27465 schema/goals.h
+    3781 kernels/sets.h                  12991 rows/sums.h                     27686 schema/alternatives.h
+    3830 kernels/vectors.h               13139 rows/changes.h                  28164 schema/objects.h
+    3948 kernels/avx512.h                13220 rows/cuts.h                     28677 schema/arrays.h
+    4032 kernels/avx2.h                  13651 rows/typical.h                  29037 schema/whole.h
+    4094 kernels/sse2.h                  13963 rows/tail_free.h                29210 tags/head.h
+    4111 kernels/neon.h                  14036 rows/selecting.h                29333 tags/words.h
+    4133 kernels/wasm.h                  14167 rows/mirostat.h                 29441 tags/inside.h
+    4149 kernels/generic.h               14248 watermark/rows.h                29582 tags/formats.h
+    4169 kernels/shared.h                14361 rows/plan.h                     29983 grammar/grammars.h
+    4293 kernels/passes.h                14409 rows/logprobs.h                 30050 peers/tables.h
+    4982 kernels/llama_cpp/passes.h      14495 rows/step.h                     30381 peers/values.h
+    5066 kernels/check.h                 14512 rows/llama_cpp/sums.h           30812 peers/llama_server.h
+    5090 kernels/dispatch.h              14826 rows/llama_cpp/samplers.h       30881 peers/fields.h
+    5296 core/array.h                    15291 rows/llama_cpp/step.h           31090 peers/requests.h
+    5626 core/table.h                    15321 run/apply.h                     31218 shards/head.h
+    5816 core/windows.h                  15403 run/writing.h                   31367 shards/bytes.h
+    5908 constraints/record.h            15527 run/arrays.h                    31465 shards/merging.h
+    5966 watermark/record.h              15629 run/arrays_llama_cpp.h          31755 shards/row.h
+    5986 rows/work.h                     15827 run/walk.h                      31880 shards/answers.h
+    6012 life/past.h                     15931 run/finish.h                    32451 shards/logprobs.h
+    6072 core/record.h                   15971 run/draw_llama_cpp.h            32597 shards/told.h
+    6208 core/plans.h                    16045 run/draw.h                      32751 shards/asking.h
+    6246 core/fields.h                   16123 run/sample.h                    32886 shards/prefix.h
+    6333 core/owners.h                   16239 watermark/making.h              33436 shards/plans.h
+    6409 core/mt19937.h                  16468 watermark/tails.h               33941 samplers/plans.h
+    6466 core/no_mt19937.h               16568 watermark/detect.h              34218 shards/way.h
+    6499 core/making.h                   16792 run/verify.h                    34334 shards/memory.h
+    6631 core/streams.h                  16896 run/batch.h                     34414 shards/batch.h
+    6669 life/state_fields.h             17048 life/state.h                    34822 drafts/head.h
+    6769 samplers/llama_cpp.h            17224 operator/weights.h              34882 drafts/block.h
+    6857 samplers/logit_bias.h           17312 operator/search.h               35072 drafts/tree.h
+    6958 samplers/patch.h                17451 operator/run.h                  35208 drafts/relaxed.h
+    7008 samplers/penalties.h            17620 kv/cells.h                      35293 constraints/automaton.h
+    7158 samplers/dry.h                  17657 kv/making.h                     35391 constraints/making.h
+    7615 samplers/cut.h                  17883 kv/slot.h                       35644 constraints/sampler.h
+    7638 samplers/top_n_sigma.h          18022 kv/sequences.h                  35739 constraints/constructors.h
+    7740 samplers/top_k.h                18157 kv/data.h                       36104 constraints/patterns.h
+    7797 samplers/tail_free.h            18281 kv/update.h                     36309 constraints/looking.h
+    7921 samplers/typical.h              18407 kv/state.h                      36376 constraints/thinking.h
+    7996 samplers/top_p.h                18619 llama_cpp/functions.h           36627 constraints/schedule.h
+    8040 samplers/min_p.h                18689 llama_cpp/object.h              36717 constraints/accepting.h
+    8082 samplers/by_sums.h              18743 llama_cpp/vocabulary.h          36901 constraints/drawing.h
+    8230 samplers/top_h.h                18820 text/reading.h                  37088 constraints/told.h
+    8283 samplers/min_k.h                18930 text/strings.h                  37153 constraints/kind.h
+    8340 samplers/xtc.h                  19030 text/values.h                   37211 constraints/top_p_decay.h
+    8424 samplers/infill.h               19185 text/documents.h                37295 constraints/accessors.h
+    8539 samplers/temperature.h          19261 grammar/head.h                  37403 core/kinds.h
+    8703 samplers/smoothing.h            19296 grammar/tree.h                  37452 base/restore.h
+    8787 samplers/softmax.h              20215 grammar/finishing.h             37466 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -5625,14 +5625,15 @@ static SAMPI_HOT void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
 
 /* ---- src/core/table.h ---- */
 /* ================================================================================================= >>sampler
-   The object behind every samp_sampler, and the table of kinds, from which all that the library knows of a kind of
-   sampler follows. In: a kind and its numbers, from a constructor (>>params). Out: the object, checked and complete.
+   The object behind every samp_sampler, and the table of kinds, which describes each kind of sampler. A constructor
+   (>>params) brings a kind and its numbers; the object is checked and complete.
 
-   A sampler is one heap block: the record sampi_sampler, then up to four arrays ("parts") found by their offset, so
-   that a copy of the bytes is a clone; what holds pointers to memory of its own has the hooks clone and free. What
-   samp_sample was called on also owns the workspace, sampi_work. The one thing to know: settings never change after
-   the making; what a draw changes is in `now`, which is put back if the draw fails, and what accepting changes comes
-   after all that can fail. */
+   A sampler is one heap block: the record sampi_sampler, then up to four arrays ("parts") at known offsets. So a copy
+   of the bytes is a clone; samplers with memory of their own have the hooks clone and free. The sampler that
+   samp_sample was called on also owns the workspace, sampi_work.
+
+   The rule of this floor: settings never change after the constructor. A draw changes only `now`, which is restored if
+   the draw fails. A token is accepted after everything that can fail. */
 
 typedef struct sampi_sampler sampi_sampler;
 
@@ -5643,11 +5644,12 @@ typedef struct sampi_field sampi_field;   /* core/fields.h */
 
 /* ---- the kinds of samplers ----
 
-   The list of all, each with its plan (samplers/plans.h; none: an executor that goes by plans leaves it to the steps);
-   its order is the default order of a chain. What a kind is stands in the room of its sampler, and
-   behind that its row, the macro SAMPI_<id>_ROW: sampi_traits, by place. From the rows follow what a sampler is
-   called, told, checked, saved and made from samp_params, and which way it takes. core/kinds.h makes a table of them;
-   there a kind whose part is not asked for has an empty row. */
+   The list of all kinds, each with its plan (samplers/plans.h). `none`: there is no plan, so executors that run plans
+   leave the sampler to the steps. The order of the list is the default order of a chain.
+   A kind's meaning is in the room of its sampler, which ends with the kind's row of the table: the macro
+   SAMPI_<id>_ROW, the members of sampi_traits in order. The rows decide the samplers' names, checks, saved states,
+   descriptions, how samp_params make them, and which way a draw takes. core/kinds.h makes the table; a kind whose part
+   is not compiled has an empty row there. */
 /* clang-format off */
 #ifdef SAMPLING_GUMBEL_DECLARED
 #define SAMPI_GUMBEL_KIND(X) X(GUMBEL, gumbel)
@@ -5694,9 +5696,8 @@ typedef struct sampi_field sampi_field;   /* core/fields.h */
     X(SBW, none)
 /* clang-format on */
 
-/* A kind's number is its place in the list. It is stored nowhere (a fingerprint has the name), so kinds may move.
-   SAMPI_N_KINDS is no kind: it is the length of what is indexed by kind, and what a search by name returns that found
-   none. */
+/* A kind's number is its index in the list. It is never stored (a fingerprint has the name), so kinds may move.
+   SAMPI_N_KINDS is the length of arrays indexed by kind, and the result of a search by name that finds no kind. */
 typedef enum sampi_kind {
 #define SAMPI_KIND_ID(id, plan) SAMPI_##id,
     SAMPI_KINDS(SAMPI_KIND_ID)
@@ -5704,64 +5705,64 @@ typedef enum sampi_kind {
         SAMPI_N_KINDS
 } sampi_kind;
 
-/* What others must know of a kind without knowing the kind. Most flags are promises of its apply, and the plans of
-   the fast path and of the GPU rely on them: a promise that isn't kept shows as another token than the steps give.
-   Without a flag a kind takes the slow way, which is right for all. */
+/* Properties of a kind. Most flags are promises about its apply function; the fast path and the GPU rely on them, and a
+   broken promise gives another token than the steps. Without a flag a kind takes the slow way, which is always right. */
 enum {
-    SAMPI_SELECTS = 1,           /* a token: it is meant to be the last of a chain */
-    SAMPI_KEEPS_P = 2,           /* p stays as it was, and the order too unless SAMPI_SORTS or SAMPI_KEEPS_SOME */
-    SAMPI_DROPS = 4,             /* masked tokens are removed */
-    SAMPI_DROPS_FAST = 8,        /* and so they are by its fast function, but for a few that stay */
-    SAMPI_SORTS = 0x10,          /* what it leaves is in order */
-    SAMPI_KEEPS_SOME = 0x20,     /* and so it is where u.cut.min_keep is above 1: some are kept that it would cut */
-    SAMPI_TAKES_FLOOR = 0x40,    /* its fast function knows a dense row's floor; the others get it compact */
-    SAMPI_ONLY_SHOWS = 0x80,     /* changes nobody's chance: the fast path leaves it out */
-    SAMPI_OWN_LOGITS = 0x100,    /* draws from other logits than those it is given */
-    SAMPI_IF_ON = 0x200,         /* in the default order only if its values switch it on */
+    SAMPI_SELECTS = 1,           /* selects a token; meant to be the last of a chain */
+    SAMPI_KEEPS_P = 2,           /* leaves p as it was, and the order too unless SAMPI_SORTS or SAMPI_KEEPS_SOME */
+    SAMPI_DROPS = 4,             /* removes masked tokens */
+    SAMPI_DROPS_FAST = 8,        /* its fast function removes them too, except a few */
+    SAMPI_SORTS = 0x10,          /* leaves the candidates in order */
+    SAMPI_KEEPS_SOME = 0x20,     /* sorts if u.cut.min_keep is above 1, to keep tokens that it would cut */
+    SAMPI_TAKES_FLOOR = 0x40,    /* its fast function accepts a dense row with a floor; others get a compact row */
+    SAMPI_ONLY_SHOWS = 0x80,     /* changes no token's chance: the fast path leaves it out */
+    SAMPI_OWN_LOGITS = 0x100,    /* draws from other logits than those it gets */
+    SAMPI_IF_ON = 0x200,         /* is in the default order only if its values switch it on */
     SAMPI_PATCHES = 0x400,       /* changes the logits of a few tokens, each by a rule */
-    SAMPI_ONLY_EDITS = 0x800,    /* sets or scales logits, and does no more */
+    SAMPI_ONLY_EDITS = 0x800,    /* sets or scales logits, and does nothing else */
     SAMPI_MASKS_NONE = 0x1000,   /* turns no logit into -infinity (temp only at temperature 0) */
-    SAMPI_IF_NAMED = 0x2000,     /* never in the default order, and asked of parameters only if an order names it */
-    SAMPI_BY_INTERFACE = 0x4000, /* has no apply in the table: the functions of its interface do the work */
-    SAMPI_BY_CHANCE = 0x8000,    /* at times does nothing at all, and then writes no p; else it cuts */
+    SAMPI_IF_NAMED = 0x2000,     /* is never in the default order; its parameters count only if an order names it */
+    SAMPI_BY_INTERFACE = 0x4000, /* has no apply in the table: its interface's functions do the work */
+    SAMPI_BY_CHANCE = 0x8000,    /* at random either cuts, or does nothing and writes no p */
 
-    /* The last state of a view (samp_apply on long arrays) on which its fast function gives what the steps would:
-       nothing is cut; tokens are masked; tokens are gone; the rest is in order. Without: the view closes before it. */
+    /* The last state of a view (samp_apply on long arrays) in which its fast function gives the same as the steps:
+       nothing is cut; tokens are masked; tokens are gone; the rest is in order. Without one the view closes first. */
     SAMPI_VIEW_DENSE = 0x10000,
     SAMPI_VIEW_MASKED = 0x20000,
     SAMPI_VIEW_DROPPED = 0x30000,
     SAMPI_VIEW_SORTED = 0x40000,
     SAMPI_VIEW = 0x70000,
 
-    /* In llama.cpp's arithmetic its fast function */
-    SAMPI_LLAMA_DIVIDED = 0x80000,      /* knows logits that are still to be divided by a temperature, */
-    SAMPI_LLAMA_BY_ORDER = 0x100000,    /* candidates that are in order, */
-    SAMPI_LLAMA_TAKES_FLOOR = 0x200000, /* and a floor, as SAMPI_TAKES_FLOOR */
-    SAMPI_LLAMA_SORTS = 0x400000,       /* its apply begins with sorting, so an array may be sorted before it */
+    /* What its fast function accepts in llama.cpp's arithmetic, and what its apply does there. */
+    SAMPI_LLAMA_DIVIDED = 0x80000,      /* logits that a temperature has yet to divide */
+    SAMPI_LLAMA_BY_ORDER = 0x100000,    /* candidates in order */
+    SAMPI_LLAMA_TAKES_FLOOR = 0x200000, /* a floor, as SAMPI_TAKES_FLOOR */
+    SAMPI_LLAMA_SORTS = 0x400000,       /* its apply sorts first, so the array may be sorted before it */
 
-    SAMPI_LISTS_FEW = 0x800000 /* its plan does well without a list of all tokens, which may be long */
+    SAMPI_LISTS_FEW = 0x800000 /* its plan never needs the list of all tokens, which may be long */
 };
 
-/* What a kind has beyond numbers: arrays, a state that moves on. Each may be NULL.
-     params     of a record from samp_params: what is no number, or not that number
-     prepare    of a record with good fields, so no size is negative: check what their ranges don't say, and size the
-                parts. make: a sampler is to be made of it; else what takes a walk over the vocabulary is left out
-     build      fill the parts of a new sampler; the caller's list or breakers are read for the last time
-     settings   the parts' share of the fingerprint
-     accept     a token was chosen; can't fail, since others may have been told already
-     reset      the state as new: when a sampler is made, and by samp_reset
-     state      the state to bytes, or back (>>state)
-     take_over  go on where `old`, the same sampler with other values, has got to; old NULL: there was none at work, and
-                only the chain's samp_prev tells what was accepted
-     past       what a draw and an accepted token change, but for the mt19937, to a record's words, or back
-                (>>rollback); called if the sampler is on
-     clone      a copy of what has memory of its own, or NULL: no memory. Without this hook the bytes are copied
-     free       that memory goes; the record is freed by the caller
-     mask       it stands first, and the sampler `chain` that it is in draws from a row of *n tokens: *bits are the
-                tokens that may be chosen, which the caller may change until the next call; NULL: all. *n may become
-                less. What has this hook masks tokens, so it must not stand behind what selects
-     ready      it will be asked by its interface to take n tokens back: after this that can't fail
-     kept       how many tokens it can take back. ready and kept: both or none; without them its interface is asked */
+/* The functions of a kind beyond apply. Each may be NULL.
+     params     copies from samp_params what the fields do not describe
+     prepare    checks what the fields' ranges do not say, and sizes the parts. The fields are already valid. make: a
+                sampler is going to be made; otherwise checks that walk over the vocabulary are left out
+     build      fills the parts of a new sampler; it reads the caller's list or breakers for the last time
+     settings   adds the parts to the fingerprint
+     accept     takes note of a chosen token. It cannot fail, because other samplers may have accepted it already
+     reset      sets the state to that of a new sampler: in the constructor and in samp_reset
+     state      writes the state to bytes, or reads it (>>state)
+     take_over  copies the state of `old`, the same sampler with other values. old NULL: there was no such sampler, and
+                only the chain's samp_prev has the accepted tokens
+     past       writes to a record's words, or reads from them, what a draw and an accepted token change, except the
+                mt19937 (>>rollback). It is called if the sampler is on
+     clone      copies a sampler that has memory of its own; NULL: no memory. Without this hook the bytes are copied
+     free       frees that memory; the caller frees the record
+     mask       called on a chain's first member when `chain` draws from a row of *n tokens. *bits: the tokens that
+                may be chosen, NULL: all; the caller may change the bits until the next call. *n may get smaller. A
+                sampler with this hook masks tokens, so it must not follow a selector
+     ready      prepares to take n tokens back through the interface, which cannot fail afterwards
+     kept       returns how many tokens it can take back. A kind has both ready and kept or neither; without them the
+                interface is called directly */
 typedef struct sampi_hooks {
     void (*params)(sampi_sampler *, const samp_params *);
     void (*prepare)(sampi_sampler *, bool make);
@@ -5779,27 +5780,25 @@ typedef struct sampi_hooks {
     int32_t (*kept)(const sampi_sampler *);
 } sampi_hooks;
 
-/* From clone to kept, of what has no such hook: its bytes are all of it, and it masks no row. */
+/* The hooks from clone to kept of a sampler that has no memory besides its bytes and masks no row. */
 #define SAMPI_BYTES_ONLY NULL, NULL, NULL, NULL, NULL
 static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY };
 
-/* A row of the table. It stands by place, as C++11 has no designated initialisers. */
+/* A row of the table. Rows name no members, because C++11 has no designated initialisers. */
 typedef struct sampi_traits {
-    const char *name;  /* what samp_name says; part of a saved state's fingerprint: never change one */
-    uint32_t draws;    /* its number in Philox's counter, 0: it draws nothing. It decides tokens: never change one */
-    char letter;       /* what samp_params.order may call it: a letter, */
-    const char *steps; /* and names with ';' between; 0 and "": nothing */
+    const char *name;  /* samp_name's; part of a saved state's fingerprint: must never change */
+    uint32_t draws;    /* its number in Philox's counter; 0: it does not draw. It decides tokens: must never change */
+    char letter;       /* its letter in samp_params.order; 0: no letter */
+    const char *steps; /* its names in samp_params.order, with ';' between; "": no name */
     unsigned flags;
-    const sampi_field *field; /* [n_fields] its numbers, in core/fields.h's order */
+    const sampi_field *field; /* [n_fields] its numbers (core/fields.h) */
     size_t n_fields;
-    bool (*off)(const sampi_sampler *); /* do its values switch it off? NULL: none does */
-    const sampi_hooks
-        *hooks; /* what it has beyond numbers; never NULL. Called by this, but from the kind's own code */
-    int (*apply)(sampi_sampler *, samp_token_data_array *); /* its meaning, step by step, as sampi_run calls it */
-    int (*fast)(sampi_row *,
-                sampi_sampler *); /* the same on a row of logits (>>fast); NULL: the row becomes an array */
+    bool (*off)(const sampi_sampler *);                     /* do its values switch it off? NULL: no value does */
+    const sampi_hooks *hooks;                               /* never NULL; other rooms call hooks through it */
+    int (*apply)(sampi_sampler *, samp_token_data_array *); /* its definition over an array; sampi_run calls it */
+    int (*fast)(sampi_row *, sampi_sampler *); /* the same on a row (>>fast); NULL: the row becomes an array */
 #ifndef SAMP_NO_MT19937
-    int (*apply_llama)(sampi_sampler *, samp_token_data_array *); /* both in llama.cpp's arithmetic */
+    int (*apply_llama)(sampi_sampler *, samp_token_data_array *); /* apply in llama.cpp's arithmetic */
     int (*fast_llama)(sampi_row *, sampi_sampler *);
 #define SAMPI_BY_LLAMA_CPP(apply, fast) apply, fast
 #else
@@ -5807,11 +5806,11 @@ typedef struct sampi_traits {
 #endif
 } sampi_traits;
 
-/* Fields in a row: a list, or none. */
+/* The fields and n_fields of a row. */
 #define SAMPI_FIELDS_OF(list) list, sizeof list / sizeof list[0]
 #define SAMPI_NO_FIELDS       NULL, 0
 
-/* The row of a kind. Its table stands behind all rooms, where all that the rows name has been defined. */
+/* The row of a kind. The table is in core/kinds.h, below all rooms whose functions the rows name. */
 static const sampi_traits *sampi_traits_of(sampi_kind kind);
 
 /* ---- src/core/windows.h ---- */
@@ -6072,33 +6071,34 @@ static SAMPI_CALLED samp_token sampi_record_ring(sampi_record *r, sampi_ring *ri
 
 /* ---- src/core/record.h ---- */
 /* ---- the record ----
-   sampi_sampler is what a user's samp_sampler pointer points to. The same struct also serves as a description of a
-   sampler that is not there yet (t in >>params): then it is on the stack, and has no parts. */
+   sampi_sampler is what a user's samp_sampler pointer points to. The same struct is also the description of a sampler
+   that a constructor is about to make (t in >>params): then it is on the stack and has no parts. */
 
-/* What apply may change of a sampler; kept before each call (sampi_save_state), put back if it fails. An mt19937
-   moves too: `drawn` tells how to get it back. All else, such as windows and adaptive_p's average, changes only when a
-   token is accepted. */
+/* The state that apply may change. sampi_save_state copies it before each call, and a call that fails restores it. An
+   mt19937 changes too; `drawn` says how far to go back. Everything else, such as windows and adaptive_p's average,
+   changes only when a token is accepted. */
 typedef struct sampi_state {
     float mu;           /* mirostat */
-    samp_token pending; /* adaptive_p: the token selected last, -1 = none; watermarks: 0 behind the first draw */
-    float pending_p;    /* and its probability */
-    uint64_t drawn;     /* mt19937 outputs so far */
+    samp_token pending; /* adaptive_p: the token selected last, or -1; watermarks: 0 after the first draw */
+    float pending_p;    /* the probability of that token */
+    uint64_t drawn;     /* mt19937's outputs so far */
 } sampi_state;
 
-/* Who has put a member into its chain: samp_chain_update replaces what comes from parameters. */
+/* Who put a member into its chain. samp_chain_update replaces only members that come from parameters. */
 typedef enum sampi_maker { SAMPI_BY_HAND, SAMPI_BY_PARAMS, SAMPI_AS_GRAMMAR } sampi_maker;
 
-/* A chain's members, and the tokens accepted last, for samp_prev. prev outlives a change of members: what is off, or
-   joins later, learns from it (take_over). The chain owns its members and both arrays; samp_free frees them. */
+/* A chain's members, and its last accepted tokens (samp_prev). The chain owns its members and both arrays; samp_free
+   frees them. `prev` stays when members change: a member that was off, or that joins later, learns from it (hook
+   take_over). */
 typedef struct sampi_chain {
-    sampi_sampler **item; /* [n], room for cap */
+    sampi_sampler **item; /* [n], memory for cap */
     int32_t n, cap;
     samp_token *prev; /* [ring.cap] */
     sampi_ring ring;
 } sampi_chain;
 
-/* The numbers of samplers that are nothing but numbers: of cut all that cut by p (of tail_free p = z, of min_k tau, of
-   top_n_sigma n). An executor may copy them to where it works, as a device does. */
+/* The numbers of samplers that consist of numbers alone. An executor may copy them to where it works, as a device does.
+   sampi_cut_numbers serves all samplers that cut: p is tail_free's z, min_k's tau, top_n_sigma's n. */
 typedef struct sampi_cut_numbers {
     float p;
     size_t min_keep;
@@ -6110,7 +6110,7 @@ typedef struct sampi_xtc_numbers {
 } sampi_xtc_numbers;
 
 typedef struct sampi_top_k_numbers {
-    int32_t k, ties; /* 1: all that equal the last one stay */
+    int32_t k, ties; /* ties 1: all tokens that equal the last one stay */
 } sampi_top_k_numbers;
 
 typedef struct sampi_temp_numbers {
@@ -6130,30 +6130,31 @@ typedef struct sampi_adaptive_numbers {
     float target, decay, sum, total;
 } sampi_adaptive_numbers;
 
-/* kind, off, seed, the parts' offsets and most of the union are set by the making and never change after it (nor does
-   status, but of a chain). now, position, perf, n_edits, past and work move with draws; the windows (ring) and the
-   average in the union when a token is accepted. Whoever adds a member must think of samp_clone, which copies the
-   bytes, of sampi_clone_chain, which does not, and of the hook `past`, if a draw or a token changes it. */
+/* The constructor sets kind, off, seed, the parts' offsets and most of the union; they never change afterwards. Nor
+   does the status, except a chain's. Draws change now, position, perf, n_edits, past and work. Accepted tokens change
+   the windows (ring) and the average in the union.
+   A new member needs care in three places: samp_clone copies all bytes, sampi_clone_chain does not, and the hook
+   `past` must cover what a draw or a token changes. */
 struct sampi_sampler {
-    samp_sampler base; /* must be first: what users hold is a pointer to it */
+    samp_sampler base; /* first: users hold a pointer to it */
     sampi_kind kind;
-    int status;          /* what was wrong with the parameters, */
-    const char *field;   /* and with which */
-    bool off;            /* a disabled value: does nothing */
-    sampi_maker made_by; /* of a chain's member: who has put it there */
+    int status;          /* what is wrong with the parameters, or SAMP_OK */
+    const char *field;   /* the name of the bad parameter, or NULL */
+    bool off;            /* a disabled value: the sampler does nothing */
+    sampi_maker made_by; /* who put it into its chain */
     samp_rng_kind rng;
-    uint64_t seed, position; /* position: the number of the next draw; of the outermost chain it counts */
-    sampi_sampler *owner;    /* the chain it is in, or NULL */
-    size_t serial;           /* no other sampler has it, so the GPU knows a chain again; */
-    size_t n_edits;  /* and this grows whenever s changes, but not with a change that its owner's work brings */
-    size_t in_batch; /* its row in the batch under way */
+    uint64_t seed, position; /* position: the number of the next draw; the outermost chain's is used */
+    sampi_sampler *owner;    /* the chain that holds it, or NULL */
+    size_t serial;           /* unique, so that a GPU's context recognises a chain */
+    size_t n_edits;          /* counts changes of s, except those that its owner's draws make */
+    size_t in_batch;         /* its row in the running batch */
     samp_perf_data perf;
-    uint64_t at_position;            /* of the apply under way: the outermost chain's position, */
-    uint32_t at_ordinal;             /* and which of its kind this sampler is */
-    const struct sampi_draft *draft; /* samp_verify's ratio test takes the place of the draw; else NULL */
-    sampi_state now, before;         /* before: as the draw under way found it */
-    sampi_past past;                 /* of what is in no chain */
-    sampi_work work;                 /* of the sampler that samp_sample was called on */
+    uint64_t at_position;            /* in a running apply: the outermost chain's position */
+    uint32_t at_ordinal;             /* in a running apply: how many samplers of its kind come before it */
+    const struct sampi_draft *draft; /* samp_verify's ratio test, in place of the draw; else NULL */
+    sampi_state now, before;         /* before: the state at the start of the running draw */
+    sampi_past past;                 /* rollback's notes of a sampler that is in no chain */
+    sampi_work work;                 /* the workspace of the sampler that samp_sample was called on */
     size_t part[4], part_size[4];    /* offsets from the record's start, and bytes */
     union {
         sampi_cut_numbers cut;
@@ -6172,19 +6173,19 @@ struct sampi_sampler {
             float repeat, freq, present;
             sampi_ring ring;
             uint32_t n;
-        } penalties; /* part 0: ring, 1: counts [n], room for ring.cap */
+        } penalties; /* parts: 0 the ring, 1 counts [n] with memory for ring.cap */
         struct {
             float multiplier, base;
             int32_t allowed, last_n, n_ctx_train;
             int32_t settled, settled_tail; /* sampi_dry_settle */
             sampi_ring ring;
             const samp_vocab *vocab;
-            samp_vocab spelt; /* what *vocab was when the breakers were looked for */
+            samp_vocab spelt; /* a copy of *vocab at the time the breakers were tokenised */
             const char *const *from;
-            const sampi_sampler *like; /* one with the same breakers, or NULL */
+            const sampi_sampler *like; /* a sampler with the same breakers, or NULL */
             size_t n_from;
             size_t n_heads, n_tails;
-        } dry; /* 0: ring, 1: counts, 2: lengths [ring.cap] i32, 3: tails, then heads, then texts [n_from] */
+        } dry; /* parts: 0 the ring, 1 counts, 2 lengths [ring.cap] int32, 3 tails, heads, texts [n_from] */
         struct {
             const samp_vocab *vocab;
         } infill;
@@ -6192,7 +6193,7 @@ struct sampi_sampler {
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
         sampi_limit limit;
         struct {
-            float p; /* as it is now; this and min_keep are cut's */
+            float p; /* the present p; p and min_keep are laid out as in cut */
             size_t min_keep;
             float first, factor, lowest;
             const samp_token *from;
@@ -6244,17 +6245,17 @@ enum { SAMPI_SHOWS_ORDER = 1, SAMPI_SHOWS_P = 2 };
 
 /* ---- src/core/fields.h ---- */
 /* ---- the numbers of the samplers ----
-   What a field is: a number's name, its members in samp_params and in the record, type, range, default. Each sampler's
-   room has the list of its fields. From these follow the checks of constructors and parameters, the defaults of
-   samp_params, the text of samp_describe, names of settings, and the fingerprint in a saved state. */
+   A field describes one number of a sampler: its name, its members in samp_params and in the record, type, range,
+   default. Each sampler's room has the list of its fields. The lists are the source of the checks in constructors and
+   of parameters, the defaults of samp_params, the text of samp_describe, the names of settings, and the fingerprint in
+   a saved state. */
 
-/* What the bytes of a field are. The switches over it have no default, so the compiler names those that lack a new
-   type. */
+/* The type of a field. Switches over it have no default, so the compiler reports each one that lacks a new type. */
 typedef enum sampi_type {
     SAMPI_FLOAT,
     SAMPI_INT32,
-    SAMPI_SIZE, /* a min_keep: told only above 1, since 0 and 1 are the same; no range */
-    SAMPI_SEED, /* this and what follows are no numbers, but words: in samp_params only (SAMPI_CHAIN_FIELDS) */
+    SAMPI_SIZE, /* a min_keep: described only above 1, since 0 and 1 mean the same; no range */
+    SAMPI_SEED, /* from here on not numbers but texts and lists, in samp_params only (SAMPI_CHAIN_FIELDS) */
     SAMPI_RNG,
     SAMPI_ORDER,
     SAMPI_BREAKERS,
@@ -6262,46 +6263,45 @@ typedef enum sampi_type {
 } sampi_type;
 
 enum {
-    SAMPI_OPEN = 1,       /* the low end of the range is not in it */
-    SAMPI_OR_ZERO = 2,    /* 0 is, besides */
-    SAMPI_IF_ABOVE_0 = 4, /* told only if it is */
-    SAMPI_IF_LAST = 8,    /* told only if the field before was */
-    SAMPI_PASSING = 16,   /* only needed while the sampler is made: no part of the fingerprint */
-    SAMPI_OR_ALL = 32,    /* in samp_params -1 is good too, and means n_ctx_train (sampi_from_params) */
-    SAMPI_LATER = 64      /* came when states were saved already: in the fingerprint only if it is not 0 */
+    SAMPI_OPEN = 1,       /* the range is open below */
+    SAMPI_OR_ZERO = 2,    /* 0 is valid besides the range */
+    SAMPI_IF_ABOVE_0 = 4, /* samp_describe leaves it out unless it is above 0 */
+    SAMPI_IF_LAST = 8,    /* samp_describe leaves it out if it left out the field before */
+    SAMPI_PASSING = 16,   /* used only while the sampler is made: not in the fingerprint */
+    SAMPI_OR_ALL = 32,    /* in samp_params -1 is valid too, and means n_ctx_train (sampi_from_params) */
+    SAMPI_LATER = 64      /* younger than the first saved states: in the fingerprint only if it is not 0 */
 };
 
-/* `from` and `at` are offsets: a field has the same type in both places, so parameters become a sampler by copying
-   bytes (sampi_from_params). */
+/* `from` and `at` are offsets. A field has the same type in both places, so sampi_from_params copies bytes. */
 struct sampi_field {
     sampi_type type;
-    const char *param; /* what samp_status calls it, */
-    size_t from;       /* and where samp_params has it; SAMPI_NOWHERE: it has not */
-    size_t at;         /* in a sampler */
+    const char *param; /* the name that samp_status reports */
+    size_t from;       /* the offset in samp_params; SAMPI_NOWHERE: samp_params has no such member */
+    size_t at;         /* the offset in a sampler */
     double usual;      /* the default */
-    double lo, hi;     /* the range, both ends in it */
-    unsigned how;
-    const char *told; /* what samp_describe calls it, or NULL */
+    double lo, hi;     /* the range, closed unless SAMPI_OPEN */
+    unsigned how;      /* SAMPI_OPEN and so on */
+    const char *told;  /* the name that samp_describe writes, or NULL */
 };
 
 #define SAMPI_NOWHERE    (~(size_t)0)
 #define SAMPI_MAX_WINDOW (1 << 22) /* tokens in the windows of penalties and dry */
 
-/* What a room's list of fields is made of. samp_describe tells them in the order of the list, the first that is bad is
-   the one samp_status names, and the fingerprint takes them in this order too: a field must not move in its list. */
+/* The entries of a room's list of fields. The order of the list is that of samp_describe's text and of the fingerprint,
+   and samp_status reports the first bad field. So a field must never move in its list. */
 #define SAMPI_FIELD(type, param, member, usual, lo, hi, how, told) \
     { \
         SAMPI_##type, #param, offsetof(samp_params, param), offsetof(sampi_sampler, u.member), usual, lo, hi, how, \
             told \
     }
-#define SAMPI_FIXED(type, param, member, usual, lo, hi, told) /* one that samp_params has not */ \
+#define SAMPI_FIXED(type, param, member, usual, lo, hi, told) /* not in samp_params */ \
     { \
         SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.member), usual, lo, hi, 0, told \
     }
 #define SAMPI_MIN_KEEP(member) SAMPI_FIELD(SIZE, min_keep, member, 0, 0, 0, 0, "min_keep")
 
-/* For checks and texts, from where it stands in a sampler or in samp_params. As a double, which holds floats and int32
-   exactly; a SAMPI_SIZE only roughly, enough to compare with 1. */
+/* The value of a field as a double, for checks and texts. `at` points into a sampler or samp_params. A double holds
+   floats and int32 exactly, and a SAMPI_SIZE well enough to compare it with 1. */
 static SAMPI_COLD double sampi_number(const sampi_field *f, const void *at)
 {
     if (f->type == SAMPI_FLOAT) return (double)*(const float *)at;
@@ -6312,13 +6312,14 @@ static SAMPI_COLD double sampi_field_value(const sampi_sampler *s, const sampi_f
     return sampi_number(f, (const char *)s + f->at);
 }
 
-/* Its bytes: in a sampler, or in samp_params, where it has the same type. */
+/* Is the field a text or list of samp_params, and no number? */
 static bool sampi_is_word(const sampi_field *f) { return f->type >= SAMPI_SEED; }
 
+/* The bytes of a number. */
 static size_t sampi_field_bytes(const sampi_field *f) { return f->type == SAMPI_SIZE ? sizeof(size_t) : 4; }
 
-/* Write the default of a field to where it stands: in a blank record (sampi_blank), or in samp_params
-   (samp_default_params). So both have the same defaults. */
+/* Writes a field's default into a blank record (sampi_blank) or into samp_params (samp_default_params), so that both
+   have the same defaults. */
 static SAMPI_COLD void sampi_field_reset(const sampi_field *f, void *to)
 {
     if (f->type == SAMPI_FLOAT)
@@ -6629,12 +6630,12 @@ static SAMPI_COLD samp_sampler *sampi_init_plain(sampi_kind kind, uint64_t seed)
 
 /* ---- src/core/streams.h ---- */
 /* ---- random numbers of a sampler ----
-   For all that draw: xtc, the samplers of >>selection, and what does the same on rows, slices and a device. Nothing is
-   stored: the numbers are a function of the position, so apply can be repeated, and a row's token is the same in any
-   batch. */
+   The random numbers of all samplers that draw: xtc, the samplers of >>selection, and their forms on rows, slices and a
+   device. Nothing is stored: the numbers are a function of the position. So apply can be repeated, and a row's token
+   is the same in any batch. */
 
-/* 128 random bits: a function of (seed, position, stream, attempt). Inlined where each lane of a GPU needs its own:
-   what is passed by address there must end up in registers. */
+/* 128 random bits, a function of (seed, position, stream, attempt). Inlined, because on a GPU each lane has its own
+   counter, which must stay in registers. sampi_random_bits is the same as a call. */
 SAMPI_INLINE void sampi_random_of(uint64_t seed, uint64_t position, uint32_t stream, uint32_t attempt, uint64_t r[2])
 {
     uint32_t out[4], key[2] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
@@ -6656,10 +6657,10 @@ SAMP_API uint64_t samp_child_seed(uint64_t seed, uint64_t i)
     return r[0];
 }
 
-/* A stream: what kind of draw, and the sampler's ordinal among its kind. Two samplers of a chain never share one. */
+/* A stream: the kind of draw and the sampler's ordinal among its kind. Two samplers of a chain never share a stream. */
 static uint32_t sampi_stream(const sampi_sampler *s, uint32_t kind) { return kind << 16 | s->at_ordinal; }
 
-/* attempt: 0 for what needs two numbers only; a draw that must try again counts it up. */
+/* The sampler's random bits at its position. attempt: 0 for the first two numbers; a draw that needs more counts up. */
 static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2])
 {
     sampi_random_bits(s->seed, s->at_position, sampi_stream(s, sampi_traits_of(s->kind)->draws), attempt, r);

@@ -1,31 +1,32 @@
 /* ---- the record ----
-   sampi_sampler is what a user's samp_sampler pointer points to. The same struct also serves as a description of a
-   sampler that is not there yet (t in >>params): then it is on the stack, and has no parts. */
+   sampi_sampler is what a user's samp_sampler pointer points to. The same struct is also the description of a sampler
+   that a constructor is about to make (t in >>params): then it is on the stack and has no parts. */
 
-/* What apply may change of a sampler; kept before each call (sampi_save_state), put back if it fails. An mt19937
-   moves too: `drawn` tells how to get it back. All else, such as windows and adaptive_p's average, changes only when a
-   token is accepted. */
+/* The state that apply may change. sampi_save_state copies it before each call, and a call that fails restores it. An
+   mt19937 changes too; `drawn` says how far to go back. Everything else, such as windows and adaptive_p's average,
+   changes only when a token is accepted. */
 typedef struct sampi_state {
     float mu;           /* mirostat */
-    samp_token pending; /* adaptive_p: the token selected last, -1 = none; watermarks: 0 behind the first draw */
-    float pending_p;    /* and its probability */
-    uint64_t drawn;     /* mt19937 outputs so far */
+    samp_token pending; /* adaptive_p: the token selected last, or -1; watermarks: 0 after the first draw */
+    float pending_p;    /* the probability of that token */
+    uint64_t drawn;     /* mt19937's outputs so far */
 } sampi_state;
 
-/* Who has put a member into its chain: samp_chain_update replaces what comes from parameters. */
+/* Who put a member into its chain. samp_chain_update replaces only members that come from parameters. */
 typedef enum sampi_maker { SAMPI_BY_HAND, SAMPI_BY_PARAMS, SAMPI_AS_GRAMMAR } sampi_maker;
 
-/* A chain's members, and the tokens accepted last, for samp_prev. prev outlives a change of members: what is off, or
-   joins later, learns from it (take_over). The chain owns its members and both arrays; samp_free frees them. */
+/* A chain's members, and its last accepted tokens (samp_prev). The chain owns its members and both arrays; samp_free
+   frees them. `prev` stays when members change: a member that was off, or that joins later, learns from it (hook
+   take_over). */
 typedef struct sampi_chain {
-    sampi_sampler **item; /* [n], room for cap */
+    sampi_sampler **item; /* [n], memory for cap */
     int32_t n, cap;
     samp_token *prev; /* [ring.cap] */
     sampi_ring ring;
 } sampi_chain;
 
-/* The numbers of samplers that are nothing but numbers: of cut all that cut by p (of tail_free p = z, of min_k tau, of
-   top_n_sigma n). An executor may copy them to where it works, as a device does. */
+/* The numbers of samplers that consist of numbers alone. An executor may copy them to where it works, as a device does.
+   sampi_cut_numbers serves all samplers that cut: p is tail_free's z, min_k's tau, top_n_sigma's n. */
 typedef struct sampi_cut_numbers {
     float p;
     size_t min_keep;
@@ -37,7 +38,7 @@ typedef struct sampi_xtc_numbers {
 } sampi_xtc_numbers;
 
 typedef struct sampi_top_k_numbers {
-    int32_t k, ties; /* 1: all that equal the last one stay */
+    int32_t k, ties; /* ties 1: all tokens that equal the last one stay */
 } sampi_top_k_numbers;
 
 typedef struct sampi_temp_numbers {
@@ -57,30 +58,31 @@ typedef struct sampi_adaptive_numbers {
     float target, decay, sum, total;
 } sampi_adaptive_numbers;
 
-/* kind, off, seed, the parts' offsets and most of the union are set by the making and never change after it (nor does
-   status, but of a chain). now, position, perf, n_edits, past and work move with draws; the windows (ring) and the
-   average in the union when a token is accepted. Whoever adds a member must think of samp_clone, which copies the
-   bytes, of sampi_clone_chain, which does not, and of the hook `past`, if a draw or a token changes it. */
+/* The constructor sets kind, off, seed, the parts' offsets and most of the union; they never change afterwards. Nor
+   does the status, except a chain's. Draws change now, position, perf, n_edits, past and work. Accepted tokens change
+   the windows (ring) and the average in the union.
+   A new member needs care in three places: samp_clone copies all bytes, sampi_clone_chain does not, and the hook
+   `past` must cover what a draw or a token changes. */
 struct sampi_sampler {
-    samp_sampler base; /* must be first: what users hold is a pointer to it */
+    samp_sampler base; /* first: users hold a pointer to it */
     sampi_kind kind;
-    int status;          /* what was wrong with the parameters, */
-    const char *field;   /* and with which */
-    bool off;            /* a disabled value: does nothing */
-    sampi_maker made_by; /* of a chain's member: who has put it there */
+    int status;          /* what is wrong with the parameters, or SAMP_OK */
+    const char *field;   /* the name of the bad parameter, or NULL */
+    bool off;            /* a disabled value: the sampler does nothing */
+    sampi_maker made_by; /* who put it into its chain */
     samp_rng_kind rng;
-    uint64_t seed, position; /* position: the number of the next draw; of the outermost chain it counts */
-    sampi_sampler *owner;    /* the chain it is in, or NULL */
-    size_t serial;           /* no other sampler has it, so the GPU knows a chain again; */
-    size_t n_edits;  /* and this grows whenever s changes, but not with a change that its owner's work brings */
-    size_t in_batch; /* its row in the batch under way */
+    uint64_t seed, position; /* position: the number of the next draw; the outermost chain's is used */
+    sampi_sampler *owner;    /* the chain that holds it, or NULL */
+    size_t serial;           /* unique, so that a GPU's context recognises a chain */
+    size_t n_edits;          /* counts changes of s, except those that its owner's draws make */
+    size_t in_batch;         /* its row in the running batch */
     samp_perf_data perf;
-    uint64_t at_position;            /* of the apply under way: the outermost chain's position, */
-    uint32_t at_ordinal;             /* and which of its kind this sampler is */
-    const struct sampi_draft *draft; /* samp_verify's ratio test takes the place of the draw; else NULL */
-    sampi_state now, before;         /* before: as the draw under way found it */
-    sampi_past past;                 /* of what is in no chain */
-    sampi_work work;                 /* of the sampler that samp_sample was called on */
+    uint64_t at_position;            /* in a running apply: the outermost chain's position */
+    uint32_t at_ordinal;             /* in a running apply: how many samplers of its kind come before it */
+    const struct sampi_draft *draft; /* samp_verify's ratio test, in place of the draw; else NULL */
+    sampi_state now, before;         /* before: the state at the start of the running draw */
+    sampi_past past;                 /* rollback's notes of a sampler that is in no chain */
+    sampi_work work;                 /* the workspace of the sampler that samp_sample was called on */
     size_t part[4], part_size[4];    /* offsets from the record's start, and bytes */
     union {
         sampi_cut_numbers cut;
@@ -99,19 +101,19 @@ struct sampi_sampler {
             float repeat, freq, present;
             sampi_ring ring;
             uint32_t n;
-        } penalties; /* part 0: ring, 1: counts [n], room for ring.cap */
+        } penalties; /* parts: 0 the ring, 1 counts [n] with memory for ring.cap */
         struct {
             float multiplier, base;
             int32_t allowed, last_n, n_ctx_train;
             int32_t settled, settled_tail; /* sampi_dry_settle */
             sampi_ring ring;
             const samp_vocab *vocab;
-            samp_vocab spelt; /* what *vocab was when the breakers were looked for */
+            samp_vocab spelt; /* a copy of *vocab at the time the breakers were tokenised */
             const char *const *from;
-            const sampi_sampler *like; /* one with the same breakers, or NULL */
+            const sampi_sampler *like; /* a sampler with the same breakers, or NULL */
             size_t n_from;
             size_t n_heads, n_tails;
-        } dry; /* 0: ring, 1: counts, 2: lengths [ring.cap] i32, 3: tails, then heads, then texts [n_from] */
+        } dry; /* parts: 0 the ring, 1 counts, 2 lengths [ring.cap] int32, 3 tails, heads, texts [n_from] */
         struct {
             const samp_vocab *vocab;
         } infill;
@@ -119,7 +121,7 @@ struct sampi_sampler {
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
         sampi_limit limit;
         struct {
-            float p; /* as it is now; this and min_keep are cut's */
+            float p; /* the present p; p and min_keep are laid out as in cut */
             size_t min_keep;
             float first, factor, lowest;
             const samp_token *from;

@@ -1,12 +1,13 @@
 /* ================================================================================================= >>sampler
-   The object behind every samp_sampler, and the table of kinds, from which all that the library knows of a kind of
-   sampler follows. In: a kind and its numbers, from a constructor (>>params). Out: the object, checked and complete.
+   The object behind every samp_sampler, and the table of kinds, which describes each kind of sampler. A constructor
+   (>>params) brings a kind and its numbers; the object is checked and complete.
 
-   A sampler is one heap block: the record sampi_sampler, then up to four arrays ("parts") found by their offset, so
-   that a copy of the bytes is a clone; what holds pointers to memory of its own has the hooks clone and free. What
-   samp_sample was called on also owns the workspace, sampi_work. The one thing to know: settings never change after
-   the making; what a draw changes is in `now`, which is put back if the draw fails, and what accepting changes comes
-   after all that can fail. */
+   A sampler is one heap block: the record sampi_sampler, then up to four arrays ("parts") at known offsets. So a copy
+   of the bytes is a clone; samplers with memory of their own have the hooks clone and free. The sampler that
+   samp_sample was called on also owns the workspace, sampi_work.
+
+   The rule of this floor: settings never change after the constructor. A draw changes only `now`, which is restored if
+   the draw fails. A token is accepted after everything that can fail. */
 
 typedef struct sampi_sampler sampi_sampler;
 
@@ -17,11 +18,12 @@ typedef struct sampi_field sampi_field;   /* core/fields.h */
 
 /* ---- the kinds of samplers ----
 
-   The list of all, each with its plan (samplers/plans.h; none: an executor that goes by plans leaves it to the steps);
-   its order is the default order of a chain. What a kind is stands in the room of its sampler, and
-   behind that its row, the macro SAMPI_<id>_ROW: sampi_traits, by place. From the rows follow what a sampler is
-   called, told, checked, saved and made from samp_params, and which way it takes. core/kinds.h makes a table of them;
-   there a kind whose part is not asked for has an empty row. */
+   The list of all kinds, each with its plan (samplers/plans.h). `none`: there is no plan, so executors that run plans
+   leave the sampler to the steps. The order of the list is the default order of a chain.
+   A kind's meaning is in the room of its sampler, which ends with the kind's row of the table: the macro
+   SAMPI_<id>_ROW, the members of sampi_traits in order. The rows decide the samplers' names, checks, saved states,
+   descriptions, how samp_params make them, and which way a draw takes. core/kinds.h makes the table; a kind whose part
+   is not compiled has an empty row there. */
 /* clang-format off */
 #ifdef SAMPLING_GUMBEL_DECLARED
 #define SAMPI_GUMBEL_KIND(X) X(GUMBEL, gumbel)
@@ -68,9 +70,8 @@ typedef struct sampi_field sampi_field;   /* core/fields.h */
     X(SBW, none)
 /* clang-format on */
 
-/* A kind's number is its place in the list. It is stored nowhere (a fingerprint has the name), so kinds may move.
-   SAMPI_N_KINDS is no kind: it is the length of what is indexed by kind, and what a search by name returns that found
-   none. */
+/* A kind's number is its index in the list. It is never stored (a fingerprint has the name), so kinds may move.
+   SAMPI_N_KINDS is the length of arrays indexed by kind, and the result of a search by name that finds no kind. */
 typedef enum sampi_kind {
 #define SAMPI_KIND_ID(id, plan) SAMPI_##id,
     SAMPI_KINDS(SAMPI_KIND_ID)
@@ -78,64 +79,64 @@ typedef enum sampi_kind {
         SAMPI_N_KINDS
 } sampi_kind;
 
-/* What others must know of a kind without knowing the kind. Most flags are promises of its apply, and the plans of
-   the fast path and of the GPU rely on them: a promise that isn't kept shows as another token than the steps give.
-   Without a flag a kind takes the slow way, which is right for all. */
+/* Properties of a kind. Most flags are promises about its apply function; the fast path and the GPU rely on them, and a
+   broken promise gives another token than the steps. Without a flag a kind takes the slow way, which is always right. */
 enum {
-    SAMPI_SELECTS = 1,           /* a token: it is meant to be the last of a chain */
-    SAMPI_KEEPS_P = 2,           /* p stays as it was, and the order too unless SAMPI_SORTS or SAMPI_KEEPS_SOME */
-    SAMPI_DROPS = 4,             /* masked tokens are removed */
-    SAMPI_DROPS_FAST = 8,        /* and so they are by its fast function, but for a few that stay */
-    SAMPI_SORTS = 0x10,          /* what it leaves is in order */
-    SAMPI_KEEPS_SOME = 0x20,     /* and so it is where u.cut.min_keep is above 1: some are kept that it would cut */
-    SAMPI_TAKES_FLOOR = 0x40,    /* its fast function knows a dense row's floor; the others get it compact */
-    SAMPI_ONLY_SHOWS = 0x80,     /* changes nobody's chance: the fast path leaves it out */
-    SAMPI_OWN_LOGITS = 0x100,    /* draws from other logits than those it is given */
-    SAMPI_IF_ON = 0x200,         /* in the default order only if its values switch it on */
+    SAMPI_SELECTS = 1,           /* selects a token; meant to be the last of a chain */
+    SAMPI_KEEPS_P = 2,           /* leaves p as it was, and the order too unless SAMPI_SORTS or SAMPI_KEEPS_SOME */
+    SAMPI_DROPS = 4,             /* removes masked tokens */
+    SAMPI_DROPS_FAST = 8,        /* its fast function removes them too, except a few */
+    SAMPI_SORTS = 0x10,          /* leaves the candidates in order */
+    SAMPI_KEEPS_SOME = 0x20,     /* sorts if u.cut.min_keep is above 1, to keep tokens that it would cut */
+    SAMPI_TAKES_FLOOR = 0x40,    /* its fast function accepts a dense row with a floor; others get a compact row */
+    SAMPI_ONLY_SHOWS = 0x80,     /* changes no token's chance: the fast path leaves it out */
+    SAMPI_OWN_LOGITS = 0x100,    /* draws from other logits than those it gets */
+    SAMPI_IF_ON = 0x200,         /* is in the default order only if its values switch it on */
     SAMPI_PATCHES = 0x400,       /* changes the logits of a few tokens, each by a rule */
-    SAMPI_ONLY_EDITS = 0x800,    /* sets or scales logits, and does no more */
+    SAMPI_ONLY_EDITS = 0x800,    /* sets or scales logits, and does nothing else */
     SAMPI_MASKS_NONE = 0x1000,   /* turns no logit into -infinity (temp only at temperature 0) */
-    SAMPI_IF_NAMED = 0x2000,     /* never in the default order, and asked of parameters only if an order names it */
-    SAMPI_BY_INTERFACE = 0x4000, /* has no apply in the table: the functions of its interface do the work */
-    SAMPI_BY_CHANCE = 0x8000,    /* at times does nothing at all, and then writes no p; else it cuts */
+    SAMPI_IF_NAMED = 0x2000,     /* is never in the default order; its parameters count only if an order names it */
+    SAMPI_BY_INTERFACE = 0x4000, /* has no apply in the table: its interface's functions do the work */
+    SAMPI_BY_CHANCE = 0x8000,    /* at random either cuts, or does nothing and writes no p */
 
-    /* The last state of a view (samp_apply on long arrays) on which its fast function gives what the steps would:
-       nothing is cut; tokens are masked; tokens are gone; the rest is in order. Without: the view closes before it. */
+    /* The last state of a view (samp_apply on long arrays) in which its fast function gives the same as the steps:
+       nothing is cut; tokens are masked; tokens are gone; the rest is in order. Without one the view closes first. */
     SAMPI_VIEW_DENSE = 0x10000,
     SAMPI_VIEW_MASKED = 0x20000,
     SAMPI_VIEW_DROPPED = 0x30000,
     SAMPI_VIEW_SORTED = 0x40000,
     SAMPI_VIEW = 0x70000,
 
-    /* In llama.cpp's arithmetic its fast function */
-    SAMPI_LLAMA_DIVIDED = 0x80000,      /* knows logits that are still to be divided by a temperature, */
-    SAMPI_LLAMA_BY_ORDER = 0x100000,    /* candidates that are in order, */
-    SAMPI_LLAMA_TAKES_FLOOR = 0x200000, /* and a floor, as SAMPI_TAKES_FLOOR */
-    SAMPI_LLAMA_SORTS = 0x400000,       /* its apply begins with sorting, so an array may be sorted before it */
+    /* What its fast function accepts in llama.cpp's arithmetic, and what its apply does there. */
+    SAMPI_LLAMA_DIVIDED = 0x80000,      /* logits that a temperature has yet to divide */
+    SAMPI_LLAMA_BY_ORDER = 0x100000,    /* candidates in order */
+    SAMPI_LLAMA_TAKES_FLOOR = 0x200000, /* a floor, as SAMPI_TAKES_FLOOR */
+    SAMPI_LLAMA_SORTS = 0x400000,       /* its apply sorts first, so the array may be sorted before it */
 
-    SAMPI_LISTS_FEW = 0x800000 /* its plan does well without a list of all tokens, which may be long */
+    SAMPI_LISTS_FEW = 0x800000 /* its plan never needs the list of all tokens, which may be long */
 };
 
-/* What a kind has beyond numbers: arrays, a state that moves on. Each may be NULL.
-     params     of a record from samp_params: what is no number, or not that number
-     prepare    of a record with good fields, so no size is negative: check what their ranges don't say, and size the
-                parts. make: a sampler is to be made of it; else what takes a walk over the vocabulary is left out
-     build      fill the parts of a new sampler; the caller's list or breakers are read for the last time
-     settings   the parts' share of the fingerprint
-     accept     a token was chosen; can't fail, since others may have been told already
-     reset      the state as new: when a sampler is made, and by samp_reset
-     state      the state to bytes, or back (>>state)
-     take_over  go on where `old`, the same sampler with other values, has got to; old NULL: there was none at work, and
-                only the chain's samp_prev tells what was accepted
-     past       what a draw and an accepted token change, but for the mt19937, to a record's words, or back
-                (>>rollback); called if the sampler is on
-     clone      a copy of what has memory of its own, or NULL: no memory. Without this hook the bytes are copied
-     free       that memory goes; the record is freed by the caller
-     mask       it stands first, and the sampler `chain` that it is in draws from a row of *n tokens: *bits are the
-                tokens that may be chosen, which the caller may change until the next call; NULL: all. *n may become
-                less. What has this hook masks tokens, so it must not stand behind what selects
-     ready      it will be asked by its interface to take n tokens back: after this that can't fail
-     kept       how many tokens it can take back. ready and kept: both or none; without them its interface is asked */
+/* The functions of a kind beyond apply. Each may be NULL.
+     params     copies from samp_params what the fields do not describe
+     prepare    checks what the fields' ranges do not say, and sizes the parts. The fields are already valid. make: a
+                sampler is going to be made; otherwise checks that walk over the vocabulary are left out
+     build      fills the parts of a new sampler; it reads the caller's list or breakers for the last time
+     settings   adds the parts to the fingerprint
+     accept     takes note of a chosen token. It cannot fail, because other samplers may have accepted it already
+     reset      sets the state to that of a new sampler: in the constructor and in samp_reset
+     state      writes the state to bytes, or reads it (>>state)
+     take_over  copies the state of `old`, the same sampler with other values. old NULL: there was no such sampler, and
+                only the chain's samp_prev has the accepted tokens
+     past       writes to a record's words, or reads from them, what a draw and an accepted token change, except the
+                mt19937 (>>rollback). It is called if the sampler is on
+     clone      copies a sampler that has memory of its own; NULL: no memory. Without this hook the bytes are copied
+     free       frees that memory; the caller frees the record
+     mask       called on a chain's first member when `chain` draws from a row of *n tokens. *bits: the tokens that
+                may be chosen, NULL: all; the caller may change the bits until the next call. *n may get smaller. A
+                sampler with this hook masks tokens, so it must not follow a selector
+     ready      prepares to take n tokens back through the interface, which cannot fail afterwards
+     kept       returns how many tokens it can take back. A kind has both ready and kept or neither; without them the
+                interface is called directly */
 typedef struct sampi_hooks {
     void (*params)(sampi_sampler *, const samp_params *);
     void (*prepare)(sampi_sampler *, bool make);
@@ -153,27 +154,25 @@ typedef struct sampi_hooks {
     int32_t (*kept)(const sampi_sampler *);
 } sampi_hooks;
 
-/* From clone to kept, of what has no such hook: its bytes are all of it, and it masks no row. */
+/* The hooks from clone to kept of a sampler that has no memory besides its bytes and masks no row. */
 #define SAMPI_BYTES_ONLY NULL, NULL, NULL, NULL, NULL
 static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY };
 
-/* A row of the table. It stands by place, as C++11 has no designated initialisers. */
+/* A row of the table. Rows name no members, because C++11 has no designated initialisers. */
 typedef struct sampi_traits {
-    const char *name;  /* what samp_name says; part of a saved state's fingerprint: never change one */
-    uint32_t draws;    /* its number in Philox's counter, 0: it draws nothing. It decides tokens: never change one */
-    char letter;       /* what samp_params.order may call it: a letter, */
-    const char *steps; /* and names with ';' between; 0 and "": nothing */
+    const char *name;  /* samp_name's; part of a saved state's fingerprint: must never change */
+    uint32_t draws;    /* its number in Philox's counter; 0: it does not draw. It decides tokens: must never change */
+    char letter;       /* its letter in samp_params.order; 0: no letter */
+    const char *steps; /* its names in samp_params.order, with ';' between; "": no name */
     unsigned flags;
-    const sampi_field *field; /* [n_fields] its numbers, in core/fields.h's order */
+    const sampi_field *field; /* [n_fields] its numbers (core/fields.h) */
     size_t n_fields;
-    bool (*off)(const sampi_sampler *); /* do its values switch it off? NULL: none does */
-    const sampi_hooks
-        *hooks; /* what it has beyond numbers; never NULL. Called by this, but from the kind's own code */
-    int (*apply)(sampi_sampler *, samp_token_data_array *); /* its meaning, step by step, as sampi_run calls it */
-    int (*fast)(sampi_row *,
-                sampi_sampler *); /* the same on a row of logits (>>fast); NULL: the row becomes an array */
+    bool (*off)(const sampi_sampler *);                     /* do its values switch it off? NULL: no value does */
+    const sampi_hooks *hooks;                               /* never NULL; other rooms call hooks through it */
+    int (*apply)(sampi_sampler *, samp_token_data_array *); /* its definition over an array; sampi_run calls it */
+    int (*fast)(sampi_row *, sampi_sampler *); /* the same on a row (>>fast); NULL: the row becomes an array */
 #ifndef SAMP_NO_MT19937
-    int (*apply_llama)(sampi_sampler *, samp_token_data_array *); /* both in llama.cpp's arithmetic */
+    int (*apply_llama)(sampi_sampler *, samp_token_data_array *); /* apply in llama.cpp's arithmetic */
     int (*fast_llama)(sampi_row *, sampi_sampler *);
 #define SAMPI_BY_LLAMA_CPP(apply, fast) apply, fast
 #else
@@ -181,9 +180,9 @@ typedef struct sampi_traits {
 #endif
 } sampi_traits;
 
-/* Fields in a row: a list, or none. */
+/* The fields and n_fields of a row. */
 #define SAMPI_FIELDS_OF(list) list, sizeof list / sizeof list[0]
 #define SAMPI_NO_FIELDS       NULL, 0
 
-/* The row of a kind. Its table stands behind all rooms, where all that the rows name has been defined. */
+/* The row of a kind. The table is in core/kinds.h, below all rooms whose functions the rows name. */
 static const sampi_traits *sampi_traits_of(sampi_kind kind);
