@@ -188,85 +188,85 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8820 samplers/drafted.h              20519 grammar/reading.h
-     274 api/config.h                     8845 samplers/greedy.h               20604 grammar/gbnf.h
-     305 api/types.h                      8887 samplers/choose.h               20896 grammar/regex.h
-     555 api/missing.h                    8950 samplers/ratio.h                21293 grammar/derivatives.h
-     569 api/sample.h                     9017 samplers/draw.h                 21946 grammar/vocabulary.h
-     658 api/chains.h                     9102 samplers/dist.h                 22417 grammar/triggers.h
-     910 api/samplers.h                   9134 samplers/gumbel.h               22742 grammar/matcher.h
-    1172 api/gumbel.h                     9203 watermark/function.h            22969 grammar/store.h
-    1195 api/operator.h                   9320 watermark/text.h                23461 grammar/states.h
-    1245 api/kv.h                         9509 watermark/draw.h                23620 grammar/items.h
-    1426 api/llama_cpp.h                  9718 samplers/mirostat.h             23745 grammar/masks.h
-    1468 api/text_error.h                 9968 samplers/adaptive_p.h           23942 grammar/runs.h
-    1485 api/grammar.h                   10124 samplers/custom.h               24119 grammar/entries.h
-    1706 api/shards.h                    10184 config/describe.h               24498 grammar/accepting.h
-    1804 api/peers.h                     10365 config/from_params.h            24806 grammar/waiting.h
-    1882 api/drafts.h                    10430 config/orders.h                 24932 grammar/history.h
-    1981 api/constraints.h               10661 config/numbers.h                25057 grammar/room.h
-    2284 api/watermark.h                 10799 config/set.h                    25390 grammar/sampler.h
-    2429 api/parts.h                     10953 config/tell.h                   25624 grammar/forced.h
-    2471 base/switches.h                 11084 config/settings.h               25792 grammar/hooks.h
-    2786 base/random.h                   11196 life/rollback.h                 25915 schema/head.h
-    2809 base/mt19937.h                  11452 life/chain.h                    26089 schema/errors.h
-    2884 base/exact.h                    11732 life/members.h                  26201 schema/collections.h
-    3102 base/bits128.h                  11847 life/update.h                   26235 schema/references.h
-    3183 base/elements.h                 12044 life/copy.h                     26507 schema/strings.h
-    3313 watermark/colours.h             12212 rows/row.h                      26569 schema/numbers.h
-    3377 kernels/llama_cpp/contract.h    12518 rows/reserve.h                  26771 schema/sets.h
-    3425 kernels/contract.h              12588 rows/pieces.h                   26969 schema/formats.h
-    3554 kernels/scalar.h                12703 rows/thresholds.h               27166 schema/scalars.h
-    3760 kernels/llama_cpp/scalar.h      12809 rows/compact.h                  27465 schema/goals.h
-    3781 kernels/sets.h                  12991 rows/sums.h                     27686 schema/alternatives.h
-    3830 kernels/vectors.h               13139 rows/changes.h                  28164 schema/objects.h
-    3948 kernels/avx512.h                13220 rows/cuts.h                     28677 schema/arrays.h
-    4032 kernels/avx2.h                  13651 rows/typical.h                  29037 schema/whole.h
-    4094 kernels/sse2.h                  13963 rows/tail_free.h                29210 tags/head.h
-    4111 kernels/neon.h                  14036 rows/selecting.h                29333 tags/words.h
-    4133 kernels/wasm.h                  14167 rows/mirostat.h                 29441 tags/inside.h
-    4149 kernels/generic.h               14248 watermark/rows.h                29582 tags/formats.h
-    4169 kernels/shared.h                14361 rows/plan.h                     29983 grammar/grammars.h
-    4293 kernels/passes.h                14409 rows/logprobs.h                 30050 peers/tables.h
-    4982 kernels/llama_cpp/passes.h      14495 rows/step.h                     30381 peers/values.h
-    5066 kernels/check.h                 14512 rows/llama_cpp/sums.h           30812 peers/llama_server.h
-    5090 kernels/dispatch.h              14826 rows/llama_cpp/samplers.h       30881 peers/fields.h
-    5296 core/array.h                    15291 rows/llama_cpp/step.h           31090 peers/requests.h
-    5626 core/table.h                    15321 run/apply.h                     31218 shards/head.h
-    5816 core/windows.h                  15403 run/writing.h                   31367 shards/bytes.h
-    5908 constraints/record.h            15527 run/arrays.h                    31465 shards/merging.h
-    5966 watermark/record.h              15629 run/arrays_llama_cpp.h          31755 shards/row.h
-    5986 rows/work.h                     15827 run/walk.h                      31880 shards/answers.h
-    6012 life/past.h                     15931 run/finish.h                    32451 shards/logprobs.h
-    6072 core/record.h                   15971 run/draw_llama_cpp.h            32597 shards/told.h
-    6208 core/plans.h                    16045 run/draw.h                      32751 shards/asking.h
-    6246 core/fields.h                   16123 run/sample.h                    32886 shards/prefix.h
-    6333 core/owners.h                   16239 watermark/making.h              33436 shards/plans.h
-    6409 core/mt19937.h                  16468 watermark/tails.h               33941 samplers/plans.h
-    6466 core/no_mt19937.h               16568 watermark/detect.h              34218 shards/way.h
-    6499 core/making.h                   16792 run/verify.h                    34334 shards/memory.h
-    6631 core/streams.h                  16896 run/batch.h                     34414 shards/batch.h
-    6669 life/state_fields.h             17048 life/state.h                    34822 drafts/head.h
-    6769 samplers/llama_cpp.h            17224 operator/weights.h              34882 drafts/block.h
-    6857 samplers/logit_bias.h           17312 operator/search.h               35072 drafts/tree.h
-    6958 samplers/patch.h                17451 operator/run.h                  35208 drafts/relaxed.h
-    7008 samplers/penalties.h            17620 kv/cells.h                      35293 constraints/automaton.h
-    7158 samplers/dry.h                  17657 kv/making.h                     35391 constraints/making.h
-    7615 samplers/cut.h                  17883 kv/slot.h                       35644 constraints/sampler.h
-    7638 samplers/top_n_sigma.h          18022 kv/sequences.h                  35739 constraints/constructors.h
-    7740 samplers/top_k.h                18157 kv/data.h                       36104 constraints/patterns.h
-    7797 samplers/tail_free.h            18281 kv/update.h                     36309 constraints/looking.h
-    7921 samplers/typical.h              18407 kv/state.h                      36376 constraints/thinking.h
-    7996 samplers/top_p.h                18619 llama_cpp/functions.h           36627 constraints/schedule.h
-    8040 samplers/min_p.h                18689 llama_cpp/object.h              36717 constraints/accepting.h
-    8082 samplers/by_sums.h              18743 llama_cpp/vocabulary.h          36901 constraints/drawing.h
-    8230 samplers/top_h.h                18820 text/reading.h                  37088 constraints/told.h
-    8283 samplers/min_k.h                18930 text/strings.h                  37153 constraints/kind.h
-    8340 samplers/xtc.h                  19030 text/values.h                   37211 constraints/top_p_decay.h
-    8424 samplers/infill.h               19185 text/documents.h                37295 constraints/accessors.h
-    8539 samplers/temperature.h          19261 grammar/head.h                  37403 core/kinds.h
-    8703 samplers/smoothing.h            19296 grammar/tree.h                  37452 base/restore.h
-    8787 samplers/softmax.h              20215 grammar/finishing.h             37466 api/license.h
+       2 api/opening.h                    8819 samplers/drafted.h              20527 grammar/reading.h
+     274 api/config.h                     8844 samplers/greedy.h               20612 grammar/gbnf.h
+     305 api/types.h                      8886 samplers/choose.h               20904 grammar/regex.h
+     555 api/missing.h                    8949 samplers/ratio.h                21301 grammar/derivatives.h
+     569 api/sample.h                     9016 samplers/draw.h                 21954 grammar/vocabulary.h
+     658 api/chains.h                     9101 samplers/dist.h                 22425 grammar/triggers.h
+     910 api/samplers.h                   9133 samplers/gumbel.h               22750 grammar/matcher.h
+    1172 api/gumbel.h                     9202 watermark/function.h            22977 grammar/store.h
+    1195 api/operator.h                   9319 watermark/text.h                23469 grammar/states.h
+    1245 api/kv.h                         9508 watermark/draw.h                23628 grammar/items.h
+    1426 api/llama_cpp.h                  9717 samplers/mirostat.h             23753 grammar/masks.h
+    1468 api/text_error.h                 9967 samplers/adaptive_p.h           23950 grammar/runs.h
+    1485 api/grammar.h                   10123 samplers/custom.h               24127 grammar/entries.h
+    1706 api/shards.h                    10183 config/describe.h               24506 grammar/accepting.h
+    1804 api/peers.h                     10364 config/from_params.h            24814 grammar/waiting.h
+    1882 api/drafts.h                    10429 config/orders.h                 24940 grammar/history.h
+    1981 api/constraints.h               10660 config/numbers.h                25065 grammar/room.h
+    2284 api/watermark.h                 10798 config/set.h                    25398 grammar/sampler.h
+    2429 api/parts.h                     10952 config/tell.h                   25632 grammar/forced.h
+    2471 base/switches.h                 11083 config/settings.h               25800 grammar/hooks.h
+    2786 base/random.h                   11195 life/rollback.h                 25923 schema/head.h
+    2809 base/mt19937.h                  11454 life/chain.h                    26097 schema/errors.h
+    2884 base/exact.h                    11739 life/members.h                  26209 schema/collections.h
+    3102 base/bits128.h                  11853 life/update.h                   26243 schema/references.h
+    3183 base/elements.h                 12050 life/copy.h                     26515 schema/strings.h
+    3313 watermark/colours.h             12220 rows/row.h                      26577 schema/numbers.h
+    3377 kernels/llama_cpp/contract.h    12526 rows/reserve.h                  26779 schema/sets.h
+    3425 kernels/contract.h              12596 rows/pieces.h                   26977 schema/formats.h
+    3554 kernels/scalar.h                12711 rows/thresholds.h               27174 schema/scalars.h
+    3760 kernels/llama_cpp/scalar.h      12817 rows/compact.h                  27473 schema/goals.h
+    3781 kernels/sets.h                  12999 rows/sums.h                     27694 schema/alternatives.h
+    3830 kernels/vectors.h               13147 rows/changes.h                  28172 schema/objects.h
+    3948 kernels/avx512.h                13228 rows/cuts.h                     28685 schema/arrays.h
+    4032 kernels/avx2.h                  13659 rows/typical.h                  29045 schema/whole.h
+    4094 kernels/sse2.h                  13971 rows/tail_free.h                29218 tags/head.h
+    4111 kernels/neon.h                  14044 rows/selecting.h                29341 tags/words.h
+    4133 kernels/wasm.h                  14175 rows/mirostat.h                 29449 tags/inside.h
+    4149 kernels/generic.h               14256 watermark/rows.h                29590 tags/formats.h
+    4169 kernels/shared.h                14369 rows/plan.h                     29991 grammar/grammars.h
+    4293 kernels/passes.h                14417 rows/logprobs.h                 30058 peers/tables.h
+    4982 kernels/llama_cpp/passes.h      14503 rows/step.h                     30389 peers/values.h
+    5066 kernels/check.h                 14520 rows/llama_cpp/sums.h           30820 peers/llama_server.h
+    5090 kernels/dispatch.h              14834 rows/llama_cpp/samplers.h       30889 peers/fields.h
+    5296 core/array.h                    15299 rows/llama_cpp/step.h           31098 peers/requests.h
+    5626 core/table.h                    15329 run/apply.h                     31226 shards/head.h
+    5816 core/windows.h                  15411 run/writing.h                   31375 shards/bytes.h
+    5908 constraints/record.h            15535 run/arrays.h                    31473 shards/merging.h
+    5966 watermark/record.h              15637 run/arrays_llama_cpp.h          31763 shards/row.h
+    5986 rows/work.h                     15835 run/walk.h                      31888 shards/answers.h
+    6012 life/past.h                     15939 run/finish.h                    32459 shards/logprobs.h
+    6071 core/record.h                   15979 run/draw_llama_cpp.h            32605 shards/told.h
+    6207 core/plans.h                    16053 run/draw.h                      32759 shards/asking.h
+    6245 core/fields.h                   16131 run/sample.h                    32894 shards/prefix.h
+    6332 core/owners.h                   16247 watermark/making.h              33444 shards/plans.h
+    6408 core/mt19937.h                  16476 watermark/tails.h               33949 samplers/plans.h
+    6465 core/no_mt19937.h               16576 watermark/detect.h              34226 shards/way.h
+    6498 core/making.h                   16800 run/verify.h                    34342 shards/memory.h
+    6630 core/streams.h                  16904 run/batch.h                     34422 shards/batch.h
+    6668 life/state_fields.h             17056 life/state.h                    34830 drafts/head.h
+    6768 samplers/llama_cpp.h            17232 operator/weights.h              34890 drafts/block.h
+    6856 samplers/logit_bias.h           17320 operator/search.h               35080 drafts/tree.h
+    6957 samplers/patch.h                17459 operator/run.h                  35216 drafts/relaxed.h
+    7007 samplers/penalties.h            17628 kv/cells.h                      35301 constraints/automaton.h
+    7157 samplers/dry.h                  17665 kv/making.h                     35399 constraints/making.h
+    7614 samplers/cut.h                  17891 kv/slot.h                       35652 constraints/sampler.h
+    7637 samplers/top_n_sigma.h          18030 kv/sequences.h                  35747 constraints/constructors.h
+    7739 samplers/top_k.h                18165 kv/data.h                       36112 constraints/patterns.h
+    7796 samplers/tail_free.h            18289 kv/update.h                     36317 constraints/looking.h
+    7920 samplers/typical.h              18415 kv/state.h                      36384 constraints/thinking.h
+    7995 samplers/top_p.h                18627 llama_cpp/functions.h           36635 constraints/schedule.h
+    8039 samplers/min_p.h                18697 llama_cpp/object.h              36725 constraints/accepting.h
+    8081 samplers/by_sums.h              18751 llama_cpp/vocabulary.h          36909 constraints/drawing.h
+    8229 samplers/top_h.h                18828 text/reading.h                  37096 constraints/told.h
+    8282 samplers/min_k.h                18938 text/strings.h                  37161 constraints/kind.h
+    8339 samplers/xtc.h                  19038 text/values.h                   37219 constraints/top_p_decay.h
+    8423 samplers/infill.h               19193 text/documents.h                37303 constraints/accessors.h
+    8538 samplers/temperature.h          19269 grammar/head.h                  37411 core/kinds.h
+    8702 samplers/smoothing.h            19304 grammar/tree.h                  37460 base/restore.h
+    8786 samplers/softmax.h              20223 grammar/finishing.h             37474 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -5706,7 +5706,7 @@ typedef enum sampi_kind {
 } sampi_kind;
 
 /* Properties of a kind. Most flags are promises about its apply function; the fast path and the GPU rely on them, and a
-   broken promise gives another token than the steps. Without a flag a kind takes the slow way, which is always right. */
+   broken promise gives another token than the steps. Without a flag a kind takes the slow way, which is right. */
 enum {
     SAMPI_SELECTS = 1,           /* selects a token; meant to be the last of a chain */
     SAMPI_KEEPS_P = 2,           /* leaves p as it was, and the order too unless SAMPI_SORTS or SAMPI_KEEPS_SOME */
@@ -6011,32 +6011,31 @@ typedef struct sampi_work {
 
 /* ---- src/life/past.h ---- */
 /* ---- rollback: the structs ----
-   What a sampler that is in no chain keeps of the tokens it has accepted last (sampi_past), in its record
-   (core/record.h), and what the hooks `past` of samplers are made of. life/rollback.h writes records and goes back by
-   them. */
+   sampi_past: the notes that an outermost sampler keeps of its last accepted tokens, in its record (core/record.h).
+   The functions with which the hooks `past` of samplers write and read these notes. life/rollback.h uses them. */
 
-/* The tokens that a sampler has accepted last, as records of what has changed with each, in it and in its members
-   (life/rollback.h). Both arrays are one block. */
+/* The last accepted tokens of a sampler, as records. A record has the old values of what a token changed, in the
+   sampler and its members (life/rollback.h). Both arrays are one block of memory. */
 typedef struct sampi_past {
-    sampi_sampler **who; /* [n_who] those that have words in a record; where the block begins */
-    uint32_t *word;      /* [depth + 1 x width] */
-    size_t bytes;        /* of the block */
+    sampi_sampler **who; /* [n_who] the samplers that have words in a record; the start of the block */
+    uint32_t *word;      /* [depth + 1][width] the records */
+    size_t bytes;        /* the size of the block */
     uint32_t n_who, width;
-    int32_t depth, size, next; /* at most so many tokens; so many; next: the record of the token to come */
-    bool made;                 /* who and word are there, and good for as long as n_edits is the sampler's */
-    bool open;                 /* the record `next` is written: something has been drawn */
-    bool draws;                /* its position moves */
+    int32_t depth, size, next; /* tokens that can be taken back: at most, now; next: index of the next record */
+    bool made;                 /* who and word are allocated; valid as long as n_edits equals the sampler's */
+    bool open;                 /* the record `next` is written: a draw has begun */
+    bool draws;                /* records hold the position */
     size_t n_edits;
 } sampi_past;
 
 #define SAMPI_MAX_PAST (1 << 20)
 
-/* What a record's words are wanted for. In this order: those behind SAMPI_RECORD_NOTE put them back. */
+/* What a walk over a record's words does. The modes after SAMPI_RECORD_NOTE restore. */
 typedef enum sampi_record_mode {
-    SAMPI_RECORD_WIDTH, /* they are only counted */
-    SAMPI_RECORD_NOTE,  /* they are written, */
-    SAMPI_RECORD_DRAWS, /* put back behind draws, no token having been accepted, */
-    SAMPI_RECORD_TOKEN  /* or behind a token */
+    SAMPI_RECORD_WIDTH, /* counts the words */
+    SAMPI_RECORD_NOTE,  /* writes them */
+    SAMPI_RECORD_DRAWS, /* restores after draws whose token was not accepted */
+    SAMPI_RECORD_TOKEN  /* restores after an accepted token */
 } sampi_record_mode;
 
 struct sampi_record {
@@ -6045,7 +6044,7 @@ struct sampi_record {
     uint32_t n; /* words so far */
 };
 
-/* Words at x, four bytes each, that a draw or a token changes. */
+/* Notes or restores n words of four bytes at x, which a draw or a token changes. */
 static SAMPI_CALLED void sampi_record_words(sampi_record *r, void *x, uint32_t n)
 {
     for (char *at = (char *)x; n > 0; n--, at += 4, r->n++) {
@@ -6054,7 +6053,7 @@ static SAMPI_CALLED void sampi_record_words(sampi_record *r, void *x, uint32_t n
     }
 }
 
-/* A window. Returns the token that has come back into it, or -1. */
+/* Notes or restores a window. Returns the token that comes back into it, or -1. */
 static SAMPI_CALLED samp_token sampi_record_ring(sampi_record *r, sampi_ring *ring, samp_token *token)
 {
     if (ring->cap == 0) return -1;
@@ -6668,24 +6667,24 @@ static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2]
 
 /* ---- src/life/state_fields.h ---- */
 /* ---- saved states: fields ----
-   The fields that a saved state is made of: integers, tokens, floats, windows, an mt19937. Each function takes one
-   field in any of three directions (sampi_io_mode): it writes it or only counts its bytes, checks whether the bytes
-   may be loaded, or loads them. The hooks `state` of samplers call these functions, in the same order each time. */
+   The fields of a saved state: integers, tokens, floats, windows, an mt19937. Each function handles one field in three
+   modes (sampi_io_mode): it writes the field or counts its bytes, checks that the bytes are valid, or loads them. The
+   hooks `state` of samplers call these functions in the same order each time. */
 
 typedef enum sampi_io_mode { SAMPI_WRITE, SAMPI_CHECK, SAMPI_READ } sampi_io_mode;
 
 struct sampi_io {
     sampi_io_mode mode;
     unsigned char *to;         /* where to write; NULL: only count */
-    const unsigned char *from; /* [size] what to check or read */
+    const unsigned char *from; /* [size] the bytes to check or read */
     size_t size, at;
-    uint8_t bad; /* once set, nothing more is looked at; 2: for want of memory, 4: of a sampler's limits */
-    void *made;  /* what a load has made while it checked, of samplers whose state is more than numbers, */
-    void (*unmake)(void *made); /* and how it goes, if the bytes are bad */
+    uint8_t bad; /* not 0: the walk has failed. 1 bad bytes, 2 no memory, 4 beyond a sampler's limits */
+    void *made;  /* what samplers whose state is more than numbers have made during the check */
+    void (*unmake)(void *made); /* frees it if the load fails */
 };
 
-/* An integer of n bytes: x if it is to be written, else what stands there. All go through here, least significant
-   byte first. Sets bad instead of reading behind the end. */
+/* An integer of n bytes, least significant first. Writes x, or returns the integer read. All fields go through this
+   function. It sets `bad` instead of reading beyond the end. */
 static uint64_t sampi_io_int(sampi_io *io, uint64_t x, size_t n)
 {
     if (io->mode != SAMPI_WRITE) {
@@ -6700,15 +6699,15 @@ static uint64_t sampi_io_int(sampi_io *io, uint64_t x, size_t n)
     return x;
 }
 
-/* Any value is good: positions, and counts of random numbers. */
+/* A u64 of any value: positions, and counts of random numbers. */
 static void sampi_io_u64(sampi_io *io, uint64_t *x)
 {
     uint64_t y = sampi_io_int(io, *x, 8);
     if (io->mode == SAMPI_READ) *x = y;
 }
 
-/* At least `lowest`: 0 for a token, -1 where there may be none. Not compared with a vocabulary, which samplers don't
-   know; samp_accept takes any token too. */
+/* A token that is at least `lowest`: 0, or -1 where there may be no token. There is no upper limit, because samplers do
+   not know the vocabulary; samp_accept takes any token too. */
 static void sampi_io_token(sampi_io *io, samp_token *x, samp_token lowest)
 {
     samp_token y = (samp_token)(uint32_t)sampi_io_int(io, (uint32_t)*x, 4);
@@ -6716,8 +6715,8 @@ static void sampi_io_token(sampi_io *io, samp_token *x, samp_token lowest)
     if (io->mode == SAMPI_READ) *x = y;
 }
 
-/* In [lo, hi], so that damage which the checksum lets through can't make a NaN of later draws; any value if lo is
-   NaN. By its bits, so it comes back exactly. */
+/* A float in [lo, hi], stored as its bits. The range keeps damage that the checksum misses from making a NaN in later
+   draws. If lo is NaN, any value is valid. */
 static void sampi_io_float(sampi_io *io, float *x, float lo, float hi)
 {
     uint32_t u;
@@ -6729,8 +6728,8 @@ static void sampi_io_float(sampi_io *io, float *x, float lo, float hi)
     if (io->mode == SAMPI_READ) *x = y;
 }
 
-/* A window of tokens: how many, then the oldest first, so the bytes don't tell where in the ring the tokens stood.
-   Loaded they stand from 0 on. Of penalties, dry and chains. */
+/* A window of tokens: their number, then the tokens, oldest first. So the bytes do not depend on where in the ring they
+   were; a load puts them at index 0. For penalties, dry and chains. */
 static SAMPI_COLD void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *token)
 {
     uint32_t n = (uint32_t)sampi_io_int(io, r->size, 4);
@@ -6746,11 +6745,11 @@ static SAMPI_COLD void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *to
 }
 
 #ifndef SAMP_NO_MT19937
-/* More than any generation draws: bytes that say so are no state. */
+/* More outputs than any generation draws. A state that has more is invalid. */
 #define SAMPI_MAX_DRAWN ((uint64_t)1 << 32)
 
-/* How many outputs were drawn (that tells which is next), and the state they come from. It makes new ones 624 at a
-   time, when the next is wanted: after a multiple of 624 `next` is still 624. */
+/* An mt19937: the number of outputs drawn, and the 624 words. `next` follows from that number. New words are made when
+   the next output is drawn, so after a multiple of 624 `next` is still 624. */
 static void sampi_io_mt(sampi_io *io, sampi_sampler *s)
 {
     if (!sampi_traits_of(s->kind)->draws || !sampi_is_llama_cpp(s)) return;
@@ -11194,24 +11193,24 @@ SAMP_API SAMPI_COLD samp_vocab *samp_vocab_init(const char *bytes, const uint32_
 SAMP_API void samp_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
 
 /* ---- src/life/rollback.h ---- */
-/* ================================================================================================ >>rollback
-   Taking accepted tokens back (samp_rollback). While a sampler draws and accepts, the room writes down what each token
-   changes: one record a token, for the sampler and all members of its chain. samp_rollback goes back from record to
-   record.
+/* ================================================================================================ >>rollback Taking
+   accepted tokens back (samp_rollback). While a sampler draws and accepts, the room notes what each token changes: one
+   record for each token, which covers the sampler and all members of its chain. samp_rollback restores one record
+   after another.
 
-   A token changes few words. Of a window the record keeps the token that falls out, since the one that comes in can be
-   seen; of an mt19937 the count of outputs, since it runs backwards (sampi_mt_back); of positions, averages and mu the
-   numbers themselves. These are the values from before the first draw since the last token, or from before samp_accept
-   if there was no draw: so a draw whose token was not accepted is undone together with the next one. Grammars and
-   custom samplers keep what they need by themselves.
+   A token changes few words. Of a window, a record keeps the token that falls out; the one that comes in is in the
+   window. Of an mt19937 it keeps the count of outputs, because the generator can run backwards (sampi_mt_back). Of
+   positions, averages and mu it keeps the numbers. The values are those from before the first draw since the last
+   token, or from before samp_accept if there was no draw. So a draw whose token was not accepted is undone together
+   with the next token. Grammars and custom samplers keep their own notes.
 
-   The one thing to know: a record is good only for the sampler as it was when the record was written. The outermost
-   sampler keeps the records. They are forgotten when anything but its own draws and tokens has changed it: then its
-   count of edits (sampi_edited) is another one than sampi_moves has noted. */
+   A record is valid only for the sampler as it was when the record was written. The outermost sampler keeps the
+   records. They become invalid when anything except its own draws and tokens changes it: then its count of edits
+   (sampi_edited) differs from the one that sampi_moves has noted. */
 
 /* ---- a sampler's words ----
-   The hook `past` of its kind. What a kind with an accept, or with a part of `now`, leaves out there does not come
-   back. */
+   Which words these are, the hook `past` of its kind decides. A kind with a hook `accept`, or with a member in `now`,
+   must name all that they change: what the hook leaves out is not restored. */
 
 static void sampi_chain_past(sampi_sampler *s, sampi_record *r)
 {
@@ -11219,7 +11218,7 @@ static void sampi_chain_past(sampi_sampler *s, sampi_record *r)
 }
 
 #ifndef SAMP_NO_MT19937
-/* Of an mt19937's count the low half, for fewer than 2^32 outputs lie between two records. */
+/* Notes the low half of an mt19937's count: fewer than 2^32 outputs lie between two records. */
 static void sampi_record_mt(sampi_sampler *s, sampi_record *r)
 {
     if (!sampi_has_mt(s) || !sampi_is_llama_cpp(s)) return;
@@ -11230,7 +11229,7 @@ static void sampi_record_mt(sampi_sampler *s, sampi_record *r)
 }
 #endif
 
-/* One sampler's words. */
+/* Notes or restores the words of one sampler. */
 static void sampi_record_sampler(sampi_sampler *s, sampi_record *r)
 {
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
@@ -11241,7 +11240,7 @@ static void sampi_record_sampler(sampi_sampler *s, sampi_record *r)
 
 /* ---- keeping records ---- */
 
-/* All words of the record `next` of s. */
+/* Notes or restores all words of the record `next` of s. */
 static void sampi_record_all(sampi_sampler *s, sampi_record_mode mode)
 {
     sampi_past *past = &s->past;
@@ -11250,7 +11249,8 @@ static void sampi_record_all(sampi_sampler *s, sampi_record_mode mode)
     if (past->draws) sampi_record_words(&r, &s->position, 2);
 }
 
-/* Who has words in a record, and how many: s and its members. past->who may be NULL, then they are only counted. */
+/* Lists which of s and its members have words in a record, and adds up how many. If past->who is NULL it only counts.
+   */
 static SAMPI_COLD void sampi_past_members(sampi_past *past, sampi_sampler *s)
 {
     sampi_record r = { SAMPI_RECORD_WIDTH, NULL, 0 };
@@ -11263,8 +11263,8 @@ static SAMPI_COLD void sampi_past_members(sampi_past *past, sampi_sampler *s)
     past->width += r.n;
 }
 
-/* Room for records of the last `depth` tokens of s, none of which is there yet. The block that there is serves if it is
-   large enough. False: no memory, and s->past is as it was. */
+/* Makes memory for records of the last `depth` tokens of s, with no record in it. A block that is large enough is
+   reused. False: no memory, and s->past is unchanged. */
 static SAMPI_COLD bool sampi_past_make(sampi_sampler *s, int32_t depth)
 {
     sampi_past *past = &s->past, count;
@@ -11292,18 +11292,19 @@ static SAMPI_COLD bool sampi_past_make(sampi_sampler *s, int32_t depth)
     return true;
 }
 
-/* Are the records there, and those of what s is now? */
+/* Are there records, and are they valid for s as it is now? */
 static bool sampi_past_is_good(const sampi_sampler *s) { return s->past.made && s->past.n_edits == s->n_edits; }
 
-/* Before s draws or accepts: to samp_reserve and to a batch, which must not allocate in its threads. False: no memory.
-   What has no depth, or is in a chain, needs no room. */
+/* Makes sure that there is memory for records before s draws or accepts. samp_reserve calls it, and a batch, which must
+   not allocate in its threads. False: no memory. A sampler in a chain, or with depth 0, needs none. */
 static SAMPI_CALLED bool sampi_past_ready(sampi_sampler *s)
 {
     return s->owner || s->past.depth == 0 || sampi_past_is_good(s) || sampi_past_make(s, s->past.depth);
 }
 
-/* Every public function that draws from s or lets it accept a token calls this in place of sampi_edited, before the
-   first change: the record of the token to come is written, if it is not there yet. Without memory there are none. */
+/* Writes the record of the next token, unless it is written already. Every public function that draws from s, or lets
+   it accept a token, calls this in place of sampi_edited, before its first change. Without memory there are no
+   records. */
 static void sampi_moves(sampi_sampler *s)
 {
     sampi_past *past = &s->past;
@@ -11316,7 +11317,7 @@ static void sampi_moves(sampi_sampler *s)
     sampi_record_all(s, SAMPI_RECORD_NOTE);
 }
 
-/* The token has been accepted, and so its record is one. */
+/* Closes the open record: its token has been accepted. */
 static void sampi_moved(sampi_sampler *s)
 {
     sampi_past *past = &s->past;
@@ -11326,7 +11327,7 @@ static void sampi_moved(sampi_sampler *s)
     past->next = past->next < past->depth ? past->next + 1 : 0;
 }
 
-/* A copy of s goes on with the same records: its samplers are of the same kinds in the same order. False: no memory. */
+/* Copies the records of s to its clone, whose samplers are of the same kinds in the same order. False: no memory. */
 static SAMPI_COLD bool sampi_past_copy(sampi_sampler *copy, const sampi_sampler *s)
 {
     const sampi_past *past = &s->past;
@@ -11340,7 +11341,7 @@ static SAMPI_COLD bool sampi_past_copy(sampi_sampler *copy, const sampi_sampler 
     return true;
 }
 
-/* In a chain it is set for the day when the sampler is out of it. */
+/* For a sampler in a chain the depth takes effect when it leaves the chain. */
 SAMP_API SAMPI_COLD int samp_set_rollback(samp_sampler *sampler, int32_t depth)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -11358,17 +11359,18 @@ SAMP_API SAMPI_COLD int samp_set_rollback(samp_sampler *sampler, int32_t depth)
 
 /* ---- going back ---- */
 
-/* What a user's function has answered. Above 0 nothing is a status: it would be taken for a token. */
+/* The status that a user's function returned. A number above 0 is no status and would be taken for a token, so it
+   becomes SAMP_E_RANGE. */
 static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
 
-/* What custom samplers do for a rollback, one after the other: only they can refuse. */
+/* The three rounds of a rollback over custom samplers. Only they can refuse. */
 typedef enum sampi_back {
-    SAMPI_BACK_ASK,  /* nothing is done: can each of them, as far as that can be known? Some get ready (hook), */
-    SAMPI_BACK_DO,   /* the others go back, which answer only by doing it, */
-    SAMPI_BACK_READY /* and then those that are ready, which can't fail any more */
+    SAMPI_BACK_ASK,  /* asks whether each can go back; samplers with the hook `ready` prepare. Nothing changes */
+    SAMPI_BACK_DO,   /* samplers without that hook go back; any of them may refuse */
+    SAMPI_BACK_READY /* samplers with that hook go back, which cannot fail any more */
 } sampi_back;
 
-/* Calls the samplers of s in order until one refuses. *n_back counts those that have gone back. */
+/* One round: calls the custom samplers of s in order until one refuses. *n_back counts those that have gone back. */
 static SAMPI_COLD int sampi_rollback_custom(sampi_sampler *s, int32_t n, sampi_back round, int32_t *n_back)
 {
     const samp_sampler_i *iface = s->base.iface;
@@ -11385,8 +11387,8 @@ static SAMPI_COLD int sampi_rollback_custom(sampi_sampler *s, int32_t n, sampi_b
     return status;
 }
 
-/* The first n_back of those that answer by doing it have gone back, and the next one has refused: they are told again
-   of the last n tokens of `chain`. */
+/* Undoes a rollback that a sampler refused in round SAMPI_BACK_DO: the n_back samplers that have gone back accept the
+   last n tokens of `chain` again. */
 static SAMPI_COLD void sampi_rollback_undo(sampi_sampler *s, const sampi_sampler *chain, int32_t n, int32_t *n_back)
 {
     const samp_sampler_i *iface = s->base.iface;
@@ -11397,8 +11399,8 @@ static SAMPI_COLD void sampi_rollback_undo(sampi_sampler *s, const sampi_sampler
         (void)iface->accept(&s->base, sampi_ring_at(&chain->u.chain.ring, chain->u.chain.prev, (uint32_t)back));
 }
 
-/* All of it, or if one refuses, nothing: but if the chain does not know the tokens any more (samp_set_n_prev), those of
-   the user's samplers that have gone back stay there. A sampler that is no chain has none before it. */
+/* Rolls all custom samplers of s back, or none if one refuses. Exception: if the chain does not have the tokens any
+   more (samp_set_n_prev), user's samplers that have gone back cannot return. */
 static SAMPI_COLD int sampi_rollback_customs(sampi_sampler *s, int32_t n)
 {
     int32_t n_back = 0;
@@ -11409,7 +11411,7 @@ static SAMPI_COLD int sampi_rollback_customs(sampi_sampler *s, int32_t n)
     return status;
 }
 
-/* How many tokens of n the custom samplers could take back, as far as can be known before they are asked. */
+/* How many of n tokens the custom samplers can take back, as far as is known without calling their rollback. */
 static SAMPI_COLD int32_t sampi_custom_depth(const sampi_sampler *s, int32_t n)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) n = sampi_custom_depth(s->u.chain.item[i], n);
@@ -11427,7 +11429,7 @@ SAMP_API SAMPI_COLD int32_t samp_rollback_depth(const samp_sampler *sampler)
     return sampi_past_is_good(s) ? sampi_custom_depth(s, s->past.size) : 0;
 }
 
-/* An edit like any other, so the GPU makes a new copy; but the records that are left are as good as before. */
+/* A rollback counts as an edit, so the GPU makes a new copy of the chain. The records that remain stay valid. */
 SAMP_API SAMPI_COLD int samp_rollback(samp_sampler *sampler, int32_t n)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -11451,15 +11453,17 @@ SAMP_API SAMPI_COLD int samp_rollback(samp_sampler *sampler, int32_t n)
 
 /* ---- src/life/chain.h ---- */
 /* =================================================================================================== >>chain
-   What is done to samplers: applying, accepting, resetting, freeing. A sampler of any kind comes in, a chain too; out
-   come a status and either all of the change or none. This room calls the hooks of the table of kinds (core/table.h)
-   and knows no kind but chains and custom samplers. Lists of members follow in life/members.h, copies in life/copy.h.
+   The operations on samplers: apply, accept, reset, free. Each takes a sampler of any kind, also a chain, and either
+   makes its whole change or returns an error and changes nothing. The room calls the hooks of the table of kinds
+   (core/table.h); the only kinds it names are chains and custom samplers. Lists of members follow in life/members.h,
+   copies in life/copy.h.
 
-   A chain may hold chains, so functions walk it recursively. The one thing to know: an apply first notes the state of
-   every member (sampi_save_state). sampi_end_draw then either moves the position of the outermost sampler on or puts
-   all of it back. An accept tells custom samplers first, since only they can refuse a token. */
+   A chain may hold chains, so functions walk it recursively. An apply first notes the state of every member
+   (sampi_save_state). At its end sampi_end_draw either advances the position of the outermost sampler or restores the
+   noted state. An accept calls custom samplers first, because only they can refuse a token. */
 
-/* The member that masks rows before any other member sees them (its hook `mask`); NULL: there is none. */
+/* The member that masks rows before other members see them (hook `mask`), or NULL. Only a chain's first member that is
+   on can be it. */
 static sampi_sampler *sampi_first_mask(sampi_sampler *s)
 {
     while (sampi_is_chain(s)) {
@@ -11471,9 +11475,9 @@ static sampi_sampler *sampi_first_mask(sampi_sampler *s)
     return sampi_traits_of(s->kind)->hooks->mask ? s : NULL;
 }
 
-/* Does an apply use random numbers, so that the position moves? Asked of the outermost sampler at the end of a
-   draw, and by samp_get_seed. What is off draws nothing; what draws only now and then (xtc) counts as if it always
-   did, so that the position depends on the settings alone. */
+/* Does an apply use random numbers, so that the position advances? sampi_end_draw and samp_get_seed ask the outermost
+   sampler. A sampler that is off does not draw. One that draws only sometimes (xtc) counts as if it always drew, so
+   that the position depends on the settings alone. */
 static bool sampi_draws(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
@@ -11481,8 +11485,8 @@ static bool sampi_draws(const sampi_sampler *s)
     return sampi_traits_of(s->kind)->draws && !s->off;
 }
 
-/* Note what a draw may change, in s and all its members; sampi_restore_state goes back there. At the start of each
-   draw and of each apply; the GPU's host notes it where a draw may still fail. Writes now.drawn and before. */
+/* Notes the state that a draw may change, of s and all its members; sampi_restore_state goes back to it. Called at the
+   start of each draw and each apply, and by the GPU's host before a draw that may fail. Writes now.drawn and before. */
 static SAMPI_CALLED void sampi_save_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_save_state(s->u.chain.item[i]);
@@ -11490,8 +11494,8 @@ static SAMPI_CALLED void sampi_save_state(sampi_sampler *s)
     s->before = s->now;
 }
 
-/* As sampi_save_state has noted it: after a draw that failed, and after one whose token a custom sampler refused.
-   The position is the caller's business. */
+/* Restores the state that sampi_save_state has noted: after a draw that failed, or whose token a custom sampler
+   refused. The caller restores the position. */
 static SAMPI_COLD void sampi_restore_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_restore_state(s->u.chain.item[i]);
@@ -11534,10 +11538,9 @@ static SAMPI_COLD bool sampi_has_doubled_id(const samp_token_data_array *cur)
     return false;
 }
 
-/* A custom sampler's apply. What no built-in sampler would make of the array is told, here and in sampi_check_left,
-   where a walk over it costs little beside the user's own: more candidates than before, another array, a NaN, an id
-   that is a status, or is there twice (ids that ascend are not). The other end of an id's range is the drawer's to know
-   (sampi_accept_selected). */
+/* Calls a custom sampler's apply. Returns SAMP_E_RANGE if the user's function left more candidates than before or
+   another array. sampi_check_left checks the candidates themselves; its walk over them costs little beside the user's
+   own. */
 static SAMPI_COLD int sampi_call_custom(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token_data *data = cur->data;
@@ -11546,13 +11549,15 @@ static SAMPI_COLD int sampi_call_custom(sampi_sampler *s, samp_token_data_array 
     return !status && (cur->size > size || cur->data != data) ? (int)SAMP_E_RANGE : status;
 }
 
-/* What a custom sampler has left. */
+/* Checks the candidates that a custom sampler has left: no NaN, ids in [0, SAMP_MAX_VOCAB), no id twice (ids that
+   ascend need no search). Whether ids are in the row's vocabulary is checked by the drawing function
+   (sampi_accept_selected). */
 static SAMPI_COLD SAMPI_CALLED int sampi_check_left(const sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token_data *data = cur->data;
     bool ascending = true;
     float line[SAMPI_TILE / SAMPI_LINE], max;
-    for (size_t at = 0, n; at < cur->size; at += n) { /* where ids ascend the last is the largest */
+    for (size_t at = 0, n; at < cur->size; at += n) { /* if ids ascend, the last one is the largest */
         n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
         bool in_order = sampi_use()->survey(data + at, n, NULL, line, &max);
         if (!(max <= FLT_MAX)) return SAMP_E_NAN;
@@ -11564,37 +11569,38 @@ static SAMPI_COLD SAMPI_CALLED int sampi_check_left(const sampi_sampler *s, samp
     return !ascending && sampi_has_doubled_id(cur) ? SAMP_E_RANGE : SAMP_OK;
 }
 
-/* What a draw or an apply has seen so far of the chain. */
+/* What a draw or an apply has counted so far in the chain. */
 typedef struct sampi_ordinals {
-    uint32_t next[SAMPI_N_KINDS]; /* of each kind: the ordinal of the next one */
-    bool has_llama_cpp;           /* one in llama.cpp's arithmetic: `sorted` says nothing about ties behind it */
+    uint32_t next[SAMPI_N_KINDS]; /* for each kind the ordinal of the next sampler */
+    bool
+        has_llama_cpp; /* a sampler in llama.cpp's arithmetic has run: it may set `sorted` although ties are not in order */
 } sampi_ordinals;
 
-/* One built-in sampler that is on: what sampi_run does behind its check. */
+/* Applies a built-in sampler that is on; sampi_run has checked the array. */
 static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, sampi_ordinals *ordinal)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
     s->at_position = position;
     s->at_ordinal = ordinal->next[s->kind]++;
     if (!sampi_is_llama_cpp(s)) {
-        if (ordinal->has_llama_cpp) sampi_recheck_order(cur); /* these set it where it isn't so */
+        if (ordinal->has_llama_cpp) sampi_recheck_order(cur); /* they set `sorted` wrongly at ties */
         if (!(traits->flags & SAMPI_SELECTS)) cur->selected = -1;
         return traits->apply(s, cur);
     }
-    int before = errno; /* libm's functions set it on underflow */
+    int before = errno; /* libm sets errno on underflow */
     int status = sampi_apply_of(traits, true)(s, cur);
     errno = before;
     return status;
 }
 
-/* Apply s, by its definition, as part of the draw number `position`. ordinal counts the samplers
-   of each kind that this draw has applied so far, chains in chains included: it tells two xtc in one chain apart
-   in the random counter. A custom sampler, and one that is off, counts for nothing. A selection ends with the next
-   sampler that does not select, whether it would hurt this row's or not, so that a chain draws from all rows or none;
-   llama.cpp keeps the index, whatever stands there now. Called by sampi_apply_steps for the
-   whole of a chain, by the fast path and by the GPU's host for members that they leave to the array. May change
-   the array, and of each member `now`, its mt19937, at_position and at_ordinal; on an error the caller restores
-   them, and the array is left half done. */
+/* Applies s by its definition, as part of the draw with number `position`.
+   `ordinal` counts the samplers of each kind that this draw has applied so far, chains in chains included. It gives two
+   xtc of one chain different random numbers. Custom samplers and samplers that are off are not counted.
+   A sampler that does not select undoes an earlier selection, even one that its row would survive, so that a chain
+   draws from every row or from none. llama.cpp keeps the index, whatever candidate is there now.
+   sampi_apply_steps calls it for a whole chain, the fast path and the GPU's host for members that they leave to the
+   array. It may change the array, and each member's `now`, mt19937, at_position and at_ordinal. On an error the caller
+   restores the members, and the array is left half done. */
 static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, sampi_ordinals *ordinal)
 {
     int status = samp_status(&s->base, NULL);
@@ -11610,16 +11616,16 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
     return sampi_run_checked(s, cur, position, ordinal);
 }
 
-/* Is what was selected a token? Before it is believed, since a custom sampler may have written any index, or a
-   later one may have masked it. UNSUPPORTED: no sampler of the chain selects. */
+/* Checks the selection: a custom sampler may have written any index, and a later sampler may have masked the token.
+   SAMP_E_UNSUPPORTED: no sampler of the chain selects. */
 static int sampi_check_selected(const samp_token_data_array *cur)
 {
     if (cur->selected < 0 || (size_t)cur->selected >= cur->size) return SAMP_E_UNSUPPORTED;
     return cur->data[cur->selected].logit >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
 }
 
-/* The end of a draw, on whatever path: the position of the outermost sampler moves on, or after an error the state
-   is what it was. Returns the status it was given. */
+/* Ends a draw on any path: advances the position of the outermost sampler, or after an error restores the state.
+   Returns the status it was given. */
 static int sampi_end_draw(sampi_sampler *s, int status)
 {
     if (status)
@@ -11629,9 +11635,9 @@ static int sampi_end_draw(sampi_sampler *s, int status)
     return status;
 }
 
-/* The definition of what samp_apply makes of an array: all of it, step by step, or nothing of the samplers' state. The
-   array is checked before anything is counted as an edit or written, also for a chain whose first member is a custom
-   sampler, which would not check it. */
+/* The definition of samp_apply: the whole chain step by step, or an error without a change of the samplers' state. The
+   array is checked before an edit is counted or anything is written. The check here is for chains whose first member is
+   a custom sampler, which does not check. */
 static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_ordinals ordinal = { { 0 }, false };
@@ -11644,17 +11650,17 @@ static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
     return sampi_end_draw(s, sampi_run(s, cur, s->position, &ordinal));
 }
 
-/* Custom samplers that have been told of a token which another one has refused: back before it, those that can. */
+/* Takes back a token that another custom sampler has refused: in custom samplers that have a rollback. */
 static SAMPI_COLD void sampi_unaccept(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_unaccept(s->u.chain.item[i]);
     if (sampi_is_custom(s) && s->base.iface->rollback) (void)s->base.iface->rollback(&s->base, 1);
 }
 
-/* One of two rounds over the members: custom samplers are told first, since only they can refuse, and then the
-   built-in ones have not changed. Those that are off are not told: what they had to learn is in the chain's prev.
-   Each round is one call: samp_accept makes both, the GPU's host too. The second writes prev of chains, and what
-   the accept hooks change. */
+/* One of two rounds over the members. The first (custom) calls custom samplers: only they can refuse, and then the
+   built-in samplers have not changed. The second calls the built-in samplers' accept hooks and writes prev of chains.
+   Samplers that are off are not called; when they are switched on they learn from the chain's prev. samp_accept and the
+   GPU's host make both rounds. */
 static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
 {
     int status = SAMP_OK;
@@ -11671,8 +11677,8 @@ static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
     return SAMP_OK;
 }
 
-/* All that can fail comes before the first change of a built-in sampler: the status, then the round of custom
-   ones. The drawing functions end with it too, so on the CPU a token is accepted in one way only. */
+/* Everything that can fail comes before the first change of a built-in sampler: the status, then the round of custom
+   samplers. The drawing functions end with it too, so on the CPU there is one way to accept a token. */
 SAMP_API int samp_accept(samp_sampler *sampler, samp_token token)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -11689,7 +11695,7 @@ SAMP_API int samp_accept(samp_sampler *sampler, samp_token token)
     return SAMP_OK;
 }
 
-/* A custom sampler's own name, if it has one, stands before that of its kind. */
+/* A custom sampler's own name, or the name of the kind. */
 SAMP_API SAMPI_COLD const char *samp_name(const samp_sampler *s)
 {
     if (!s) return "";
@@ -11697,8 +11703,8 @@ SAMP_API SAMPI_COLD const char *samp_name(const samp_sampler *s)
     return s->iface != sampi_builtin() && s->iface->name ? s->iface->name(s) : sampi_traits_of(t->kind)->name;
 }
 
-/* Members first, each as if it were alone. What carries an error has no state, and a chain with an error of its
-   own leaves its members as they are. The workspace stays: it is no state. */
+/* Resets the members first, each as if it were alone. A sampler that carries an error has no state; a chain that does
+   leaves its members as they are. The workspace stays, because it is no state. */
 SAMP_API SAMPI_COLD void samp_reset(samp_sampler *sampler)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -11718,7 +11724,8 @@ static SAMPI_COLD void sampi_chain_free(sampi_sampler *s)
     SAMP_FREE(s->u.chain.prev);
 }
 
-/* The hook gets a whole sampler, so it is called first. Most kinds have none: their parts lie in the block. */
+/* The hook needs the whole sampler, so it is called first. Most kinds have no such hook: their parts are in the block.
+   */
 SAMP_API SAMPI_COLD void samp_free(samp_sampler *sampler)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -11736,8 +11743,7 @@ SAMP_API SAMPI_COLD void samp_free(samp_sampler *sampler)
    No sampler is in two chains or in itself, so every walk ends, down to the members as well as up to the owners
    (sampi_edited). */
 
-/* Its prev is an allocation of its own, since samp_set_n_prev may replace it; that is why an empty chain needs
-   two. */
+/* An empty chain takes two allocations: prev is one of its own, because samp_set_n_prev may replace it. */
 SAMP_API SAMPI_COLD samp_sampler *samp_chain_init(void)
 {
     sampi_sampler t = sampi_blank(SAMPI_CHAIN);
@@ -11749,9 +11755,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_init(void)
     return chain;
 }
 
-/* Put s at the end, as it is: random source and errors are the caller's business. Frees it if there is no memory,
-   for a chain owns what it was given. For samp_chain_insert and for cloning, which must not touch what a member
-   carries along. */
+/* Appends s unchanged: the caller sees to random source and errors. Frees s if there is no memory, because a chain owns
+   what it is given. samp_chain_insert calls it, and cloning, which must not change a member's state. */
 static SAMPI_COLD int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
 {
     if (c->u.chain.n == c->u.chain.cap) {
@@ -11771,7 +11776,8 @@ static SAMPI_COLD int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* The last word in front of place i of a chain, which may be in others. */
+/* What the samplers in front of place i of a chain do to a selection (sampi_last_word), those of the chains around it
+   included. */
 static SAMPI_COLD int sampi_word_before(const sampi_sampler *c, int32_t i)
 {
     int word = -1;
@@ -11783,14 +11789,14 @@ static SAMPI_COLD int sampi_word_before(const sampi_sampler *c, int32_t i)
     return word;
 }
 
-/* A sampler that is refused without being in a chain is freed when `chain` is none, since the caller has given it
-   away; one that has an owner, or contains this chain, is somebody's still, and nothing happens to it. The random
-   source is set only if it differs, as samp_set_rng would put the position back. */
+/* The caller gives the sampler away, so it is freed if it cannot be inserted. Exceptions: a sampler that has an owner,
+   or that contains this chain, still belongs to somebody and stays as it is. The random source is set only if it
+   differs, because samp_set_rng sets the position back. */
 SAMP_API SAMPI_COLD int samp_chain_insert(samp_sampler *chain, int32_t i, samp_sampler *sampler)
 {
     sampi_sampler *c = (sampi_sampler *)chain, *s = (sampi_sampler *)sampler;
     for (const sampi_sampler *o = c; s && o; o = o->owner)
-        if (o == s || s->owner) return SAMP_E_RANGE; /* a ring of chains, or two owners */
+        if (o == s || s->owner) return SAMP_E_RANGE; /* it would be in itself, or have two owners */
     if (!c || !sampi_is_chain(c)) {
         if (s && !s->owner) samp_free(sampler);
         return c ? SAMP_E_RANGE : SAMP_E_NULL;
@@ -11817,7 +11823,7 @@ SAMP_API SAMPI_COLD int samp_chain_add(samp_sampler *chain, samp_sampler *s)
     return samp_chain_insert(chain, samp_chain_n(chain), s);
 }
 
-/* Lent: the chain goes on owning it. samp_chain_remove finds its member with it too. */
+/* The chain still owns the member that it returns. */
 SAMP_API SAMPI_COLD samp_sampler *samp_chain_get(const samp_sampler *chain, int32_t i)
 {
     const sampi_sampler *c = (const sampi_sampler *)chain;
@@ -11830,7 +11836,7 @@ SAMP_API int32_t samp_chain_n(const samp_sampler *chain)
     return c && sampi_is_chain(c) ? c->u.chain.n : 0;
 }
 
-/* The order of the others stays. Both are edited: the chain through its former member's owner, before that is cut. */
+/* The other members keep their order. The edit is counted in member and chain, so before `owner` becomes NULL. */
 SAMP_API SAMPI_COLD samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i)
 {
     sampi_sampler *c = (sampi_sampler *)chain;
@@ -11845,16 +11851,16 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t
 }
 
 /* ---- src/life/update.h ---- */
-/* ---- other parameters for a chain at work ----
-   samp_chain_update: new parameters come in, and the same chain goes on with them. It builds a whole new chain, lets
-   its members take over windows, mu and averages from the old ones (the hooks take_over), puts samplers that were
-   added by hand between them, and swaps the lists. All that can fail comes before the first change of the old chain,
-   and a new setting needs no code here. samp_batch_from_params does so for many rows, and builds chains where there
-   are none. The room stands on config/orders.h and life/members.h. */
+/* ---- new parameters for a chain in use ----
+   samp_chain_update gives a chain new parameters between two tokens. The function builds a whole new chain, lets its
+   members take over windows, mu and averages from the old members (hook take_over), inserts the samplers that were
+   added by hand, and swaps the lists of members. Everything that can fail comes before the first change of the old
+   chain. A new setting needs no code here. samp_batch_from_params does the same for many rows, and builds chains for
+   rows without one. The room stands on config/orders.h and life/members.h. */
 
-/* The next sampler of a kind that parameters have made, from *at on, which moves behind it; or NULL. The order may have
-   changed, so the old one and the new are paired by kind and ordinal. Members of chains in the chain are not looked
-   at: parameters make none. */
+/* The next sampler of this kind that parameters have made, from index *at on; *at moves behind it. NULL: there is none.
+   The order may have changed, so old and new members are paired by kind and ordinal. Chains inside the chain are
+   skipped, because parameters make none. */
 static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, sampi_kind kind, int32_t *at)
 {
     while (*at < c->u.chain.n) {
@@ -11865,9 +11871,9 @@ static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, samp
     return NULL;
 }
 
-/* s goes on where `old`, the same sampler with other values, has got to; that may be NULL. What is off has not been at
-   work, but it keeps its mt19937 for when it is on again. Calls the kind's hook, and hands on the mt19937 if seed and
-   source are the same; samp_chain_update calls it for each new member. `old` is left as it is. */
+/* Lets the new member s take over the state of `old`, the same sampler with other values, or NULL. A sampler that was
+   off has learned nothing, so the hook gets NULL for it; but it hands on its mt19937, if seed and random source are
+   the same. `old` is unchanged. */
 static SAMPI_COLD void sampi_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
@@ -11875,8 +11881,8 @@ static SAMPI_COLD void sampi_take_over(sampi_sampler *s, const sampi_sampler *ol
     if (old) sampi_take_over_mt(s, old);
 }
 
-/* The new members learn. at_ordinal, which nobody needs between two draws, becomes for each old one the place behind
-   its like among the new ones; 0: it has none. */
+/* Lets all new members take over from their old ones. at_ordinal, which is free between two draws, becomes for each old
+   member 1 + the index of its new one; 0: it has none. */
 static SAMPI_COLD void sampi_learn(const sampi_sampler *fresh, sampi_sampler *c)
 {
     int32_t at[SAMPI_N_KINDS] = { 0 };
@@ -11888,9 +11894,9 @@ static SAMPI_COLD void sampi_learn(const sampi_sampler *fresh, sampi_sampler *c)
     }
 }
 
-/* Where those go that parameters have not made: at_ordinal becomes how many of the n new ones are in front. What stands
-   between two of the old ones goes behind the like of the first of them, or of the nearest before it that has one; what
-   is directly in front of the last, which selects, stays there. */
+/* Decides where members that were added by hand go: their at_ordinal becomes the number of new members, of n, in front
+   of them. A member between two old ones goes behind the new one of the first of these, or of the nearest before it
+   that has a new one. Members directly in front of the last, which selects, stay directly in front of it. */
 static SAMPI_COLD void sampi_find_places(const sampi_sampler *c, uint32_t n)
 {
     int32_t last = c->u.chain.n - 1, first = 0;
@@ -11910,8 +11916,8 @@ static SAMPI_COLD void sampi_find_places(const sampi_sampler *c, uint32_t n)
         c->u.chain.item[i]->at_ordinal = n - 1;
 }
 
-/* item [fresh + those of c that stay + 1] becomes the members that c is to have; returns how many. grammar: one that
-   is to stand first, or in the place of the one that was given before; or NULL. */
+/* Fills item with the members that c is going to have, and returns their number. item has memory for all members of
+   fresh and c, and one more. grammar: a grammar that goes first, or in the place of the one given before; or NULL. */
 static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler *fresh, const sampi_sampler *c,
                                       sampi_sampler *grammar)
 {
@@ -11924,7 +11930,7 @@ static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler 
     if (ahead) *item++ = grammar;
     for (int32_t i = 0; i < fresh->u.chain.n; i++) fresh->u.chain.item[i]->at_ordinal = 0;
     at = 0;
-    for (int32_t i = 0; i < c->u.chain.n; i++) { /* how many go behind each */
+    for (int32_t i = 0; i < c->u.chain.n; i++) { /* count how many go behind each new member */
         const sampi_sampler *s = c->u.chain.item[i];
         if (s->made_by == SAMPI_BY_PARAMS) continue;
         if (s->at_ordinal)
@@ -11932,7 +11938,7 @@ static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler 
         else
             at++;
     }
-    for (int32_t i = 0; i < fresh->u.chain.n; i++) { /* and from where on */
+    for (int32_t i = 0; i < fresh->u.chain.n; i++) { /* and at which index they begin */
         sampi_sampler *s = fresh->u.chain.item[i];
         uint32_t n = s->at_ordinal;
         item[at++] = s;
@@ -11949,8 +11955,8 @@ static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler 
     return (int32_t)at + ahead;
 }
 
-/* Would one of these members have no effect, as they are to be those of c? Or is c a chain of hand-made samplers that
-   selects by itself, in front of what parameters make? */
+/* Would one of the new members have no effect, because it follows a selector? Or is c a chain made by hand that selects
+   by itself, in front of members from parameters? */
 static SAMPI_COLD bool sampi_has_misplaced(sampi_sampler *const *item, int32_t n, const sampi_sampler *c,
                                            samp_rng_kind rng)
 {
@@ -11966,7 +11972,7 @@ static SAMPI_COLD bool sampi_has_misplaced(sampi_sampler *const *item, int32_t n
     return false;
 }
 
-/* The members of c become those of `fresh`, and what they leave of its own. Until the swap only `fresh` is written. */
+/* Replaces the members of c by those of `fresh` and the members of c that stay. Until the swap only `fresh` changes. */
 static SAMPI_COLD int sampi_swap_members(sampi_sampler *c, sampi_sampler *fresh, sampi_sampler *grammar)
 {
     int32_t most = c->u.chain.n + fresh->u.chain.n + 1;
@@ -11997,14 +12003,14 @@ static SAMPI_COLD int sampi_swap_members(sampi_sampler *c, sampi_sampler *fresh,
     return SAMP_OK;
 }
 
-/* After an error nothing has changed. Position, prev, counts and workspace are the chain's own and stay. */
+/* After an error nothing has changed. The chain keeps its position, prev, counts and workspace. */
 SAMP_API SAMPI_COLD int samp_chain_update(samp_sampler *chain, const samp_params *params)
 {
     sampi_sampler *c = (sampi_sampler *)chain, *grammar = params ? (sampi_sampler *)params->grammar : NULL;
     int status = chain && params ? samp_status(chain, NULL) : SAMP_E_NULL;
     if (!status && !sampi_is_chain(c)) status = SAMP_E_RANGE;
     for (int32_t i = 0; grammar && i < samp_chain_n(chain); i++)
-        if (c->u.chain.item[i] == grammar) grammar = NULL; /* it is there */
+        if (c->u.chain.item[i] == grammar) grammar = NULL; /* it is a member already */
     bool free_to_take = grammar && !grammar->owner;
     for (const sampi_sampler *o = c; free_to_take && o; o = o->owner) free_to_take = o != grammar;
     if (!status && grammar && !free_to_take) status = SAMP_E_RANGE;
@@ -12012,7 +12018,7 @@ SAMP_API SAMPI_COLD int samp_chain_update(samp_sampler *chain, const samp_params
         int32_t any = 0;
         sampi_sampler *fresh = (sampi_sampler *)sampi_build_chain(params, sampi_next_of_kind(c, SAMPI_DRY, &any),
                                                                   &status);
-        if (!status && c->owner) samp_set_rng(&fresh->base, c->owner->rng); /* as if it were added now */
+        if (!status && c->owner) samp_set_rng(&fresh->base, c->owner->rng); /* as samp_chain_add does */
         if (!status) status = sampi_swap_members(c, fresh, grammar);
         samp_free(fresh ? &fresh->base : NULL);
     }
@@ -12020,8 +12026,8 @@ SAMP_API SAMPI_COLD int samp_chain_update(samp_sampler *chain, const samp_params
     return status;
 }
 
-/* Rows are independent: one that fails does not stop the others, and is left as it was. No chain with an error is
-   put into a row. */
+/* Rows are independent: a row that fails is unchanged and does not stop the others. No row gets a chain with an error.
+   */
 SAMP_API SAMPI_COLD int samp_batch_from_params(samp_sampler **rows, const samp_params *params, size_t n_rows,
                                                int *status)
 {
@@ -12042,16 +12048,16 @@ SAMP_API SAMPI_COLD int samp_batch_from_params(samp_sampler **rows, const samp_p
 }
 
 /* ---- src/life/copy.h ---- */
-/* ---- copies, and what a sampler can be asked ----
-   samp_clone: a sampler comes in, an equal one comes out. A custom sampler is cloned by the user's function, a chain
-   member by member, any other by its bytes. The copy is in no chain and has no workspace; all that decides a token is
-   the same.
+/* ---- copies, and small questions to a sampler ----
+   samp_clone makes an equal sampler. The user's function clones a custom sampler; a chain is cloned member by member,
+   any other sampler by its bytes. The copy is in no chain and has no workspace; everything that decides a token is
+   equal.
 
-   The second half are small public functions that read or set one thing: samp_status, the random source, seed,
-   position, the accepted tokens (samp_prev), the counts (samp_perf). */
+   The second half of the room has small public functions that read or set one thing: samp_status, the random source,
+   seed, position, the accepted tokens (samp_prev), the counts (samp_perf). */
 
-/* Member by member; NULL, and nothing left behind, if memory runs out. Members are pushed and not added:
-   samp_chain_add would set them to the new chain's random source, which means back to the seed. */
+/* Clones a chain member by member. NULL, with nothing left behind, if memory runs out. Members are pushed, not added:
+   samp_chain_add would set the new chain's random source, and with it go back to the seed. */
 static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
 {
     sampi_sampler *c = (sampi_sampler *)samp_chain_init();
@@ -12076,17 +12082,17 @@ static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
     return &c->base;
 }
 
-/* What the bytes of a sampler would carry along by mistake is cleared in the copy: workspace, records, owner, a draft
-   under way. */
+/* Copies the bytes of a sampler. Cleared in the copy is what belongs to the original alone: workspace, rollback's
+   records, owner, a running draft. */
 static SAMPI_COLD samp_sampler *sampi_clone_bytes(const sampi_sampler *s)
 {
     size_t size = s->part[3] + sampi_round_up(s->part_size[3]);
     sampi_sampler *c = (sampi_sampler *)SAMP_MALLOC(size);
     if (!c) return NULL;
-    memcpy(c, s, size); /* parts are offsets, so they are good in the copy too */
+    memcpy(c, s, size); /* parts are offsets, so they hold in the copy too */
     c->base.ctx = c;
-    memset(&c->work, 0, sizeof c->work); /* it would be freed twice, */
-    memset(&c->past, 0, sizeof c->past); /* and so would these */
+    memset(&c->work, 0, sizeof c->work); /* else it would be freed twice */
+    memset(&c->past, 0, sizeof c->past); /* the same */
     c->past.depth = s->past.depth;
     c->draft = NULL;
     c->owner = NULL;
@@ -12106,7 +12112,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_clone(const samp_sampler *sampler)
     return NULL;
 }
 
-/* Members' errors are found by looking, not copied: one that is removed takes its error along. */
+/* A chain's status is that of its first member with an error, looked up at each call: so a removed member takes its
+   error along. */
 SAMP_API SAMPI_COLD int samp_status(const samp_sampler *sampler, const char **field)
 {
     const sampi_sampler *s = (const sampi_sampler *)sampler;
@@ -12118,7 +12125,8 @@ SAMP_API SAMPI_COLD int samp_status(const samp_sampler *sampler, const char **fi
     return status;
 }
 
-/* All members, chains in chains too. The parts have room for an mt19937 already, so nothing can fail half way. */
+/* Sets all members, chains in chains too. Samplers that draw always have a part for an mt19937, so nothing can fail
+   half way. */
 SAMP_API SAMPI_COLD int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -12134,7 +12142,7 @@ SAMP_API SAMPI_COLD int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
     return SAMP_OK;
 }
 
-/* From the last member on, since that is usually the one that selects. */
+/* The seed of the last member that draws: usually the one that selects. */
 SAMP_API SAMPI_COLD uint64_t samp_get_seed(const samp_sampler *sampler)
 {
     const sampi_sampler *s = (const sampi_sampler *)sampler;
@@ -12144,13 +12152,13 @@ SAMP_API SAMPI_COLD uint64_t samp_get_seed(const samp_sampler *sampler)
     return s->seed;
 }
 
-/* Of the record it is given: only the outermost sampler's moves. */
+/* The position of this sampler; only the outermost sampler's advances. */
 SAMP_API SAMPI_COLD uint64_t samp_get_position(const samp_sampler *s)
 {
     return s ? ((const sampi_sampler *)s)->position : 0;
 }
 
-/* Of this sampler: a member's own is not used while it is in a chain. */
+/* Sets the position of this sampler; a member's own position is not used while it is in a chain. */
 SAMP_API SAMPI_COLD int samp_set_position(samp_sampler *s, uint64_t position)
 {
     if (!s) return SAMP_E_NULL;
@@ -12159,7 +12167,7 @@ SAMP_API SAMPI_COLD int samp_set_position(samp_sampler *s, uint64_t position)
     return SAMP_OK;
 }
 
-/* From the chain's own ring, which samp_accept fills whether a member listens or not. */
+/* Reads the chain's own ring, which samp_accept fills whatever members the chain has. */
 SAMP_API SAMPI_COLD size_t samp_prev(const samp_sampler *chain, samp_token *out, size_t n)
 {
     const sampi_sampler *c = (const sampi_sampler *)chain;
@@ -12169,7 +12177,7 @@ SAMP_API SAMPI_COLD size_t samp_prev(const samp_sampler *chain, samp_token *out,
     return n;
 }
 
-/* SAMP_E_EMPTY also if it is no chain: such a one keeps no tokens. */
+/* SAMP_E_EMPTY also for a sampler that is no chain: it keeps no tokens. */
 SAMP_API SAMPI_COLD samp_token samp_last(const samp_sampler *chain)
 {
     samp_token last;
@@ -12177,8 +12185,8 @@ SAMP_API SAMPI_COLD samp_token samp_last(const samp_sampler *chain)
     return samp_prev(chain, &last, 1) ? last : SAMP_E_EMPTY;
 }
 
-/* The new array is there before the old one goes, so want of memory changes nothing. Never NULL, even for n = 0: a
-   chain that has been made can rely on prev. An edit, though no draw depends on prev: records do. */
+/* Allocates the new array before it frees the old one, so a failed allocation changes nothing. prev is never NULL, even
+   for n = 0. The call counts as an edit: no draw depends on prev, but rollback's records do. */
 SAMP_API SAMPI_COLD int samp_set_n_prev(samp_sampler *chain, size_t n)
 {
     sampi_sampler *c = (sampi_sampler *)chain;
@@ -12195,15 +12203,15 @@ SAMP_API SAMPI_COLD int samp_set_n_prev(samp_sampler *chain, size_t n)
     return SAMP_OK;
 }
 
-/* The counts are written where things happen (sampi_sample, samp_accept, the fast path), by the sampler that the
-   user has called, in its own record; so a batch's threads never share them. */
+/* The counts are written where things happen (sampi_sample, samp_accept, the fast path), in the record of the sampler
+   that the user has called. So threads of a batch never share them. */
 SAMP_API SAMPI_COLD samp_perf_data samp_perf(const samp_sampler *s)
 {
     samp_perf_data none = { 0, 0, 0, 0, 0 };
     return s ? ((const sampi_sampler *)s)->perf : none;
 }
 
-/* By samp_reset too, so of all members then. */
+/* samp_reset calls it too, for all members. */
 SAMP_API SAMPI_COLD void samp_perf_reset(samp_sampler *s)
 {
     if (s) memset(&((sampi_sampler *)s)->perf, 0, sizeof(samp_perf_data));
@@ -17051,25 +17059,24 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
 
        "SAMP" u32   version u32   fingerprint of the settings u64   a sampler's part ...   checksum of all before u64
 
-   A part is the position, the mt19937 if that is what the sampler draws from, and what its kind adds; a chain adds its
-   members' parts. One function for each kind with a state (the hook `state`) counts, writes, checks and reads the
-   part, so there is one place that knows the form. Loading checks all bytes before it reads the first. What can be
-   derived (counts from a window) is not stored but made again. The hooks stand in the rooms of their samplers, and are
-   made of the fields of life/state_fields.h.
+   A part is the position, the mt19937 if the sampler draws from it, and what the kind adds; a chain adds its members'
+   parts. Each kind with a state has one function (hook `state`) that counts, writes, checks and reads the part, so the
+   format is described in one place. Loading checks all bytes before it changes anything. Derived values (counts of a
+   window) are not stored but computed again. The hooks are in the samplers' rooms; they use the functions of
+   life/state_fields.h.
 
-   The one thing to know: only when io->mode is SAMPI_READ may a function write to the sampler. Then the same bytes
-   have gone through the same functions in SAMPI_CHECK, so nothing can fail any more. */
+   A function may write to the sampler only when io->mode is SAMPI_READ. By then the same bytes have passed the same
+   functions in mode SAMPI_CHECK, so nothing can fail any more. */
 
 #define SAMPI_STATE_MAGIC   0x504D4153u /* "SAMP" */
 #define SAMPI_STATE_VERSION 1
 
-/* ---- fingerprint ----
-   A state is loaded only into a sampler with the same settings, and these are not stored: 64 bits made of them are.
-   What is mixed in, and in which order, is part of the format; a change of it needs another version, unless only some
-   kinds' states are to be refused. */
+/* ---- fingerprint ---- A state loads only into a sampler with the same settings. The settings are not stored; a hash
+   of 64 bits is. What goes into the hash, and in which order, is part of the format: a change needs a new version,
+   unless it is meant to refuse the states of some kinds only. */
 
-/* A sampler's own numbers: first those that are floats, then the integers, as version 1 of the bytes has them. A
-   field that only the making needs (SAMPI_PASSING) is left out, as is one that came later and is not used. */
+/* Adds a sampler's numbers: first the floats, then the integers, as version 1 of the format has them. Left out are
+   fields that only the constructor uses (SAMPI_PASSING), and later fields (SAMPI_LATER) whose value is 0. */
 static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -17092,20 +17099,21 @@ static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
         }
 }
 
-/* All that decides what a sampler does, but not what it has become: a state loads only into its equal. The kind's
-   name stands for the kind, whose number may change. */
+/* Adds everything that decides what a sampler does, except its state. The kind goes in by name, because its number may
+   change. */
 static SAMPI_COLD void sampi_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
     sampi_mix_text(hash, traits->name);
-    sampi_mix_text(hash, samp_name(&s->base)); /* a custom one's own name */
+    sampi_mix_text(hash, samp_name(&s->base)); /* a custom sampler's own name */
     sampi_mix(hash, (uint64_t)s->rng);
     sampi_mix(hash, s->seed);
     sampi_mix_fields(hash, s);
-    if (traits->hooks->settings && !s->status) traits->hooks->settings(s, hash); /* with an error it has no parts */
+    if (traits->hooks->settings && !s->status)
+        traits->hooks->settings(s, hash); /* a sampler with an error has no parts */
 }
 
-/* Every member's settings, in order, and how many tokens prev may hold. */
+/* Adds each member's settings, in order, and the length of prev. */
 static SAMPI_COLD void sampi_chain_settings(const sampi_sampler *s, uint64_t *hash)
 {
     sampi_mix(hash, s->u.chain.ring.cap);
@@ -17114,19 +17122,19 @@ static SAMPI_COLD void sampi_chain_settings(const sampi_sampler *s, uint64_t *ha
 }
 
 /* ---- a sampler's part, and the public functions ----
-   A walk through a sampler and all its members. Bytes from outside are checked in full before the sampler changes. */
+   A walk over a sampler and all its members. All bytes are checked before the sampler changes. */
 
 static void sampi_io_part(sampi_sampler *s, sampi_io *io);
 
-/* prev, then the members' parts, in order. How many there are is in the fingerprint. */
+/* The part of a chain: prev, then the members' parts in order. The number of members is in the fingerprint. */
 static SAMPI_COLD void sampi_chain_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_io_ring(io, &s->u.chain.ring, s->u.chain.prev);
     for (int32_t i = 0; i < s->u.chain.n && !io->bad; i++) sampi_io_part(s->u.chain.item[i], io);
 }
 
-/* Nobody but its author knows what a custom sampler's context is, so one that has a context can't be saved or
-   loaded. Asked for the whole chain, before any byte is looked at. */
+/* Can the state of s and all its members be saved? The library cannot save a custom sampler's context, so a custom
+   sampler that has one cannot be saved or loaded. */
 static SAMPI_COLD bool sampi_can_keep(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
@@ -17134,8 +17142,8 @@ static SAMPI_COLD bool sampi_can_keep(const sampi_sampler *s)
     return !sampi_is_custom(s) || !s->base.ctx || sampi_traits_of(s->kind)->hooks->state;
 }
 
-/* A sampler's part of the bytes, in whatever direction io goes. sampi_io_all calls it for the sampler itself,
-   sampi_chain_state for each member. An mt19937 that is not in use is not stored: 2,504 bytes that decide nothing. */
+/* Counts, writes, checks or reads a sampler's part, as io->mode says. An mt19937 that is not in use is not stored: it
+   would be 2,504 bytes that decide nothing. */
 static SAMPI_COLD void sampi_io_part(sampi_sampler *s, sampi_io *io)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -17144,7 +17152,7 @@ static SAMPI_COLD void sampi_io_part(sampi_sampler *s, sampi_io *io)
     if (traits->hooks->state) traits->hooks->state(s, io);
 }
 
-/* Walks over all settings: once for each save and each load. */
+/* The hash of all settings. */
 static uint64_t sampi_fingerprint(const sampi_sampler *s)
 {
     uint64_t hash = 0;
@@ -17152,8 +17160,8 @@ static uint64_t sampi_fingerprint(const sampi_sampler *s)
     return hash;
 }
 
-/* All but the checksum. The head is compared before the part, so bytes of another sampler or version are never
-   taken apart. */
+/* Everything except the checksum. The head is compared first, so the part of another sampler or version is never read.
+   */
 static SAMPI_COLD void sampi_io_all(sampi_sampler *s, uint64_t fingerprint, sampi_io *io)
 {
     io->bad |= sampi_io_int(io, SAMPI_STATE_MAGIC, 4) != SAMPI_STATE_MAGIC;
@@ -17162,24 +17170,24 @@ static SAMPI_COLD void sampi_io_all(sampi_sampler *s, uint64_t fingerprint, samp
     if (!io->bad) sampi_io_part(s, io);
 }
 
-/* What speaks against keeping the state of s, or of one of its members. NULL too, by samp_status: the three
-   functions below begin with it. */
+/* The reason why the state of s cannot be saved or loaded, or SAMP_OK: an error of s or a member, s is NULL, or a
+   custom sampler has a context. */
 static int sampi_state_status(const samp_sampler *s)
 {
     int status = samp_status(s, NULL);
     return status || sampi_can_keep((const sampi_sampler *)s) ? status : SAMP_E_UNSUPPORTED;
 }
 
-/* Writing without a place to write to: the size can't differ from what samp_state_save writes. */
+/* Runs the same functions as samp_state_save without memory to write to, so the size cannot differ. */
 SAMP_API SAMPI_COLD size_t samp_state_size(const samp_sampler *s)
 {
     sampi_io io = { SAMPI_WRITE, NULL, NULL, 0, 0, 0, NULL, NULL };
     if (sampi_state_status(s)) return 0;
-    sampi_io_all((sampi_sampler *)(uintptr_t)s, 0, &io); /* in this mode it is only looked at */
+    sampi_io_all((sampi_sampler *)(uintptr_t)s, 0, &io); /* in this mode the sampler is only read */
     return io.at + 8;
 }
 
-/* What can fail comes before the first byte. s is cast to be written, but in this mode it is only read. */
+/* Everything that can fail comes before the first byte. The cast drops const, but in this mode s is only read. */
 SAMP_API SAMPI_COLD int samp_state_save(const samp_sampler *s, void *bytes, size_t size)
 {
     sampi_io io = { SAMPI_WRITE, (unsigned char *)bytes, NULL, 0, 0, 0, NULL, NULL };
@@ -17191,18 +17199,18 @@ SAMP_API SAMPI_COLD int samp_state_save(const samp_sampler *s, void *bytes, size
     return SAMP_OK;
 }
 
-/* Bytes that can't be loaded: what has been made of them goes, and why. */
+/* Frees what a failed load has made, and returns the status. */
 static SAMPI_COLD int sampi_load_failed(sampi_io *io)
 {
     if (io->made) io->unmake(io->made);
     if (io->bad != 4) return io->bad & 2 ? SAMP_E_NOMEM : SAMP_E_FORMAT;
-    uint64_t sum = 0; /* what was too much may have been damaged */
+    uint64_t sum = 0; /* damaged bytes may also exceed a limit: then they are SAMP_E_FORMAT */
     for (size_t i = 0; i < 8; i++) sum |= (uint64_t)io->from[io->size - 8 + i] << 8 * i;
     return sum == sampi_checksum(io->from, io->size - 8) ? SAMP_E_FULL : SAMP_E_FORMAT;
 }
 
-/* Twice through the bytes: SAMPI_CHECK writes nothing, and the size and the checksum are compared when it is
-   through; only then the sampler changes. It is an edit like any other, so the GPU makes a new copy. */
+/* Walks over the bytes twice. The first walk (SAMPI_CHECK) changes nothing; then size and checksum are compared, and
+   only the second walk changes the sampler. A load counts as an edit, so the GPU makes a new copy. */
 SAMP_API SAMPI_COLD int samp_state_load(samp_sampler *s, const void *bytes, size_t size)
 {
     sampi_io io = { SAMPI_CHECK, NULL, (const unsigned char *)bytes, size, 0, 0, NULL, NULL };
@@ -17213,7 +17221,7 @@ SAMP_API SAMPI_COLD int samp_state_load(samp_sampler *s, const void *bytes, size
     size_t end = io.at;
     uint64_t sum = sampi_io_int(&io, 0, 8);
     if (io.bad || io.at != size || sum != sampi_checksum(bytes, end)) return sampi_load_failed(&io);
-    io.mode = SAMPI_READ; /* every byte has been checked: from here on nothing fails */
+    io.mode = SAMPI_READ; /* all bytes are checked: from here on nothing can fail */
     io.at = 0;
     sampi_edited((sampi_sampler *)s);
     sampi_io_all((sampi_sampler *)s, fingerprint, &io);

@@ -80,7 +80,7 @@ typedef enum sampi_kind {
 } sampi_kind;
 
 /* Properties of a kind. Most flags are promises about its apply function; the fast path and the GPU rely on them, and a
-   broken promise gives another token than the steps. Without a flag a kind takes the slow way, which is always right. */
+   broken promise gives another token than the steps. Without a flag a kind takes the slow way, which is right. */
 enum {
     SAMPI_SELECTS = 1,           /* selects a token; meant to be the last of a chain */
     SAMPI_KEEPS_P = 2,           /* leaves p as it was, and the order too unless SAMPI_SORTS or SAMPI_KEEPS_SOME */

@@ -1,13 +1,15 @@
 /* =================================================================================================== >>chain
-   What is done to samplers: applying, accepting, resetting, freeing. A sampler of any kind comes in, a chain too; out
-   come a status and either all of the change or none. This room calls the hooks of the table of kinds (core/table.h)
-   and knows no kind but chains and custom samplers. Lists of members follow in life/members.h, copies in life/copy.h.
+   The operations on samplers: apply, accept, reset, free. Each takes a sampler of any kind, also a chain, and either
+   makes its whole change or returns an error and changes nothing. The room calls the hooks of the table of kinds
+   (core/table.h); the only kinds it names are chains and custom samplers. Lists of members follow in life/members.h,
+   copies in life/copy.h.
 
-   A chain may hold chains, so functions walk it recursively. The one thing to know: an apply first notes the state of
-   every member (sampi_save_state). sampi_end_draw then either moves the position of the outermost sampler on or puts
-   all of it back. An accept tells custom samplers first, since only they can refuse a token. */
+   A chain may hold chains, so functions walk it recursively. An apply first notes the state of every member
+   (sampi_save_state). At its end sampi_end_draw either advances the position of the outermost sampler or restores the
+   noted state. An accept calls custom samplers first, because only they can refuse a token. */
 
-/* The member that masks rows before any other member sees them (its hook `mask`); NULL: there is none. */
+/* The member that masks rows before other members see them (hook `mask`), or NULL. Only a chain's first member that is
+   on can be it. */
 static sampi_sampler *sampi_first_mask(sampi_sampler *s)
 {
     while (sampi_is_chain(s)) {
@@ -19,9 +21,9 @@ static sampi_sampler *sampi_first_mask(sampi_sampler *s)
     return sampi_traits_of(s->kind)->hooks->mask ? s : NULL;
 }
 
-/* Does an apply use random numbers, so that the position moves? Asked of the outermost sampler at the end of a
-   draw, and by samp_get_seed. What is off draws nothing; what draws only now and then (xtc) counts as if it always
-   did, so that the position depends on the settings alone. */
+/* Does an apply use random numbers, so that the position advances? sampi_end_draw and samp_get_seed ask the outermost
+   sampler. A sampler that is off does not draw. One that draws only sometimes (xtc) counts as if it always drew, so
+   that the position depends on the settings alone. */
 static bool sampi_draws(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
@@ -29,8 +31,8 @@ static bool sampi_draws(const sampi_sampler *s)
     return sampi_traits_of(s->kind)->draws && !s->off;
 }
 
-/* Note what a draw may change, in s and all its members; sampi_restore_state goes back there. At the start of each
-   draw and of each apply; the GPU's host notes it where a draw may still fail. Writes now.drawn and before. */
+/* Notes the state that a draw may change, of s and all its members; sampi_restore_state goes back to it. Called at the
+   start of each draw and each apply, and by the GPU's host before a draw that may fail. Writes now.drawn and before. */
 static SAMPI_CALLED void sampi_save_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_save_state(s->u.chain.item[i]);
@@ -38,8 +40,8 @@ static SAMPI_CALLED void sampi_save_state(sampi_sampler *s)
     s->before = s->now;
 }
 
-/* As sampi_save_state has noted it: after a draw that failed, and after one whose token a custom sampler refused.
-   The position is the caller's business. */
+/* Restores the state that sampi_save_state has noted: after a draw that failed, or whose token a custom sampler
+   refused. The caller restores the position. */
 static SAMPI_COLD void sampi_restore_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_restore_state(s->u.chain.item[i]);
@@ -82,10 +84,9 @@ static SAMPI_COLD bool sampi_has_doubled_id(const samp_token_data_array *cur)
     return false;
 }
 
-/* A custom sampler's apply. What no built-in sampler would make of the array is told, here and in sampi_check_left,
-   where a walk over it costs little beside the user's own: more candidates than before, another array, a NaN, an id
-   that is a status, or is there twice (ids that ascend are not). The other end of an id's range is the drawer's to know
-   (sampi_accept_selected). */
+/* Calls a custom sampler's apply. Returns SAMP_E_RANGE if the user's function left more candidates than before or
+   another array. sampi_check_left checks the candidates themselves; its walk over them costs little beside the user's
+   own. */
 static SAMPI_COLD int sampi_call_custom(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token_data *data = cur->data;
@@ -94,13 +95,15 @@ static SAMPI_COLD int sampi_call_custom(sampi_sampler *s, samp_token_data_array 
     return !status && (cur->size > size || cur->data != data) ? (int)SAMP_E_RANGE : status;
 }
 
-/* What a custom sampler has left. */
+/* Checks the candidates that a custom sampler has left: no NaN, ids in [0, SAMP_MAX_VOCAB), no id twice (ids that
+   ascend need no search). Whether ids are in the row's vocabulary is checked by the drawing function
+   (sampi_accept_selected). */
 static SAMPI_COLD SAMPI_CALLED int sampi_check_left(const sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token_data *data = cur->data;
     bool ascending = true;
     float line[SAMPI_TILE / SAMPI_LINE], max;
-    for (size_t at = 0, n; at < cur->size; at += n) { /* where ids ascend the last is the largest */
+    for (size_t at = 0, n; at < cur->size; at += n) { /* if ids ascend, the last one is the largest */
         n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
         bool in_order = sampi_use()->survey(data + at, n, NULL, line, &max);
         if (!(max <= FLT_MAX)) return SAMP_E_NAN;
@@ -112,37 +115,38 @@ static SAMPI_COLD SAMPI_CALLED int sampi_check_left(const sampi_sampler *s, samp
     return !ascending && sampi_has_doubled_id(cur) ? SAMP_E_RANGE : SAMP_OK;
 }
 
-/* What a draw or an apply has seen so far of the chain. */
+/* What a draw or an apply has counted so far in the chain. */
 typedef struct sampi_ordinals {
-    uint32_t next[SAMPI_N_KINDS]; /* of each kind: the ordinal of the next one */
-    bool has_llama_cpp;           /* one in llama.cpp's arithmetic: `sorted` says nothing about ties behind it */
+    uint32_t next[SAMPI_N_KINDS]; /* for each kind the ordinal of the next sampler */
+    bool
+        has_llama_cpp; /* a sampler in llama.cpp's arithmetic has run: it may set `sorted` although ties are not in order */
 } sampi_ordinals;
 
-/* One built-in sampler that is on: what sampi_run does behind its check. */
+/* Applies a built-in sampler that is on; sampi_run has checked the array. */
 static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, sampi_ordinals *ordinal)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
     s->at_position = position;
     s->at_ordinal = ordinal->next[s->kind]++;
     if (!sampi_is_llama_cpp(s)) {
-        if (ordinal->has_llama_cpp) sampi_recheck_order(cur); /* these set it where it isn't so */
+        if (ordinal->has_llama_cpp) sampi_recheck_order(cur); /* they set `sorted` wrongly at ties */
         if (!(traits->flags & SAMPI_SELECTS)) cur->selected = -1;
         return traits->apply(s, cur);
     }
-    int before = errno; /* libm's functions set it on underflow */
+    int before = errno; /* libm sets errno on underflow */
     int status = sampi_apply_of(traits, true)(s, cur);
     errno = before;
     return status;
 }
 
-/* Apply s, by its definition, as part of the draw number `position`. ordinal counts the samplers
-   of each kind that this draw has applied so far, chains in chains included: it tells two xtc in one chain apart
-   in the random counter. A custom sampler, and one that is off, counts for nothing. A selection ends with the next
-   sampler that does not select, whether it would hurt this row's or not, so that a chain draws from all rows or none;
-   llama.cpp keeps the index, whatever stands there now. Called by sampi_apply_steps for the
-   whole of a chain, by the fast path and by the GPU's host for members that they leave to the array. May change
-   the array, and of each member `now`, its mt19937, at_position and at_ordinal; on an error the caller restores
-   them, and the array is left half done. */
+/* Applies s by its definition, as part of the draw with number `position`.
+   `ordinal` counts the samplers of each kind that this draw has applied so far, chains in chains included. It gives two
+   xtc of one chain different random numbers. Custom samplers and samplers that are off are not counted.
+   A sampler that does not select undoes an earlier selection, even one that its row would survive, so that a chain
+   draws from every row or from none. llama.cpp keeps the index, whatever candidate is there now.
+   sampi_apply_steps calls it for a whole chain, the fast path and the GPU's host for members that they leave to the
+   array. It may change the array, and each member's `now`, mt19937, at_position and at_ordinal. On an error the caller
+   restores the members, and the array is left half done. */
 static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, sampi_ordinals *ordinal)
 {
     int status = samp_status(&s->base, NULL);
@@ -158,16 +162,16 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
     return sampi_run_checked(s, cur, position, ordinal);
 }
 
-/* Is what was selected a token? Before it is believed, since a custom sampler may have written any index, or a
-   later one may have masked it. UNSUPPORTED: no sampler of the chain selects. */
+/* Checks the selection: a custom sampler may have written any index, and a later sampler may have masked the token.
+   SAMP_E_UNSUPPORTED: no sampler of the chain selects. */
 static int sampi_check_selected(const samp_token_data_array *cur)
 {
     if (cur->selected < 0 || (size_t)cur->selected >= cur->size) return SAMP_E_UNSUPPORTED;
     return cur->data[cur->selected].logit >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
 }
 
-/* The end of a draw, on whatever path: the position of the outermost sampler moves on, or after an error the state
-   is what it was. Returns the status it was given. */
+/* Ends a draw on any path: advances the position of the outermost sampler, or after an error restores the state.
+   Returns the status it was given. */
 static int sampi_end_draw(sampi_sampler *s, int status)
 {
     if (status)
@@ -177,9 +181,9 @@ static int sampi_end_draw(sampi_sampler *s, int status)
     return status;
 }
 
-/* The definition of what samp_apply makes of an array: all of it, step by step, or nothing of the samplers' state. The
-   array is checked before anything is counted as an edit or written, also for a chain whose first member is a custom
-   sampler, which would not check it. */
+/* The definition of samp_apply: the whole chain step by step, or an error without a change of the samplers' state. The
+   array is checked before an edit is counted or anything is written. The check here is for chains whose first member is
+   a custom sampler, which does not check. */
 static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_ordinals ordinal = { { 0 }, false };
@@ -192,17 +196,17 @@ static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
     return sampi_end_draw(s, sampi_run(s, cur, s->position, &ordinal));
 }
 
-/* Custom samplers that have been told of a token which another one has refused: back before it, those that can. */
+/* Takes back a token that another custom sampler has refused: in custom samplers that have a rollback. */
 static SAMPI_COLD void sampi_unaccept(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_unaccept(s->u.chain.item[i]);
     if (sampi_is_custom(s) && s->base.iface->rollback) (void)s->base.iface->rollback(&s->base, 1);
 }
 
-/* One of two rounds over the members: custom samplers are told first, since only they can refuse, and then the
-   built-in ones have not changed. Those that are off are not told: what they had to learn is in the chain's prev.
-   Each round is one call: samp_accept makes both, the GPU's host too. The second writes prev of chains, and what
-   the accept hooks change. */
+/* One of two rounds over the members. The first (custom) calls custom samplers: only they can refuse, and then the
+   built-in samplers have not changed. The second calls the built-in samplers' accept hooks and writes prev of chains.
+   Samplers that are off are not called; when they are switched on they learn from the chain's prev. samp_accept and the
+   GPU's host make both rounds. */
 static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
 {
     int status = SAMP_OK;
@@ -219,8 +223,8 @@ static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
     return SAMP_OK;
 }
 
-/* All that can fail comes before the first change of a built-in sampler: the status, then the round of custom
-   ones. The drawing functions end with it too, so on the CPU a token is accepted in one way only. */
+/* Everything that can fail comes before the first change of a built-in sampler: the status, then the round of custom
+   samplers. The drawing functions end with it too, so on the CPU there is one way to accept a token. */
 SAMP_API int samp_accept(samp_sampler *sampler, samp_token token)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -237,7 +241,7 @@ SAMP_API int samp_accept(samp_sampler *sampler, samp_token token)
     return SAMP_OK;
 }
 
-/* A custom sampler's own name, if it has one, stands before that of its kind. */
+/* A custom sampler's own name, or the name of the kind. */
 SAMP_API SAMPI_COLD const char *samp_name(const samp_sampler *s)
 {
     if (!s) return "";
@@ -245,8 +249,8 @@ SAMP_API SAMPI_COLD const char *samp_name(const samp_sampler *s)
     return s->iface != sampi_builtin() && s->iface->name ? s->iface->name(s) : sampi_traits_of(t->kind)->name;
 }
 
-/* Members first, each as if it were alone. What carries an error has no state, and a chain with an error of its
-   own leaves its members as they are. The workspace stays: it is no state. */
+/* Resets the members first, each as if it were alone. A sampler that carries an error has no state; a chain that does
+   leaves its members as they are. The workspace stays, because it is no state. */
 SAMP_API SAMPI_COLD void samp_reset(samp_sampler *sampler)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -266,7 +270,8 @@ static SAMPI_COLD void sampi_chain_free(sampi_sampler *s)
     SAMP_FREE(s->u.chain.prev);
 }
 
-/* The hook gets a whole sampler, so it is called first. Most kinds have none: their parts lie in the block. */
+/* The hook needs the whole sampler, so it is called first. Most kinds have no such hook: their parts are in the block.
+   */
 SAMP_API SAMPI_COLD void samp_free(samp_sampler *sampler)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;

@@ -1,13 +1,13 @@
-/* ---- copies, and what a sampler can be asked ----
-   samp_clone: a sampler comes in, an equal one comes out. A custom sampler is cloned by the user's function, a chain
-   member by member, any other by its bytes. The copy is in no chain and has no workspace; all that decides a token is
-   the same.
+/* ---- copies, and small questions to a sampler ----
+   samp_clone makes an equal sampler. The user's function clones a custom sampler; a chain is cloned member by member,
+   any other sampler by its bytes. The copy is in no chain and has no workspace; everything that decides a token is
+   equal.
 
-   The second half are small public functions that read or set one thing: samp_status, the random source, seed,
-   position, the accepted tokens (samp_prev), the counts (samp_perf). */
+   The second half of the room has small public functions that read or set one thing: samp_status, the random source,
+   seed, position, the accepted tokens (samp_prev), the counts (samp_perf). */
 
-/* Member by member; NULL, and nothing left behind, if memory runs out. Members are pushed and not added:
-   samp_chain_add would set them to the new chain's random source, which means back to the seed. */
+/* Clones a chain member by member. NULL, with nothing left behind, if memory runs out. Members are pushed, not added:
+   samp_chain_add would set the new chain's random source, and with it go back to the seed. */
 static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
 {
     sampi_sampler *c = (sampi_sampler *)samp_chain_init();
@@ -32,17 +32,17 @@ static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
     return &c->base;
 }
 
-/* What the bytes of a sampler would carry along by mistake is cleared in the copy: workspace, records, owner, a draft
-   under way. */
+/* Copies the bytes of a sampler. Cleared in the copy is what belongs to the original alone: workspace, rollback's
+   records, owner, a running draft. */
 static SAMPI_COLD samp_sampler *sampi_clone_bytes(const sampi_sampler *s)
 {
     size_t size = s->part[3] + sampi_round_up(s->part_size[3]);
     sampi_sampler *c = (sampi_sampler *)SAMP_MALLOC(size);
     if (!c) return NULL;
-    memcpy(c, s, size); /* parts are offsets, so they are good in the copy too */
+    memcpy(c, s, size); /* parts are offsets, so they hold in the copy too */
     c->base.ctx = c;
-    memset(&c->work, 0, sizeof c->work); /* it would be freed twice, */
-    memset(&c->past, 0, sizeof c->past); /* and so would these */
+    memset(&c->work, 0, sizeof c->work); /* else it would be freed twice */
+    memset(&c->past, 0, sizeof c->past); /* the same */
     c->past.depth = s->past.depth;
     c->draft = NULL;
     c->owner = NULL;
@@ -62,7 +62,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_clone(const samp_sampler *sampler)
     return NULL;
 }
 
-/* Members' errors are found by looking, not copied: one that is removed takes its error along. */
+/* A chain's status is that of its first member with an error, looked up at each call: so a removed member takes its
+   error along. */
 SAMP_API SAMPI_COLD int samp_status(const samp_sampler *sampler, const char **field)
 {
     const sampi_sampler *s = (const sampi_sampler *)sampler;
@@ -74,7 +75,8 @@ SAMP_API SAMPI_COLD int samp_status(const samp_sampler *sampler, const char **fi
     return status;
 }
 
-/* All members, chains in chains too. The parts have room for an mt19937 already, so nothing can fail half way. */
+/* Sets all members, chains in chains too. Samplers that draw always have a part for an mt19937, so nothing can fail
+   half way. */
 SAMP_API SAMPI_COLD int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -90,7 +92,7 @@ SAMP_API SAMPI_COLD int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
     return SAMP_OK;
 }
 
-/* From the last member on, since that is usually the one that selects. */
+/* The seed of the last member that draws: usually the one that selects. */
 SAMP_API SAMPI_COLD uint64_t samp_get_seed(const samp_sampler *sampler)
 {
     const sampi_sampler *s = (const sampi_sampler *)sampler;
@@ -100,13 +102,13 @@ SAMP_API SAMPI_COLD uint64_t samp_get_seed(const samp_sampler *sampler)
     return s->seed;
 }
 
-/* Of the record it is given: only the outermost sampler's moves. */
+/* The position of this sampler; only the outermost sampler's advances. */
 SAMP_API SAMPI_COLD uint64_t samp_get_position(const samp_sampler *s)
 {
     return s ? ((const sampi_sampler *)s)->position : 0;
 }
 
-/* Of this sampler: a member's own is not used while it is in a chain. */
+/* Sets the position of this sampler; a member's own position is not used while it is in a chain. */
 SAMP_API SAMPI_COLD int samp_set_position(samp_sampler *s, uint64_t position)
 {
     if (!s) return SAMP_E_NULL;
@@ -115,7 +117,7 @@ SAMP_API SAMPI_COLD int samp_set_position(samp_sampler *s, uint64_t position)
     return SAMP_OK;
 }
 
-/* From the chain's own ring, which samp_accept fills whether a member listens or not. */
+/* Reads the chain's own ring, which samp_accept fills whatever members the chain has. */
 SAMP_API SAMPI_COLD size_t samp_prev(const samp_sampler *chain, samp_token *out, size_t n)
 {
     const sampi_sampler *c = (const sampi_sampler *)chain;
@@ -125,7 +127,7 @@ SAMP_API SAMPI_COLD size_t samp_prev(const samp_sampler *chain, samp_token *out,
     return n;
 }
 
-/* SAMP_E_EMPTY also if it is no chain: such a one keeps no tokens. */
+/* SAMP_E_EMPTY also for a sampler that is no chain: it keeps no tokens. */
 SAMP_API SAMPI_COLD samp_token samp_last(const samp_sampler *chain)
 {
     samp_token last;
@@ -133,8 +135,8 @@ SAMP_API SAMPI_COLD samp_token samp_last(const samp_sampler *chain)
     return samp_prev(chain, &last, 1) ? last : SAMP_E_EMPTY;
 }
 
-/* The new array is there before the old one goes, so want of memory changes nothing. Never NULL, even for n = 0: a
-   chain that has been made can rely on prev. An edit, though no draw depends on prev: records do. */
+/* Allocates the new array before it frees the old one, so a failed allocation changes nothing. prev is never NULL, even
+   for n = 0. The call counts as an edit: no draw depends on prev, but rollback's records do. */
 SAMP_API SAMPI_COLD int samp_set_n_prev(samp_sampler *chain, size_t n)
 {
     sampi_sampler *c = (sampi_sampler *)chain;
@@ -151,15 +153,15 @@ SAMP_API SAMPI_COLD int samp_set_n_prev(samp_sampler *chain, size_t n)
     return SAMP_OK;
 }
 
-/* The counts are written where things happen (sampi_sample, samp_accept, the fast path), by the sampler that the
-   user has called, in its own record; so a batch's threads never share them. */
+/* The counts are written where things happen (sampi_sample, samp_accept, the fast path), in the record of the sampler
+   that the user has called. So threads of a batch never share them. */
 SAMP_API SAMPI_COLD samp_perf_data samp_perf(const samp_sampler *s)
 {
     samp_perf_data none = { 0, 0, 0, 0, 0 };
     return s ? ((const sampi_sampler *)s)->perf : none;
 }
 
-/* By samp_reset too, so of all members then. */
+/* samp_reset calls it too, for all members. */
 SAMP_API SAMPI_COLD void samp_perf_reset(samp_sampler *s)
 {
     if (s) memset(&((sampi_sampler *)s)->perf, 0, sizeof(samp_perf_data));

@@ -4,8 +4,7 @@
    No sampler is in two chains or in itself, so every walk ends, down to the members as well as up to the owners
    (sampi_edited). */
 
-/* Its prev is an allocation of its own, since samp_set_n_prev may replace it; that is why an empty chain needs
-   two. */
+/* An empty chain takes two allocations: prev is one of its own, because samp_set_n_prev may replace it. */
 SAMP_API SAMPI_COLD samp_sampler *samp_chain_init(void)
 {
     sampi_sampler t = sampi_blank(SAMPI_CHAIN);
@@ -17,9 +16,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_init(void)
     return chain;
 }
 
-/* Put s at the end, as it is: random source and errors are the caller's business. Frees it if there is no memory,
-   for a chain owns what it was given. For samp_chain_insert and for cloning, which must not touch what a member
-   carries along. */
+/* Appends s unchanged: the caller sees to random source and errors. Frees s if there is no memory, because a chain owns
+   what it is given. samp_chain_insert calls it, and cloning, which must not change a member's state. */
 static SAMPI_COLD int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
 {
     if (c->u.chain.n == c->u.chain.cap) {
@@ -39,7 +37,8 @@ static SAMPI_COLD int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* The last word in front of place i of a chain, which may be in others. */
+/* What the samplers in front of place i of a chain do to a selection (sampi_last_word), those of the chains around it
+   included. */
 static SAMPI_COLD int sampi_word_before(const sampi_sampler *c, int32_t i)
 {
     int word = -1;
@@ -51,14 +50,14 @@ static SAMPI_COLD int sampi_word_before(const sampi_sampler *c, int32_t i)
     return word;
 }
 
-/* A sampler that is refused without being in a chain is freed when `chain` is none, since the caller has given it
-   away; one that has an owner, or contains this chain, is somebody's still, and nothing happens to it. The random
-   source is set only if it differs, as samp_set_rng would put the position back. */
+/* The caller gives the sampler away, so it is freed if it cannot be inserted. Exceptions: a sampler that has an owner,
+   or that contains this chain, still belongs to somebody and stays as it is. The random source is set only if it
+   differs, because samp_set_rng sets the position back. */
 SAMP_API SAMPI_COLD int samp_chain_insert(samp_sampler *chain, int32_t i, samp_sampler *sampler)
 {
     sampi_sampler *c = (sampi_sampler *)chain, *s = (sampi_sampler *)sampler;
     for (const sampi_sampler *o = c; s && o; o = o->owner)
-        if (o == s || s->owner) return SAMP_E_RANGE; /* a ring of chains, or two owners */
+        if (o == s || s->owner) return SAMP_E_RANGE; /* it would be in itself, or have two owners */
     if (!c || !sampi_is_chain(c)) {
         if (s && !s->owner) samp_free(sampler);
         return c ? SAMP_E_RANGE : SAMP_E_NULL;
@@ -85,7 +84,7 @@ SAMP_API SAMPI_COLD int samp_chain_add(samp_sampler *chain, samp_sampler *s)
     return samp_chain_insert(chain, samp_chain_n(chain), s);
 }
 
-/* Lent: the chain goes on owning it. samp_chain_remove finds its member with it too. */
+/* The chain still owns the member that it returns. */
 SAMP_API SAMPI_COLD samp_sampler *samp_chain_get(const samp_sampler *chain, int32_t i)
 {
     const sampi_sampler *c = (const sampi_sampler *)chain;
@@ -98,7 +97,7 @@ SAMP_API int32_t samp_chain_n(const samp_sampler *chain)
     return c && sampi_is_chain(c) ? c->u.chain.n : 0;
 }
 
-/* The order of the others stays. Both are edited: the chain through its former member's owner, before that is cut. */
+/* The other members keep their order. The edit is counted in member and chain, so before `owner` becomes NULL. */
 SAMP_API SAMPI_COLD samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i)
 {
     sampi_sampler *c = (sampi_sampler *)chain;

@@ -1,30 +1,29 @@
 /* ---- rollback: the structs ----
-   What a sampler that is in no chain keeps of the tokens it has accepted last (sampi_past), in its record
-   (core/record.h), and what the hooks `past` of samplers are made of. life/rollback.h writes records and goes back by
-   them. */
+   sampi_past: the notes that an outermost sampler keeps of its last accepted tokens, in its record (core/record.h).
+   The functions with which the hooks `past` of samplers write and read these notes. life/rollback.h uses them. */
 
-/* The tokens that a sampler has accepted last, as records of what has changed with each, in it and in its members
-   (life/rollback.h). Both arrays are one block. */
+/* The last accepted tokens of a sampler, as records. A record has the old values of what a token changed, in the
+   sampler and its members (life/rollback.h). Both arrays are one block of memory. */
 typedef struct sampi_past {
-    sampi_sampler **who; /* [n_who] those that have words in a record; where the block begins */
-    uint32_t *word;      /* [depth + 1 x width] */
-    size_t bytes;        /* of the block */
+    sampi_sampler **who; /* [n_who] the samplers that have words in a record; the start of the block */
+    uint32_t *word;      /* [depth + 1][width] the records */
+    size_t bytes;        /* the size of the block */
     uint32_t n_who, width;
-    int32_t depth, size, next; /* at most so many tokens; so many; next: the record of the token to come */
-    bool made;                 /* who and word are there, and good for as long as n_edits is the sampler's */
-    bool open;                 /* the record `next` is written: something has been drawn */
-    bool draws;                /* its position moves */
+    int32_t depth, size, next; /* tokens that can be taken back: at most, now; next: index of the next record */
+    bool made;                 /* who and word are allocated; valid as long as n_edits equals the sampler's */
+    bool open;                 /* the record `next` is written: a draw has begun */
+    bool draws;                /* records hold the position */
     size_t n_edits;
 } sampi_past;
 
 #define SAMPI_MAX_PAST (1 << 20)
 
-/* What a record's words are wanted for. In this order: those behind SAMPI_RECORD_NOTE put them back. */
+/* What a walk over a record's words does. The modes after SAMPI_RECORD_NOTE restore. */
 typedef enum sampi_record_mode {
-    SAMPI_RECORD_WIDTH, /* they are only counted */
-    SAMPI_RECORD_NOTE,  /* they are written, */
-    SAMPI_RECORD_DRAWS, /* put back behind draws, no token having been accepted, */
-    SAMPI_RECORD_TOKEN  /* or behind a token */
+    SAMPI_RECORD_WIDTH, /* counts the words */
+    SAMPI_RECORD_NOTE,  /* writes them */
+    SAMPI_RECORD_DRAWS, /* restores after draws whose token was not accepted */
+    SAMPI_RECORD_TOKEN  /* restores after an accepted token */
 } sampi_record_mode;
 
 struct sampi_record {
@@ -33,7 +32,7 @@ struct sampi_record {
     uint32_t n; /* words so far */
 };
 
-/* Words at x, four bytes each, that a draw or a token changes. */
+/* Notes or restores n words of four bytes at x, which a draw or a token changes. */
 static SAMPI_CALLED void sampi_record_words(sampi_record *r, void *x, uint32_t n)
 {
     for (char *at = (char *)x; n > 0; n--, at += 4, r->n++) {
@@ -42,7 +41,7 @@ static SAMPI_CALLED void sampi_record_words(sampi_record *r, void *x, uint32_t n
     }
 }
 
-/* A window. Returns the token that has come back into it, or -1. */
+/* Notes or restores a window. Returns the token that comes back into it, or -1. */
 static SAMPI_CALLED samp_token sampi_record_ring(sampi_record *r, sampi_ring *ring, samp_token *token)
 {
     if (ring->cap == 0) return -1;

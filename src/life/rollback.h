@@ -1,21 +1,21 @@
-/* ================================================================================================ >>rollback
-   Taking accepted tokens back (samp_rollback). While a sampler draws and accepts, the room writes down what each token
-   changes: one record a token, for the sampler and all members of its chain. samp_rollback goes back from record to
-   record.
+/* ================================================================================================ >>rollback Taking
+   accepted tokens back (samp_rollback). While a sampler draws and accepts, the room notes what each token changes: one
+   record for each token, which covers the sampler and all members of its chain. samp_rollback restores one record
+   after another.
 
-   A token changes few words. Of a window the record keeps the token that falls out, since the one that comes in can be
-   seen; of an mt19937 the count of outputs, since it runs backwards (sampi_mt_back); of positions, averages and mu the
-   numbers themselves. These are the values from before the first draw since the last token, or from before samp_accept
-   if there was no draw: so a draw whose token was not accepted is undone together with the next one. Grammars and
-   custom samplers keep what they need by themselves.
+   A token changes few words. Of a window, a record keeps the token that falls out; the one that comes in is in the
+   window. Of an mt19937 it keeps the count of outputs, because the generator can run backwards (sampi_mt_back). Of
+   positions, averages and mu it keeps the numbers. The values are those from before the first draw since the last
+   token, or from before samp_accept if there was no draw. So a draw whose token was not accepted is undone together
+   with the next token. Grammars and custom samplers keep their own notes.
 
-   The one thing to know: a record is good only for the sampler as it was when the record was written. The outermost
-   sampler keeps the records. They are forgotten when anything but its own draws and tokens has changed it: then its
-   count of edits (sampi_edited) is another one than sampi_moves has noted. */
+   A record is valid only for the sampler as it was when the record was written. The outermost sampler keeps the
+   records. They become invalid when anything except its own draws and tokens changes it: then its count of edits
+   (sampi_edited) differs from the one that sampi_moves has noted. */
 
 /* ---- a sampler's words ----
-   The hook `past` of its kind. What a kind with an accept, or with a part of `now`, leaves out there does not come
-   back. */
+   Which words these are, the hook `past` of its kind decides. A kind with a hook `accept`, or with a member in `now`,
+   must name all that they change: what the hook leaves out is not restored. */
 
 static void sampi_chain_past(sampi_sampler *s, sampi_record *r)
 {
@@ -23,7 +23,7 @@ static void sampi_chain_past(sampi_sampler *s, sampi_record *r)
 }
 
 #ifndef SAMP_NO_MT19937
-/* Of an mt19937's count the low half, for fewer than 2^32 outputs lie between two records. */
+/* Notes the low half of an mt19937's count: fewer than 2^32 outputs lie between two records. */
 static void sampi_record_mt(sampi_sampler *s, sampi_record *r)
 {
     if (!sampi_has_mt(s) || !sampi_is_llama_cpp(s)) return;
@@ -34,7 +34,7 @@ static void sampi_record_mt(sampi_sampler *s, sampi_record *r)
 }
 #endif
 
-/* One sampler's words. */
+/* Notes or restores the words of one sampler. */
 static void sampi_record_sampler(sampi_sampler *s, sampi_record *r)
 {
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
@@ -45,7 +45,7 @@ static void sampi_record_sampler(sampi_sampler *s, sampi_record *r)
 
 /* ---- keeping records ---- */
 
-/* All words of the record `next` of s. */
+/* Notes or restores all words of the record `next` of s. */
 static void sampi_record_all(sampi_sampler *s, sampi_record_mode mode)
 {
     sampi_past *past = &s->past;
@@ -54,7 +54,8 @@ static void sampi_record_all(sampi_sampler *s, sampi_record_mode mode)
     if (past->draws) sampi_record_words(&r, &s->position, 2);
 }
 
-/* Who has words in a record, and how many: s and its members. past->who may be NULL, then they are only counted. */
+/* Lists which of s and its members have words in a record, and adds up how many. If past->who is NULL it only counts.
+   */
 static SAMPI_COLD void sampi_past_members(sampi_past *past, sampi_sampler *s)
 {
     sampi_record r = { SAMPI_RECORD_WIDTH, NULL, 0 };
@@ -67,8 +68,8 @@ static SAMPI_COLD void sampi_past_members(sampi_past *past, sampi_sampler *s)
     past->width += r.n;
 }
 
-/* Room for records of the last `depth` tokens of s, none of which is there yet. The block that there is serves if it is
-   large enough. False: no memory, and s->past is as it was. */
+/* Makes memory for records of the last `depth` tokens of s, with no record in it. A block that is large enough is
+   reused. False: no memory, and s->past is unchanged. */
 static SAMPI_COLD bool sampi_past_make(sampi_sampler *s, int32_t depth)
 {
     sampi_past *past = &s->past, count;
@@ -96,18 +97,19 @@ static SAMPI_COLD bool sampi_past_make(sampi_sampler *s, int32_t depth)
     return true;
 }
 
-/* Are the records there, and those of what s is now? */
+/* Are there records, and are they valid for s as it is now? */
 static bool sampi_past_is_good(const sampi_sampler *s) { return s->past.made && s->past.n_edits == s->n_edits; }
 
-/* Before s draws or accepts: to samp_reserve and to a batch, which must not allocate in its threads. False: no memory.
-   What has no depth, or is in a chain, needs no room. */
+/* Makes sure that there is memory for records before s draws or accepts. samp_reserve calls it, and a batch, which must
+   not allocate in its threads. False: no memory. A sampler in a chain, or with depth 0, needs none. */
 static SAMPI_CALLED bool sampi_past_ready(sampi_sampler *s)
 {
     return s->owner || s->past.depth == 0 || sampi_past_is_good(s) || sampi_past_make(s, s->past.depth);
 }
 
-/* Every public function that draws from s or lets it accept a token calls this in place of sampi_edited, before the
-   first change: the record of the token to come is written, if it is not there yet. Without memory there are none. */
+/* Writes the record of the next token, unless it is written already. Every public function that draws from s, or lets
+   it accept a token, calls this in place of sampi_edited, before its first change. Without memory there are no
+   records. */
 static void sampi_moves(sampi_sampler *s)
 {
     sampi_past *past = &s->past;
@@ -120,7 +122,7 @@ static void sampi_moves(sampi_sampler *s)
     sampi_record_all(s, SAMPI_RECORD_NOTE);
 }
 
-/* The token has been accepted, and so its record is one. */
+/* Closes the open record: its token has been accepted. */
 static void sampi_moved(sampi_sampler *s)
 {
     sampi_past *past = &s->past;
@@ -130,7 +132,7 @@ static void sampi_moved(sampi_sampler *s)
     past->next = past->next < past->depth ? past->next + 1 : 0;
 }
 
-/* A copy of s goes on with the same records: its samplers are of the same kinds in the same order. False: no memory. */
+/* Copies the records of s to its clone, whose samplers are of the same kinds in the same order. False: no memory. */
 static SAMPI_COLD bool sampi_past_copy(sampi_sampler *copy, const sampi_sampler *s)
 {
     const sampi_past *past = &s->past;
@@ -144,7 +146,7 @@ static SAMPI_COLD bool sampi_past_copy(sampi_sampler *copy, const sampi_sampler 
     return true;
 }
 
-/* In a chain it is set for the day when the sampler is out of it. */
+/* For a sampler in a chain the depth takes effect when it leaves the chain. */
 SAMP_API SAMPI_COLD int samp_set_rollback(samp_sampler *sampler, int32_t depth)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -162,17 +164,18 @@ SAMP_API SAMPI_COLD int samp_set_rollback(samp_sampler *sampler, int32_t depth)
 
 /* ---- going back ---- */
 
-/* What a user's function has answered. Above 0 nothing is a status: it would be taken for a token. */
+/* The status that a user's function returned. A number above 0 is no status and would be taken for a token, so it
+   becomes SAMP_E_RANGE. */
 static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
 
-/* What custom samplers do for a rollback, one after the other: only they can refuse. */
+/* The three rounds of a rollback over custom samplers. Only they can refuse. */
 typedef enum sampi_back {
-    SAMPI_BACK_ASK,  /* nothing is done: can each of them, as far as that can be known? Some get ready (hook), */
-    SAMPI_BACK_DO,   /* the others go back, which answer only by doing it, */
-    SAMPI_BACK_READY /* and then those that are ready, which can't fail any more */
+    SAMPI_BACK_ASK,  /* asks whether each can go back; samplers with the hook `ready` prepare. Nothing changes */
+    SAMPI_BACK_DO,   /* samplers without that hook go back; any of them may refuse */
+    SAMPI_BACK_READY /* samplers with that hook go back, which cannot fail any more */
 } sampi_back;
 
-/* Calls the samplers of s in order until one refuses. *n_back counts those that have gone back. */
+/* One round: calls the custom samplers of s in order until one refuses. *n_back counts those that have gone back. */
 static SAMPI_COLD int sampi_rollback_custom(sampi_sampler *s, int32_t n, sampi_back round, int32_t *n_back)
 {
     const samp_sampler_i *iface = s->base.iface;
@@ -189,8 +192,8 @@ static SAMPI_COLD int sampi_rollback_custom(sampi_sampler *s, int32_t n, sampi_b
     return status;
 }
 
-/* The first n_back of those that answer by doing it have gone back, and the next one has refused: they are told again
-   of the last n tokens of `chain`. */
+/* Undoes a rollback that a sampler refused in round SAMPI_BACK_DO: the n_back samplers that have gone back accept the
+   last n tokens of `chain` again. */
 static SAMPI_COLD void sampi_rollback_undo(sampi_sampler *s, const sampi_sampler *chain, int32_t n, int32_t *n_back)
 {
     const samp_sampler_i *iface = s->base.iface;
@@ -201,8 +204,8 @@ static SAMPI_COLD void sampi_rollback_undo(sampi_sampler *s, const sampi_sampler
         (void)iface->accept(&s->base, sampi_ring_at(&chain->u.chain.ring, chain->u.chain.prev, (uint32_t)back));
 }
 
-/* All of it, or if one refuses, nothing: but if the chain does not know the tokens any more (samp_set_n_prev), those of
-   the user's samplers that have gone back stay there. A sampler that is no chain has none before it. */
+/* Rolls all custom samplers of s back, or none if one refuses. Exception: if the chain does not have the tokens any
+   more (samp_set_n_prev), user's samplers that have gone back cannot return. */
 static SAMPI_COLD int sampi_rollback_customs(sampi_sampler *s, int32_t n)
 {
     int32_t n_back = 0;
@@ -213,7 +216,7 @@ static SAMPI_COLD int sampi_rollback_customs(sampi_sampler *s, int32_t n)
     return status;
 }
 
-/* How many tokens of n the custom samplers could take back, as far as can be known before they are asked. */
+/* How many of n tokens the custom samplers can take back, as far as is known without calling their rollback. */
 static SAMPI_COLD int32_t sampi_custom_depth(const sampi_sampler *s, int32_t n)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) n = sampi_custom_depth(s->u.chain.item[i], n);
@@ -231,7 +234,7 @@ SAMP_API SAMPI_COLD int32_t samp_rollback_depth(const samp_sampler *sampler)
     return sampi_past_is_good(s) ? sampi_custom_depth(s, s->past.size) : 0;
 }
 
-/* An edit like any other, so the GPU makes a new copy; but the records that are left are as good as before. */
+/* A rollback counts as an edit, so the GPU makes a new copy of the chain. The records that remain stay valid. */
 SAMP_API SAMPI_COLD int samp_rollback(samp_sampler *sampler, int32_t n)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;

@@ -3,25 +3,24 @@
 
        "SAMP" u32   version u32   fingerprint of the settings u64   a sampler's part ...   checksum of all before u64
 
-   A part is the position, the mt19937 if that is what the sampler draws from, and what its kind adds; a chain adds its
-   members' parts. One function for each kind with a state (the hook `state`) counts, writes, checks and reads the
-   part, so there is one place that knows the form. Loading checks all bytes before it reads the first. What can be
-   derived (counts from a window) is not stored but made again. The hooks stand in the rooms of their samplers, and are
-   made of the fields of life/state_fields.h.
+   A part is the position, the mt19937 if the sampler draws from it, and what the kind adds; a chain adds its members'
+   parts. Each kind with a state has one function (hook `state`) that counts, writes, checks and reads the part, so the
+   format is described in one place. Loading checks all bytes before it changes anything. Derived values (counts of a
+   window) are not stored but computed again. The hooks are in the samplers' rooms; they use the functions of
+   life/state_fields.h.
 
-   The one thing to know: only when io->mode is SAMPI_READ may a function write to the sampler. Then the same bytes
-   have gone through the same functions in SAMPI_CHECK, so nothing can fail any more. */
+   A function may write to the sampler only when io->mode is SAMPI_READ. By then the same bytes have passed the same
+   functions in mode SAMPI_CHECK, so nothing can fail any more. */
 
 #define SAMPI_STATE_MAGIC   0x504D4153u /* "SAMP" */
 #define SAMPI_STATE_VERSION 1
 
-/* ---- fingerprint ----
-   A state is loaded only into a sampler with the same settings, and these are not stored: 64 bits made of them are.
-   What is mixed in, and in which order, is part of the format; a change of it needs another version, unless only some
-   kinds' states are to be refused. */
+/* ---- fingerprint ---- A state loads only into a sampler with the same settings. The settings are not stored; a hash
+   of 64 bits is. What goes into the hash, and in which order, is part of the format: a change needs a new version,
+   unless it is meant to refuse the states of some kinds only. */
 
-/* A sampler's own numbers: first those that are floats, then the integers, as version 1 of the bytes has them. A
-   field that only the making needs (SAMPI_PASSING) is left out, as is one that came later and is not used. */
+/* Adds a sampler's numbers: first the floats, then the integers, as version 1 of the format has them. Left out are
+   fields that only the constructor uses (SAMPI_PASSING), and later fields (SAMPI_LATER) whose value is 0. */
 static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -44,20 +43,21 @@ static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
         }
 }
 
-/* All that decides what a sampler does, but not what it has become: a state loads only into its equal. The kind's
-   name stands for the kind, whose number may change. */
+/* Adds everything that decides what a sampler does, except its state. The kind goes in by name, because its number may
+   change. */
 static SAMPI_COLD void sampi_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
     sampi_mix_text(hash, traits->name);
-    sampi_mix_text(hash, samp_name(&s->base)); /* a custom one's own name */
+    sampi_mix_text(hash, samp_name(&s->base)); /* a custom sampler's own name */
     sampi_mix(hash, (uint64_t)s->rng);
     sampi_mix(hash, s->seed);
     sampi_mix_fields(hash, s);
-    if (traits->hooks->settings && !s->status) traits->hooks->settings(s, hash); /* with an error it has no parts */
+    if (traits->hooks->settings && !s->status)
+        traits->hooks->settings(s, hash); /* a sampler with an error has no parts */
 }
 
-/* Every member's settings, in order, and how many tokens prev may hold. */
+/* Adds each member's settings, in order, and the length of prev. */
 static SAMPI_COLD void sampi_chain_settings(const sampi_sampler *s, uint64_t *hash)
 {
     sampi_mix(hash, s->u.chain.ring.cap);
@@ -66,19 +66,19 @@ static SAMPI_COLD void sampi_chain_settings(const sampi_sampler *s, uint64_t *ha
 }
 
 /* ---- a sampler's part, and the public functions ----
-   A walk through a sampler and all its members. Bytes from outside are checked in full before the sampler changes. */
+   A walk over a sampler and all its members. All bytes are checked before the sampler changes. */
 
 static void sampi_io_part(sampi_sampler *s, sampi_io *io);
 
-/* prev, then the members' parts, in order. How many there are is in the fingerprint. */
+/* The part of a chain: prev, then the members' parts in order. The number of members is in the fingerprint. */
 static SAMPI_COLD void sampi_chain_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_io_ring(io, &s->u.chain.ring, s->u.chain.prev);
     for (int32_t i = 0; i < s->u.chain.n && !io->bad; i++) sampi_io_part(s->u.chain.item[i], io);
 }
 
-/* Nobody but its author knows what a custom sampler's context is, so one that has a context can't be saved or
-   loaded. Asked for the whole chain, before any byte is looked at. */
+/* Can the state of s and all its members be saved? The library cannot save a custom sampler's context, so a custom
+   sampler that has one cannot be saved or loaded. */
 static SAMPI_COLD bool sampi_can_keep(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
@@ -86,8 +86,8 @@ static SAMPI_COLD bool sampi_can_keep(const sampi_sampler *s)
     return !sampi_is_custom(s) || !s->base.ctx || sampi_traits_of(s->kind)->hooks->state;
 }
 
-/* A sampler's part of the bytes, in whatever direction io goes. sampi_io_all calls it for the sampler itself,
-   sampi_chain_state for each member. An mt19937 that is not in use is not stored: 2,504 bytes that decide nothing. */
+/* Counts, writes, checks or reads a sampler's part, as io->mode says. An mt19937 that is not in use is not stored: it
+   would be 2,504 bytes that decide nothing. */
 static SAMPI_COLD void sampi_io_part(sampi_sampler *s, sampi_io *io)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -96,7 +96,7 @@ static SAMPI_COLD void sampi_io_part(sampi_sampler *s, sampi_io *io)
     if (traits->hooks->state) traits->hooks->state(s, io);
 }
 
-/* Walks over all settings: once for each save and each load. */
+/* The hash of all settings. */
 static uint64_t sampi_fingerprint(const sampi_sampler *s)
 {
     uint64_t hash = 0;
@@ -104,8 +104,8 @@ static uint64_t sampi_fingerprint(const sampi_sampler *s)
     return hash;
 }
 
-/* All but the checksum. The head is compared before the part, so bytes of another sampler or version are never
-   taken apart. */
+/* Everything except the checksum. The head is compared first, so the part of another sampler or version is never read.
+   */
 static SAMPI_COLD void sampi_io_all(sampi_sampler *s, uint64_t fingerprint, sampi_io *io)
 {
     io->bad |= sampi_io_int(io, SAMPI_STATE_MAGIC, 4) != SAMPI_STATE_MAGIC;
@@ -114,24 +114,24 @@ static SAMPI_COLD void sampi_io_all(sampi_sampler *s, uint64_t fingerprint, samp
     if (!io->bad) sampi_io_part(s, io);
 }
 
-/* What speaks against keeping the state of s, or of one of its members. NULL too, by samp_status: the three
-   functions below begin with it. */
+/* The reason why the state of s cannot be saved or loaded, or SAMP_OK: an error of s or a member, s is NULL, or a
+   custom sampler has a context. */
 static int sampi_state_status(const samp_sampler *s)
 {
     int status = samp_status(s, NULL);
     return status || sampi_can_keep((const sampi_sampler *)s) ? status : SAMP_E_UNSUPPORTED;
 }
 
-/* Writing without a place to write to: the size can't differ from what samp_state_save writes. */
+/* Runs the same functions as samp_state_save without memory to write to, so the size cannot differ. */
 SAMP_API SAMPI_COLD size_t samp_state_size(const samp_sampler *s)
 {
     sampi_io io = { SAMPI_WRITE, NULL, NULL, 0, 0, 0, NULL, NULL };
     if (sampi_state_status(s)) return 0;
-    sampi_io_all((sampi_sampler *)(uintptr_t)s, 0, &io); /* in this mode it is only looked at */
+    sampi_io_all((sampi_sampler *)(uintptr_t)s, 0, &io); /* in this mode the sampler is only read */
     return io.at + 8;
 }
 
-/* What can fail comes before the first byte. s is cast to be written, but in this mode it is only read. */
+/* Everything that can fail comes before the first byte. The cast drops const, but in this mode s is only read. */
 SAMP_API SAMPI_COLD int samp_state_save(const samp_sampler *s, void *bytes, size_t size)
 {
     sampi_io io = { SAMPI_WRITE, (unsigned char *)bytes, NULL, 0, 0, 0, NULL, NULL };
@@ -143,18 +143,18 @@ SAMP_API SAMPI_COLD int samp_state_save(const samp_sampler *s, void *bytes, size
     return SAMP_OK;
 }
 
-/* Bytes that can't be loaded: what has been made of them goes, and why. */
+/* Frees what a failed load has made, and returns the status. */
 static SAMPI_COLD int sampi_load_failed(sampi_io *io)
 {
     if (io->made) io->unmake(io->made);
     if (io->bad != 4) return io->bad & 2 ? SAMP_E_NOMEM : SAMP_E_FORMAT;
-    uint64_t sum = 0; /* what was too much may have been damaged */
+    uint64_t sum = 0; /* damaged bytes may also exceed a limit: then they are SAMP_E_FORMAT */
     for (size_t i = 0; i < 8; i++) sum |= (uint64_t)io->from[io->size - 8 + i] << 8 * i;
     return sum == sampi_checksum(io->from, io->size - 8) ? SAMP_E_FULL : SAMP_E_FORMAT;
 }
 
-/* Twice through the bytes: SAMPI_CHECK writes nothing, and the size and the checksum are compared when it is
-   through; only then the sampler changes. It is an edit like any other, so the GPU makes a new copy. */
+/* Walks over the bytes twice. The first walk (SAMPI_CHECK) changes nothing; then size and checksum are compared, and
+   only the second walk changes the sampler. A load counts as an edit, so the GPU makes a new copy. */
 SAMP_API SAMPI_COLD int samp_state_load(samp_sampler *s, const void *bytes, size_t size)
 {
     sampi_io io = { SAMPI_CHECK, NULL, (const unsigned char *)bytes, size, 0, 0, NULL, NULL };
@@ -165,7 +165,7 @@ SAMP_API SAMPI_COLD int samp_state_load(samp_sampler *s, const void *bytes, size
     size_t end = io.at;
     uint64_t sum = sampi_io_int(&io, 0, 8);
     if (io.bad || io.at != size || sum != sampi_checksum(bytes, end)) return sampi_load_failed(&io);
-    io.mode = SAMPI_READ; /* every byte has been checked: from here on nothing fails */
+    io.mode = SAMPI_READ; /* all bytes are checked: from here on nothing can fail */
     io.at = 0;
     sampi_edited((sampi_sampler *)s);
     sampi_io_all((sampi_sampler *)s, fingerprint, &io);

@@ -1,22 +1,22 @@
 /* ---- saved states: fields ----
-   The fields that a saved state is made of: integers, tokens, floats, windows, an mt19937. Each function takes one
-   field in any of three directions (sampi_io_mode): it writes it or only counts its bytes, checks whether the bytes
-   may be loaded, or loads them. The hooks `state` of samplers call these functions, in the same order each time. */
+   The fields of a saved state: integers, tokens, floats, windows, an mt19937. Each function handles one field in three
+   modes (sampi_io_mode): it writes the field or counts its bytes, checks that the bytes are valid, or loads them. The
+   hooks `state` of samplers call these functions in the same order each time. */
 
 typedef enum sampi_io_mode { SAMPI_WRITE, SAMPI_CHECK, SAMPI_READ } sampi_io_mode;
 
 struct sampi_io {
     sampi_io_mode mode;
     unsigned char *to;         /* where to write; NULL: only count */
-    const unsigned char *from; /* [size] what to check or read */
+    const unsigned char *from; /* [size] the bytes to check or read */
     size_t size, at;
-    uint8_t bad; /* once set, nothing more is looked at; 2: for want of memory, 4: of a sampler's limits */
-    void *made;  /* what a load has made while it checked, of samplers whose state is more than numbers, */
-    void (*unmake)(void *made); /* and how it goes, if the bytes are bad */
+    uint8_t bad; /* not 0: the walk has failed. 1 bad bytes, 2 no memory, 4 beyond a sampler's limits */
+    void *made;  /* what samplers whose state is more than numbers have made during the check */
+    void (*unmake)(void *made); /* frees it if the load fails */
 };
 
-/* An integer of n bytes: x if it is to be written, else what stands there. All go through here, least significant
-   byte first. Sets bad instead of reading behind the end. */
+/* An integer of n bytes, least significant first. Writes x, or returns the integer read. All fields go through this
+   function. It sets `bad` instead of reading beyond the end. */
 static uint64_t sampi_io_int(sampi_io *io, uint64_t x, size_t n)
 {
     if (io->mode != SAMPI_WRITE) {
@@ -31,15 +31,15 @@ static uint64_t sampi_io_int(sampi_io *io, uint64_t x, size_t n)
     return x;
 }
 
-/* Any value is good: positions, and counts of random numbers. */
+/* A u64 of any value: positions, and counts of random numbers. */
 static void sampi_io_u64(sampi_io *io, uint64_t *x)
 {
     uint64_t y = sampi_io_int(io, *x, 8);
     if (io->mode == SAMPI_READ) *x = y;
 }
 
-/* At least `lowest`: 0 for a token, -1 where there may be none. Not compared with a vocabulary, which samplers don't
-   know; samp_accept takes any token too. */
+/* A token that is at least `lowest`: 0, or -1 where there may be no token. There is no upper limit, because samplers do
+   not know the vocabulary; samp_accept takes any token too. */
 static void sampi_io_token(sampi_io *io, samp_token *x, samp_token lowest)
 {
     samp_token y = (samp_token)(uint32_t)sampi_io_int(io, (uint32_t)*x, 4);
@@ -47,8 +47,8 @@ static void sampi_io_token(sampi_io *io, samp_token *x, samp_token lowest)
     if (io->mode == SAMPI_READ) *x = y;
 }
 
-/* In [lo, hi], so that damage which the checksum lets through can't make a NaN of later draws; any value if lo is
-   NaN. By its bits, so it comes back exactly. */
+/* A float in [lo, hi], stored as its bits. The range keeps damage that the checksum misses from making a NaN in later
+   draws. If lo is NaN, any value is valid. */
 static void sampi_io_float(sampi_io *io, float *x, float lo, float hi)
 {
     uint32_t u;
@@ -60,8 +60,8 @@ static void sampi_io_float(sampi_io *io, float *x, float lo, float hi)
     if (io->mode == SAMPI_READ) *x = y;
 }
 
-/* A window of tokens: how many, then the oldest first, so the bytes don't tell where in the ring the tokens stood.
-   Loaded they stand from 0 on. Of penalties, dry and chains. */
+/* A window of tokens: their number, then the tokens, oldest first. So the bytes do not depend on where in the ring they
+   were; a load puts them at index 0. For penalties, dry and chains. */
 static SAMPI_COLD void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *token)
 {
     uint32_t n = (uint32_t)sampi_io_int(io, r->size, 4);
@@ -77,11 +77,11 @@ static SAMPI_COLD void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *to
 }
 
 #ifndef SAMP_NO_MT19937
-/* More than any generation draws: bytes that say so are no state. */
+/* More outputs than any generation draws. A state that has more is invalid. */
 #define SAMPI_MAX_DRAWN ((uint64_t)1 << 32)
 
-/* How many outputs were drawn (that tells which is next), and the state they come from. It makes new ones 624 at a
-   time, when the next is wanted: after a multiple of 624 `next` is still 624. */
+/* An mt19937: the number of outputs drawn, and the 624 words. `next` follows from that number. New words are made when
+   the next output is drawn, so after a multiple of 624 `next` is still 624. */
 static void sampi_io_mt(sampi_io *io, sampi_sampler *s)
 {
     if (!sampi_traits_of(s->kind)->draws || !sampi_is_llama_cpp(s)) return;

@@ -1,13 +1,13 @@
-/* ---- other parameters for a chain at work ----
-   samp_chain_update: new parameters come in, and the same chain goes on with them. It builds a whole new chain, lets
-   its members take over windows, mu and averages from the old ones (the hooks take_over), puts samplers that were
-   added by hand between them, and swaps the lists. All that can fail comes before the first change of the old chain,
-   and a new setting needs no code here. samp_batch_from_params does so for many rows, and builds chains where there
-   are none. The room stands on config/orders.h and life/members.h. */
+/* ---- new parameters for a chain in use ----
+   samp_chain_update gives a chain new parameters between two tokens. The function builds a whole new chain, lets its
+   members take over windows, mu and averages from the old members (hook take_over), inserts the samplers that were
+   added by hand, and swaps the lists of members. Everything that can fail comes before the first change of the old
+   chain. A new setting needs no code here. samp_batch_from_params does the same for many rows, and builds chains for
+   rows without one. The room stands on config/orders.h and life/members.h. */
 
-/* The next sampler of a kind that parameters have made, from *at on, which moves behind it; or NULL. The order may have
-   changed, so the old one and the new are paired by kind and ordinal. Members of chains in the chain are not looked
-   at: parameters make none. */
+/* The next sampler of this kind that parameters have made, from index *at on; *at moves behind it. NULL: there is none.
+   The order may have changed, so old and new members are paired by kind and ordinal. Chains inside the chain are
+   skipped, because parameters make none. */
 static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, sampi_kind kind, int32_t *at)
 {
     while (*at < c->u.chain.n) {
@@ -18,9 +18,9 @@ static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, samp
     return NULL;
 }
 
-/* s goes on where `old`, the same sampler with other values, has got to; that may be NULL. What is off has not been at
-   work, but it keeps its mt19937 for when it is on again. Calls the kind's hook, and hands on the mt19937 if seed and
-   source are the same; samp_chain_update calls it for each new member. `old` is left as it is. */
+/* Lets the new member s take over the state of `old`, the same sampler with other values, or NULL. A sampler that was
+   off has learned nothing, so the hook gets NULL for it; but it hands on its mt19937, if seed and random source are
+   the same. `old` is unchanged. */
 static SAMPI_COLD void sampi_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
@@ -28,8 +28,8 @@ static SAMPI_COLD void sampi_take_over(sampi_sampler *s, const sampi_sampler *ol
     if (old) sampi_take_over_mt(s, old);
 }
 
-/* The new members learn. at_ordinal, which nobody needs between two draws, becomes for each old one the place behind
-   its like among the new ones; 0: it has none. */
+/* Lets all new members take over from their old ones. at_ordinal, which is free between two draws, becomes for each old
+   member 1 + the index of its new one; 0: it has none. */
 static SAMPI_COLD void sampi_learn(const sampi_sampler *fresh, sampi_sampler *c)
 {
     int32_t at[SAMPI_N_KINDS] = { 0 };
@@ -41,9 +41,9 @@ static SAMPI_COLD void sampi_learn(const sampi_sampler *fresh, sampi_sampler *c)
     }
 }
 
-/* Where those go that parameters have not made: at_ordinal becomes how many of the n new ones are in front. What stands
-   between two of the old ones goes behind the like of the first of them, or of the nearest before it that has one; what
-   is directly in front of the last, which selects, stays there. */
+/* Decides where members that were added by hand go: their at_ordinal becomes the number of new members, of n, in front
+   of them. A member between two old ones goes behind the new one of the first of these, or of the nearest before it
+   that has a new one. Members directly in front of the last, which selects, stay directly in front of it. */
 static SAMPI_COLD void sampi_find_places(const sampi_sampler *c, uint32_t n)
 {
     int32_t last = c->u.chain.n - 1, first = 0;
@@ -63,8 +63,8 @@ static SAMPI_COLD void sampi_find_places(const sampi_sampler *c, uint32_t n)
         c->u.chain.item[i]->at_ordinal = n - 1;
 }
 
-/* item [fresh + those of c that stay + 1] becomes the members that c is to have; returns how many. grammar: one that
-   is to stand first, or in the place of the one that was given before; or NULL. */
+/* Fills item with the members that c is going to have, and returns their number. item has memory for all members of
+   fresh and c, and one more. grammar: a grammar that goes first, or in the place of the one given before; or NULL. */
 static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler *fresh, const sampi_sampler *c,
                                       sampi_sampler *grammar)
 {
@@ -77,7 +77,7 @@ static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler 
     if (ahead) *item++ = grammar;
     for (int32_t i = 0; i < fresh->u.chain.n; i++) fresh->u.chain.item[i]->at_ordinal = 0;
     at = 0;
-    for (int32_t i = 0; i < c->u.chain.n; i++) { /* how many go behind each */
+    for (int32_t i = 0; i < c->u.chain.n; i++) { /* count how many go behind each new member */
         const sampi_sampler *s = c->u.chain.item[i];
         if (s->made_by == SAMPI_BY_PARAMS) continue;
         if (s->at_ordinal)
@@ -85,7 +85,7 @@ static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler 
         else
             at++;
     }
-    for (int32_t i = 0; i < fresh->u.chain.n; i++) { /* and from where on */
+    for (int32_t i = 0; i < fresh->u.chain.n; i++) { /* and at which index they begin */
         sampi_sampler *s = fresh->u.chain.item[i];
         uint32_t n = s->at_ordinal;
         item[at++] = s;
@@ -102,8 +102,8 @@ static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler 
     return (int32_t)at + ahead;
 }
 
-/* Would one of these members have no effect, as they are to be those of c? Or is c a chain of hand-made samplers that
-   selects by itself, in front of what parameters make? */
+/* Would one of the new members have no effect, because it follows a selector? Or is c a chain made by hand that selects
+   by itself, in front of members from parameters? */
 static SAMPI_COLD bool sampi_has_misplaced(sampi_sampler *const *item, int32_t n, const sampi_sampler *c,
                                            samp_rng_kind rng)
 {
@@ -119,7 +119,7 @@ static SAMPI_COLD bool sampi_has_misplaced(sampi_sampler *const *item, int32_t n
     return false;
 }
 
-/* The members of c become those of `fresh`, and what they leave of its own. Until the swap only `fresh` is written. */
+/* Replaces the members of c by those of `fresh` and the members of c that stay. Until the swap only `fresh` changes. */
 static SAMPI_COLD int sampi_swap_members(sampi_sampler *c, sampi_sampler *fresh, sampi_sampler *grammar)
 {
     int32_t most = c->u.chain.n + fresh->u.chain.n + 1;
@@ -150,14 +150,14 @@ static SAMPI_COLD int sampi_swap_members(sampi_sampler *c, sampi_sampler *fresh,
     return SAMP_OK;
 }
 
-/* After an error nothing has changed. Position, prev, counts and workspace are the chain's own and stay. */
+/* After an error nothing has changed. The chain keeps its position, prev, counts and workspace. */
 SAMP_API SAMPI_COLD int samp_chain_update(samp_sampler *chain, const samp_params *params)
 {
     sampi_sampler *c = (sampi_sampler *)chain, *grammar = params ? (sampi_sampler *)params->grammar : NULL;
     int status = chain && params ? samp_status(chain, NULL) : SAMP_E_NULL;
     if (!status && !sampi_is_chain(c)) status = SAMP_E_RANGE;
     for (int32_t i = 0; grammar && i < samp_chain_n(chain); i++)
-        if (c->u.chain.item[i] == grammar) grammar = NULL; /* it is there */
+        if (c->u.chain.item[i] == grammar) grammar = NULL; /* it is a member already */
     bool free_to_take = grammar && !grammar->owner;
     for (const sampi_sampler *o = c; free_to_take && o; o = o->owner) free_to_take = o != grammar;
     if (!status && grammar && !free_to_take) status = SAMP_E_RANGE;
@@ -165,7 +165,7 @@ SAMP_API SAMPI_COLD int samp_chain_update(samp_sampler *chain, const samp_params
         int32_t any = 0;
         sampi_sampler *fresh = (sampi_sampler *)sampi_build_chain(params, sampi_next_of_kind(c, SAMPI_DRY, &any),
                                                                   &status);
-        if (!status && c->owner) samp_set_rng(&fresh->base, c->owner->rng); /* as if it were added now */
+        if (!status && c->owner) samp_set_rng(&fresh->base, c->owner->rng); /* as samp_chain_add does */
         if (!status) status = sampi_swap_members(c, fresh, grammar);
         samp_free(fresh ? &fresh->base : NULL);
     }
@@ -173,8 +173,8 @@ SAMP_API SAMPI_COLD int samp_chain_update(samp_sampler *chain, const samp_params
     return status;
 }
 
-/* Rows are independent: one that fails does not stop the others, and is left as it was. No chain with an error is
-   put into a row. */
+/* Rows are independent: a row that fails is unchanged and does not stop the others. No row gets a chain with an error.
+   */
 SAMP_API SAMPI_COLD int samp_batch_from_params(samp_sampler **rows, const samp_params *params, size_t n_rows,
                                                int *status)
 {
