@@ -188,85 +188,85 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8819 samplers/drafted.h              20527 grammar/reading.h
-     274 api/config.h                     8844 samplers/greedy.h               20612 grammar/gbnf.h
-     305 api/types.h                      8886 samplers/choose.h               20904 grammar/regex.h
-     555 api/missing.h                    8949 samplers/ratio.h                21301 grammar/derivatives.h
-     569 api/sample.h                     9016 samplers/draw.h                 21954 grammar/vocabulary.h
-     658 api/chains.h                     9101 samplers/dist.h                 22425 grammar/triggers.h
-     910 api/samplers.h                   9133 samplers/gumbel.h               22750 grammar/matcher.h
-    1172 api/gumbel.h                     9202 watermark/function.h            22977 grammar/store.h
-    1195 api/operator.h                   9319 watermark/text.h                23469 grammar/states.h
-    1245 api/kv.h                         9508 watermark/draw.h                23628 grammar/items.h
-    1426 api/llama_cpp.h                  9717 samplers/mirostat.h             23753 grammar/masks.h
-    1468 api/text_error.h                 9967 samplers/adaptive_p.h           23950 grammar/runs.h
-    1485 api/grammar.h                   10123 samplers/custom.h               24127 grammar/entries.h
-    1706 api/shards.h                    10183 config/describe.h               24506 grammar/accepting.h
-    1804 api/peers.h                     10364 config/from_params.h            24814 grammar/waiting.h
-    1882 api/drafts.h                    10429 config/orders.h                 24940 grammar/history.h
-    1981 api/constraints.h               10660 config/numbers.h                25065 grammar/room.h
-    2284 api/watermark.h                 10798 config/set.h                    25398 grammar/sampler.h
-    2429 api/parts.h                     10952 config/tell.h                   25632 grammar/forced.h
-    2471 base/switches.h                 11083 config/settings.h               25800 grammar/hooks.h
-    2786 base/random.h                   11195 life/rollback.h                 25923 schema/head.h
-    2809 base/mt19937.h                  11454 life/chain.h                    26097 schema/errors.h
-    2884 base/exact.h                    11739 life/members.h                  26209 schema/collections.h
-    3102 base/bits128.h                  11853 life/update.h                   26243 schema/references.h
-    3183 base/elements.h                 12050 life/copy.h                     26515 schema/strings.h
-    3313 watermark/colours.h             12220 rows/row.h                      26577 schema/numbers.h
-    3377 kernels/llama_cpp/contract.h    12526 rows/reserve.h                  26779 schema/sets.h
-    3425 kernels/contract.h              12596 rows/pieces.h                   26977 schema/formats.h
-    3554 kernels/scalar.h                12711 rows/thresholds.h               27174 schema/scalars.h
-    3760 kernels/llama_cpp/scalar.h      12817 rows/compact.h                  27473 schema/goals.h
-    3781 kernels/sets.h                  12999 rows/sums.h                     27694 schema/alternatives.h
-    3830 kernels/vectors.h               13147 rows/changes.h                  28172 schema/objects.h
-    3948 kernels/avx512.h                13228 rows/cuts.h                     28685 schema/arrays.h
-    4032 kernels/avx2.h                  13659 rows/typical.h                  29045 schema/whole.h
-    4094 kernels/sse2.h                  13971 rows/tail_free.h                29218 tags/head.h
-    4111 kernels/neon.h                  14044 rows/selecting.h                29341 tags/words.h
-    4133 kernels/wasm.h                  14175 rows/mirostat.h                 29449 tags/inside.h
-    4149 kernels/generic.h               14256 watermark/rows.h                29590 tags/formats.h
-    4169 kernels/shared.h                14369 rows/plan.h                     29991 grammar/grammars.h
-    4293 kernels/passes.h                14417 rows/logprobs.h                 30058 peers/tables.h
-    4982 kernels/llama_cpp/passes.h      14503 rows/step.h                     30389 peers/values.h
-    5066 kernels/check.h                 14520 rows/llama_cpp/sums.h           30820 peers/llama_server.h
-    5090 kernels/dispatch.h              14834 rows/llama_cpp/samplers.h       30889 peers/fields.h
-    5296 core/array.h                    15299 rows/llama_cpp/step.h           31098 peers/requests.h
-    5626 core/table.h                    15329 run/apply.h                     31226 shards/head.h
-    5816 core/windows.h                  15411 run/writing.h                   31375 shards/bytes.h
-    5908 constraints/record.h            15535 run/arrays.h                    31473 shards/merging.h
-    5966 watermark/record.h              15637 run/arrays_llama_cpp.h          31763 shards/row.h
-    5986 rows/work.h                     15835 run/walk.h                      31888 shards/answers.h
-    6012 life/past.h                     15939 run/finish.h                    32459 shards/logprobs.h
-    6071 core/record.h                   15979 run/draw_llama_cpp.h            32605 shards/told.h
-    6207 core/plans.h                    16053 run/draw.h                      32759 shards/asking.h
-    6245 core/fields.h                   16131 run/sample.h                    32894 shards/prefix.h
-    6332 core/owners.h                   16247 watermark/making.h              33444 shards/plans.h
-    6408 core/mt19937.h                  16476 watermark/tails.h               33949 samplers/plans.h
-    6465 core/no_mt19937.h               16576 watermark/detect.h              34226 shards/way.h
-    6498 core/making.h                   16800 run/verify.h                    34342 shards/memory.h
-    6630 core/streams.h                  16904 run/batch.h                     34422 shards/batch.h
-    6668 life/state_fields.h             17056 life/state.h                    34830 drafts/head.h
-    6768 samplers/llama_cpp.h            17232 operator/weights.h              34890 drafts/block.h
-    6856 samplers/logit_bias.h           17320 operator/search.h               35080 drafts/tree.h
-    6957 samplers/patch.h                17459 operator/run.h                  35216 drafts/relaxed.h
-    7007 samplers/penalties.h            17628 kv/cells.h                      35301 constraints/automaton.h
-    7157 samplers/dry.h                  17665 kv/making.h                     35399 constraints/making.h
-    7614 samplers/cut.h                  17891 kv/slot.h                       35652 constraints/sampler.h
-    7637 samplers/top_n_sigma.h          18030 kv/sequences.h                  35747 constraints/constructors.h
-    7739 samplers/top_k.h                18165 kv/data.h                       36112 constraints/patterns.h
-    7796 samplers/tail_free.h            18289 kv/update.h                     36317 constraints/looking.h
-    7920 samplers/typical.h              18415 kv/state.h                      36384 constraints/thinking.h
-    7995 samplers/top_p.h                18627 llama_cpp/functions.h           36635 constraints/schedule.h
-    8039 samplers/min_p.h                18697 llama_cpp/object.h              36725 constraints/accepting.h
-    8081 samplers/by_sums.h              18751 llama_cpp/vocabulary.h          36909 constraints/drawing.h
-    8229 samplers/top_h.h                18828 text/reading.h                  37096 constraints/told.h
-    8282 samplers/min_k.h                18938 text/strings.h                  37161 constraints/kind.h
-    8339 samplers/xtc.h                  19038 text/values.h                   37219 constraints/top_p_decay.h
-    8423 samplers/infill.h               19193 text/documents.h                37303 constraints/accessors.h
-    8538 samplers/temperature.h          19269 grammar/head.h                  37411 core/kinds.h
-    8702 samplers/smoothing.h            19304 grammar/tree.h                  37460 base/restore.h
-    8786 samplers/softmax.h              20223 grammar/finishing.h             37474 api/license.h
+       2 api/opening.h                    8819 samplers/drafted.h              20530 grammar/reading.h
+     274 api/config.h                     8844 samplers/greedy.h               20615 grammar/gbnf.h
+     305 api/types.h                      8886 samplers/choose.h               20907 grammar/regex.h
+     555 api/missing.h                    8949 samplers/ratio.h                21304 grammar/derivatives.h
+     569 api/sample.h                     9016 samplers/draw.h                 21957 grammar/vocabulary.h
+     658 api/chains.h                     9101 samplers/dist.h                 22428 grammar/triggers.h
+     910 api/samplers.h                   9133 samplers/gumbel.h               22753 grammar/matcher.h
+    1172 api/gumbel.h                     9202 watermark/function.h            22980 grammar/store.h
+    1195 api/operator.h                   9319 watermark/text.h                23472 grammar/states.h
+    1245 api/kv.h                         9508 watermark/draw.h                23631 grammar/items.h
+    1426 api/llama_cpp.h                  9717 samplers/mirostat.h             23756 grammar/masks.h
+    1468 api/text_error.h                 9967 samplers/adaptive_p.h           23953 grammar/runs.h
+    1485 api/grammar.h                   10123 samplers/custom.h               24130 grammar/entries.h
+    1706 api/shards.h                    10183 config/describe.h               24509 grammar/accepting.h
+    1804 api/peers.h                     10363 config/from_params.h            24817 grammar/waiting.h
+    1882 api/drafts.h                    10427 config/orders.h                 24943 grammar/history.h
+    1981 api/constraints.h               10658 config/numbers.h                25068 grammar/room.h
+    2284 api/watermark.h                 10800 config/set.h                    25401 grammar/sampler.h
+    2429 api/parts.h                     10956 config/tell.h                   25635 grammar/forced.h
+    2471 base/switches.h                 11086 config/settings.h               25803 grammar/hooks.h
+    2786 base/random.h                   11199 life/rollback.h                 25926 schema/head.h
+    2809 base/mt19937.h                  11458 life/chain.h                    26100 schema/errors.h
+    2884 base/exact.h                    11742 life/members.h                  26212 schema/collections.h
+    3102 base/bits128.h                  11856 life/update.h                   26246 schema/references.h
+    3183 base/elements.h                 12053 life/copy.h                     26518 schema/strings.h
+    3313 watermark/colours.h             12223 rows/row.h                      26580 schema/numbers.h
+    3377 kernels/llama_cpp/contract.h    12529 rows/reserve.h                  26782 schema/sets.h
+    3425 kernels/contract.h              12599 rows/pieces.h                   26980 schema/formats.h
+    3554 kernels/scalar.h                12714 rows/thresholds.h               27177 schema/scalars.h
+    3760 kernels/llama_cpp/scalar.h      12820 rows/compact.h                  27476 schema/goals.h
+    3781 kernels/sets.h                  13002 rows/sums.h                     27697 schema/alternatives.h
+    3830 kernels/vectors.h               13150 rows/changes.h                  28175 schema/objects.h
+    3948 kernels/avx512.h                13231 rows/cuts.h                     28688 schema/arrays.h
+    4032 kernels/avx2.h                  13662 rows/typical.h                  29048 schema/whole.h
+    4094 kernels/sse2.h                  13974 rows/tail_free.h                29221 tags/head.h
+    4111 kernels/neon.h                  14047 rows/selecting.h                29344 tags/words.h
+    4133 kernels/wasm.h                  14178 rows/mirostat.h                 29452 tags/inside.h
+    4149 kernels/generic.h               14259 watermark/rows.h                29593 tags/formats.h
+    4169 kernels/shared.h                14372 rows/plan.h                     29994 grammar/grammars.h
+    4293 kernels/passes.h                14420 rows/logprobs.h                 30061 peers/tables.h
+    4982 kernels/llama_cpp/passes.h      14506 rows/step.h                     30392 peers/values.h
+    5066 kernels/check.h                 14523 rows/llama_cpp/sums.h           30823 peers/llama_server.h
+    5090 kernels/dispatch.h              14837 rows/llama_cpp/samplers.h       30892 peers/fields.h
+    5296 core/array.h                    15302 rows/llama_cpp/step.h           31101 peers/requests.h
+    5626 core/table.h                    15332 run/apply.h                     31229 shards/head.h
+    5816 core/windows.h                  15414 run/writing.h                   31378 shards/bytes.h
+    5908 constraints/record.h            15538 run/arrays.h                    31476 shards/merging.h
+    5966 watermark/record.h              15640 run/arrays_llama_cpp.h          31766 shards/row.h
+    5986 rows/work.h                     15838 run/walk.h                      31891 shards/answers.h
+    6012 life/past.h                     15942 run/finish.h                    32462 shards/logprobs.h
+    6071 core/record.h                   15982 run/draw_llama_cpp.h            32608 shards/told.h
+    6207 core/plans.h                    16056 run/draw.h                      32762 shards/asking.h
+    6245 core/fields.h                   16134 run/sample.h                    32897 shards/prefix.h
+    6332 core/owners.h                   16250 watermark/making.h              33447 shards/plans.h
+    6408 core/mt19937.h                  16479 watermark/tails.h               33952 samplers/plans.h
+    6465 core/no_mt19937.h               16579 watermark/detect.h              34229 shards/way.h
+    6498 core/making.h                   16803 run/verify.h                    34345 shards/memory.h
+    6630 core/streams.h                  16907 run/batch.h                     34425 shards/batch.h
+    6668 life/state_fields.h             17059 life/state.h                    34833 drafts/head.h
+    6768 samplers/llama_cpp.h            17235 operator/weights.h              34893 drafts/block.h
+    6856 samplers/logit_bias.h           17323 operator/search.h               35083 drafts/tree.h
+    6957 samplers/patch.h                17462 operator/run.h                  35219 drafts/relaxed.h
+    7007 samplers/penalties.h            17631 kv/cells.h                      35304 constraints/automaton.h
+    7157 samplers/dry.h                  17668 kv/making.h                     35402 constraints/making.h
+    7614 samplers/cut.h                  17894 kv/slot.h                       35655 constraints/sampler.h
+    7637 samplers/top_n_sigma.h          18033 kv/sequences.h                  35750 constraints/constructors.h
+    7739 samplers/top_k.h                18168 kv/data.h                       36115 constraints/patterns.h
+    7796 samplers/tail_free.h            18292 kv/update.h                     36320 constraints/looking.h
+    7920 samplers/typical.h              18418 kv/state.h                      36387 constraints/thinking.h
+    7995 samplers/top_p.h                18630 llama_cpp/functions.h           36638 constraints/schedule.h
+    8039 samplers/min_p.h                18700 llama_cpp/object.h              36728 constraints/accepting.h
+    8081 samplers/by_sums.h              18754 llama_cpp/vocabulary.h          36912 constraints/drawing.h
+    8229 samplers/top_h.h                18831 text/reading.h                  37099 constraints/told.h
+    8282 samplers/min_k.h                18941 text/strings.h                  37164 constraints/kind.h
+    8339 samplers/xtc.h                  19041 text/values.h                   37222 constraints/top_p_decay.h
+    8423 samplers/infill.h               19196 text/documents.h                37306 constraints/accessors.h
+    8538 samplers/temperature.h          19272 grammar/head.h                  37414 core/kinds.h
+    8702 samplers/smoothing.h            19307 grammar/tree.h                  37463 base/restore.h
+    8786 samplers/softmax.h              20226 grammar/finishing.h             37477 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -10181,35 +10181,34 @@ static const sampi_hooks SAMPI_CUSTOM_HOOKS = {
         SAMPI_BY_LLAMA_CPP(NULL, NULL)
 
 /* ---- src/config/describe.h ---- */
-/* =============================================================================================== >>describe
-   Samplers as text: a sampler comes in, and characters go out to the caller's buffer (samp_describe). Names and fields
-   come from the tables (core/table.h, core/fields.h), so a new sampler needs no code here. The functions read samplers
-   and write nothing but the text. They also serve config/tell.h, and plans of the GPU.
+/* =============================================================================================== >>describe Samplers
+   as text (samp_describe). Names and fields come from the tables (core/table.h, core/fields.h), so a new sampler needs
+   no code here. The functions read samplers and write only to the caller's buffer. config/tell.h and the GPU's
+   samp_gpu_plan use them too.
 
-   The one thing to know: no printf. The text must not depend on a locale, and the header does without stdio. */
+   There is no printf: the text must not depend on a locale, and the header does not need stdio. */
 
-/* Text that is written as far as there is room, and counted to its end: buf [size], of which the last byte is kept
-   for the final 0, which samp_describe writes. size 0: nothing is written. The GPU's names and plans are made with it
-   too. */
+/* A text in a buffer buf [size]. Characters beyond the buffer are counted but not written. The last byte is kept for
+   the final 0, which sampi_end_text writes. size 0: nothing is written. */
 typedef struct sampi_text {
     char *buf;
     size_t size, len;
 } sampi_text;
 
-/* All text goes through here: what has no room is counted only, so that samp_describe can tell the length. */
+/* Appends a character, or counts it if the buffer is full. All text goes through this function. */
 static SAMPI_COLD void sampi_put_char(sampi_text *t, char c)
 {
     if (t->len + 1 < t->size) t->buf[t->len] = c;
     t->len++;
 }
 
-/* The sampi_put functions append one thing each; samp_describe's helpers below are their callers. */
+/* Each sampi_put function appends one thing. */
 static SAMPI_COLD void sampi_put(sampi_text *t, const char *text)
 {
     while (*text) sampi_put_char(t, *text++);
 }
 
-/* Digits come out from the last one, so they are turned around; 2^64 has 20. */
+/* The digits come out last first, so they are reversed. 2^64 has 20 digits. */
 static SAMPI_COLD void sampi_put_u64(sampi_text *t, uint64_t x)
 {
     char digit[20];
@@ -10219,16 +10218,16 @@ static SAMPI_COLD void sampi_put_u64(sampi_text *t, uint64_t x)
     while (n > 0) sampi_put_char(t, digit[--n]);
 }
 
-/* Negated as unsigned, which is right for INT64_MIN as well. */
+/* The negation is unsigned, so that INT64_MIN is right too. */
 static SAMPI_COLD void sampi_put_i64(sampi_text *t, int64_t x)
 {
     if (x < 0) sampi_put_char(t, '-');
     sampi_put_u64(t, x < 0 ? 0 - (uint64_t)x : (uint64_t)x);
 }
 
-/* So many significant digits (6 .. 9), with six as printf's %g does. The value is m * 2^e, so all its decimal
-   digits are those of m doubled e times, or of m times five, as often as it would be halved, with the point in
-   another place: no rounding but the last one, to even where it is a tie. */
+/* A float with `places` significant digits (6 .. 9); with six the text is that of printf's %g. The value is m * 2^e.
+   For e > 0 its decimal digits are those of m doubled e times; for e < 0 those of m * 5^-e, with the decimal point
+   moved. So all digits are exact, and the only rounding is that to `places` digits, ties to even. */
 static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t places)
 {
     uint32_t bits, digits = 0, shown = places, end = 1;
@@ -10240,7 +10239,7 @@ static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t pla
     }
     uint32_t m = bits & 0x7fffff, biased = bits >> 23 & 255;
     int e = (int)(biased ? biased : 1) - 150, n = 0, exponent;
-    uint8_t decimal[112]; /* the last digit first; 2^24 5^149 has so many */
+    uint8_t decimal[112]; /* the last digit first; 2^24 * 5^149 has 112 digits */
     for (m |= biased ? 0x800000 : 0; m; m /= 10) decimal[n++] = (uint8_t)(m % 10);
     for (int k = e < 0 ? -e : e; k > 0; k--) {
         unsigned carry = 0;
@@ -10248,15 +10247,15 @@ static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t pla
             decimal[i] = (uint8_t)((carry += decimal[i] * (e < 0 ? 5u : 2u)) % 10);
         if (carry) decimal[n++] = (uint8_t)carry;
     }
-    int cut = n - (int)places; /* digits that are left out */
-    bool above = false;        /* more than nothing behind the digit that decides */
+    int cut = n - (int)places; /* how many digits are left out */
+    bool above = false;        /* is a digit behind the first one left out not 0? */
     for (int i = 0; i + 1 < cut; i++) above |= decimal[i] != 0;
     for (int i = n - 1; i >= cut; i--) digits = 10 * digits + (i >= 0 ? decimal[i] : 0u);
     if (cut > 0 && decimal[cut - 1] + (above || digits % 2) > 5) digits++;
     exponent = cut + (e < 0 ? e : 0); /* value = digits * 10^exponent */
     for (uint32_t i = 0; i < places; i++) end *= 10;
     if (digits == end) digits /= 10, exponent++;
-    int point = exponent + (int)places; /* places before the decimal point */
+    int point = exponent + (int)places; /* digits before the decimal point */
     bool scientific = point > 6 || point < -3;
     while (shown > 1 && digits % 10 == 0) digits /= 10, shown--;
     char place[9];
@@ -10274,9 +10273,9 @@ static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t pla
 }
 static SAMPI_COLD void sampi_put_float(sampi_text *t, float value) { sampi_put_digits(t, value, 6); }
 
-/* "(p=0.9, min_keep=2, seed=1)": the fields that are worth telling, in the table's order, and the seed of what
-   draws. Nothing, not even brackets, where there is none. Not called for a sampler with an error, whose values
-   mean nothing. */
+/* A sampler's fields in brackets, such as "(p=0.9, min_keep=2, seed=1)": in the table's order, without those whose
+   flags leave them out, and the seed if the sampler draws. No brackets if there is nothing in them. Not for a sampler
+   with an error, whose values mean nothing. */
 static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -10308,8 +10307,8 @@ static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text 
     if (between[0] == ',') sampi_put_char(t, ')');
 }
 
-/* One sampler, or the members of a chain with " -> " between; chains in chains are in brackets. '?' off, '!'
-   error: then the name alone, and samp_status tells the rest. */
+/* One sampler, or the members of a chain with " -> " between them; a chain in a chain is in brackets. '?' before the
+   name: the sampler is off. '!': it carries an error; then the name is all, and samp_status has the error. */
 static SAMPI_COLD void sampi_describe(const sampi_sampler *s, sampi_text *t)
 {
     if (sampi_is_chain(s)) {
@@ -10327,15 +10326,15 @@ static SAMPI_COLD void sampi_describe(const sampi_sampler *s, sampi_text *t)
     if (!s->status) sampi_describe_fields(s, t);
 }
 
-/* The final 0, and the length: what a function that makes a text ends with. */
+/* Ends a text: writes the final 0 and returns the whole text's length. */
 static SAMPI_COLD int sampi_end_text(const sampi_text *t)
 {
     if (t->size) t->buf[t->len < t->size ? t->len : t->size - 1] = 0;
     return (int)t->len;
 }
 
-/* The text is made once, with or without room for it, so the length is that of the whole text in any case. An
-   empty chain is "logits" alone. */
+/* The returned length is that of the whole text, however large the buffer is. The text of an empty chain is "logits".
+   */
 SAMP_API SAMPI_COLD int samp_describe(const samp_sampler *s, char *buf, size_t size)
 {
     sampi_text t = { buf, size, 0 };
@@ -10348,8 +10347,8 @@ SAMP_API SAMPI_COLD int samp_describe(const samp_sampler *s, char *buf, size_t s
 
 SAMP_API int samp_version(void) { return SAMP_VERSION; }
 
-/* From the same list as the enum, so no status can lack its text. A positive number is a count, as samp_verify's,
-   and no error: "ok". */
+/* The texts come from the same list as the enum, so every status has one. A positive number is a count, such as
+   samp_verify's, and no error: "ok". */
 SAMP_API SAMPI_COLD const char *samp_strerror(int status)
 {
     switch (status) {
@@ -10362,21 +10361,20 @@ SAMP_API SAMPI_COLD const char *samp_strerror(int status)
 }
 
 /* ---- src/config/from_params.h ---- */
-/* ================================================================================================== >>params
-   Samplers from their numbers, and chains from samp_params. A constructor stands in its sampler's room. It writes its
-   arguments into a blank record of its kind; sampi_init (core/making.h) checks the record by its fields and the hook
-   `prepare`, and moves it to the heap. From parameters a record is filled by the same fields and the hook `params`, so
-   samp_check_params asks the same questions without the heap.
+/* ================================================================================================== >>params Samplers
+   from their numbers, and chains from samp_params. A constructor, in its sampler's room, writes its arguments into a
+   blank record of its kind. sampi_init (core/making.h) checks the record by its fields and the hook `prepare`, and
+   moves it to the heap. Parameters fill a record by the same fields and the hook `params`, so samp_check_params makes
+   the same checks without the heap.
 
-   The one thing to know: a constructor reports no error. It notes the error in the record, the sampler made of it
-   carries it, and the chain that the sampler joins carries it too; what carries an error is never applied.
+   A constructor does not report errors. It notes the error in the record. The sampler carries it, and so does the
+   chain that the sampler joins. A sampler with an error is never applied.
 
-   In this room: the default parameters, and from samp_params, a flat struct, to the record of one kind. Checking and
-   building (config/orders.h) both call that. Nothing here takes memory. */
+   This room has the default parameters, and the step from samp_params, a flat struct, to the record of one kind.
+   Checking and building (config/orders.h) both use it. Nothing here allocates. */
 
-/* The defaults of all fields. All that is no field of a sampler is 0 or NULL, which is its default: the seed, the
-   order, mirostat, Philox. Fields of several kinds (min_keep, temp) are written several times, with the same
-   value. */
+/* The defaults of all fields. Members that are no field of a sampler (seed, order, mirostat, rng) default to 0 or NULL.
+   Members that several kinds share (min_keep, temp) are written once for each kind, with the same value. */
 SAMP_API SAMPI_COLD samp_params samp_default_params(void)
 {
     samp_params p;
@@ -10389,7 +10387,8 @@ SAMP_API SAMPI_COLD samp_params samp_default_params(void)
     return p;
 }
 
-/* What is off has no part in the order, which has to name what may be switched on later. */
+/* The default order leaves out samplers that are off. This order names all samplers, because the user may switch any of
+   them on later. */
 SAMP_API SAMPI_COLD samp_params samp_plain_params(void)
 {
     samp_params p = samp_default_params();
@@ -10402,9 +10401,8 @@ SAMP_API SAMPI_COLD samp_params samp_plain_params(void)
     return p;
 }
 
-/* The record of a kind, as the parameters have it: not yet checked, so that nobody may use it but sampi_prepare
-   and sampi_is_off. Lists of the parameters are borrowed until sampi_new has copied them. For samp_check_params,
-   for each step of a chain, and for the default order, which asks what is on. */
+/* The record of a kind with the values of the parameters. It is not checked yet, so only sampi_prepare and sampi_is_off
+   may use it. It points to the parameters' lists until sampi_new has copied them. */
 static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_kind kind)
 {
     sampi_sampler t = sampi_blank(kind);
@@ -10416,8 +10414,8 @@ static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_ki
     return t;
 }
 
-/* What selects the token, at the end of the chain that sampi_add_steps builds. Mirostat goes before adaptive_p,
-   and that before temp: so samp_chain_from_params promises it. For good parameters only. */
+/* The kind that selects the token, the last of the chain that sampi_add_steps builds. mirostat takes precedence over
+   adaptive_target, and that over temp, as samp_chain_from_params says. The parameters must be valid. */
 static SAMPI_COLD sampi_kind sampi_selector_of(const samp_params *p)
 {
     if (p->mirostat == 1) return SAMPI_MIROSTAT;
@@ -10427,15 +10425,14 @@ static SAMPI_COLD sampi_kind sampi_selector_of(const samp_params *p)
 }
 
 /* ---- src/config/orders.h ---- */
-/* ---- orders, and the chain from parameters ----
-   samp_params.order names samplers by word or by letter. A walk (sampi_steps) reads it and gives one kind at a time;
-   names and letters stand in the table of kinds, so a new sampler can be ordered as soon as it has a row there. The
-   default order is that of the table.
+/* ---- orders, and the chain from parameters ---- samp_params.order names samplers by name or by letter. A walk
+   (sampi_steps) reads it and returns one kind after another. Names and letters are in the table of kinds, so an order
+   can name a new sampler as soon as it has a row. The default order is that of the table.
 
-   Two callers walk: samp_check_params, which only reads the parameters, and samp_chain_from_params, which makes a
-   sampler for each kind and adds it to a chain. They stand on config/from_params.h and core/making.h. */
+   There are two callers: samp_check_params only reads the parameters, samp_chain_from_params makes a sampler of each
+   kind and adds it to a chain. The room stands on config/from_params.h and core/making.h. */
 
-/* The kind that goes by this name in an order, or SAMPI_N_KINDS: none. A row has its names with ';' between. */
+/* The kind with this name, or SAMPI_N_KINDS if there is none. A row of the table has its names with ';' between. */
 static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
@@ -10449,7 +10446,7 @@ static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
     return SAMPI_N_KINDS;
 }
 
-/* The kind that goes by this letter in an order, or SAMPI_N_KINDS. Kinds without a letter have 0, which is none. */
+/* The kind with this letter, or SAMPI_N_KINDS if there is none. Kinds without a letter have 0. */
 static SAMPI_COLD sampi_kind sampi_step_lettered(char letter)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++)
@@ -10457,17 +10454,17 @@ static SAMPI_COLD sampi_kind sampi_step_lettered(char letter)
     return SAMPI_N_KINDS;
 }
 
-/* An order as it is walked through: names with ';' between, or letters (a single name is a name), or with text NULL the
-   rows of the table. */
+/* A walk over an order. The text has names with ';' between, or letters; a single name counts as a name. text NULL: the
+   walk goes over the rows of the table. */
 typedef struct sampi_steps {
     const samp_params *p;
     const char *text;
     bool letters;
-    int row; /* without text: the next one */
+    int row; /* if text is NULL: the next row */
 } sampi_steps;
 
-/* Begin a walk. Whether the text means letters is decided once, here: "dry" is a name, and not d, r and y; "dist" is
-   one too, which no order may have. */
+/* Begins a walk, and decides whether the text has letters: "dry" is a name, not the letters d, r and y. "dist" is a
+   name too, one that no order may have. */
 static SAMPI_COLD sampi_steps sampi_steps_of(const samp_params *p)
 {
     sampi_steps steps = { p, p->order, false, 0 };
@@ -10477,9 +10474,8 @@ static SAMPI_COLD sampi_steps sampi_steps_of(const samp_params *p)
     return steps;
 }
 
-/* The default order is that of the table; a row that says so (SAMPI_IF_ON) has a place in it only if the
-   parameters switch it on, and a row without a letter, or for who names it, has none. Called by sampi_next_step only.
-   */
+/* The next kind of the default order. Rows with SAMPI_IF_ON are in it only if the parameters switch the sampler on.
+   Rows without a letter, and rows with SAMPI_IF_NAMED, are not in it. */
 static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *kind)
 {
     while (steps->row < SAMPI_N_KINDS) {
@@ -10492,9 +10488,9 @@ static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *k
     return false;
 }
 
-/* The next step of an order; false: there is none. What it names may be SAMPI_N_KINDS: nothing that is known. Then
-   the walk must end, for an empty name at the end of the text would come again for ever; samp_check_params stops
-   there, and sampi_add_steps gets orders that have been checked. */
+/* The next kind of an order; false: the walk is over. *kind is SAMPI_N_KINDS for an unknown name. The caller must stop
+   then, because an empty name at the end of the text would be returned again and again. samp_check_params stops;
+   sampi_add_steps gets only orders that have been checked. */
 static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
 {
     const char *text = steps->text;
@@ -10509,12 +10505,13 @@ static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
     *kind = sampi_step_named(text, n);
     steps->text = text + n;
     if (text[n] == ';' && text[n + 1])
-        steps->text++; /* a ';' at the end is followed by an empty name, which is bad */
+        steps->text++; /* a ';' at the end stays: an empty name follows it, which is an error */
     return true;
 }
 
-/* The members of samp_params that are no sampler's alone. Their numbers are checked first, for samplers are made with
-   them; the words are checked by hand, and set in config/set.h, where `told` says what is good. */
+/* The members of samp_params that belong to no single sampler. Their numbers are checked first, because samplers are
+   made with them. Texts and lists are checked by hand, and set in config/set.h; there `told` says which values are
+   valid. */
 /* clang-format off */
 #define SAMPI_WHOLE(param, usual, lo, hi) \
     { SAMPI_INT32, #param, offsetof(samp_params, param), SAMPI_NOWHERE, usual, lo, hi, 0, NULL }
@@ -10533,7 +10530,7 @@ static const sampi_field SAMPI_CHAIN_FIELDS[] = {
 /* clang-format on */
 #define SAMPI_N_CHAIN_FIELDS (sizeof SAMPI_CHAIN_FIELDS / sizeof SAMPI_CHAIN_FIELDS[0])
 
-/* Note in `bad` what is wrong with the parameters of a kind. */
+/* Notes in `bad` the error in the parameters of a kind, if there is one. */
 static SAMPI_COLD void sampi_require_kind(sampi_sampler *bad, const samp_params *p, sampi_kind kind)
 {
     sampi_sampler t = sampi_from_params(p, kind);
@@ -10541,9 +10538,9 @@ static SAMPI_COLD void sampi_require_kind(sampi_sampler *bad, const samp_params 
     sampi_require(bad, !t.status, t.status, t.field);
 }
 
-/* All parameters, also those of samplers that this order leaves out: a bad number is an error even where it would
-   have no effect. Mirostat 1 alone is asked only when it is wanted, for its n_vocab. `bad` is only there to keep
-   the first error. The heap is not touched. */
+/* Checks all parameters, also those of samplers that the order leaves out: a bad number is an error even where it has
+   no effect. Exception: mirostat 1, which needs n_vocab, is checked only if it is chosen. `bad` keeps the first error.
+   The heap is not used. */
 SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **field)
 {
     sampi_sampler bad = sampi_blank(SAMPI_CHAIN);
@@ -10553,7 +10550,7 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
         if (!sampi_is_word(f)) sampi_require_number(&bad, f, sampi_number(f, (const char *)p + f->from));
     }
     for (int kind = 0; kind < SAMPI_N_KINDS && !bad.status; kind++) {
-        if (kind == SAMPI_MIROSTAT && p->mirostat != 1) continue; /* only then it needs n_vocab */
+        if (kind == SAMPI_MIROSTAT && p->mirostat != 1) continue; /* it needs n_vocab only if it is chosen */
         if (!(sampi_traits_of((sampi_kind)kind)->flags & SAMPI_IF_NAMED))
             sampi_require_kind(&bad, p, (sampi_kind)kind);
     }
@@ -10578,8 +10575,8 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
     return bad.status;
 }
 
-/* One sampler more for sampi_add_steps. Only memory can be missing; then sampi_init is NULL, and samp_chain_add
-   says so. */
+/* Adds one sampler to the chain. The only possible error is memory: then sampi_init returns NULL, and samp_chain_add
+   reports it. */
 static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, sampi_kind kind,
                                      const sampi_sampler *dry)
 {
@@ -10591,9 +10588,9 @@ static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, 
     return status;
 }
 
-/* The members of a chain whose parameters are good: logit_bias, which no order can name, then the order, then what
-   selects. Mirostat replaces the order by a temperature, as in llama.cpp. `dry`: one whose breakers may be the same, or
-   NULL. */
+/* Adds the members of a chain, from valid parameters: logit_bias, which no order can name, then the order, then the
+   selector. With mirostat a temperature takes the place of the order, as in llama.cpp. `dry`: a sampler that may have
+   the same breakers, or NULL. */
 static SAMPI_COLD int sampi_add_steps(samp_sampler *chain, const samp_params *p, const sampi_sampler *dry)
 {
     sampi_steps steps = sampi_steps_of(p);
@@ -10604,17 +10601,17 @@ static SAMPI_COLD int sampi_add_steps(samp_sampler *chain, const samp_params *p,
     return status ? status : sampi_add_step(chain, p, sampi_selector_of(p), dry);
 }
 
-/* A chain keeps the first error that adding to it had: it lacks a sampler, and drawing without would be wrong. Returns
-   the status, for samp_chain_insert to return. */
+/* Notes an error of adding a sampler in the chain, and returns the status. The chain keeps the first such error,
+   because it would be wrong to draw without the missing sampler. */
 static int sampi_chain_error(sampi_sampler *c, int status, const char *field)
 {
     if (!c->status) c->status = status, c->field = field;
     return status;
 }
 
-/* Bad parameters give an empty chain that carries the error, so that a caller may ask later; want of memory gives
-   NULL, and what was built so far is freed. The random source is set first, since samp_chain_add hands it to the
-   members. The grammar is left to the caller. */
+/* Builds a chain without its grammar. Bad parameters give an empty chain that carries the error, so that the caller may
+   check later. If memory runs out, everything is freed and the result is NULL. The random source is set first, because
+   samp_chain_add hands it to the members. */
 static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sampi_sampler *dry, int *status)
 {
     samp_sampler *chain = samp_chain_init();
@@ -10624,7 +10621,7 @@ static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sa
     if (!bad && (bad = sampi_use_status())) c->status = bad, c->field = "compiler";
     if (!bad) {
         c->rng = p->rng;
-        if (sampi_add_steps(chain, p, dry)) { /* parameters were good, so memory it is */
+        if (sampi_add_steps(chain, p, dry)) { /* the parameters are valid, so memory ran out */
             samp_free(chain);
             chain = NULL;
             bad = SAMP_E_NOMEM;
@@ -10634,7 +10631,8 @@ static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sa
     return chain;
 }
 
-/* The grammar is the chain's, or freed with what could not be built; in another chain already it is somebody's. */
+/* The chain owns the grammar; if the chain cannot be built, the grammar is freed. A grammar that is in another chain
+   already is an error, and is not freed. */
 SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, int *status)
 {
     int bad;
@@ -10646,7 +10644,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, i
         samp_free(p->grammar);
     } else if (grammar) {
         bad = samp_chain_insert(chain, 0, p->grammar);
-        if (bad) { /* the grammar was good, so memory it is */
+        if (bad) { /* the grammar is valid, so memory ran out */
             samp_free(chain);
             chain = NULL;
         } else {
@@ -10659,27 +10657,27 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, i
 
 /* ---- src/config/numbers.h ---- */
 /* ================================================================================================ >>settings
-   samp_params by name (samp_settings): a name and a text come in, a member gets a value, and back. Members are found
-   in the tables of fields, so a new field can be set as soon as it has a row. The settings judge the form of a text;
-   samp_check_params judges the value. This room has the record and reads numbers; config/set.h, config/tell.h and
-   config/settings.h follow.
+   samp_params by name (samp_settings): a name and a text set a member, and a member's value can be read as text.
+   Members are found in the tables of fields, so a new field can be set as soon as it has a row. The settings check the
+   form of a text; samp_check_params checks the value. This room has the record and reads numbers; config/set.h,
+   config/tell.h and config/settings.h follow.
 
-   The one thing to know: the settings own all that a member of their parameters points to, one block each, but for a
+   The settings own everything that the members of their parameters point to, one block of memory each. Exception: a
    vocabulary that was lent (samp_settings_use_vocab). */
 
 struct samp_settings {
     samp_params params;
-    samp_vocab vocab; /* what params.vocab points to, if samp_settings_set_vocab has set it */
+    samp_vocab vocab; /* params.vocab points to it after samp_settings_set_vocab */
 };
 
 /* ---- reading numbers ----
-   Of its own: strtof and its kin look at the locale, and take blanks and hexadecimals. Each moves *text behind what it
-   has read; what may follow is the caller's to know. A wrong form goes before a wrong value, so what is too large is
-   read to its end. */
+   The library reads numbers itself, because strtof and strtol depend on the locale and accept blanks and hexadecimals.
+   Each function moves *text behind what it has read; the caller checks what follows. A number that is too large is
+   read to its end, because a wrong form (SAMP_E_FORMAT) is reported before a wrong value (SAMP_E_RANGE). */
 
 static SAMPI_COLD bool sampi_is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* '+' or nothing: false; '-': true. */
+/* Reads an optional sign; true: it is '-'. */
 static bool sampi_read_sign(const char **text)
 {
     bool negative = **text == '-';
@@ -10687,7 +10685,7 @@ static bool sampi_read_sign(const char **text)
     return negative;
 }
 
-/* Digits, one at least, of a number up to `most`. */
+/* Reads at least one digit of a number up to `most`. */
 static SAMPI_COLD int sampi_read_digits(const char **text, uint64_t most, uint64_t *out)
 {
     int status = sampi_is_digit(**text) ? SAMP_OK : SAMP_E_FORMAT;
@@ -10699,7 +10697,8 @@ static SAMPI_COLD int sampi_read_digits(const char **text, uint64_t most, uint64
     return status;
 }
 
-/* A whole text that is a number from -least to most; out: as two's complement, written only if all is well. */
+/* Reads a text that is an integer from -least to most and nothing else. *out gets it in two's complement; on an error
+   *out is unchanged. */
 static SAMPI_COLD int sampi_read_integer(const char *text, uint64_t least, uint64_t most, uint64_t *out)
 {
     uint64_t n;
@@ -10710,12 +10709,12 @@ static SAMPI_COLD int sampi_read_integer(const char *text, uint64_t least, uint6
     return status;
 }
 
-/* A decimal number, exactly: a fixed point number x of 16-bit words, the lowest first, of which SAMPI_FRACTION are
-   behind the point, and `rest`, which tells that there is something below. Half way between two floats there are at
-   most 112 significant digits, so what is left out of more than 150, for which there is room, can only break a tie. */
+/* An exact decimal: a fixed-point number x of 16-bit words, the lowest first, SAMPI_FRACTION of them behind the point,
+   and `rest`: is anything below the lowest word not 0? A value half way between two floats has at most 112 significant
+   digits. x has memory for 150, so the digits beyond them can only break a tie, which `rest` does. */
 enum { SAMPI_FRACTION = 10, SAMPI_WORDS = 42, SAMPI_DIGITS = 150 };
 
-/* x = 10 x + digit, for an x without a fraction. */
+/* x = 10 x + digit; x must not have a fraction. */
 static SAMPI_COLD void sampi_decimal_grow(uint16_t *x, uint32_t digit)
 {
     for (int i = SAMPI_FRACTION; i < SAMPI_WORDS; i++, digit >>= 16) {
@@ -10724,7 +10723,8 @@ static SAMPI_COLD void sampi_decimal_grow(uint16_t *x, uint32_t digit)
     }
 }
 
-/* x = x / 10, rounded down, again and again: so is the whole, as whole numbers divide. Returns what was lost. */
+/* x = x / 10, rounded down; returns the remainder. Dividing several times gives the same as one division by the power
+   of ten, rounded down. */
 static SAMPI_COLD uint32_t sampi_decimal_shrink(uint16_t *x)
 {
     uint32_t carry = 0;
@@ -10736,8 +10736,9 @@ static SAMPI_COLD uint32_t sampi_decimal_shrink(uint16_t *x)
     return carry;
 }
 
-/* To the nearest float, ties to even: the leading words make a double of 38 to 53 bits, whose last bit stands for all
-   that is below them. That is more than a float has, so the conversion rounds as if it saw all, subnormals too. */
+/* The nearest float to x, ties to even. The leading words make a double of 38 to 53 bits whose last bit is set if
+   anything below is not 0. A double has more bits than a float, so its conversion rounds as x itself would, also to a
+   subnormal. */
 static SAMPI_COLD float sampi_decimal_round(const uint16_t *x, uint32_t rest)
 {
     uint64_t leading = 0;
@@ -10753,12 +10754,13 @@ static SAMPI_COLD float sampi_decimal_round(const uint16_t *x, uint32_t rest)
     return (float)((double)(leading | (rest != 0)) * scale);
 }
 
-/* A decimal, with a point and a power of ten if it has them. What is not 0 must not become 0. */
+/* Reads a decimal with an optional point and power of ten. A number that is not 0 but rounds to 0 is SAMP_E_RANGE. */
 static SAMPI_COLD int sampi_read_float(const char **text, float *out)
 {
     uint16_t x[SAMPI_WORDS];
     uint32_t rest = 0;
-    int64_t low = 0, point = 0, n = 0; /* the last digit's power of ten; digits from the first that is not 0 */
+    int64_t low = 0, point = 0,
+            n = 0; /* low: the last digit's power of ten; n: digits from the first that is not 0 */
     bool negative = sampi_read_sign(text);
     const char *t = *text;
     memset(x, 0, sizeof x);
@@ -10782,7 +10784,7 @@ static SAMPI_COLD int sampi_read_float(const char **text, float *out)
         ++*text;
         bool down = sampi_read_sign(text);
         int status = sampi_read_digits(text, (uint64_t)1 << 40, &power);
-        if (status && (n || status != SAMP_E_RANGE)) return status; /* 0 is 0, whatever its power */
+        if (status && (n || status != SAMP_E_RANGE)) return status; /* 0 with any power of ten is 0 */
         if (n) low += down ? -(int64_t)power : (int64_t)power;
     }
     if (!n) low = 0;
@@ -10797,12 +10799,12 @@ static SAMPI_COLD int sampi_read_float(const char **text, float *out)
 
 /* ---- src/config/set.h ---- */
 /* ---- settings: set ----
-   samp_settings_set: a name and a text come in, one member of the settings gets a value. The name is looked up among
-   the fields (core/fields.h). A number is read by config/numbers.h, a word by its spelling; an entry of a list
-   (logit_bias, dry's breakers) is added to a new block. After an error nothing has changed. */
+   samp_settings_set: a name and a text give one member of the settings a value. The name is looked up in the tables of
+   fields (core/fields.h). config/numbers.h reads numbers. An entry of a list (logit_bias, dry's breakers) is added in a
+   new block of memory. After an error nothing has changed. */
 
-/* The member that a name stands for, or NULL: the first row with that name, or of the sampler that an order calls so.
-   logit_bias is left out, whose list is the chain's and counts by itself. */
+/* The field with this name, or NULL: the first row that has the name, or the first field of the sampler that an order
+   calls by this name. logit_bias's own fields are left out; its list is one of SAMPI_CHAIN_FIELDS. */
 static SAMPI_COLD const sampi_field *sampi_field_named(const char *name)
 {
     const sampi_kind step = sampi_step_named(name, strlen(name));
@@ -10820,7 +10822,7 @@ static SAMPI_COLD const sampi_field *sampi_field_named(const char *name)
     return found;
 }
 
-/* An entry of logit_bias; moves *text behind it. */
+/* Reads an entry of logit_bias and moves *text behind it. */
 static SAMPI_COLD int sampi_read_bias(const char **text, samp_logit_bias *out)
 {
     uint64_t token;
@@ -10836,7 +10838,7 @@ static SAMPI_COLD int sampi_read_bias(const char **text, samp_logit_bias *out)
     return bad ? bad : status;
 }
 
-/* The list with the text's entries behind it -> *block, or a status. */
+/* Makes a new list of biases: the old entries, then those of the text. Returns a status. */
 static SAMPI_COLD int sampi_more_biases(samp_params *p, const char *value, void **block)
 {
     size_t had = (size_t)p->n_logit_bias, n = had + 1;
@@ -10859,7 +10861,8 @@ static SAMPI_COLD int sampi_more_biases(samp_params *p, const char *value, void 
     return SAMP_OK;
 }
 
-/* The same for one breaker: the pointers first, then the texts. "none" leaves nothing. */
+/* Makes a new list of breakers: the old ones, then `value`. The block has the pointers first, then the texts. The value
+   "none" makes the list empty. */
 static SAMPI_COLD int sampi_more_breakers(const samp_params *p, const char *value, void **block)
 {
     const char *const *old = p->dry_breakers;
@@ -10870,7 +10873,7 @@ static SAMPI_COLD int sampi_more_breakers(const samp_params *p, const char *valu
     const char **list = (const char **)SAMP_MALLOC((n + 2) * sizeof *list + used + size);
     if (!list) return SAMP_E_NOMEM;
     char *text = (char *)(list + n + 2);
-    if (n) memcpy(text, old[0], used); /* they stand one behind the other */
+    if (n) memcpy(text, old[0], used); /* the texts lie one behind the other */
     memcpy(text + used, value, size);
     for (size_t i = 0; i <= n; i++, text += strlen(text) + 1) list[i] = text;
     list[none ? 0 : n + 1] = NULL;
@@ -10878,7 +10881,8 @@ static SAMPI_COLD int sampi_more_breakers(const samp_params *p, const char *valu
     return SAMP_OK;
 }
 
-/* value NULL: the default. A new block is there before the old one goes, which samp_params has lent out as const. */
+/* Sets a text or list; value NULL: the default. The new block is made before the old one is freed, so an error changes
+   nothing. */
 static SAMPI_COLD int sampi_set_word(samp_params *p, const sampi_field *f, const char *value)
 {
     void *to = (char *)p + f->from, *block = NULL, *old;
@@ -10912,8 +10916,8 @@ static SAMPI_COLD int sampi_set_word(samp_params *p, const sampi_field *f, const
     return SAMP_OK;
 }
 
-/* The member of row f becomes what the text says; NULL: the default, as samp_default_params has it. On an error nothing
-   is written. The range (f->lo, f->hi) is looked at by samp_check_params, for all members at once. */
+/* Sets the member of field f to what the text says; NULL: the default of samp_default_params. On an error nothing is
+   written. samp_check_params checks the ranges (f->lo, f->hi) of all members later. */
 static SAMPI_COLD int sampi_set_field(samp_params *p, const sampi_field *f, const char *value)
 {
     void *to = (char *)p + f->from;
@@ -10951,12 +10955,11 @@ SAMP_API SAMPI_COLD int samp_settings_set(samp_settings *s, const char *name, co
 
 /* ---- src/config/tell.h ---- */
 /* ---- settings: get, ranges, errors ----
-   Settings and errors as text. samp_settings_get writes the shortest text that reads back as the same value;
-   samp_settings_takes writes which values a setting may have; samp_error_text writes a sentence for a status and the
-   field that it is about. Everything is read from the tables, by the writer of config/describe.h; nothing is changed.
-   */
+   Settings and errors as text. samp_settings_get writes the shortest text that reads back as the same value.
+   samp_settings_takes writes the values that a setting may have. samp_error_text writes a sentence for a status and its
+   field. The functions read the tables and write with config/describe.h's functions; they change nothing else. */
 
-/* As few digits, from six up, as sampi_read_float needs to give the same float; nine are always enough. */
+/* A float with the fewest digits, at least six, that sampi_read_float reads as the same float; nine always do. */
 static SAMPI_COLD void sampi_put_exactly(sampi_text *t, float value)
 {
     char buf[24];
@@ -10971,7 +10974,7 @@ static SAMPI_COLD void sampi_put_exactly(sampi_text *t, float value)
     sampi_put(t, buf);
 }
 
-/* "top_k k, ": the steps of an order, each by its first name and its letter. */
+/* The samplers that an order may name, each with its first name and its letter: "top_k k, ...". */
 static SAMPI_COLD void sampi_put_steps(sampi_text *t)
 {
     const char *between = "";
@@ -10986,7 +10989,7 @@ static SAMPI_COLD void sampi_put_steps(sampi_text *t)
     }
 }
 
-/* The value that p has. False: there is no text of it. */
+/* The value of field f in p. False: this field has no text. */
 static SAMPI_COLD bool sampi_put_value(sampi_text *t, const sampi_field *f, const samp_params *p)
 {
     const void *at = (const char *)p + f->from;
@@ -11023,7 +11026,7 @@ static SAMPI_COLD void sampi_put_range(sampi_text *t, const sampi_field *f)
     if (f->type == SAMPI_ORDER) sampi_put_steps(t);
 }
 
-/* With parameters their value, without the range. */
+/* Writes a setting's value in p, or if p is NULL the values that it may have. */
 static SAMPI_COLD int sampi_tell(const samp_params *p, const char *name, char *buf, size_t size)
 {
     sampi_text t = { buf, size, 0 };
@@ -11045,7 +11048,7 @@ SAMP_API SAMPI_COLD int samp_settings_takes(const char *name, char *buf, size_t 
     return sampi_tell(NULL, name, buf, size);
 }
 
-/* Why something is not supported, by the field that samp_status has named. */
+/* The reason of SAMP_E_UNSUPPORTED, by the field that samp_status reports. */
 static SAMPI_COLD const char *sampi_unsupported(const char *field)
 {
     static const char *const causes[][2] = {
@@ -11058,7 +11061,7 @@ static SAMPI_COLD const char *sampi_unsupported(const char *field)
     return "not supported here";
 }
 
-/* Of a setting the values that it takes are told too, where it was the value that was wrong. */
+/* If the field is a setting and its value was wrong, the text also has the values that it may have. */
 SAMP_API SAMPI_COLD int samp_error_text(int status, const char *field, char *buf, size_t size)
 {
     sampi_text t = { buf, size, 0 };
@@ -11081,10 +11084,10 @@ SAMP_API SAMPI_COLD int samp_error_text(int status, const char *field, char *buf
 }
 
 /* ---- src/config/settings.h ---- */
-/* ---- the settings object, and a vocabulary from a list of tokens ----
-   samp_settings holds parameters with its own copies of all lists (biases, breakers, the order), so that the caller's
-   may go. samp_settings_params lends them as samp_params. The second half of the room makes a vocabulary from a list
-   of tokens: settings need one where a text (dry's breakers) is to be tokenised. */
+/* ---- the settings object, and a vocabulary from a list of tokens ---- samp_settings holds parameters with copies of
+   all lists (biases, breakers, the order), so that the caller may free its own. samp_settings_params returns them as
+   samp_params. The second half of the room makes a vocabulary from a list of tokens; settings need one to tokenise
+   texts (dry's breakers). */
 
 SAMP_API SAMPI_COLD samp_settings *samp_settings_new(void)
 {
@@ -11130,22 +11133,23 @@ SAMP_API SAMPI_COLD int samp_settings_use_vocab(samp_settings *s, const samp_voc
 }
 
 /* ---- a vocabulary from a list ----
-   One block: the record, where each token begins, the tokens that end a generation, and the bytes. */
+   One block of memory: the record, the offset of each token, the tokens that end a generation, and the bytes. */
 
 typedef struct sampi_own_vocab {
-    samp_vocab base; /* must be first */
+    samp_vocab base; /* first: users hold a pointer to it */
     uint32_t *at;    /* [n_vocab + 1] token t is bytes [at [t], at [t + 1]) */
     char *bytes;
 } sampi_own_vocab;
 
 static const char *sampi_own_bytes(const samp_vocab *vocab, samp_token token, size_t *n_bytes)
 {
-    const sampi_own_vocab *v = (const sampi_own_vocab *)vocab->user; /* settings may hold a copy of the record */
+    const sampi_own_vocab *v = (const sampi_own_vocab *)
+                                   vocab->user; /* not vocab itself: settings may hold a copy of base */
     *n_bytes = v->at[token + 1] - v->at[token];
     return v->bytes + v->at[token];
 }
 
-/* Is a list good? *total = how many bytes there are. */
+/* Checks a list of tokens; *total is the number of bytes of all tokens. */
 static SAMPI_COLD int sampi_own_check(const char *bytes, const uint32_t *n_bytes, int32_t n_vocab,
                                       const samp_token *eog, size_t n_eog, size_t *total)
 {
@@ -11572,8 +11576,7 @@ static SAMPI_COLD SAMPI_CALLED int sampi_check_left(const sampi_sampler *s, samp
 /* What a draw or an apply has counted so far in the chain. */
 typedef struct sampi_ordinals {
     uint32_t next[SAMPI_N_KINDS]; /* for each kind the ordinal of the next sampler */
-    bool
-        has_llama_cpp; /* a sampler in llama.cpp's arithmetic has run: it may set `sorted` although ties are not in order */
+    bool has_llama_cpp; /* one in llama.cpp's arithmetic has run: `sorted` may be set though ties are not in order */
 } sampi_ordinals;
 
 /* Applies a built-in sampler that is on; sampi_run has checked the array. */

@@ -1,32 +1,31 @@
-/* =============================================================================================== >>describe
-   Samplers as text: a sampler comes in, and characters go out to the caller's buffer (samp_describe). Names and fields
-   come from the tables (core/table.h, core/fields.h), so a new sampler needs no code here. The functions read samplers
-   and write nothing but the text. They also serve config/tell.h, and plans of the GPU.
+/* =============================================================================================== >>describe Samplers
+   as text (samp_describe). Names and fields come from the tables (core/table.h, core/fields.h), so a new sampler needs
+   no code here. The functions read samplers and write only to the caller's buffer. config/tell.h and the GPU's
+   samp_gpu_plan use them too.
 
-   The one thing to know: no printf. The text must not depend on a locale, and the header does without stdio. */
+   There is no printf: the text must not depend on a locale, and the header does not need stdio. */
 
-/* Text that is written as far as there is room, and counted to its end: buf [size], of which the last byte is kept
-   for the final 0, which samp_describe writes. size 0: nothing is written. The GPU's names and plans are made with it
-   too. */
+/* A text in a buffer buf [size]. Characters beyond the buffer are counted but not written. The last byte is kept for
+   the final 0, which sampi_end_text writes. size 0: nothing is written. */
 typedef struct sampi_text {
     char *buf;
     size_t size, len;
 } sampi_text;
 
-/* All text goes through here: what has no room is counted only, so that samp_describe can tell the length. */
+/* Appends a character, or counts it if the buffer is full. All text goes through this function. */
 static SAMPI_COLD void sampi_put_char(sampi_text *t, char c)
 {
     if (t->len + 1 < t->size) t->buf[t->len] = c;
     t->len++;
 }
 
-/* The sampi_put functions append one thing each; samp_describe's helpers below are their callers. */
+/* Each sampi_put function appends one thing. */
 static SAMPI_COLD void sampi_put(sampi_text *t, const char *text)
 {
     while (*text) sampi_put_char(t, *text++);
 }
 
-/* Digits come out from the last one, so they are turned around; 2^64 has 20. */
+/* The digits come out last first, so they are reversed. 2^64 has 20 digits. */
 static SAMPI_COLD void sampi_put_u64(sampi_text *t, uint64_t x)
 {
     char digit[20];
@@ -36,16 +35,16 @@ static SAMPI_COLD void sampi_put_u64(sampi_text *t, uint64_t x)
     while (n > 0) sampi_put_char(t, digit[--n]);
 }
 
-/* Negated as unsigned, which is right for INT64_MIN as well. */
+/* The negation is unsigned, so that INT64_MIN is right too. */
 static SAMPI_COLD void sampi_put_i64(sampi_text *t, int64_t x)
 {
     if (x < 0) sampi_put_char(t, '-');
     sampi_put_u64(t, x < 0 ? 0 - (uint64_t)x : (uint64_t)x);
 }
 
-/* So many significant digits (6 .. 9), with six as printf's %g does. The value is m * 2^e, so all its decimal
-   digits are those of m doubled e times, or of m times five, as often as it would be halved, with the point in
-   another place: no rounding but the last one, to even where it is a tie. */
+/* A float with `places` significant digits (6 .. 9); with six the text is that of printf's %g. The value is m * 2^e.
+   For e > 0 its decimal digits are those of m doubled e times; for e < 0 those of m * 5^-e, with the decimal point
+   moved. So all digits are exact, and the only rounding is that to `places` digits, ties to even. */
 static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t places)
 {
     uint32_t bits, digits = 0, shown = places, end = 1;
@@ -57,7 +56,7 @@ static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t pla
     }
     uint32_t m = bits & 0x7fffff, biased = bits >> 23 & 255;
     int e = (int)(biased ? biased : 1) - 150, n = 0, exponent;
-    uint8_t decimal[112]; /* the last digit first; 2^24 5^149 has so many */
+    uint8_t decimal[112]; /* the last digit first; 2^24 * 5^149 has 112 digits */
     for (m |= biased ? 0x800000 : 0; m; m /= 10) decimal[n++] = (uint8_t)(m % 10);
     for (int k = e < 0 ? -e : e; k > 0; k--) {
         unsigned carry = 0;
@@ -65,15 +64,15 @@ static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t pla
             decimal[i] = (uint8_t)((carry += decimal[i] * (e < 0 ? 5u : 2u)) % 10);
         if (carry) decimal[n++] = (uint8_t)carry;
     }
-    int cut = n - (int)places; /* digits that are left out */
-    bool above = false;        /* more than nothing behind the digit that decides */
+    int cut = n - (int)places; /* how many digits are left out */
+    bool above = false;        /* is a digit behind the first one left out not 0? */
     for (int i = 0; i + 1 < cut; i++) above |= decimal[i] != 0;
     for (int i = n - 1; i >= cut; i--) digits = 10 * digits + (i >= 0 ? decimal[i] : 0u);
     if (cut > 0 && decimal[cut - 1] + (above || digits % 2) > 5) digits++;
     exponent = cut + (e < 0 ? e : 0); /* value = digits * 10^exponent */
     for (uint32_t i = 0; i < places; i++) end *= 10;
     if (digits == end) digits /= 10, exponent++;
-    int point = exponent + (int)places; /* places before the decimal point */
+    int point = exponent + (int)places; /* digits before the decimal point */
     bool scientific = point > 6 || point < -3;
     while (shown > 1 && digits % 10 == 0) digits /= 10, shown--;
     char place[9];
@@ -91,9 +90,9 @@ static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t pla
 }
 static SAMPI_COLD void sampi_put_float(sampi_text *t, float value) { sampi_put_digits(t, value, 6); }
 
-/* "(p=0.9, min_keep=2, seed=1)": the fields that are worth telling, in the table's order, and the seed of what
-   draws. Nothing, not even brackets, where there is none. Not called for a sampler with an error, whose values
-   mean nothing. */
+/* A sampler's fields in brackets, such as "(p=0.9, min_keep=2, seed=1)": in the table's order, without those whose
+   flags leave them out, and the seed if the sampler draws. No brackets if there is nothing in them. Not for a sampler
+   with an error, whose values mean nothing. */
 static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -125,8 +124,8 @@ static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text 
     if (between[0] == ',') sampi_put_char(t, ')');
 }
 
-/* One sampler, or the members of a chain with " -> " between; chains in chains are in brackets. '?' off, '!'
-   error: then the name alone, and samp_status tells the rest. */
+/* One sampler, or the members of a chain with " -> " between them; a chain in a chain is in brackets. '?' before the
+   name: the sampler is off. '!': it carries an error; then the name is all, and samp_status has the error. */
 static SAMPI_COLD void sampi_describe(const sampi_sampler *s, sampi_text *t)
 {
     if (sampi_is_chain(s)) {
@@ -144,15 +143,15 @@ static SAMPI_COLD void sampi_describe(const sampi_sampler *s, sampi_text *t)
     if (!s->status) sampi_describe_fields(s, t);
 }
 
-/* The final 0, and the length: what a function that makes a text ends with. */
+/* Ends a text: writes the final 0 and returns the whole text's length. */
 static SAMPI_COLD int sampi_end_text(const sampi_text *t)
 {
     if (t->size) t->buf[t->len < t->size ? t->len : t->size - 1] = 0;
     return (int)t->len;
 }
 
-/* The text is made once, with or without room for it, so the length is that of the whole text in any case. An
-   empty chain is "logits" alone. */
+/* The returned length is that of the whole text, however large the buffer is. The text of an empty chain is "logits".
+   */
 SAMP_API SAMPI_COLD int samp_describe(const samp_sampler *s, char *buf, size_t size)
 {
     sampi_text t = { buf, size, 0 };
@@ -165,8 +164,8 @@ SAMP_API SAMPI_COLD int samp_describe(const samp_sampler *s, char *buf, size_t s
 
 SAMP_API int samp_version(void) { return SAMP_VERSION; }
 
-/* From the same list as the enum, so no status can lack its text. A positive number is a count, as samp_verify's,
-   and no error: "ok". */
+/* The texts come from the same list as the enum, so every status has one. A positive number is a count, such as
+   samp_verify's, and no error: "ok". */
 SAMP_API SAMPI_COLD const char *samp_strerror(int status)
 {
     switch (status) {

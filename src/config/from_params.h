@@ -1,18 +1,17 @@
-/* ================================================================================================== >>params
-   Samplers from their numbers, and chains from samp_params. A constructor stands in its sampler's room. It writes its
-   arguments into a blank record of its kind; sampi_init (core/making.h) checks the record by its fields and the hook
-   `prepare`, and moves it to the heap. From parameters a record is filled by the same fields and the hook `params`, so
-   samp_check_params asks the same questions without the heap.
+/* ================================================================================================== >>params Samplers
+   from their numbers, and chains from samp_params. A constructor, in its sampler's room, writes its arguments into a
+   blank record of its kind. sampi_init (core/making.h) checks the record by its fields and the hook `prepare`, and
+   moves it to the heap. Parameters fill a record by the same fields and the hook `params`, so samp_check_params makes
+   the same checks without the heap.
 
-   The one thing to know: a constructor reports no error. It notes the error in the record, the sampler made of it
-   carries it, and the chain that the sampler joins carries it too; what carries an error is never applied.
+   A constructor does not report errors. It notes the error in the record. The sampler carries it, and so does the
+   chain that the sampler joins. A sampler with an error is never applied.
 
-   In this room: the default parameters, and from samp_params, a flat struct, to the record of one kind. Checking and
-   building (config/orders.h) both call that. Nothing here takes memory. */
+   This room has the default parameters, and the step from samp_params, a flat struct, to the record of one kind.
+   Checking and building (config/orders.h) both use it. Nothing here allocates. */
 
-/* The defaults of all fields. All that is no field of a sampler is 0 or NULL, which is its default: the seed, the
-   order, mirostat, Philox. Fields of several kinds (min_keep, temp) are written several times, with the same
-   value. */
+/* The defaults of all fields. Members that are no field of a sampler (seed, order, mirostat, rng) default to 0 or NULL.
+   Members that several kinds share (min_keep, temp) are written once for each kind, with the same value. */
 SAMP_API SAMPI_COLD samp_params samp_default_params(void)
 {
     samp_params p;
@@ -25,7 +24,8 @@ SAMP_API SAMPI_COLD samp_params samp_default_params(void)
     return p;
 }
 
-/* What is off has no part in the order, which has to name what may be switched on later. */
+/* The default order leaves out samplers that are off. This order names all samplers, because the user may switch any of
+   them on later. */
 SAMP_API SAMPI_COLD samp_params samp_plain_params(void)
 {
     samp_params p = samp_default_params();
@@ -38,9 +38,8 @@ SAMP_API SAMPI_COLD samp_params samp_plain_params(void)
     return p;
 }
 
-/* The record of a kind, as the parameters have it: not yet checked, so that nobody may use it but sampi_prepare
-   and sampi_is_off. Lists of the parameters are borrowed until sampi_new has copied them. For samp_check_params,
-   for each step of a chain, and for the default order, which asks what is on. */
+/* The record of a kind with the values of the parameters. It is not checked yet, so only sampi_prepare and sampi_is_off
+   may use it. It points to the parameters' lists until sampi_new has copied them. */
 static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_kind kind)
 {
     sampi_sampler t = sampi_blank(kind);
@@ -52,8 +51,8 @@ static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_ki
     return t;
 }
 
-/* What selects the token, at the end of the chain that sampi_add_steps builds. Mirostat goes before adaptive_p,
-   and that before temp: so samp_chain_from_params promises it. For good parameters only. */
+/* The kind that selects the token, the last of the chain that sampi_add_steps builds. mirostat takes precedence over
+   adaptive_target, and that over temp, as samp_chain_from_params says. The parameters must be valid. */
 static SAMPI_COLD sampi_kind sampi_selector_of(const samp_params *p)
 {
     if (p->mirostat == 1) return SAMPI_MIROSTAT;

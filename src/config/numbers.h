@@ -1,25 +1,25 @@
 /* ================================================================================================ >>settings
-   samp_params by name (samp_settings): a name and a text come in, a member gets a value, and back. Members are found
-   in the tables of fields, so a new field can be set as soon as it has a row. The settings judge the form of a text;
-   samp_check_params judges the value. This room has the record and reads numbers; config/set.h, config/tell.h and
-   config/settings.h follow.
+   samp_params by name (samp_settings): a name and a text set a member, and a member's value can be read as text.
+   Members are found in the tables of fields, so a new field can be set as soon as it has a row. The settings check the
+   form of a text; samp_check_params checks the value. This room has the record and reads numbers; config/set.h,
+   config/tell.h and config/settings.h follow.
 
-   The one thing to know: the settings own all that a member of their parameters points to, one block each, but for a
+   The settings own everything that the members of their parameters point to, one block of memory each. Exception: a
    vocabulary that was lent (samp_settings_use_vocab). */
 
 struct samp_settings {
     samp_params params;
-    samp_vocab vocab; /* what params.vocab points to, if samp_settings_set_vocab has set it */
+    samp_vocab vocab; /* params.vocab points to it after samp_settings_set_vocab */
 };
 
 /* ---- reading numbers ----
-   Of its own: strtof and its kin look at the locale, and take blanks and hexadecimals. Each moves *text behind what it
-   has read; what may follow is the caller's to know. A wrong form goes before a wrong value, so what is too large is
-   read to its end. */
+   The library reads numbers itself, because strtof and strtol depend on the locale and accept blanks and hexadecimals.
+   Each function moves *text behind what it has read; the caller checks what follows. A number that is too large is
+   read to its end, because a wrong form (SAMP_E_FORMAT) is reported before a wrong value (SAMP_E_RANGE). */
 
 static SAMPI_COLD bool sampi_is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* '+' or nothing: false; '-': true. */
+/* Reads an optional sign; true: it is '-'. */
 static bool sampi_read_sign(const char **text)
 {
     bool negative = **text == '-';
@@ -27,7 +27,7 @@ static bool sampi_read_sign(const char **text)
     return negative;
 }
 
-/* Digits, one at least, of a number up to `most`. */
+/* Reads at least one digit of a number up to `most`. */
 static SAMPI_COLD int sampi_read_digits(const char **text, uint64_t most, uint64_t *out)
 {
     int status = sampi_is_digit(**text) ? SAMP_OK : SAMP_E_FORMAT;
@@ -39,7 +39,8 @@ static SAMPI_COLD int sampi_read_digits(const char **text, uint64_t most, uint64
     return status;
 }
 
-/* A whole text that is a number from -least to most; out: as two's complement, written only if all is well. */
+/* Reads a text that is an integer from -least to most and nothing else. *out gets it in two's complement; on an error
+   *out is unchanged. */
 static SAMPI_COLD int sampi_read_integer(const char *text, uint64_t least, uint64_t most, uint64_t *out)
 {
     uint64_t n;
@@ -50,12 +51,12 @@ static SAMPI_COLD int sampi_read_integer(const char *text, uint64_t least, uint6
     return status;
 }
 
-/* A decimal number, exactly: a fixed point number x of 16-bit words, the lowest first, of which SAMPI_FRACTION are
-   behind the point, and `rest`, which tells that there is something below. Half way between two floats there are at
-   most 112 significant digits, so what is left out of more than 150, for which there is room, can only break a tie. */
+/* An exact decimal: a fixed-point number x of 16-bit words, the lowest first, SAMPI_FRACTION of them behind the point,
+   and `rest`: is anything below the lowest word not 0? A value half way between two floats has at most 112 significant
+   digits. x has memory for 150, so the digits beyond them can only break a tie, which `rest` does. */
 enum { SAMPI_FRACTION = 10, SAMPI_WORDS = 42, SAMPI_DIGITS = 150 };
 
-/* x = 10 x + digit, for an x without a fraction. */
+/* x = 10 x + digit; x must not have a fraction. */
 static SAMPI_COLD void sampi_decimal_grow(uint16_t *x, uint32_t digit)
 {
     for (int i = SAMPI_FRACTION; i < SAMPI_WORDS; i++, digit >>= 16) {
@@ -64,7 +65,8 @@ static SAMPI_COLD void sampi_decimal_grow(uint16_t *x, uint32_t digit)
     }
 }
 
-/* x = x / 10, rounded down, again and again: so is the whole, as whole numbers divide. Returns what was lost. */
+/* x = x / 10, rounded down; returns the remainder. Dividing several times gives the same as one division by the power
+   of ten, rounded down. */
 static SAMPI_COLD uint32_t sampi_decimal_shrink(uint16_t *x)
 {
     uint32_t carry = 0;
@@ -76,8 +78,9 @@ static SAMPI_COLD uint32_t sampi_decimal_shrink(uint16_t *x)
     return carry;
 }
 
-/* To the nearest float, ties to even: the leading words make a double of 38 to 53 bits, whose last bit stands for all
-   that is below them. That is more than a float has, so the conversion rounds as if it saw all, subnormals too. */
+/* The nearest float to x, ties to even. The leading words make a double of 38 to 53 bits whose last bit is set if
+   anything below is not 0. A double has more bits than a float, so its conversion rounds as x itself would, also to a
+   subnormal. */
 static SAMPI_COLD float sampi_decimal_round(const uint16_t *x, uint32_t rest)
 {
     uint64_t leading = 0;
@@ -93,12 +96,13 @@ static SAMPI_COLD float sampi_decimal_round(const uint16_t *x, uint32_t rest)
     return (float)((double)(leading | (rest != 0)) * scale);
 }
 
-/* A decimal, with a point and a power of ten if it has them. What is not 0 must not become 0. */
+/* Reads a decimal with an optional point and power of ten. A number that is not 0 but rounds to 0 is SAMP_E_RANGE. */
 static SAMPI_COLD int sampi_read_float(const char **text, float *out)
 {
     uint16_t x[SAMPI_WORDS];
     uint32_t rest = 0;
-    int64_t low = 0, point = 0, n = 0; /* the last digit's power of ten; digits from the first that is not 0 */
+    int64_t low = 0, point = 0,
+            n = 0; /* low: the last digit's power of ten; n: digits from the first that is not 0 */
     bool negative = sampi_read_sign(text);
     const char *t = *text;
     memset(x, 0, sizeof x);
@@ -122,7 +126,7 @@ static SAMPI_COLD int sampi_read_float(const char **text, float *out)
         ++*text;
         bool down = sampi_read_sign(text);
         int status = sampi_read_digits(text, (uint64_t)1 << 40, &power);
-        if (status && (n || status != SAMP_E_RANGE)) return status; /* 0 is 0, whatever its power */
+        if (status && (n || status != SAMP_E_RANGE)) return status; /* 0 with any power of ten is 0 */
         if (n) low += down ? -(int64_t)power : (int64_t)power;
     }
     if (!n) low = 0;

@@ -1,12 +1,11 @@
-/* ---- orders, and the chain from parameters ----
-   samp_params.order names samplers by word or by letter. A walk (sampi_steps) reads it and gives one kind at a time;
-   names and letters stand in the table of kinds, so a new sampler can be ordered as soon as it has a row there. The
-   default order is that of the table.
+/* ---- orders, and the chain from parameters ---- samp_params.order names samplers by name or by letter. A walk
+   (sampi_steps) reads it and returns one kind after another. Names and letters are in the table of kinds, so an order
+   can name a new sampler as soon as it has a row. The default order is that of the table.
 
-   Two callers walk: samp_check_params, which only reads the parameters, and samp_chain_from_params, which makes a
-   sampler for each kind and adds it to a chain. They stand on config/from_params.h and core/making.h. */
+   There are two callers: samp_check_params only reads the parameters, samp_chain_from_params makes a sampler of each
+   kind and adds it to a chain. The room stands on config/from_params.h and core/making.h. */
 
-/* The kind that goes by this name in an order, or SAMPI_N_KINDS: none. A row has its names with ';' between. */
+/* The kind with this name, or SAMPI_N_KINDS if there is none. A row of the table has its names with ';' between. */
 static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
@@ -20,7 +19,7 @@ static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
     return SAMPI_N_KINDS;
 }
 
-/* The kind that goes by this letter in an order, or SAMPI_N_KINDS. Kinds without a letter have 0, which is none. */
+/* The kind with this letter, or SAMPI_N_KINDS if there is none. Kinds without a letter have 0. */
 static SAMPI_COLD sampi_kind sampi_step_lettered(char letter)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++)
@@ -28,17 +27,17 @@ static SAMPI_COLD sampi_kind sampi_step_lettered(char letter)
     return SAMPI_N_KINDS;
 }
 
-/* An order as it is walked through: names with ';' between, or letters (a single name is a name), or with text NULL the
-   rows of the table. */
+/* A walk over an order. The text has names with ';' between, or letters; a single name counts as a name. text NULL: the
+   walk goes over the rows of the table. */
 typedef struct sampi_steps {
     const samp_params *p;
     const char *text;
     bool letters;
-    int row; /* without text: the next one */
+    int row; /* if text is NULL: the next row */
 } sampi_steps;
 
-/* Begin a walk. Whether the text means letters is decided once, here: "dry" is a name, and not d, r and y; "dist" is
-   one too, which no order may have. */
+/* Begins a walk, and decides whether the text has letters: "dry" is a name, not the letters d, r and y. "dist" is a
+   name too, one that no order may have. */
 static SAMPI_COLD sampi_steps sampi_steps_of(const samp_params *p)
 {
     sampi_steps steps = { p, p->order, false, 0 };
@@ -48,9 +47,8 @@ static SAMPI_COLD sampi_steps sampi_steps_of(const samp_params *p)
     return steps;
 }
 
-/* The default order is that of the table; a row that says so (SAMPI_IF_ON) has a place in it only if the
-   parameters switch it on, and a row without a letter, or for who names it, has none. Called by sampi_next_step only.
-   */
+/* The next kind of the default order. Rows with SAMPI_IF_ON are in it only if the parameters switch the sampler on.
+   Rows without a letter, and rows with SAMPI_IF_NAMED, are not in it. */
 static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *kind)
 {
     while (steps->row < SAMPI_N_KINDS) {
@@ -63,9 +61,9 @@ static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *k
     return false;
 }
 
-/* The next step of an order; false: there is none. What it names may be SAMPI_N_KINDS: nothing that is known. Then
-   the walk must end, for an empty name at the end of the text would come again for ever; samp_check_params stops
-   there, and sampi_add_steps gets orders that have been checked. */
+/* The next kind of an order; false: the walk is over. *kind is SAMPI_N_KINDS for an unknown name. The caller must stop
+   then, because an empty name at the end of the text would be returned again and again. samp_check_params stops;
+   sampi_add_steps gets only orders that have been checked. */
 static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
 {
     const char *text = steps->text;
@@ -80,12 +78,13 @@ static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
     *kind = sampi_step_named(text, n);
     steps->text = text + n;
     if (text[n] == ';' && text[n + 1])
-        steps->text++; /* a ';' at the end is followed by an empty name, which is bad */
+        steps->text++; /* a ';' at the end stays: an empty name follows it, which is an error */
     return true;
 }
 
-/* The members of samp_params that are no sampler's alone. Their numbers are checked first, for samplers are made with
-   them; the words are checked by hand, and set in config/set.h, where `told` says what is good. */
+/* The members of samp_params that belong to no single sampler. Their numbers are checked first, because samplers are
+   made with them. Texts and lists are checked by hand, and set in config/set.h; there `told` says which values are
+   valid. */
 /* clang-format off */
 #define SAMPI_WHOLE(param, usual, lo, hi) \
     { SAMPI_INT32, #param, offsetof(samp_params, param), SAMPI_NOWHERE, usual, lo, hi, 0, NULL }
@@ -104,7 +103,7 @@ static const sampi_field SAMPI_CHAIN_FIELDS[] = {
 /* clang-format on */
 #define SAMPI_N_CHAIN_FIELDS (sizeof SAMPI_CHAIN_FIELDS / sizeof SAMPI_CHAIN_FIELDS[0])
 
-/* Note in `bad` what is wrong with the parameters of a kind. */
+/* Notes in `bad` the error in the parameters of a kind, if there is one. */
 static SAMPI_COLD void sampi_require_kind(sampi_sampler *bad, const samp_params *p, sampi_kind kind)
 {
     sampi_sampler t = sampi_from_params(p, kind);
@@ -112,9 +111,9 @@ static SAMPI_COLD void sampi_require_kind(sampi_sampler *bad, const samp_params 
     sampi_require(bad, !t.status, t.status, t.field);
 }
 
-/* All parameters, also those of samplers that this order leaves out: a bad number is an error even where it would
-   have no effect. Mirostat 1 alone is asked only when it is wanted, for its n_vocab. `bad` is only there to keep
-   the first error. The heap is not touched. */
+/* Checks all parameters, also those of samplers that the order leaves out: a bad number is an error even where it has
+   no effect. Exception: mirostat 1, which needs n_vocab, is checked only if it is chosen. `bad` keeps the first error.
+   The heap is not used. */
 SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **field)
 {
     sampi_sampler bad = sampi_blank(SAMPI_CHAIN);
@@ -124,7 +123,7 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
         if (!sampi_is_word(f)) sampi_require_number(&bad, f, sampi_number(f, (const char *)p + f->from));
     }
     for (int kind = 0; kind < SAMPI_N_KINDS && !bad.status; kind++) {
-        if (kind == SAMPI_MIROSTAT && p->mirostat != 1) continue; /* only then it needs n_vocab */
+        if (kind == SAMPI_MIROSTAT && p->mirostat != 1) continue; /* it needs n_vocab only if it is chosen */
         if (!(sampi_traits_of((sampi_kind)kind)->flags & SAMPI_IF_NAMED))
             sampi_require_kind(&bad, p, (sampi_kind)kind);
     }
@@ -149,8 +148,8 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
     return bad.status;
 }
 
-/* One sampler more for sampi_add_steps. Only memory can be missing; then sampi_init is NULL, and samp_chain_add
-   says so. */
+/* Adds one sampler to the chain. The only possible error is memory: then sampi_init returns NULL, and samp_chain_add
+   reports it. */
 static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, sampi_kind kind,
                                      const sampi_sampler *dry)
 {
@@ -162,9 +161,9 @@ static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, 
     return status;
 }
 
-/* The members of a chain whose parameters are good: logit_bias, which no order can name, then the order, then what
-   selects. Mirostat replaces the order by a temperature, as in llama.cpp. `dry`: one whose breakers may be the same, or
-   NULL. */
+/* Adds the members of a chain, from valid parameters: logit_bias, which no order can name, then the order, then the
+   selector. With mirostat a temperature takes the place of the order, as in llama.cpp. `dry`: a sampler that may have
+   the same breakers, or NULL. */
 static SAMPI_COLD int sampi_add_steps(samp_sampler *chain, const samp_params *p, const sampi_sampler *dry)
 {
     sampi_steps steps = sampi_steps_of(p);
@@ -175,17 +174,17 @@ static SAMPI_COLD int sampi_add_steps(samp_sampler *chain, const samp_params *p,
     return status ? status : sampi_add_step(chain, p, sampi_selector_of(p), dry);
 }
 
-/* A chain keeps the first error that adding to it had: it lacks a sampler, and drawing without would be wrong. Returns
-   the status, for samp_chain_insert to return. */
+/* Notes an error of adding a sampler in the chain, and returns the status. The chain keeps the first such error,
+   because it would be wrong to draw without the missing sampler. */
 static int sampi_chain_error(sampi_sampler *c, int status, const char *field)
 {
     if (!c->status) c->status = status, c->field = field;
     return status;
 }
 
-/* Bad parameters give an empty chain that carries the error, so that a caller may ask later; want of memory gives
-   NULL, and what was built so far is freed. The random source is set first, since samp_chain_add hands it to the
-   members. The grammar is left to the caller. */
+/* Builds a chain without its grammar. Bad parameters give an empty chain that carries the error, so that the caller may
+   check later. If memory runs out, everything is freed and the result is NULL. The random source is set first, because
+   samp_chain_add hands it to the members. */
 static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sampi_sampler *dry, int *status)
 {
     samp_sampler *chain = samp_chain_init();
@@ -195,7 +194,7 @@ static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sa
     if (!bad && (bad = sampi_use_status())) c->status = bad, c->field = "compiler";
     if (!bad) {
         c->rng = p->rng;
-        if (sampi_add_steps(chain, p, dry)) { /* parameters were good, so memory it is */
+        if (sampi_add_steps(chain, p, dry)) { /* the parameters are valid, so memory ran out */
             samp_free(chain);
             chain = NULL;
             bad = SAMP_E_NOMEM;
@@ -205,7 +204,8 @@ static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sa
     return chain;
 }
 
-/* The grammar is the chain's, or freed with what could not be built; in another chain already it is somebody's. */
+/* The chain owns the grammar; if the chain cannot be built, the grammar is freed. A grammar that is in another chain
+   already is an error, and is not freed. */
 SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, int *status)
 {
     int bad;
@@ -217,7 +217,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, i
         samp_free(p->grammar);
     } else if (grammar) {
         bad = samp_chain_insert(chain, 0, p->grammar);
-        if (bad) { /* the grammar was good, so memory it is */
+        if (bad) { /* the grammar is valid, so memory ran out */
             samp_free(chain);
             chain = NULL;
         } else {

@@ -1,10 +1,10 @@
 /* ---- settings: set ----
-   samp_settings_set: a name and a text come in, one member of the settings gets a value. The name is looked up among
-   the fields (core/fields.h). A number is read by config/numbers.h, a word by its spelling; an entry of a list
-   (logit_bias, dry's breakers) is added to a new block. After an error nothing has changed. */
+   samp_settings_set: a name and a text give one member of the settings a value. The name is looked up in the tables of
+   fields (core/fields.h). config/numbers.h reads numbers. An entry of a list (logit_bias, dry's breakers) is added in a
+   new block of memory. After an error nothing has changed. */
 
-/* The member that a name stands for, or NULL: the first row with that name, or of the sampler that an order calls so.
-   logit_bias is left out, whose list is the chain's and counts by itself. */
+/* The field with this name, or NULL: the first row that has the name, or the first field of the sampler that an order
+   calls by this name. logit_bias's own fields are left out; its list is one of SAMPI_CHAIN_FIELDS. */
 static SAMPI_COLD const sampi_field *sampi_field_named(const char *name)
 {
     const sampi_kind step = sampi_step_named(name, strlen(name));
@@ -22,7 +22,7 @@ static SAMPI_COLD const sampi_field *sampi_field_named(const char *name)
     return found;
 }
 
-/* An entry of logit_bias; moves *text behind it. */
+/* Reads an entry of logit_bias and moves *text behind it. */
 static SAMPI_COLD int sampi_read_bias(const char **text, samp_logit_bias *out)
 {
     uint64_t token;
@@ -38,7 +38,7 @@ static SAMPI_COLD int sampi_read_bias(const char **text, samp_logit_bias *out)
     return bad ? bad : status;
 }
 
-/* The list with the text's entries behind it -> *block, or a status. */
+/* Makes a new list of biases: the old entries, then those of the text. Returns a status. */
 static SAMPI_COLD int sampi_more_biases(samp_params *p, const char *value, void **block)
 {
     size_t had = (size_t)p->n_logit_bias, n = had + 1;
@@ -61,7 +61,8 @@ static SAMPI_COLD int sampi_more_biases(samp_params *p, const char *value, void 
     return SAMP_OK;
 }
 
-/* The same for one breaker: the pointers first, then the texts. "none" leaves nothing. */
+/* Makes a new list of breakers: the old ones, then `value`. The block has the pointers first, then the texts. The value
+   "none" makes the list empty. */
 static SAMPI_COLD int sampi_more_breakers(const samp_params *p, const char *value, void **block)
 {
     const char *const *old = p->dry_breakers;
@@ -72,7 +73,7 @@ static SAMPI_COLD int sampi_more_breakers(const samp_params *p, const char *valu
     const char **list = (const char **)SAMP_MALLOC((n + 2) * sizeof *list + used + size);
     if (!list) return SAMP_E_NOMEM;
     char *text = (char *)(list + n + 2);
-    if (n) memcpy(text, old[0], used); /* they stand one behind the other */
+    if (n) memcpy(text, old[0], used); /* the texts lie one behind the other */
     memcpy(text + used, value, size);
     for (size_t i = 0; i <= n; i++, text += strlen(text) + 1) list[i] = text;
     list[none ? 0 : n + 1] = NULL;
@@ -80,7 +81,8 @@ static SAMPI_COLD int sampi_more_breakers(const samp_params *p, const char *valu
     return SAMP_OK;
 }
 
-/* value NULL: the default. A new block is there before the old one goes, which samp_params has lent out as const. */
+/* Sets a text or list; value NULL: the default. The new block is made before the old one is freed, so an error changes
+   nothing. */
 static SAMPI_COLD int sampi_set_word(samp_params *p, const sampi_field *f, const char *value)
 {
     void *to = (char *)p + f->from, *block = NULL, *old;
@@ -114,8 +116,8 @@ static SAMPI_COLD int sampi_set_word(samp_params *p, const sampi_field *f, const
     return SAMP_OK;
 }
 
-/* The member of row f becomes what the text says; NULL: the default, as samp_default_params has it. On an error nothing
-   is written. The range (f->lo, f->hi) is looked at by samp_check_params, for all members at once. */
+/* Sets the member of field f to what the text says; NULL: the default of samp_default_params. On an error nothing is
+   written. samp_check_params checks the ranges (f->lo, f->hi) of all members later. */
 static SAMPI_COLD int sampi_set_field(samp_params *p, const sampi_field *f, const char *value)
 {
     void *to = (char *)p + f->from;

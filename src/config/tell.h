@@ -1,10 +1,9 @@
 /* ---- settings: get, ranges, errors ----
-   Settings and errors as text. samp_settings_get writes the shortest text that reads back as the same value;
-   samp_settings_takes writes which values a setting may have; samp_error_text writes a sentence for a status and the
-   field that it is about. Everything is read from the tables, by the writer of config/describe.h; nothing is changed.
-   */
+   Settings and errors as text. samp_settings_get writes the shortest text that reads back as the same value.
+   samp_settings_takes writes the values that a setting may have. samp_error_text writes a sentence for a status and its
+   field. The functions read the tables and write with config/describe.h's functions; they change nothing else. */
 
-/* As few digits, from six up, as sampi_read_float needs to give the same float; nine are always enough. */
+/* A float with the fewest digits, at least six, that sampi_read_float reads as the same float; nine always do. */
 static SAMPI_COLD void sampi_put_exactly(sampi_text *t, float value)
 {
     char buf[24];
@@ -19,7 +18,7 @@ static SAMPI_COLD void sampi_put_exactly(sampi_text *t, float value)
     sampi_put(t, buf);
 }
 
-/* "top_k k, ": the steps of an order, each by its first name and its letter. */
+/* The samplers that an order may name, each with its first name and its letter: "top_k k, ...". */
 static SAMPI_COLD void sampi_put_steps(sampi_text *t)
 {
     const char *between = "";
@@ -34,7 +33,7 @@ static SAMPI_COLD void sampi_put_steps(sampi_text *t)
     }
 }
 
-/* The value that p has. False: there is no text of it. */
+/* The value of field f in p. False: this field has no text. */
 static SAMPI_COLD bool sampi_put_value(sampi_text *t, const sampi_field *f, const samp_params *p)
 {
     const void *at = (const char *)p + f->from;
@@ -71,7 +70,7 @@ static SAMPI_COLD void sampi_put_range(sampi_text *t, const sampi_field *f)
     if (f->type == SAMPI_ORDER) sampi_put_steps(t);
 }
 
-/* With parameters their value, without the range. */
+/* Writes a setting's value in p, or if p is NULL the values that it may have. */
 static SAMPI_COLD int sampi_tell(const samp_params *p, const char *name, char *buf, size_t size)
 {
     sampi_text t = { buf, size, 0 };
@@ -93,7 +92,7 @@ SAMP_API SAMPI_COLD int samp_settings_takes(const char *name, char *buf, size_t 
     return sampi_tell(NULL, name, buf, size);
 }
 
-/* Why something is not supported, by the field that samp_status has named. */
+/* The reason of SAMP_E_UNSUPPORTED, by the field that samp_status reports. */
 static SAMPI_COLD const char *sampi_unsupported(const char *field)
 {
     static const char *const causes[][2] = {
@@ -106,7 +105,7 @@ static SAMPI_COLD const char *sampi_unsupported(const char *field)
     return "not supported here";
 }
 
-/* Of a setting the values that it takes are told too, where it was the value that was wrong. */
+/* If the field is a setting and its value was wrong, the text also has the values that it may have. */
 SAMP_API SAMPI_COLD int samp_error_text(int status, const char *field, char *buf, size_t size)
 {
     sampi_text t = { buf, size, 0 };

@@ -118,8 +118,7 @@ static SAMPI_COLD SAMPI_CALLED int sampi_check_left(const sampi_sampler *s, samp
 /* What a draw or an apply has counted so far in the chain. */
 typedef struct sampi_ordinals {
     uint32_t next[SAMPI_N_KINDS]; /* for each kind the ordinal of the next sampler */
-    bool
-        has_llama_cpp; /* a sampler in llama.cpp's arithmetic has run: it may set `sorted` although ties are not in order */
+    bool has_llama_cpp; /* one in llama.cpp's arithmetic has run: `sorted` may be set though ties are not in order */
 } sampi_ordinals;
 
 /* Applies a built-in sampler that is on; sampi_run has checked the array. */

@@ -1,11 +1,11 @@
 #!/bin/sh
 # Shows whether both headers have the same code as at a commit, comments and white space aside:
 #   sh tests/tools/same_code.sh [REV]      REV: the commit to compare with, by default HEAD
-# Prints the tokens that differ, and fails if there are any. The compiler takes the comments out.
+# Prints the words that differ, and fails if there are any. The compiler takes the comments out.
 rev=${1:-HEAD}
 out=$(mktemp -d) || exit 1
 trap 'rm -rf "$out"' EXIT
-code() { ${CC:-gcc} -fpreprocessed -dD -E -P -w "$1" | tr -s ' \t\n' '\n\n\n' >"$2"; }
+code() { ${CC:-gcc} -fpreprocessed -dD -E -P -w "$1" | sed 's/[^A-Za-z0-9_]/ & /g' | tr -s ' \t\n' '\n\n\n' >"$2"; }
 bad=0
 for header in sampling.h sampling_gpu.h; do
     git show "$rev:$header" >"$out/$header" || exit 1
