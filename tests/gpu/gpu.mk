@@ -6,7 +6,8 @@ OFFLOAD_FLAGS = -fopenmp -ffp-contract=off -fno-pie -no-pie -foffload=$(OFFLOAD)
                 -foffload-options=$(OFFLOAD)=$(OFFLOAD_ARCH) -foffload-options=-lm
 GPU := $(B)/gpu
 PTX := $(GPU)/ptx_emulator
-GPU_DEPS := sampling_gpu.h sampling.h tests/support/case.h tests/support/suite.h tests/support/floats.h tests/support/source.h
+GPU_DEPS := sampling_gpu.h sampling.h tests/support/case.h tests/support/suite.h tests/support/floats.h tests/support/source.h \
+  $(if $(FROM),$(ROOMS) $(SPINES))
 
 ## gpu: tests and benchmark for a GPU, into build/gpu with all they need at run time (OFFLOAD=amdgcn-amdhsa for AMD)
 gpu: $(GPU)/test_gpu $(GPU)/bench_gpu
