@@ -188,85 +188,85 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8819 samplers/drafted.h              20530 grammar/reading.h
-     274 api/config.h                     8844 samplers/greedy.h               20615 grammar/gbnf.h
-     305 api/types.h                      8886 samplers/choose.h               20907 grammar/regex.h
-     555 api/missing.h                    8949 samplers/ratio.h                21304 grammar/derivatives.h
-     569 api/sample.h                     9016 samplers/draw.h                 21957 grammar/vocabulary.h
-     658 api/chains.h                     9101 samplers/dist.h                 22428 grammar/triggers.h
-     910 api/samplers.h                   9133 samplers/gumbel.h               22753 grammar/matcher.h
-    1172 api/gumbel.h                     9202 watermark/function.h            22980 grammar/store.h
-    1195 api/operator.h                   9319 watermark/text.h                23472 grammar/states.h
-    1245 api/kv.h                         9508 watermark/draw.h                23631 grammar/items.h
-    1426 api/llama_cpp.h                  9717 samplers/mirostat.h             23756 grammar/masks.h
-    1468 api/text_error.h                 9967 samplers/adaptive_p.h           23953 grammar/runs.h
-    1485 api/grammar.h                   10123 samplers/custom.h               24130 grammar/entries.h
-    1706 api/shards.h                    10183 config/describe.h               24509 grammar/accepting.h
-    1804 api/peers.h                     10363 config/from_params.h            24817 grammar/waiting.h
-    1882 api/drafts.h                    10427 config/orders.h                 24943 grammar/history.h
-    1981 api/constraints.h               10658 config/numbers.h                25068 grammar/room.h
-    2284 api/watermark.h                 10800 config/set.h                    25401 grammar/sampler.h
-    2429 api/parts.h                     10956 config/tell.h                   25635 grammar/forced.h
-    2471 base/switches.h                 11086 config/settings.h               25803 grammar/hooks.h
-    2786 base/random.h                   11199 life/rollback.h                 25926 schema/head.h
-    2809 base/mt19937.h                  11458 life/chain.h                    26100 schema/errors.h
-    2884 base/exact.h                    11742 life/members.h                  26212 schema/collections.h
-    3102 base/bits128.h                  11856 life/update.h                   26246 schema/references.h
-    3183 base/elements.h                 12053 life/copy.h                     26518 schema/strings.h
-    3313 watermark/colours.h             12223 rows/row.h                      26580 schema/numbers.h
-    3377 kernels/llama_cpp/contract.h    12529 rows/reserve.h                  26782 schema/sets.h
-    3425 kernels/contract.h              12599 rows/pieces.h                   26980 schema/formats.h
-    3554 kernels/scalar.h                12714 rows/thresholds.h               27177 schema/scalars.h
-    3760 kernels/llama_cpp/scalar.h      12820 rows/compact.h                  27476 schema/goals.h
-    3781 kernels/sets.h                  13002 rows/sums.h                     27697 schema/alternatives.h
-    3830 kernels/vectors.h               13150 rows/changes.h                  28175 schema/objects.h
-    3948 kernels/avx512.h                13231 rows/cuts.h                     28688 schema/arrays.h
-    4032 kernels/avx2.h                  13662 rows/typical.h                  29048 schema/whole.h
-    4094 kernels/sse2.h                  13974 rows/tail_free.h                29221 tags/head.h
-    4111 kernels/neon.h                  14047 rows/selecting.h                29344 tags/words.h
-    4133 kernels/wasm.h                  14178 rows/mirostat.h                 29452 tags/inside.h
-    4149 kernels/generic.h               14259 watermark/rows.h                29593 tags/formats.h
-    4169 kernels/shared.h                14372 rows/plan.h                     29994 grammar/grammars.h
-    4293 kernels/passes.h                14420 rows/logprobs.h                 30061 peers/tables.h
-    4982 kernels/llama_cpp/passes.h      14506 rows/step.h                     30392 peers/values.h
-    5066 kernels/check.h                 14523 rows/llama_cpp/sums.h           30823 peers/llama_server.h
-    5090 kernels/dispatch.h              14837 rows/llama_cpp/samplers.h       30892 peers/fields.h
-    5296 core/array.h                    15302 rows/llama_cpp/step.h           31101 peers/requests.h
-    5626 core/table.h                    15332 run/apply.h                     31229 shards/head.h
-    5816 core/windows.h                  15414 run/writing.h                   31378 shards/bytes.h
-    5908 constraints/record.h            15538 run/arrays.h                    31476 shards/merging.h
-    5966 watermark/record.h              15640 run/arrays_llama_cpp.h          31766 shards/row.h
-    5986 rows/work.h                     15838 run/walk.h                      31891 shards/answers.h
-    6012 life/past.h                     15942 run/finish.h                    32462 shards/logprobs.h
-    6071 core/record.h                   15982 run/draw_llama_cpp.h            32608 shards/told.h
-    6207 core/plans.h                    16056 run/draw.h                      32762 shards/asking.h
-    6245 core/fields.h                   16134 run/sample.h                    32897 shards/prefix.h
-    6332 core/owners.h                   16250 watermark/making.h              33447 shards/plans.h
-    6408 core/mt19937.h                  16479 watermark/tails.h               33952 samplers/plans.h
-    6465 core/no_mt19937.h               16579 watermark/detect.h              34229 shards/way.h
-    6498 core/making.h                   16803 run/verify.h                    34345 shards/memory.h
-    6630 core/streams.h                  16907 run/batch.h                     34425 shards/batch.h
-    6668 life/state_fields.h             17059 life/state.h                    34833 drafts/head.h
-    6768 samplers/llama_cpp.h            17235 operator/weights.h              34893 drafts/block.h
-    6856 samplers/logit_bias.h           17323 operator/search.h               35083 drafts/tree.h
-    6957 samplers/patch.h                17462 operator/run.h                  35219 drafts/relaxed.h
-    7007 samplers/penalties.h            17631 kv/cells.h                      35304 constraints/automaton.h
-    7157 samplers/dry.h                  17668 kv/making.h                     35402 constraints/making.h
-    7614 samplers/cut.h                  17894 kv/slot.h                       35655 constraints/sampler.h
-    7637 samplers/top_n_sigma.h          18033 kv/sequences.h                  35750 constraints/constructors.h
-    7739 samplers/top_k.h                18168 kv/data.h                       36115 constraints/patterns.h
-    7796 samplers/tail_free.h            18292 kv/update.h                     36320 constraints/looking.h
-    7920 samplers/typical.h              18418 kv/state.h                      36387 constraints/thinking.h
-    7995 samplers/top_p.h                18630 llama_cpp/functions.h           36638 constraints/schedule.h
-    8039 samplers/min_p.h                18700 llama_cpp/object.h              36728 constraints/accepting.h
-    8081 samplers/by_sums.h              18754 llama_cpp/vocabulary.h          36912 constraints/drawing.h
-    8229 samplers/top_h.h                18831 text/reading.h                  37099 constraints/told.h
-    8282 samplers/min_k.h                18941 text/strings.h                  37164 constraints/kind.h
-    8339 samplers/xtc.h                  19041 text/values.h                   37222 constraints/top_p_decay.h
-    8423 samplers/infill.h               19196 text/documents.h                37306 constraints/accessors.h
-    8538 samplers/temperature.h          19272 grammar/head.h                  37414 core/kinds.h
-    8702 samplers/smoothing.h            19307 grammar/tree.h                  37463 base/restore.h
-    8786 samplers/softmax.h              20226 grammar/finishing.h             37477 api/license.h
+       2 api/opening.h                    8818 samplers/drafted.h              20506 grammar/reading.h
+     274 api/config.h                     8843 samplers/greedy.h               20591 grammar/gbnf.h
+     305 api/types.h                      8885 samplers/choose.h               20883 grammar/regex.h
+     555 api/missing.h                    8948 samplers/ratio.h                21280 grammar/derivatives.h
+     569 api/sample.h                     9015 samplers/draw.h                 21933 grammar/vocabulary.h
+     658 api/chains.h                     9100 samplers/dist.h                 22404 grammar/triggers.h
+     910 api/samplers.h                   9132 samplers/gumbel.h               22729 grammar/matcher.h
+    1172 api/gumbel.h                     9201 watermark/function.h            22956 grammar/store.h
+    1195 api/operator.h                   9318 watermark/text.h                23448 grammar/states.h
+    1245 api/kv.h                         9507 watermark/draw.h                23607 grammar/items.h
+    1426 api/llama_cpp.h                  9716 samplers/mirostat.h             23732 grammar/masks.h
+    1468 api/text_error.h                 9948 samplers/adaptive_p.h           23929 grammar/runs.h
+    1485 api/grammar.h                   10099 samplers/custom.h               24106 grammar/entries.h
+    1706 api/shards.h                    10159 config/describe.h               24485 grammar/accepting.h
+    1804 api/peers.h                     10339 config/from_params.h            24793 grammar/waiting.h
+    1882 api/drafts.h                    10403 config/orders.h                 24919 grammar/history.h
+    1981 api/constraints.h               10634 config/numbers.h                25044 grammar/room.h
+    2284 api/watermark.h                 10776 config/set.h                    25377 grammar/sampler.h
+    2429 api/parts.h                     10932 config/tell.h                   25611 grammar/forced.h
+    2471 base/switches.h                 11062 config/settings.h               25779 grammar/hooks.h
+    2786 base/random.h                   11175 life/rollback.h                 25902 schema/head.h
+    2809 base/mt19937.h                  11434 life/chain.h                    26076 schema/errors.h
+    2884 base/exact.h                    11718 life/members.h                  26188 schema/collections.h
+    3102 base/bits128.h                  11832 life/update.h                   26222 schema/references.h
+    3183 base/elements.h                 12029 life/copy.h                     26494 schema/strings.h
+    3313 watermark/colours.h             12199 rows/row.h                      26556 schema/numbers.h
+    3377 kernels/llama_cpp/contract.h    12505 rows/reserve.h                  26758 schema/sets.h
+    3425 kernels/contract.h              12575 rows/pieces.h                   26956 schema/formats.h
+    3554 kernels/scalar.h                12690 rows/thresholds.h               27153 schema/scalars.h
+    3760 kernels/llama_cpp/scalar.h      12796 rows/compact.h                  27452 schema/goals.h
+    3781 kernels/sets.h                  12978 rows/sums.h                     27673 schema/alternatives.h
+    3830 kernels/vectors.h               13126 rows/changes.h                  28151 schema/objects.h
+    3948 kernels/avx512.h                13207 rows/cuts.h                     28664 schema/arrays.h
+    4032 kernels/avx2.h                  13638 rows/typical.h                  29024 schema/whole.h
+    4094 kernels/sse2.h                  13950 rows/tail_free.h                29197 tags/head.h
+    4111 kernels/neon.h                  14023 rows/selecting.h                29320 tags/words.h
+    4133 kernels/wasm.h                  14154 rows/mirostat.h                 29428 tags/inside.h
+    4149 kernels/generic.h               14235 watermark/rows.h                29569 tags/formats.h
+    4169 kernels/shared.h                14348 rows/plan.h                     29970 grammar/grammars.h
+    4293 kernels/passes.h                14396 rows/logprobs.h                 30037 peers/tables.h
+    4982 kernels/llama_cpp/passes.h      14482 rows/step.h                     30368 peers/values.h
+    5066 kernels/check.h                 14499 rows/llama_cpp/sums.h           30799 peers/llama_server.h
+    5090 kernels/dispatch.h              14813 rows/llama_cpp/samplers.h       30868 peers/fields.h
+    5296 core/array.h                    15278 rows/llama_cpp/step.h           31077 peers/requests.h
+    5626 core/table.h                    15308 run/apply.h                     31205 shards/head.h
+    5816 core/windows.h                  15390 run/writing.h                   31354 shards/bytes.h
+    5908 constraints/record.h            15514 run/arrays.h                    31452 shards/merging.h
+    5966 watermark/record.h              15616 run/arrays_llama_cpp.h          31742 shards/row.h
+    5986 rows/work.h                     15814 run/walk.h                      31867 shards/answers.h
+    6012 life/past.h                     15918 run/finish.h                    32438 shards/logprobs.h
+    6071 core/record.h                   15958 run/draw_llama_cpp.h            32584 shards/told.h
+    6207 core/plans.h                    16032 run/draw.h                      32738 shards/asking.h
+    6245 core/fields.h                   16110 run/sample.h                    32873 shards/prefix.h
+    6332 core/owners.h                   16226 watermark/making.h              33423 shards/plans.h
+    6408 core/mt19937.h                  16455 watermark/tails.h               33929 samplers/plans.h
+    6465 core/no_mt19937.h               16555 watermark/detect.h              34204 shards/way.h
+    6498 core/making.h                   16779 run/verify.h                    34320 shards/memory.h
+    6630 core/streams.h                  16883 run/batch.h                     34400 shards/batch.h
+    6668 life/state_fields.h             17035 life/state.h                    34808 drafts/head.h
+    6768 samplers/llama_cpp.h            17211 operator/weights.h              34868 drafts/block.h
+    6856 samplers/logit_bias.h           17299 operator/search.h               35058 drafts/tree.h
+    6957 samplers/patch.h                17438 operator/run.h                  35194 drafts/relaxed.h
+    7007 samplers/penalties.h            17607 kv/cells.h                      35279 constraints/automaton.h
+    7157 samplers/dry.h                  17644 kv/making.h                     35377 constraints/making.h
+    7614 samplers/cut.h                  17870 kv/slot.h                       35630 constraints/sampler.h
+    7637 samplers/top_n_sigma.h          18009 kv/sequences.h                  35725 constraints/constructors.h
+    7739 samplers/top_k.h                18144 kv/data.h                       36090 constraints/patterns.h
+    7796 samplers/tail_free.h            18268 kv/update.h                     36295 constraints/looking.h
+    7920 samplers/typical.h              18394 kv/state.h                      36362 constraints/thinking.h
+    7995 samplers/top_p.h                18606 llama_cpp/functions.h           36613 constraints/schedule.h
+    8039 samplers/min_p.h                18676 llama_cpp/object.h              36703 constraints/accepting.h
+    8081 samplers/by_sums.h              18730 llama_cpp/vocabulary.h          36887 constraints/drawing.h
+    8229 samplers/top_h.h                18807 text/reading.h                  37074 constraints/told.h
+    8282 samplers/min_k.h                18917 text/strings.h                  37139 constraints/kind.h
+    8339 samplers/xtc.h                  19017 text/values.h                   37197 constraints/top_p_decay.h
+    8423 samplers/infill.h               19172 text/documents.h                37281 constraints/accessors.h
+    8538 samplers/temperature.h          19248 grammar/head.h                  37389 core/kinds.h
+    8701 samplers/smoothing.h            19283 grammar/tree.h                  37438 base/restore.h
+    8785 samplers/softmax.h              20202 grammar/finishing.h             37452 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -8578,12 +8578,11 @@ static int sampi_temp_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 /* The temperature of temp_ext (dynamic temperature, kalomaze 2023): T goes from t - delta, for a row whose entropy is
-   0, to t + delta, for the entropy ln n of n equal tokens. With the settings as arguments, as a GPU has no sampler.
-   */
-static float sampi_dynamic_temp(float t, float delta, float exponent, const sampi_sums *sums)
+   0, to t + delta, for the entropy ln n of n equal tokens. */
+static float sampi_dynamic_temp(const sampi_temp_numbers *of, const sampi_sums *sums)
 {
-    float lo = t > delta ? t - delta : 0.0f, hi = t + delta;
-    double power = sampi_pow(sampi_entropy(sums) / sampi_ln((double)sums->n), exponent);
+    float lo = of->t > of->delta ? of->t - of->delta : 0.0f, hi = of->t + of->delta;
+    double power = sampi_pow(sampi_entropy(sums) / sampi_ln((double)sums->n), of->exponent);
     return (float)SAMPI_FMA((double)hi - (double)lo, power, (double)lo);
 }
 
@@ -8594,7 +8593,7 @@ static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_arr
     if (s->u.temp.delta > 0.0f) {
         sampi_sums sums = sampi_sum(cur);
         if (sums.n == 1) return SAMP_OK; /* ln n = 0, and nothing to choose from */
-        t = sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, &sums);
+        t = sampi_dynamic_temp(&s->u.temp, &sums);
     }
     sampi_scale(cur, t);
     return SAMP_OK;
@@ -9724,18 +9723,12 @@ static SAMPI_COLD int sampi_sbw_apply(sampi_sampler *s, samp_token_data_array *c
 /* When a sampler is made and by samp_reset: of both versions. */
 static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mirostat.tau; }
 
-/* mu follows the surprise of the chosen token: d = max - l, z over the tokens kept. Without a sampler, for the GPU.
-   */
-static float sampi_mirostat_mu(float mu, float tau, float eta, double d, double z)
+/* mu follows the surprise of the chosen token: d = max - l, z over the tokens kept. The fast path calls it with both
+   ends of an estimate of z: hence the double. */
+static float sampi_mirostat_mu(const sampi_mirostat_numbers *of, float mu, double d, double z)
 {
     double surprise = SAMPI_FMA(d, SAMPI_LOG2E, sampi_log2(z / (double)SAMPI_ONE));
-    return sampi_finite((float)SAMPI_FMA(-(double)eta, surprise - (double)tau, (double)mu));
-}
-
-/* The same with a sampler's settings. The fast path calls it with both ends of an estimate of z: hence the double. */
-static float sampi_mirostat_next(const sampi_sampler *s, double d, double z)
-{
-    return sampi_mirostat_mu(s->now.mu, s->u.mirostat.tau, s->u.mirostat.eta, d, z);
+    return sampi_finite((float)SAMPI_FMA(-(double)of->eta, surprise - (double)of->tau, (double)mu));
 }
 
 /* The end of both versions, after their cuts. */
@@ -9743,7 +9736,7 @@ static int sampi_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_select(s, cur);
     double d = (double)sums.max - (double)cur->data[cur->selected].logit;
-    s->now.mu = sampi_mirostat_next(s, d, (double)sums.z);
+    s->now.mu = sampi_mirostat_mu(&s->u.mirostat, s->now.mu, d, (double)sums.z);
     return SAMP_OK;
 }
 
@@ -9763,7 +9756,7 @@ static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
 }
 
 /* How many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), e = exponent - 1, N = n_vocab;
-   clamped to 1 .. n, which a NaN becomes too. sampi_zipf_keep calls it, and the GPU. */
+   clamped to 1 .. n, which a NaN becomes too. */
 static SAMPI_COLD size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, size_t n)
 {
     double exponent = zipf->tt > 0.0 ? zipf->tb / zipf->tt : 1.0, e = exponent - 1.0;
@@ -9775,12 +9768,6 @@ static SAMPI_COLD size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab,
     return k >= 1.0 ? (size_t)k : 1;
 }
 
-/* The same with a sampler's settings and mu; here and on the fast path. */
-static size_t sampi_zipf_keep(const sampi_zipf *zipf, const sampi_sampler *s, size_t n)
-{
-    return sampi_zipf_size(zipf, s->u.mirostat.n_vocab, s->now.mu, n);
-}
-
 /* The first m in order are enough for the exponent; what is to be kept may be more, and is sorted then. */
 static SAMPI_COLD int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
@@ -9789,7 +9776,7 @@ static SAMPI_COLD int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_arr
     if (m > n) m = n;
     sampi_sort(&SAMPI_BY_LOGIT, cur, m);
     for (size_t i = 0; i + 1 < m; i++) sampi_zipf_add(&zipf, i, cur->data[i].logit, cur->data[i + 1].logit);
-    sampi_cut_to_first(cur, sampi_zipf_keep(&zipf, s, n));
+    sampi_cut_to_first(cur, sampi_zipf_size(&zipf, s->u.mirostat.n_vocab, s->now.mu, n));
     return sampi_mirostat_select(s, cur);
 }
 
@@ -9800,17 +9787,11 @@ static double sampi_surprise_floor(float mu, float max, double z)
     return SAMPI_FMA(-room, SAMPI_LN2, (double)max);
 }
 
-/* The same with a sampler's mu. */
-static double sampi_mirostat_floor(const sampi_sampler *s, float max, double z)
-{
-    return sampi_surprise_floor(s->now.mu, max, z);
-}
-
 /* One threshold, no sort: the least probable token that mu allows is a floor on logits. */
 static SAMPI_COLD int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
-    sampi_keep_above(cur, sampi_mirostat_floor(s, sums.max, (double)sums.z), 1);
+    sampi_keep_above(cur, sampi_surprise_floor(s->now.mu, sums.max, (double)sums.z), 1);
     return sampi_mirostat_select(s, cur);
 }
 
@@ -9979,16 +9960,11 @@ static void sampi_adaptive_p_reset(sampi_sampler *s)
 }
 
 /* The target of this draw, moved against the average so far. */
-static float sampi_aim(float target, float sum, float total)
+static float sampi_adaptive_p_aim(const sampi_adaptive_numbers *of)
 {
-    float aim = target + target - sum / total;
+    float aim = of->target + of->target - of->sum / of->total;
     if (aim < 0.0f) return 0.0f;
     return aim > 1.0f ? 1.0f : aim;
-}
-
-static float sampi_adaptive_p_aim(const sampi_sampler *s)
-{
-    return sampi_aim(s->u.adaptive.target, s->u.adaptive.sum, s->u.adaptive.total);
 }
 
 /* One more value in a decaying sum. */
@@ -10001,7 +9977,7 @@ static float sampi_decay(float sum, float decay, float x)
    once more when the token is known. The order is lost. In both arithmetics. */
 static void sampi_adapt(const sampi_sampler *s, samp_token_data_array *cur)
 {
-    float aim = sampi_adaptive_p_aim(s);
+    float aim = sampi_adaptive_p_aim(&s->u.adaptive);
     samp_token_data *d = cur->data;
     for (size_t i = 0; i < cur->size; i++) {
         float l = d[i].logit;
@@ -13432,7 +13408,7 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
     if (row->floor > -FLT_MAX) sampi_compact(row);
     sampi_sums sums = sampi_row_sums(row, sampi_row_max(row), -FLT_MAX, true);
     if (sums.n <= 1) return SAMP_OK;
-    return sampi_scale_row(row, sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, &sums));
+    return sampi_scale_row(row, sampi_dynamic_temp(&s->u.temp, &sums));
 }
 
 /* Each logit changes: a dense row becomes its own, so that x may be written to. */
@@ -14153,7 +14129,7 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
     if (s->u.adaptive.target < 0.0f) return sampi_fast_dist(row, s);
     if (!row->x || row->r != 1.0f || row->n_change) sampi_compact(row);
     double *e = (double *)(void *)row->work->w, z = (double)row->k->weights(row->x, row->n, row->top, NULL, e);
-    float *l = (float *)(void *)e, aim = sampi_adaptive_p_aim(s);
+    float *l = (float *)(void *)e, aim = sampi_adaptive_p_aim(&s->u.adaptive);
     sampi_pieces it;
     for (sampi_start(&it, row); sampi_next_tile(&it);) { /* while a tile is near */
         float *to = l + it.at;
@@ -14195,9 +14171,9 @@ static SAMPI_CALLED int sampi_mirostat_draw(sampi_row *row, sampi_sampler *s, co
     }
     float l = sampi_logit_of(row, sampi_present(row, sampi_find_id(row, row->token)));
     double d = (double)range->max - (double)l;
-    float mu = sampi_mirostat_next(s, d, range->z_lo);
-    if (mu != sampi_mirostat_next(s, d, range->z_hi))
-        mu = sampi_mirostat_next(s, d, sampi_exact(row, range->max, false).z_lo);
+    float mu = sampi_mirostat_mu(&s->u.mirostat, s->now.mu, d, range->z_lo);
+    if (mu != sampi_mirostat_mu(&s->u.mirostat, s->now.mu, d, range->z_hi))
+        mu = sampi_mirostat_mu(&s->u.mirostat, s->now.mu, d, sampi_exact(row, range->max, false).z_lo);
     s->now.mu = mu;
     return SAMP_OK;
 }
@@ -14209,8 +14185,8 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
     double lo;
     sampi_range_of(row, &range);
     for (;;) {
-        double hi = sampi_mirostat_floor(s, range.max, range.z_hi), max = (double)range.max;
-        lo = sampi_mirostat_floor(s, range.max, range.z_lo);
+        double hi = sampi_surprise_floor(s->now.mu, range.max, range.z_hi), max = (double)range.max;
+        lo = sampi_surprise_floor(s->now.mu, range.max, range.z_lo);
         if (lo > max) { /* not even the maximum reaches it: that stays alone */
             sampi_keep_first(row, 1);
             break;
@@ -14225,7 +14201,7 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
 
 #define SAMPI_ZIPF_MAX 128 /* tokens whose logits mirostat may look at here; llama.cpp's default is 100 */
 
-/* s of the first m tokens, whose logits are put in order. */
+/* s of the first m tokens, whose logits are put in order: so few take less time by insertion than by a shell sort. */
 static SAMPI_HOT sampi_zipf sampi_row_zipf(const sampi_row *head)
 {
     float l[SAMPI_ZIPF_MAX];
@@ -14247,7 +14223,7 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
     sampi_row head = *row;
     sampi_keep_first(&head, (size_t)s->u.mirostat.m);
     sampi_zipf zipf = sampi_row_zipf(&head);
-    size_t keep = sampi_zipf_keep(&zipf, s, n);
+    size_t keep = sampi_zipf_size(&zipf, s->u.mirostat.n_vocab, s->now.mu, n);
     sampi_range range;
     if (keep < n)
         sampi_keep_first(row, keep);
@@ -15187,7 +15163,7 @@ static SAMPI_COLD int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler 
     float sum = sums.sum;
     if (adapts) {
         sampi_row adapted = *row;
-        row->k->adapt(e, row->n, sum, sampi_adaptive_p_aim(s));
+        row->k->adapt(e, row->n, sum, sampi_adaptive_p_aim(&s->u.adaptive));
         bool is_full = sampi_is_full(row);
         for (i = 0; i < row->n && !is_full; i++)
             if (sampi_masked(sampi_present(row, i))) e[i] = -INFINITY;
@@ -32322,7 +32298,7 @@ static bool sampi_adapts(const sampi_sampler *s)
 static const float *sampi_draw_logits(const sampi_shard_row *row)
 {
     const sampi_sampler *s = sampi_row_member(row, 0);
-    float *l = row->shard->work.x, aim = sampi_adaptive_p_aim(s);
+    float *l = row->shard->work.x, aim = sampi_adaptive_p_aim(&s->u.adaptive);
     double *e = (double *)(void *)row->shard->work.w;
     size_t n = row->row.n;
     if (!sampi_adapts(s) || n == 0) return row->row.x;
@@ -33894,7 +33870,8 @@ static int sampi_shard_top(sampi_shard_row *row, samp_token_data *token)
    distances that this can be true of are looked at. */
 static bool sampi_adaptive_listed(const sampi_shard_row *row, const sampi_sampler *s, float *max)
 {
-    float x[SAMPI_SHARD_ROOM + 16] = { 0 }, *p = row->shard->work.x, aim = sampi_adaptive_p_aim(s), least = INFINITY;
+    float x[SAMPI_SHARD_ROOM + 16] = { 0 }, *p = row->shard->work.x, aim = sampi_adaptive_p_aim(&s->u.adaptive),
+                               least = INFINITY;
     double *e = (double *)(void *)row->shard->work.w;
     size_t n = row->n_list;
     if (n == 0 || n > SAMPI_SHARD_ROOM) return false;
@@ -34090,7 +34067,7 @@ static int SAMPI_ON(plan_temp)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
         sampi_sums sums;
         const int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_NOTHING, &sums);
         if (known != SAMPI_KNOWN || sums.n <= 1) return known; /* one token has no entropy */
-        memory->number = (double)sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, &sums);
+        memory->number = (double)sampi_dynamic_temp(&s->u.temp, &sums);
         memory->phase = 1;
     }
     return SAMPI_ON(scale)(row, (float)memory->number);
@@ -34155,8 +34132,7 @@ static int SAMPI_ON(plan_mirostat_draw)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     const int known = SAMPI_ON(draw_and_sums)(row, s, &token, &sums);
     if (known != SAMPI_KNOWN) return known;
     const double down = (double)sums.max - (double)token.logit;
-    return SAMPI_ON(choose)(row, s, &token,
-                            sampi_mirostat_mu(s->now.mu, s->u.mirostat.tau, s->u.mirostat.eta, down, (double)sums.z));
+    return SAMPI_ON(choose)(row, s, &token, sampi_mirostat_mu(&s->u.mirostat, s->now.mu, down, (double)sums.z));
 }
 
 /* Phase 0: how many to keep (count), from the first m tokens in order; 1: keep them; 2: draw. */
@@ -34165,7 +34141,7 @@ static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     sampi_memory *memory = SAMPI_ON(memory)(row);
     if (memory->phase == 0) {
         sampi_zipf zipf = { 0.0, 0.0 };
-        size_t m = (size_t)s->u.mirostat.m, n;
+        size_t m = (size_t)s->u.mirostat.m, n = m;
         const int known = SAMPI_ON(first_sorted)(row, &m, &n);
         if (known != SAMPI_KNOWN) return known;
         for (size_t i = 0; i + 1 < m; i++) sampi_zipf_add(&zipf, i, SAMPI_ON(nth)(row, i), SAMPI_ON(nth)(row, i + 1));
@@ -34212,8 +34188,7 @@ static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
         sampi_sums sums;
         known = SAMPI_ON(sums)(row, s, SAMPI_THEN_FIRST, &sums);
         if (known != SAMPI_KNOWN) return known;
-        known = SAMPI_ON(adapt_all)(row, &sums,
-                                    sampi_aim(s->u.adaptive.target, s->u.adaptive.sum, s->u.adaptive.total));
+        known = SAMPI_ON(adapt_all)(row, &sums, sampi_adaptive_p_aim(&s->u.adaptive));
         if (known != SAMPI_KNOWN) return known;
         memory->max = sums.max;
         memory->count = sums.z;

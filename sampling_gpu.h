@@ -108,15 +108,15 @@
    bound to, to what, and a probe's counters; they are written in a critical section. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2155 gpu/prefix.h                     4547 gpu/device.h
-     135 gpu/api.h                        2654 gpu/choosing.h                   4680 gpu/contexts.h
-     251 gpu/switches.h                   2756 gpu/ending.h                     4841 gpu/steps.h
-     297 gpu/records.h                    2907 gpu/answers.h                    4936 gpu/where.h
-     601 gpu/elements.h                   3593 samplers/plans.h                 5103 gpu/sending.h
-     872 gpu/passes.h                     3870 gpu/users.h                      5375 gpu/batch.h
-    1406 gpu/list.h                       3971 gpu/logprobs.h                   5635 gpu/results.h
-    1805 gpu/left.h                       4127 gpu/advance.h
-    2030 gpu/done.h                       4350 gpu/shapes.h
+       2 gpu/opening.h                    2155 gpu/prefix.h                     4545 gpu/device.h
+     135 gpu/api.h                        2654 gpu/choosing.h                   4678 gpu/contexts.h
+     251 gpu/switches.h                   2756 gpu/ending.h                     4839 gpu/steps.h
+     297 gpu/records.h                    2907 gpu/answers.h                    4934 gpu/where.h
+     601 gpu/elements.h                   3593 samplers/plans.h                 5101 gpu/sending.h
+     872 gpu/passes.h                     3868 gpu/users.h                      5373 gpu/batch.h
+    1406 gpu/list.h                       3969 gpu/logprobs.h                   5633 gpu/results.h
+    1805 gpu/left.h                       4125 gpu/advance.h
+    2030 gpu/done.h                       4348 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -3731,7 +3731,7 @@ static int SAMPI_ON(plan_temp)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
         sampi_sums sums;
         const int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_NOTHING, &sums);
         if (known != SAMPI_KNOWN || sums.n <= 1) return known; /* one token has no entropy */
-        memory->number = (double)sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, &sums);
+        memory->number = (double)sampi_dynamic_temp(&s->u.temp, &sums);
         memory->phase = 1;
     }
     return SAMPI_ON(scale)(row, (float)memory->number);
@@ -3796,8 +3796,7 @@ static int SAMPI_ON(plan_mirostat_draw)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     const int known = SAMPI_ON(draw_and_sums)(row, s, &token, &sums);
     if (known != SAMPI_KNOWN) return known;
     const double down = (double)sums.max - (double)token.logit;
-    return SAMPI_ON(choose)(row, s, &token,
-                            sampi_mirostat_mu(s->now.mu, s->u.mirostat.tau, s->u.mirostat.eta, down, (double)sums.z));
+    return SAMPI_ON(choose)(row, s, &token, sampi_mirostat_mu(&s->u.mirostat, s->now.mu, down, (double)sums.z));
 }
 
 /* Phase 0: how many to keep (count), from the first m tokens in order; 1: keep them; 2: draw. */
@@ -3806,7 +3805,7 @@ static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     sampi_memory *memory = SAMPI_ON(memory)(row);
     if (memory->phase == 0) {
         sampi_zipf zipf = { 0.0, 0.0 };
-        size_t m = (size_t)s->u.mirostat.m, n;
+        size_t m = (size_t)s->u.mirostat.m, n = m;
         const int known = SAMPI_ON(first_sorted)(row, &m, &n);
         if (known != SAMPI_KNOWN) return known;
         for (size_t i = 0; i + 1 < m; i++) sampi_zipf_add(&zipf, i, SAMPI_ON(nth)(row, i), SAMPI_ON(nth)(row, i + 1));
@@ -3853,8 +3852,7 @@ static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
         sampi_sums sums;
         known = SAMPI_ON(sums)(row, s, SAMPI_THEN_FIRST, &sums);
         if (known != SAMPI_KNOWN) return known;
-        known = SAMPI_ON(adapt_all)(row, &sums,
-                                    sampi_aim(s->u.adaptive.target, s->u.adaptive.sum, s->u.adaptive.total));
+        known = SAMPI_ON(adapt_all)(row, &sums, sampi_adaptive_p_aim(&s->u.adaptive));
         if (known != SAMPI_KNOWN) return known;
         memory->max = sums.max;
         memory->count = sums.z;

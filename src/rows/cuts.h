@@ -201,7 +201,7 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
     if (row->floor > -FLT_MAX) sampi_compact(row);
     sampi_sums sums = sampi_row_sums(row, sampi_row_max(row), -FLT_MAX, true);
     if (sums.n <= 1) return SAMP_OK;
-    return sampi_scale_row(row, sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, &sums));
+    return sampi_scale_row(row, sampi_dynamic_temp(&s->u.temp, &sums));
 }
 
 /* Each logit changes: a dense row becomes its own, so that x may be written to. */

@@ -17,9 +17,9 @@ static SAMPI_CALLED int sampi_mirostat_draw(sampi_row *row, sampi_sampler *s, co
     }
     float l = sampi_logit_of(row, sampi_present(row, sampi_find_id(row, row->token)));
     double d = (double)range->max - (double)l;
-    float mu = sampi_mirostat_next(s, d, range->z_lo);
-    if (mu != sampi_mirostat_next(s, d, range->z_hi))
-        mu = sampi_mirostat_next(s, d, sampi_exact(row, range->max, false).z_lo);
+    float mu = sampi_mirostat_mu(&s->u.mirostat, s->now.mu, d, range->z_lo);
+    if (mu != sampi_mirostat_mu(&s->u.mirostat, s->now.mu, d, range->z_hi))
+        mu = sampi_mirostat_mu(&s->u.mirostat, s->now.mu, d, sampi_exact(row, range->max, false).z_lo);
     s->now.mu = mu;
     return SAMP_OK;
 }
@@ -31,8 +31,8 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
     double lo;
     sampi_range_of(row, &range);
     for (;;) {
-        double hi = sampi_mirostat_floor(s, range.max, range.z_hi), max = (double)range.max;
-        lo = sampi_mirostat_floor(s, range.max, range.z_lo);
+        double hi = sampi_surprise_floor(s->now.mu, range.max, range.z_hi), max = (double)range.max;
+        lo = sampi_surprise_floor(s->now.mu, range.max, range.z_lo);
         if (lo > max) { /* not even the maximum reaches it: that stays alone */
             sampi_keep_first(row, 1);
             break;
@@ -47,7 +47,7 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
 
 #define SAMPI_ZIPF_MAX 128 /* tokens whose logits mirostat may look at here; llama.cpp's default is 100 */
 
-/* s of the first m tokens, whose logits are put in order. */
+/* s of the first m tokens, whose logits are put in order: so few take less time by insertion than by a shell sort. */
 static SAMPI_HOT sampi_zipf sampi_row_zipf(const sampi_row *head)
 {
     float l[SAMPI_ZIPF_MAX];
@@ -69,7 +69,7 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
     sampi_row head = *row;
     sampi_keep_first(&head, (size_t)s->u.mirostat.m);
     sampi_zipf zipf = sampi_row_zipf(&head);
-    size_t keep = sampi_zipf_keep(&zipf, s, n);
+    size_t keep = sampi_zipf_size(&zipf, s->u.mirostat.n_vocab, s->now.mu, n);
     sampi_range range;
     if (keep < n)
         sampi_keep_first(row, keep);

@@ -106,7 +106,7 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
     if (s->u.adaptive.target < 0.0f) return sampi_fast_dist(row, s);
     if (!row->x || row->r != 1.0f || row->n_change) sampi_compact(row);
     double *e = (double *)(void *)row->work->w, z = (double)row->k->weights(row->x, row->n, row->top, NULL, e);
-    float *l = (float *)(void *)e, aim = sampi_adaptive_p_aim(s);
+    float *l = (float *)(void *)e, aim = sampi_adaptive_p_aim(&s->u.adaptive);
     sampi_pieces it;
     for (sampi_start(&it, row); sampi_next_tile(&it);) { /* while a tile is near */
         float *to = l + it.at;

@@ -13,16 +13,11 @@ static void sampi_adaptive_p_reset(sampi_sampler *s)
 }
 
 /* The target of this draw, moved against the average so far. */
-static float sampi_aim(float target, float sum, float total)
+static float sampi_adaptive_p_aim(const sampi_adaptive_numbers *of)
 {
-    float aim = target + target - sum / total;
+    float aim = of->target + of->target - of->sum / of->total;
     if (aim < 0.0f) return 0.0f;
     return aim > 1.0f ? 1.0f : aim;
-}
-
-static float sampi_adaptive_p_aim(const sampi_sampler *s)
-{
-    return sampi_aim(s->u.adaptive.target, s->u.adaptive.sum, s->u.adaptive.total);
 }
 
 /* One more value in a decaying sum. */
@@ -35,7 +30,7 @@ static float sampi_decay(float sum, float decay, float x)
    once more when the token is known. The order is lost. In both arithmetics. */
 static void sampi_adapt(const sampi_sampler *s, samp_token_data_array *cur)
 {
-    float aim = sampi_adaptive_p_aim(s);
+    float aim = sampi_adaptive_p_aim(&s->u.adaptive);
     samp_token_data *d = cur->data;
     for (size_t i = 0; i < cur->size; i++) {
         float l = d[i].logit;
@@ -166,8 +161,7 @@ static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
         sampi_sums sums;
         known = SAMPI_ON(sums)(row, s, SAMPI_THEN_FIRST, &sums);
         if (known != SAMPI_KNOWN) return known;
-        known = SAMPI_ON(adapt_all)(row, &sums,
-                                    sampi_aim(s->u.adaptive.target, s->u.adaptive.sum, s->u.adaptive.total));
+        known = SAMPI_ON(adapt_all)(row, &sums, sampi_adaptive_p_aim(&s->u.adaptive));
         if (known != SAMPI_KNOWN) return known;
         memory->max = sums.max;
         memory->count = sums.z;

@@ -8,18 +8,12 @@
 /* When a sampler is made and by samp_reset: of both versions. */
 static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mirostat.tau; }
 
-/* mu follows the surprise of the chosen token: d = max - l, z over the tokens kept. Without a sampler, for the GPU.
-   */
-static float sampi_mirostat_mu(float mu, float tau, float eta, double d, double z)
+/* mu follows the surprise of the chosen token: d = max - l, z over the tokens kept. The fast path calls it with both
+   ends of an estimate of z: hence the double. */
+static float sampi_mirostat_mu(const sampi_mirostat_numbers *of, float mu, double d, double z)
 {
     double surprise = SAMPI_FMA(d, SAMPI_LOG2E, sampi_log2(z / (double)SAMPI_ONE));
-    return sampi_finite((float)SAMPI_FMA(-(double)eta, surprise - (double)tau, (double)mu));
-}
-
-/* The same with a sampler's settings. The fast path calls it with both ends of an estimate of z: hence the double. */
-static float sampi_mirostat_next(const sampi_sampler *s, double d, double z)
-{
-    return sampi_mirostat_mu(s->now.mu, s->u.mirostat.tau, s->u.mirostat.eta, d, z);
+    return sampi_finite((float)SAMPI_FMA(-(double)of->eta, surprise - (double)of->tau, (double)mu));
 }
 
 /* The end of both versions, after their cuts. */
@@ -27,7 +21,7 @@ static int sampi_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_select(s, cur);
     double d = (double)sums.max - (double)cur->data[cur->selected].logit;
-    s->now.mu = sampi_mirostat_next(s, d, (double)sums.z);
+    s->now.mu = sampi_mirostat_mu(&s->u.mirostat, s->now.mu, d, (double)sums.z);
     return SAMP_OK;
 }
 
@@ -47,7 +41,7 @@ static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
 }
 
 /* How many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), e = exponent - 1, N = n_vocab;
-   clamped to 1 .. n, which a NaN becomes too. sampi_zipf_keep calls it, and the GPU. */
+   clamped to 1 .. n, which a NaN becomes too. */
 static SAMPI_COLD size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, size_t n)
 {
     double exponent = zipf->tt > 0.0 ? zipf->tb / zipf->tt : 1.0, e = exponent - 1.0;
@@ -59,12 +53,6 @@ static SAMPI_COLD size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab,
     return k >= 1.0 ? (size_t)k : 1;
 }
 
-/* The same with a sampler's settings and mu; here and on the fast path. */
-static size_t sampi_zipf_keep(const sampi_zipf *zipf, const sampi_sampler *s, size_t n)
-{
-    return sampi_zipf_size(zipf, s->u.mirostat.n_vocab, s->now.mu, n);
-}
-
 /* The first m in order are enough for the exponent; what is to be kept may be more, and is sorted then. */
 static SAMPI_COLD int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
@@ -73,7 +61,7 @@ static SAMPI_COLD int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_arr
     if (m > n) m = n;
     sampi_sort(&SAMPI_BY_LOGIT, cur, m);
     for (size_t i = 0; i + 1 < m; i++) sampi_zipf_add(&zipf, i, cur->data[i].logit, cur->data[i + 1].logit);
-    sampi_cut_to_first(cur, sampi_zipf_keep(&zipf, s, n));
+    sampi_cut_to_first(cur, sampi_zipf_size(&zipf, s->u.mirostat.n_vocab, s->now.mu, n));
     return sampi_mirostat_select(s, cur);
 }
 
@@ -84,17 +72,11 @@ static double sampi_surprise_floor(float mu, float max, double z)
     return SAMPI_FMA(-room, SAMPI_LN2, (double)max);
 }
 
-/* The same with a sampler's mu. */
-static double sampi_mirostat_floor(const sampi_sampler *s, float max, double z)
-{
-    return sampi_surprise_floor(s->now.mu, max, z);
-}
-
 /* One threshold, no sort: the least probable token that mu allows is a floor on logits. */
 static SAMPI_COLD int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
-    sampi_keep_above(cur, sampi_mirostat_floor(s, sums.max, (double)sums.z), 1);
+    sampi_keep_above(cur, sampi_surprise_floor(s->now.mu, sums.max, (double)sums.z), 1);
     return sampi_mirostat_select(s, cur);
 }
 
@@ -257,8 +239,7 @@ static int SAMPI_ON(plan_mirostat_draw)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     const int known = SAMPI_ON(draw_and_sums)(row, s, &token, &sums);
     if (known != SAMPI_KNOWN) return known;
     const double down = (double)sums.max - (double)token.logit;
-    return SAMPI_ON(choose)(row, s, &token,
-                            sampi_mirostat_mu(s->now.mu, s->u.mirostat.tau, s->u.mirostat.eta, down, (double)sums.z));
+    return SAMPI_ON(choose)(row, s, &token, sampi_mirostat_mu(&s->u.mirostat, s->now.mu, down, (double)sums.z));
 }
 
 /* Phase 0: how many to keep (count), from the first m tokens in order; 1: keep them; 2: draw. */
@@ -267,7 +248,7 @@ static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     sampi_memory *memory = SAMPI_ON(memory)(row);
     if (memory->phase == 0) {
         sampi_zipf zipf = { 0.0, 0.0 };
-        size_t m = (size_t)s->u.mirostat.m, n;
+        size_t m = (size_t)s->u.mirostat.m, n = m;
         const int known = SAMPI_ON(first_sorted)(row, &m, &n);
         if (known != SAMPI_KNOWN) return known;
         for (size_t i = 0; i + 1 < m; i++) sampi_zipf_add(&zipf, i, SAMPI_ON(nth)(row, i), SAMPI_ON(nth)(row, i + 1));

@@ -41,12 +41,11 @@ static int sampi_temp_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 /* The temperature of temp_ext (dynamic temperature, kalomaze 2023): T goes from t - delta, for a row whose entropy is
-   0, to t + delta, for the entropy ln n of n equal tokens. With the settings as arguments, as a GPU has no sampler.
-   */
-static float sampi_dynamic_temp(float t, float delta, float exponent, const sampi_sums *sums)
+   0, to t + delta, for the entropy ln n of n equal tokens. */
+static float sampi_dynamic_temp(const sampi_temp_numbers *of, const sampi_sums *sums)
 {
-    float lo = t > delta ? t - delta : 0.0f, hi = t + delta;
-    double power = sampi_pow(sampi_entropy(sums) / sampi_ln((double)sums->n), exponent);
+    float lo = of->t > of->delta ? of->t - of->delta : 0.0f, hi = of->t + of->delta;
+    double power = sampi_pow(sampi_entropy(sums) / sampi_ln((double)sums->n), of->exponent);
     return (float)SAMPI_FMA((double)hi - (double)lo, power, (double)lo);
 }
 
@@ -57,7 +56,7 @@ static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_arr
     if (s->u.temp.delta > 0.0f) {
         sampi_sums sums = sampi_sum(cur);
         if (sums.n == 1) return SAMP_OK; /* ln n = 0, and nothing to choose from */
-        t = sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, &sums);
+        t = sampi_dynamic_temp(&s->u.temp, &sums);
     }
     sampi_scale(cur, t);
     return SAMP_OK;
@@ -172,7 +171,7 @@ static int SAMPI_ON(plan_temp)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
         sampi_sums sums;
         const int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_NOTHING, &sums);
         if (known != SAMPI_KNOWN || sums.n <= 1) return known; /* one token has no entropy */
-        memory->number = (double)sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, &sums);
+        memory->number = (double)sampi_dynamic_temp(&s->u.temp, &sums);
         memory->phase = 1;
     }
     return SAMPI_ON(scale)(row, (float)memory->number);

@@ -431,7 +431,7 @@ static bool sampi_adapts(const sampi_sampler *s)
 static const float *sampi_draw_logits(const sampi_shard_row *row)
 {
     const sampi_sampler *s = sampi_row_member(row, 0);
-    float *l = row->shard->work.x, aim = sampi_adaptive_p_aim(s);
+    float *l = row->shard->work.x, aim = sampi_adaptive_p_aim(&s->u.adaptive);
     double *e = (double *)(void *)row->shard->work.w;
     size_t n = row->row.n;
     if (!sampi_adapts(s) || n == 0) return row->row.x;

@@ -447,7 +447,8 @@ static int sampi_shard_top(sampi_shard_row *row, samp_token_data *token)
    distances that this can be true of are looked at. */
 static bool sampi_adaptive_listed(const sampi_shard_row *row, const sampi_sampler *s, float *max)
 {
-    float x[SAMPI_SHARD_ROOM + 16] = { 0 }, *p = row->shard->work.x, aim = sampi_adaptive_p_aim(s), least = INFINITY;
+    float x[SAMPI_SHARD_ROOM + 16] = { 0 }, *p = row->shard->work.x, aim = sampi_adaptive_p_aim(&s->u.adaptive),
+                               least = INFINITY;
     double *e = (double *)(void *)row->shard->work.w;
     size_t n = row->n_list;
     if (n == 0 || n > SAMPI_SHARD_ROOM) return false;

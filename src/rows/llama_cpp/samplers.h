@@ -350,7 +350,7 @@ static SAMPI_COLD int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler 
     float sum = sums.sum;
     if (adapts) {
         sampi_row adapted = *row;
-        row->k->adapt(e, row->n, sum, sampi_adaptive_p_aim(s));
+        row->k->adapt(e, row->n, sum, sampi_adaptive_p_aim(&s->u.adaptive));
         bool is_full = sampi_is_full(row);
         for (i = 0; i < row->n && !is_full; i++)
             if (sampi_masked(sampi_present(row, i))) e[i] = -INFINITY;
