@@ -242,31 +242,31 @@
     6207 core/plans.h                    16032 run/draw.h                      32738 shards/asking.h
     6245 core/fields.h                   16110 run/sample.h                    32873 shards/prefix.h
     6332 core/owners.h                   16226 watermark/making.h              33423 shards/plans.h
-    6408 core/mt19937.h                  16455 watermark/tails.h               33929 samplers/plans.h
-    6465 core/no_mt19937.h               16555 watermark/detect.h              34204 shards/way.h
-    6498 core/making.h                   16779 run/verify.h                    34320 shards/memory.h
-    6630 core/streams.h                  16883 run/batch.h                     34400 shards/batch.h
-    6668 life/state_fields.h             17035 life/state.h                    34808 drafts/head.h
-    6768 samplers/llama_cpp.h            17211 operator/weights.h              34868 drafts/block.h
-    6856 samplers/logit_bias.h           17299 operator/search.h               35058 drafts/tree.h
-    6957 samplers/patch.h                17438 operator/run.h                  35194 drafts/relaxed.h
-    7007 samplers/penalties.h            17607 kv/cells.h                      35279 constraints/automaton.h
-    7157 samplers/dry.h                  17644 kv/making.h                     35377 constraints/making.h
-    7614 samplers/cut.h                  17870 kv/slot.h                       35630 constraints/sampler.h
-    7637 samplers/top_n_sigma.h          18009 kv/sequences.h                  35725 constraints/constructors.h
-    7739 samplers/top_k.h                18144 kv/data.h                       36090 constraints/patterns.h
-    7796 samplers/tail_free.h            18268 kv/update.h                     36295 constraints/looking.h
-    7920 samplers/typical.h              18394 kv/state.h                      36362 constraints/thinking.h
-    7995 samplers/top_p.h                18606 llama_cpp/functions.h           36613 constraints/schedule.h
-    8039 samplers/min_p.h                18676 llama_cpp/object.h              36703 constraints/accepting.h
-    8081 samplers/by_sums.h              18730 llama_cpp/vocabulary.h          36887 constraints/drawing.h
-    8229 samplers/top_h.h                18807 text/reading.h                  37074 constraints/told.h
-    8282 samplers/min_k.h                18917 text/strings.h                  37139 constraints/kind.h
-    8339 samplers/xtc.h                  19017 text/values.h                   37197 constraints/top_p_decay.h
-    8423 samplers/infill.h               19172 text/documents.h                37281 constraints/accessors.h
-    8538 samplers/temperature.h          19248 grammar/head.h                  37389 core/kinds.h
-    8701 samplers/smoothing.h            19283 grammar/tree.h                  37438 base/restore.h
-    8785 samplers/softmax.h              20202 grammar/finishing.h             37452 api/license.h
+    6408 core/mt19937.h                  16455 watermark/tails.h               33916 samplers/plans.h
+    6465 core/no_mt19937.h               16555 watermark/detect.h              34191 shards/way.h
+    6498 core/making.h                   16779 run/verify.h                    34307 shards/memory.h
+    6630 core/streams.h                  16883 run/batch.h                     34387 shards/batch.h
+    6668 life/state_fields.h             17035 life/state.h                    34795 drafts/head.h
+    6768 samplers/llama_cpp.h            17211 operator/weights.h              34855 drafts/block.h
+    6856 samplers/logit_bias.h           17299 operator/search.h               35045 drafts/tree.h
+    6957 samplers/patch.h                17438 operator/run.h                  35181 drafts/relaxed.h
+    7007 samplers/penalties.h            17607 kv/cells.h                      35266 constraints/automaton.h
+    7157 samplers/dry.h                  17644 kv/making.h                     35364 constraints/making.h
+    7614 samplers/cut.h                  17870 kv/slot.h                       35617 constraints/sampler.h
+    7637 samplers/top_n_sigma.h          18009 kv/sequences.h                  35712 constraints/constructors.h
+    7739 samplers/top_k.h                18144 kv/data.h                       36077 constraints/patterns.h
+    7796 samplers/tail_free.h            18268 kv/update.h                     36282 constraints/looking.h
+    7920 samplers/typical.h              18394 kv/state.h                      36349 constraints/thinking.h
+    7995 samplers/top_p.h                18606 llama_cpp/functions.h           36600 constraints/schedule.h
+    8039 samplers/min_p.h                18676 llama_cpp/object.h              36690 constraints/accepting.h
+    8081 samplers/by_sums.h              18730 llama_cpp/vocabulary.h          36874 constraints/drawing.h
+    8229 samplers/top_h.h                18807 text/reading.h                  37061 constraints/told.h
+    8282 samplers/min_k.h                18917 text/strings.h                  37126 constraints/kind.h
+    8339 samplers/xtc.h                  19017 text/values.h                   37184 constraints/top_p_decay.h
+    8423 samplers/infill.h               19172 text/documents.h                37268 constraints/accessors.h
+    8538 samplers/temperature.h          19248 grammar/head.h                  37376 core/kinds.h
+    8701 samplers/smoothing.h            19283 grammar/tree.h                  37425 base/restore.h
+    8785 samplers/softmax.h              20202 grammar/finishing.h             37439 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -33657,20 +33657,12 @@ static int sampi_shard_drop_before(sampi_shard_row *row, const samp_token_data *
     return SAMPI_KNOWN;
 }
 
-/* To sort by id. */
-static double sampi_id_score(const sampi_order *order, const samp_token_data *d)
-{
-    (void)order;
-    return (double)d->id;
-}
-
-/* The fast path's cut of a head, on what is listed; false: more must be. */
+/* The fast path's cut of a head, on what is listed; false: more must be. Of equal logits that keeps the first ones as
+   they stand, which in the list are those of the smallest ids. */
 static bool sampi_tail_listed(sampi_shard_row *row, const sampi_sampler *s)
 {
-    const sampi_order by_id = { sampi_id_score, 0.0, 0.0 };
     sampi_row look = row->row;
     if (row->n_list > SAMPI_SHARD_TAIL) return false;
-    sampi_sort_part(&by_id, row->list, row->n_list, row->n_list, 64);
     for (size_t i = 0; i < row->n_list; i++) {
         row->shard->work.x[i] = row->list[i].logit;
         row->shard->work.id[i] = row->list[i].id;
@@ -33679,14 +33671,9 @@ static bool sampi_tail_listed(sampi_shard_row *row, const sampi_sampler *s)
     look.work = &row->shard->work;
     sampi_set_tokens(&look, row->shard->work.x, row->shard->work.id, row->n_list);
     look.top = row->max;
-    bool cut = sampi_tail_cut(&look, s, row->max, (size_t)row->rest);
-    if (cut) row->n_list = look.n;
-    for (size_t i = 0; i < row->n_list && cut; i++) {
-        row->list[i].id = look.id[i];
-        row->list[i].logit = look.x[i];
-    }
-    sampi_sort_list(row);
-    return cut;
+    if (!sampi_tail_cut(&look, s, row->max, (size_t)row->rest)) return false;
+    row->n_list = look.n;
+    return true;
 }
 
 /* It needs the order itself, of as many as its curve bends over: the list grows until the cut lies within it. */

@@ -234,20 +234,12 @@ static int sampi_shard_drop_before(sampi_shard_row *row, const samp_token_data *
     return SAMPI_KNOWN;
 }
 
-/* To sort by id. */
-static double sampi_id_score(const sampi_order *order, const samp_token_data *d)
-{
-    (void)order;
-    return (double)d->id;
-}
-
-/* The fast path's cut of a head, on what is listed; false: more must be. */
+/* The fast path's cut of a head, on what is listed; false: more must be. Of equal logits that keeps the first ones as
+   they stand, which in the list are those of the smallest ids. */
 static bool sampi_tail_listed(sampi_shard_row *row, const sampi_sampler *s)
 {
-    const sampi_order by_id = { sampi_id_score, 0.0, 0.0 };
     sampi_row look = row->row;
     if (row->n_list > SAMPI_SHARD_TAIL) return false;
-    sampi_sort_part(&by_id, row->list, row->n_list, row->n_list, 64);
     for (size_t i = 0; i < row->n_list; i++) {
         row->shard->work.x[i] = row->list[i].logit;
         row->shard->work.id[i] = row->list[i].id;
@@ -256,14 +248,9 @@ static bool sampi_tail_listed(sampi_shard_row *row, const sampi_sampler *s)
     look.work = &row->shard->work;
     sampi_set_tokens(&look, row->shard->work.x, row->shard->work.id, row->n_list);
     look.top = row->max;
-    bool cut = sampi_tail_cut(&look, s, row->max, (size_t)row->rest);
-    if (cut) row->n_list = look.n;
-    for (size_t i = 0; i < row->n_list && cut; i++) {
-        row->list[i].id = look.id[i];
-        row->list[i].logit = look.x[i];
-    }
-    sampi_sort_list(row);
-    return cut;
+    if (!sampi_tail_cut(&look, s, row->max, (size_t)row->rest)) return false;
+    row->n_list = look.n;
+    return true;
 }
 
 /* It needs the order itself, of as many as its curve bends over: the list grows until the cut lies within it. */
