@@ -188,85 +188,85 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8818 samplers/drafted.h              20506 grammar/reading.h
-     274 api/config.h                     8843 samplers/greedy.h               20591 grammar/gbnf.h
-     305 api/types.h                      8885 samplers/choose.h               20883 grammar/regex.h
-     555 api/missing.h                    8948 samplers/ratio.h                21280 grammar/derivatives.h
-     569 api/sample.h                     9015 samplers/draw.h                 21933 grammar/vocabulary.h
-     658 api/chains.h                     9100 samplers/dist.h                 22404 grammar/triggers.h
-     910 api/samplers.h                   9132 samplers/gumbel.h               22729 grammar/matcher.h
-    1172 api/gumbel.h                     9201 watermark/function.h            22956 grammar/store.h
-    1195 api/operator.h                   9318 watermark/text.h                23448 grammar/states.h
-    1245 api/kv.h                         9507 watermark/draw.h                23607 grammar/items.h
-    1426 api/llama_cpp.h                  9716 samplers/mirostat.h             23732 grammar/masks.h
-    1468 api/text_error.h                 9948 samplers/adaptive_p.h           23929 grammar/runs.h
-    1485 api/grammar.h                   10099 samplers/custom.h               24106 grammar/entries.h
-    1706 api/shards.h                    10159 config/describe.h               24485 grammar/accepting.h
-    1804 api/peers.h                     10339 config/from_params.h            24793 grammar/waiting.h
-    1882 api/drafts.h                    10403 config/orders.h                 24919 grammar/history.h
-    1981 api/constraints.h               10634 config/numbers.h                25044 grammar/room.h
-    2284 api/watermark.h                 10776 config/set.h                    25377 grammar/sampler.h
-    2429 api/parts.h                     10932 config/tell.h                   25611 grammar/forced.h
-    2471 base/switches.h                 11062 config/settings.h               25779 grammar/hooks.h
-    2786 base/random.h                   11175 life/rollback.h                 25902 schema/head.h
-    2809 base/mt19937.h                  11434 life/chain.h                    26076 schema/errors.h
-    2884 base/exact.h                    11718 life/members.h                  26188 schema/collections.h
-    3102 base/bits128.h                  11832 life/update.h                   26222 schema/references.h
-    3183 base/elements.h                 12029 life/copy.h                     26494 schema/strings.h
-    3313 watermark/colours.h             12199 rows/row.h                      26556 schema/numbers.h
-    3377 kernels/llama_cpp/contract.h    12505 rows/reserve.h                  26758 schema/sets.h
-    3425 kernels/contract.h              12575 rows/pieces.h                   26956 schema/formats.h
-    3554 kernels/scalar.h                12690 rows/thresholds.h               27153 schema/scalars.h
-    3760 kernels/llama_cpp/scalar.h      12796 rows/compact.h                  27452 schema/goals.h
-    3781 kernels/sets.h                  12978 rows/sums.h                     27673 schema/alternatives.h
-    3830 kernels/vectors.h               13126 rows/changes.h                  28151 schema/objects.h
-    3948 kernels/avx512.h                13207 rows/cuts.h                     28664 schema/arrays.h
-    4032 kernels/avx2.h                  13638 rows/typical.h                  29024 schema/whole.h
-    4094 kernels/sse2.h                  13950 rows/tail_free.h                29197 tags/head.h
-    4111 kernels/neon.h                  14023 rows/selecting.h                29320 tags/words.h
-    4133 kernels/wasm.h                  14154 rows/mirostat.h                 29428 tags/inside.h
-    4149 kernels/generic.h               14235 watermark/rows.h                29569 tags/formats.h
-    4169 kernels/shared.h                14348 rows/plan.h                     29970 grammar/grammars.h
-    4293 kernels/passes.h                14396 rows/logprobs.h                 30037 peers/tables.h
-    4982 kernels/llama_cpp/passes.h      14482 rows/step.h                     30368 peers/values.h
-    5066 kernels/check.h                 14499 rows/llama_cpp/sums.h           30799 peers/llama_server.h
-    5090 kernels/dispatch.h              14813 rows/llama_cpp/samplers.h       30868 peers/fields.h
-    5296 core/array.h                    15278 rows/llama_cpp/step.h           31077 peers/requests.h
-    5626 core/table.h                    15308 run/apply.h                     31205 shards/head.h
-    5816 core/windows.h                  15390 run/writing.h                   31354 shards/bytes.h
-    5908 constraints/record.h            15514 run/arrays.h                    31452 shards/merging.h
-    5966 watermark/record.h              15616 run/arrays_llama_cpp.h          31742 shards/row.h
-    5986 rows/work.h                     15814 run/walk.h                      31867 shards/answers.h
-    6012 life/past.h                     15918 run/finish.h                    32438 shards/logprobs.h
-    6071 core/record.h                   15958 run/draw_llama_cpp.h            32584 shards/told.h
-    6207 core/plans.h                    16032 run/draw.h                      32738 shards/asking.h
-    6245 core/fields.h                   16110 run/sample.h                    32873 shards/prefix.h
-    6332 core/owners.h                   16226 watermark/making.h              33423 shards/plans.h
-    6408 core/mt19937.h                  16455 watermark/tails.h               33916 samplers/plans.h
-    6465 core/no_mt19937.h               16555 watermark/detect.h              34191 shards/way.h
-    6498 core/making.h                   16779 run/verify.h                    34307 shards/memory.h
-    6630 core/streams.h                  16883 run/batch.h                     34387 shards/batch.h
-    6668 life/state_fields.h             17035 life/state.h                    34795 drafts/head.h
-    6768 samplers/llama_cpp.h            17211 operator/weights.h              34855 drafts/block.h
-    6856 samplers/logit_bias.h           17299 operator/search.h               35045 drafts/tree.h
-    6957 samplers/patch.h                17438 operator/run.h                  35181 drafts/relaxed.h
-    7007 samplers/penalties.h            17607 kv/cells.h                      35266 constraints/automaton.h
-    7157 samplers/dry.h                  17644 kv/making.h                     35364 constraints/making.h
-    7614 samplers/cut.h                  17870 kv/slot.h                       35617 constraints/sampler.h
-    7637 samplers/top_n_sigma.h          18009 kv/sequences.h                  35712 constraints/constructors.h
-    7739 samplers/top_k.h                18144 kv/data.h                       36077 constraints/patterns.h
-    7796 samplers/tail_free.h            18268 kv/update.h                     36282 constraints/looking.h
-    7920 samplers/typical.h              18394 kv/state.h                      36349 constraints/thinking.h
-    7995 samplers/top_p.h                18606 llama_cpp/functions.h           36600 constraints/schedule.h
-    8039 samplers/min_p.h                18676 llama_cpp/object.h              36690 constraints/accepting.h
-    8081 samplers/by_sums.h              18730 llama_cpp/vocabulary.h          36874 constraints/drawing.h
-    8229 samplers/top_h.h                18807 text/reading.h                  37061 constraints/told.h
-    8282 samplers/min_k.h                18917 text/strings.h                  37126 constraints/kind.h
-    8339 samplers/xtc.h                  19017 text/values.h                   37184 constraints/top_p_decay.h
-    8423 samplers/infill.h               19172 text/documents.h                37268 constraints/accessors.h
-    8538 samplers/temperature.h          19248 grammar/head.h                  37376 core/kinds.h
-    8701 samplers/smoothing.h            19283 grammar/tree.h                  37425 base/restore.h
-    8785 samplers/softmax.h              20202 grammar/finishing.h             37439 api/license.h
+       2 api/opening.h                    8842 samplers/drafted.h              20530 grammar/reading.h
+     274 api/config.h                     8867 samplers/greedy.h               20615 grammar/gbnf.h
+     305 api/types.h                      8909 samplers/choose.h               20907 grammar/regex.h
+     560 api/missing.h                    8972 samplers/ratio.h                21304 grammar/derivatives.h
+     574 api/sample.h                     9039 samplers/draw.h                 21957 grammar/vocabulary.h
+     668 api/chains.h                     9124 samplers/dist.h                 22428 grammar/triggers.h
+     934 api/samplers.h                   9156 samplers/gumbel.h               22753 grammar/matcher.h
+    1196 api/gumbel.h                     9225 watermark/function.h            22980 grammar/store.h
+    1219 api/operator.h                   9342 watermark/text.h                23472 grammar/states.h
+    1269 api/kv.h                         9531 watermark/draw.h                23631 grammar/items.h
+    1450 api/llama_cpp.h                  9740 samplers/mirostat.h             23756 grammar/masks.h
+    1492 api/text_error.h                 9972 samplers/adaptive_p.h           23953 grammar/runs.h
+    1509 api/grammar.h                   10123 samplers/custom.h               24130 grammar/entries.h
+    1730 api/shards.h                    10183 config/describe.h               24509 grammar/accepting.h
+    1828 api/peers.h                     10363 config/from_params.h            24817 grammar/waiting.h
+    1906 api/drafts.h                    10427 config/orders.h                 24943 grammar/history.h
+    2005 api/constraints.h               10658 config/numbers.h                25068 grammar/room.h
+    2308 api/watermark.h                 10800 config/set.h                    25401 grammar/sampler.h
+    2453 api/parts.h                     10956 config/tell.h                   25635 grammar/forced.h
+    2495 base/switches.h                 11086 config/settings.h               25803 grammar/hooks.h
+    2810 base/random.h                   11199 life/rollback.h                 25926 schema/head.h
+    2833 base/mt19937.h                  11458 life/chain.h                    26100 schema/errors.h
+    2908 base/exact.h                    11742 life/members.h                  26212 schema/collections.h
+    3126 base/bits128.h                  11856 life/update.h                   26246 schema/references.h
+    3207 base/elements.h                 12053 life/copy.h                     26518 schema/strings.h
+    3337 watermark/colours.h             12223 rows/row.h                      26580 schema/numbers.h
+    3401 kernels/llama_cpp/contract.h    12529 rows/reserve.h                  26782 schema/sets.h
+    3449 kernels/contract.h              12599 rows/pieces.h                   26980 schema/formats.h
+    3578 kernels/scalar.h                12714 rows/thresholds.h               27177 schema/scalars.h
+    3784 kernels/llama_cpp/scalar.h      12820 rows/compact.h                  27476 schema/goals.h
+    3805 kernels/sets.h                  13002 rows/sums.h                     27697 schema/alternatives.h
+    3854 kernels/vectors.h               13150 rows/changes.h                  28175 schema/objects.h
+    3972 kernels/avx512.h                13231 rows/cuts.h                     28688 schema/arrays.h
+    4056 kernels/avx2.h                  13662 rows/typical.h                  29048 schema/whole.h
+    4118 kernels/sse2.h                  13974 rows/tail_free.h                29221 tags/head.h
+    4135 kernels/neon.h                  14047 rows/selecting.h                29344 tags/words.h
+    4157 kernels/wasm.h                  14178 rows/mirostat.h                 29452 tags/inside.h
+    4173 kernels/generic.h               14259 watermark/rows.h                29593 tags/formats.h
+    4193 kernels/shared.h                14372 rows/plan.h                     29994 grammar/grammars.h
+    4317 kernels/passes.h                14420 rows/logprobs.h                 30061 peers/tables.h
+    5006 kernels/llama_cpp/passes.h      14506 rows/step.h                     30392 peers/values.h
+    5090 kernels/check.h                 14523 rows/llama_cpp/sums.h           30823 peers/llama_server.h
+    5114 kernels/dispatch.h              14837 rows/llama_cpp/samplers.h       30892 peers/fields.h
+    5320 core/array.h                    15302 rows/llama_cpp/step.h           31101 peers/requests.h
+    5650 core/table.h                    15332 run/apply.h                     31229 shards/head.h
+    5840 core/windows.h                  15414 run/writing.h                   31378 shards/bytes.h
+    5932 constraints/record.h            15538 run/arrays.h                    31476 shards/merging.h
+    5990 watermark/record.h              15640 run/arrays_llama_cpp.h          31766 shards/row.h
+    6010 rows/work.h                     15838 run/walk.h                      31891 shards/answers.h
+    6036 life/past.h                     15942 run/finish.h                    32462 shards/logprobs.h
+    6095 core/record.h                   15982 run/draw_llama_cpp.h            32608 shards/told.h
+    6231 core/plans.h                    16056 run/draw.h                      32762 shards/asking.h
+    6269 core/fields.h                   16134 run/sample.h                    32897 shards/prefix.h
+    6356 core/owners.h                   16250 watermark/making.h              33447 shards/plans.h
+    6432 core/mt19937.h                  16479 watermark/tails.h               33940 samplers/plans.h
+    6489 core/no_mt19937.h               16579 watermark/detect.h              34215 shards/way.h
+    6522 core/making.h                   16803 run/verify.h                    34331 shards/memory.h
+    6654 core/streams.h                  16907 run/batch.h                     34411 shards/batch.h
+    6692 life/state_fields.h             17059 life/state.h                    34819 drafts/head.h
+    6792 samplers/llama_cpp.h            17235 operator/weights.h              34879 drafts/block.h
+    6880 samplers/logit_bias.h           17323 operator/search.h               35069 drafts/tree.h
+    6981 samplers/patch.h                17462 operator/run.h                  35205 drafts/relaxed.h
+    7031 samplers/penalties.h            17631 kv/cells.h                      35290 constraints/automaton.h
+    7181 samplers/dry.h                  17668 kv/making.h                     35388 constraints/making.h
+    7638 samplers/cut.h                  17894 kv/slot.h                       35641 constraints/sampler.h
+    7661 samplers/top_n_sigma.h          18033 kv/sequences.h                  35736 constraints/constructors.h
+    7763 samplers/top_k.h                18168 kv/data.h                       36101 constraints/patterns.h
+    7820 samplers/tail_free.h            18292 kv/update.h                     36306 constraints/looking.h
+    7944 samplers/typical.h              18418 kv/state.h                      36373 constraints/thinking.h
+    8019 samplers/top_p.h                18630 llama_cpp/functions.h           36624 constraints/schedule.h
+    8063 samplers/min_p.h                18700 llama_cpp/object.h              36714 constraints/accepting.h
+    8105 samplers/by_sums.h              18754 llama_cpp/vocabulary.h          36898 constraints/drawing.h
+    8253 samplers/top_h.h                18831 text/reading.h                  37085 constraints/told.h
+    8306 samplers/min_k.h                18941 text/strings.h                  37150 constraints/kind.h
+    8363 samplers/xtc.h                  19041 text/values.h                   37208 constraints/top_p_decay.h
+    8447 samplers/infill.h               19196 text/documents.h                37292 constraints/accessors.h
+    8562 samplers/temperature.h          19272 grammar/head.h                  37400 core/kinds.h
+    8725 samplers/smoothing.h            19307 grammar/tree.h                  37449 base/restore.h
+    8809 samplers/softmax.h              20226 grammar/finishing.h             37463 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -303,22 +303,22 @@ extern "C" {
 #endif
 
 /* ---- src/api/types.h ---- */
-/* =================================================================================================== >>types
-   What goes in and comes out: tokens, arrays of candidates, statuses, parameters, rows of logits, a vocabulary, and
-   the interface of a sampler. A struct that you fill may get members in a version to come: start from zero, or from
-   the function that gives the defaults. */
+/* =================================================================================================== >>types The
+   types of inputs and results: tokens, arrays of candidates, statuses, parameters, rows of logits, a vocabulary, and
+   the interface of a sampler. Later versions may add members to structs that you fill: start from zero, or from the
+   function that returns the defaults. */
 
-typedef int32_t samp_token; /* a token's id, 0 .. n_vocab - 1; as a result, negative is a samp_status */
+typedef int32_t samp_token; /* a token's id, 0 .. n_vocab - 1; as a result, a negative number is a samp_status */
 
-/* A candidate. Same layout as llama_token_data: a cast is supported. */
+/* A candidate. The layout is that of llama_token_data: a cast is supported. */
 typedef struct samp_token_data {
     samp_token id;
     float logit; /* log-odds; -INFINITY = masked */
     float p;     /* probability, only after a sampler whose comment says so */
 } samp_token_data;
 
-/* The candidates. Same layout as llama_token_data_array. Samplers shrink `size` and may reorder, but never move
-   `data`. */
+/* An array of candidates. The layout is that of llama_token_data_array: a cast is supported. Samplers make `size`
+   smaller and may change the order, but never the pointer `data`. */
 typedef struct samp_token_data_array {
     samp_token_data *data; /* [size], each id at most once */
     size_t size;
@@ -331,7 +331,7 @@ typedef struct samp_logit_bias {
     float bias; /* added to the logit; -INFINITY bans the token */
 } samp_logit_bias;
 
-/* Every status, with the text of samp_strerror(). */
+/* All statuses, with the texts of samp_strerror(). */
 /* clang-format off */
 #define SAMP_STATUS_LIST(X) \
     X(SAMP_OK,             0, "ok") \
@@ -357,8 +357,8 @@ typedef enum samp_status_code {
 } samp_status_code;
 
 typedef enum samp_rng_kind {
-    SAMP_RNG_PHILOX = 0, /* counter-based, the same token everywhere */
-    SAMP_RNG_MT19937 = 1 /* llama.cpp's draws and llama.cpp's arithmetic; uses the seed's low 32 bits */
+    SAMP_RNG_PHILOX = 0, /* counter-based: the same token on every machine */
+    SAMP_RNG_MT19937 = 1 /* llama.cpp's random numbers and arithmetic; uses the low 32 bits of the seed */
 } samp_rng_kind;
 
 #define SAMP_MAX_VOCAB 4194304 /* more candidates than that are SAMP_E_RANGE */
@@ -366,18 +366,21 @@ typedef enum samp_rng_kind {
 typedef struct samp_sampler samp_sampler;
 struct samp_gpu_data;
 
-/* What a sampler can do. For your own: apply is required, the others may be NULL (clone and free only if the context
-   needs no copying or freeing: a NULL clone with a context that is not NULL makes the clone SAMP_E_UNSUPPORTED).
-   accept and apply return a status (above 0: SAMP_E_RANGE); your sampler answers itself for its state after an error.
-   apply may change logits, p, order and selected, and take candidates away; an id twice, one outside of 0 ..
-   SAMP_MAX_VOCAB - 1 or selected without being a row's, more candidates than before or another data is SAMP_E_RANGE, a
-   NaN or +infinity SAMP_E_NAN. `sorted` may be left as it was (under MT19937, as in llama.cpp, only where it is so).
-   rollback leads back to where the sampler was before the last
-   n tokens that it has accepted, or changes nothing and returns a status; without one an accept can't be taken back.
-   None of them may change the chain that the sampler is in, or call it. */
+/* The functions of a sampler. For a sampler of your own apply is required; the others may be NULL. clone and free may
+   be NULL only if the context needs no copy and no free: cloning a sampler with a context and no clone function is
+   SAMP_E_UNSUPPORTED.
+   accept and apply return a status (a number above 0 counts as SAMP_E_RANGE). After an error of your own, the state of
+   your sampler is your responsibility.
+   apply may change logits, p, order and selected, and remove candidates. It is SAMP_E_RANGE if apply leaves an id
+   twice, an id outside 0 .. SAMP_MAX_VOCAB - 1, a selected id that is not in the row, more candidates than before, or
+   another data pointer; a NaN or +infinity is SAMP_E_NAN. `sorted` may be left as it was; under MT19937, as in
+   llama.cpp, it must be false if the order is lost.
+   rollback restores the state from before the last n accepted tokens, or changes nothing and returns a status. Without
+   it an accept cannot be taken back.
+   No function may change or call the chain that the sampler is in. */
 /* clang-format off */
 typedef struct samp_sampler_i {
-    const char   *(*name)(const samp_sampler *);                    /* for samp_describe; NULL: "custom" */
+    const char   *(*name)(const samp_sampler *);                    /* the name in samp_describe; NULL: "custom" */
     int           (*accept)(samp_sampler *, samp_token);            /* a token was chosen */
     int           (*apply)(samp_sampler *, samp_token_data_array *);
     void          (*reset)(samp_sampler *);
@@ -388,39 +391,41 @@ typedef struct samp_sampler_i {
 } samp_sampler_i;
 /* clang-format on */
 
-/* A sampler. Made by the samp_init_* functions only; what follows these two members is private. */
+/* A sampler. Only samp_init_* functions and samp_chain_init make one: private members follow these two. */
 struct samp_sampler {
     const samp_sampler_i *iface;
     void *ctx; /* yours in a custom sampler */
 };
 
-/* What samplers may need to know of a vocabulary. Borrowed: it must outlive the samplers made with it, and stay as it
-   is. */
+/* A vocabulary, for samplers that need one. The library keeps the pointer: the struct must outlive the samplers made
+   with it, and must not change. */
 typedef struct samp_vocab samp_vocab;
 struct samp_vocab {
     int32_t n_vocab;
-    /* The bytes of a token's text, borrowed; *n_bytes = how many (0 for control tokens). */
+    /* Returns the bytes of a token's text, and their number in *n_bytes (0 for control tokens). The library does not
+       free them. */
     const char *(*token_bytes)(const samp_vocab *vocab, samp_token token, size_t *n_bytes);
-    /* Optional: text to tokens. Writes at most n_max ids, returns how many (n_max if it is more).
-       NULL: greedy longest match. For dry's breakers and a grammar's <text>, which must be one token. */
+    /* Optional: tokenises a text. Writes at most n_max ids and returns their number (n_max if there are more).
+       NULL: greedy longest match. Used for dry's breakers, and for <text> in a grammar, which must be one token. */
     int32_t (*tokenize)(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out, int32_t n_max);
     void *user;            /* for your callbacks */
     const samp_token *eog; /* [n_eog] the tokens that end a generation */
     size_t n_eog;
-    samp_token eos, eot; /* end of sequence, end of turn; -1 = none */
+    samp_token eos, eot; /* end of sequence, end of turn; -1: the vocabulary has no such token */
 };
 
-/* All settings of a usual chain. Start from samp_default_params(): a zeroed struct is not a valid one. */
+/* All settings of the usual chain. Start from samp_default_params(): a zeroed struct is not valid. Each comment has the
+   default, the range if it is not all finite values, and the value that switches the sampler off. */
 typedef struct samp_params {
     uint64_t seed;                     /* 0; used as given, there is no "random" value */
-    size_t min_keep;                   /* 0; what cuts by p (all but top_k, top_n_sigma) keeps at least that many */
+    size_t min_keep;                   /* 0; truncations by p (all but top_k, top_n_sigma) keep at least this many */
     int32_t top_k;                     /* 40; <= 0 = off */
-    int32_t top_k_ties;                /* 0 in [0, 1]; 1: top_k keeps all that equal the last it keeps */
+    int32_t top_k_ties;                /* 0 in [0, 1]; 1: top_k also keeps all tokens that equal the last one */
     float top_p;                       /* 0.95 in (0, 1]; 1 = off */
     float min_p;                       /* 0.05 in [0, 1]; 0 = off */
     float top_a;                       /* 0 in [0, 1]; 0 = off */
-    float p_less;                      /* 0 in [0, 1]; 0 = off, 1 = as its paper has it */
-    float p_less_norm;                 /* 0 in [0, 1]; 0 = off, 1 = as its paper has it */
+    float p_less;                      /* 0 in [0, 1]; 0 = off, 1 = the paper's form */
+    float p_less_norm;                 /* 0 in [0, 1]; 0 = off, 1 = the paper's form */
     float epsilon_cutoff;              /* 0 in [0, 1]; 0 = off */
     float eta_cutoff;                  /* 0 in [0, 1]; 0 = off */
     float top_h;                       /* 1 in (0, 1]; 1 = off */
@@ -444,10 +449,10 @@ typedef struct samp_params {
     int32_t dry_allowed_length;        /* 2, >= 0 */
     int32_t dry_penalty_last_n;        /* -1; 0 = off, -1 = n_ctx_train */
     const char *const *dry_breakers;   /* strings, the last followed by NULL; NULL: "\n" ":" "\"" "*" */
-    int32_t mirostat;                  /* 0; 0 = off, 1, 2: replaces truncation and dist */
-    float mirostat_tau;                /* 5 in [0, FLT_MAX / 2]: the surprise to aim at, bits */
-    float mirostat_eta;                /* 0.1, >= 0: the learning rate */
-    float adaptive_target;             /* -1 in [0, 1]; < 0 (finite) = off: else adaptive_p selects, not dist */
+    int32_t mirostat;                  /* 0; 0 = off; 1, 2: takes the place of truncation and dist */
+    float mirostat_tau;                /* 5 in [0, FLT_MAX / 2]; target surprise in bits */
+    float mirostat_eta;                /* 0.1, >= 0; learning rate */
+    float adaptive_target;             /* -1 in [0, 1]; < 0 (finite) = off; else adaptive_p selects instead of dist */
     float adaptive_decay;              /* 0.9 in [0, 0.99] */
     const samp_logit_bias *logit_bias; /* [n_logit_bias] NULL */
     int32_t n_logit_bias;              /* 0 */
@@ -455,13 +460,13 @@ typedef struct samp_params {
     const samp_vocab *vocab;           /* NULL; needed by dry with breakers */
     const char *order;                 /* NULL: the default order, see samp_chain_from_params */
     samp_rng_kind rng;                 /* SAMP_RNG_PHILOX */
-    int32_t n_ctx_train;               /* 4096; what a window of -1 means */
-    samp_sampler *grammar;             /* NULL; the chain takes it over, as its first: see samp_chain_from_params */
+    int32_t n_ctx_train;               /* 4096; the length of a window of -1 */
+    samp_sampler *grammar;             /* NULL; becomes the chain's first sampler: see samp_chain_from_params */
 } samp_params;
 
-typedef struct samp_settings samp_settings; /* a samp_params whose members have names, for bindings and options */
+typedef struct samp_settings samp_settings; /* samp_params by name and text, for bindings and command lines */
 
-/* What an array's elements are: the logits of a batch, the probabilities and results of the operator. */
+/* The type of an array's elements: the logits of a batch, the probabilities and results of the operator. */
 typedef enum samp_dtype {
     SAMP_F32 = 0,
     SAMP_F16 = 1,
@@ -477,32 +482,32 @@ typedef enum samp_dtype {
     SAMP_U64
 } samp_dtype;
 
-/* A token's log-probability (natural logarithm) and its place in the order (logit descending, id ascending), 1 = the
-   most likely. */
+/* A token's log-probability (natural logarithm) and its rank in the order (logit descending, id ascending); rank 1 is
+   the most likely token. */
 typedef struct samp_logprob {
     samp_token token;
     int32_t rank;
     float logprob;
 } samp_logprob;
 
-/* Log-probabilities of one distribution. Set top_logprobs, n_top and (at the start of a sequence) cumulative_logprob;
-   the rest is written. */
+/* Log-probabilities of one distribution. You set top_logprobs, n_top and (at the start of a sequence)
+   cumulative_logprob; the library writes the other members. */
 typedef struct samp_logprob_set {
-    samp_logprob *top_logprobs; /* [n_top] out: the most likely tokens, the best first; NULL if n_top is 0 */
+    samp_logprob *top_logprobs; /* [n_top] out: the most likely tokens, in order; NULL if n_top is 0 */
     int32_t n_top;              /* 0 .. SAMP_MAX_TOP_LOGPROBS */
-    int32_t n_top_found;        /* out: how many there are, less than n_top if fewer tokens are unmasked */
-    samp_logprob chosen;        /* out: the sampled token's */
+    int32_t n_top_found;        /* out: how many were written; less than n_top if fewer tokens are unmasked */
+    samp_logprob chosen;        /* out: that of the sampled token */
     double cumulative_logprob;  /* in and out: chosen.logprob is added */
 } samp_logprob_set;
 
 #define SAMP_MAX_TOP_LOGPROBS 1024
 
 typedef struct samp_logprobs {
-    samp_logprob_set raw;       /* of the model's logits, as given (masked ones left out) */
-    samp_logprob_set processed; /* of what the chain left to its last sampler to draw from */
+    samp_logprob_set raw;       /* of the model's logits, without masked tokens */
+    samp_logprob_set processed; /* of the distribution from which the chain's last sampler draws */
 } samp_logprobs;
 
-/* The logits of a batch. Zero in any field but the first four means "not used". */
+/* The logits of a batch. In all members but the first four 0 means "not used". */
 typedef struct samp_logits {
     const void *data;         /* [rows x stride] read only; aligned as its elements are */
     samp_dtype dtype;         /* SAMP_F32, SAMP_F16, SAMP_BF16 or SAMP_F64 (rounded to f32) */
@@ -513,30 +518,30 @@ typedef struct samp_logits {
     const uint32_t *mask;    /* [n_rows x mask_stride] bit i % 32 of word i / 32 set: token i is allowed; NULL: all */
     size_t mask_stride;      /* words from one row's mask to the next; 0: (n_vocab + 31) / 32 */
     samp_logprobs *logprobs; /* [n_rows] NULL */
-    int32_t n_threads;       /* 0: OpenMP's choice; without OpenMP there is one */
+    int32_t n_threads;       /* 0: OpenMP's choice. Without OpenMP there is one thread */
 } samp_logits;
 
-/* Tokens that something cheaper proposes to follow, and what it drew them from: for samp_verify. */
+/* A draft for samp_verify: tokens that a cheaper source proposes, and the probabilities from which it drew them. */
 typedef struct samp_draft {
-    size_t n;                 /* how many; 0 is allowed */
+    size_t n;                 /* number of tokens; 0 is allowed */
     const samp_token *tokens; /* [n] each in [0, n_vocab) */
-    const float *probs;       /* [n x n_vocab], or [n x n_top] with ids: in [0, 1]; NULL: each token was certain */
-    const samp_token *ids; /* [n x n_top] the tokens that probs belong to, the others had 0; NULL: probs is dense */
-    size_t n_top;          /* with ids: >= 1 */
+    const float *probs;       /* [n x n_vocab], or [n x n_top] with ids: in [0, 1]; NULL: each token had p = 1 */
+    const samp_token *ids;    /* [n x n_top] the tokens of probs; all others had p = 0. NULL: probs is dense */
+    size_t n_top;             /* with ids: >= 1 */
 } samp_draft;
 
 typedef enum samp_verify_method {
-    SAMP_VERIFY_EXACT = 0, /* the tokens that there would be without a draft */
-    SAMP_VERIFY_RATIO = 1  /* their distribution, and more of the draft is accepted */
+    SAMP_VERIFY_EXACT = 0, /* the output is identical to that without a draft */
+    SAMP_VERIFY_RATIO = 1  /* the output is identically distributed; more of the draft is accepted */
 } samp_verify_method;
 
-/* What samp_perf() reports. */
+/* The counts of samp_perf(), of the sampler that was called; members of a chain do not count. */
 typedef struct samp_perf_data {
-    uint64_t n_sample;    /* tokens it has chosen: not as a member of a chain */
-    uint64_t n_accept;    /* tokens it has accepted, likewise */
-    uint64_t t_sample_ns; /* time in them; 0 without SAMP_CLOCK */
-    uint64_t n_exact;     /* how often the fast path's estimate of a sum left a doubt, and the exact sum was taken */
-    uint64_t n_steps;     /* how often a draw went step by step, from some sampler on (MT19937: over the whole row) */
+    uint64_t n_sample;    /* tokens sampled */
+    uint64_t n_accept;    /* tokens accepted */
+    uint64_t t_sample_ns; /* time spent sampling; 0 without SAMP_CLOCK */
+    uint64_t n_exact;     /* how often the fast path's estimate of a sum was not enough, so it took the exact sum */
+    uint64_t n_steps;     /* how often a draw left the fast path for the steps (MT19937: over the whole row) */
 } samp_perf_data;
 
 #ifdef __cplusplus
@@ -569,342 +574,361 @@ extern "C" {
 /* ---- src/api/sample.h ---- */
 /* ---- 1. one call --------------------------------------------------------------------------------------------
    From logits to a token: one row, a batch of rows, a draft. Also the memory of a draw, the texts of statuses, the
-   version and the instruction set in use. The samplers or chains are made by the functions of sections 2 and 3. */
+   version and the instruction set in use. The functions of sections 2 and 3 make samplers and chains. */
 
-/* samp_sample -- draw the next token and accept it.
-     in       logits [n_vocab] f32, read only; 1 <= n_vocab <= SAMP_MAX_VOCAB; s selects (it is usually a chain)
+/* samp_sample -- draws the next token and accepts it.
+     in       logits [n_vocab] f32, read only; 1 <= n_vocab <= SAMP_MAX_VOCAB. s must select a token (usually it is a
+              chain whose last sampler does)
      Returns  the token, or SAMP_E_NULL, SAMP_E_EMPTY, SAMP_E_RANGE (n_vocab), SAMP_E_NAN, SAMP_E_NOMEM,
-              SAMP_E_UNSUPPORTED (none selects, or one behind it does not), or the status that the sampler carries.
-     State    moves the position by one if the sampler draws random numbers. After an error nothing has changed.
-     Memory   about 29 bytes per token of the vocabulary (41 with a custom sampler) and 15 KiB, at the first call
-              (samp_reserve); then none. */
+              SAMP_E_UNSUPPORTED (no sampler selects, or one that does not select follows it), or the status that the
+              sampler carries.
+     State    advances the position by one if the sampler draws random numbers. After an error nothing has changed.
+     Memory   at the first call (or samp_reserve) about 29 bytes per token of the vocabulary (41 with a custom sampler)
+              and 15 KiB; then none. */
 SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_vocab);
 
-/* samp_draw -- the same without accepting: mirostat's and the random state move, penalties and dry do not see the
-   token. */
+/* samp_draw -- the same without accepting the token: mirostat's mu and the random state advance; penalties and dry do
+   not see the token. */
 SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_vocab);
 
-/* samp_sample_batch -- draw and accept a token for each of n_rows rows: row r of the batch by the chain rows [r].
-     in       logits: see samp_logits. rows [n_rows]: each its own samplers, order, state and seed; no sampler twice,
-              and no chain with one of its members.
-     out      [n_rows] the tokens, or a row's negative status, which leaves its chain as it was and no other row
-              touched: SAMP_E_NULL (no chain), SAMP_E_RANGE (its index, n_top), and what samp_sample returns.
-     Returns  SAMP_OK, even if rows failed. Else nothing was done: SAMP_E_NULL; SAMP_E_DTYPE; SAMP_E_EMPTY (n_vocab 0);
-              SAMP_E_RANGE (n_vocab, stride, mask_stride, n_threads, data not aligned, a sampler twice); SAMP_E_NOMEM.
-     Token    the same as samp_sample's for the same row, in any batch, at any place, with any number of threads. A
-              dtype is converted as it is read (f64 rounded to f32; beyond +-FLT_MAX that is an infinity); of a masked
-              token not even a NaN matters.
-     Logprobs natural logarithms, l - max - ln (Z / 2^40), the same bits everywhere. They are off by half a unit of the
-              float's last place, and as weights are whole numbers by 1e-12 + n 2^-41 with n unmasked tokens, at most
-              (6e-8 of 131,072; mostly far less): the last places of a p near 1 tell nothing, and what is nearer to 1
-              than that may be 0. "processed" are those of the candidates as the chain leaves them, so behind
-              mirostat's truncation, and of adaptive_p's own logits; greedy leaves them all. They cost three more
-              passes over the row.
-     Memory   a workspace per thread (samp_reserve), taken from chains that have one; when there are too few, other
-              chains of the batch get theirs; and for each chain's first token, what samp_rollback needs. Nothing else.
-     Threads  OpenMP, if the implementation is compiled with it: the rows are shared out among n_threads. */
+/* samp_sample_batch -- draws and accepts a token for each of n_rows rows: rows [r] is the chain of row r.
+     in       logits: see samp_logits. rows [n_rows]: each chain has its own samplers, order, state and seed. No sampler
+              may be there twice, nor a chain together with one of its members.
+     out      [n_rows] each row's token or negative status: SAMP_E_NULL (no chain), SAMP_E_RANGE (its row_index, n_top),
+              or a status of samp_sample. A row that fails leaves its chain unchanged and does not affect other rows.
+     Returns  SAMP_OK, even if rows failed. After other statuses nothing has changed: SAMP_E_NULL; SAMP_E_DTYPE;
+              SAMP_E_EMPTY (n_vocab 0); SAMP_E_RANGE (n_vocab, stride, mask_stride, n_threads, data not aligned, a
+              sampler twice); SAMP_E_NOMEM.
+     Token    the same as samp_sample's for the same row, in any batch, at any index, with any number of threads. Each
+              logit is converted to f32 when it is read (f64 is rounded; beyond +-FLT_MAX it becomes an infinity). The
+              logit of a masked token does not matter, even if it is NaN.
+     Logprobs natural logarithms, l - max - ln (Z / 2^40), the same bits on every machine. The error is half a unit in
+              the float's last place, plus at most 1e-12 + n 2^-41 for n unmasked tokens, because weights are integers
+              (6e-8 for 131,072 tokens; mostly far less). So the last digits of a p near 1 carry no information, and a
+              log-probability closer to 0 than that may be 0. "processed": of the candidates that the chain leaves to
+              its selector, so after mirostat's truncation, of adaptive_p's own logits, and of all tokens for greedy.
+              Log-probabilities cost three more passes over the row.
+     Memory   one workspace per thread (samp_reserve). Chains that have one lend it; if there are too few, other chains
+              of the batch get one. Also, at each chain's first token, the memory for samp_rollback.
+     Threads  OpenMP, if the implementation is compiled with it: n_threads share the rows. */
 SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out);
 
-/* samp_verify -- how much of a draft is right? Samples and accepts row after row, as long as the draft's token comes
-   out; then one token more.
-     in       logits [n + 1 x n_vocab]: row i is what the model says behind i tokens of the draft
-     out      [n + 1] the tokens of the draft that are accepted, then the next one; then -1
-     Exact    out is what samp_sample would give row by row, with any sampler and random source; probs are not used.
-     Ratio    with p what the chain leaves its last sampler to draw from, and q the draft's: accept the draft's token x
-              if u q(x) < p(x), u uniform in [0, 1), else draw from max(0, p - q), or from p where that is 0 everywhere.
-              If the chain selects with greedy or a custom sampler it is the same as exact.
-     Returns  how many are accepted, a. If row a (> 0) can't be sampled, out[a] is its status, the tokens before count.
-              Negative, and nothing has changed: the status of row 0 (in out[0] too); SAMP_E_NULL; SAMP_E_RANGE: a token
-              or id, n_top, method, a probability outside [0, 1]; SAMP_E_NAN: a probability; SAMP_E_UNSUPPORTED: ratio
-              with MT19937.
-     State    that of a + 1 samp_sample calls: positions of rejected tokens are not used up.
-     Draws    Ratio: 128 bits of its own kind at each position, instead of the last sampler's.
-     Cost     Ratio: as samp_apply from the last sampler on; with ids, n_top steps for each candidate then.
+/* samp_verify -- accepts the longest valid beginning of a draft, and one more token: samples and accepts row after row
+     as long as the sampled token is the draft's.
+     in       logits [n + 1 x n_vocab]: row i has the model's logits after i tokens of the draft
+     out      [n + 1] the accepted tokens of the draft, then the next token, then -1
+     Exact    out has the tokens that samp_sample would give row by row, with any sampler and random source; probs are
+              not used.
+     Ratio    p is the distribution from which the chain's last sampler draws, q the draft's. The draft's token x is
+              accepted if u q(x) < p(x), with u uniform in [0, 1). Otherwise the token is drawn from max(0, p - q), or
+              from p if that is 0 everywhere. If the chain selects with greedy or a custom sampler, ratio is the same as
+              exact.
+     Returns  a, the number of accepted tokens of the draft. If row a (> 0) cannot be sampled, out[a] is its status, and
+              the tokens before it are accepted. Negative, and nothing has changed: the status of row 0 (in out[0] too);
+              SAMP_E_NULL; SAMP_E_RANGE: a token or id, n_top, method, a probability outside [0, 1]; SAMP_E_NAN: a
+              probability; SAMP_E_UNSUPPORTED: ratio with MT19937.
+     State    that after a + 1 calls of samp_sample: rejected tokens do not advance the position.
+     Draws    Ratio: 128 random bits of a stream of its own at each position, in place of the last sampler's.
+     Cost     Ratio: that of samp_apply from the last sampler on; with ids, n_top steps for each candidate besides.
      Source   Leviathan et al. 2023, "Fast inference from transformers via speculative decoding"; vLLM's rejection
-              sampler (a certain token: its n-gram drafts), FlashInfer's chain_speculative_sampling. */
+              sampler (probs NULL: its n-gram drafts), FlashInfer's chain_speculative_sampling. */
 SAMP_API int32_t samp_verify(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
                              samp_verify_method method, samp_token *out);
 
-/* samp_reserve -- take now the memory that samp_sample and samp_apply need for n_vocab tokens. SAMP_OK, SAMP_E_NULL,
-   SAMP_E_RANGE, SAMP_E_NOMEM. */
+/* samp_reserve -- allocates now the memory that samp_sample and samp_apply need for n_vocab tokens. Returns SAMP_OK,
+   SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_NOMEM. */
 SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab);
 
-/* samp_isa_name -- the instruction set in use: "scalar", "generic" (vectors of 16 bytes, as gcc and clang have them),
-     "sse2", "avx2", "avx512", "neon" or "wasm"; chosen at the first use. "none": as compiled, or with this rounding,
-     tokens would be wrong, so there are none.
-   samp_isa_list -- the name of number i, 0 and up, of those that work here: "scalar" first, the best one last, NULL
-     behind it.
-   samp_isa_force -- use that one from now on, in all threads; NULL: the best one again. The tokens are the same.
-     Returns  SAMP_OK; SAMP_E_UNSUPPORTED: unknown here, or this CPU or system doesn't have it. */
+/* samp_isa_name -- the instruction set in use: "scalar", "generic" (gcc's and clang's vectors of 16 bytes), "sse2",
+     "avx2", "avx512", "neon" or "wasm". The library chooses it at the first use. "none": the compiler's flags, or the
+     rounding mode, would make tokens wrong, so the library gives none.
+   samp_isa_list -- the name of instruction set i = 0, 1, ... of those that this machine has: "scalar" first, the best
+     last, then NULL.
+   samp_isa_force -- uses this instruction set from now on, in all threads; NULL: the best one. The tokens are the same.
+     Returns  SAMP_OK; SAMP_E_UNSUPPORTED: the name is unknown, or this CPU or system does not have it. */
 SAMP_API const char *samp_isa_name(void);
-/* Name i of the instruction sets that work here; NULL behind the last. */
+/* The name of instruction set i of those that this machine has; NULL behind the last. */
 SAMP_API const char *samp_isa_list(int i);
-/* Use that instruction set from now on; NULL: the best one. */
+/* Uses this instruction set from now on; NULL: the best one. */
 SAMP_API int samp_isa_force(const char *name);
 
 /* samp_strerror -- the text of a status, never NULL.
-   samp_error_text -- the same for a user to read: with the field that samp_status, samp_check_params or
-     samp_settings_set has named (or NULL), and what it may be where samp_settings_takes knows that: "top_p: a value is
-     outside its range: a number in (0, 1]". What lies behind a SAMP_E_UNSUPPORTED the field tells: "compiler", "clone",
-     "place" (see samp_chain_add). Writes at most size bytes with the final 0, returns the length of the whole text, or
-     SAMP_E_NULL (buf, if size is not 0).
+   samp_error_text -- a sentence for users: the field that samp_status, samp_check_params or samp_settings_set reported
+   (or NULL), the status, and the valid values if the field is a setting: "top_p: a value is outside its range: a
+   number in (0, 1]". With SAMP_E_UNSUPPORTED the field gives the reason: "compiler", "clone", "place" (see
+   samp_chain_add). Writes at most size bytes with the final 0; returns the length of the whole text, or SAMP_E_NULL
+   (buf is NULL and size is not 0).
    samp_version -- SAMP_VERSION of the file that was compiled, to compare with that of the declarations. */
 SAMP_API const char *samp_strerror(int status);
-/* What is wrong, for a user to read. */
+/* A sentence for users: field, status, valid values. */
 SAMP_API int samp_error_text(int status, const char *field, char *buf, size_t size);
 /* SAMP_VERSION of the file that was compiled. */
 SAMP_API int samp_version(void);
 
 /* ---- src/api/chains.h ---- */
 /* ---- 2. chains ----------------------------------------------------------------------------------------------
-   The usual chain from parameters, parameters by name (samp_settings), a vocabulary from a list, a chain put together
-   by hand; then what a sampler of any kind can be asked or told: its status, text, seed, position, accepted tokens,
-   counts, rollback and saved state. */
+   The usual chain from parameters, parameters by name (samp_settings), a vocabulary from a list, and a chain made by
+   hand. Then functions for any sampler: its status, text, seed, position, accepted tokens, counts, rollback and saved
+   state. */
 
 /* samp_default_params -- the values in samp_params' comments: llama.cpp's defaults, with seed 0.
-   samp_plain_params -- to begin with where other programs come from: nothing is cut, temp 1, and the order is that of
-     most of them: penalties, then the temperature, then what cuts, all that an order can name but infill and
-     log_softmax. So a member that is set takes effect, and the rest stays off. */
+   samp_plain_params -- the start for settings from other programs: nothing is cut, temp is 1, and the order is that of
+     most programs:
+   penalties, then the temperature, then the truncations. The order names all samplers except infill and log_softmax.
+   So each member that you set takes effect, and the others stay off. */
 SAMP_API samp_params samp_default_params(void);
-/* All off but the temperature, which comes first. */
+/* All samplers off; temp 1, before the truncations. */
 SAMP_API samp_params samp_plain_params(void);
 
-/* samp_check_params -- SAMP_OK, or why not: SAMP_E_RANGE, SAMP_E_NAN, SAMP_E_NULL, of "grammar" also the status that it
-   carries; *field (may be NULL) names the member. */
+/* samp_check_params -- checks all parameters. Returns SAMP_OK, SAMP_E_RANGE, SAMP_E_NAN, SAMP_E_NULL, or the status
+   that the grammar carries. *field (may be NULL) gets the member's name. */
 SAMP_API int samp_check_params(const samp_params *params, const char **field);
 
-/* samp_chain_from_params -- build the chain that the parameters describe.
-     Order    grammar, logit_bias, then params->order, then what selects. The default order is
-              "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature" (with tfs_z behind top_k and top_a,
-              p_less, p_less_norm, epsilon_cutoff, eta_cutoff, top_h, min_k behind min_p, smoothing_factor at the end
-              if they are on). An order may name tail_free ("tfs_z") and those too, may repeat or leave out any, and
-              may be letters: e penalties, d dry, s top_n_sigma, k top_k, f tail_free, y typ_p, p top_p, m min_p, a
-              top_a, l p_less, o p_less_norm, c epsilon_cutoff, h eta_cutoff, b top_h, g min_k, x xtc, i infill (which
-              needs params->vocab), t temperature, q smoothing_factor, n log_softmax (only there where it is named). ""
-              is an empty order: no truncation, no temperature.
-     Selects  dist; greedy if temp is 0; adaptive_p if adaptive_target >= 0.
-     Mirostat replaces all of that by grammar, logit_bias, temp, mirostat (as llama.cpp does).
-     Grammar  params->grammar is a sampler that masks, samp_init_grammar's or one of your own; what selects is
-              SAMP_E_RANGE. The chain owns it from now on; on failure it is freed. One that is in a chain already stays
-              there, and is SAMP_E_RANGE: each chain has its own (samp_clone).
-     Returns  the chain, carrying the error if a parameter is bad (samp_status tells); NULL: no memory.
-              *status (may be NULL) gets the same. Free with samp_free. */
+/* samp_chain_from_params -- builds the chain that the parameters describe.
+     Order    grammar, logit_bias, then params->order, then the selector. The default order is
+              "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature". Samplers that are on are added to it:
+              tfs_z after top_k; top_a, p_less, p_less_norm, epsilon_cutoff, eta_cutoff, top_h, min_k after min_p;
+              smoothing_factor at the end. An order of yours may name all of these, and may repeat samplers or leave
+              them out. It may be written in letters: e penalties, d dry, s top_n_sigma, k top_k, f tail_free ("tfs_z"),
+              y typ_p, p top_p, m min_p, a top_a, l p_less, o p_less_norm, c epsilon_cutoff, h eta_cutoff, b top_h, g
+              min_k, x xtc, i infill (needs params->vocab), t temperature, q smoothing_factor, n log_softmax. infill and
+              log_softmax run only if the order names them. "" is an empty order: no truncation, no temperature.
+     Selector dist; greedy if temp is 0; adaptive_p if adaptive_target >= 0.
+     Mirostat the chain is grammar, logit_bias, temp, mirostat, and nothing else (as in llama.cpp).
+     Grammar  params->grammar is a sampler that masks: samp_init_grammar's or one of your own. A sampler that selects is
+              SAMP_E_RANGE. The chain owns the grammar from now on; on failure it is freed. A grammar that is in a chain
+              already is SAMP_E_RANGE and stays there: each chain needs its own (samp_clone).
+     Returns  the chain; if a parameter is bad the chain carries the error (samp_status). NULL: no memory. *status (may
+              be NULL) gets the status. Free the chain with samp_free. */
 SAMP_API samp_sampler *samp_chain_from_params(const samp_params *params, int *status);
 
-/* Orders for samp_params: llama.cpp's, which NULL stands for, and that of most servers (Hugging Face, vLLM): the
-   temperature before the truncations, so that top_p and its kin look at the distribution that is drawn from. */
+/* Orders for samp_params. LLAMA: llama.cpp's, the default (NULL). CANONICAL: that of most servers (Hugging Face, vLLM),
+   with the temperature before the truncations, so that top_p and others cut the distribution that is drawn from. */
 #define SAMP_ORDER_LLAMA     "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature"
 #define SAMP_ORDER_CANONICAL "penalties;dry;temperature;top_n_sigma;top_k;typ_p;top_p;min_p;xtc"
 
-/* samp_chain_update -- give a chain of samp_chain_from_params other parameters, between two tokens, and keep what it
-   has seen.
-     Keeps    the position, samp_prev, the windows of penalties and dry (or samp_prev, where that goes back further: if
-              they were off, or shorter), mirostat's mu, adaptive_p's average, the state of MT19937 (if the seed stays,
-              and the sampler: not that of dist while temp is 0); in a chain, the random source of that one. All else is
-              as in a new chain, the seed too. Pointers to members that parameters have made are no longer good.
-     By hand  what the parameters of this chain or another have not made stays, the same sampler with its state: in
-              front of all that parameters make, behind all of it, or directly in front of what selects; else behind
-              the sampler of the kind that it stood behind, wherever that is now (if it is gone, behind the nearest
-              before it).
-     Grammar  with NULL, or a member of the chain, all stays (samp_chain_remove takes a grammar out). Another one takes
-              the place of the one that parameters gave, which is freed, or stands first. It begins with the next token.
-              Taken over as by samp_chain_from_params, on failure too: then set the member to NULL.
-     Returns  SAMP_OK. Else nothing has changed: SAMP_E_NULL, SAMP_E_NOMEM, SAMP_E_RANGE (not a chain), what
-              samp_check_params says of the parameters, or what the chain carries; SAMP_E_UNSUPPORTED: what was added by
-              hand can't stay, since something would stand behind a sampler that selects (samp_chain_add), as in a
-              chain that is made by hand altogether. Allocates. */
+/* samp_chain_update -- gives a chain of samp_chain_from_params new parameters between two tokens, and keeps its state.
+     Keeps    the position; samp_prev; the windows of penalties and dry (if they were off or shorter, samp_prev's tokens
+              where these go back further); mirostat's mu; adaptive_p's average; the state of MT19937, if the seed and
+              the sampler stay (dist's is lost while temp is 0). A chain inside a chain keeps the outer chain's random
+              source. Everything else, the seed too, is as in a new chain. Pointers to members made from parameters
+              become invalid.
+     By hand  samplers that were not made from parameters stay, with their state. One in front of all, behind all, or
+              directly in front of the selector keeps that place. Another one follows the sampler of the kind that it
+              followed before, or if that is gone, the nearest one before it.
+     Grammar  params->grammar NULL, or a member of the chain: the chain's grammar stays (samp_chain_remove removes it).
+              Another grammar takes the place of the one from parameters, which is freed, or becomes the first member.
+              It begins with the next token. The chain owns it from now on; on failure it is freed: then set the member
+              to NULL.
+     Returns  SAMP_OK. After other statuses nothing has changed: SAMP_E_NULL, SAMP_E_NOMEM, SAMP_E_RANGE (not a chain),
+              a status of samp_check_params, or the one that the chain carries. SAMP_E_UNSUPPORTED: a sampler would
+              follow a sampler that selects (samp_chain_add), for example in a chain made by hand. Allocates. */
 SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params);
 
-/* samp_batch_from_params -- the chains of a batch from the parameters of its requests.
-     in, out  rows [n_rows]: where there is NULL a chain is built, the others are updated (samp_chain_update). Rows that
-              join, leave or move are pointers to set: free and NULL, or copy. To leave a row alone, leave it out.
-     in       params [n_rows]; each one's grammar is for its row alone, and may stay set from call to call
-     out      status [n_rows], may be NULL: of each row. A row that failed is what it was, NULL for instance.
-     Returns  SAMP_OK, or the first row's status that is not. */
+/* samp_batch_from_params -- makes or updates the chains of a batch from the parameters of its requests.
+     in, out  rows [n_rows]: NULL becomes a new chain, other chains are updated (samp_chain_update). When a request
+              leaves, free its chain and set the pointer to NULL; when it moves, copy the pointer. A row that is not to
+              change must not be in the call.
+     in       params [n_rows]; each grammar belongs to its row alone, and may stay set from call to call
+     out      status [n_rows], may be NULL: each row's status. A row that failed is unchanged, for example still NULL.
+     Returns  SAMP_OK, or the first status of a row that is not SAMP_OK. */
 SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *params, size_t n_rows, int *status);
 
-/* samp_settings_new -- samp_default_params() to be changed by name and text, for who can't or won't know the struct:
-   bindings, command lines, files of settings. It owns all that its members point to. NULL: no memory.
-   samp_settings_free takes NULL. One thread at a time.
-   samp_settings_params -- read it as samp_params: for samp_check_params, samp_chain_from_params and all others. Never
-   NULL but of NULL; what it points to changes with the next call that sets. */
+/* samp_settings_new -- samp_default_params() whose members are set by name and text: for bindings, command lines, files
+   of settings. It owns everything that its members point to. NULL: no memory.
+   samp_settings_free -- frees settings; takes NULL.
+   samp_settings_params -- the settings as samp_params, for samp_check_params, samp_chain_from_params and others. NULL
+   only for NULL. The next call that sets a member changes the struct.
+   One thread at a time. */
 SAMP_API samp_settings *samp_settings_new(void);
-/* NULL is fine. */
+/* Frees settings; takes NULL. */
 SAMP_API void samp_settings_free(samp_settings *settings);
-/* Read the settings as samp_params. */
+/* The settings as samp_params. */
 SAMP_API const samp_params *samp_settings_params(const samp_settings *settings);
 
-/* samp_settings_set -- give a member of samp_params the value that a text says. Text is what the C locale would have;
-   nothing may stand before or behind it, blanks neither. A value of NULL is the default.
-     name     the member's: "top_k", "dry_base"; or a sampler's, as in an order, for its first number: "temperature"
-              (temp), "typical" (typ_p), "xtc" (xtc_probability), "dry" (dry_multiplier), "penalties" (penalty_last_n)
-     value    "40", "-1": whole numbers. "0.95", "1e-3" (a bias: "-inf"): rounded to the nearest float, ties to even.
-              rng: "philox" or "mt19937" (SAMP_E_UNSUPPORTED under SAMP_NO_MT19937). order: copied.
-              logit_bias: token and bias, "15043+1", "15043-inf", with commas between if there are more;
-              dry_breakers: one breaker, as it is, or "none": no breaker at all. Both add to what is there (the first
-              breaker takes the defaults' place), like llama-cli's repeated options: begin with NULL to begin anew.
-     Returns  SAMP_OK; SAMP_E_NULL: settings or name; SAMP_E_NAME: no such name, or not to be set by text (vocab;
-              n_logit_bias, which counts by itself); SAMP_E_FORMAT: not a text of this kind; SAMP_E_RANGE: too large for
-              the member's type, too small a float not to be 0, an empty breaker, another word for rng; SAMP_E_NOMEM.
-              *field (may be NULL) is the member's name, or `name` itself where it is unknown; NULL with SAMP_OK. After
-              an error nothing has changed. If the value is good for a sampler, samp_check_params tells, as ever.
+/* samp_settings_set -- sets a member of samp_params to the value of a text. Numbers are written as in the C locale,
+     with nothing before or after them, no blanks either. value NULL sets the default.
+     name     the member's name: "top_k", "dry_base"; or a sampler's name in an order, for its first number:
+              "temperature" (temp), "typical" (typ_p), "xtc" (xtc_probability), "dry" (dry_multiplier), "penalties"
+              (penalty_last_n)
+     value    integers: "40", "-1". Floats: "0.95", "1e-3", rounded to the nearest float, ties to even.
+              rng: "philox" or "mt19937" (SAMP_E_UNSUPPORTED under SAMP_NO_MT19937). order: the text itself.
+              logit_bias: token and bias, "15043+1", "15043-inf"; more entries with commas between them.
+              dry_breakers: one breaker, or "none" for no breaker at all. Entries of these two are added to the
+              list, as llama-cli's repeated options are; the first breaker replaces the defaults. NULL empties the list
+              first.
+     Returns  SAMP_OK; SAMP_E_NULL: settings or name; SAMP_E_NAME: no such name, or a member that a text cannot set
+              (vocab; n_logit_bias, which follows logit_bias); SAMP_E_FORMAT: no text of this form; SAMP_E_RANGE: too
+              large for the member's type, a float that is not 0 but would round to 0, an empty breaker, another word
+              for rng; SAMP_E_NOMEM. *field (may be NULL) gets the member's name, or `name` if it is unknown; NULL with
+              SAMP_OK. After an error nothing has changed. samp_check_params checks later whether the value is in the
+              member's range.
      Memory   order and the two lists are copied; each copy is one block. */
 SAMP_API int samp_settings_set(samp_settings *settings, const char *name, const char *value, const char **field);
 
-/* samp_settings_get -- a value as a text that samp_settings_set reads back to the same.
-   samp_settings_takes -- which values a name takes, for a user to read: "a number in (0, 1]"; of order all names.
-     out      buf [size]: the text, cut if need be, always with a final 0 (size 0: nothing, buf may be NULL)
-     Returns  the text's length without the 0; SAMP_E_NULL; SAMP_E_NAME: no such name; SAMP_E_UNSUPPORTED: get of a
-              list, or of an order that is NULL. */
+/* samp_settings_get -- a member's value as text; samp_settings_set reads it back as the same value.
+   samp_settings_takes -- the values that a member may have, for users: "a number in (0, 1]"; for order all names.
+     out      buf [size]: the text, shortened if necessary, always with a final 0 (size 0: nothing; buf may be NULL)
+     Returns  the length of the whole text without the 0; SAMP_E_NULL; SAMP_E_NAME: no such name; SAMP_E_UNSUPPORTED:
+              get of a list, or of an order that is NULL. */
 SAMP_API int samp_settings_get(const samp_settings *settings, const char *name, char *buf, size_t size);
-/* Which values a name takes, for a user to read. */
+/* The values that a member may have, for users to read. */
 SAMP_API int samp_settings_takes(const char *name, char *buf, size_t size);
 
-/* samp_settings_set_vocab -- give the settings a vocabulary of their own, of n_vocab tokens, which dry needs for its
-   breakers; samp_vocab tells of the function and of user. The member n_vocab becomes the same. Chains made from these
-   settings may ask it: free the settings last. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (n_vocab < 0). */
+/* samp_settings_set_vocab -- gives the settings a vocabulary of their own, of n_vocab tokens, which dry needs for its
+   breakers. For token_bytes and user see samp_vocab. Sets the member n_vocab too. Chains made from these settings use
+   the vocabulary, so free the settings after them. Returns SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (n_vocab < 0). */
 SAMP_API int samp_settings_set_vocab(samp_settings *settings, int32_t n_vocab,
                                      const char *(*token_bytes)(const samp_vocab *vocab, samp_token token,
                                                                 size_t *n_bytes),
                                      void *user);
 
-/* samp_settings_use_vocab -- give the settings a vocabulary, for dry and infill. It is borrowed, by chains made from
-   these settings too, which then need the settings no more; the member n_vocab becomes its own. NULL: no vocabulary,
-   and n_vocab stays. SAMP_OK, SAMP_E_NULL (settings), SAMP_E_RANGE (n_vocab < 0).
-   samp_vocab_init -- make a vocabulary from a list of its tokens' bytes, for who has no function to ask: bindings, say.
-     in       bytes: those of all tokens, one behind the other; n_bytes [n_vocab]: how many each has, 0 for control
-              tokens. eog [n_eog], eos, eot: see samp_vocab.
-     Returns  the vocabulary, which has copies of all; NULL on error, *status (may be NULL): SAMP_E_NULL (n_bytes, or
-              what bytes or eog would need), SAMP_E_RANGE (n_vocab < 0 or > SAMP_MAX_VOCAB, 2^31 bytes or more, eog: not
-              a token; eos, eot: neither a token nor -1), SAMP_E_NOMEM.
-     Memory   one block.   Threads  it never changes: any number of samplers may ask it at once. It must outlive them.
-   samp_vocab_free -- free one that samp_vocab_init made; NULL is fine. */
+/* samp_settings_use_vocab -- gives the settings a vocabulary of yours, for dry and infill. The settings and the chains
+     made from them keep the pointer; these chains do not need the settings any more. Sets the member n_vocab too. NULL:
+     no vocabulary; n_vocab stays. Returns SAMP_OK, SAMP_E_NULL (settings), SAMP_E_RANGE (n_vocab < 0).
+   samp_vocab_init -- makes a vocabulary from a list of its tokens' bytes, for callers without a function, such as
+     bindings.
+     in       bytes: those of all tokens, one after the other; n_bytes [n_vocab]: the number of each token's bytes, 0
+              for control tokens. eog [n_eog], eos, eot: see samp_vocab.
+     Returns  the vocabulary, which has copies of everything. NULL on error; *status (may be NULL): SAMP_E_NULL
+              (n_bytes; bytes or eog where there are any), SAMP_E_RANGE (n_vocab < 0 or > SAMP_MAX_VOCAB; 2^31 bytes or
+              more; eog is not a token; eos or eot is neither a token nor -1), SAMP_E_NOMEM.
+     Memory   one block.   Threads  it never changes, so any number of samplers may use it at once. It must outlive
+              them.
+   samp_vocab_free -- frees a vocabulary of samp_vocab_init; takes NULL. */
 SAMP_API int samp_settings_use_vocab(samp_settings *settings, const samp_vocab *vocab);
-/* A vocabulary from a list of its tokens' bytes. */
+/* Makes a vocabulary from a list of its tokens' bytes. */
 SAMP_API samp_vocab *samp_vocab_init(const char *bytes, const uint32_t *n_bytes, int32_t n_vocab,
                                      const samp_token *eog, size_t n_eog, samp_token eos, samp_token eot,
                                      int *status);
-/* Free one that samp_vocab_init made; NULL is fine. */
+/* Frees a vocabulary of samp_vocab_init; takes NULL. */
 SAMP_API void samp_vocab_free(samp_vocab *vocab);
 
-/* samp_chain_init -- an empty chain. */
+/* samp_chain_init -- makes an empty chain; NULL: no memory. */
 SAMP_API samp_sampler *samp_chain_init(void);
 
-/* samp_chain_add -- put a sampler at the end.   samp_chain_insert -- at place i, 0 .. samp_chain_n: in front of the one
-   that is there now. The chain owns it from now on, on failure too.
-     Returns  the sampler's own status if it carries an error (it stays in the chain, which then carries the error too);
-              else SAMP_OK; SAMP_E_RANGE: s is in a chain already, or contains this one, and nothing has changed; or
-              this is no chain, and s is freed, as where it is NULL.
-              With these s is freed, the chain lacks a sampler, and carries the error from now on: SAMP_E_NULL,
-              SAMP_E_NOMEM of "sampler"; SAMP_E_RANGE of "i"; SAMP_E_UNSUPPORTED of "place": behind a sampler that
-              selects, nothing else having ended the selection, a grammar, a built-in sampler that is on and does not
-              select, or a chain that ends with such a one. A draw would fail, or not heed it: put it in front, with
-              samp_chain_insert. Under MT19937, where a selection stays as in llama.cpp, only grammars are refused. */
+/* samp_chain_add -- adds a sampler at the end.
+   samp_chain_insert -- inserts it at index i, 0 .. samp_chain_n, in front of the sampler that is there now. The chain
+     owns the sampler from now on, on failure too.
+     Returns  SAMP_OK; or the sampler's own status if it carries an error: it is in the chain, which now carries the
+              error too.
+              SAMP_E_RANGE: s is in a chain already, or contains this chain; then nothing has changed. Or `chain` is not
+              a chain; then s is freed, as it is if `chain` is NULL (SAMP_E_NULL).
+              With the following errors s is freed, and the chain carries the error from now on, because it lacks a
+              sampler: SAMP_E_NULL, SAMP_E_NOMEM (field "sampler"); SAMP_E_RANGE (field "i"); SAMP_E_UNSUPPORTED (field
+              "place"): s does not select but would follow a sampler that does, with nothing between them that ends the
+              selection. It concerns grammars, built-in samplers that are on and do not select, and chains that end with
+              one of these. A draw would fail or ignore s: put it in front, with samp_chain_insert. Under MT19937, where
+              a selection stays as in llama.cpp, only grammars are refused. */
 SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *s);
-/* Add a sampler at place i. */
+/* Inserts a sampler at index i. */
 SAMP_API int samp_chain_insert(samp_sampler *chain, int32_t i, samp_sampler *s);
 
-/* samp_chain_get -- lend sampler i (0 .. n - 1); NULL if there is none.   samp_chain_n -- how many.
-   samp_chain_remove -- take sampler i out; the caller owns it now. Its random source stays as the chain had set it,
-   until another chain takes it. */
+/* samp_chain_get -- sampler i, 0 .. n - 1, which the chain still owns; NULL if there is none.
+   samp_chain_n -- the number of samplers in the chain.
+   samp_chain_remove -- removes sampler i; the caller owns it now. It keeps the random source that the chain has set,
+   until it joins another chain. */
 SAMP_API samp_sampler *samp_chain_get(const samp_sampler *chain, int32_t i);
-/* How many samplers a chain has. */
+/* The number of samplers in the chain. */
 SAMP_API int32_t samp_chain_n(const samp_sampler *chain);
-/* Take sampler i out of a chain; it is yours then. */
+/* Removes sampler i from the chain; the caller owns it then. */
 SAMP_API samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i);
 
-/* samp_status -- the error that a sampler carries from its making, or SAMP_OK; *field (may be NULL) names the
-   parameter, as in samp_params. A chain carries the first error of its members. */
+/* samp_status -- the error that a sampler carries since it was made, or SAMP_OK. *field (may be NULL) gets the name of
+   the parameter, as in samp_params. A chain carries the first error of its members. */
 SAMP_API int samp_status(const samp_sampler *s, const char **field);
 
-/* samp_set_rng -- choose the random source (and with MT19937 llama.cpp's arithmetic) of a sampler and all its members.
-   Starts the source at the seed, and mirostat's mu if it has overflowed in that arithmetic. SAMP_OK, SAMP_E_NULL,
-   SAMP_E_RANGE; SAMP_E_UNSUPPORTED: MT19937 under SAMP_NO_MT19937. Members added later are set to their chain's
-   kind. */
+/* samp_set_rng -- sets the random source of a sampler and all its members; MT19937 also means llama.cpp's arithmetic.
+   The source starts at the seed; mirostat's mu starts anew if it has overflowed in that arithmetic. Returns SAMP_OK,
+   SAMP_E_NULL, SAMP_E_RANGE; SAMP_E_UNSUPPORTED: MT19937 under SAMP_NO_MT19937. Members added later get their chain's
+   source. */
 SAMP_API int samp_set_rng(samp_sampler *s, samp_rng_kind kind);
 
-/* samp_get_seed -- the seed of the last sampler that draws random numbers, 0 if none does; what is off does not. */
+/* samp_get_seed -- the seed of the last sampler that draws random numbers and is on; 0 if there is none. */
 SAMP_API uint64_t samp_get_seed(const samp_sampler *s);
 
-/* samp_child_seed -- the seed of sample i of several from one request: the first 64 bits of Philox at (i, all ones, 0)
-   under the request's seed, where no draw takes any. Seeds of different i, or of different requests, are as independent
-   as random ones: two of them are equal with a chance of 2^-64. Sample 0 has another seed than the request. */
+/* samp_child_seed -- the seed of sample i of several from one request: the first 64 bits of Philox at counter (i, all
+   ones, 0) with the request's seed as key; no draw uses this counter. Seeds of different i, or of different requests,
+   are as independent as random numbers: two are equal with probability 2^-64. Sample 0 has another seed than the
+   request. */
 SAMP_API uint64_t samp_child_seed(uint64_t seed, uint64_t i);
 
 /* samp_get_position, samp_set_position -- the number of the next draw. A chain keeps it for its members; a sampler
-   outside of a chain keeps its own. Moves by one with each successful samp_sample, samp_draw or samp_apply of a
-   sampler that draws (even if it had no choice), not with samp_accept. Only SAMP_RNG_PHILOX uses it. */
+   outside a chain keeps its own. Each successful samp_sample, samp_draw or samp_apply of a sampler that draws advances
+   it by one, even if only one token was left. samp_accept does not. Only SAMP_RNG_PHILOX uses it. */
 SAMP_API uint64_t samp_get_position(const samp_sampler *s);
-/* Set the number of the next draw. */
+/* Sets the number of the next draw. */
 SAMP_API int samp_set_position(samp_sampler *s, uint64_t position);
 
-/* samp_prev -- copy the last accepted tokens of a chain, at most n, the oldest first; returns how many.
+/* samp_prev -- copies the last accepted tokens of a chain, at most n, oldest first; returns their number.
    samp_last -- the last accepted token, or SAMP_E_EMPTY.
-   samp_set_n_prev -- keep the last n tokens (64 unless told; 0 .. 2^20); forgets those seen so far. Allocates. */
+   samp_set_n_prev -- sets how many tokens are kept (default 64; 0 .. 2^20), and forgets those kept so far. It
+     allocates. */
 SAMP_API size_t samp_prev(const samp_sampler *chain, samp_token *out, size_t n);
 /* The last accepted token, or SAMP_E_EMPTY. */
 SAMP_API samp_token samp_last(const samp_sampler *chain);
-/* Keep the last n tokens for samp_prev. */
+/* Sets how many tokens are kept for samp_prev. */
 SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
 
-/* samp_rollback -- take back the last n accepted tokens, as if they had never been drawn: for drafts, rewinds, bans.
-     State    of s and all its members (position, mt19937, windows, mu, averages, samp_prev): what it was before the
-              draw that gave the first of these tokens; before its samp_accept, if nothing was drawn since the token
-              before it. Draws that no token was accepted behind are taken back too, with n = 0 only these. samp_perf's
+/* samp_rollback -- takes back the last n accepted tokens, as if they had never been drawn: for drafts, rewinds, bans.
+     State    position, mt19937, windows, mu, averages and samp_prev of s and all its members become what they were
+              before the draw of the first of these tokens; if that token was accepted without a draw, before its
+              samp_accept. Draws whose token was not accepted are taken back too; with n = 0 only these. samp_perf's
               counts stay.
-     Tokens   each samp_accept that succeeds is one, of a prompt too, and each token of samp_sample, of a batch, of
-              samp_verify. Of samp_grammar_sample chain and grammar have one each.
-     Kept     are the last 64, or as many as samp_set_rollback said. All are forgotten when s is changed in another way:
-              by samp_reset, samp_state_load, samp_set_..., samp_chain_..., or by what is done to a member itself. A
-              clone has what its original has; a saved state has none. Members keep none, their chain does.
-     Custom   samplers with an accept need a rollback (samp_sampler_i). They go back first, as one may refuse; those
-              before it then accept the tokens again.
-     Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: n < 0, or more than are kept; SAMP_E_UNSUPPORTED: a custom sampler
-              can't; or the status that one returns, or that s carries; SAMP_E_NOMEM (grammars). After an error
-              nothing has changed, but custom samplers before the one that refused where samp_prev has fewer tokens.
-     Memory   none, but grammars'.   Cost  O(n), for penalties n times what samp_accept costs.
-   samp_rollback_depth -- how many tokens it could take back now: 0 where a custom sampler with an accept has no
-     rollback, of a grammar no more than that keeps; or SAMP_E_NULL, or the status that s carries.
-   samp_set_rollback -- keep the last `depth` tokens from now on, 0 .. 2^20; forgets those kept so far. 0: nothing is
-     kept, so no draw can be taken back either. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_NOMEM (nothing has changed).
-     Memory   for each token 12 bytes (a lone sampler 8, without draws 4), and in a chain 4 for penalties, dry's 12,
-              adaptive_p's 16, 4 for each mirostat, each chain in it and each mt19937; grammars' more. It is taken here,
-              by samp_reserve, or with the first token; if there is none left then, nothing is kept. What has no state
-              needs none. */
+     Tokens   each successful samp_accept counts as one token, also for a prompt, and each token of samp_sample, of a
+              batch, of samp_verify. A token of samp_grammar_sample counts once for the chain and once for the grammar.
+     Kept     the last 64 tokens, or as many as samp_set_rollback has set. All are forgotten when s changes in another
+              way: by samp_reset, samp_state_load, samp_set_..., samp_chain_..., or by a call on a member. A clone has
+              the tokens of its original; a saved state has none. A chain keeps the tokens for its members.
+     Custom   samplers with an accept need a rollback (samp_sampler_i). They go back first, because one may refuse; then
+              those that have gone back accept the tokens again.
+     Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: n < 0, or more than are kept; SAMP_E_UNSUPPORTED: a custom sampler has
+              no rollback; the status that a custom sampler returns, or that s carries; SAMP_E_NOMEM (grammars). After
+              an error nothing has changed. Exception: if samp_prev has fewer than n tokens, custom samplers in front of
+              the one that refused stay rolled back.
+     Memory   none, except for grammars.   Cost  O(n); for penalties n times the cost of samp_accept.
+   samp_rollback_depth -- how many tokens can be taken back now. 0 if a custom sampler has an accept but no rollback; a
+     grammar may keep fewer tokens than the chain. Or SAMP_E_NULL, or the status that s carries.
+   samp_set_rollback -- sets how many tokens are kept, 0 .. 2^20, and forgets those kept so far. 0: nothing is kept, so
+     a draw cannot be taken back either. Returns SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_NOMEM (nothing has changed).
+     Memory   for each token 12 bytes (a sampler outside a chain 8, one that does not draw 4). A chain adds 4 for
+              penalties, 12 for dry, 16 for adaptive_p, 4 for each mirostat, inner chain and mt19937; grammars add more.
+              It is allocated by this call, by samp_reserve, or at the first token; if that fails at the first token,
+              nothing is kept. Samplers without state need none. */
 SAMP_API int samp_rollback(samp_sampler *s, int32_t n);
-/* Keep the last `depth` tokens for samp_rollback. */
+/* Sets how many tokens are kept for samp_rollback. */
 SAMP_API int samp_set_rollback(samp_sampler *s, int32_t depth);
-/* How many tokens samp_rollback could take back now. */
+/* How many tokens samp_rollback can take back now. */
 SAMP_API int32_t samp_rollback_depth(const samp_sampler *s);
 
-/* samp_state_save, samp_state_load -- what a sampler has become, as bytes, to go on with elsewhere: position, mt19937,
-   the accepted tokens that penalties, dry and samp_prev look at, mirostat's mu, adaptive_p's averages and pending
-   selection; of a chain, its own and all its members'. Not samp_perf's counts, and not the settings: load into a
-   sampler made and set up as the saved one was (kinds, order, parameters, breakers, seeds, random source,
+/* samp_state_save, samp_state_load -- write a sampler's state as bytes, and read it, to go on elsewhere. The state is:
+   position, mt19937, the accepted tokens of penalties, dry and samp_prev, mirostat's mu, adaptive_p's averages and
+   pending selection; for a chain its own state and all its members'. samp_perf's counts and the settings are not in it:
+   load into a sampler with the settings of the saved one (kinds, order, parameters, breakers, seeds, random source,
    samp_set_n_prev).
-   samp_state_size -- how many bytes samp_state_save writes now; 0 where it would fail.
-     bytes    [size]; save needs size >= samp_state_size(s) and writes that many, load needs exactly these. The same
-              state is the same bytes on every machine.
-     Custom   samplers: with a ctx of NULL there is nothing to keep; else SAMP_E_UNSUPPORTED.
+   samp_state_size -- the number of bytes that samp_state_save writes now; 0 if it would fail.
+     bytes    [size]. save needs size >= samp_state_size(s) and writes that many; load needs exactly these. The same
+              state has the same bytes on every machine.
+     Custom   samplers with ctx NULL have nothing to save; others are SAMP_E_UNSUPPORTED.
      Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_UNSUPPORTED, or the status that s carries. Save: SAMP_E_WORKSPACE if size is
-              too small. Load: SAMP_E_FORMAT if the bytes are damaged (a checksum tells, which finds accidents, not
-              forgery), too few or too many, of another version, or of a sampler with other settings; SAMP_E_NOMEM;
-              SAMP_E_FULL: a grammar's limits are too narrow for its text. After an error nothing has changed.
-     Memory   none, but to load a grammar's.   Cost  O(bytes). */
+              too small. Load: SAMP_E_FORMAT if the bytes are damaged (a checksum finds accidents, not forgery), too few
+              or too many, of another version, or of a sampler with other settings; SAMP_E_NOMEM; SAMP_E_FULL: the text
+              exceeds a grammar's limits. After an error nothing has changed.
+     Memory   none, except to load a grammar's state.   Cost  O(bytes). */
 SAMP_API size_t samp_state_size(const samp_sampler *s);
-/* Write what a sampler has become, samp_state_size bytes. */
+/* Writes a sampler's state, samp_state_size bytes. */
 SAMP_API int samp_state_save(const samp_sampler *s, void *bytes, size_t size);
-/* Go on from such bytes. */
+/* Reads a state that samp_state_save has written. */
 SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size);
 
-/* samp_perf -- counts and time of samp_sample and samp_draw on this sampler.   samp_perf_reset -- back to zero. */
+/* samp_perf -- counts and time of samp_sample and samp_draw on this sampler.   samp_perf_reset -- sets them to 0. */
 SAMP_API samp_perf_data samp_perf(const samp_sampler *s);
-/* The counts back to zero. */
+/* Sets the counts to 0. */
 SAMP_API void samp_perf_reset(samp_sampler *s);
 
 /* samp_describe -- the chain as text: "logits -> logit-bias(n=2) -> ?penalties(last_n=64, ...) -> ... -> dist(seed=1)";
-   '?' marks a sampler whose values switch it off. Like snprintf: writes at most size bytes with the final 0, returns
-   the length that the whole text has, or SAMP_E_NULL. */
+   '?' marks a sampler whose values switch it off. Works like snprintf: writes at most size bytes with the final 0, and
+   returns the length of the whole text, or SAMP_E_NULL. */
 SAMP_API int samp_describe(const samp_sampler *s, char *buf, size_t size);
 
 /* ---- src/api/samplers.h ---- */
