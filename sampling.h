@@ -188,85 +188,85 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8842 samplers/drafted.h              20530 grammar/reading.h
-     274 api/config.h                     8867 samplers/greedy.h               20615 grammar/gbnf.h
-     305 api/types.h                      8909 samplers/choose.h               20907 grammar/regex.h
-     560 api/missing.h                    8972 samplers/ratio.h                21304 grammar/derivatives.h
-     574 api/sample.h                     9039 samplers/draw.h                 21957 grammar/vocabulary.h
-     668 api/chains.h                     9124 samplers/dist.h                 22428 grammar/triggers.h
-     934 api/samplers.h                   9156 samplers/gumbel.h               22753 grammar/matcher.h
-    1196 api/gumbel.h                     9225 watermark/function.h            22980 grammar/store.h
-    1219 api/operator.h                   9342 watermark/text.h                23472 grammar/states.h
-    1269 api/kv.h                         9531 watermark/draw.h                23631 grammar/items.h
-    1450 api/llama_cpp.h                  9740 samplers/mirostat.h             23756 grammar/masks.h
-    1492 api/text_error.h                 9972 samplers/adaptive_p.h           23953 grammar/runs.h
-    1509 api/grammar.h                   10123 samplers/custom.h               24130 grammar/entries.h
-    1730 api/shards.h                    10183 config/describe.h               24509 grammar/accepting.h
-    1828 api/peers.h                     10363 config/from_params.h            24817 grammar/waiting.h
-    1906 api/drafts.h                    10427 config/orders.h                 24943 grammar/history.h
-    2005 api/constraints.h               10658 config/numbers.h                25068 grammar/room.h
-    2308 api/watermark.h                 10800 config/set.h                    25401 grammar/sampler.h
-    2453 api/parts.h                     10956 config/tell.h                   25635 grammar/forced.h
-    2495 base/switches.h                 11086 config/settings.h               25803 grammar/hooks.h
-    2810 base/random.h                   11199 life/rollback.h                 25926 schema/head.h
-    2833 base/mt19937.h                  11458 life/chain.h                    26100 schema/errors.h
-    2908 base/exact.h                    11742 life/members.h                  26212 schema/collections.h
-    3126 base/bits128.h                  11856 life/update.h                   26246 schema/references.h
-    3207 base/elements.h                 12053 life/copy.h                     26518 schema/strings.h
-    3337 watermark/colours.h             12223 rows/row.h                      26580 schema/numbers.h
-    3401 kernels/llama_cpp/contract.h    12529 rows/reserve.h                  26782 schema/sets.h
-    3449 kernels/contract.h              12599 rows/pieces.h                   26980 schema/formats.h
-    3578 kernels/scalar.h                12714 rows/thresholds.h               27177 schema/scalars.h
-    3784 kernels/llama_cpp/scalar.h      12820 rows/compact.h                  27476 schema/goals.h
-    3805 kernels/sets.h                  13002 rows/sums.h                     27697 schema/alternatives.h
-    3854 kernels/vectors.h               13150 rows/changes.h                  28175 schema/objects.h
-    3972 kernels/avx512.h                13231 rows/cuts.h                     28688 schema/arrays.h
-    4056 kernels/avx2.h                  13662 rows/typical.h                  29048 schema/whole.h
-    4118 kernels/sse2.h                  13974 rows/tail_free.h                29221 tags/head.h
-    4135 kernels/neon.h                  14047 rows/selecting.h                29344 tags/words.h
-    4157 kernels/wasm.h                  14178 rows/mirostat.h                 29452 tags/inside.h
-    4173 kernels/generic.h               14259 watermark/rows.h                29593 tags/formats.h
-    4193 kernels/shared.h                14372 rows/plan.h                     29994 grammar/grammars.h
-    4317 kernels/passes.h                14420 rows/logprobs.h                 30061 peers/tables.h
-    5006 kernels/llama_cpp/passes.h      14506 rows/step.h                     30392 peers/values.h
-    5090 kernels/check.h                 14523 rows/llama_cpp/sums.h           30823 peers/llama_server.h
-    5114 kernels/dispatch.h              14837 rows/llama_cpp/samplers.h       30892 peers/fields.h
-    5320 core/array.h                    15302 rows/llama_cpp/step.h           31101 peers/requests.h
-    5650 core/table.h                    15332 run/apply.h                     31229 shards/head.h
-    5840 core/windows.h                  15414 run/writing.h                   31378 shards/bytes.h
-    5932 constraints/record.h            15538 run/arrays.h                    31476 shards/merging.h
-    5990 watermark/record.h              15640 run/arrays_llama_cpp.h          31766 shards/row.h
-    6010 rows/work.h                     15838 run/walk.h                      31891 shards/answers.h
-    6036 life/past.h                     15942 run/finish.h                    32462 shards/logprobs.h
-    6095 core/record.h                   15982 run/draw_llama_cpp.h            32608 shards/told.h
-    6231 core/plans.h                    16056 run/draw.h                      32762 shards/asking.h
-    6269 core/fields.h                   16134 run/sample.h                    32897 shards/prefix.h
-    6356 core/owners.h                   16250 watermark/making.h              33447 shards/plans.h
-    6432 core/mt19937.h                  16479 watermark/tails.h               33940 samplers/plans.h
-    6489 core/no_mt19937.h               16579 watermark/detect.h              34215 shards/way.h
-    6522 core/making.h                   16803 run/verify.h                    34331 shards/memory.h
-    6654 core/streams.h                  16907 run/batch.h                     34411 shards/batch.h
-    6692 life/state_fields.h             17059 life/state.h                    34819 drafts/head.h
-    6792 samplers/llama_cpp.h            17235 operator/weights.h              34879 drafts/block.h
-    6880 samplers/logit_bias.h           17323 operator/search.h               35069 drafts/tree.h
-    6981 samplers/patch.h                17462 operator/run.h                  35205 drafts/relaxed.h
-    7031 samplers/penalties.h            17631 kv/cells.h                      35290 constraints/automaton.h
-    7181 samplers/dry.h                  17668 kv/making.h                     35388 constraints/making.h
-    7638 samplers/cut.h                  17894 kv/slot.h                       35641 constraints/sampler.h
-    7661 samplers/top_n_sigma.h          18033 kv/sequences.h                  35736 constraints/constructors.h
-    7763 samplers/top_k.h                18168 kv/data.h                       36101 constraints/patterns.h
-    7820 samplers/tail_free.h            18292 kv/update.h                     36306 constraints/looking.h
-    7944 samplers/typical.h              18418 kv/state.h                      36373 constraints/thinking.h
-    8019 samplers/top_p.h                18630 llama_cpp/functions.h           36624 constraints/schedule.h
-    8063 samplers/min_p.h                18700 llama_cpp/object.h              36714 constraints/accepting.h
-    8105 samplers/by_sums.h              18754 llama_cpp/vocabulary.h          36898 constraints/drawing.h
-    8253 samplers/top_h.h                18831 text/reading.h                  37085 constraints/told.h
-    8306 samplers/min_k.h                18941 text/strings.h                  37150 constraints/kind.h
-    8363 samplers/xtc.h                  19041 text/values.h                   37208 constraints/top_p_decay.h
-    8447 samplers/infill.h               19196 text/documents.h                37292 constraints/accessors.h
-    8562 samplers/temperature.h          19272 grammar/head.h                  37400 core/kinds.h
-    8725 samplers/smoothing.h            19307 grammar/tree.h                  37449 base/restore.h
-    8809 samplers/softmax.h              20226 grammar/finishing.h             37463 api/license.h
+       2 api/opening.h                    8853 samplers/drafted.h              20541 grammar/reading.h
+     274 api/config.h                     8878 samplers/greedy.h               20626 grammar/gbnf.h
+     305 api/types.h                      8920 samplers/choose.h               20918 grammar/regex.h
+     560 api/missing.h                    8983 samplers/ratio.h                21315 grammar/derivatives.h
+     574 api/sample.h                     9050 samplers/draw.h                 21968 grammar/vocabulary.h
+     668 api/chains.h                     9135 samplers/dist.h                 22439 grammar/triggers.h
+     934 api/samplers.h                   9167 samplers/gumbel.h               22764 grammar/matcher.h
+    1207 api/gumbel.h                     9236 watermark/function.h            22991 grammar/store.h
+    1230 api/operator.h                   9353 watermark/text.h                23483 grammar/states.h
+    1280 api/kv.h                         9542 watermark/draw.h                23642 grammar/items.h
+    1461 api/llama_cpp.h                  9751 samplers/mirostat.h             23767 grammar/masks.h
+    1503 api/text_error.h                 9983 samplers/adaptive_p.h           23964 grammar/runs.h
+    1520 api/grammar.h                   10134 samplers/custom.h               24141 grammar/entries.h
+    1741 api/shards.h                    10194 config/describe.h               24520 grammar/accepting.h
+    1839 api/peers.h                     10374 config/from_params.h            24828 grammar/waiting.h
+    1917 api/drafts.h                    10438 config/orders.h                 24954 grammar/history.h
+    2016 api/constraints.h               10669 config/numbers.h                25079 grammar/room.h
+    2319 api/watermark.h                 10811 config/set.h                    25412 grammar/sampler.h
+    2464 api/parts.h                     10967 config/tell.h                   25646 grammar/forced.h
+    2506 base/switches.h                 11097 config/settings.h               25814 grammar/hooks.h
+    2821 base/random.h                   11210 life/rollback.h                 25937 schema/head.h
+    2844 base/mt19937.h                  11469 life/chain.h                    26111 schema/errors.h
+    2919 base/exact.h                    11753 life/members.h                  26223 schema/collections.h
+    3137 base/bits128.h                  11867 life/update.h                   26257 schema/references.h
+    3218 base/elements.h                 12064 life/copy.h                     26529 schema/strings.h
+    3348 watermark/colours.h             12234 rows/row.h                      26591 schema/numbers.h
+    3412 kernels/llama_cpp/contract.h    12540 rows/reserve.h                  26793 schema/sets.h
+    3460 kernels/contract.h              12610 rows/pieces.h                   26991 schema/formats.h
+    3589 kernels/scalar.h                12725 rows/thresholds.h               27188 schema/scalars.h
+    3795 kernels/llama_cpp/scalar.h      12831 rows/compact.h                  27487 schema/goals.h
+    3816 kernels/sets.h                  13013 rows/sums.h                     27708 schema/alternatives.h
+    3865 kernels/vectors.h               13161 rows/changes.h                  28186 schema/objects.h
+    3983 kernels/avx512.h                13242 rows/cuts.h                     28699 schema/arrays.h
+    4067 kernels/avx2.h                  13673 rows/typical.h                  29059 schema/whole.h
+    4129 kernels/sse2.h                  13985 rows/tail_free.h                29232 tags/head.h
+    4146 kernels/neon.h                  14058 rows/selecting.h                29355 tags/words.h
+    4168 kernels/wasm.h                  14189 rows/mirostat.h                 29463 tags/inside.h
+    4184 kernels/generic.h               14270 watermark/rows.h                29604 tags/formats.h
+    4204 kernels/shared.h                14383 rows/plan.h                     30005 grammar/grammars.h
+    4328 kernels/passes.h                14431 rows/logprobs.h                 30072 peers/tables.h
+    5017 kernels/llama_cpp/passes.h      14517 rows/step.h                     30403 peers/values.h
+    5101 kernels/check.h                 14534 rows/llama_cpp/sums.h           30834 peers/llama_server.h
+    5125 kernels/dispatch.h              14848 rows/llama_cpp/samplers.h       30903 peers/fields.h
+    5331 core/array.h                    15313 rows/llama_cpp/step.h           31112 peers/requests.h
+    5661 core/table.h                    15343 run/apply.h                     31240 shards/head.h
+    5851 core/windows.h                  15425 run/writing.h                   31389 shards/bytes.h
+    5943 constraints/record.h            15549 run/arrays.h                    31487 shards/merging.h
+    6001 watermark/record.h              15651 run/arrays_llama_cpp.h          31777 shards/row.h
+    6021 rows/work.h                     15849 run/walk.h                      31902 shards/answers.h
+    6047 life/past.h                     15953 run/finish.h                    32473 shards/logprobs.h
+    6106 core/record.h                   15993 run/draw_llama_cpp.h            32619 shards/told.h
+    6242 core/plans.h                    16067 run/draw.h                      32773 shards/asking.h
+    6280 core/fields.h                   16145 run/sample.h                    32908 shards/prefix.h
+    6367 core/owners.h                   16261 watermark/making.h              33458 shards/plans.h
+    6443 core/mt19937.h                  16490 watermark/tails.h               33951 samplers/plans.h
+    6500 core/no_mt19937.h               16590 watermark/detect.h              34226 shards/way.h
+    6533 core/making.h                   16814 run/verify.h                    34342 shards/memory.h
+    6665 core/streams.h                  16918 run/batch.h                     34422 shards/batch.h
+    6703 life/state_fields.h             17070 life/state.h                    34830 drafts/head.h
+    6803 samplers/llama_cpp.h            17246 operator/weights.h              34890 drafts/block.h
+    6891 samplers/logit_bias.h           17334 operator/search.h               35080 drafts/tree.h
+    6992 samplers/patch.h                17473 operator/run.h                  35216 drafts/relaxed.h
+    7042 samplers/penalties.h            17642 kv/cells.h                      35301 constraints/automaton.h
+    7192 samplers/dry.h                  17679 kv/making.h                     35399 constraints/making.h
+    7649 samplers/cut.h                  17905 kv/slot.h                       35652 constraints/sampler.h
+    7672 samplers/top_n_sigma.h          18044 kv/sequences.h                  35747 constraints/constructors.h
+    7774 samplers/top_k.h                18179 kv/data.h                       36112 constraints/patterns.h
+    7831 samplers/tail_free.h            18303 kv/update.h                     36317 constraints/looking.h
+    7955 samplers/typical.h              18429 kv/state.h                      36384 constraints/thinking.h
+    8030 samplers/top_p.h                18641 llama_cpp/functions.h           36635 constraints/schedule.h
+    8074 samplers/min_p.h                18711 llama_cpp/object.h              36725 constraints/accepting.h
+    8116 samplers/by_sums.h              18765 llama_cpp/vocabulary.h          36909 constraints/drawing.h
+    8264 samplers/top_h.h                18842 text/reading.h                  37096 constraints/told.h
+    8317 samplers/min_k.h                18952 text/strings.h                  37161 constraints/kind.h
+    8374 samplers/xtc.h                  19052 text/values.h                   37219 constraints/top_p_decay.h
+    8458 samplers/infill.h               19207 text/documents.h                37303 constraints/accessors.h
+    8573 samplers/temperature.h          19283 grammar/head.h                  37411 core/kinds.h
+    8736 samplers/smoothing.h            19318 grammar/tree.h                  37460 base/restore.h
+    8820 samplers/softmax.h              20237 grammar/finishing.h             37474 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -933,202 +933,210 @@ SAMP_API int samp_describe(const samp_sampler *s, char *buf, size_t size);
 
 /* ---- src/api/samplers.h ---- */
 /* ---- 3. samplers --------------------------------------------------------------------------------------------
-   Functions for any sampler (samp_apply, samp_accept, samp_clone, ...), then one constructor for each kind, with its
-   contract: what it does, its formula and source, ties, ranges, what it leaves of the array. */
+   Functions for any sampler (samp_apply, samp_accept, samp_clone, ...), then one constructor for each kind with its
+   contract: meaning, formula and source, ties, ranges, and the state of the array after it. */
 
-/* samp_apply -- let one sampler work on an array of candidates.
-     in, out  cur: size >= 1, no NaN, no +infinity, at least one logit above -infinity; `sorted` is not believed (under
-              MT19937 it is, as in llama.cpp)
+/* samp_apply -- applies one sampler to an array of candidates.
+     in, out  cur: size >= 1, no NaN, no +infinity, at least one logit above -infinity. `sorted` is checked, not trusted
+              (under MT19937 it is trusted, as in llama.cpp)
      Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_EMPTY, SAMP_E_NAN, SAMP_E_RANGE (size), or the status that s carries.
-              A built-in sampler checks before its first write.
-     Memory   as samp_sample, if size is above 256; where there is none, it takes longer. */
+              A built-in sampler checks the array before its first write.
+     Memory   as samp_sample, if size is above 256. Without memory it is slower, and not an error. */
 SAMP_API int samp_apply(samp_sampler *s, samp_token_data_array *cur);
 
-/* samp_accept -- tell a sampler which token was chosen (also a prompt's). SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (token <
-   0), or what a custom sampler or a grammar answers: then nothing has changed, but custom samplers before that one
-   which have no rollback. */
+/* samp_accept -- lets a sampler take note of a chosen token, also of a prompt's. Returns SAMP_OK, SAMP_E_NULL,
+   SAMP_E_RANGE (token < 0), or the status of a custom sampler or grammar that refuses the token. Then nothing has
+   changed; exception: custom samplers in front of that one that have no rollback. */
 SAMP_API int samp_accept(samp_sampler *s, samp_token token);
 
-/* samp_name -- "top-k", "chain", ...   samp_reset -- as new.   samp_free -- NULL is fine.
-   samp_clone -- a copy that continues as the original would: parameters, random and all other state. NULL: no memory.
-   */
+/* samp_name -- "top-k", "chain", ...
+   samp_reset -- sets the sampler to the state of a new one.
+   samp_free -- frees a sampler, and with a chain all its members; takes NULL.
+   samp_clone -- a copy that continues as the original would: with its parameters, random and other state. NULL: no
+     memory. */
 SAMP_API const char *samp_name(const samp_sampler *s);
-/* Begin another text: the sampler is as new. */
+/* Sets the sampler to the state of a new one, for another text. */
 SAMP_API void samp_reset(samp_sampler *s);
 /* A copy that continues as the original would. */
 SAMP_API samp_sampler *samp_clone(const samp_sampler *s);
-/* Free a sampler, and a chain with its members; NULL is fine. */
+/* Frees a sampler, and with a chain all its members; takes NULL. */
 SAMP_API void samp_free(samp_sampler *s);
 
-/* samp_init_custom -- your own sampler; *iface must outlive it. NULL iface or apply: an object that carries
+/* samp_init_custom -- a sampler of your own; *iface must outlive it. iface or its apply NULL: the object carries
    SAMP_E_NULL. */
 SAMP_API samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx);
 
 /* Common to the samplers below, unless their comment says otherwise:
-     Order    ties by (logit descending, id ascending); a masked token (-infinity) comes last and is never counted.
+     Order    (logit descending, id ascending). Masked tokens (-infinity) come last and are not counted.
      Keeps    the order of the array and `sorted`.
-     selected is -1 behind a sampler that does not select: what was chosen from other candidates counts no more. So a
-              draw from a chain with such a one behind the last that selects is SAMP_E_UNSUPPORTED, whatever the row;
-              what is off may stand there, and your own.
-     p        is left as it was.    Draws   no random numbers.
-     min_keep at least so many unmasked tokens stay (0 and 1 are the same).
+     selected is -1 after a sampler that does not select: an earlier selection was made from other candidates. So a draw
+              from a chain in which such a sampler follows the selector is SAMP_E_UNSUPPORTED, whatever the row.
+              Samplers that are off, and your own, may follow the selector.
+     p        stays as it was.    Draws   no random numbers.
+     min_keep at least this many unmasked tokens stay (0 and 1 mean the same).
      NaN      in the array: SAMP_E_NAN.    A parameter that is NaN: the object carries SAMP_E_NAN.
      MT19937  sizes, order, `sorted`, p and selected are llama.cpp's: masked tokens stay in the array and count as
-              candidates, `sorted` says nothing about the ids of ties, and selected stays, whatever stands there then
-              (a masked token: SAMP_E_EMPTY).
-   Arithmetic is that of DETERMINISM above; w is a token's weight, Z the sum of weights, d = max - l in nats. p is
-   exp(-d) / Z as a float, precise also for tokens so unlikely that their w is 0. */
+              candidates, `sorted` does not promise the order of equal logits, and the index selected stays, whatever
+              candidate is there then (a masked token: SAMP_E_EMPTY).
+   The arithmetic is that of DETERMINISM above: w is a token's weight, Z the sum of weights, d = max - l in nats. p is
+   exp(-d) / Z as a float, precise also for tokens whose w is 0. */
 
-/* samp_init_logit_bias -- l += bias, entry by entry in the order given (a token may come twice).
+/* samp_init_logit_bias -- l += bias, entry by entry in the given order (a token may occur twice).
      Range    token in [0, n_vocab), bias < +infinity; n = 0 is off.   The array is copied.
      Leaves   sorted = false. Results beyond +-FLT_MAX become +-FLT_MAX; masked tokens stay masked.
-     Source   OpenAI's logit_bias, llama.cpp (which leaves `sorted` as it was). */
+     Source   OpenAI's logit_bias, llama.cpp (which does not change `sorted`). */
 SAMP_API samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t n, const samp_logit_bias *bias);
 
-/* samp_init_penalties -- make tokens of the last last_n accepted ones less likely. With c = how often a token is
-   among them:
+/* samp_init_penalties -- makes tokens less likely that are among the last last_n accepted ones. c is how often a token
+   is among them:
      c > 0:   l = l <= 0 ? l * repeat : l / repeat;   l -= c * freq + present
      Range    last_n in [0, 2^22], 0 = off; repeat > 0, 1 = off; freq, present finite, 0 = off.
      Leaves   sorted = false. Results beyond +-FLT_MAX become +-FLT_MAX.   Memory  12 bytes per last_n.
-     Zero     what l <= 0 means depends on where the model's logits have their zero. Behind samp_init_log_softmax every
-              l is ln p: a larger repeat is a stronger penalty for any model.
+     Zero     the test l <= 0 depends on the zero of the model's logits. After samp_init_log_softmax every l is ln p, so
+              a larger repeat is a stronger penalty for any model.
      Source   Keskar et al. 2019 (CTRL) with Hugging Face's sign rule; OpenAI's frequency and presence penalties;
               llama.cpp. */
 SAMP_API samp_sampler *samp_init_penalties(int32_t last_n, float repeat, float freq, float present);
 
-/* samp_init_dry -- "don't repeat yourself": a token that would continue a repetition of length L >= allowed_length
-     l -= multiplier * base^(L - allowed_length), the power at most about FLT_MAX,
-     where L is the length of the longest suffix of the accepted tokens that occurs before, followed by this token.
-     Breakers strings that end a repetition: a match never reaches back over the newest one ("\n", ":", ...), which may
-              span tokens. At most 40 bytes of each count, and at most 20 tokens behind its first one. A token that
-              contains a breaker is never punished.
-     Range    multiplier >= 0, 0 = off; base >= 1; allowed_length >= 0 (0: all tokens of the window but its oldest);
+/* samp_init_dry -- "don't repeat yourself": penalises a token that would continue a repetition of length L >=
+   allowed_length:
+     l -= multiplier * base^(L - allowed_length), the power at most about FLT_MAX.
+     L is the length of the longest suffix of the accepted tokens that also occurs earlier, followed by this token.
+     Breakers strings ("\n", ":", ...) that end a repetition: a match never extends over the newest one. A breaker may
+              span several tokens. At most 40 bytes of each breaker count, and at most 20 tokens after its first one. A
+              token that contains a breaker is never penalised.
+     Range    multiplier >= 0, 0 = off; base >= 1; allowed_length >= 0 (0: all tokens of the window except the oldest);
               last_n in [-1, 2^22], 0 = off, -1 = n_ctx_train; n_ctx_train in [0, 2^22]. The window is the smaller of
               last_n and n_ctx_train.
               vocab may be NULL if n_breakers is 0 or the sampler is off.
-     Leaves   sorted = false, if a token would go on, punished or not. Results below -FLT_MAX become -FLT_MAX.
+     Leaves   sorted = false, if a token would continue a repetition, penalised or not. Results below -FLT_MAX become
+              -FLT_MAX.
      Cost     O(window) per apply.
      Source   p-e-w, text-generation-webui PR 5677; koboldcpp; llama.cpp. */
 SAMP_API samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_train, float multiplier, float base,
                                      int32_t allowed_length, int32_t last_n, const char *const *breakers,
                                      size_t n_breakers);
 
-/* samp_init_top_n_sigma -- mask every token with l < max - n * sigma, sigma the standard deviation (population) of the
-   unmasked logits.
-     Range    n finite; n <= 0 is off.   Ties  all of a value, or none.
-     Leaves   size; the others get -infinity; sorted, unless their ids are out of order then.
+/* samp_init_top_n_sigma -- masks every token with l < max - n * sigma. sigma is the population standard deviation of
+   the unmasked logits.
+     Range    n finite; n <= 0 is off.   Ties  tokens of equal logits stay or are masked together.
+     Leaves   size: masked tokens stay in the array with -infinity. sorted stays true if their ids are in order.
      Source   Tang et al. 2024, "Top-n sigma: not all logits are you need"; llama.cpp. */
 SAMP_API samp_sampler *samp_init_top_n_sigma(float n);
 
-/* samp_init_top_k -- keep the k largest logits.
+/* samp_init_top_k -- keeps the k largest logits.
      Range    k <= 0 is off.   Ties  the smaller id stays.   Leaves  sorted = true; fewer than k if fewer are unmasked.
      Source   Fan et al. 2018.
-   samp_init_top_k_ties -- the same, and all that equal the last of them: l >= the k-th largest logit. In samp_params
-   top_k_ties = 1.
-     MT19937  llama.cpp has none: the same cut.   Sharded  all tokens are listed.   Source  Hugging Face, vLLM. */
+   samp_init_top_k_ties -- keeps also all tokens that equal the last one: l >= the k-th largest logit. In samp_params it
+     is top_k_ties = 1.
+     MT19937  llama.cpp has no such sampler: the same cut.   Sharded  all tokens are listed.   Source  Hugging Face,
+              vLLM. */
 SAMP_API samp_sampler *samp_init_top_k(int32_t k);
-/* The k largest logits, and all that equal the last of them. */
+/* Keeps the k largest logits, and all tokens that equal the last one. */
 SAMP_API samp_sampler *samp_init_top_k_ties(int32_t k);
 
-/* samp_init_tail_free -- cut where the sorted probabilities flatten: with p descending, a_i = |(p_i - p_i+1) - (p_i+1
-   - p_i+2)| for i in [0, n - 2), normalised to sum 1 (all equal if the sum is below 1e-6): keep the first i tokens, i
-   the smallest with a_0 + ... + a_i > z.
-     Range    z in (0, 1], 1 = off. Two tokens or fewer stay, masked ones too.
+/* samp_init_tail_free -- cuts where the curve of sorted probabilities flattens. With p descending, a_i = |(p_i - p_i+1)
+   - (p_i+1 - p_i+2)| for i in [0, n - 2), normalised to the sum 1 (all equal if the sum is below 1e-6). It keeps the
+   first i tokens, i the smallest with a_0 + ... + a_i > z.
+     Range    z in (0, 1], 1 = off. Of at most two tokens all stay, masked ones too.
      Leaves   sorted = true, p over all tokens.
      Source   Bricken 2019; llama.cpp until October 2024. */
 SAMP_API samp_sampler *samp_init_tail_free(float z, size_t min_keep);
 
-/* samp_init_typical -- keep the tokens whose surprise is closest to the entropy: order by | -ln p - H | (then logit,
-   id), keep the smallest prefix with a mass above p.
+/* samp_init_typical -- keeps the tokens whose surprise is closest to the entropy H: orders tokens by | -ln p - H |
+   (then logit, id), and keeps the shortest prefix with a mass above p.
      Range    p in (0, 1], 1 = off.   Leaves  that order, sorted = false, p over all tokens.
      Source   Meister et al. 2022, "Locally typical sampling"; llama.cpp. */
 SAMP_API samp_sampler *samp_init_typical(float p, size_t min_keep);
 
-/* samp_init_top_p -- keep the smallest set of most likely tokens whose probability reaches p.
-     Cut      the first prefix in order with mass * 2^64 >= floor(p * 2^64) * Z. The token that crosses stays.
+/* samp_init_top_p -- keeps the smallest set of most likely tokens whose probabilities sum to at least p.
+     Cut      the shortest prefix in order with mass * 2^64 >= floor(p * 2^64) * Z. The token that crosses p stays.
      Range    p in (0, 1], 1 = off.   Leaves  sorted = true, p over all tokens (not renormalised).
      Source   Holtzman et al. 2019, nucleus sampling. */
 SAMP_API samp_sampler *samp_init_top_p(float p, size_t min_keep);
 
-/* samp_init_min_p -- keep tokens at least p times as likely as the most likely: l >= max + ln p.
-     Range    p in [0, 1], 0 = off.   Ties  all of a value, or none; where min_keep cuts, the smaller id stays.
+/* samp_init_min_p -- keeps tokens at least p times as likely as the most likely one: l >= max + ln p.
+     Range    p in [0, 1], 0 = off.   Ties  equal logits stay or go together; where min_keep decides, smaller ids stay.
      Leaves   the order, unless min_keep decides: then sorted = true.
      Source   Nguyen et al. 2024, "Turning up the heat"; llama.cpp PR 3841. */
 SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep);
 
-/* samp_init_top_a -- keep tokens with p >= a p_max^2: few where one token is likely, many where none is.
-     Cut      l >= max + ln a - ln Z, the first always.
-     Range    a in [0, 1], 0 = off.   Ties  all of a value, or none; where min_keep cuts, the smaller id stays.
+/* samp_init_top_a -- keeps tokens with p >= a p_max^2: few if one token is likely, many if no token is.
+     Cut      l >= max + ln a - ln Z; the first token always stays.
+     Range    a in [0, 1], 0 = off.   Ties  equal logits stay or go together; where min_keep decides, smaller ids stay.
      Leaves   the order, unless min_keep decides: then sorted = true.
-     MT19937  llama.cpp has none: float probabilities in order, a prefix (as koboldcpp).
+     MT19937  llama.cpp has no such sampler: float probabilities in order, a prefix (as koboldcpp).
      Source   BlinkDL 2022 (RWKV), koboldcpp. */
 SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep);
 
-/* samp_init_p_less -- keep tokens with p >= scale * sum p^2, the chance that two draws give the same token.
+/* samp_init_p_less -- keeps tokens with p >= scale * sum p^2, the probability that two draws give the same token.
      Cut      l >= max + ln(scale q / (2^40 z)), z the sum of weights, q as in DETERMINISM.
-     Range    scale in [0, 1], 0 = off, 1 = the paper's, which has no parameter.   Ties, min_keep, leaves  as top_a.
-     MT19937  llama.cpp has none: the same cut. So for the next three.
+     Range    scale in [0, 1], 0 = off, 1 = the paper's form, which has no parameter.   Ties, min_keep, leaves  as
+              top_a.
+     MT19937  llama.cpp has no such sampler: the same cut. This holds for the next three too.
      Source   Tan et al. 2025, "p-less sampling", arXiv 2509.23234.
    samp_init_p_less_norm -- the same paper's p-less-norm, which keeps more: tokens with p >= scale * (n sum p^2 - 1) /
-   (n - 1), n the number of unmasked tokens. A flat row's threshold is 0, a sure one's is p_less'.
-     Cut      l >= max + ln(scale (n q / z - z) / (2^40 (n - 1))); all unmasked stay where n q <= z^2, as where n is 1.
-     Range    scale in [0, 1], 0 = off, 1 = the paper's.   NaN  SAMP_E_NAN.   Ties, min_keep, leaves  as top_a.
-     Masked   tokens count in the paper's n, but not here: what nobody can draw changes no threshold.
-   samp_init_epsilon -- keep tokens with p >= epsilon; if there are none, those with the largest p.
+     (n - 1), n the number of unmasked tokens. The threshold is 0 for a uniform row, and p_less's for a row with one
+     certain token.
+     Cut      l >= max + ln(scale (n q / z - z) / (2^40 (n - 1))); all unmasked tokens stay if n q <= z^2 or n is 1.
+     Range    scale in [0, 1], 0 = off, 1 = the paper's form.   NaN  SAMP_E_NAN.   Ties, min_keep, leaves  as top_a.
+     Masked   tokens count in the paper's n, but not here: a token that cannot be drawn does not change the threshold.
+   samp_init_epsilon -- keeps tokens with p >= epsilon; if there are none, those with the largest p.
      Cut      l >= max + min(0, ln epsilon + ln Z).   Range  epsilon in [0, 1], 0 = off; usual: 3e-4 to 9e-4.
-   samp_init_eta -- keep tokens with p >= min(epsilon, sqrt(epsilon) e^-H), H the entropy: fewer fall where many are
-   likely.
+   samp_init_eta -- keeps tokens with p >= min(epsilon, sqrt(epsilon) e^-H), H the entropy: it removes fewer tokens if
+     many are likely.
      Cut      l >= max + min(ln epsilon + ln Z, ln epsilon / 2 - D), D the mean of max - l, so that H = ln Z + D.
      Range    epsilon in [0, 1], 0 = off; usual: 3e-4 to 4e-3.
-     Source   both: Hewitt et al. 2022, "Truncation sampling as language model desmoothing"; Hugging Face. */
+     Source   epsilon and eta: Hewitt et al. 2022, "Truncation sampling as language model desmoothing"; Hugging Face. */
 SAMP_API samp_sampler *samp_init_p_less(float scale, size_t min_keep);
-/* Keep tokens with p >= scale * (n sum p^2 - 1) / (n - 1). */
+/* Keeps tokens with p >= scale * (n sum p^2 - 1) / (n - 1). */
 SAMP_API samp_sampler *samp_init_p_less_norm(float scale, size_t min_keep);
-/* Keep tokens with p >= epsilon. */
+/* Keeps tokens with p >= epsilon. */
 SAMP_API samp_sampler *samp_init_epsilon(float epsilon, size_t min_keep);
-/* Keep tokens with p >= min(epsilon, sqrt(epsilon) e^-H). */
+/* Keeps tokens with p >= min(epsilon, sqrt(epsilon) e^-H). */
 SAMP_API samp_sampler *samp_init_eta(float epsilon, size_t min_keep);
 
-/* samp_init_top_h -- keep the longest beginning of the order whose entropy (of p made to sum to 1 there) is at most
-   alpha times the row's; the first token at least.
-     Entropy  ln Z + D as in eta, of the integer weights, as doubles; token after token, up to the first one too many.
-     Range    alpha in (0, 1], 1 = off; its authors' is 0.4.   Leaves  sorted = true.   MT19937  the same.
-     Source   Baghaei Potraghloo et al. 2025, "Top-H decoding", arXiv 2509.02510, whose greedy rule this is; their code
-              and Hugging Face's look at the first 100 tokens only, and sum otherwise.
-   samp_init_min_k -- keep the first k in order, up to the cliff: k >= 1 makes (l_k - l_k+1) / k largest (of equal ones
-   the smallest), l_1, l_2, ... the logits in order; but at least floor(tau / (l_1 - l_n)), for rows without a cliff.
+/* samp_init_top_h -- keeps the longest prefix in order whose entropy, of p renormalised over the prefix, is at most
+   alpha times the row's; at least the first token.
+     Entropy  ln Z + D as in eta, from the integer weights, in doubles; summed token after token until it is exceeded.
+     Range    alpha in (0, 1], 1 = off; its authors use 0.4.   Leaves  sorted = true.   MT19937  the same.
+     Source   Baghaei Potraghloo et al. 2025, "Top-H decoding", arXiv 2509.02510: their greedy rule. Their code and
+              Hugging Face's consider the first 100 tokens only, and sum in another way.
+   samp_init_min_k -- keeps the first k tokens in order, up to the cliff: k >= 1 is where (l_k - l_k+1) / k is largest
+     (the smallest such k), with l_1, l_2, ... the logits in order; but at least floor(tau / (l_1 - l_n)) tokens, for
+     rows without a cliff.
      Range    finite; < 0 = off; 0: the cliff alone, which is the same at every temperature. The paper's tau is 3.
-     Leaves   sorted = true.   MT19937  the same.   Masked tokens are no l_n.
+     Leaves   sorted = true.   MT19937  the same.   l_n is the last unmasked logit.
      Source   Ding et al. 2026, "Min-k sampling", arXiv 2604.11012; vLLM PR 48142. */
 SAMP_API samp_sampler *samp_init_top_h(float alpha, size_t min_keep);
-/* Keep the first k in order, up to the cliff. */
+/* Keeps the first k tokens in order, up to the cliff. */
 SAMP_API samp_sampler *samp_init_min_k(float tau);
 
-/* samp_init_xtc -- "exclude top choices": with probability p, remove all tokens of probability >= t but the least
-   likely of them (of equal ones, that with the largest id stays); only if at least min_keep tokens remain.
+/* samp_init_xtc -- "exclude top choices": with probability p, removes all tokens of probability >= t except the least
+   likely of them (of equal ones the largest id stays). It acts only if at least min_keep tokens remain.
      Range    p in [0, 1], 0 = off; t in [0, 1], > 0.5 = off.   Leaves  p over all tokens, if it acted.
-     Draws    64 bits, one position (none with a single candidate, but the position moves).
+     Draws    64 bits, one position (no bits if there is one candidate, but the position advances).
      Source   p-e-w, text-generation-webui PR 6335; llama.cpp. */
 SAMP_API samp_sampler *samp_init_xtc(float p, float t, size_t min_keep, uint64_t seed);
 
-/* samp_init_infill -- for text that is to fill a hole: few and long tokens, and the end as soon as it is likely.
-     With p and n the probabilities and number of the candidates, and an end each token that ends a generation:
-     Ends     if 3 n times the sum of the ends' p exceeds the sum of the others': only they stay.
-     Else     in order of p, a token whose text begins another one's, or is begun by it, is merged with it: the more
-              likely of both has the sum; the ends too, if they have texts. Then what is no end stays if its p is at
-              least 0.2, and of these if its share of what stays, k of them and the ends, is at least 1 / (k + 1).
-              None of these left: the one candidate is vocab's eot (or eos, if it has none), with logit 1 and a p that
-              means nothing: even where it was masked or removed before.
-     Range    vocab: token_bytes and eot or eos. Borrowed.   Leaves  sorted = true, p as above; logits as they were.
-     Cost     O(n^2): put it behind top_k. All in f32, so that it is the same with both random sources.
+/* samp_init_infill -- for text that fills a gap: prefers few and long tokens, and ends as soon as an end is likely.
+     p and n are the probabilities and number of the candidates; an end is a token that ends a generation.
+     Ends     if 3 n times the sum of the ends' p exceeds the sum of the other tokens' p: only the ends stay.
+     Else     in order of p, two tokens are merged if the text of one begins with that of the other: the more likely one
+              gets the sum of both. This includes ends that have a text. Then a token that is no end stays if its p is
+              at least 0.2, and of these k tokens only those whose share of the sum of the k and the ends is at least
+              1 / (k + 1). If none of them is left, the only candidate is vocab's eot (or eos, if it has no eot), with
+              logit 1 and a p without meaning, even if it was masked or removed before.
+     Range    vocab: token_bytes, and eot or eos; the pointer is kept.   Leaves  sorted = true, p as above; logits stay.
+     Cost     O(n^2): put it after top_k. All in f32, so that it is the same with both random sources.
      Source   llama.cpp. */
 SAMP_API samp_sampler *samp_init_infill(const samp_vocab *vocab);
 
 /* samp_init_temp -- l *= 1 / t.
-     Range    t = 0: only the first in order keeps its logit, the others get -infinity. Else t in [2^-20, 2^20]; 1 =
-              off.
-     Leaves   size. Results beyond +-FLT_MAX become +-FLT_MAX. sorted, unless rounding or t = 0 made ties out of order.
-   */
+     Range    t = 0: only the first token in order keeps its logit, the others get -infinity. Else t in [2^-20, 2^20];
+              1 = off.
+     Leaves   size. Results beyond +-FLT_MAX become +-FLT_MAX. sorted stays true unless rounding or t = 0 makes ties
+              that are out of order. */
 SAMP_API samp_sampler *samp_init_temp(float t);
 
 /* samp_init_temp_ext -- dynamic temperature: T = lo + (hi - lo) * (H / ln n)^exponent, lo = max(0, t - delta), hi = t
@@ -1137,49 +1145,52 @@ SAMP_API samp_sampler *samp_init_temp(float t);
      Source   kalomaze 2023; koboldcpp, llama.cpp. */
 SAMP_API samp_sampler *samp_init_temp_ext(float t, float delta, float exponent);
 
-/* samp_init_smoothing -- bend the logits: l = max - factor d^2 (1 - c + c d), with d = max - l and c = (curve - 1) / 2.
-   What is near the maximum comes nearer (factor < 1), what is far goes farther; a curve > 1 falls steeper.
-     Range    factor in [0, 1000], 0 = off; curve in [1, 10]. Above 3 what is nearest to the maximum rises above it.
-     Leaves   size. Results below -FLT_MAX become -FLT_MAX. sorted, unless that is no longer so.
-     MT19937  llama.cpp has none: the same.   Cost  a pass over the whole row that no kernel makes: behind a truncation
-              it is cheap.   Source  kalomaze 2024, text-generation-webui; koboldcpp; llama.cpp PR 6445. */
+/* samp_init_smoothing -- bends the logits: l = max - factor d^2 (1 - c + c d), with d = max - l and c = (curve - 1) /
+   2. Tokens near the maximum move nearer to it (factor < 1), tokens far away move farther; a curve > 1 falls more
+   steeply.
+     Range    factor in [0, 1000], 0 = off; curve in [1, 10]. Above 3 tokens next to the maximum rise above it.
+     Leaves   size. Results below -FLT_MAX become -FLT_MAX. sorted stays true if the array is still in order.
+     MT19937  llama.cpp has no such sampler: the same.   Cost  a pass over the whole row without a kernel; after a
+              truncation it is cheap.   Source  kalomaze 2024, text-generation-webui; koboldcpp; llama.cpp PR 6445. */
 SAMP_API samp_sampler *samp_init_smoothing(float factor, float curve);
 
-/* samp_init_log_softmax -- logits become log-probabilities: l -= max + ln Z. Then penalties multiply ln p, whatever the
-   logits' zero was: in samp_params.order "log_softmax;penalties;...". Nobody's chance changes by it, but for rounding.
-     Leaves   size. sorted, unless rounding made ties out of order.   MT19937  the same.   Cost  Z exactly, and a pass.
-     Source   Keskar et al. 2019, "CTRL"; transformers issue 47595. */
+/* samp_init_log_softmax -- logits become log-probabilities: l -= max + ln Z. Penalties after it multiply ln p, whatever
+   the zero of the logits was: in samp_params.order "log_softmax;penalties;...". Rounding aside, no token's probability
+   changes.
+     Leaves   size. sorted stays true unless rounding makes ties that are out of order.   MT19937  the same.
+     Cost     the exact Z, and a pass.   Source  Keskar et al. 2019, "CTRL"; transformers issue 47595. */
 SAMP_API samp_sampler *samp_init_log_softmax(void);
 
-/* samp_init_softmax -- sort, and set p of every token.   Leaves  sorted = true. */
+/* samp_init_softmax -- sorts, and sets p of every token.   Leaves  sorted = true. */
 SAMP_API samp_sampler *samp_init_softmax(void);
 
-/* samp_init_greedy -- select the largest logit.   Ties  the smaller id. */
+/* samp_init_greedy -- selects the largest logit.   Ties  the smaller id. */
 SAMP_API samp_sampler *samp_init_greedy(void);
 
-/* samp_init_dist -- select a token with probability w / Z.
-     Leaves   p of every token.   Draws  128 bits per attempt (1.04 attempts on average), one position. */
+/* samp_init_dist -- selects a token with probability w / Z.
+     Leaves   p of every token.   Draws  128 bits for each attempt (1.04 attempts on average), one position. */
 SAMP_API samp_sampler *samp_init_dist(uint64_t seed);
 
-/* samp_init_mirostat -- keep the surprise (bits) of the chosen tokens near tau. Estimates Zipf's exponent s from the
-   m most likely tokens, s = sum t_i b_i / sum t_i^2, t_i = ln((i + 2) / (i + 1)), b_i = ln(p_i / p_i+1); keeps the
-   first k = ((s - 1) 2^mu / (1 - N^-(s - 1)))^(1 / s) in order, N = n_vocab; draws; mu -= eta * (surprise - tau).
+/* samp_init_mirostat -- keeps the surprise (bits) of the chosen tokens near tau. It estimates Zipf's exponent s from
+   the m most likely tokens, s = sum t_i b_i / sum t_i^2, t_i = ln((i + 2) / (i + 1)), b_i = ln(p_i / p_i+1); keeps the
+   first k = ((s - 1) 2^mu / (1 - N^-(s - 1)))^(1 / s) tokens in order, N = n_vocab; draws one; then mu -= eta *
+   (surprise - tau).
      Range    n_vocab >= 1, m >= 2; tau in [0, FLT_MAX / 2], eta >= 0 and finite. mu starts at 2 tau.
      Leaves   sorted = true, p of the tokens kept.   Draws  as dist.
      Source   Basu et al. 2020, "Mirostat"; llama.cpp. */
 SAMP_API samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m);
 
-/* samp_init_mirostat_v2 -- the same aim without the estimate: keep tokens with a surprise of at most mu bits (always
-   the first in order); draw; mu -= eta * (surprise - tau), the surprise among the tokens kept.
+/* samp_init_mirostat_v2 -- the same aim without the estimate: keeps tokens with a surprise of at most mu bits (always
+   the first in order); draws one; then mu -= eta * (surprise - tau), with the surprise among the tokens kept.
      Range    tau in [0, FLT_MAX / 2], eta >= 0 and finite. mu starts at 2 tau.   Leaves  p of the tokens kept.
      Draws    as dist. */
 SAMP_API samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta);
 
-/* samp_init_adaptive_p -- select, preferring tokens whose probability is near a target that adapts to what was chosen
-   before:
+/* samp_init_adaptive_p -- selects a token, and prefers tokens whose probability is near a target. The target adapts to
+   the probabilities of earlier tokens:
      a = clamp(2 target - average of past probabilities, 0, 1);  x = |p - a| / 0.3;  l = 5 - 10 x^2 / (1 + x); then
-     dist. The average is weighted by decay^age and starts at target. The selected token's probability counts when it
-     is accepted; accepting another one drops it. All steps are rounded to f32.
+     dist. The average is weighted by decay^age and starts at target. The selected token's probability enters it when
+     the token is accepted; if another token is accepted, it does not. All steps are rounded to f32.
      Range    target in [0, 1], < 0: plain dist; decay in [0, 0.99].
      Leaves   l as above, sorted = false, p of every token (after).   Draws  as dist.
      Source   MrJackSpade; llama.cpp. */
