@@ -119,8 +119,8 @@
        SAMP_CLOCK()                nanoseconds as uint64_t; without it no time is measured (samp_perf)
        SAMPLING_GRAMMAR *          grammars: samp_grammar
        SAMPLING_CONSTRAINTS *      bans, forced tokens, budgets, loop breakers
-       SAMPLING_PEERS *            requests to OpenAI's servers, vLLM, transformers, llama-server, Ollama, Anthropic, as
-                                   settings: samp_settings_from
+       SAMPLING_PEERS *            requests to OpenAI's servers, vLLM, SGLang, transformers, llama-server, Ollama,
+                                   Anthropic, as settings: samp_settings_from
        SAMPLING_DRAFTS *           samp_verify_block, samp_verify_tree, samp_verify_relaxed
        SAMPLING_GUMBEL *           samp_init_gumbel: draws by noise that belongs to tokens
        SAMPLING_WATERMARK *        samp_init_watermark: texts that a key tells; samp_watermark_detect
@@ -188,85 +188,85 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8853 samplers/drafted.h              20541 grammar/reading.h
-     274 api/config.h                     8878 samplers/greedy.h               20626 grammar/gbnf.h
-     305 api/types.h                      8920 samplers/choose.h               20918 grammar/regex.h
-     560 api/missing.h                    8983 samplers/ratio.h                21315 grammar/derivatives.h
-     574 api/sample.h                     9050 samplers/draw.h                 21968 grammar/vocabulary.h
-     668 api/chains.h                     9135 samplers/dist.h                 22439 grammar/triggers.h
-     934 api/samplers.h                   9167 samplers/gumbel.h               22764 grammar/matcher.h
-    1207 api/gumbel.h                     9236 watermark/function.h            22991 grammar/store.h
-    1230 api/operator.h                   9353 watermark/text.h                23483 grammar/states.h
-    1280 api/kv.h                         9542 watermark/draw.h                23642 grammar/items.h
-    1461 api/llama_cpp.h                  9751 samplers/mirostat.h             23767 grammar/masks.h
-    1503 api/text_error.h                 9983 samplers/adaptive_p.h           23964 grammar/runs.h
-    1520 api/grammar.h                   10134 samplers/custom.h               24141 grammar/entries.h
-    1741 api/shards.h                    10194 config/describe.h               24520 grammar/accepting.h
-    1839 api/peers.h                     10374 config/from_params.h            24828 grammar/waiting.h
-    1917 api/drafts.h                    10438 config/orders.h                 24954 grammar/history.h
-    2016 api/constraints.h               10669 config/numbers.h                25079 grammar/room.h
-    2319 api/watermark.h                 10811 config/set.h                    25412 grammar/sampler.h
-    2464 api/parts.h                     10967 config/tell.h                   25646 grammar/forced.h
-    2506 base/switches.h                 11097 config/settings.h               25814 grammar/hooks.h
-    2821 base/random.h                   11210 life/rollback.h                 25937 schema/head.h
-    2844 base/mt19937.h                  11469 life/chain.h                    26111 schema/errors.h
-    2919 base/exact.h                    11753 life/members.h                  26223 schema/collections.h
-    3137 base/bits128.h                  11867 life/update.h                   26257 schema/references.h
-    3218 base/elements.h                 12064 life/copy.h                     26529 schema/strings.h
-    3348 watermark/colours.h             12234 rows/row.h                      26591 schema/numbers.h
-    3412 kernels/llama_cpp/contract.h    12540 rows/reserve.h                  26793 schema/sets.h
-    3460 kernels/contract.h              12610 rows/pieces.h                   26991 schema/formats.h
-    3589 kernels/scalar.h                12725 rows/thresholds.h               27188 schema/scalars.h
-    3795 kernels/llama_cpp/scalar.h      12831 rows/compact.h                  27487 schema/goals.h
-    3816 kernels/sets.h                  13013 rows/sums.h                     27708 schema/alternatives.h
-    3865 kernels/vectors.h               13161 rows/changes.h                  28186 schema/objects.h
-    3983 kernels/avx512.h                13242 rows/cuts.h                     28699 schema/arrays.h
-    4067 kernels/avx2.h                  13673 rows/typical.h                  29059 schema/whole.h
-    4129 kernels/sse2.h                  13985 rows/tail_free.h                29232 tags/head.h
-    4146 kernels/neon.h                  14058 rows/selecting.h                29355 tags/words.h
-    4168 kernels/wasm.h                  14189 rows/mirostat.h                 29463 tags/inside.h
-    4184 kernels/generic.h               14270 watermark/rows.h                29604 tags/formats.h
-    4204 kernels/shared.h                14383 rows/plan.h                     30005 grammar/grammars.h
-    4328 kernels/passes.h                14431 rows/logprobs.h                 30072 peers/tables.h
-    5017 kernels/llama_cpp/passes.h      14517 rows/step.h                     30403 peers/values.h
-    5101 kernels/check.h                 14534 rows/llama_cpp/sums.h           30834 peers/llama_server.h
-    5125 kernels/dispatch.h              14848 rows/llama_cpp/samplers.h       30903 peers/fields.h
-    5331 core/array.h                    15313 rows/llama_cpp/step.h           31112 peers/requests.h
-    5661 core/table.h                    15343 run/apply.h                     31240 shards/head.h
-    5851 core/windows.h                  15425 run/writing.h                   31389 shards/bytes.h
-    5943 constraints/record.h            15549 run/arrays.h                    31487 shards/merging.h
-    6001 watermark/record.h              15651 run/arrays_llama_cpp.h          31777 shards/row.h
-    6021 rows/work.h                     15849 run/walk.h                      31902 shards/answers.h
-    6047 life/past.h                     15953 run/finish.h                    32473 shards/logprobs.h
-    6106 core/record.h                   15993 run/draw_llama_cpp.h            32619 shards/told.h
-    6242 core/plans.h                    16067 run/draw.h                      32773 shards/asking.h
-    6280 core/fields.h                   16145 run/sample.h                    32908 shards/prefix.h
-    6367 core/owners.h                   16261 watermark/making.h              33458 shards/plans.h
-    6443 core/mt19937.h                  16490 watermark/tails.h               33951 samplers/plans.h
-    6500 core/no_mt19937.h               16590 watermark/detect.h              34226 shards/way.h
-    6533 core/making.h                   16814 run/verify.h                    34342 shards/memory.h
-    6665 core/streams.h                  16918 run/batch.h                     34422 shards/batch.h
-    6703 life/state_fields.h             17070 life/state.h                    34830 drafts/head.h
-    6803 samplers/llama_cpp.h            17246 operator/weights.h              34890 drafts/block.h
-    6891 samplers/logit_bias.h           17334 operator/search.h               35080 drafts/tree.h
-    6992 samplers/patch.h                17473 operator/run.h                  35216 drafts/relaxed.h
-    7042 samplers/penalties.h            17642 kv/cells.h                      35301 constraints/automaton.h
-    7192 samplers/dry.h                  17679 kv/making.h                     35399 constraints/making.h
-    7649 samplers/cut.h                  17905 kv/slot.h                       35652 constraints/sampler.h
-    7672 samplers/top_n_sigma.h          18044 kv/sequences.h                  35747 constraints/constructors.h
-    7774 samplers/top_k.h                18179 kv/data.h                       36112 constraints/patterns.h
-    7831 samplers/tail_free.h            18303 kv/update.h                     36317 constraints/looking.h
-    7955 samplers/typical.h              18429 kv/state.h                      36384 constraints/thinking.h
-    8030 samplers/top_p.h                18641 llama_cpp/functions.h           36635 constraints/schedule.h
-    8074 samplers/min_p.h                18711 llama_cpp/object.h              36725 constraints/accepting.h
-    8116 samplers/by_sums.h              18765 llama_cpp/vocabulary.h          36909 constraints/drawing.h
-    8264 samplers/top_h.h                18842 text/reading.h                  37096 constraints/told.h
-    8317 samplers/min_k.h                18952 text/strings.h                  37161 constraints/kind.h
-    8374 samplers/xtc.h                  19052 text/values.h                   37219 constraints/top_p_decay.h
-    8458 samplers/infill.h               19207 text/documents.h                37303 constraints/accessors.h
-    8573 samplers/temperature.h          19283 grammar/head.h                  37411 core/kinds.h
-    8736 samplers/smoothing.h            19318 grammar/tree.h                  37460 base/restore.h
-    8820 samplers/softmax.h              20237 grammar/finishing.h             37474 api/license.h
+       2 api/opening.h                    8859 samplers/drafted.h              20547 grammar/reading.h
+     274 api/config.h                     8884 samplers/greedy.h               20632 grammar/gbnf.h
+     305 api/types.h                      8926 samplers/choose.h               20924 grammar/regex.h
+     560 api/missing.h                    8989 samplers/ratio.h                21321 grammar/derivatives.h
+     574 api/sample.h                     9056 samplers/draw.h                 21974 grammar/vocabulary.h
+     668 api/chains.h                     9141 samplers/dist.h                 22445 grammar/triggers.h
+     934 api/samplers.h                   9173 samplers/gumbel.h               22770 grammar/matcher.h
+    1207 api/gumbel.h                     9242 watermark/function.h            22997 grammar/store.h
+    1230 api/operator.h                   9359 watermark/text.h                23489 grammar/states.h
+    1280 api/kv.h                         9548 watermark/draw.h                23648 grammar/items.h
+    1461 api/llama_cpp.h                  9757 samplers/mirostat.h             23773 grammar/masks.h
+    1503 api/text_error.h                 9989 samplers/adaptive_p.h           23970 grammar/runs.h
+    1520 api/grammar.h                   10140 samplers/custom.h               24147 grammar/entries.h
+    1741 api/shards.h                    10200 config/describe.h               24526 grammar/accepting.h
+    1839 api/peers.h                     10380 config/from_params.h            24834 grammar/waiting.h
+    1923 api/drafts.h                    10444 config/orders.h                 24960 grammar/history.h
+    2022 api/constraints.h               10675 config/numbers.h                25085 grammar/room.h
+    2325 api/watermark.h                 10817 config/set.h                    25418 grammar/sampler.h
+    2470 api/parts.h                     10973 config/tell.h                   25652 grammar/forced.h
+    2512 base/switches.h                 11103 config/settings.h               25820 grammar/hooks.h
+    2827 base/random.h                   11216 life/rollback.h                 25943 schema/head.h
+    2850 base/mt19937.h                  11475 life/chain.h                    26117 schema/errors.h
+    2925 base/exact.h                    11759 life/members.h                  26229 schema/collections.h
+    3143 base/bits128.h                  11873 life/update.h                   26263 schema/references.h
+    3224 base/elements.h                 12070 life/copy.h                     26535 schema/strings.h
+    3354 watermark/colours.h             12240 rows/row.h                      26597 schema/numbers.h
+    3418 kernels/llama_cpp/contract.h    12546 rows/reserve.h                  26799 schema/sets.h
+    3466 kernels/contract.h              12616 rows/pieces.h                   26997 schema/formats.h
+    3595 kernels/scalar.h                12731 rows/thresholds.h               27194 schema/scalars.h
+    3801 kernels/llama_cpp/scalar.h      12837 rows/compact.h                  27493 schema/goals.h
+    3822 kernels/sets.h                  13019 rows/sums.h                     27714 schema/alternatives.h
+    3871 kernels/vectors.h               13167 rows/changes.h                  28192 schema/objects.h
+    3989 kernels/avx512.h                13248 rows/cuts.h                     28705 schema/arrays.h
+    4073 kernels/avx2.h                  13679 rows/typical.h                  29065 schema/whole.h
+    4135 kernels/sse2.h                  13991 rows/tail_free.h                29238 tags/head.h
+    4152 kernels/neon.h                  14064 rows/selecting.h                29361 tags/words.h
+    4174 kernels/wasm.h                  14195 rows/mirostat.h                 29469 tags/inside.h
+    4190 kernels/generic.h               14276 watermark/rows.h                29610 tags/formats.h
+    4210 kernels/shared.h                14389 rows/plan.h                     30011 grammar/grammars.h
+    4334 kernels/passes.h                14437 rows/logprobs.h                 30078 peers/tables.h
+    5023 kernels/llama_cpp/passes.h      14523 rows/step.h                     30477 peers/values.h
+    5107 kernels/check.h                 14540 rows/llama_cpp/sums.h           30909 peers/llama_server.h
+    5131 kernels/dispatch.h              14854 rows/llama_cpp/samplers.h       30978 peers/fields.h
+    5337 core/array.h                    15319 rows/llama_cpp/step.h           31224 peers/requests.h
+    5667 core/table.h                    15349 run/apply.h                     31363 shards/head.h
+    5857 core/windows.h                  15431 run/writing.h                   31512 shards/bytes.h
+    5949 constraints/record.h            15555 run/arrays.h                    31610 shards/merging.h
+    6007 watermark/record.h              15657 run/arrays_llama_cpp.h          31900 shards/row.h
+    6027 rows/work.h                     15855 run/walk.h                      32025 shards/answers.h
+    6053 life/past.h                     15959 run/finish.h                    32596 shards/logprobs.h
+    6112 core/record.h                   15999 run/draw_llama_cpp.h            32742 shards/told.h
+    6248 core/plans.h                    16073 run/draw.h                      32896 shards/asking.h
+    6286 core/fields.h                   16151 run/sample.h                    33031 shards/prefix.h
+    6373 core/owners.h                   16267 watermark/making.h              33581 shards/plans.h
+    6449 core/mt19937.h                  16496 watermark/tails.h               34074 samplers/plans.h
+    6506 core/no_mt19937.h               16596 watermark/detect.h              34349 shards/way.h
+    6539 core/making.h                   16820 run/verify.h                    34465 shards/memory.h
+    6671 core/streams.h                  16924 run/batch.h                     34545 shards/batch.h
+    6709 life/state_fields.h             17076 life/state.h                    34953 drafts/head.h
+    6809 samplers/llama_cpp.h            17252 operator/weights.h              35013 drafts/block.h
+    6897 samplers/logit_bias.h           17340 operator/search.h               35203 drafts/tree.h
+    6998 samplers/patch.h                17479 operator/run.h                  35339 drafts/relaxed.h
+    7048 samplers/penalties.h            17648 kv/cells.h                      35424 constraints/automaton.h
+    7198 samplers/dry.h                  17685 kv/making.h                     35522 constraints/making.h
+    7655 samplers/cut.h                  17911 kv/slot.h                       35775 constraints/sampler.h
+    7678 samplers/top_n_sigma.h          18050 kv/sequences.h                  35870 constraints/constructors.h
+    7780 samplers/top_k.h                18185 kv/data.h                       36235 constraints/patterns.h
+    7837 samplers/tail_free.h            18309 kv/update.h                     36440 constraints/looking.h
+    7961 samplers/typical.h              18435 kv/state.h                      36507 constraints/thinking.h
+    8036 samplers/top_p.h                18647 llama_cpp/functions.h           36758 constraints/schedule.h
+    8080 samplers/min_p.h                18717 llama_cpp/object.h              36848 constraints/accepting.h
+    8122 samplers/by_sums.h              18771 llama_cpp/vocabulary.h          37032 constraints/drawing.h
+    8270 samplers/top_h.h                18848 text/reading.h                  37219 constraints/told.h
+    8323 samplers/min_k.h                18958 text/strings.h                  37284 constraints/kind.h
+    8380 samplers/xtc.h                  19058 text/values.h                   37342 constraints/top_p_decay.h
+    8464 samplers/infill.h               19213 text/documents.h                37426 constraints/accessors.h
+    8579 samplers/temperature.h          19289 grammar/head.h                  37534 core/kinds.h
+    8742 samplers/smoothing.h            19324 grammar/tree.h                  37583 base/restore.h
+    8826 samplers/softmax.h              20243 grammar/finishing.h             37597 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1848,7 +1848,8 @@ typedef enum samp_peer {
     SAMP_PEER_TRANSFORMERS = 2, /* Hugging Face's transformers: GenerationConfig, generation_config.json */
     SAMP_PEER_LLAMA_SERVER = 3, /* llama.cpp's server: a completion, also of OpenAI's kind */
     SAMP_PEER_OLLAMA = 4,       /* Ollama: generate or chat, with "options" */
-    SAMP_PEER_ANTHROPIC = 5     /* Anthropic's Messages API, and servers of it */
+    SAMP_PEER_ANTHROPIC = 5,    /* Anthropic's Messages API, and servers of it */
+    SAMP_PEER_SGLANG = 6        /* SGLang: SamplingParams, its own request ("sampling_params"), or of OpenAI's kind */
 } samp_peer;
 
 /* What a request says beside its settings. */
@@ -1878,9 +1879,10 @@ typedef struct samp_request {
               llama-server constrains a call once it has begun, whatever is strict: that is the caller's to do.
      Thinking is no setting, as its tags are the model's: a number of tokens (vLLM's thinking_token_budget,
               llama-server's reasoning_budget_tokens and thinking_budget_tokens; -1 is none, and of the two the last
-              number counts; Anthropic's thinking, where "disabled" is 0 and "adaptive" none) comes in
+              number counts; Anthropic's thinking, where "disabled" is 0 and "adaptive" none; SGLang's
+              custom_params.thinking_budget and max_thinking_tokens, where all below 0 is none) comes in
               request->thinking_budget, for samp_init_thinking; where request is NULL it is SAMP_E_UNSUPPORTED. Texts
-              such as reasoning_budget_message are the caller's to tokenise. Efforts (reasoning_effort,
+              such as reasoning_budget_message are the caller's to tokenise. Efforts (reasoning_effort, verbosity,
               output_config.effort) are words for the prompt's template, no numbers of tokens, and skipped.
      Returns  SAMP_OK; SAMP_E_NULL: settings or json; SAMP_E_FORMAT: not JSON, or another type of value; SAMP_E_RANGE: a
               peer that there is not, or a value that it refuses; SAMP_E_NAME: it has no such field;
@@ -1888,17 +1890,21 @@ typedef struct samp_request {
               the result (n_vocab, vocab). After an error nothing has changed but *request.
      Meaning  what a value means there is meant here: 0 is off where it is off there, what is silently moved into a
               range is moved, what is refused is refused. So are numbers: 4e1 is 40, 40.5 is 40 to llama-server and
-              Ollama and refused elsewhere, 2^32 + 5 is 5 to these two, true is 1 and "0.5" is 0.5 to vLLM; JSON does
+              Ollama and refused elsewhere, 2^32 + 5 is 5 to these two, true is 1 and "0.5" is 0.5 to vLLM and, but in
+              sampling_params, to SGLang; JSON does
               not tell 2 from 2.0, so transformers, which does, gets both. Sets of kept tokens and probabilities are the
               peer's but for its rounding and for ties at a cut, of which the smaller id stays here. transformers' top_k
               keeps all that equal its last one: top_k_ties is 1 (slices, >>shards, want it 0). vLLM's does so on some
               devices only. Tokens are not: each has its own random numbers. llama-server's tokens come with rng
               "mt19937".
-     Penalties of OpenAI and vLLM look at what is generated only, vLLM's repetition_penalty at the prompt too: a request
-              with both is SAMP_E_UNSUPPORTED.
+     Penalties of OpenAI, vLLM and SGLang look at what is generated only, vLLM's repetition_penalty at the prompt too: a
+              request with both is SAMP_E_UNSUPPORTED. So is one of SGLang's with a repetition_penalty beside another
+              penalty or a logit bias, between which it stands there.
+     Order    SGLang keeps what top_k keeps and top_p keeps of the whole distribution; with a min_p it takes one behind
+              the other, as its flashinfer backend does.
      Source   vLLM's sampling_params.py and v1/sample; transformers' generation/; llama.cpp's tools/server and common/;
-              Ollama's api/types.go and llm/; OpenAI's API reference; Anthropic's SDK for
-              Python; in 2026: >>peers has files and versions. */
+              Ollama's api/types.go and llm/; OpenAI's API reference; Anthropic's SDK for Python; SGLang's sampling/ and
+              layers/sampler.py; in 2026: >>peers has files and versions. */
 SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const char *json, const char *const *handled,
                                 samp_request *request);
 #ifndef SAMPLING_PEERS_DECLARED
@@ -30082,7 +30088,10 @@ SAMP_API void samp_grammar_free(samp_grammar *g)
    2.3.0 (openapi.json, f85dbe2), vLLM of summer and autumn 2026 (vllm/sampling_params.py, 00388f6; its server's
    vllm/entrypoints/openai/chat_completion/protocol.py, 002032e; docs/features/tool_calling.md, 0064cc9), and
    transformers since 5.13 (generation/configuration_utils.py), and Anthropic's SDK for Python
-   (src/anthropic/types/message_create_params.py, 00dcf92).
+   (src/anthropic/types/message_create_params.py, 00dcf92). SGLang of summer and autumn 2026: in python/sglang/srt
+   sampling/sampling_params.py (00c17ca), managers/io_struct.py (001067f), entrypoints/openai/protocol.py (004c82e),
+   sampling/penaltylib (00731f0, 0eaa706), sampling/custom_logit_processor.py (065927d), constrained/grammar_manager.py
+   (18cc7bf), and layers/sampler.py, the same in these respects since 584f55d.
 
    The one thing to know: a field is in a table, or in the list of those that are skipped, or an error. */
 
@@ -30090,6 +30099,7 @@ SAMP_API void samp_grammar_free(samp_grammar *g)
 typedef enum sampi_peer_means {
     SAMPI_PEER_NUMBER,   /* it becomes the member */
     SAMPI_PEER_HEAT,     /* a temperature of vLLM's: 0, or else at least 0.01 */
+    SAMPI_PEER_COLD,     /* one of SGLang's: 0 below 1e-6 */
     SAMPI_PEER_SEED,     /* a whole number; -1 is none, if lo is -1 */
     SAMPI_PEER_BIAS,     /* logit_bias: {"id": bias}, or with PAIRS also [[id, bias or false]] */
     SAMPI_PEER_BAN,      /* [id]: a bias of -infinity */
@@ -30101,10 +30111,11 @@ typedef enum sampi_peer_means {
     SAMPI_PEER_CHOICE,   /* which tool is called: "auto" and "none" say nothing of a token, all else does */
     SAMPI_PEER_THINKING, /* tokens to think, or -1: for the caller */
     SAMPI_PEER_THOUGHT,  /* the same in an object of Anthropic's: enabled, with budget_tokens; disabled; adaptive */
-    SAMPI_PEER_CALLS,    /* its CHOICE: {"type": "auto"} or "none" */
-    SAMPI_PEER_CONFIG,   /* its output_config: an effort alone */
-    SAMPI_PEER_TOOLS,    /* [tool]: one that is strict, or has a grammar, says which tokens a call has */
-    SAMPI_PEER_OPTIONS   /* an object with fields of the same table that are marked INSIDE */
+    SAMPI_PEER_CUSTOM, /* the same in an object of SGLang's: thinking_budget, what else is in it counts for nothing */
+    SAMPI_PEER_CALLS,  /* its CHOICE: {"type": "auto"} or "none" */
+    SAMPI_PEER_CONFIG, /* its output_config: an effort alone */
+    SAMPI_PEER_TOOLS,  /* [tool]: one that is strict, or has a grammar, says which tokens a call has */
+    SAMPI_PEER_OPTIONS /* an object with fields of the same table: those marked INSIDE, or all (ANYWHERE) */
 } sampi_peer_means;
 
 enum {
@@ -30112,12 +30123,15 @@ enum {
     SAMPI_PEER_OPEN = 1,    /* lo is not in the range */
     SAMPI_PEER_CLAMPS = 2,  /* beyond the range the nearest end of it counts, */
     SAMPI_PEER_RETURNS = 4, /* or the default */
-    SAMPI_PEER_INSIDE = 8,  /* the field stands in "options" */
+    SAMPI_PEER_INSIDE = 8,  /* the field stands in the program's object of options */
     SAMPI_PEER_OUTPUT = 16, /* a penalty that looks at generated tokens only, */
     SAMPI_PEER_ALL = 32,    /* or at the prompt too */
     SAMPI_PEER_PAIRS = 64,
     SAMPI_PEER_32_BITS = 128, /* of a seed; all ones are none */
     SAMPI_PEER_OURS = 256,    /* the range is ours: the program takes more, which no setting means */
+    SAMPI_PEER_NOT_0 = 512,   /* 0 is not in the range */
+    SAMPI_PEER_BEHIND = 1024, /* a penalty that is multiplied behind the others, and before a logit bias */
+    SAMPI_PEER_OPEN_OUTPUT_BEHIND = SAMPI_PEER_OPEN | SAMPI_PEER_OUTPUT | SAMPI_PEER_BEHIND,
     SAMPI_PEER_OPEN_ALL = SAMPI_PEER_OPEN | SAMPI_PEER_ALL,
     SAMPI_PEER_OPEN_CLAMPS_RETURNS = SAMPI_PEER_OPEN | SAMPI_PEER_CLAMPS | SAMPI_PEER_RETURNS, /* only lo returns */
     SAMPI_PEER_INSIDE_32_BITS = SAMPI_PEER_INSIDE | SAMPI_PEER_32_BITS
@@ -30306,6 +30320,41 @@ static const sampi_peer_field SAMPI_ANTHROPIC[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
+/* SamplingParams (post_init, verify), as one object, as sampling_params of a native request, or as the fields of
+   OpenAI's requests. Behind penalties, a grammar's mask, logit_bias and the temperature its samplers keep what both
+   top_k and top_p keep of the whole distribution ("joint": top_p does not see what top_k has left), which is top_p
+   followed by top_k. Where min_p is on, flashinfer, its choice on NVIDIA's devices, takes top_k, top_p of what that
+   leaves, and min_p (peers/requests.h); torch stays with the former. */
+static const sampi_peer_field SAMPI_SGLANG[] = {
+    SAMPI_PEER_DOES("sampling_params", NULL, OPTIONS, NONE, 0, 0),
+    { "temperature", "temp", SAMPI_PEER_COLD, 0, "1", 0, SAMPI_MOST },
+    SAMPI_PEER_IS("top_p", "top_p", OPEN, "1", 0, 1),
+    SAMPI_PEER_IS("top_k", "top_k", NOT_0, "0", -1, INT32_MAX),
+    SAMPI_PEER_IS("min_p", "min_p", NONE, "0", 0, 1),
+    SAMPI_PEER_IS("frequency_penalty", "penalty_freq", OUTPUT, "0", -2, 2),
+    SAMPI_PEER_IS("presence_penalty", "penalty_present", OUTPUT, "0", -2, 2),
+    SAMPI_PEER_IS("repetition_penalty", "penalty_repeat", OPEN_OUTPUT_BEHIND, "1", 0, 2),
+    SAMPI_PEER_ELSE("penalty_last_n", "-1"),
+    SAMPI_PEER_DOES("logit_bias", "logit_bias", BIAS, NONE, -SAMPI_MOST, SAMPI_MOST),
+    SAMPI_PEER_DOES("seed", "seed", SEED, NONE, 0, 0),
+    SAMPI_PEER_DOES("sampling_seed", "seed", SEED, NONE, 0, 0),
+    SAMPI_PEER_DOES("custom_params", NULL, CUSTOM, NONE, 0, 0),
+    SAMPI_PEER_DOES("max_thinking_tokens", NULL, THINKING, NONE, -SAMPI_MOST, INT32_MAX),
+    SAMPI_PEER_DOES("response_format", NULL, PLAIN, NONE, 0, 0),
+    SAMPI_PEER_DOES("tool_choice", NULL, CHOICE, NONE, 0, 0),
+    SAMPI_PEER_DOES("tools", NULL, TOOLS, NONE, 0, 0),
+    SAMPI_PEER_ONLY("json_schema", NULL),
+    SAMPI_PEER_ONLY("regex", NULL),
+    SAMPI_PEER_ONLY("ebnf", NULL),
+    SAMPI_PEER_ONLY("structural_tag", NULL),
+    SAMPI_PEER_ONLY("min_tokens", "0"),
+    SAMPI_PEER_ONLY("min_new_tokens", "0"),
+    SAMPI_PEER_ONLY("beam_width", "1"),
+    SAMPI_PEER_ONLY("custom_logit_processor", NULL),
+    SAMPI_PEER_ONLY("positional_embed_overrides", NULL),
+    { NULL, NULL, 0, 0, NULL, 0, 0 }
+};
+
 /* Fields that are known and say nothing of which token is drawn: what is asked, how long an answer may be, how often
    and in which form it comes, and what only the server knows. */
 #define SAMPI_SKIPPED_OPENAI \
@@ -30355,6 +30404,26 @@ static const sampi_peer_field SAMPI_ANTHROPIC[] = {
     "model;messages;system;max_tokens;stop_sequences;stream;metadata;service_tier;container;cache_control;" \
     "inference_geo;user_profile_id"
 
+/* SGLang's in this order: of SamplingParams, of GenerateReqInput, of OpenAI's requests. */
+#define SAMPI_SKIPPED_SGLANG \
+    "max_new_tokens;stop;stop_token_ids;stop_regex;n;ignore_eos;skip_special_tokens;" \
+    "spaces_between_special_tokens;no_stop_trim;stream_interval;" \
+    "rid;session_id;text;input_ids;input_embeds;image_data;video_data;audio_data;mm_hashes;mm_content_hashes;" \
+    "use_audio_in_video;video_config;return_logprob;logprob_start_len;top_logprobs_num;token_ids_logprob;" \
+    "return_sampling_mask;return_text_in_logprobs;return_flat_raw_top_logprobs;" \
+    "return_flat_raw_top_logprobs_b64;stream;log_metrics;return_hidden_states;return_routed_experts;" \
+    "routed_experts_start_len;return_indexer_topk;modalities;session_params;lora_path;lora_id;bootstrap_host;" \
+    "bootstrap_port;bootstrap_room;bootstrap_pair_key;decode_tp_size;routed_dp_rank;data_parallel_rank;" \
+    "disagg_prefill_dp_rank;kv_router_hint;routing_key;conversation_id;http_worker_ipc;background;" \
+    "require_reasoning;priority;extra_key;no_logs;custom_labels;return_bytes;return_entropy;" \
+    "return_prompt_token_ids;external_trace_header;received_time;need_wait_for_mm_inputs;num_items_assigned;" \
+    "encoder_urls;max_dynamic_patch;min_dynamic_patch;image_max_dynamic_patch;video_max_dynamic_patch;" \
+    "images_config;multi_item_delimiter_indices;cache_salt;" \
+    "model;messages;prompt;suffix;echo;best_of;logprobs;top_logprobs;max_tokens;max_completion_tokens;" \
+    "stream_options;user;parallel_tool_calls;return_cached_tokens_details;return_token_ids;return_meta_info;" \
+    "reasoning_effort;reasoning;task;continue_final_message;separate_reasoning;stream_reasoning;" \
+    "chat_template_kwargs;ngram_corpus_id"
+
 /* How a program reads a request. */
 enum {
     SAMPI_PEER_CUTS = 1,     /* 40.5 is 40 where a whole number is wanted */
@@ -30365,27 +30434,31 @@ enum {
     SAMPI_PEER_SPELT = 32,   /* "0.5" is 0.5 */
     SAMPI_PEER_FOLDS = 64,   /* names of fields, but for those inside, are good in any case */
     SAMPI_PEER_SAMPLES = 128, /* unless told */
-    SAMPI_PEER_BARE = 256     /* a tool's "strict" stands in the tool itself */
+    SAMPI_PEER_BARE = 256,    /* a tool's "strict" stands in the tool itself */
+    SAMPI_PEER_ANYWHERE = 512 /* a field stands in the object of options or beside it; inside numbers are numbers */
 };
 
 typedef struct sampi_peer {
     const sampi_peer_field *fields; /* up to one without name and param */
     const char *order, *skipped;    /* with ; between */
+    const char *options;            /* the name of its object of options and a point, or "" */
     int reads;                      /* SAMPI_PEER_CUTS ... */
 } sampi_peer;
 
 static const sampi_peer SAMPI_PEERS[] = {
-    { SAMPI_OPENAI, "penalties;temperature;top_p", SAMPI_SKIPPED_OPENAI, SAMPI_PEER_SAMPLES },
-    { SAMPI_VLLM, "penalties;temperature;min_p;top_k;top_p", SAMPI_SKIPPED_VLLM,
+    { SAMPI_OPENAI, "penalties;temperature;top_p", SAMPI_SKIPPED_OPENAI, "", SAMPI_PEER_SAMPLES },
+    { SAMPI_VLLM, "penalties;temperature;min_p;top_k;top_p", SAMPI_SKIPPED_VLLM, "",
       SAMPI_PEER_SAMPLES | SAMPI_PEER_TRUTHS | SAMPI_PEER_SPELT },
     { SAMPI_TRANSFORMERS, "penalties;temperature;top_k;top_p;min_p;typ_p;epsilon_cutoff;eta_cutoff",
-      SAMPI_SKIPPED_TRANSFORMERS, 0 },
-    { SAMPI_LLAMA_SERVER, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_LLAMA_SERVER,
+      SAMPI_SKIPPED_TRANSFORMERS, "", 0 },
+    { SAMPI_LLAMA_SERVER, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_LLAMA_SERVER, "",
       SAMPI_PEER_SAMPLES | SAMPI_PEER_CUTS | SAMPI_PEER_WRAPS | SAMPI_PEER_SINGLES | SAMPI_PEER_TRUTHS },
-    { SAMPI_OLLAMA, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_OLLAMA,
+    { SAMPI_OLLAMA, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_OLLAMA, "options.",
       SAMPI_PEER_SAMPLES | SAMPI_PEER_CUTS | SAMPI_PEER_WRAPS | SAMPI_PEER_DOUBLES | SAMPI_PEER_SINGLES |
           SAMPI_PEER_FOLDS },
-    { SAMPI_ANTHROPIC, "temperature;top_k;top_p", SAMPI_SKIPPED_ANTHROPIC, SAMPI_PEER_SAMPLES | SAMPI_PEER_BARE },
+    { SAMPI_ANTHROPIC, "temperature;top_k;top_p", SAMPI_SKIPPED_ANTHROPIC, "", SAMPI_PEER_SAMPLES | SAMPI_PEER_BARE },
+    { SAMPI_SGLANG, "penalties;temperature;top_p;top_k;min_p", SAMPI_SKIPPED_SGLANG, "sampling_params.",
+      SAMPI_PEER_SAMPLES | SAMPI_PEER_TRUTHS | SAMPI_PEER_SPELT | SAMPI_PEER_ANYWHERE },
 };
 /* clang-format on */
 
@@ -30396,6 +30469,7 @@ typedef struct sampi_ask {
     const sampi_json *doc;
     samp_settings *to; /* what is made of it */
     samp_request *out;
+    int reads;              /* the peer's, or what of it counts in its options */
     bool samples, adaptive; /* does it sample, and with llama-server's adaptive_p? */
     bool tells, thinks;     /* is *out the caller's; is thinking of Anthropic's on? */
 } sampi_ask;
@@ -30529,7 +30603,7 @@ static SAMPI_COLD int sampi_written_double(const sampi_written *w, double *x)
 static SAMPI_COLD int sampi_ask_written(const sampi_ask *ask, int32_t node, bool whole, sampi_written *w)
 {
     const sampi_json_node *v = sampi_ask_node(ask, node);
-    int reads = ask->peer->reads;
+    int reads = ask->reads;
     size_t n = 0;
     memset(w, 0, sizeof *w);
     if ((v->kind == SAMPI_JSON_TRUE || v->kind == SAMPI_JSON_FALSE) && (reads & SAMPI_PEER_TRUTHS)) {
@@ -30560,7 +30634,7 @@ static SAMPI_COLD int sampi_ask_whole(const sampi_ask *ask, int32_t node, bool *
 {
     sampi_written w;
     double x = 0.0, least = -9223372036854775808.0, most = 9223372036854775808.0;
-    int reads = ask->peer->reads, status = sampi_ask_written(ask, node, true, &w);
+    int reads = ask->reads, status = sampi_ask_written(ask, node, true, &w);
     *negative = w.negative;
     *size = w.digits;
     if (status || (w.plain && !w.power && !(reads & SAMPI_PEER_DOUBLES))) return status;
@@ -30577,7 +30651,7 @@ static SAMPI_COLD int sampi_ask_whole(const sampi_ask *ask, int32_t node, bool *
 static SAMPI_COLD int sampi_ask_range(const sampi_peer_field *f, const char **text, double *x)
 {
     bool below = f->how & SAMPI_PEER_OPEN ? *x <= f->lo : *x < f->lo, clamps = f->how & SAMPI_PEER_CLAMPS;
-    if (!below && *x <= f->hi) return SAMP_OK;
+    if (!below && *x <= f->hi && !((f->how & SAMPI_PEER_NOT_0) && *x == 0.0)) return SAMP_OK;
     if ((f->how & SAMPI_PEER_RETURNS) && (!clamps || *x == f->lo)) *text = f->usual;
     if (clamps) *x = below ? f->lo : f->hi;
     if (f->how & (SAMPI_PEER_RETURNS | SAMPI_PEER_CLAMPS)) return SAMP_OK;
@@ -30587,7 +30661,7 @@ static SAMPI_COLD int sampi_ask_range(const sampi_peer_field *f, const char **te
 /* The number for a member that is none of the whole ones. */
 static SAMPI_COLD int sampi_ask_real(const sampi_ask *ask, int32_t node, double *x)
 {
-    int reads = ask->peer->reads, status = sampi_ask_double(ask, node, x);
+    int reads = ask->reads, status = sampi_ask_double(ask, node, x);
     if (!status && (reads & SAMPI_PEER_SINGLES)) {
         bool beyond = *x > SAMPI_MOST || *x < -SAMPI_MOST;
         if (beyond && (reads & SAMPI_PEER_DOUBLES)) return SAMP_E_RANGE; /* no JSON of Go's has such a float */
@@ -30603,7 +30677,7 @@ static SAMPI_COLD int sampi_ask_count(const sampi_ask *ask, int32_t node, double
     uint64_t size;
     int status = sampi_ask_whole(ask, node, &negative, &size);
     if (status) return status;
-    if (ask->peer->reads & SAMPI_PEER_WRAPS) {
+    if (ask->reads & SAMPI_PEER_WRAPS) {
         size = (uint32_t)(negative ? 0 - size : size);
         negative = size >> 31;
         if (negative) size = ((uint64_t)1 << 32) - size;
@@ -30624,6 +30698,7 @@ static SAMPI_COLD int sampi_ask_number(sampi_ask *ask, int32_t node, const sampi
     if (status) return sampi_ask_bad(ask, node, status);
     if (usual) return sampi_set_field(&ask->to->params, field, usual);
     if (f->means == SAMPI_PEER_HEAT) x = x > 0.0 && x < 0.01 ? 0.01 : x;
+    if (f->means == SAMPI_PEER_COLD) x = x < 1e-6 ? 0.0 : x;
     if (field->type == SAMPI_FLOAT) {
         float value = (float)x;
         *(float *)to = (field->how & SAMPI_OPEN) && value == 0.0f ? FLT_MIN : value;
@@ -30998,6 +31073,21 @@ static SAMPI_COLD int sampi_ask_thought(sampi_ask *ask, int32_t node, const samp
     return sampi_ask_budget(ask, node, x);
 }
 
+/* Tokens to think, of SGLang's: a whole number as Python's isinstance() finds one, true and false too. It lets all else
+   and what is below 0 be none. */
+static SAMPI_COLD int sampi_ask_custom(sampi_ask *ask, int32_t node)
+{
+    const int32_t budget = sampi_ask_inside(ask, node, "thinking_budget");
+    sampi_written w;
+    if (sampi_ask_node(ask, node)->kind != SAMPI_JSON_OBJECT) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
+    const uint8_t kind = budget < 0 ? (uint8_t)SAMPI_JSON_NULL : sampi_ask_node(ask, budget)->kind;
+    if (kind == SAMPI_JSON_TRUE || kind == SAMPI_JSON_FALSE)
+        return sampi_ask_budget(ask, node, kind == SAMPI_JSON_TRUE ? 1.0 : 0.0);
+    if (kind != SAMPI_JSON_NUMBER || sampi_ask_written(ask, budget, true, &w)) return SAMP_OK;
+    if (!w.plain || (w.negative && w.digits)) return SAMP_OK;
+    return sampi_ask_budget(ask, node, w.power || w.digits > INT32_MAX ? INT32_MAX : (double)w.digits);
+}
+
 /* May one of the tools be called, and are then its arguments made to fit? */
 static SAMPI_COLD bool sampi_ask_strict(const sampi_ask *ask, int32_t node)
 {
@@ -31016,15 +31106,26 @@ static SAMPI_COLD bool sampi_ask_strict(const sampi_ask *ask, int32_t node)
 
 static SAMPI_COLD int sampi_ask_object(sampi_ask *ask, int32_t node, bool inside);
 
+/* The object of options. */
+static SAMPI_COLD int sampi_ask_options(sampi_ask *ask, int32_t node)
+{
+    if (ask->reads & SAMPI_PEER_ANYWHERE) ask->reads &= ~(SAMPI_PEER_TRUTHS | SAMPI_PEER_SPELT);
+    const int status = sampi_ask_object(ask, node, true);
+    ask->reads = ask->peer->reads;
+    return status;
+}
+
 static SAMPI_COLD int sampi_ask_value(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
 {
     uint8_t kind = sampi_ask_node(ask, node)->kind;
     switch ((sampi_peer_means)f->means) {
         case SAMPI_PEER_NUMBER:
-        case SAMPI_PEER_HEAT: return sampi_ask_number(ask, node, f);
+        case SAMPI_PEER_HEAT:
+        case SAMPI_PEER_COLD: return sampi_ask_number(ask, node, f);
         case SAMPI_PEER_SEED: return sampi_ask_seed(ask, node, f);
         case SAMPI_PEER_THINKING: return sampi_ask_thinking(ask, node, f);
         case SAMPI_PEER_THOUGHT: return sampi_ask_thought(ask, node, f);
+        case SAMPI_PEER_CUSTOM: return sampi_ask_custom(ask, node);
         case SAMPI_PEER_CALLS: return sampi_ask_calls(ask, node);
         case SAMPI_PEER_CONFIG: return sampi_ask_config(ask, node);
         case SAMPI_PEER_BIAS:
@@ -31032,7 +31133,7 @@ static SAMPI_COLD int sampi_ask_value(sampi_ask *ask, int32_t node, const sampi_
         case SAMPI_PEER_STRINGS: return sampi_ask_strings(ask, node);
         case SAMPI_PEER_ORDER: return sampi_ask_order(ask, node);
         case SAMPI_PEER_CHOICE: return sampi_ask_choice(ask, node);
-        case SAMPI_PEER_OPTIONS: return sampi_ask_object(ask, node, true);
+        case SAMPI_PEER_OPTIONS: return sampi_ask_options(ask, node);
         case SAMPI_PEER_SAMPLE:
             if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_FALSE) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
             ask->samples = kind == SAMPI_JSON_TRUE;
@@ -31067,33 +31168,44 @@ static SAMPI_COLD bool sampi_ask_listed(const char *list, const char *name, size
     return false;
 }
 
-/* The name [n] of a field goes to *out, "options." before it if it stands there; returns its length, or 0 if it had to
-   be cut. */
+/* The name [n] of a field becomes request.field, with the name of its object before it if it stands in one; returns its
+   length, or 0 if it had to be cut. */
 static SAMPI_COLD size_t sampi_ask_name(sampi_ask *ask, const char *name, size_t n, bool inside)
 {
     char *path = ask->out->field;
-    size_t before = inside ? 8 : 0, room = sizeof ask->out->field - 1 - before, taken = n < room ? n : room;
-    memcpy(path, "options.", before);
+    size_t before = inside ? strlen(ask->peer->options) : 0, room = sizeof ask->out->field - 1 - before;
+    size_t taken = n < room ? n : room;
+    memcpy(path, ask->peer->options, before);
     memcpy(path + before, name, taken);
     path[before + taken] = 0;
     return taken < n ? 0 : before + n;
 }
 
+/* Does a row count here? */
+static SAMPI_COLD bool sampi_ask_counts(const sampi_ask *ask, const sampi_peer_field *f, bool inside)
+{
+    if (ask->peer->reads & SAMPI_PEER_ANYWHERE) return !inside || f->means != SAMPI_PEER_OPTIONS;
+    return !(f->how & SAMPI_PEER_INSIDE) == !inside;
+}
+
 /* A member of the request, or of its options. */
 static SAMPI_COLD int sampi_ask_member(sampi_ask *ask, int32_t node, bool inside)
 {
+    const size_t before = inside ? strlen(ask->peer->options) : 0;
     size_t n;
     const char *name = sampi_ask_text(ask, sampi_ask_node(ask, node)->name, &n), *path = ask->out->field;
     size_t n_path = sampi_ask_name(ask, name, n, inside);
     bool folds = !inside && (ask->peer->reads & SAMPI_PEER_FOLDS);
     for (const char *const *mine = ask->handled; mine && *mine; mine++) {
-        const char *rest = !inside ? *mine : strncmp(*mine, "options.", 8) ? NULL : *mine + 8;
+        const char *rest = strncmp(*mine, ask->peer->options, before) ? NULL : *mine + before;
         if (rest && strlen(rest) == n && !memcmp(rest, name, n)) return SAMP_OK;
     }
-    if (n_path && sampi_ask_listed(ask->peer->skipped, path, n_path, folds)) return SAMP_OK;
+    const size_t bare = ask->peer->reads & SAMPI_PEER_ANYWHERE ? before
+                                                               : 0; /* of the path, where the list has none */
+    if (n_path && sampi_ask_listed(ask->peer->skipped, path + bare, n_path - bare, folds)) return SAMP_OK;
     for (const sampi_peer_field *f = ask->peer->fields; f->name || f->param; f++) {
         if (!f->name || strlen(f->name) != n || !sampi_ask_same(f->name, name, n, folds)) continue;
-        if (!(f->how & SAMPI_PEER_INSIDE) != !inside) continue;
+        if (!sampi_ask_counts(ask, f, inside)) continue;
         return sampi_ask_node(ask, node)->kind == SAMPI_JSON_NULL ? SAMP_OK : sampi_ask_value(ask, node, f);
     }
     return sampi_ask_fail(ask, node, SAMP_E_NAME, "expected a field that this program has");
@@ -31119,15 +31231,19 @@ static SAMPI_COLD int sampi_ask_object(sampi_ask *ask, int32_t node, bool inside
    it, and at its place if it has one. */
 static SAMPI_COLD int sampi_ask_fail_param(sampi_ask *ask, const char *param, int status, const char *what)
 {
-    const char *name = param;
+    const char *name = param, *object = ask->peer->options;
+    const size_t n = strlen(object);
+    const int32_t options = n ? sampi_json_member(ask->doc, 0, sampi_json_find(ask->doc, object, n - 1)) : -1;
     bool inside = false;
     int32_t at = -1;
     for (const sampi_peer_field *f = ask->peer->fields; f->name || f->param; f++) {
-        if (!f->name || !f->param || strcmp(f->param, param)) continue;
+        if (!f->name || !f->param || strcmp(f->param, param) || at >= 0) continue;
         name = f->name;
         inside = f->how & SAMPI_PEER_INSIDE;
-        at = inside ? sampi_json_member(ask->doc, 0, sampi_json_find(ask->doc, "options", 7)) : 0;
-        at = sampi_json_member(ask->doc, at, sampi_json_find(ask->doc, name, strlen(name)));
+        at = sampi_ask_inside(ask, inside ? options : 0, name);
+        if (at >= 0 || options < 0 || !(ask->peer->reads & SAMPI_PEER_ANYWHERE)) continue;
+        at = sampi_ask_inside(ask, options, name);
+        inside = at >= 0;
     }
     sampi_ask_name(ask, name, strlen(name), inside);
     return sampi_ask_fail(ask, at < 0 ? 0 : at, status, what);
@@ -31137,17 +31253,20 @@ static SAMPI_COLD int sampi_ask_fail_param(sampi_ask *ask, const char *param, in
 static SAMPI_COLD int sampi_ask_penalties(sampi_ask *ask)
 {
     samp_params *p = &ask->to->params;
-    int looks = 0;
+    int looks = 0, n = 0;
     for (const sampi_peer_field *f = ask->peer->fields; f->name || f->param; f++) {
         if (!(f->how & (SAMPI_PEER_OUTPUT | SAMPI_PEER_ALL))) continue;
         const sampi_field *field = sampi_field_named(f->param);
-        if (sampi_number(field, (const char *)p + field->from) != field->usual) looks |= f->how;
+        if (sampi_number(field, (const char *)p + field->from) != field->usual) looks |= f->how, n++;
     }
     ask->out->with_prompt = !(looks & SAMPI_PEER_OUTPUT);
     if (p->penalty_last_n == -1 && !looks) p->penalty_last_n = 0;
     if ((looks & SAMPI_PEER_OUTPUT) && (looks & SAMPI_PEER_ALL))
         return sampi_ask_fail_param(ask, "penalty_repeat", SAMP_E_UNSUPPORTED,
                                     "expected no other penalty, which would look at generated tokens only");
+    if ((looks & SAMPI_PEER_BEHIND) && (n > 1 || p->n_logit_bias))
+        return sampi_ask_fail_param(ask, "penalty_repeat", SAMP_E_UNSUPPORTED,
+                                    "expected no other penalty and no logit_bias, between which it would stand");
     return SAMP_OK;
 }
 
@@ -31167,6 +31286,9 @@ static SAMPI_COLD int sampi_ask_settle(sampi_ask *ask)
     const char *param = NULL;
     int status = sampi_ask_penalties(ask);
     if (status) return status;
+    if (ask->peer->fields == SAMPI_SGLANG && p->min_p > 0.0f)
+        status = samp_settings_set(ask->to, "order", "penalties;temperature;top_k;top_p;min_p", NULL);
+    if (status) return sampi_ask_bad(ask, 0, status);
     if (!ask->adaptive) p->adaptive_target = -1.0f; /* it does nothing there */
     const char *with = p->temp != 1.0f ? "temp" : p->top_k ? "top_k" : p->top_p < 0.95f ? "top_p" : NULL;
     if (ask->thinks && with)
@@ -31219,8 +31341,9 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
     if ((unsigned)peer >= sizeof SAMPI_PEERS / sizeof SAMPI_PEERS[0]) return out->error.status = SAMP_E_RANGE;
     samp_settings *to = samp_settings_new();
     if (!to) return out->error.status = SAMP_E_NOMEM;
-    bool samples = SAMPI_PEERS[peer].reads & SAMPI_PEER_SAMPLES;
-    sampi_ask ask = { &SAMPI_PEERS[peer], handled, &doc, to, out, samples, false, request != NULL, false };
+    const int reads = SAMPI_PEERS[peer].reads;
+    const bool samples = reads & SAMPI_PEER_SAMPLES;
+    sampi_ask ask = { &SAMPI_PEERS[peer], handled, &doc, to, out, reads, samples, false, request != NULL, false };
     int status = sampi_json_read(&doc, json, strlen(json), &out->error);
     if (!status) {
         status = sampi_ask_defaults(&ask, settings);

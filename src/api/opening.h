@@ -118,8 +118,8 @@
        SAMP_CLOCK()                nanoseconds as uint64_t; without it no time is measured (samp_perf)
        SAMPLING_GRAMMAR *          grammars: samp_grammar
        SAMPLING_CONSTRAINTS *      bans, forced tokens, budgets, loop breakers
-       SAMPLING_PEERS *            requests to OpenAI's servers, vLLM, transformers, llama-server, Ollama, Anthropic, as
-                                   settings: samp_settings_from
+       SAMPLING_PEERS *            requests to OpenAI's servers, vLLM, SGLang, transformers, llama-server, Ollama,
+                                   Anthropic, as settings: samp_settings_from
        SAMPLING_DRAFTS *           samp_verify_block, samp_verify_tree, samp_verify_relaxed
        SAMPLING_GUMBEL *           samp_init_gumbel: draws by noise that belongs to tokens
        SAMPLING_WATERMARK *        samp_init_watermark: texts that a key tells; samp_watermark_detect

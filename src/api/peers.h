@@ -9,7 +9,8 @@ typedef enum samp_peer {
     SAMP_PEER_TRANSFORMERS = 2, /* Hugging Face's transformers: GenerationConfig, generation_config.json */
     SAMP_PEER_LLAMA_SERVER = 3, /* llama.cpp's server: a completion, also of OpenAI's kind */
     SAMP_PEER_OLLAMA = 4,       /* Ollama: generate or chat, with "options" */
-    SAMP_PEER_ANTHROPIC = 5     /* Anthropic's Messages API, and servers of it */
+    SAMP_PEER_ANTHROPIC = 5,    /* Anthropic's Messages API, and servers of it */
+    SAMP_PEER_SGLANG = 6        /* SGLang: SamplingParams, its own request ("sampling_params"), or of OpenAI's kind */
 } samp_peer;
 
 /* What a request says beside its settings. */
@@ -39,9 +40,10 @@ typedef struct samp_request {
               llama-server constrains a call once it has begun, whatever is strict: that is the caller's to do.
      Thinking is no setting, as its tags are the model's: a number of tokens (vLLM's thinking_token_budget,
               llama-server's reasoning_budget_tokens and thinking_budget_tokens; -1 is none, and of the two the last
-              number counts; Anthropic's thinking, where "disabled" is 0 and "adaptive" none) comes in
+              number counts; Anthropic's thinking, where "disabled" is 0 and "adaptive" none; SGLang's
+              custom_params.thinking_budget and max_thinking_tokens, where all below 0 is none) comes in
               request->thinking_budget, for samp_init_thinking; where request is NULL it is SAMP_E_UNSUPPORTED. Texts
-              such as reasoning_budget_message are the caller's to tokenise. Efforts (reasoning_effort,
+              such as reasoning_budget_message are the caller's to tokenise. Efforts (reasoning_effort, verbosity,
               output_config.effort) are words for the prompt's template, no numbers of tokens, and skipped.
      Returns  SAMP_OK; SAMP_E_NULL: settings or json; SAMP_E_FORMAT: not JSON, or another type of value; SAMP_E_RANGE: a
               peer that there is not, or a value that it refuses; SAMP_E_NAME: it has no such field;
@@ -49,16 +51,20 @@ typedef struct samp_request {
               the result (n_vocab, vocab). After an error nothing has changed but *request.
      Meaning  what a value means there is meant here: 0 is off where it is off there, what is silently moved into a
               range is moved, what is refused is refused. So are numbers: 4e1 is 40, 40.5 is 40 to llama-server and
-              Ollama and refused elsewhere, 2^32 + 5 is 5 to these two, true is 1 and "0.5" is 0.5 to vLLM; JSON does
+              Ollama and refused elsewhere, 2^32 + 5 is 5 to these two, true is 1 and "0.5" is 0.5 to vLLM and, but in
+              sampling_params, to SGLang; JSON does
               not tell 2 from 2.0, so transformers, which does, gets both. Sets of kept tokens and probabilities are the
               peer's but for its rounding and for ties at a cut, of which the smaller id stays here. transformers' top_k
               keeps all that equal its last one: top_k_ties is 1 (slices, >>shards, want it 0). vLLM's does so on some
               devices only. Tokens are not: each has its own random numbers. llama-server's tokens come with rng
               "mt19937".
-     Penalties of OpenAI and vLLM look at what is generated only, vLLM's repetition_penalty at the prompt too: a request
-              with both is SAMP_E_UNSUPPORTED.
+     Penalties of OpenAI, vLLM and SGLang look at what is generated only, vLLM's repetition_penalty at the prompt too: a
+              request with both is SAMP_E_UNSUPPORTED. So is one of SGLang's with a repetition_penalty beside another
+              penalty or a logit bias, between which it stands there.
+     Order    SGLang keeps what top_k keeps and top_p keeps of the whole distribution; with a min_p it takes one behind
+              the other, as its flashinfer backend does.
      Source   vLLM's sampling_params.py and v1/sample; transformers' generation/; llama.cpp's tools/server and common/;
-              Ollama's api/types.go and llm/; OpenAI's API reference; Anthropic's SDK for
-              Python; in 2026: >>peers has files and versions. */
+              Ollama's api/types.go and llm/; OpenAI's API reference; Anthropic's SDK for Python; SGLang's sampling/ and
+              layers/sampler.py; in 2026: >>peers has files and versions. */
 SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const char *json, const char *const *handled,
                                 samp_request *request);

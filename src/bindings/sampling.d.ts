@@ -91,7 +91,7 @@ export interface SampleOptions { mask?: Mask | null; dtype?: Dtype }
 
 export class Chain extends Sampler {
     constructor(vocab?: number | Vocab | Iterable<Piece> | null, settings?: Settings & { grammar?: Grammar | Matcher | null });
-    static fromRequest(peer: 'openai' | 'vllm' | 'transformers' | 'llama_server' | 'ollama' | 'anthropic',
+    static fromRequest(peer: 'openai' | 'vllm' | 'transformers' | 'llama_server' | 'ollama' | 'anthropic' | 'sglang',
         request: object | string, more?: {
             vocab?: number | Vocab | Iterable<Piece> | null; grammar?: Grammar | Matcher | null; handled?: string[];
             seed?: number | bigint | null;

@@ -445,7 +445,7 @@ function withSettings(values, vocab, use) {
     }
 }
 
-const PEERS = { openai: 0, vllm: 1, transformers: 2, llama_server: 3, ollama: 4, anthropic: 5 };
+const PEERS = { openai: 0, vllm: 1, transformers: 2, llama_server: 3, ollama: 4, anthropic: 5, sglang: 6 };
 
 // A chain of samplers: new Chain(vocab, { topK: 40, temperature: 0.8, dryBreakers: ['\n'], logitBias: { 7: -100 }, grammar }).
 // vocab: how many tokens there are, a Vocab, or a list for one; null: rows of any length.

@@ -661,7 +661,7 @@ class Chain(Sampler):
     def from_request(cls, peer, request, vocab=None, grammar=None, *, handled=(), seed=None):
         """What a request to another program asks for, by its names, defaults and ranges.
 
-        peer: "openai", "vllm", "transformers", "llama_server", "ollama", "anthropic". request: a dict, or JSON.
+        peer: "openai", "vllm", "transformers", "llama_server", "ollama", "anthropic", "sglang". request: a dict, or JSON.
         handled: fields that you see to, such as a budget for thinking. seed: if the request has none. .with_prompt
         tells whether the prompt is to be accepted too."""
         if peer not in _PEERS:
@@ -779,7 +779,8 @@ class Chain(Sampler):
         return out[:_prev(self._handle, out.buffer_info()[0], n)].tolist()
 
 
-_PEERS = {"openai": 0, "vllm": 1, "transformers": 2, "llama_server": 3, "ollama": 4, "anthropic": 5}
+_PEERS = {"openai": 0, "vllm": 1, "transformers": 2, "llama_server": 3, "ollama": 4, "anthropic": 5,
+          "sglang": 6}
 
 
 def _read(of):

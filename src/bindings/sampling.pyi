@@ -84,7 +84,7 @@ class Chain(Sampler):
     def __init__(self, vocab: int | Vocab | Iterable[_Piece] | None = None, grammar: Grammar | Matcher | None = None,
                  **settings: _Setting | Sequence[str] | Mapping[int, float]) -> None: ...
     @classmethod
-    def from_request(cls, peer: Literal["openai", "vllm", "transformers", "llama_server", "ollama", "anthropic"],
+    def from_request(cls, peer: Literal["openai", "vllm", "transformers", "llama_server", "ollama", "anthropic", "sglang"],
                      request: str | Mapping[str, Any], vocab: int | Vocab | Iterable[_Piece] | None = None,
                      grammar: Grammar | Matcher | None = None, *, handled: Sequence[str] = (),
                      seed: int | None = None) -> Chain: ...

@@ -95,6 +95,21 @@ static SAMPI_COLD int sampi_ask_thought(sampi_ask *ask, int32_t node, const samp
     return sampi_ask_budget(ask, node, x);
 }
 
+/* Tokens to think, of SGLang's: a whole number as Python's isinstance() finds one, true and false too. It lets all else
+   and what is below 0 be none. */
+static SAMPI_COLD int sampi_ask_custom(sampi_ask *ask, int32_t node)
+{
+    const int32_t budget = sampi_ask_inside(ask, node, "thinking_budget");
+    sampi_written w;
+    if (sampi_ask_node(ask, node)->kind != SAMPI_JSON_OBJECT) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
+    const uint8_t kind = budget < 0 ? (uint8_t)SAMPI_JSON_NULL : sampi_ask_node(ask, budget)->kind;
+    if (kind == SAMPI_JSON_TRUE || kind == SAMPI_JSON_FALSE)
+        return sampi_ask_budget(ask, node, kind == SAMPI_JSON_TRUE ? 1.0 : 0.0);
+    if (kind != SAMPI_JSON_NUMBER || sampi_ask_written(ask, budget, true, &w)) return SAMP_OK;
+    if (!w.plain || (w.negative && w.digits)) return SAMP_OK;
+    return sampi_ask_budget(ask, node, w.power || w.digits > INT32_MAX ? INT32_MAX : (double)w.digits);
+}
+
 /* May one of the tools be called, and are then its arguments made to fit? */
 static SAMPI_COLD bool sampi_ask_strict(const sampi_ask *ask, int32_t node)
 {
@@ -113,15 +128,26 @@ static SAMPI_COLD bool sampi_ask_strict(const sampi_ask *ask, int32_t node)
 
 static SAMPI_COLD int sampi_ask_object(sampi_ask *ask, int32_t node, bool inside);
 
+/* The object of options. */
+static SAMPI_COLD int sampi_ask_options(sampi_ask *ask, int32_t node)
+{
+    if (ask->reads & SAMPI_PEER_ANYWHERE) ask->reads &= ~(SAMPI_PEER_TRUTHS | SAMPI_PEER_SPELT);
+    const int status = sampi_ask_object(ask, node, true);
+    ask->reads = ask->peer->reads;
+    return status;
+}
+
 static SAMPI_COLD int sampi_ask_value(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
 {
     uint8_t kind = sampi_ask_node(ask, node)->kind;
     switch ((sampi_peer_means)f->means) {
         case SAMPI_PEER_NUMBER:
-        case SAMPI_PEER_HEAT: return sampi_ask_number(ask, node, f);
+        case SAMPI_PEER_HEAT:
+        case SAMPI_PEER_COLD: return sampi_ask_number(ask, node, f);
         case SAMPI_PEER_SEED: return sampi_ask_seed(ask, node, f);
         case SAMPI_PEER_THINKING: return sampi_ask_thinking(ask, node, f);
         case SAMPI_PEER_THOUGHT: return sampi_ask_thought(ask, node, f);
+        case SAMPI_PEER_CUSTOM: return sampi_ask_custom(ask, node);
         case SAMPI_PEER_CALLS: return sampi_ask_calls(ask, node);
         case SAMPI_PEER_CONFIG: return sampi_ask_config(ask, node);
         case SAMPI_PEER_BIAS:
@@ -129,7 +155,7 @@ static SAMPI_COLD int sampi_ask_value(sampi_ask *ask, int32_t node, const sampi_
         case SAMPI_PEER_STRINGS: return sampi_ask_strings(ask, node);
         case SAMPI_PEER_ORDER: return sampi_ask_order(ask, node);
         case SAMPI_PEER_CHOICE: return sampi_ask_choice(ask, node);
-        case SAMPI_PEER_OPTIONS: return sampi_ask_object(ask, node, true);
+        case SAMPI_PEER_OPTIONS: return sampi_ask_options(ask, node);
         case SAMPI_PEER_SAMPLE:
             if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_FALSE) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
             ask->samples = kind == SAMPI_JSON_TRUE;
@@ -164,33 +190,44 @@ static SAMPI_COLD bool sampi_ask_listed(const char *list, const char *name, size
     return false;
 }
 
-/* The name [n] of a field goes to *out, "options." before it if it stands there; returns its length, or 0 if it had to
-   be cut. */
+/* The name [n] of a field becomes request.field, with the name of its object before it if it stands in one; returns its
+   length, or 0 if it had to be cut. */
 static SAMPI_COLD size_t sampi_ask_name(sampi_ask *ask, const char *name, size_t n, bool inside)
 {
     char *path = ask->out->field;
-    size_t before = inside ? 8 : 0, room = sizeof ask->out->field - 1 - before, taken = n < room ? n : room;
-    memcpy(path, "options.", before);
+    size_t before = inside ? strlen(ask->peer->options) : 0, room = sizeof ask->out->field - 1 - before;
+    size_t taken = n < room ? n : room;
+    memcpy(path, ask->peer->options, before);
     memcpy(path + before, name, taken);
     path[before + taken] = 0;
     return taken < n ? 0 : before + n;
 }
 
+/* Does a row count here? */
+static SAMPI_COLD bool sampi_ask_counts(const sampi_ask *ask, const sampi_peer_field *f, bool inside)
+{
+    if (ask->peer->reads & SAMPI_PEER_ANYWHERE) return !inside || f->means != SAMPI_PEER_OPTIONS;
+    return !(f->how & SAMPI_PEER_INSIDE) == !inside;
+}
+
 /* A member of the request, or of its options. */
 static SAMPI_COLD int sampi_ask_member(sampi_ask *ask, int32_t node, bool inside)
 {
+    const size_t before = inside ? strlen(ask->peer->options) : 0;
     size_t n;
     const char *name = sampi_ask_text(ask, sampi_ask_node(ask, node)->name, &n), *path = ask->out->field;
     size_t n_path = sampi_ask_name(ask, name, n, inside);
     bool folds = !inside && (ask->peer->reads & SAMPI_PEER_FOLDS);
     for (const char *const *mine = ask->handled; mine && *mine; mine++) {
-        const char *rest = !inside ? *mine : strncmp(*mine, "options.", 8) ? NULL : *mine + 8;
+        const char *rest = strncmp(*mine, ask->peer->options, before) ? NULL : *mine + before;
         if (rest && strlen(rest) == n && !memcmp(rest, name, n)) return SAMP_OK;
     }
-    if (n_path && sampi_ask_listed(ask->peer->skipped, path, n_path, folds)) return SAMP_OK;
+    const size_t bare = ask->peer->reads & SAMPI_PEER_ANYWHERE ? before
+                                                               : 0; /* of the path, where the list has none */
+    if (n_path && sampi_ask_listed(ask->peer->skipped, path + bare, n_path - bare, folds)) return SAMP_OK;
     for (const sampi_peer_field *f = ask->peer->fields; f->name || f->param; f++) {
         if (!f->name || strlen(f->name) != n || !sampi_ask_same(f->name, name, n, folds)) continue;
-        if (!(f->how & SAMPI_PEER_INSIDE) != !inside) continue;
+        if (!sampi_ask_counts(ask, f, inside)) continue;
         return sampi_ask_node(ask, node)->kind == SAMPI_JSON_NULL ? SAMP_OK : sampi_ask_value(ask, node, f);
     }
     return sampi_ask_fail(ask, node, SAMP_E_NAME, "expected a field that this program has");

@@ -7,15 +7,19 @@
    it, and at its place if it has one. */
 static SAMPI_COLD int sampi_ask_fail_param(sampi_ask *ask, const char *param, int status, const char *what)
 {
-    const char *name = param;
+    const char *name = param, *object = ask->peer->options;
+    const size_t n = strlen(object);
+    const int32_t options = n ? sampi_json_member(ask->doc, 0, sampi_json_find(ask->doc, object, n - 1)) : -1;
     bool inside = false;
     int32_t at = -1;
     for (const sampi_peer_field *f = ask->peer->fields; f->name || f->param; f++) {
-        if (!f->name || !f->param || strcmp(f->param, param)) continue;
+        if (!f->name || !f->param || strcmp(f->param, param) || at >= 0) continue;
         name = f->name;
         inside = f->how & SAMPI_PEER_INSIDE;
-        at = inside ? sampi_json_member(ask->doc, 0, sampi_json_find(ask->doc, "options", 7)) : 0;
-        at = sampi_json_member(ask->doc, at, sampi_json_find(ask->doc, name, strlen(name)));
+        at = sampi_ask_inside(ask, inside ? options : 0, name);
+        if (at >= 0 || options < 0 || !(ask->peer->reads & SAMPI_PEER_ANYWHERE)) continue;
+        at = sampi_ask_inside(ask, options, name);
+        inside = at >= 0;
     }
     sampi_ask_name(ask, name, strlen(name), inside);
     return sampi_ask_fail(ask, at < 0 ? 0 : at, status, what);
@@ -25,17 +29,20 @@ static SAMPI_COLD int sampi_ask_fail_param(sampi_ask *ask, const char *param, in
 static SAMPI_COLD int sampi_ask_penalties(sampi_ask *ask)
 {
     samp_params *p = &ask->to->params;
-    int looks = 0;
+    int looks = 0, n = 0;
     for (const sampi_peer_field *f = ask->peer->fields; f->name || f->param; f++) {
         if (!(f->how & (SAMPI_PEER_OUTPUT | SAMPI_PEER_ALL))) continue;
         const sampi_field *field = sampi_field_named(f->param);
-        if (sampi_number(field, (const char *)p + field->from) != field->usual) looks |= f->how;
+        if (sampi_number(field, (const char *)p + field->from) != field->usual) looks |= f->how, n++;
     }
     ask->out->with_prompt = !(looks & SAMPI_PEER_OUTPUT);
     if (p->penalty_last_n == -1 && !looks) p->penalty_last_n = 0;
     if ((looks & SAMPI_PEER_OUTPUT) && (looks & SAMPI_PEER_ALL))
         return sampi_ask_fail_param(ask, "penalty_repeat", SAMP_E_UNSUPPORTED,
                                     "expected no other penalty, which would look at generated tokens only");
+    if ((looks & SAMPI_PEER_BEHIND) && (n > 1 || p->n_logit_bias))
+        return sampi_ask_fail_param(ask, "penalty_repeat", SAMP_E_UNSUPPORTED,
+                                    "expected no other penalty and no logit_bias, between which it would stand");
     return SAMP_OK;
 }
 
@@ -55,6 +62,9 @@ static SAMPI_COLD int sampi_ask_settle(sampi_ask *ask)
     const char *param = NULL;
     int status = sampi_ask_penalties(ask);
     if (status) return status;
+    if (ask->peer->fields == SAMPI_SGLANG && p->min_p > 0.0f)
+        status = samp_settings_set(ask->to, "order", "penalties;temperature;top_k;top_p;min_p", NULL);
+    if (status) return sampi_ask_bad(ask, 0, status);
     if (!ask->adaptive) p->adaptive_target = -1.0f; /* it does nothing there */
     const char *with = p->temp != 1.0f ? "temp" : p->top_k ? "top_k" : p->top_p < 0.95f ? "top_p" : NULL;
     if (ask->thinks && with)
@@ -107,8 +117,9 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
     if ((unsigned)peer >= sizeof SAMPI_PEERS / sizeof SAMPI_PEERS[0]) return out->error.status = SAMP_E_RANGE;
     samp_settings *to = samp_settings_new();
     if (!to) return out->error.status = SAMP_E_NOMEM;
-    bool samples = SAMPI_PEERS[peer].reads & SAMPI_PEER_SAMPLES;
-    sampi_ask ask = { &SAMPI_PEERS[peer], handled, &doc, to, out, samples, false, request != NULL, false };
+    const int reads = SAMPI_PEERS[peer].reads;
+    const bool samples = reads & SAMPI_PEER_SAMPLES;
+    sampi_ask ask = { &SAMPI_PEERS[peer], handled, &doc, to, out, reads, samples, false, request != NULL, false };
     int status = sampi_json_read(&doc, json, strlen(json), &out->error);
     if (!status) {
         status = sampi_ask_defaults(&ask, settings);

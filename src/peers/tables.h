@@ -10,7 +10,10 @@
    2.3.0 (openapi.json, f85dbe2), vLLM of summer and autumn 2026 (vllm/sampling_params.py, 00388f6; its server's
    vllm/entrypoints/openai/chat_completion/protocol.py, 002032e; docs/features/tool_calling.md, 0064cc9), and
    transformers since 5.13 (generation/configuration_utils.py), and Anthropic's SDK for Python
-   (src/anthropic/types/message_create_params.py, 00dcf92).
+   (src/anthropic/types/message_create_params.py, 00dcf92). SGLang of summer and autumn 2026: in python/sglang/srt
+   sampling/sampling_params.py (00c17ca), managers/io_struct.py (001067f), entrypoints/openai/protocol.py (004c82e),
+   sampling/penaltylib (00731f0, 0eaa706), sampling/custom_logit_processor.py (065927d), constrained/grammar_manager.py
+   (18cc7bf), and layers/sampler.py, the same in these respects since 584f55d.
 
    The one thing to know: a field is in a table, or in the list of those that are skipped, or an error. */
 
@@ -18,6 +21,7 @@
 typedef enum sampi_peer_means {
     SAMPI_PEER_NUMBER,   /* it becomes the member */
     SAMPI_PEER_HEAT,     /* a temperature of vLLM's: 0, or else at least 0.01 */
+    SAMPI_PEER_COLD,     /* one of SGLang's: 0 below 1e-6 */
     SAMPI_PEER_SEED,     /* a whole number; -1 is none, if lo is -1 */
     SAMPI_PEER_BIAS,     /* logit_bias: {"id": bias}, or with PAIRS also [[id, bias or false]] */
     SAMPI_PEER_BAN,      /* [id]: a bias of -infinity */
@@ -29,10 +33,11 @@ typedef enum sampi_peer_means {
     SAMPI_PEER_CHOICE,   /* which tool is called: "auto" and "none" say nothing of a token, all else does */
     SAMPI_PEER_THINKING, /* tokens to think, or -1: for the caller */
     SAMPI_PEER_THOUGHT,  /* the same in an object of Anthropic's: enabled, with budget_tokens; disabled; adaptive */
-    SAMPI_PEER_CALLS,    /* its CHOICE: {"type": "auto"} or "none" */
-    SAMPI_PEER_CONFIG,   /* its output_config: an effort alone */
-    SAMPI_PEER_TOOLS,    /* [tool]: one that is strict, or has a grammar, says which tokens a call has */
-    SAMPI_PEER_OPTIONS   /* an object with fields of the same table that are marked INSIDE */
+    SAMPI_PEER_CUSTOM, /* the same in an object of SGLang's: thinking_budget, what else is in it counts for nothing */
+    SAMPI_PEER_CALLS,  /* its CHOICE: {"type": "auto"} or "none" */
+    SAMPI_PEER_CONFIG, /* its output_config: an effort alone */
+    SAMPI_PEER_TOOLS,  /* [tool]: one that is strict, or has a grammar, says which tokens a call has */
+    SAMPI_PEER_OPTIONS /* an object with fields of the same table: those marked INSIDE, or all (ANYWHERE) */
 } sampi_peer_means;
 
 enum {
@@ -40,12 +45,15 @@ enum {
     SAMPI_PEER_OPEN = 1,    /* lo is not in the range */
     SAMPI_PEER_CLAMPS = 2,  /* beyond the range the nearest end of it counts, */
     SAMPI_PEER_RETURNS = 4, /* or the default */
-    SAMPI_PEER_INSIDE = 8,  /* the field stands in "options" */
+    SAMPI_PEER_INSIDE = 8,  /* the field stands in the program's object of options */
     SAMPI_PEER_OUTPUT = 16, /* a penalty that looks at generated tokens only, */
     SAMPI_PEER_ALL = 32,    /* or at the prompt too */
     SAMPI_PEER_PAIRS = 64,
     SAMPI_PEER_32_BITS = 128, /* of a seed; all ones are none */
     SAMPI_PEER_OURS = 256,    /* the range is ours: the program takes more, which no setting means */
+    SAMPI_PEER_NOT_0 = 512,   /* 0 is not in the range */
+    SAMPI_PEER_BEHIND = 1024, /* a penalty that is multiplied behind the others, and before a logit bias */
+    SAMPI_PEER_OPEN_OUTPUT_BEHIND = SAMPI_PEER_OPEN | SAMPI_PEER_OUTPUT | SAMPI_PEER_BEHIND,
     SAMPI_PEER_OPEN_ALL = SAMPI_PEER_OPEN | SAMPI_PEER_ALL,
     SAMPI_PEER_OPEN_CLAMPS_RETURNS = SAMPI_PEER_OPEN | SAMPI_PEER_CLAMPS | SAMPI_PEER_RETURNS, /* only lo returns */
     SAMPI_PEER_INSIDE_32_BITS = SAMPI_PEER_INSIDE | SAMPI_PEER_32_BITS
@@ -234,6 +242,41 @@ static const sampi_peer_field SAMPI_ANTHROPIC[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
+/* SamplingParams (post_init, verify), as one object, as sampling_params of a native request, or as the fields of
+   OpenAI's requests. Behind penalties, a grammar's mask, logit_bias and the temperature its samplers keep what both
+   top_k and top_p keep of the whole distribution ("joint": top_p does not see what top_k has left), which is top_p
+   followed by top_k. Where min_p is on, flashinfer, its choice on NVIDIA's devices, takes top_k, top_p of what that
+   leaves, and min_p (peers/requests.h); torch stays with the former. */
+static const sampi_peer_field SAMPI_SGLANG[] = {
+    SAMPI_PEER_DOES("sampling_params", NULL, OPTIONS, NONE, 0, 0),
+    { "temperature", "temp", SAMPI_PEER_COLD, 0, "1", 0, SAMPI_MOST },
+    SAMPI_PEER_IS("top_p", "top_p", OPEN, "1", 0, 1),
+    SAMPI_PEER_IS("top_k", "top_k", NOT_0, "0", -1, INT32_MAX),
+    SAMPI_PEER_IS("min_p", "min_p", NONE, "0", 0, 1),
+    SAMPI_PEER_IS("frequency_penalty", "penalty_freq", OUTPUT, "0", -2, 2),
+    SAMPI_PEER_IS("presence_penalty", "penalty_present", OUTPUT, "0", -2, 2),
+    SAMPI_PEER_IS("repetition_penalty", "penalty_repeat", OPEN_OUTPUT_BEHIND, "1", 0, 2),
+    SAMPI_PEER_ELSE("penalty_last_n", "-1"),
+    SAMPI_PEER_DOES("logit_bias", "logit_bias", BIAS, NONE, -SAMPI_MOST, SAMPI_MOST),
+    SAMPI_PEER_DOES("seed", "seed", SEED, NONE, 0, 0),
+    SAMPI_PEER_DOES("sampling_seed", "seed", SEED, NONE, 0, 0),
+    SAMPI_PEER_DOES("custom_params", NULL, CUSTOM, NONE, 0, 0),
+    SAMPI_PEER_DOES("max_thinking_tokens", NULL, THINKING, NONE, -SAMPI_MOST, INT32_MAX),
+    SAMPI_PEER_DOES("response_format", NULL, PLAIN, NONE, 0, 0),
+    SAMPI_PEER_DOES("tool_choice", NULL, CHOICE, NONE, 0, 0),
+    SAMPI_PEER_DOES("tools", NULL, TOOLS, NONE, 0, 0),
+    SAMPI_PEER_ONLY("json_schema", NULL),
+    SAMPI_PEER_ONLY("regex", NULL),
+    SAMPI_PEER_ONLY("ebnf", NULL),
+    SAMPI_PEER_ONLY("structural_tag", NULL),
+    SAMPI_PEER_ONLY("min_tokens", "0"),
+    SAMPI_PEER_ONLY("min_new_tokens", "0"),
+    SAMPI_PEER_ONLY("beam_width", "1"),
+    SAMPI_PEER_ONLY("custom_logit_processor", NULL),
+    SAMPI_PEER_ONLY("positional_embed_overrides", NULL),
+    { NULL, NULL, 0, 0, NULL, 0, 0 }
+};
+
 /* Fields that are known and say nothing of which token is drawn: what is asked, how long an answer may be, how often
    and in which form it comes, and what only the server knows. */
 #define SAMPI_SKIPPED_OPENAI \
@@ -283,6 +326,26 @@ static const sampi_peer_field SAMPI_ANTHROPIC[] = {
     "model;messages;system;max_tokens;stop_sequences;stream;metadata;service_tier;container;cache_control;" \
     "inference_geo;user_profile_id"
 
+/* SGLang's in this order: of SamplingParams, of GenerateReqInput, of OpenAI's requests. */
+#define SAMPI_SKIPPED_SGLANG \
+    "max_new_tokens;stop;stop_token_ids;stop_regex;n;ignore_eos;skip_special_tokens;" \
+    "spaces_between_special_tokens;no_stop_trim;stream_interval;" \
+    "rid;session_id;text;input_ids;input_embeds;image_data;video_data;audio_data;mm_hashes;mm_content_hashes;" \
+    "use_audio_in_video;video_config;return_logprob;logprob_start_len;top_logprobs_num;token_ids_logprob;" \
+    "return_sampling_mask;return_text_in_logprobs;return_flat_raw_top_logprobs;" \
+    "return_flat_raw_top_logprobs_b64;stream;log_metrics;return_hidden_states;return_routed_experts;" \
+    "routed_experts_start_len;return_indexer_topk;modalities;session_params;lora_path;lora_id;bootstrap_host;" \
+    "bootstrap_port;bootstrap_room;bootstrap_pair_key;decode_tp_size;routed_dp_rank;data_parallel_rank;" \
+    "disagg_prefill_dp_rank;kv_router_hint;routing_key;conversation_id;http_worker_ipc;background;" \
+    "require_reasoning;priority;extra_key;no_logs;custom_labels;return_bytes;return_entropy;" \
+    "return_prompt_token_ids;external_trace_header;received_time;need_wait_for_mm_inputs;num_items_assigned;" \
+    "encoder_urls;max_dynamic_patch;min_dynamic_patch;image_max_dynamic_patch;video_max_dynamic_patch;" \
+    "images_config;multi_item_delimiter_indices;cache_salt;" \
+    "model;messages;prompt;suffix;echo;best_of;logprobs;top_logprobs;max_tokens;max_completion_tokens;" \
+    "stream_options;user;parallel_tool_calls;return_cached_tokens_details;return_token_ids;return_meta_info;" \
+    "reasoning_effort;reasoning;task;continue_final_message;separate_reasoning;stream_reasoning;" \
+    "chat_template_kwargs;ngram_corpus_id"
+
 /* How a program reads a request. */
 enum {
     SAMPI_PEER_CUTS = 1,     /* 40.5 is 40 where a whole number is wanted */
@@ -293,27 +356,31 @@ enum {
     SAMPI_PEER_SPELT = 32,   /* "0.5" is 0.5 */
     SAMPI_PEER_FOLDS = 64,   /* names of fields, but for those inside, are good in any case */
     SAMPI_PEER_SAMPLES = 128, /* unless told */
-    SAMPI_PEER_BARE = 256     /* a tool's "strict" stands in the tool itself */
+    SAMPI_PEER_BARE = 256,    /* a tool's "strict" stands in the tool itself */
+    SAMPI_PEER_ANYWHERE = 512 /* a field stands in the object of options or beside it; inside numbers are numbers */
 };
 
 typedef struct sampi_peer {
     const sampi_peer_field *fields; /* up to one without name and param */
     const char *order, *skipped;    /* with ; between */
+    const char *options;            /* the name of its object of options and a point, or "" */
     int reads;                      /* SAMPI_PEER_CUTS ... */
 } sampi_peer;
 
 static const sampi_peer SAMPI_PEERS[] = {
-    { SAMPI_OPENAI, "penalties;temperature;top_p", SAMPI_SKIPPED_OPENAI, SAMPI_PEER_SAMPLES },
-    { SAMPI_VLLM, "penalties;temperature;min_p;top_k;top_p", SAMPI_SKIPPED_VLLM,
+    { SAMPI_OPENAI, "penalties;temperature;top_p", SAMPI_SKIPPED_OPENAI, "", SAMPI_PEER_SAMPLES },
+    { SAMPI_VLLM, "penalties;temperature;min_p;top_k;top_p", SAMPI_SKIPPED_VLLM, "",
       SAMPI_PEER_SAMPLES | SAMPI_PEER_TRUTHS | SAMPI_PEER_SPELT },
     { SAMPI_TRANSFORMERS, "penalties;temperature;top_k;top_p;min_p;typ_p;epsilon_cutoff;eta_cutoff",
-      SAMPI_SKIPPED_TRANSFORMERS, 0 },
-    { SAMPI_LLAMA_SERVER, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_LLAMA_SERVER,
+      SAMPI_SKIPPED_TRANSFORMERS, "", 0 },
+    { SAMPI_LLAMA_SERVER, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_LLAMA_SERVER, "",
       SAMPI_PEER_SAMPLES | SAMPI_PEER_CUTS | SAMPI_PEER_WRAPS | SAMPI_PEER_SINGLES | SAMPI_PEER_TRUTHS },
-    { SAMPI_OLLAMA, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_OLLAMA,
+    { SAMPI_OLLAMA, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_OLLAMA, "options.",
       SAMPI_PEER_SAMPLES | SAMPI_PEER_CUTS | SAMPI_PEER_WRAPS | SAMPI_PEER_DOUBLES | SAMPI_PEER_SINGLES |
           SAMPI_PEER_FOLDS },
-    { SAMPI_ANTHROPIC, "temperature;top_k;top_p", SAMPI_SKIPPED_ANTHROPIC, SAMPI_PEER_SAMPLES | SAMPI_PEER_BARE },
+    { SAMPI_ANTHROPIC, "temperature;top_k;top_p", SAMPI_SKIPPED_ANTHROPIC, "", SAMPI_PEER_SAMPLES | SAMPI_PEER_BARE },
+    { SAMPI_SGLANG, "penalties;temperature;top_p;top_k;min_p", SAMPI_SKIPPED_SGLANG, "sampling_params.",
+      SAMPI_PEER_SAMPLES | SAMPI_PEER_TRUTHS | SAMPI_PEER_SPELT | SAMPI_PEER_ANYWHERE },
 };
 /* clang-format on */
 
@@ -324,6 +391,7 @@ typedef struct sampi_ask {
     const sampi_json *doc;
     samp_settings *to; /* what is made of it */
     samp_request *out;
+    int reads;              /* the peer's, or what of it counts in its options */
     bool samples, adaptive; /* does it sample, and with llama-server's adaptive_p? */
     bool tells, thinks;     /* is *out the caller's; is thinking of Anthropic's on? */
 } sampi_ask;

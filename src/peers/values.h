@@ -126,7 +126,7 @@ static SAMPI_COLD int sampi_written_double(const sampi_written *w, double *x)
 static SAMPI_COLD int sampi_ask_written(const sampi_ask *ask, int32_t node, bool whole, sampi_written *w)
 {
     const sampi_json_node *v = sampi_ask_node(ask, node);
-    int reads = ask->peer->reads;
+    int reads = ask->reads;
     size_t n = 0;
     memset(w, 0, sizeof *w);
     if ((v->kind == SAMPI_JSON_TRUE || v->kind == SAMPI_JSON_FALSE) && (reads & SAMPI_PEER_TRUTHS)) {
@@ -157,7 +157,7 @@ static SAMPI_COLD int sampi_ask_whole(const sampi_ask *ask, int32_t node, bool *
 {
     sampi_written w;
     double x = 0.0, least = -9223372036854775808.0, most = 9223372036854775808.0;
-    int reads = ask->peer->reads, status = sampi_ask_written(ask, node, true, &w);
+    int reads = ask->reads, status = sampi_ask_written(ask, node, true, &w);
     *negative = w.negative;
     *size = w.digits;
     if (status || (w.plain && !w.power && !(reads & SAMPI_PEER_DOUBLES))) return status;
@@ -174,7 +174,7 @@ static SAMPI_COLD int sampi_ask_whole(const sampi_ask *ask, int32_t node, bool *
 static SAMPI_COLD int sampi_ask_range(const sampi_peer_field *f, const char **text, double *x)
 {
     bool below = f->how & SAMPI_PEER_OPEN ? *x <= f->lo : *x < f->lo, clamps = f->how & SAMPI_PEER_CLAMPS;
-    if (!below && *x <= f->hi) return SAMP_OK;
+    if (!below && *x <= f->hi && !((f->how & SAMPI_PEER_NOT_0) && *x == 0.0)) return SAMP_OK;
     if ((f->how & SAMPI_PEER_RETURNS) && (!clamps || *x == f->lo)) *text = f->usual;
     if (clamps) *x = below ? f->lo : f->hi;
     if (f->how & (SAMPI_PEER_RETURNS | SAMPI_PEER_CLAMPS)) return SAMP_OK;
@@ -184,7 +184,7 @@ static SAMPI_COLD int sampi_ask_range(const sampi_peer_field *f, const char **te
 /* The number for a member that is none of the whole ones. */
 static SAMPI_COLD int sampi_ask_real(const sampi_ask *ask, int32_t node, double *x)
 {
-    int reads = ask->peer->reads, status = sampi_ask_double(ask, node, x);
+    int reads = ask->reads, status = sampi_ask_double(ask, node, x);
     if (!status && (reads & SAMPI_PEER_SINGLES)) {
         bool beyond = *x > SAMPI_MOST || *x < -SAMPI_MOST;
         if (beyond && (reads & SAMPI_PEER_DOUBLES)) return SAMP_E_RANGE; /* no JSON of Go's has such a float */
@@ -200,7 +200,7 @@ static SAMPI_COLD int sampi_ask_count(const sampi_ask *ask, int32_t node, double
     uint64_t size;
     int status = sampi_ask_whole(ask, node, &negative, &size);
     if (status) return status;
-    if (ask->peer->reads & SAMPI_PEER_WRAPS) {
+    if (ask->reads & SAMPI_PEER_WRAPS) {
         size = (uint32_t)(negative ? 0 - size : size);
         negative = size >> 31;
         if (negative) size = ((uint64_t)1 << 32) - size;
@@ -221,6 +221,7 @@ static SAMPI_COLD int sampi_ask_number(sampi_ask *ask, int32_t node, const sampi
     if (status) return sampi_ask_bad(ask, node, status);
     if (usual) return sampi_set_field(&ask->to->params, field, usual);
     if (f->means == SAMPI_PEER_HEAT) x = x > 0.0 && x < 0.01 ? 0.01 : x;
+    if (f->means == SAMPI_PEER_COLD) x = x < 1e-6 ? 0.0 : x;
     if (field->type == SAMPI_FLOAT) {
         float value = (float)x;
         *(float *)to = (field->how & SAMPI_OPEN) && value == 0.0f ? FLT_MIN : value;

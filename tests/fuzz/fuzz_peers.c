@@ -1,6 +1,6 @@
 /* fuzz_peers.c - a fuzzer's bytes as a request to another program (samp_settings_from). The first byte says to which one
-   (o OpenAI, v vLLM, t transformers, s llama-server, a Ollama, c Anthropic), and what follows is the text; with any other one the
-   bytes choose fields of that program's table, and values that are usual, odd, or of another type.
+   (o OpenAI, v vLLM, t transformers, s llama-server, a Ollama, c Anthropic, g SGLang), and what follows is the text; with
+   any other one the bytes choose fields of that program's table, and values that are usual, odd, or of another type.
    A request is refused, and nothing has changed, or it is taken: then the parameters are good, read again they are the
    same, another object of settings gets the same, and what they make samples. */
 #define SAMPLING_PEERS
@@ -8,7 +8,7 @@
 #include "tests/support/inside.h"
 #include "fuzz.h"
 
-enum { N = 80, ROOM = 4096, N_PEERS = 6, N_PLAIN = 13 /* values that many fields take */ };
+enum { N = 80, ROOM = 4096, N_PEERS = 7, N_PLAIN = 13 /* values that many fields take */ };
 
 static const char *const values[] = { "null",
                                       "true",
@@ -85,6 +85,13 @@ static void say_listed(source *s, const char *list)
     say(list, strcspn(list, ";"));
 }
 
+/* The object of options, of those that have one. */
+static void say_options(samp_peer peer)
+{
+    const char *name = peer == SAMP_PEER_SGLANG ? "sampling_params" : "options";
+    say(name, strlen(name));
+}
+
 static void say_name(source *s, samp_peer peer)
 {
     const char *name;
@@ -96,7 +103,7 @@ static void say_name(source *s, samp_peer peer)
     else if (below(s, 4) > 0)
         say_listed(s, inside_peer_skipped(peer));
     else
-        say("options", 7);
+        say_options(peer);
 }
 
 /* An object of some fields; in it, perhaps, options. */
@@ -106,9 +113,9 @@ static void say_fields(source *s, samp_peer peer, int depth)
     for (size_t i = 0, n = (size_t)below(s, 9); i < n; i++) {
         if (i) say(",", 1);
         say("\"", 1);
-        bool inside = depth == 0 && peer == SAMP_PEER_OLLAMA && below(s, 2);
+        bool inside = depth == 0 && (peer == SAMP_PEER_OLLAMA || peer == SAMP_PEER_SGLANG) && below(s, 2);
         if (inside)
-            say("options", 7);
+            say_options(peer);
         else
             say_name(s, peer);
         say("\":", 2);
@@ -124,7 +131,7 @@ static void say_fields(source *s, samp_peer peer, int depth)
 /* The program, and its request in `text`. Sometimes there is none of that number. */
 static samp_peer say_request(const uint8_t *data, size_t size)
 {
-    static const char letters[] = "ovtsac";
+    static const char letters[] = "ovtsacg";
     const char *letter = size ? (const char *)memchr(letters, data[0], N_PEERS) : NULL;
     n_text = 0;
     text[0] = 0;

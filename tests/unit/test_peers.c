@@ -8,8 +8,19 @@
 #include "tests/support/inside.h"
 #include "tests/support/test.h"
 
-enum { N_PEERS = 5 }; /* and Anthropic, to which numbers mean what they mean to vLLM: test_anthropic */
-static const char *const peer_names[N_PEERS] = { "OpenAI", "vLLM", "transformers", "llama-server", "Ollama" };
+enum { N_PEERS = 7 };
+static const char *const peer_names[N_PEERS] = { "OpenAI", "vLLM",      "transformers", "llama-server",
+                                                 "Ollama", "Anthropic", "SGLang" };
+
+/* To Anthropic numbers mean what they mean to vLLM (test_anthropic); the others are measured one by one. */
+static bool is_measured(int peer) { return peer != SAMP_PEER_ANTHROPIC; }
+
+/* Programs that look at what is generated where they penalise. */
+static bool is_of_openai(samp_peer peer)
+{
+    return peer == SAMP_PEER_OPENAI || peer == SAMP_PEER_VLLM || peer == SAMP_PEER_SGLANG;
+}
+static bool is_of_llama(samp_peer peer) { return peer == SAMP_PEER_LLAMA_SERVER || peer == SAMP_PEER_OLLAMA; }
 
 static int load_rows(void **state)
 {
@@ -133,6 +144,32 @@ static const request_case taken[] = {
       "\"repeat_last_n\":33,\"num_predict\":-1}}",
       "penalties(last_n=33, repeat=1.5, freq=0, present=0) -> top-k(k=10) -> top-p(p=0.5) -> min-p(p=0.125) -> "
       "temp-ext(t=0.25) -> dist(seed=3)" },
+
+    /* SGLang's: flat, native, of OpenAI's kind; top_p does not see what top_k has left, unless there is a min_p */
+    { SAMP_PEER_SGLANG, "{}", "dist(seed=77)" },
+    { SAMP_PEER_SGLANG, "{\"temperature\":0.5,\"top_p\":0.9,\"top_k\":20,\"max_new_tokens\":9,\"stop\":[\"a\"]}",
+      "temp-ext(t=0.5) -> top-p(p=0.9) -> top-k(k=20) -> dist(seed=77)" },
+    { SAMP_PEER_SGLANG,
+      "{\"text\":\"t\",\"sampling_params\":{\"temperature\":0.5,\"top_p\":0.9,\"top_k\":20,\"min_p\":0.1,\"sampling_"
+      "seed\":"
+      "5,\"max_new_tokens\":9},\"stream\":true}",
+      "temp-ext(t=0.5) -> top-k(k=20) -> top-p(p=0.9) -> min-p(p=0.1) -> dist(seed=5)" },
+    { SAMP_PEER_SGLANG,
+      "{\"model\":\"m\",\"messages\":[],\"max_completion_tokens\":9,\"seed\":-1,\"reasoning_effort\":0.5,\"tool_"
+      "choice\":"
+      "\"auto\",\"response_format\":{\"type\":\"text\"},\"chat_template_kwargs\":{\"thinking_budget\":5},\"min_"
+      "tokens\":0}",
+      "dist(seed=18446744073709551615)" },
+    { SAMP_PEER_SGLANG, "{\"temperature\":0.0000009,\"top_k\":7}", "temp-ext(t=0) -> top-k(k=7) -> greedy" },
+    { SAMP_PEER_SGLANG, "{\"temperature\":9.5,\"top_k\":-1,\"regex\":null}", "temp-ext(t=9.5) -> dist(seed=77)" },
+    { SAMP_PEER_SGLANG, "{\"temperature\":\"0.5\",\"top_k\":true}",
+      "temp-ext(t=0.5) -> top-k(k=1) -> dist(seed=77)" },
+    { SAMP_PEER_SGLANG,
+      "{\"sampling_params\":{\"frequency_penalty\":0.5,\"presence_penalty\":1,\"logit_bias\":{\"3\":200}}}",
+      "logit-bias(n=1) -> penalties(last_n=1000, repeat=1, freq=0.5, present=1) -> dist(seed=77)" },
+    { SAMP_PEER_SGLANG, "{\"repetition_penalty\":2,\"frequency_penalty\":0}",
+      "penalties(last_n=1000, repeat=2, freq=0, present=0) -> dist(seed=77)" },
+    { SAMP_PEER_SGLANG, "{\"custom_params\":{\"token_ids\":[5]},\"sampling_params\":null}", "dist(seed=77)" },
 
     /* which tool is called, if any, is left to the model */
     { SAMP_PEER_OPENAI,
@@ -366,7 +403,23 @@ static void test_thinking_budgets(void **state)
         { SAMP_PEER_LLAMA_SERVER, "{\"reasoning_budget_tokens\":7,\"thinking_budget_tokens\":-1}",
           "reasoning_budget_tokens", 7 },
         { SAMP_PEER_OPENAI, "{\"reasoning_effort\":\"high\"}", NULL, -1 },
+        { SAMP_PEER_OPENAI, "{\"reasoning_effort\":\"minimal\",\"max_completion_tokens\":9,\"verbosity\":\"low\"}",
+          NULL, -1 },
         { SAMP_PEER_TRANSFORMERS, "{}", NULL, -1 },
+        { SAMP_PEER_SGLANG, "{\"custom_params\":{\"thinking_budget\":512}}", "custom_params", 512 },
+        { SAMP_PEER_SGLANG, "{\"sampling_params\":{\"custom_params\":{\"thinking_budget\":0,\"x\":1}}}",
+          "sampling_params.custom_params", 0 },
+        { SAMP_PEER_SGLANG, "{\"custom_params\":{\"thinking_budget\":99999999999999999999}}", "custom_params",
+          INT32_MAX },
+        { SAMP_PEER_SGLANG, "{\"custom_params\":{\"thinking_budget\":true}}", "custom_params", 1 },
+        { SAMP_PEER_SGLANG, "{\"custom_params\":{\"thinking_budget\":-7}}", NULL, -1 }, /* it lets these be none */
+        { SAMP_PEER_SGLANG, "{\"custom_params\":{\"thinking_budget\":5.0}}", NULL, -1 },
+        { SAMP_PEER_SGLANG, "{\"custom_params\":{\"thinking_budget\":\"5\"}}", NULL, -1 },
+        { SAMP_PEER_SGLANG, "{\"custom_params\":{\"thinking_budget\":null}}", NULL, -1 },
+        { SAMP_PEER_SGLANG, "{\"custom_params\":{}}", NULL, -1 },
+        { SAMP_PEER_SGLANG, "{\"text\":\"t\",\"max_thinking_tokens\":7}", "max_thinking_tokens", 7 },
+        { SAMP_PEER_SGLANG, "{\"max_thinking_tokens\":-3}", NULL, -1 },
+        { SAMP_PEER_SGLANG, "{\"reasoning_effort\":\"high\",\"reasoning\":{\"effort\":0.5}}", NULL, -1 },
         { SAMP_PEER_ANTHROPIC, "{\"max_tokens\":4000}", NULL, -1 },
         { SAMP_PEER_ANTHROPIC, "{\"thinking\":{\"type\":\"adaptive\"},\"output_config\":{\"effort\":\"low\"}}", NULL,
           -1 },
@@ -439,6 +492,8 @@ static void test_settings_kept(void **state)
         { SAMP_PEER_VLLM, "{\"seed\":0,\"frequency_penalty\":0.5}", true, false },
         { SAMP_PEER_VLLM, "{\"repetition_penalty\":1,\"frequency_penalty\":0.5}", false, false },
         { SAMP_PEER_TRANSFORMERS, "{\"repetition_penalty\":1.5}", false, true },
+        { SAMP_PEER_SGLANG, "{\"repetition_penalty\":1.5}", false, false },
+        { SAMP_PEER_SGLANG, "{\"sampling_params\":{\"sampling_seed\":0}}", true, true },
         { SAMP_PEER_LLAMA_SERVER, "{\"seed\":-1}", false, true },
         { SAMP_PEER_LLAMA_SERVER, "{\"seed\":4294967295,\"presence_penalty\":1,\"repeat_penalty\":2}", false, true },
         { SAMP_PEER_LLAMA_SERVER, "{\"seed\":4294967296}", true, true },
@@ -530,7 +585,7 @@ static const refused_case refused[] = {
     { SAMP_PEER_LLAMA_SERVER, "{\"temperature\":1e30}", SAMP_E_RANGE, "temperature", 16 },
     { SAMP_PEER_OLLAMA, "{\"options\":{\"temperature\":1e30}}", SAMP_E_RANGE, "options.temperature", 27 },
     { SAMP_PEER_OLLAMA, "{\"options\":{\"repeat_penalty\":0}}", SAMP_E_RANGE, "options.repeat_penalty", 30 },
-    { (samp_peer)6, "{}", SAMP_E_RANGE, "", 0 },
+    { (samp_peer)7, "{}", SAMP_E_RANGE, "", 0 },
     { (samp_peer)-1, "{}", SAMP_E_RANGE, "", 0 },
 
     /* other types of values, and what is no JSON */
@@ -623,6 +678,46 @@ static const refused_case refused[] = {
     { SAMP_PEER_VLLM, "{\"thinking_token_budget\":5.5}", SAMP_E_FORMAT, "thinking_token_budget", 26 },
     { SAMP_PEER_VLLM, "{\"thinking_token_budget\":4294967296}", SAMP_E_RANGE, "thinking_token_budget", 26 },
     { SAMP_PEER_OPENAI, "{\"thinking_token_budget\":5}", SAMP_E_NAME, "thinking_token_budget", 26 },
+
+    { SAMP_PEER_SGLANG, "{\"top_k\":0}", SAMP_E_RANGE, "top_k", 10 },
+    { SAMP_PEER_SGLANG, "{\"top_k\":-2}", SAMP_E_RANGE, "top_k", 10 },
+    { SAMP_PEER_SGLANG, "{\"top_k\":40.5}", SAMP_E_FORMAT, "top_k", 10 },
+    { SAMP_PEER_SGLANG, "{\"top_k\":2147483648}", SAMP_E_RANGE, "top_k", 10 },
+    { SAMP_PEER_SGLANG, "{\"sampling_params\":{\"top_k\":0}}", SAMP_E_RANGE, "sampling_params.top_k", 29 },
+    { SAMP_PEER_SGLANG, "{\"sampling_params\":{\"temperature\":\"1\"}}", SAMP_E_FORMAT, "sampling_params.temperature",
+      35 },
+    { SAMP_PEER_SGLANG, "{\"sampling_params\":{\"temperature\":true}}", SAMP_E_FORMAT, "sampling_params.temperature",
+      35 },
+    { SAMP_PEER_SGLANG, "{\"sampling_params\":[{}]}", SAMP_E_FORMAT, "sampling_params", 20 },
+    { SAMP_PEER_SGLANG, "{\"sampling_params\":{\"sampling_params\":{}}}", SAMP_E_NAME,
+      "sampling_params.sampling_params", 39 },
+    { SAMP_PEER_SGLANG, "{\"sampling_params\":{\"topp\":1}}", SAMP_E_NAME, "sampling_params.topp", 28 },
+    { SAMP_PEER_SGLANG, "{\"thinking_token_budget\":5}", SAMP_E_NAME, "thinking_token_budget", 26 },
+    { SAMP_PEER_SGLANG, "{\"temperature\":-1}", SAMP_E_RANGE, "temperature", 16 },
+    { SAMP_PEER_SGLANG, "{\"temperature\":1e30}", SAMP_E_RANGE, "temperature", 16 },
+    { SAMP_PEER_SGLANG, "{\"sampling_params\":{\"temperature\":1e30}}", SAMP_E_RANGE, "sampling_params.temperature",
+      35 },
+    { SAMP_PEER_SGLANG, "{\"top_p\":0}", SAMP_E_RANGE, "top_p", 10 },
+    { SAMP_PEER_SGLANG, "{\"min_p\":1.1}", SAMP_E_RANGE, "min_p", 10 },
+    { SAMP_PEER_SGLANG, "{\"presence_penalty\":2.5}", SAMP_E_RANGE, "presence_penalty", 21 },
+    { SAMP_PEER_SGLANG, "{\"repetition_penalty\":0}", SAMP_E_RANGE, "repetition_penalty", 23 },
+    { SAMP_PEER_SGLANG, "{\"repetition_penalty\":2.1}", SAMP_E_RANGE, "repetition_penalty", 23 },
+    { SAMP_PEER_SGLANG, "{\"repetition_penalty\":1.1,\"presence_penalty\":1}", SAMP_E_UNSUPPORTED,
+      "repetition_penalty", 23 },
+    { SAMP_PEER_SGLANG, "{\"sampling_params\":{\"logit_bias\":{\"1\":1},\"repetition_penalty\":1.1}}",
+      SAMP_E_UNSUPPORTED, "sampling_params.repetition_penalty", 63 },
+    { SAMP_PEER_SGLANG, "{\"logit_bias\":{\"500\":1}}", SAMP_E_RANGE, "logit_bias", 15 },
+    { SAMP_PEER_SGLANG, "{\"json_schema\":\"{}\"}", SAMP_E_UNSUPPORTED, "json_schema", 16 },
+    { SAMP_PEER_SGLANG, "{\"sampling_params\":{\"regex\":\"\"}}", SAMP_E_UNSUPPORTED, "sampling_params.regex", 29 },
+    { SAMP_PEER_SGLANG, "{\"ebnf\":\"root ::= x\"}", SAMP_E_UNSUPPORTED, "ebnf", 9 },
+    { SAMP_PEER_SGLANG, "{\"sampling_params\":{\"structural_tag\":\"{}\"}}", SAMP_E_UNSUPPORTED,
+      "sampling_params.structural_tag", 38 },
+    { SAMP_PEER_SGLANG, "{\"response_format\":{\"type\":\"structural_tag\"}}", SAMP_E_UNSUPPORTED, "response_format",
+      20 },
+    { SAMP_PEER_SGLANG, "{\"min_new_tokens\":3}", SAMP_E_UNSUPPORTED, "min_new_tokens", 19 },
+    { SAMP_PEER_SGLANG, "{\"custom_logit_processor\":\"{}\",\"custom_params\":{\"thinking_budget\":5}}",
+      SAMP_E_UNSUPPORTED, "custom_logit_processor", 27 },
+    { SAMP_PEER_SGLANG, "{\"custom_params\":[5]}", SAMP_E_FORMAT, "custom_params", 18 },
 
     /* numbers just beyond what is taken */
     { SAMP_PEER_OPENAI, "{\"seed\":18446744073709551615}", SAMP_E_RANGE, "seed", 9 },
@@ -905,6 +1000,18 @@ static void ref_top_p_from_above(candidates *c, double p)
     for (i = i ? i : 1; i < n; i++) c->kept[id[i]] = false;
 }
 
+/* SGLang: a token stays if fewer than k come before it, and less than p of the whole. */
+static void ref_joint(candidates *c, int k, double p)
+{
+    int id[N], n = in_order(c, id);
+    double sum = 0;
+    p *= 1 + c->slack;
+    for (int i = 0; i < n; i++) {
+        if (i > 0 && ((k > 0 && i >= k) || (p < 1 && sum >= p))) c->kept[id[i]] = false;
+        sum += c->p[id[i]];
+    }
+}
+
 static void ref_min_p(candidates *c, double p)
 {
     int id[N], n = in_order(c, id);
@@ -1006,6 +1113,17 @@ static void reference(samp_peer peer, const wish *w, const samp_token *text, int
             ref_top_k(c, w->top_k);
             ref_top_p_from_below(c, w->top_p);
             break;
+        case SAMP_PEER_SGLANG: /* one of: what is generated is multiplied, or a bias and penalties are added */
+            ref_penalties(c, w, generated, generated);
+            ref_temperature(c, w->temp);
+            if (w->min_p > 0) {
+                ref_top_k(c, w->top_k);
+                ref_top_p_from_above(c, w->top_p);
+                ref_min_p(c, w->min_p);
+            } else {
+                ref_joint(c, w->top_k, w->top_p);
+            }
+            break;
         case SAMP_PEER_TRANSFORMERS:
             ref_penalties(c, w, all, generated);
             ref_temperature(c, w->temp);
@@ -1045,14 +1163,15 @@ static wish some_wish(source *rng, samp_peer peer, char *letters)
         w.min_p = percent(rng, 50) ? some(rng, 0, 0.5) : 0;
         if (repeats) w.repeat = some(rng, 0.5, 2);
     }
-    if (peer != SAMP_PEER_TRANSFORMERS && !(peer == SAMP_PEER_VLLM && repeats)) {
+    repeats = repeats && (peer == SAMP_PEER_VLLM || peer == SAMP_PEER_SGLANG); /* then no other penalty is on */
+    if (peer != SAMP_PEER_TRANSFORMERS && !repeats) {
         w.freq = some(rng, -1, 2);
         w.present = some(rng, -1, 2);
     }
-    if (peer >= SAMP_PEER_TRANSFORMERS && percent(rng, 50)) w.typical_p = some(rng, 0.25, 1);
+    if (!is_of_openai(peer) && percent(rng, 50)) w.typical_p = some(rng, 0.25, 1);
     if (peer == SAMP_PEER_TRANSFORMERS && percent(rng, 30)) w.epsilon = some(rng, 0, 0.25);
     if (peer == SAMP_PEER_TRANSFORMERS && percent(rng, 30)) w.eta = some(rng, 0, 0.5);
-    if (peer >= SAMP_PEER_LLAMA_SERVER) w.last_n = percent(rng, 50) ? (int)below(rng, 100) : -1;
+    if (is_of_llama(peer)) w.last_n = percent(rng, 50) ? (int)below(rng, 100) : -1;
     w.samplers = "ekypmt";
     if (peer == SAMP_PEER_LLAMA_SERVER) {
         w.sigma = percent(rng, 50) ? some(rng, 0.5, 3) : -1;
@@ -1068,37 +1187,40 @@ static wish some_wish(source *rng, samp_peer peer, char *letters)
         letters[1 + below(rng, 7)] = 0;
         w.samplers = letters;
     }
-    if (peer < SAMP_PEER_TRANSFORMERS || peer == SAMP_PEER_LLAMA_SERVER) w.bias = some(rng, -4, 4);
+    if (is_of_openai(peer) || peer == SAMP_PEER_LLAMA_SERVER) w.bias = some(rng, -4, 4);
+    if (peer == SAMP_PEER_SGLANG && repeats) w.bias = 0; /* it would be added behind the penalty */
     return w;
 }
 
 /* The same wish as a request. */
 static void spell(const wish *w, samp_peer peer, char *json, size_t size)
 {
-    static const char *const repeat_names[] = { "", "repetition_penalty", "repetition_penalty", "repeat_penalty",
-                                                "repeat_penalty" };
     const char *comma = ",\n  ";
+    const bool native = peer == SAMP_PEER_SGLANG && w->biased % 2;
     int n = snprintf(json, size, "%s{\"temperature\": %.17g",
-                     peer == SAMP_PEER_OLLAMA ? "{\"model\": \"m\", \"options\": " : "", w->temp);
+                     peer == SAMP_PEER_OLLAMA ? "{\"model\": \"m\", \"options\": "
+                     : native                 ? "{\"text\": \"t\", \"sampling_params\": "
+                                              : "",
+                     w->temp);
 #define ADD(...) n += snprintf(json + n, size - (size_t)n, __VA_ARGS__)
     ADD("%s\"top_p\": %.17g", comma, w->top_p);
     if (peer != SAMP_PEER_OPENAI) {
-        ADD("%s\"top_k\": %d", comma, w->top_k);
+        ADD("%s\"top_k\": %d", comma, peer == SAMP_PEER_SGLANG && !w->top_k ? -1 : w->top_k);
         ADD("%s\"min_p\": %.17g", comma, w->min_p);
-        ADD("%s\"%s\": %.17g", comma, repeat_names[peer], w->repeat);
+        ADD("%s\"%s\": %.17g", comma, is_of_llama(peer) ? "repeat_penalty" : "repetition_penalty", w->repeat);
     }
     if (peer != SAMP_PEER_TRANSFORMERS)
         ADD("%s\"frequency_penalty\": %.17g,\"presence_penalty\": %.17g", comma, w->freq, w->present);
-    if (peer >= SAMP_PEER_TRANSFORMERS) ADD("%s\"typical_p\": %.17g", comma, w->typical_p);
+    if (!is_of_openai(peer)) ADD("%s\"typical_p\": %.17g", comma, w->typical_p);
     if (peer == SAMP_PEER_TRANSFORMERS)
         ADD("%s\"do_sample\": true,\"epsilon_cutoff\": %.17g,\"eta_cutoff\": %.17g", comma, w->epsilon, w->eta);
     int last_n = w->last_n < 0 && peer == SAMP_PEER_LLAMA_SERVER ? N_TEXT : w->last_n; /* it has no -1 */
-    if (peer >= SAMP_PEER_LLAMA_SERVER) ADD("%s\"repeat_last_n\": %d", comma, last_n);
+    if (is_of_llama(peer)) ADD("%s\"repeat_last_n\": %d", comma, last_n);
     if (peer == SAMP_PEER_LLAMA_SERVER)
         ADD("%s\"top_n_sigma\": %.17g, \"dynatemp_range\": %.17g, \"dynatemp_exponent\": %.17g, \"samplers\": \"%s\"",
             comma, w->sigma, w->dyn_range, w->dyn_exponent, w->samplers);
     if (w->bias != 0) ADD("%s\"logit_bias\": {\"%d\": %.17g}", comma, w->biased, w->bias);
-    ADD(peer == SAMP_PEER_OLLAMA ? "}}" : "}");
+    ADD(peer == SAMP_PEER_OLLAMA || native ? "}}" : "}");
 #undef ADD
     assert_true((size_t)n < size);
 }
@@ -1136,6 +1258,7 @@ static void test_tokens_each_peer_keeps(void **state)
     (void)state;
     static candidates mine, theirs;
     for (int peer = 0; peer < N_PEERS; peer++) {
+        if (!is_measured(peer)) continue;
         source rng = source_stream(40 + (uint64_t)peer);
         int n_rounds = rounds(2000), forgiven = 0, cut = 0;
         for (int round = 0; round < n_rounds; round++) {
@@ -1147,6 +1270,7 @@ static void test_tokens_each_peer_keeps(void **state)
             for (int i = 0; i < N; i++) row[i] = real[i] + (float)(1e-3 * normal(&rng)); /* f16's ties would decide */
             for (int i = 0; i < n; i++) text[i] = (samp_token)below(&rng, percent(&rng, 50) ? 20 : N);
             wish w = some_wish(&rng, (samp_peer)peer, letters);
+            if (peer == SAMP_PEER_SGLANG) w.biased = (samp_token)below(&rng, N);
             spell(&w, (samp_peer)peer, json, sizeof json);
             ours((samp_peer)peer, json, text, n_prompt, n, row, &mine);
             bool same = false;
@@ -1183,8 +1307,11 @@ static void test_greedy(void **state)
         "{\"repetition_penalty\":1.5,\"typical_p\":0.2}",
         "{\"temperature\":0,\"presence_penalty\":2,\"repeat_last_n\":10}",
         "{\"options\":{\"temperature\":0,\"presence_penalty\":2}}",
+        NULL,
+        "{\"temperature\":0,\"presence_penalty\":2,\"top_k\":3,\"min_p\":0.5}",
     };
     for (int peer = 0; peer < N_PEERS; peer++) {
+        if (!is_measured(peer)) continue;
         float row[N] = { 0 };
         row[5] = 3.0f;
         row[6] = 2.5f;
@@ -1211,8 +1338,11 @@ static void penalties_are_not_ignored(void **state)
         "{\"do_sample\":true,\"top_k\":0,\"repetition_penalty\":2}",
         "{\"frequency_penalty\":1.5,\"top_k\":0,\"top_p\":1,\"min_p\":0,\"temperature\":1}",
         "{\"options\":{\"frequency_penalty\":1.5,\"top_k\":0,\"top_p\":1,\"temperature\":1}}",
+        NULL,
+        "{\"sampling_params\":{\"frequency_penalty\":1.5}}",
     };
     for (int peer = 0; peer < N_PEERS; peer++) {
+        if (!is_measured(peer)) continue;
         float row[N];
         static const samp_token text[3] = { 9, 9, 9 };
         candidates c;
@@ -1240,8 +1370,11 @@ static void ties_at_top_k(void **state)
         "{\"do_sample\":true,\"top_k\":3}",
         "{\"samplers\":\"k\",\"top_k\":3}",
         "{\"options\":{\"top_k\":3,\"top_p\":1}}",
+        NULL,
+        "{\"top_k\":3}",
     };
     for (int peer = 1; peer < N_PEERS; peer++) {
+        if (!is_measured(peer)) continue;
         float row[N] = { 0 };
         candidates c;
         row[20] = 3.0f;
@@ -1249,6 +1382,30 @@ static void ties_at_top_k(void **state)
         ours((samp_peer)peer, json[peer], NULL, 0, 0, row, &c);
         int last = peer == SAMP_PEER_TRANSFORMERS ? 15 : 12;
         for (int i = 0; i < N; i++) assert_num(c.kept[i], i == 20 || (i >= 11 && i <= last));
+    }
+}
+
+/* SGLang's top_p is of all tokens, also of those that top_k has removed, as long as there is no min_p. */
+static void top_p_of_what_top_k_has_left(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json;
+        int kept;
+    } c[] = {
+        { "{\"top_k\":2,\"top_p\":0.5}", 2 },                /* 0.4 and 0.3 */
+        { "{\"top_k\":2,\"top_p\":0.5,\"min_p\":0.01}", 1 }, /* 4/7 are enough */
+        { "{\"top_k\":1,\"top_p\":0.5}", 1 },
+        { "{\"top_k\":3,\"top_p\":0.3}", 1 },
+        { "{\"top_k\":4,\"top_p\":0.99,\"min_p\":0.4}", 3 }, /* all that is 0.16 or more */
+    };
+    float row[N];
+    candidates left;
+    for (int i = 0; i < N; i++) row[i] = -30.0f;
+    for (int i = 0; i < 4; i++) row[i] = (float)log(0.4 - 0.1 * i);
+    for (size_t k = 0; k < TEST_COUNT(c); k++) {
+        ours(SAMP_PEER_SGLANG, c[k].json, NULL, 0, 0, row, &left);
+        for (int i = 0; i < N; i++) assert_num(left.kept[i], i < c[k].kept);
     }
 }
 
@@ -1373,6 +1530,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_greedy),
         cmocka_unit_test(penalties_are_not_ignored),
         cmocka_unit_test(ties_at_top_k),
+        cmocka_unit_test(top_p_of_what_top_k_has_left),
         cmocka_unit_test(samples_of_one_seed_differ),
         cmocka_unit_test(test_child_seed),
         cmocka_unit_test(test_child_seeds_collide_nowhere),
