@@ -1,4 +1,4 @@
-# sampling.h: `make demo` and `make test` are all that most people need; `make help` lists the rest.
+# sampling.h: `make demo` and `make test` are all that most people need; `make help` lists the other targets for users, `make help-dev` all others.
 
 CC ?= cc
 CXX ?= c++
@@ -19,25 +19,32 @@ COMPILERS = $$(for c in gcc clang; do command -v $$c > /dev/null && echo $$c; do
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
-# what users need; the rest is for those who work on the library
-USERS := demo play test lib install uninstall single man llama bench bench-peer bench-grammar plots parity help
+# the targets of make help; make help-dev has all others
+USERS := demo play test lib install uninstall single man llama bench bench-peer bench-grammar
 
-## help: list the targets
+# $(call list,users) or $(call list,others): the targets and what their ## lines say
+list = awk -v users="$(USERS)" -v which=$(1) -F': ' '/^\#\# [a-z0-9-]+: / { name = substr($$1, 4); text[name] = substr($$0, length($$1) + 3); order[++n] = name } \
+	  function line(name) { printf "  make %-20s %s\n", name, text[name] } \
+	  END { k = split(users, user, " "); for (i = 1; i <= k; i++) { is_user[user[i]]; if (which == "users") line(user[i]) } \
+	    for (i = 1; i <= n; i++) if (which == "others" && !(order[i] in is_user)) line(order[i]) }' $(MAKEFILE_LIST)
+
+## help: the targets that users need
 help:
-	@awk -v users="$(USERS)" -F': ' '/^## [a-z0-9-]+: / { name = substr($$1, 4); text[name] = substr($$0, length($$1) + 3); \
-	    order[++n] = name } \
-	  function line(name) { printf "  make %-20s %s\n", name, text[name]; told[name] } \
-	  END { print "To use it:"; k = split(users, user, " "); for (i = 1; i <= k; i++) line(user[i]); \
-	    print "\nTo work on it:"; for (i = 1; i <= n; i++) if (!(order[i] in told)) line(order[i]) }' $(MAKEFILE_LIST)
+	@$(call list,users)
+	@echo "make help-dev lists the targets for work on the library."
 
-## demo: a small real language model tells a story; needs only a C compiler (ARGS="--show --temp 1.2 ...")
+## help-dev: all other targets, for work on the library
+help-dev:
+	@$(call list,others)
+
+## demo: run a small language model that tells a story; needs only a C compiler (ARGS="--show --temp 1.2 ...")
 demo: $(B)/tales
 	@./$(B)/tales $(ARGS)
 
 $(B)/tales: bench/demo/tales.c bench/demo/tales_model.h sampling.h | $(B)
 	$(CC) $(CFLAGS) -O3 -std=c11 $(WARN) $(INCLUDE) $< -o $@ -lm
 
-## test: build and run the tests, installing what they need
+## test: build and run the tests; installs what they need
 test: deps-test
 	@s=$$(($(TEST_SECONDS) / $(JOBS))); [ $$s -gt $(TEST_LEAST) ] || s=$(TEST_LEAST); \
 	  echo "make test: about $$s seconds on this machine's $(JOBS) cores"
@@ -48,7 +55,7 @@ test: deps-test
 deps:
 	@sh tests/tools/deps.sh install ci
 
-## deps-npm: npm, where it is missing; so do deps-play, -mpi, -plots, ... (tests/tools/deps.sh), which their targets call
+## deps-npm: install npm where it is missing; deps-play, deps-mpi, deps-plots, ... do the same for their targets (tests/tools/deps.sh)
 deps-%:
 	@sh tests/tools/deps.sh check $* || sh tests/tools/deps.sh install $*
 
@@ -61,4 +68,4 @@ include src/src.mk bench/bench.mk tests/tests.mk tests/gpu/gpu.mk
 $(KINDS) $(GPU) $(PLAY) $(B)/wasm $(B)/plain $(B)/tsan:
 	@mkdir -p $@
 
-.PHONY: help demo test deps clean
+.PHONY: help help-dev demo test deps clean

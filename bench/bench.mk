@@ -2,12 +2,12 @@
 
 BENCH_DEPS := bench/bench.h tests/support/floats.h tests/support/source.h sampling.h tests/data/real_rows.f16
 
-## test-bench: every benchmark compiles, no warning
+## test-bench: every benchmark compiles without a warning
 test-bench:
 	@for f in $(filter-out bench/shards/shard_mpi.c,$(wildcard bench/*/*.c)); do \
 	  $(CC) -fsyntax-only -std=gnu11 -fopenmp $(WARN) -Werror -I. $$f || exit 1; done
 
-## bench: time per token of every sampler, vocabulary, kind of row and instruction set (ARGS="--quick")
+## bench: measure the time of a token by sampler, vocabulary, kind of row and instruction set (ARGS="--quick")
 bench: $(B)/bench $(B)/bench_drafts
 	@./$(B)/bench $(ARGS)
 	@./$(B)/bench_drafts
@@ -15,7 +15,7 @@ bench: $(B)/bench $(B)/bench_drafts
 $(B)/bench $(B)/bench_drafts: $(B)/%: bench/cpu/%.c $(BENCH_DEPS) | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -fopenmp -I. $< -o $@ -lm
 
-## bench-peer: the same against libllama, interleaved in one process; writes build/bench_peer.csv (NOSIMD=1: plain C)
+## bench-peer: measure the same beside llama.cpp, by turns in one process; fetches libllama with npm (NOSIMD=1: plain C)
 bench-peer: $(B)/bench_peer$(if $(NOSIMD),_nosimd) | deps-npm
 	@library=$$(sh tests/ship/parity/fetch.sh $(B)/parity) && ./$< "$$library" $(ARGS)
 
@@ -30,7 +30,7 @@ PLOTS := $(patsubst bench/plots/%.gp,%,$(filter-out %/style.gp,$(wildcard bench/
 
 PLOT_DIR ?= bench/plots
 
-## plots: draw bench/plots/*.svg from the figures beside them (gnuplot; installs it)
+## plots: draw bench/plots/*.svg from the figures in bench/plots/ (installs gnuplot)
 plots: deps-plots $(B)/panels
 	@./$(B)/panels > bench/plots/samplers.dat
 	@for p in $(PLOTS); do gnuplot bench/plots/$$p.gp > $(B)/$$p.svg && awk -f bench/plots/dark.awk $(B)/$$p.svg > $(PLOT_DIR)/$$p.svg \
@@ -47,7 +47,7 @@ test-plots: $(B)/panels
 $(B)/panels: bench/plots/panels.c bench/demo/tales_model.h sampling.h | $(B)
 	$(CC) -O1 $(C11) $< -o $@ -lm
 
-## plots-data: measure those figures anew: bench/plots/*.csv (npm; half an hour, on an idle machine)
+## plots-data: measure the figures of bench/plots/*.csv (npm; half an hour, on an idle machine)
 plots-data: $(B)/bench_peer $(B)/bench | deps-npm
 	@CC="$(CC)" sh bench/plots/data.sh $(B)
 
@@ -55,14 +55,14 @@ plots-data: $(B)/bench_peer $(B)/bench | deps-npm
 bench-watch:
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" sh bench/cpu/watch.sh "$(REV)" $(ARGS)
 
-## bench-constraints: what each ban, budget and loop breaker adds to a token of the default chain
+## bench-constraints: measure what each constraint adds to a token of the default chain
 bench-constraints: $(B)/bench_constraints
 	@./$<
 
 $(B)/bench_constraints: bench/cpu/bench_constraints.c tests/support/source.h sampling.h | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) $(INCLUDE) $< -o $@ -lm
 
-## bench-grammar: what a mask of a grammar costs (npm); PEERS=1: beside llama.cpp and XGrammar; SCHEMAS=file.jsonl.gz
+## bench-grammar: measure the time of a grammar's mask (npm); PEERS=1: beside llama.cpp and XGrammar; SCHEMAS=file.jsonl.gz: over these JSON schemas
 bench-grammar: $(B)/bench_grammar $(B)/llama3.bin
 	@$(if $(PEERS),CC="$(CC)" sh bench/grammar/grammar_peers.sh $(B) && echo;) \
 	 $(if $(SCHEMAS),$(UNPACK_SCHEMAS);) ./$< $(B)/llama3.bin $(ARGS) $(if $(SCHEMAS),$(B)/schemas.jsonl)
@@ -81,7 +81,7 @@ PLAY := $(B)/play
 PLAY_PARTS := $(PLAY)/play.wasm bench/data/tales.bin $(PLAY)/rows.f16 bench/data/list.gbnf bench/data/verse.gbnf \
   bench/data/hero.json src/page/play.js
 
-## play: build/play/index.html, a page to play with: samplers, a row, stories, grammars (installs clang's WebAssembly)
+## play: build build/play/index.html, a web page to play with: samplers, a row, stories, grammars (installs clang's WebAssembly)
 play: $(PLAY)/index.html
 	@echo "$(PLAY)/index.html: open it in a browser, or put it on a server; it is one file and needs no other"
 

@@ -16,11 +16,11 @@ test-rooms: | $(B)
 	@awk -f tests/tools/rooms.awk src/README.md $(SPINES) $(ROOMS)
 	@echo "rooms: sampling.h and sampling_gpu.h are what src/ makes"
 
-## single: one header with some parts alone (PARTS="grammar kv" NO="avx512" OUT=my.h; src/README.md)
+## single: write one header with some parts alone (PARTS="grammar kv" NO="avx512" OUT=my.h; src/README.md)
 single:
 	@sh src/single.sh "$(PARTS)" "$(NO)" "$(OUT)"
 
-## sizes: how large headers with some parts alone are (the table in README.md)
+## sizes: measure how large headers with some parts alone are, and how long they compile (the sizes in README.md)
 sizes: | $(B)
 	@CC="$(CC)" sh tests/tools/sizes.sh $(B)/sizes
 
@@ -31,7 +31,7 @@ VERSION := $(shell awk '/^.define SAMP_VERSION_(MAJOR|MINOR|PATCH) / { v = v dot
 SOVERSION := $(firstword $(subst ., ,$(VERSION)))
 SO := libsampling.so.$(VERSION)
 
-## lib: build/libsampling.so and build/libsampling.a, with all parts but llama.cpp's (CFLAGS="-O2 -fopenmp": batches in threads)
+## lib: build libsampling.so and libsampling.a in build/, with all parts but the one for llama.cpp (CFLAGS="-O2 -fopenmp": batches in threads)
 lib: $(B)/libsampling.a $(B)/libsampling.so
 
 $(B)/libsampling.o: src/package/sampling.c sampling.h | $(B)
@@ -46,7 +46,7 @@ $(B)/libsampling.so: $(B)/libsampling.o
 	ln -sf $(SO) $(B)/libsampling.so.$(SOVERSION)
 	ln -sf libsampling.so.$(SOVERSION) $@
 
-## install: headers, library, manual, and what pkg-config and CMake look for (PREFIX=/usr/local, DESTDIR=)
+## install: install headers, library, manual page, and files for pkg-config and CMake (PREFIX=/usr/local, DESTDIR=)
 install: lib $(B)/sampling.3
 	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/man/man3 $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/sampling
 	install -m 644 sampling.h sampling_gpu.h $(DESTDIR)$(PREFIX)/include/
@@ -60,13 +60,13 @@ install: lib $(B)/sampling.3
 	    > $(DESTDIR)$(LIBDIR)/$$f && chmod 644 $(DESTDIR)$(LIBDIR)/$$f || exit 1; echo "$(DESTDIR)$(LIBDIR)/$$f"; done
 	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig 2> /dev/null || true # so that programs find it
 
-## uninstall: remove what install has put there
+## uninstall: remove what make install has installed
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/include/sampling.h $(DESTDIR)$(PREFIX)/include/sampling_gpu.h $(DESTDIR)$(PREFIX)/share/man/man3/sampling.3 \
 	  $(DESTDIR)$(LIBDIR)/libsampling.* $(DESTDIR)$(LIBDIR)/pkgconfig/sampling.pc
 	rm -rf $(DESTDIR)$(LIBDIR)/cmake/sampling
 
-## man: build/sampling.3, the header's opening as a manual page (man -l build/sampling.3)
+## man: build the manual page, build/sampling.3, from the header's first comment (man -l build/sampling.3)
 man: $(B)/sampling.3
 
 $(B)/sampling.3: src/package/man.awk sampling.h | $(B)

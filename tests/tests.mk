@@ -71,7 +71,7 @@ test-headers: tests/tools/compile.sh sampling.h sampling_gpu.h | $(B)
 test-compile: tests/tools/compile.sh sampling.h sampling_gpu.h | $(B)
 	@COMPILERS="$(COMPILERS)" sh tests/tools/compile.sh $(B)/compile
 
-## test-compile-long: with every language standard at every optimisation
+## test-compile-long: the implementation with every language standard at every optimisation
 test-compile-long: tests/tools/compile.sh sampling.h sampling_gpu.h | $(B)
 	@COMPILERS="$(COMPILERS)" sh tests/tools/compile.sh $(B)/compile_long full
 
@@ -93,7 +93,7 @@ test-public:
 test-demo: tests/ship/demo.sh $(B)/tales
 	@sh tests/ship/demo.sh ./$(B)/tales $(B)/demo
 
-## test-readme: the code of the two READMEs compiles and prints what they say; their commands and links are there
+## test-readme: the code on every README compiles and prints what the page says; its commands and links exist
 PAGES := README.md bench/README.md tests/README.md $(wildcard src/*/README.md)
 test-readme: tests/ship/readme.sh tests/tools/blocks.awk $(wildcard tests/ship/readme/*) $(PAGES) $(B)/libsampling.so $(B)/tales $(B)/koffi
 	@CC="$(CC)" CXX="$(CXX)" sh tests/ship/readme.sh $(B)/readme $(CURDIR)/$(B)/libsampling.so.$(SOVERSION)
@@ -135,7 +135,7 @@ test-watermark: $(B)/watermark_walk $(B)/watermark_bench tests/watermark/referen
 test-watermark-full:
 	@$(MAKE) --no-print-directory test-watermark WATERMARK_TEXTS=1000
 
-## bench-watermark: what watermarks promise, measured: the tables of src/watermark/README.md, and bench/plots/watermark.svg
+## bench-watermark: measure how well watermarks are detected: the tables of src/watermark/README.md, and bench/plots/watermark.svg
 bench-watermark: $(B)/watermark_bench
 	@./$< bench/data/tales.bin full bench/plots/watermark.svg
 
@@ -146,7 +146,7 @@ test-full: $(FULL:%=$(B)/%.full)
 $(B)/%.full: $(B)/%
 	$(call stamp,SAMP_TEST_FULL=1 ./$<,$* (in full): $(RAN))
 
-## test-full-long: those whose full length takes minutes
+## test-full-long: the tests that take minutes, in full length
 test-full-long: $(B)/test_tales.full $(B)/test_rollback.full $(B)/test_naive.full $(B)/test_drafts.full
 
 # what measures stacks and times, which sanitizers and valgrind change
@@ -155,7 +155,7 @@ OWN_STACK := test_hostile
 ## test-sanitize: all tests under AddressSanitizer and UndefinedBehaviorSanitizer
 test-sanitize: $(patsubst %,$(B)/san/%.checked,$(filter-out $(OWN_STACK),$(TESTS))) $(B)/san_omp/test_batch.checked
 
-## test-sanitize-long: those that play a part there in full
+## test-sanitize-long: the tests that make test-sanitize shortens, in full
 test-sanitize-long: $(B)/san_omp/test_batch.full \
   $(patsubst %,$(B)/san/%.full,$(sort $(filter-out omp/% omp_clang/%,$(FULL)) $(filter-out test_drafts,$(SAN_SHORT))))
 
@@ -196,7 +196,7 @@ test-threads: $(B)/tsan/threads $(B)/tsan/threads_omp $(B)/tsan/test_shared
 ## test-valgrind: the tests in short under valgrind (without OpenMP, whose threads stay and count as lost memory)
 test-valgrind: $(patsubst %,$(B)/%.valgrind,$(filter-out $(VALGRIND_LONG) $(OWN_STACK),$(TESTS)))
 
-## test-valgrind-long: those that are mostly arithmetic and take minutes there
+## test-valgrind-long: the tests that are mostly arithmetic and take minutes under valgrind
 test-valgrind-long: $(VALGRIND_LONG:%=$(B)/%.valgrind)
 
 $(B)/%.valgrind: $(B)/% | deps-valgrind
@@ -220,7 +220,7 @@ test-generic: $(B)/plain/test_fast $(B)/plain/test_batch
 $(B)/plain/%: tests/unit/%.c $(TEST_DEPS) | $(B)/plain
 	$(CC) -O2 $(C11) -DSAMP_NO_SIMD $< -o $@ -lcmocka -lm -lpthread
 
-## test-flags: whatever a compiler's flags: refused, SAMP_E_UNSUPPORTED or the same tokens; the fast path with contraction
+## test-flags: every compiler flag is refused, gives SAMP_E_UNSUPPORTED, or gives the same tokens; the fast path with contraction
 test-flags: tests/tools/flags.sh tests/unit/test_fast.c tests/ship/ports/digest.c $(TEST_DEPS) | $(B)
 	@COMPILERS="$(COMPILERS)" sh tests/tools/flags.sh $(B)/flags short
 	@set -e; for c in $(COMPILERS); do \
@@ -237,7 +237,7 @@ test-flags-long: deps-compilers | $(B)
 lint: | $(B)
 	@sh tests/tools/lint.sh $(B)/lint
 
-## lint-long: the analyzers look at more paths
+## lint-long: the same analyzers look at more paths
 lint-long: | $(B)
 	@sh tests/tools/lint.sh $(B)/lint_long full
 
@@ -266,7 +266,7 @@ test-schemas: $(B)/schema_files
 	@$(UNPACK_SCHEMAS); \
 	status=0; ./$< $(ARGS) $(B)/schemas.jsonl > $(B)/schema_files.log || status=$$?; tail -n 1 $(B)/schema_files.log; exit $$status
 
-## test-schema-suite: the same with the official test suite of JSON schema (draft 4 from npm; 7 and 2020-12 from Debian)
+## test-schema-suite: JSON schemas of the official test suite (draft 4 from npm; 7 and 2020-12 from Debian), judged by both matchers
 test-schema-suite: $(B)/schema_files
 	@CC="$(CC)" sh tests/schema/schema_suite.sh ./$< $(B)/suite
 
@@ -350,13 +350,13 @@ parity-small: | $(B)
 	@CC="$(CC)" PARITY_TOKENS=20000 PARITY_ROWS=2000 sh tests/ship/parity/run.sh > $(B)/parity.log; status=$$?; \
 	  cat $(B)/parity.log; [ $$status = 0 ] || [ $$status = 77 ]
 
-## llama: build/libsampling_llama.so, with which a built llama.cpp program samples (LD_PRELOAD): src/llama_cpp/README.md
+## llama: build build/libsampling_llama.so: a llama.cpp program that is already built samples with it (LD_PRELOAD; src/llama_cpp/README.md)
 llama: $(B)/libsampling_llama.so
 
 $(B)/libsampling_llama.so: bench/llama/llama_standin.c sampling.h | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -fPIC -shared -fvisibility=hidden -Wl,-Bsymbolic -I. $< -o $@ -lm -ldl -lpthread
 
-## test-llama: llama.cpp programs (node-llama-cpp, libllama) say the same with it and without; fetches them with npm
+## test-llama: llama.cpp programs (node-llama-cpp, libllama) give the same tokens with this library and without; fetches them with npm
 test-llama: deps-npm llama
 	@CC="$(CC)" sh tests/ship/llama/run.sh test
 
@@ -364,7 +364,7 @@ test-llama: deps-npm llama
 test-llama-if-there: llama
 	@CC="$(CC)" sh tests/ship/llama/run.sh test; status=$$?; [ $$status = 0 ] || [ $$status = 77 ]
 
-## test-llama-old: the same with two older libllamas, whose samplers that differ stay theirs (npm)
+## test-llama-old: the same with two older libllamas; a sampler that gave other tokens there is left to them (npm)
 test-llama-old: deps-npm llama
 	@CC="$(CC)" sh tests/ship/llama/run.sh old; status=$$?; [ $$status = 0 ] || [ $$status = 77 ]
 
@@ -398,7 +398,7 @@ test-mpi: deps-mpi
 	@$(MAKE) --no-print-directory $(B)/shard_mpi
 	@$(MPIRUN) ./$(B)/shard_mpi test
 
-## bench-mpi: bytes, rounds and time of that beside gathering whole rows (MPI_RANKS=2 ARGS=n_vocab)
+## bench-mpi: bytes, rounds and time of slices over MPI beside gathering whole rows (MPI_RANKS=2 ARGS=n_vocab)
 bench-mpi: deps-mpi
 	@$(MAKE) --no-print-directory $(B)/shard_mpi
 	@$(MPIRUN) ./$(B)/shard_mpi bench $(ARGS)
@@ -423,7 +423,7 @@ bench-wasm: deps-npm $(B)/wasm/bench_simd.wasm $(B)/wasm/bench.wasm
 	@for program in bench_simd bench; do echo "== $$program.wasm"; \
 	  $(WASM_RUN) $(B)/wasm/$$program.wasm --n 128256 --logits peaked --case greedy,default,temp $(ARGS) || exit 1; done
 
-## test-digest: the same tokens as ever on this machine, with each of its instruction sets
+## test-digest: the tokens have not changed, with each instruction set of this machine
 test-digest: $(B)/digest
 	@sh tests/ship/ports/check.sh "$$(uname -m)" ./$(B)/digest
 
@@ -461,7 +461,7 @@ $(B)/wasm/%_simd.wasm: tests/ship/ports/%.c sampling.h | $(B)/wasm deps-wasm
 
 # ---- checks of the text ----
 
-## toc: the tables of contents are true, sections begin with a paragraph, functions fit a screen; shares of comment
+## toc: the tables of contents are true, sections begin with a paragraph, functions have at most 120 lines; shares of comment
 toc:
 	@awk -f tests/tools/toc.awk sampling.h sampling_gpu.h
 
@@ -488,7 +488,7 @@ CI_PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-threads 
 CI_LONG := ci-gpu-long lint-long test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long \
   test-threads-long test-valgrind-long test-full-long test-fast-long parity parity-grammar test-llama-old test-watermark-full
 
-## ci: what .ci/run adds to make test
+## ci: what .ci/run runs after make test
 ci: run-tests test-gpu-host lib man $(B)/tales $(B)/koffi $(B)/panels
 	@$(MAKE) --no-print-directory --output-sync=target -j$(JOBS) $(CI_PARTS:%=timed/%)
 	@echo "make ci: all passed"

@@ -9,7 +9,7 @@ stats rows every ::n-1 using 3 name "FIRST" nooutput
 stats rows every ::n-1 using 4 name "FIRST_PEER" nooutput
 set title "Time of a token from 128,256 logits, one thread" font ",16" offset 0,0.5
 set logscale x
-set xrange [4:45000]
+set xrange [3:45000]
 set grid noy
 set yrange [-0.7:n + 0.5]
 set xtics ("10 us" 10, "100 us" 100, "1 ms" 1000, "10 ms" 10000)
@@ -22,7 +22,7 @@ set label "sampling.h" at FIRST_min, n + 0.1 center font ",14" textcolor rgb our
 set label "llama.cpp" at FIRST_PEER_min, n + 0.1 center font ",14" textcolor rgb peer
 unset key
 set pointsize 0.9
-plot rows using (4):0:($3 - 4):(0) with vectors nohead linecolor rgb faint linewidth 0.7, \
+plot rows using (3):0:($3 - 3):(0) with vectors nohead linecolor rgb faint linewidth 0.7, \
      rows using 3:0:($4 - $3):(0):ytic(1) with vectors nohead linecolor rgb faint linewidth 5, \
      rows using 3:0 with points pointtype 7 linecolor rgb ours, \
      rows using 4:0 with points pointtype 7 linecolor rgb peer, \

@@ -83,7 +83,7 @@ test-gpu-ptx: $(GPU)/test_gpu $(PTX)/libcuda.so.1
 	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-20} ./$(GPU)/test_gpu device; \
 	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-20} SAMP_PTX_APART=1 SAMP_PTX_RESIDENT=7 SAMP_PTX_SLICE=100 ./$(GPU)/test_gpu device random_batches
 
-## test-gpu-ptx-mutants: that test catches broken PTX
+## test-gpu-ptx-mutants: make test-gpu-ptx catches broken PTX
 test-gpu-ptx-mutants: $(GPU)/test_gpu $(PTX)/libcuda.so.1
 	@sh tests/gpu/ptx/mutate.sh $(GPU)
 
@@ -92,7 +92,7 @@ $(PTX)/libcuda.so.1: $(wildcard tests/gpu/ptx/*.[ch])
 	gcc -std=gnu11 -O3 -march=native -ffp-contract=off -fno-math-errno $(WARN) -fPIC -shared -fvisibility=hidden \
 	  $(filter %.c,$^) -o $@ -lm
 
-## test-gpu-mutants: that test catches broken kernels (some minutes)
+## test-gpu-mutants: make test-gpu-host catches broken kernels (some minutes)
 test-gpu-mutants: $(GPU_DEPS) tests/gpu/test_gpu.c | $(GPU)
 	@CC="$(CC)" sh tests/gpu/mutate.sh $(GPU)
 
