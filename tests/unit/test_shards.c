@@ -579,7 +579,7 @@ enum { FEW = 256, MOST_ROUNDS = 32 };
 typedef struct tally {
     unsigned long few[MOST_ROUNDS], many[MOST_ROUNDS];
     size_t few_bytes, many_bytes; /* the most */
-    unsigned long late;           /* took more than its chain's usual rounds */
+    unsigned long late;           /* took more than its chain's usual rounds or bytes */
 } tally;
 
 /* The candidates that a chain leaves of a row. */
@@ -597,7 +597,8 @@ static size_t left_of(const samp_sampler *chain, const float *row, size_t n)
     return left;
 }
 
-/* One row and chain, two tokens. */
+/* One row and chain, two tokens. Of many tokens a row may take one round more than is usual, and the bytes of that:
+   assert_seldom_late says how often. */
 static void one_long_batch(const traffic *t, float *row, size_t n, size_t n_ranks, source *s, tally *count)
 {
     world *w = (world *)calloc(1, sizeof *w);
@@ -609,20 +610,30 @@ static void one_long_batch(const traffic *t, float *row, size_t n, size_t n_rank
     make_ranks(w, s);
     for (int step = 0; step < 2; step++) {
         size_t left = left_of(w->one[0], row, n);
-        size_t most = t->make == tail_free ? 9 * n : t->is_apart ? 65536 : left <= FEW ? 4096 : 20480;
+        size_t most = t->make == tail_free ? 9 * n : t->is_apart ? 65536 : left <= FEW ? 4096 : 18432;
         unsigned usual = left <= FEW ? t->few : t->many;
+        bool is_late;
         play_batch(w, s, t->name, 0);
         size_t *bytes = left <= FEW ? &count->few_bytes : &count->many_bytes;
         (left <= FEW ? count->few : count->many)[w->rounds < MOST_ROUNDS ? w->rounds : MOST_ROUNDS - 1]++;
-        count->late += w->rounds > usual;
-        if (w->bytes > *bytes) *bytes = w->bytes;
-        if (usual == 0 || w->rounds > usual + (left > FEW) || w->bytes >= most)
+        is_late = w->rounds > usual || w->bytes >= most;
+        count->late += is_late;
+        if (!is_late && w->bytes > *bytes) *bytes = w->bytes;
+        if (usual == 0 || (is_late && left <= FEW) || w->rounds > usual + 1 || w->bytes >= most + most / 4)
             test_fail(__FILE__, __LINE__, "%s, %zu ranks: %zu left, %u rounds, %zu bytes", t->name, n_ranks, left,
                       w->rounds, w->bytes);
     }
     w->data = NULL;
     drop_world(w);
     free(w);
+}
+
+/* src/shards/README.md allows one row in a thousand to take more. */
+static void assert_seldom_late(const tally *t)
+{
+    unsigned long all = 0;
+    for (int r = 0; r < MOST_ROUNDS; r++) all += t->few[r] + t->many[r];
+    if (1000 * t->late > all) test_fail(__FILE__, __LINE__, "late: %lu of %lu", t->late, all);
 }
 
 /* The share of the tokens that took no more rounds. */
@@ -680,9 +691,7 @@ static void test_long_rows(void **state)
     free(row);
     assert_true(share_within(sum.few, 3) >= 0.999);
     assert_true(share_within(sum.many, 5) >= 0.999);
-    double all = 0.0;
-    for (int r = 0; r < MOST_ROUNDS; r++) all += (double)(sum.few[r] + sum.many[r]);
-    assert_true((double)sum.late <= 0.001 * all);
+    assert_seldom_late(&sum);
 }
 
 /* ---- what else may be asked ---- */
@@ -754,8 +763,7 @@ static void test_typical_of_any_share(void **state)
     }
     free(row);
     if (getenv("SAMP_TEST_TABLE")) print_tally(any.name, &count);
-    assert_true(share_within(count.few, 3) >= 0.999);
-    assert_true(share_within(count.many, 5) >= 0.999);
+    assert_seldom_late(&count);
 }
 
 /* ---- min_p behind what another sampler knows of the row ---- */
