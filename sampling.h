@@ -236,37 +236,37 @@
     5857 core/windows.h                  15431 run/writing.h                   31512 shards/bytes.h
     5949 constraints/record.h            15555 run/arrays.h                    31610 shards/merging.h
     6007 watermark/record.h              15657 run/arrays_llama_cpp.h          31900 shards/row.h
-    6027 rows/work.h                     15855 run/walk.h                      32025 shards/answers.h
-    6053 life/past.h                     15959 run/finish.h                    32596 shards/logprobs.h
-    6112 core/record.h                   15999 run/draw_llama_cpp.h            32742 shards/told.h
-    6248 core/plans.h                    16073 run/draw.h                      32896 shards/asking.h
-    6286 core/fields.h                   16151 run/sample.h                    33031 shards/prefix.h
-    6373 core/owners.h                   16267 watermark/making.h              33581 shards/plans.h
-    6449 core/mt19937.h                  16496 watermark/tails.h               34074 samplers/plans.h
-    6506 core/no_mt19937.h               16596 watermark/detect.h              34349 shards/way.h
-    6539 core/making.h                   16820 run/verify.h                    34465 shards/memory.h
-    6671 core/streams.h                  16924 run/batch.h                     34545 shards/batch.h
-    6709 life/state_fields.h             17076 life/state.h                    34953 drafts/head.h
-    6809 samplers/llama_cpp.h            17252 operator/weights.h              35013 drafts/block.h
-    6897 samplers/logit_bias.h           17340 operator/search.h               35203 drafts/tree.h
-    6998 samplers/patch.h                17479 operator/run.h                  35339 drafts/relaxed.h
-    7048 samplers/penalties.h            17648 kv/cells.h                      35424 constraints/automaton.h
-    7198 samplers/dry.h                  17685 kv/making.h                     35522 constraints/making.h
-    7655 samplers/cut.h                  17911 kv/slot.h                       35775 constraints/sampler.h
-    7678 samplers/top_n_sigma.h          18050 kv/sequences.h                  35870 constraints/constructors.h
-    7780 samplers/top_k.h                18185 kv/data.h                       36235 constraints/patterns.h
-    7837 samplers/tail_free.h            18309 kv/update.h                     36440 constraints/looking.h
-    7961 samplers/typical.h              18435 kv/state.h                      36507 constraints/thinking.h
-    8036 samplers/top_p.h                18647 llama_cpp/functions.h           36758 constraints/schedule.h
-    8080 samplers/min_p.h                18717 llama_cpp/object.h              36848 constraints/accepting.h
-    8122 samplers/by_sums.h              18771 llama_cpp/vocabulary.h          37032 constraints/drawing.h
-    8270 samplers/top_h.h                18848 text/reading.h                  37219 constraints/told.h
-    8323 samplers/min_k.h                18958 text/strings.h                  37284 constraints/kind.h
-    8380 samplers/xtc.h                  19058 text/values.h                   37342 constraints/top_p_decay.h
-    8464 samplers/infill.h               19213 text/documents.h                37426 constraints/accessors.h
-    8579 samplers/temperature.h          19289 grammar/head.h                  37534 core/kinds.h
-    8742 samplers/smoothing.h            19324 grammar/tree.h                  37583 base/restore.h
-    8826 samplers/softmax.h              20243 grammar/finishing.h             37597 api/license.h
+    6027 rows/work.h                     15855 run/walk.h                      32026 shards/answers.h
+    6053 life/past.h                     15959 run/finish.h                    32597 shards/logprobs.h
+    6112 core/record.h                   15999 run/draw_llama_cpp.h            32743 shards/told.h
+    6248 core/plans.h                    16073 run/draw.h                      32897 shards/asking.h
+    6286 core/fields.h                   16151 run/sample.h                    33032 shards/prefix.h
+    6373 core/owners.h                   16267 watermark/making.h              33582 shards/plans.h
+    6449 core/mt19937.h                  16496 watermark/tails.h               34075 samplers/plans.h
+    6506 core/no_mt19937.h               16596 watermark/detect.h              34350 shards/way.h
+    6539 core/making.h                   16820 run/verify.h                    34475 shards/memory.h
+    6671 core/streams.h                  16924 run/batch.h                     34555 shards/batch.h
+    6709 life/state_fields.h             17076 life/state.h                    34963 drafts/head.h
+    6809 samplers/llama_cpp.h            17252 operator/weights.h              35023 drafts/block.h
+    6897 samplers/logit_bias.h           17340 operator/search.h               35213 drafts/tree.h
+    6998 samplers/patch.h                17479 operator/run.h                  35349 drafts/relaxed.h
+    7048 samplers/penalties.h            17648 kv/cells.h                      35434 constraints/automaton.h
+    7198 samplers/dry.h                  17685 kv/making.h                     35532 constraints/making.h
+    7655 samplers/cut.h                  17911 kv/slot.h                       35785 constraints/sampler.h
+    7678 samplers/top_n_sigma.h          18050 kv/sequences.h                  35880 constraints/constructors.h
+    7780 samplers/top_k.h                18185 kv/data.h                       36245 constraints/patterns.h
+    7837 samplers/tail_free.h            18309 kv/update.h                     36450 constraints/looking.h
+    7961 samplers/typical.h              18435 kv/state.h                      36517 constraints/thinking.h
+    8036 samplers/top_p.h                18647 llama_cpp/functions.h           36768 constraints/schedule.h
+    8080 samplers/min_p.h                18717 llama_cpp/object.h              36858 constraints/accepting.h
+    8122 samplers/by_sums.h              18771 llama_cpp/vocabulary.h          37042 constraints/drawing.h
+    8270 samplers/top_h.h                18848 text/reading.h                  37229 constraints/told.h
+    8323 samplers/min_k.h                18958 text/strings.h                  37294 constraints/kind.h
+    8380 samplers/xtc.h                  19058 text/values.h                   37352 constraints/top_p_decay.h
+    8464 samplers/infill.h               19213 text/documents.h                37436 constraints/accessors.h
+    8579 samplers/temperature.h          19289 grammar/head.h                  37544 core/kinds.h
+    8742 samplers/smoothing.h            19324 grammar/tree.h                  37593 base/restore.h
+    8826 samplers/softmax.h              20243 grammar/finishing.h             37607 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -32004,6 +32004,7 @@ struct samp_shard {
     sampi_shard_row *row;              /* [rows] */
     sampi_sampler *member[SAMPI_PLAN]; /* [n_members] of the row at work */
     int n_members;
+    bool ends_off;               /* behind the last of them stands one that is off */
     size_t rows, n_all;          /* how many the block is for, and how many of these have room to list all tokens, */
     samp_token_data *list, *all; /* [rows x SAMPI_SHARD_ROOM], [n_all x n_vocab] */
     sampi_work work;             /* shared: its block has all the arrays, its x and id are for a look at a row */
@@ -34389,6 +34390,7 @@ static int sampi_shard_members(sampi_shard_row *row)
     int all = sampi_members(row->s, member, 0), n = 0;
     const sampi_sampler *done = sampi_first_mask(row->s);
     row->shard->n_members = 0;
+    row->shard->ends_off = all > 0 && member[all - 1]->off;
     for (int i = 0; i < all; i++) {
         if (sampi_is_llama_cpp(member[i])) return -1;
         if (member[i]->off || member[i] == done) continue;
@@ -34399,6 +34401,13 @@ static int sampi_shard_members(sampi_shard_row *row)
     if (n > 0 && last != member[n - 1]) member[n++] = last; /* behind it nothing is selected */
     row->shard->n_members = n;
     return all < 0 ? -1 : n;
+}
+
+/* No member has selected. By the definition a sampler that is off looks, as any does, whether a token is left. */
+static int sampi_shard_unselected(sampi_shard_row *row)
+{
+    if (!row->shard->ends_off || (row->has & SAMPI_ASK_TOP)) return SAMP_E_UNSUPPORTED;
+    return sampi_lacks_first(row) ? (int)SAMPI_WAITS : (int)SAMP_E_EMPTY;
 }
 
 /* On to the next member. */
@@ -34415,6 +34424,7 @@ static int sampi_shard_finish(sampi_shard_row *row)
     if (row->n_list == 0) return SAMP_E_EMPTY;
     int status = sampi_finish_by_steps(&job, shard->member, row->at, shard->n_members, &cur, &row->ordinal,
                                        &row->token.id);
+    if (status == SAMP_E_UNSUPPORTED && shard->ends_off && sampi_check(&cur)) status = SAMP_E_EMPTY;
     row->has_left = row->logprobs != NULL;
     if (row->logprobs) row->left = told.processed;
     return status;
@@ -34440,7 +34450,7 @@ static void sampi_shard_advance(sampi_shard_row *row)
     if (row->telling) status = SAMPI_ENDS;
     while (status == SAMPI_KNOWN) {
         if (row->at == n) {
-            status = SAMP_E_UNSUPPORTED; /* none has selected */
+            status = sampi_shard_unselected(row);
             break;
         }
         if (sampi_is_listed(row) && row->memory.phase == 0) {
@@ -34777,10 +34787,10 @@ static size_t sampi_parcel_room(const sampi_shard_row *row, sampi_parcel_kind ki
     }
 }
 
-/* One of a row's questions: log-probabilities, of which the member at work knows nothing, or what that asks. */
+/* One of a row's questions: log-probabilities and the list, which need no member at work, or what that asks. */
 static void sampi_answer(const sampi_shard_row *row, sampi_parcel *p)
 {
-    if (p->kind < SAMPI_PARCEL_RAW && !sampi_row_member(row, 0)) return;
+    if (p->kind < SAMPI_PARCEL_RAW && p->kind != SAMPI_PARCEL_LIST && !sampi_row_member(row, 0)) return;
     switch (p->kind) {
 #define SAMPI_PARCEL_ANSWER(id, fields, entry, entries, number, zero, merge, name, room) \
     case SAMPI_PARCEL_##id: sampi_answer_##name(row, p); break;

@@ -232,10 +232,10 @@ static size_t sampi_parcel_room(const sampi_shard_row *row, sampi_parcel_kind ki
     }
 }
 
-/* One of a row's questions: log-probabilities, of which the member at work knows nothing, or what that asks. */
+/* One of a row's questions: log-probabilities and the list, which need no member at work, or what that asks. */
 static void sampi_answer(const sampi_shard_row *row, sampi_parcel *p)
 {
-    if (p->kind < SAMPI_PARCEL_RAW && !sampi_row_member(row, 0)) return;
+    if (p->kind < SAMPI_PARCEL_RAW && p->kind != SAMPI_PARCEL_LIST && !sampi_row_member(row, 0)) return;
     switch (p->kind) {
 #define SAMPI_PARCEL_ANSWER(id, fields, entry, entries, number, zero, merge, name, room) \
     case SAMPI_PARCEL_##id: sampi_answer_##name(row, p); break;

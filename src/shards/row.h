@@ -104,6 +104,7 @@ struct samp_shard {
     sampi_shard_row *row;              /* [rows] */
     sampi_sampler *member[SAMPI_PLAN]; /* [n_members] of the row at work */
     int n_members;
+    bool ends_off;               /* behind the last of them stands one that is off */
     size_t rows, n_all;          /* how many the block is for, and how many of these have room to list all tokens, */
     samp_token_data *list, *all; /* [rows x SAMPI_SHARD_ROOM], [n_all x n_vocab] */
     sampi_work work;             /* shared: its block has all the arrays, its x and id are for a look at a row */

@@ -40,6 +40,7 @@ static int sampi_shard_members(sampi_shard_row *row)
     int all = sampi_members(row->s, member, 0), n = 0;
     const sampi_sampler *done = sampi_first_mask(row->s);
     row->shard->n_members = 0;
+    row->shard->ends_off = all > 0 && member[all - 1]->off;
     for (int i = 0; i < all; i++) {
         if (sampi_is_llama_cpp(member[i])) return -1;
         if (member[i]->off || member[i] == done) continue;
@@ -50,6 +51,13 @@ static int sampi_shard_members(sampi_shard_row *row)
     if (n > 0 && last != member[n - 1]) member[n++] = last; /* behind it nothing is selected */
     row->shard->n_members = n;
     return all < 0 ? -1 : n;
+}
+
+/* No member has selected. By the definition a sampler that is off looks, as any does, whether a token is left. */
+static int sampi_shard_unselected(sampi_shard_row *row)
+{
+    if (!row->shard->ends_off || (row->has & SAMPI_ASK_TOP)) return SAMP_E_UNSUPPORTED;
+    return sampi_lacks_first(row) ? (int)SAMPI_WAITS : (int)SAMP_E_EMPTY;
 }
 
 /* On to the next member. */
@@ -66,6 +74,7 @@ static int sampi_shard_finish(sampi_shard_row *row)
     if (row->n_list == 0) return SAMP_E_EMPTY;
     int status = sampi_finish_by_steps(&job, shard->member, row->at, shard->n_members, &cur, &row->ordinal,
                                        &row->token.id);
+    if (status == SAMP_E_UNSUPPORTED && shard->ends_off && sampi_check(&cur)) status = SAMP_E_EMPTY;
     row->has_left = row->logprobs != NULL;
     if (row->logprobs) row->left = told.processed;
     return status;
@@ -91,7 +100,7 @@ static void sampi_shard_advance(sampi_shard_row *row)
     if (row->telling) status = SAMPI_ENDS;
     while (status == SAMPI_KNOWN) {
         if (row->at == n) {
-            status = SAMP_E_UNSUPPORTED; /* none has selected */
+            status = sampi_shard_unselected(row);
             break;
         }
         if (sampi_is_listed(row) && row->memory.phase == 0) {

@@ -1292,6 +1292,54 @@ static void test_one_row_is_wrong(void **state)
     }
 }
 
+/* Chains without a selector, the last bias of which may mask all that is left: a sampler behind it notices that, also
+   one that is off. The status is that of one machine. */
+enum { LEFT_VOCAB = 40 };
+static samp_sampler *bias_of(int32_t n)
+{
+    samp_logit_bias list[LEFT_VOCAB];
+    for (int32_t i = 0; i < n; i++) list[i] = (samp_logit_bias){ i, -INFINITY };
+    return samp_init_logit_bias(LEFT_VOCAB, n, list);
+}
+static samp_sampler *bias_all(void) { return bias_of(LEFT_VOCAB); }
+static samp_sampler *bias_most(void) { return bias_of(LEFT_VOCAB - 1); }
+static samp_sampler *off(void) { return samp_init_temp(1.0f); }
+static samp_sampler *cold(void) { return samp_init_temp(0.5f); }
+static samp_sampler *longest_list(void) { return samp_init_top_k(LEFT_VOCAB - 2); }
+static samp_sampler *half(void) { return samp_init_top_p(0.5f, 1); }
+
+static void test_nothing_is_left(void **state)
+{
+    (void)state;
+    static const struct {
+        samp_sampler *(*make[3])(void);
+        int status;
+    } chains[] = {
+        { { bias_all, NULL, NULL }, SAMP_E_UNSUPPORTED }, { { cold, bias_all, NULL }, SAMP_E_UNSUPPORTED },
+        { { bias_all, cold, NULL }, SAMP_E_EMPTY },       { { bias_all, off, NULL }, SAMP_E_EMPTY },
+        { { cold, bias_all, off }, SAMP_E_EMPTY },        { { half, bias_all, off }, SAMP_E_EMPTY },
+        { { half, bias_all, cold }, SAMP_E_EMPTY },       { { longest_list, bias_all, off }, SAMP_E_EMPTY },
+        { { bias_most, off, NULL }, SAMP_E_UNSUPPORTED }, { { cold, bias_most, off }, SAMP_E_UNSUPPORTED },
+        { { half, cold, off }, SAMP_E_UNSUPPORTED },      { { off, off, NULL }, SAMP_E_UNSUPPORTED },
+    };
+    for (size_t i = 0; i < TEST_COUNT(chains); i++) {
+        source s = source_stream(700 + i);
+        world *w = (world *)calloc(1, sizeof *w);
+        w->n_vocab = w->stride = LEFT_VOCAB;
+        w->n_ranks = RANKS[i % TEST_COUNT(RANKS)];
+        w->n_rows = 1;
+        w->one[0] = samp_chain_init();
+        for (int k = 0; k < 3 && chains[i].make[k]; k++) samp_chain_add(w->one[0], chains[i].make[k]());
+        w->data = (char *)malloc(LEFT_VOCAB * sizeof(float));
+        normal_row(&s, (float *)(void *)w->data, LEFT_VOCAB, 1.0);
+        make_ranks(w, &s);
+        play_batch(w, &s, "nothing is left", i);
+        assert_int_equal(w->out[0][0], chains[i].status);
+        drop_world(w);
+        free(w);
+    }
+}
+
 /* The status that one rank has told is lost on the way to all: it goes on asking what the others ask, and objects. */
 static void test_lost_status(void **state)
 {
@@ -2193,6 +2241,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_one_rank_is_wrong),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_one_row_is_wrong),
+        cmocka_unit_test(test_nothing_is_left),
         cmocka_unit_test(test_bad_arguments),
         cmocka_unit_test(test_statuses_are_merged),
         cmocka_unit_test(test_changed_messages),
