@@ -188,85 +188,85 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8859 samplers/drafted.h              20547 grammar/reading.h
-     274 api/config.h                     8884 samplers/greedy.h               20632 grammar/gbnf.h
-     305 api/types.h                      8926 samplers/choose.h               20924 grammar/regex.h
-     560 api/missing.h                    8989 samplers/ratio.h                21321 grammar/derivatives.h
-     574 api/sample.h                     9056 samplers/draw.h                 21974 grammar/vocabulary.h
-     668 api/chains.h                     9141 samplers/dist.h                 22445 grammar/triggers.h
-     934 api/samplers.h                   9173 samplers/gumbel.h               22770 grammar/matcher.h
-    1207 api/gumbel.h                     9242 watermark/function.h            22997 grammar/store.h
-    1230 api/operator.h                   9359 watermark/text.h                23489 grammar/states.h
-    1280 api/kv.h                         9548 watermark/draw.h                23648 grammar/items.h
-    1461 api/llama_cpp.h                  9757 samplers/mirostat.h             23773 grammar/masks.h
-    1503 api/text_error.h                 9989 samplers/adaptive_p.h           23970 grammar/runs.h
-    1520 api/grammar.h                   10140 samplers/custom.h               24147 grammar/entries.h
-    1741 api/shards.h                    10200 config/describe.h               24526 grammar/accepting.h
-    1839 api/peers.h                     10380 config/from_params.h            24834 grammar/waiting.h
-    1923 api/drafts.h                    10444 config/orders.h                 24960 grammar/history.h
-    2022 api/constraints.h               10675 config/numbers.h                25085 grammar/room.h
-    2325 api/watermark.h                 10817 config/set.h                    25418 grammar/sampler.h
-    2470 api/parts.h                     10973 config/tell.h                   25652 grammar/forced.h
-    2512 base/switches.h                 11103 config/settings.h               25820 grammar/hooks.h
-    2827 base/random.h                   11216 life/rollback.h                 25943 schema/head.h
-    2850 base/mt19937.h                  11475 life/chain.h                    26117 schema/errors.h
-    2925 base/exact.h                    11759 life/members.h                  26229 schema/collections.h
-    3143 base/bits128.h                  11873 life/update.h                   26263 schema/references.h
-    3224 base/elements.h                 12070 life/copy.h                     26535 schema/strings.h
-    3354 watermark/colours.h             12240 rows/row.h                      26597 schema/numbers.h
-    3418 kernels/llama_cpp/contract.h    12546 rows/reserve.h                  26799 schema/sets.h
-    3466 kernels/contract.h              12616 rows/pieces.h                   26997 schema/formats.h
-    3595 kernels/scalar.h                12731 rows/thresholds.h               27194 schema/scalars.h
-    3801 kernels/llama_cpp/scalar.h      12837 rows/compact.h                  27493 schema/goals.h
-    3822 kernels/sets.h                  13019 rows/sums.h                     27714 schema/alternatives.h
-    3871 kernels/vectors.h               13167 rows/changes.h                  28192 schema/objects.h
-    3989 kernels/avx512.h                13248 rows/cuts.h                     28705 schema/arrays.h
-    4073 kernels/avx2.h                  13679 rows/typical.h                  29065 schema/whole.h
-    4135 kernels/sse2.h                  13991 rows/tail_free.h                29238 tags/head.h
-    4152 kernels/neon.h                  14064 rows/selecting.h                29361 tags/words.h
-    4174 kernels/wasm.h                  14195 rows/mirostat.h                 29469 tags/inside.h
-    4190 kernels/generic.h               14276 watermark/rows.h                29610 tags/formats.h
-    4210 kernels/shared.h                14389 rows/plan.h                     30011 grammar/grammars.h
-    4334 kernels/passes.h                14437 rows/logprobs.h                 30078 peers/tables.h
-    5023 kernels/llama_cpp/passes.h      14523 rows/step.h                     30477 peers/values.h
-    5107 kernels/check.h                 14540 rows/llama_cpp/sums.h           30909 peers/llama_server.h
-    5131 kernels/dispatch.h              14854 rows/llama_cpp/samplers.h       30978 peers/fields.h
-    5337 core/array.h                    15319 rows/llama_cpp/step.h           31224 peers/requests.h
-    5667 core/table.h                    15349 run/apply.h                     31363 shards/head.h
-    5857 core/windows.h                  15431 run/writing.h                   31512 shards/bytes.h
-    5949 constraints/record.h            15555 run/arrays.h                    31610 shards/merging.h
-    6007 watermark/record.h              15657 run/arrays_llama_cpp.h          31900 shards/row.h
-    6027 rows/work.h                     15855 run/walk.h                      32026 shards/answers.h
-    6053 life/past.h                     15959 run/finish.h                    32597 shards/logprobs.h
-    6112 core/record.h                   15999 run/draw_llama_cpp.h            32743 shards/told.h
-    6248 core/plans.h                    16073 run/draw.h                      32897 shards/asking.h
-    6286 core/fields.h                   16151 run/sample.h                    33032 shards/prefix.h
-    6373 core/owners.h                   16267 watermark/making.h              33582 shards/plans.h
-    6449 core/mt19937.h                  16496 watermark/tails.h               34075 samplers/plans.h
-    6506 core/no_mt19937.h               16596 watermark/detect.h              34350 shards/way.h
-    6539 core/making.h                   16820 run/verify.h                    34475 shards/memory.h
-    6671 core/streams.h                  16924 run/batch.h                     34555 shards/batch.h
-    6709 life/state_fields.h             17076 life/state.h                    34963 drafts/head.h
-    6809 samplers/llama_cpp.h            17252 operator/weights.h              35023 drafts/block.h
-    6897 samplers/logit_bias.h           17340 operator/search.h               35213 drafts/tree.h
-    6998 samplers/patch.h                17479 operator/run.h                  35349 drafts/relaxed.h
-    7048 samplers/penalties.h            17648 kv/cells.h                      35434 constraints/automaton.h
-    7198 samplers/dry.h                  17685 kv/making.h                     35532 constraints/making.h
-    7655 samplers/cut.h                  17911 kv/slot.h                       35785 constraints/sampler.h
-    7678 samplers/top_n_sigma.h          18050 kv/sequences.h                  35880 constraints/constructors.h
-    7780 samplers/top_k.h                18185 kv/data.h                       36245 constraints/patterns.h
-    7837 samplers/tail_free.h            18309 kv/update.h                     36450 constraints/looking.h
-    7961 samplers/typical.h              18435 kv/state.h                      36517 constraints/thinking.h
-    8036 samplers/top_p.h                18647 llama_cpp/functions.h           36768 constraints/schedule.h
-    8080 samplers/min_p.h                18717 llama_cpp/object.h              36858 constraints/accepting.h
-    8122 samplers/by_sums.h              18771 llama_cpp/vocabulary.h          37042 constraints/drawing.h
-    8270 samplers/top_h.h                18848 text/reading.h                  37229 constraints/told.h
-    8323 samplers/min_k.h                18958 text/strings.h                  37294 constraints/kind.h
-    8380 samplers/xtc.h                  19058 text/values.h                   37352 constraints/top_p_decay.h
-    8464 samplers/infill.h               19213 text/documents.h                37436 constraints/accessors.h
-    8579 samplers/temperature.h          19289 grammar/head.h                  37544 core/kinds.h
-    8742 samplers/smoothing.h            19324 grammar/tree.h                  37593 base/restore.h
-    8826 samplers/softmax.h              20243 grammar/finishing.h             37607 api/license.h
+       2 api/opening.h                    8866 samplers/drafted.h              20554 grammar/reading.h
+     274 api/config.h                     8891 samplers/greedy.h               20639 grammar/gbnf.h
+     305 api/types.h                      8933 samplers/choose.h               20931 grammar/regex.h
+     560 api/missing.h                    8996 samplers/ratio.h                21328 grammar/derivatives.h
+     574 api/sample.h                     9063 samplers/draw.h                 21981 grammar/vocabulary.h
+     668 api/chains.h                     9148 samplers/dist.h                 22452 grammar/triggers.h
+     934 api/samplers.h                   9180 samplers/gumbel.h               22777 grammar/matcher.h
+    1207 api/gumbel.h                     9249 watermark/function.h            23004 grammar/store.h
+    1230 api/operator.h                   9366 watermark/text.h                23496 grammar/states.h
+    1281 api/kv.h                         9555 watermark/draw.h                23655 grammar/items.h
+    1464 api/llama_cpp.h                  9764 samplers/mirostat.h             23780 grammar/masks.h
+    1510 api/text_error.h                 9996 samplers/adaptive_p.h           23977 grammar/runs.h
+    1527 api/grammar.h                   10147 samplers/custom.h               24154 grammar/entries.h
+    1748 api/shards.h                    10207 config/describe.h               24533 grammar/accepting.h
+    1846 api/peers.h                     10387 config/from_params.h            24841 grammar/waiting.h
+    1930 api/drafts.h                    10451 config/orders.h                 24967 grammar/history.h
+    2029 api/constraints.h               10682 config/numbers.h                25092 grammar/room.h
+    2332 api/watermark.h                 10824 config/set.h                    25425 grammar/sampler.h
+    2477 api/parts.h                     10980 config/tell.h                   25659 grammar/forced.h
+    2519 base/switches.h                 11110 config/settings.h               25827 grammar/hooks.h
+    2834 base/random.h                   11223 life/rollback.h                 25950 schema/head.h
+    2857 base/mt19937.h                  11482 life/chain.h                    26124 schema/errors.h
+    2932 base/exact.h                    11766 life/members.h                  26236 schema/collections.h
+    3150 base/bits128.h                  11880 life/update.h                   26270 schema/references.h
+    3231 base/elements.h                 12077 life/copy.h                     26542 schema/strings.h
+    3361 watermark/colours.h             12247 rows/row.h                      26604 schema/numbers.h
+    3425 kernels/llama_cpp/contract.h    12553 rows/reserve.h                  26806 schema/sets.h
+    3473 kernels/contract.h              12623 rows/pieces.h                   27004 schema/formats.h
+    3602 kernels/scalar.h                12738 rows/thresholds.h               27201 schema/scalars.h
+    3808 kernels/llama_cpp/scalar.h      12844 rows/compact.h                  27500 schema/goals.h
+    3829 kernels/sets.h                  13026 rows/sums.h                     27721 schema/alternatives.h
+    3878 kernels/vectors.h               13174 rows/changes.h                  28199 schema/objects.h
+    3996 kernels/avx512.h                13255 rows/cuts.h                     28712 schema/arrays.h
+    4080 kernels/avx2.h                  13686 rows/typical.h                  29072 schema/whole.h
+    4142 kernels/sse2.h                  13998 rows/tail_free.h                29245 tags/head.h
+    4159 kernels/neon.h                  14071 rows/selecting.h                29368 tags/words.h
+    4181 kernels/wasm.h                  14202 rows/mirostat.h                 29476 tags/inside.h
+    4197 kernels/generic.h               14283 watermark/rows.h                29617 tags/formats.h
+    4217 kernels/shared.h                14396 rows/plan.h                     30018 grammar/grammars.h
+    4341 kernels/passes.h                14444 rows/logprobs.h                 30085 peers/tables.h
+    5030 kernels/llama_cpp/passes.h      14530 rows/step.h                     30484 peers/values.h
+    5114 kernels/check.h                 14547 rows/llama_cpp/sums.h           30916 peers/llama_server.h
+    5138 kernels/dispatch.h              14861 rows/llama_cpp/samplers.h       30985 peers/fields.h
+    5344 core/array.h                    15326 rows/llama_cpp/step.h           31231 peers/requests.h
+    5674 core/table.h                    15356 run/apply.h                     31370 shards/head.h
+    5864 core/windows.h                  15438 run/writing.h                   31519 shards/bytes.h
+    5956 constraints/record.h            15562 run/arrays.h                    31617 shards/merging.h
+    6014 watermark/record.h              15664 run/arrays_llama_cpp.h          31907 shards/row.h
+    6034 rows/work.h                     15862 run/walk.h                      32033 shards/answers.h
+    6060 life/past.h                     15966 run/finish.h                    32604 shards/logprobs.h
+    6119 core/record.h                   16006 run/draw_llama_cpp.h            32750 shards/told.h
+    6255 core/plans.h                    16080 run/draw.h                      32904 shards/asking.h
+    6293 core/fields.h                   16158 run/sample.h                    33039 shards/prefix.h
+    6380 core/owners.h                   16274 watermark/making.h              33589 shards/plans.h
+    6456 core/mt19937.h                  16503 watermark/tails.h               34082 samplers/plans.h
+    6513 core/no_mt19937.h               16603 watermark/detect.h              34357 shards/way.h
+    6546 core/making.h                   16827 run/verify.h                    34482 shards/memory.h
+    6678 core/streams.h                  16931 run/batch.h                     34562 shards/batch.h
+    6716 life/state_fields.h             17083 life/state.h                    34970 drafts/head.h
+    6816 samplers/llama_cpp.h            17259 operator/weights.h              35030 drafts/block.h
+    6904 samplers/logit_bias.h           17347 operator/search.h               35220 drafts/tree.h
+    7005 samplers/patch.h                17486 operator/run.h                  35356 drafts/relaxed.h
+    7055 samplers/penalties.h            17655 kv/cells.h                      35441 constraints/automaton.h
+    7205 samplers/dry.h                  17692 kv/making.h                     35539 constraints/making.h
+    7662 samplers/cut.h                  17918 kv/slot.h                       35792 constraints/sampler.h
+    7685 samplers/top_n_sigma.h          18057 kv/sequences.h                  35887 constraints/constructors.h
+    7787 samplers/top_k.h                18192 kv/data.h                       36252 constraints/patterns.h
+    7844 samplers/tail_free.h            18316 kv/update.h                     36457 constraints/looking.h
+    7968 samplers/typical.h              18442 kv/state.h                      36524 constraints/thinking.h
+    8043 samplers/top_p.h                18654 llama_cpp/functions.h           36775 constraints/schedule.h
+    8087 samplers/min_p.h                18724 llama_cpp/object.h              36865 constraints/accepting.h
+    8129 samplers/by_sums.h              18778 llama_cpp/vocabulary.h          37049 constraints/drawing.h
+    8277 samplers/top_h.h                18855 text/reading.h                  37236 constraints/told.h
+    8330 samplers/min_k.h                18965 text/strings.h                  37301 constraints/kind.h
+    8387 samplers/xtc.h                  19065 text/values.h                   37359 constraints/top_p_decay.h
+    8471 samplers/infill.h               19220 text/documents.h                37443 constraints/accessors.h
+    8586 samplers/temperature.h          19296 grammar/head.h                  37551 core/kinds.h
+    8749 samplers/smoothing.h            19331 grammar/tree.h                  37600 base/restore.h
+    8833 samplers/softmax.h              20250 grammar/finishing.h             37614 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1205,20 +1205,20 @@ SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t 
 #endif
 #if defined(SAMPLING_GUMBEL_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/gumbel.h ---- */
-/* ---- draws that couple (SAMPLING_GUMBEL) ----
+/* ---- coupled draws (SAMPLING_GUMBEL) ----
    One more constructor of section 3. Its sampler draws so that similar rows mostly get the same token. */
 
-/* samp_init_gumbel -- select a token with probability w / Z, as dist does, by a race (SAMPLING_GUMBEL): the smallest
-   E / w wins, where E is an exponential random number that belongs to (seed, position, token id) alone. It is the
-   Gumbel-max trick: the token with the largest logit + Gumbel noise.
-     Couples  one seed gives chains with similar distributions the same token, mostly: a draft's and the model's, two
-              temperatures, two versions of a model. A truncation that keeps the winner changes nothing, whatever else
-              it removes.
+/* samp_init_gumbel -- selects a token with probability w / Z, as dist does, by a race (SAMPLING_GUMBEL): the smallest
+   E / w wins. E is an exponential random number, a function of (seed, position, token id) alone. This is the Gumbel-max
+   trick: the token with the largest logit + Gumbel noise.
+     Couples  with one seed, chains with similar distributions mostly get the same token: a draft model and the model,
+              two temperatures, two versions of a model. A truncation that keeps the winner does not change the token.
      Exactly  E = -ln((2 k + 1) 2^-53), k the upper 52 bits of the first 64 of Philox at (position, stream, id), ln as
-              in >>math; E / w is one division of doubles. Of equal ones the larger logit wins, then the smaller id.
+              in >>math; E / w is one division of doubles. Of equal quotients the larger logit wins, then the smaller
+              id.
      Leaves   p of every token.   Draws  64 bits for each token, one position.   Ratio  samp_verify draws as dist does.
-     MT19937  the same: llama.cpp has none.
-     Cost     1.5 ns a token that is left with AVX-512, 2.5 with AVX2, step by step 15.
+     MT19937  llama.cpp has no such sampler: the same.
+     Cost     for each candidate 1.5 ns with AVX-512, 2.5 with AVX2, 15 step by step.
      Source   Gumbel 1954; Maddison et al. 2014, "A* sampling"; vLLM's noise by token. */
 SAMP_API samp_sampler *samp_init_gumbel(uint64_t seed);
 #ifndef SAMPLING_GUMBEL_DECLARED
@@ -1231,38 +1231,39 @@ SAMP_API samp_sampler *samp_init_gumbel(uint64_t seed);
 /* ---- 4. the operator ----------------------------------------------------------------------------------------
    samp_random_sample: one index from a row of logits and a random number, without samplers. */
 
-/* Sampling as a tensor library's operator: described once, run on many rows, in the caller's memory. It keeps no state,
-   and the random number is an argument; one operator may run in many threads at once, each with its own workspace. */
+/* Sampling as the operator of a tensor library: created once, run on many rows, in the caller's memory. It has no
+   state, and the random number is an argument. Many threads may run one operator at once, each with its own
+   workspace. */
 typedef struct samp_random_sample samp_random_sample;
 
-/* samp_random_sample_create -- describe the operator.
+/* samp_random_sample_create -- makes an operator.
      result   any of the eight integer types    probs  SAMP_F16, SAMP_BF16, SAMP_F32 or SAMP_F64
-     n        1 .. SAMP_MAX_VOCAB logits, and no more than result can count (SAMP_I8: 128)
+     n        1 .. SAMP_MAX_VOCAB logits, and at most as many as result can number (SAMP_I8: 128)
      Returns  NULL on error; *status (may be NULL): SAMP_OK, SAMP_E_DTYPE, SAMP_E_EMPTY (n = 0), SAMP_E_RANGE (n),
-              SAMP_E_NOMEM.   Free with samp_random_sample_destroy; NULL is fine there.
-   samp_random_sample_workspace_size -- bytes that a run needs; 0 for NULL. About 33 KiB + n / 4, and 4 n more unless
-   probs is SAMP_F32. */
+              SAMP_E_NOMEM.   Free it with samp_random_sample_destroy, which takes NULL.
+   samp_random_sample_workspace_size -- the bytes that a run needs; 0 for NULL. About 33 KiB + n / 4, and 4 n more
+     unless probs is SAMP_F32. */
 SAMP_API samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n, int *status);
-/* Bytes that a run needs; 0 for NULL. */
+/* The bytes that a run needs; 0 for NULL. */
 SAMP_API size_t samp_random_sample_workspace_size(const samp_random_sample *op);
-/* NULL is fine. */
+/* Frees an operator; takes NULL. */
 SAMP_API void samp_random_sample_destroy(samp_random_sample *op);
 
-/* samp_random_sample_run -- sample one index.
-     probs    [n] logits, in spite of the name; read only, aligned as its elements are. -INFINITY is masked.
+/* samp_random_sample_run -- samples one index.
+     probs    [n] logits, in spite of the name; read only, aligned as its elements are. -INFINITY is a masked index.
      result   [1] out: the index, in [0, n)
      random   in [0, 1)    topp  in [0, 1]; 1 = all    topk  in [1, n]; n = all    temperature  >= 0 and finite
      Argmax   if random or topp or temperature is 0, or topk is 1.
      Else     with the logits in order (logit descending, index ascending), w_i = exp((l_i - max) / temperature) and
-              c_i = w_0 + ... + w_i: the first i with c_i >= random * min(topp * c_n-1, c_topk-1). The nucleus is one of
-              the whole row, not of the topk, and nothing is renormalised: random goes from 0 to its end.
+              c_i = w_0 + ... + w_i: the first i with c_i >= random * min(topp * c_n-1, c_topk-1). The nucleus is that
+              of the whole row, not of the first topk, and nothing is renormalised: random spans the kept mass.
      Exact    (l - max) / temperature is two f32 steps, w is rounded to 2^-40 (see DETERMINISM), sums are exact, random
-              and random * topp are rounded down to 2^-64, the threshold up to 2^-40: the same index everywhere.
-              SAMP_F64: l - max is taken in double, then rounded to f32; what is equal then is a tie.
-     Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_WORKSPACE (too small; any address is good); SAMP_E_NAN (a parameter; NaN or
-              +infinity in the logits); SAMP_E_RANGE (a parameter); SAMP_E_EMPTY (all masked). After an error *result is
-              what it was.
-     Memory   the workspace only.   Cost  O(n): some passes over the row, most of them over few parts of it; no sort.
+              and random * topp are rounded down to 2^-64, the threshold up to 2^-40: the same index on every machine.
+              SAMP_F64: l - max is computed in double, then rounded to f32; elements that are equal then are ties.
+     Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_WORKSPACE (too small; its alignment does not matter); SAMP_E_NAN (a
+              parameter; NaN or +infinity in the logits); SAMP_E_RANGE (a parameter); SAMP_E_EMPTY (all masked). After
+              an error *result is unchanged.
+     Memory   the workspace alone.   Cost  O(n): some passes over the row, most of them over parts of it; no sort.
      Source   the random-sample operator of InfiniCore. */
 SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspace, size_t workspace_size,
                                     void *result, const void *probs, float random, float topp, int32_t topk,
@@ -1279,39 +1280,39 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
 #if defined(SAMPLING_KV_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/kv.h ---- */
 /* ---- 5. sequences and their key-value cache (SAMPLING_KV) -----------------------------------------------------
-   Which cell of a key-value cache each token of each sequence has: forking, rolling back, sliding, a mask for
-   attention, and, where it is wanted, the buffers of keys and values too. The functions know positions and sequences,
+   Which cell of a key-value cache holds each token of each sequence: with forks, rollback, sliding windows, a mask for
+   attention and, if you want, the buffers of keys and values. The functions work with positions and sequences; they use
    no samplers. */
 
 /* A cell holds the keys and values of one token. */
 typedef struct samp_kv_cell {
-    int32_t pos;   /* the token's position; -1 = the cell is free */
-    int32_t delta; /* how far it has moved since its keys were made or rotated: for samp_kv_update to catch up */
+    int32_t pos;   /* the token's position; -1: the cell is free */
+    int32_t delta; /* how far the token has moved since its keys were last rotated; samp_kv_update rotates them */
     uint64_t seq;  /* bit s: sequence s has this token; 0 in a free cell */
 } samp_kv_cell;
 
-/* A cache. Read it; only the functions below change it, and what follows these members is private. */
+/* A cache. You may read these members; only the functions below change them. Private members follow them. */
 typedef struct samp_kv {
-    uint32_t size;       /* cells */
-    uint32_t used;       /* cells that are not free */
-    uint32_t head;       /* where the next search for a slot begins; after one, the slot's first cell */
-    uint32_t n;          /* cells that attention has to look at, from 0 on: set by find_slot, update and state_load */
+    uint32_t size;       /* number of cells */
+    uint32_t used;       /* number of cells that are not free */
+    uint32_t head;       /* where the next search for a slot begins; after a search, the slot's first cell */
+    uint32_t n;          /* attention reads cells 0 .. n - 1: set by find_slot, update and state_load */
     bool has_shift;      /* some cell may have a delta */
     bool do_defrag;      /* the next samp_kv_update defragments */
     samp_kv_cell *cells; /* [size] */
 } samp_kv;
 
-/* How keys carry positions: pair i = 0, 1, ... of a head's elements is a point in the plane, turned by the angle
+/* How keys encode positions: pair i = 0, 1, ... of a head's elements is a point in the plane, rotated by the angle
    pos * theta^(-2 i / n_rot) radians (Su et al. 2021, RoPE). */
 typedef enum samp_kv_rope {
-    SAMP_ROPE_NONE = 0,     /* they don't, or not this way */
+    SAMP_ROPE_NONE = 0,     /* not by rotation */
     SAMP_ROPE_ADJACENT = 1, /* pair i is elements 2 i and 2 i + 1 (Llama's own weights) */
     SAMP_ROPE_HALF = 2      /* pair i is elements i and i + n_rot / 2 (GPT-NeoX, Hugging Face) */
 } samp_kv_rope;
 
-/* Zero in any field but the first means "the default". */
+/* The parameters of a cache. In all members but the first 0 means "the default". */
 typedef struct samp_kv_params {
-    uint32_t n_cells;         /* 1 .. 2^26, and as many as half of what size_t counts has room for */
+    uint32_t n_cells;         /* 1 .. 2^26; the whole cache must not exceed half of what size_t can count */
     uint32_t n_seq_max;       /* sequences are 0 .. n_seq_max - 1; 1 .. 64, 0: 64 */
     uint32_t padding;         /* n is a multiple of it, or all cells; 1 .. 2^16, 0: 32 */
     uint32_t n_layer;         /* 0 .. 4096; 0: cells only, no buffers */
@@ -1320,21 +1321,21 @@ typedef struct samp_kv_params {
     samp_dtype type_k;        /* SAMP_F32 or SAMP_F16 */
     samp_dtype type_v;
     bool v_trans;           /* values are transposed: [n_embd_v x n_cells] */
-    samp_kv_rope rope;      /* SAMP_ROPE_NONE: a shift leaves the keys as they are */
+    samp_kv_rope rope;      /* SAMP_ROPE_NONE: a shift does not change the keys */
     uint32_t n_embd_head;   /* with rope: elements of one head's key, a divisor of every n_embd_k; 2 .. 2^20 */
     uint32_t n_rot;         /* with rope: how many of them are rotated, from the first on; even; 0: n_embd_head */
     float rope_theta;       /* with rope: > 0 and finite; 0: 10000 */
-    float defrag_threshold; /* samp_kv_update defragments if holes / cells up to the last used one are more; [0, 1);
-                               0: only when asked */
-    void *memory;           /* for the buffers, aligned to 64 bytes; NULL: they are in the cache's own block */
+    float defrag_threshold; /* samp_kv_update defragments if free cells / cells up to the last used one exceed it;
+                               [0, 1); 0: only after samp_kv_defrag */
+    void *memory;           /* memory for the buffers, aligned to 64 bytes; NULL: they are in the cache's own block */
     size_t memory_size;     /* >= samp_kv_size */
 } samp_kv_params;
 
-/* Tokens to be decoded together. */
+/* Tokens that are decoded together. */
 typedef struct samp_kv_batch {
     uint32_t n_tokens;
     const int32_t *pos;  /* [n_tokens] 0 .. 2^31 - 2 */
-    const uint64_t *seq; /* [n_tokens] the sequences that have this token: bit s = sequence s, at least one */
+    const uint64_t *seq; /* [n_tokens] the sequences of this token, at least one: bit s = sequence s */
 } samp_kv_batch;
 
 typedef enum samp_kv_slot {
@@ -1342,31 +1343,32 @@ typedef enum samp_kv_slot {
     SAMP_KV_SCATTERED = 1 /* neighbouring cells, or any free ones if no run is long enough */
 } samp_kv_slot;
 
-/* samp_kv_check_params -- SAMP_OK, or why not: SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_NAN, SAMP_E_DTYPE, SAMP_E_WORKSPACE
-   (memory_size); *field (may be NULL) names the member. */
+/* samp_kv_check_params -- checks the parameters: SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_NAN, SAMP_E_DTYPE,
+   SAMP_E_WORKSPACE (memory_size). *field (may be NULL) gets the member's name. */
 SAMP_API int samp_kv_check_params(const samp_kv_params *params, const char **field);
 
-/* samp_kv_size -- the bytes of the buffers; *k and *v (may be NULL) get those of the keys and of the values. Each layer
-   has n_cells * n_embd * (2 or 4) bytes, rounded up to 64. 0 if the parameters are bad (`memory` does not count). */
+/* samp_kv_size -- the bytes of all buffers; *k and *v (may be NULL) get the bytes of keys and of values. Each layer has
+   n_cells * n_embd * (2 or 4) bytes, rounded up to 64. 0 if the parameters are bad (`memory` is not checked). */
 SAMP_API size_t samp_kv_size(const samp_kv_params *params, size_t *k, size_t *v);
 
-/* samp_kv_init -- an empty cache, its buffers all zero.
+/* samp_kv_init -- makes an empty cache; its buffers are zero.
      Returns  the cache, or NULL: *status (may be NULL) is that of samp_kv_check_params, or SAMP_E_NOMEM.
-     Memory   one block: samp_kv_size (unless it is yours), 16 bytes per cell, 80 per layer. Nothing else allocates.
-     Threads  one at a time.   Free with samp_kv_free (NULL is fine). */
+     Memory   one block: samp_kv_size bytes (unless params->memory is set), 16 bytes a cell, 80 a layer. No other
+              function allocates.
+     Threads  one at a time.   Free the cache with samp_kv_free, which takes NULL. */
 SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status);
-/* NULL is fine. */
+/* Frees a cache; takes NULL. */
 SAMP_API void samp_kv_free(samp_kv *kv);
 
-/* samp_kv_clear -- all cells are free, as after samp_kv_init. The buffers stay as they are. */
+/* samp_kv_clear -- frees all cells, as after samp_kv_init. The buffers stay as they are. */
 SAMP_API void samp_kv_clear(samp_kv *kv);
 
-/* samp_kv_find_slot -- give the tokens of a batch their cells.
-     Search   begins at head, or at 0 if head > used + 2 n_tokens; wraps; fails after a full turn. head is then the
-              first cell, and stays there until the next search or until a cell before it becomes free.
-     out      cells [n_tokens] (may be NULL): the cell of each token. SAMP_KV_RUN: head, head + 1, ...; scattered ones
-              go up from head and wrap.
-     Range    a token's position lies behind all that its sequences have, in the cache and before it in the batch.
+/* samp_kv_find_slot -- finds cells for the tokens of a batch.
+     Search   begins at head, or at 0 if head > used + 2 n_tokens; wraps around; fails after a full turn. head is then
+              the first cell found. It stays there until the next search, or until a cell before it becomes free.
+     out      cells [n_tokens] (may be NULL): the cell of each token. SAMP_KV_RUN: head, head + 1, ...; scattered cells
+              ascend from head and wrap around.
+     Range    a token's position must be above all positions of its sequences, in the cache and earlier in the batch.
      Returns  SAMP_OK; SAMP_E_FULL: no such cells are free; SAMP_E_NULL; SAMP_E_RANGE: n_tokens (0, or more than the
               cache has), a position, a sequence or the kind of slot. After an error nothing has changed.
      Source   llama.cpp's llama_kv_cache_find_slot. */
@@ -1374,31 +1376,32 @@ SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_
 
 /* Operations on a sequence, as in llama.h. Common to all:
      Range    positions [p0, p1); p0 < 0: from the start, p1 < 0: to the end.
-     Returns  SAMP_OK (also if nothing is in the range); SAMP_E_NULL; SAMP_E_RANGE: an unknown sequence, or p0 > p1.
+     Returns  SAMP_OK (also if no token is in the range); SAMP_E_NULL; SAMP_E_RANGE: an unknown sequence, or p0 > p1.
               After an error nothing has changed.
      head     goes back to the first cell that becomes free, if that is before it.   Cost  O(size).
 
-   samp_kv_seq_rm -- forget these tokens; seq < 0: in all sequences. A cell that no sequence has is free.
-   samp_kv_seq_cp -- dst has the tokens of src too (a fork): the cells are shared, nothing is copied. What dst had
-     before stays.
-   samp_kv_seq_keep -- forget all other sequences.
-   samp_kv_seq_add -- move positions by delta; samp_kv_update will rotate the keys. A token moved below 0 is forgotten.
+   samp_kv_seq_rm -- removes these tokens from a sequence; seq < 0: from all sequences. A cell without a sequence is
+     free.
+   samp_kv_seq_cp -- gives dst the tokens of src too (a fork): the sequences share cells, nothing is copied. dst keeps
+     its own tokens.
+   samp_kv_seq_keep -- removes all other sequences.
+   samp_kv_seq_add -- moves positions by delta; samp_kv_update rotates the keys later. A token moved below 0 is removed.
      Other sequences that share a cell move with it. A position above 2^31 - 2 is SAMP_E_RANGE.
-   samp_kv_seq_div -- divide positions by d >= 1, rounded down; otherwise as samp_kv_seq_add. */
+   samp_kv_seq_div -- divides positions by d >= 1, rounded down; otherwise as samp_kv_seq_add. */
 SAMP_API int samp_kv_seq_rm(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1);
-/* dst has the tokens of src too (a fork). */
+/* Gives dst the tokens of src too (a fork). */
 SAMP_API int samp_kv_seq_cp(samp_kv *kv, int32_t src, int32_t dst, int32_t p0, int32_t p1);
-/* Forget all other sequences. */
+/* Removes all other sequences. */
 SAMP_API int samp_kv_seq_keep(samp_kv *kv, int32_t seq);
-/* Move positions by delta. */
+/* Moves positions by delta. */
 SAMP_API int samp_kv_seq_add(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, int32_t delta);
-/* Divide positions by d. */
+/* Divides positions by d. */
 SAMP_API int samp_kv_seq_div(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, int32_t d);
 
-/* samp_kv_seq_pos_min, samp_kv_seq_pos_max -- the smallest and the largest position of a sequence; -1 if it has none
-   (or kv is NULL), SAMP_E_RANGE if it is unknown. */
+/* samp_kv_seq_pos_min, samp_kv_seq_pos_max -- the smallest and the largest position of a sequence; -1 if it has no
+   token (or kv is NULL), SAMP_E_RANGE if the sequence is unknown. */
 SAMP_API int32_t samp_kv_seq_pos_min(const samp_kv *kv, int32_t seq);
-/* The largest position of a sequence; -1 if it has none. */
+/* The largest position of a sequence; -1 if it has no token. */
 SAMP_API int32_t samp_kv_seq_pos_max(const samp_kv *kv, int32_t seq);
 
 /* samp_kv_keys, samp_kv_values -- a layer's buffer, for kernels of your own: keys [size x n_embd_k], values
@@ -1407,43 +1410,43 @@ SAMP_API void *samp_kv_keys(const samp_kv *kv, uint32_t layer);
 /* A layer's values, for kernels of your own. */
 SAMP_API void *samp_kv_values(const samp_kv *kv, uint32_t layer);
 
-/* samp_kv_put, samp_kv_get -- write or read what one cell has in one layer: k [n_embd_k], v [n_embd_v]; either may be
-   NULL. f16 is rounded to nearest, ties to even.
+/* samp_kv_put, samp_kv_get -- write or read the keys and values of one cell in one layer: k [n_embd_k], v [n_embd_v];
+   either may be NULL. Rounding to f16 is to nearest, ties to even.
      Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (layer, cell). */
 SAMP_API int samp_kv_put(samp_kv *kv, uint32_t layer, uint32_t cell, const float *k, const float *v);
-/* Read what one cell has in one layer. */
+/* Reads the keys and values of one cell in one layer. */
 SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float *k, float *v);
 
-/* samp_kv_update -- bring the buffers up to date; before each batch, or when something has changed.
-     Shift    turns the keys of every cell with a delta by delta positions, in double, and rounds them to their type;
+/* samp_kv_update -- rotates and defragments where necessary. Call it before each batch, or after changes.
+     Shift    rotates the keys of each cell with a delta by delta positions, in double, and rounds them to their type;
               then delta is 0.
-     Defrag   if asked for, or above defrag_threshold: the used cells become 0 .. used - 1. Only those behind move, in
-              order, to the first holes. head = used (0 if full).
+     Defrag   after samp_kv_defrag, or above defrag_threshold: the used cells become 0 .. used - 1. Only cells behind
+              these move, in order, to the first free ones. head = used (0 if the cache is full).
      Returns  SAMP_OK, SAMP_E_NULL. Without a shift and a reason to defragment it does nothing.
-   samp_kv_defrag -- ask the next samp_kv_update for it. SAMP_OK, SAMP_E_NULL. */
+   samp_kv_defrag -- makes the next samp_kv_update defragment. SAMP_OK, SAMP_E_NULL. */
 SAMP_API int samp_kv_update(samp_kv *kv);
-/* Ask the next samp_kv_update to defragment. */
+/* Makes the next samp_kv_update defragment. */
 SAMP_API int samp_kv_defrag(samp_kv *kv);
 
-/* samp_kv_mask -- which of the first n cells each token of a batch attends to: those that all its sequences have, at
-   its position or before (causal attention). Call it after samp_kv_find_slot, when the batch has its cells.
-     out      bits [n_tokens x ceil(n / 32)]: bit c % 32 of word c / 32 is cell c, the bits behind n are 0;
-              bias [n_tokens x n]: 0, or -infinity where the bit is not set. Either may be NULL.
+/* samp_kv_mask -- which of the first n cells each token of a batch attends to: cells that all its sequences have, at
+   its position or an earlier one (causal attention). Call it after samp_kv_find_slot.
+     out      bits [n_tokens x ceil(n / 32)]: bit c % 32 of word c / 32 is cell c; bits from n on are 0.
+              bias [n_tokens x n]: 0, or -infinity where the bit is 0. Either may be NULL.
      Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE as samp_kv_find_slot (but positions may come in any order). */
 SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_t *bits, float *bias);
 
 /* samp_kv_state_size, samp_kv_state_save, samp_kv_state_load -- a sequence as bytes: its positions, keys and values,
-   whatever cells they are in, with a version and a checksum. The same bytes on every machine.
+   with a version and a checksum. The bytes do not depend on cells or machine.
      save     writes samp_kv_state_size bytes.
-     load     makes them the sequence seq, in place of what that was, in any free cells. A pending shift is pending
-              again. The cache may have another size, padding or v_trans; its layers, types and rope must be the same.
+     load     replaces the sequence seq by the saved one, in any free cells. A pending shift stays pending. The cache
+              may have another size, padding or v_trans; its layers, types and rope must be the same.
      Returns  the size, or 0 if kv is NULL or the sequence unknown. The others SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: seq;
               SAMP_E_WORKSPACE: `size` is too small to save; SAMP_E_FORMAT: not such a state, or damaged; SAMP_E_FULL:
               too few cells would be free. After an error nothing has changed. */
 SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq);
-/* Write a sequence, samp_kv_state_size bytes. */
+/* Writes a sequence as samp_kv_state_size bytes. */
 SAMP_API int samp_kv_state_save(const samp_kv *kv, int32_t seq, void *bytes, size_t size);
-/* Make such bytes the sequence seq. */
+/* Replaces the sequence seq by the saved one. */
 SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, size_t size);
 #ifndef SAMPLING_KV_DECLARED
 #pragma pop_macro("SAMP_API")
@@ -1460,40 +1463,44 @@ SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, siz
 #if defined(SAMPLING_LLAMA_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/llama_cpp.h ---- */
 /* ---- 6. in a llama.cpp program (SAMPLING_LLAMA) ---------------------------------------------------------------
-   A chain draws from a llama_context, stands in a llama.cpp program as its sampler object, and gets a vocabulary from
-   a llama_vocab. */
+   A chain samples from a llama_context, serves in a llama.cpp program as its sampler object, and gets its vocabulary
+   from a llama_vocab. */
 
-/* llama.h may be included before this file, behind it, or not at all. What is linked is a libllama of 2025 or later.
-   For llama.cpp's very tokens set a chain to SAMP_RNG_MT19937. */
+/* llama.h may be included before this file, after it, or not at all. Link a libllama of 2025 or later. To get exactly
+   llama.cpp's tokens, set the chain to SAMP_RNG_MT19937. */
 struct llama_sampler;
 struct llama_context;
 struct llama_vocab;
 
-/* samp_llama_sample -- draw the next token and accept it, as llama_sampler_sample does, from the logits where they are:
-   no array of candidates is filled.
-     in       idx: which output of the last llama_decode, as llama_get_logits_ith counts
-     Returns  the token, or as samp_sample; SAMP_E_NULL also where that output has no logits. */
+/* samp_llama_sample -- draws the next token and accepts it, as llama_sampler_sample does, but directly from the logits:
+   it fills no array of candidates.
+     in       idx: which output of the last llama_decode, numbered as in llama_get_logits_ith
+     Returns  the token, or as samp_sample; SAMP_E_NULL also if that output has no logits. */
 SAMP_API samp_token samp_llama_sample(samp_sampler *chain, struct llama_context *ctx, int32_t idx);
 
-/* samp_llama_init -- a chain, or any sampler that is in none, as llama.cpp's sampler object: for llama_sampler_sample,
-   llama_sampler_apply, llama_sampler_chain_add and whatever else takes one. It owns the chain from now on.
-   samp_llama_chain -- lend it: to change, save or describe it, to ask for its seed or counts; NULL: s is none of these.
-     Works    behind each of the interface's layouts (6, 10 and 12 functions); on the CPU, not in the device's graph.
-     Errors   apply has no status: an array that samp_apply refuses has selected = -1 (llama_sampler_sample ends the
-              program then). samp_status tells before, whether the chain carries one. A clone that fails is NULL.
-     Returns  NULL: no chain, one that is in a chain, or no memory; it stays yours.   Free with llama_sampler_free.
+/* samp_llama_init -- makes llama.cpp's sampler object of a chain, or of any sampler outside a chain: for
+   llama_sampler_sample, llama_sampler_apply, llama_sampler_chain_add and other functions of llama.cpp. The object owns
+   the chain from now on.
+   samp_llama_chain -- the chain of such an object, which still owns it: to change, save or describe it, or to read its
+     seed or counts. NULL: s is not such an object.
+     Works    with each layout of llama.cpp's interface (6, 10 and 12 functions); on the CPU, not in the device's graph.
+     Errors   llama.cpp's apply has no status: an array that samp_apply refuses gets selected = -1, and
+              llama_sampler_sample then ends the program. Check samp_status of the chain before. A clone that fails is
+              NULL.
+     Returns  NULL: not a chain, a sampler that is in a chain, or no memory; the caller still owns it.
+              Free the object with llama_sampler_free.
      Memory   two pointers, from llama_sampler_init. */
 SAMP_API struct llama_sampler *samp_llama_init(samp_sampler *chain);
-/* The chain behind a llama_sampler, lent; see above. */
+/* The chain of such an object, which still owns it. */
 SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s);
 
-/* samp_llama_vocab -- a model's vocabulary for samplers that ask for one: copies of all pieces (those of control tokens
-   are empty), and the tokens that end a generation. Its tokenize asks llama.cpp, so the model must be there as long:
-   without control tokens, but a grammar's <text> may be one.
+/* samp_llama_vocab -- the vocabulary of a model, for samplers that need one: copies of all pieces (those of control
+   tokens are empty), and the tokens that end a generation. Its tokenize calls llama.cpp, so the model must outlive it.
+   It makes no control tokens, except for <text> in a grammar, which may be one.
      Returns  NULL: vocab is NULL, or no memory.   Memory  one block.
-   samp_llama_vocab_free -- NULL is fine. */
+   samp_llama_vocab_free -- frees it; takes NULL. */
 SAMP_API samp_vocab *samp_llama_vocab(const struct llama_vocab *vocab);
-/* NULL is fine. */
+/* Frees a vocabulary of samp_llama_vocab; takes NULL. */
 SAMP_API void samp_llama_vocab_free(samp_vocab *vocab);
 #ifndef SAMPLING_LLAMA_DECLARED
 #pragma pop_macro("SAMP_API")
