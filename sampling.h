@@ -188,85 +188,85 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8866 samplers/drafted.h              20554 grammar/reading.h
-     274 api/config.h                     8891 samplers/greedy.h               20639 grammar/gbnf.h
-     305 api/types.h                      8933 samplers/choose.h               20931 grammar/regex.h
-     560 api/missing.h                    8996 samplers/ratio.h                21328 grammar/derivatives.h
-     574 api/sample.h                     9063 samplers/draw.h                 21981 grammar/vocabulary.h
-     668 api/chains.h                     9148 samplers/dist.h                 22452 grammar/triggers.h
-     934 api/samplers.h                   9180 samplers/gumbel.h               22777 grammar/matcher.h
-    1207 api/gumbel.h                     9249 watermark/function.h            23004 grammar/store.h
-    1230 api/operator.h                   9366 watermark/text.h                23496 grammar/states.h
-    1281 api/kv.h                         9555 watermark/draw.h                23655 grammar/items.h
-    1464 api/llama_cpp.h                  9764 samplers/mirostat.h             23780 grammar/masks.h
-    1510 api/text_error.h                 9996 samplers/adaptive_p.h           23977 grammar/runs.h
-    1527 api/grammar.h                   10147 samplers/custom.h               24154 grammar/entries.h
-    1748 api/shards.h                    10207 config/describe.h               24533 grammar/accepting.h
-    1846 api/peers.h                     10387 config/from_params.h            24841 grammar/waiting.h
-    1930 api/drafts.h                    10451 config/orders.h                 24967 grammar/history.h
-    2029 api/constraints.h               10682 config/numbers.h                25092 grammar/room.h
-    2332 api/watermark.h                 10824 config/set.h                    25425 grammar/sampler.h
-    2477 api/parts.h                     10980 config/tell.h                   25659 grammar/forced.h
-    2519 base/switches.h                 11110 config/settings.h               25827 grammar/hooks.h
-    2834 base/random.h                   11223 life/rollback.h                 25950 schema/head.h
-    2857 base/mt19937.h                  11482 life/chain.h                    26124 schema/errors.h
-    2932 base/exact.h                    11766 life/members.h                  26236 schema/collections.h
-    3150 base/bits128.h                  11880 life/update.h                   26270 schema/references.h
-    3231 base/elements.h                 12077 life/copy.h                     26542 schema/strings.h
-    3361 watermark/colours.h             12247 rows/row.h                      26604 schema/numbers.h
-    3425 kernels/llama_cpp/contract.h    12553 rows/reserve.h                  26806 schema/sets.h
-    3473 kernels/contract.h              12623 rows/pieces.h                   27004 schema/formats.h
-    3602 kernels/scalar.h                12738 rows/thresholds.h               27201 schema/scalars.h
-    3808 kernels/llama_cpp/scalar.h      12844 rows/compact.h                  27500 schema/goals.h
-    3829 kernels/sets.h                  13026 rows/sums.h                     27721 schema/alternatives.h
-    3878 kernels/vectors.h               13174 rows/changes.h                  28199 schema/objects.h
-    3996 kernels/avx512.h                13255 rows/cuts.h                     28712 schema/arrays.h
-    4080 kernels/avx2.h                  13686 rows/typical.h                  29072 schema/whole.h
-    4142 kernels/sse2.h                  13998 rows/tail_free.h                29245 tags/head.h
-    4159 kernels/neon.h                  14071 rows/selecting.h                29368 tags/words.h
-    4181 kernels/wasm.h                  14202 rows/mirostat.h                 29476 tags/inside.h
-    4197 kernels/generic.h               14283 watermark/rows.h                29617 tags/formats.h
-    4217 kernels/shared.h                14396 rows/plan.h                     30018 grammar/grammars.h
-    4341 kernels/passes.h                14444 rows/logprobs.h                 30085 peers/tables.h
-    5030 kernels/llama_cpp/passes.h      14530 rows/step.h                     30484 peers/values.h
-    5114 kernels/check.h                 14547 rows/llama_cpp/sums.h           30916 peers/llama_server.h
-    5138 kernels/dispatch.h              14861 rows/llama_cpp/samplers.h       30985 peers/fields.h
-    5344 core/array.h                    15326 rows/llama_cpp/step.h           31231 peers/requests.h
-    5674 core/table.h                    15356 run/apply.h                     31370 shards/head.h
-    5864 core/windows.h                  15438 run/writing.h                   31519 shards/bytes.h
-    5956 constraints/record.h            15562 run/arrays.h                    31617 shards/merging.h
-    6014 watermark/record.h              15664 run/arrays_llama_cpp.h          31907 shards/row.h
-    6034 rows/work.h                     15862 run/walk.h                      32033 shards/answers.h
-    6060 life/past.h                     15966 run/finish.h                    32604 shards/logprobs.h
-    6119 core/record.h                   16006 run/draw_llama_cpp.h            32750 shards/told.h
-    6255 core/plans.h                    16080 run/draw.h                      32904 shards/asking.h
-    6293 core/fields.h                   16158 run/sample.h                    33039 shards/prefix.h
-    6380 core/owners.h                   16274 watermark/making.h              33589 shards/plans.h
-    6456 core/mt19937.h                  16503 watermark/tails.h               34082 samplers/plans.h
-    6513 core/no_mt19937.h               16603 watermark/detect.h              34357 shards/way.h
-    6546 core/making.h                   16827 run/verify.h                    34482 shards/memory.h
-    6678 core/streams.h                  16931 run/batch.h                     34562 shards/batch.h
-    6716 life/state_fields.h             17083 life/state.h                    34970 drafts/head.h
-    6816 samplers/llama_cpp.h            17259 operator/weights.h              35030 drafts/block.h
-    6904 samplers/logit_bias.h           17347 operator/search.h               35220 drafts/tree.h
-    7005 samplers/patch.h                17486 operator/run.h                  35356 drafts/relaxed.h
-    7055 samplers/penalties.h            17655 kv/cells.h                      35441 constraints/automaton.h
-    7205 samplers/dry.h                  17692 kv/making.h                     35539 constraints/making.h
-    7662 samplers/cut.h                  17918 kv/slot.h                       35792 constraints/sampler.h
-    7685 samplers/top_n_sigma.h          18057 kv/sequences.h                  35887 constraints/constructors.h
-    7787 samplers/top_k.h                18192 kv/data.h                       36252 constraints/patterns.h
-    7844 samplers/tail_free.h            18316 kv/update.h                     36457 constraints/looking.h
-    7968 samplers/typical.h              18442 kv/state.h                      36524 constraints/thinking.h
-    8043 samplers/top_p.h                18654 llama_cpp/functions.h           36775 constraints/schedule.h
-    8087 samplers/min_p.h                18724 llama_cpp/object.h              36865 constraints/accepting.h
-    8129 samplers/by_sums.h              18778 llama_cpp/vocabulary.h          37049 constraints/drawing.h
-    8277 samplers/top_h.h                18855 text/reading.h                  37236 constraints/told.h
-    8330 samplers/min_k.h                18965 text/strings.h                  37301 constraints/kind.h
-    8387 samplers/xtc.h                  19065 text/values.h                   37359 constraints/top_p_decay.h
-    8471 samplers/infill.h               19220 text/documents.h                37443 constraints/accessors.h
-    8586 samplers/temperature.h          19296 grammar/head.h                  37551 core/kinds.h
-    8749 samplers/smoothing.h            19331 grammar/tree.h                  37600 base/restore.h
-    8833 samplers/softmax.h              20250 grammar/finishing.h             37614 api/license.h
+       2 api/opening.h                    8870 samplers/drafted.h              20558 grammar/reading.h
+     274 api/config.h                     8895 samplers/greedy.h               20643 grammar/gbnf.h
+     305 api/types.h                      8937 samplers/choose.h               20935 grammar/regex.h
+     560 api/missing.h                    9000 samplers/ratio.h                21332 grammar/derivatives.h
+     574 api/sample.h                     9067 samplers/draw.h                 21985 grammar/vocabulary.h
+     668 api/chains.h                     9152 samplers/dist.h                 22456 grammar/triggers.h
+     934 api/samplers.h                   9184 samplers/gumbel.h               22781 grammar/matcher.h
+    1207 api/gumbel.h                     9253 watermark/function.h            23008 grammar/store.h
+    1230 api/operator.h                   9370 watermark/text.h                23500 grammar/states.h
+    1281 api/kv.h                         9559 watermark/draw.h                23659 grammar/items.h
+    1464 api/llama_cpp.h                  9768 samplers/mirostat.h             23784 grammar/masks.h
+    1510 api/text_error.h                10000 samplers/adaptive_p.h           23981 grammar/runs.h
+    1526 api/grammar.h                   10151 samplers/custom.h               24158 grammar/entries.h
+    1747 api/shards.h                    10211 config/describe.h               24537 grammar/accepting.h
+    1847 api/peers.h                     10391 config/from_params.h            24845 grammar/waiting.h
+    1931 api/drafts.h                    10455 config/orders.h                 24971 grammar/history.h
+    2033 api/constraints.h               10686 config/numbers.h                25096 grammar/room.h
+    2336 api/watermark.h                 10828 config/set.h                    25429 grammar/sampler.h
+    2481 api/parts.h                     10984 config/tell.h                   25663 grammar/forced.h
+    2523 base/switches.h                 11114 config/settings.h               25831 grammar/hooks.h
+    2838 base/random.h                   11227 life/rollback.h                 25954 schema/head.h
+    2861 base/mt19937.h                  11486 life/chain.h                    26128 schema/errors.h
+    2936 base/exact.h                    11770 life/members.h                  26240 schema/collections.h
+    3154 base/bits128.h                  11884 life/update.h                   26274 schema/references.h
+    3235 base/elements.h                 12081 life/copy.h                     26546 schema/strings.h
+    3365 watermark/colours.h             12251 rows/row.h                      26608 schema/numbers.h
+    3429 kernels/llama_cpp/contract.h    12557 rows/reserve.h                  26810 schema/sets.h
+    3477 kernels/contract.h              12627 rows/pieces.h                   27008 schema/formats.h
+    3606 kernels/scalar.h                12742 rows/thresholds.h               27205 schema/scalars.h
+    3812 kernels/llama_cpp/scalar.h      12848 rows/compact.h                  27504 schema/goals.h
+    3833 kernels/sets.h                  13030 rows/sums.h                     27725 schema/alternatives.h
+    3882 kernels/vectors.h               13178 rows/changes.h                  28203 schema/objects.h
+    4000 kernels/avx512.h                13259 rows/cuts.h                     28716 schema/arrays.h
+    4084 kernels/avx2.h                  13690 rows/typical.h                  29076 schema/whole.h
+    4146 kernels/sse2.h                  14002 rows/tail_free.h                29249 tags/head.h
+    4163 kernels/neon.h                  14075 rows/selecting.h                29372 tags/words.h
+    4185 kernels/wasm.h                  14206 rows/mirostat.h                 29480 tags/inside.h
+    4201 kernels/generic.h               14287 watermark/rows.h                29621 tags/formats.h
+    4221 kernels/shared.h                14400 rows/plan.h                     30022 grammar/grammars.h
+    4345 kernels/passes.h                14448 rows/logprobs.h                 30089 peers/tables.h
+    5034 kernels/llama_cpp/passes.h      14534 rows/step.h                     30488 peers/values.h
+    5118 kernels/check.h                 14551 rows/llama_cpp/sums.h           30920 peers/llama_server.h
+    5142 kernels/dispatch.h              14865 rows/llama_cpp/samplers.h       30989 peers/fields.h
+    5348 core/array.h                    15330 rows/llama_cpp/step.h           31235 peers/requests.h
+    5678 core/table.h                    15360 run/apply.h                     31374 shards/head.h
+    5868 core/windows.h                  15442 run/writing.h                   31523 shards/bytes.h
+    5960 constraints/record.h            15566 run/arrays.h                    31621 shards/merging.h
+    6018 watermark/record.h              15668 run/arrays_llama_cpp.h          31911 shards/row.h
+    6038 rows/work.h                     15866 run/walk.h                      32037 shards/answers.h
+    6064 life/past.h                     15970 run/finish.h                    32608 shards/logprobs.h
+    6123 core/record.h                   16010 run/draw_llama_cpp.h            32754 shards/told.h
+    6259 core/plans.h                    16084 run/draw.h                      32908 shards/asking.h
+    6297 core/fields.h                   16162 run/sample.h                    33043 shards/prefix.h
+    6384 core/owners.h                   16278 watermark/making.h              33593 shards/plans.h
+    6460 core/mt19937.h                  16507 watermark/tails.h               34086 samplers/plans.h
+    6517 core/no_mt19937.h               16607 watermark/detect.h              34361 shards/way.h
+    6550 core/making.h                   16831 run/verify.h                    34486 shards/memory.h
+    6682 core/streams.h                  16935 run/batch.h                     34566 shards/batch.h
+    6720 life/state_fields.h             17087 life/state.h                    34974 drafts/head.h
+    6820 samplers/llama_cpp.h            17263 operator/weights.h              35034 drafts/block.h
+    6908 samplers/logit_bias.h           17351 operator/search.h               35224 drafts/tree.h
+    7009 samplers/patch.h                17490 operator/run.h                  35360 drafts/relaxed.h
+    7059 samplers/penalties.h            17659 kv/cells.h                      35445 constraints/automaton.h
+    7209 samplers/dry.h                  17696 kv/making.h                     35543 constraints/making.h
+    7666 samplers/cut.h                  17922 kv/slot.h                       35796 constraints/sampler.h
+    7689 samplers/top_n_sigma.h          18061 kv/sequences.h                  35891 constraints/constructors.h
+    7791 samplers/top_k.h                18196 kv/data.h                       36256 constraints/patterns.h
+    7848 samplers/tail_free.h            18320 kv/update.h                     36461 constraints/looking.h
+    7972 samplers/typical.h              18446 kv/state.h                      36528 constraints/thinking.h
+    8047 samplers/top_p.h                18658 llama_cpp/functions.h           36779 constraints/schedule.h
+    8091 samplers/min_p.h                18728 llama_cpp/object.h              36869 constraints/accepting.h
+    8133 samplers/by_sums.h              18782 llama_cpp/vocabulary.h          37053 constraints/drawing.h
+    8281 samplers/top_h.h                18859 text/reading.h                  37240 constraints/told.h
+    8334 samplers/min_k.h                18969 text/strings.h                  37305 constraints/kind.h
+    8391 samplers/xtc.h                  19069 text/values.h                   37363 constraints/top_p_decay.h
+    8475 samplers/infill.h               19224 text/documents.h                37447 constraints/accessors.h
+    8590 samplers/temperature.h          19300 grammar/head.h                  37555 core/kinds.h
+    8753 samplers/smoothing.h            19335 grammar/tree.h                  37604 base/restore.h
+    8837 samplers/softmax.h              20254 grammar/finishing.h             37618 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -558,8 +558,8 @@ extern "C" {
 #endif
 
 /* ---- src/api/missing.h ---- */
-/* The error for a function whose optional part was not asked for. Such functions are declared all the same, where the
-   compiler can be told to refuse their use: its error then names the macro that is missing. */
+/* The compiler's error for a function of an optional part whose macro is not defined. These functions are declared all
+   the same, if the compiler has an attribute that refuses their use: its error then names the missing macro. */
 #ifdef __has_attribute
 #if __has_attribute(unavailable)
 #define SAMP_MISSING(part) \
@@ -1508,11 +1508,10 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab);
 #endif /* SAMPLING_LLAMA */
 
 /* ---- src/api/text_error.h ---- */
-/* Why and where a text (a grammar's, a request's) was rejected. The caller passes one; functions of grammars and of
-   peers fill it. */
+/* Why and where a text (a grammar, a request) was rejected. Functions of grammars and of peers fill it. */
 typedef struct samp_text_error {
-    int status;          /* SAMP_OK if it is good */
-    size_t line, column; /* from 1; columns are bytes */
+    int status;          /* SAMP_OK: the text is valid */
+    size_t line, column; /* from 1; columns count bytes */
     char message[160];   /* what was expected */
 } samp_text_error;
 
@@ -1747,22 +1746,22 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
 #if defined(SAMPLING_SHARDS_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/shards.h ---- */
 /* ---- 8. a vocabulary in pieces (SAMPLING_SHARDS) --------------------------------------------------------------
-   A row whose logits are spread over ranks, as tensor parallelism leaves them: each rank has a slice of the
-   vocabulary. samp_sample_sharded gives every rank the token of one machine. With samp_shard_begin, _message and _take
-   a caller sends the messages by itself. */
+   Rows whose logits are spread over ranks, as tensor parallelism leaves them: each rank has a slice of the vocabulary.
+   samp_sample_sharded gives every rank the token that one machine would get. With samp_shard_begin, _message and _take
+   the caller sends the messages itself. */
 
-/* One rank's part in sampling logits that are spread over ranks: its slice of the vocabulary, and room to work in. For
-   one batch at a time. */
+/* One rank's slice of the vocabulary, and its memory to work in. For one batch at a time. */
 typedef struct samp_shard samp_shard;
 
-/* samp_shard_merge -- into [n] becomes the merged message of `into` and `from` [n], two of the same round. Associative
-     and commutative. Bytes that are no messages, or not of one round, give one that tells it: samp_shard_take returns
-     SAMP_E_FORMAT. Any address is good. Reads and writes the two and nothing else: any thread, any rank. */
+/* samp_shard_merge -- merges two messages of the same round: into [n] = into and from [n]. Associative and commutative.
+     If the bytes are no messages, or of different rounds, the result says so and samp_shard_take returns SAMP_E_FORMAT.
+     Any alignment is allowed. It reads and writes only the two messages, so any thread or rank may call it. */
 SAMP_API void samp_shard_merge(void *into, const void *from, size_t n);
 typedef void (*samp_merge)(void *into, const void *from, size_t n);
 
-/* How messages get to the other ranks. One of both functions is enough (MPI has the first, NCCL the second); with both,
-   allreduce is taken. They return 0, or what is wrong: a negative samp_status, or anything else for SAMP_E_DEVICE. */
+/* How messages get to the other ranks. One of the two functions is enough (MPI has the first, NCCL the second); if both
+   are there, allreduce is used. They return 0 or an error: a negative samp_status, or any other number for
+   SAMP_E_DEVICE. */
 typedef struct samp_ranks {
     /* bytes [n] = the merge of all ranks' bytes [n], in any order. n is the same on all ranks. */
     int (*allreduce)(void *user, void *bytes, size_t n, samp_merge merge);
@@ -1771,64 +1770,66 @@ typedef struct samp_ranks {
     void *user;
 } samp_ranks;
 
-/* samp_shard_init -- the part of a rank that holds tokens first .. first + length - 1 of n_vocab. The slices of all
-     ranks make up the vocabulary; they may be uneven, and empty.
+/* samp_shard_init -- makes the shard of a rank that has tokens first .. first + length - 1 of n_vocab. The slices of
+   all
+     ranks together are the vocabulary; they may be uneven, or empty.
      Range    n_vocab in 1 .. SAMP_MAX_VOCAB, n_ranks in 1 .. 1024
      Returns  NULL on error; *status (may be NULL): SAMP_OK, SAMP_E_RANGE, SAMP_E_NOMEM.
-     Memory   little here. With the first batch that is larger than those before: 8 bytes a token of the slice and 36
-              KiB for each of its rows (128 at most at a time), and once 29 bytes a token of the slice; 12 bytes a token
-              of the vocabulary more for a row whose chain has tail_free, infill, mirostat with m > 256, top_k with
-              ties, top_p with a decay, top_h, min_k or log_softmax. Without an allreduce n_ranks times 23 KiB a row
-              besides.
-   samp_shard_free -- NULL is fine. What is under way is given up: the chains are what they were. */
+     Memory   little here. At the first batch, and at each one larger than all before: for each of its rows (at most 128
+              at a time) 8 bytes a token of the slice and 36 KiB, and once 29 bytes a token of the slice. A row whose
+              chain has tail_free, infill, mirostat with m > 256, top_k with ties, top_p with a decay, top_h, min_k or
+              log_softmax takes 12 bytes a token of the vocabulary more. Without an allreduce also n_ranks times 23 KiB
+              a row.
+   samp_shard_free -- frees it; takes NULL. A running batch is dropped, and its chains are as before the batch. */
 SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status);
-/* NULL is fine. */
+/* Frees a shard; takes NULL. */
 SAMP_API void samp_shard_free(samp_shard *shard);
 
-/* samp_sample_sharded -- samp_sample_batch for logits of which each rank has a slice: on every rank the same tokens and
-     the same chains afterwards, those of one machine with whole rows. All ranks call it, each with the same chains in
-     the same state.
-     in       rows [n_rows]: as in samp_sample_batch. slice: as there, but of the slice: n_vocab is its length (0: data
-              is not read), stride and mask are its own, bit i of the mask is token first + i. logprobs on all ranks or
-              on none, with the same n_top; each gets all of them, whosever slice has the tokens. n_threads: not used.
-     out      [n_rows] the tokens, or a row's status, the same on every rank: as samp_sample_batch's, and
-              SAMP_E_UNSUPPORTED: MT19937, a sampler of the user's, a grammar that is not the chain's first.
-     Returns  SAMP_OK, even if rows failed. Else `out` tells it of each row that has no token yet, and whose chain is
-              what it was. The same on all ranks: what is wrong with the call of one of them (as samp_sample_batch);
-              SAMP_E_RANGE: slices that overlap or leave holes; other n_vocab, n_ranks, n_rows; SAMP_E_FORMAT: another
-              chain, seed, position, n_top or version of the library, or a message that is none.
-              Only on the ranks that see it: SAMP_E_NULL (shard, ranks, no function there), a function's own status.
-     Rounds   Each is one allreduce, of all rows; rows beyond 128 go by groups of 128. The first is of 1,104 bytes.
-              Where a truncation leaves at most 256 tokens, there is one more (two for typical below 0.85), and a row
-              has less than 4 KiB in all (1.5 KB with top_k 40). Temperature alone, min_p of more: 2 more, 19 bytes a
-              rank.
-              Where more are left, and a sum over the row decides which, or their logits: 2 more, up to 10 KB, if they
-              are a thousand at most (top_k: one more); else 3 more, some 9 KB, 18 KB at most, for a nucleus (one in a
-              thousand takes a fourth; if it ends among thousands of different values within a thousandth of a nat, up
-              to six, 64 KiB); 2.5 KB for a floor by sums, temp_ext, adaptive_p. typical, xtc, min_keep of more than
-              256: up to 4 more. Each sum or floor behind a cut of so many takes one more, each nucleus there 2.
-              A draw may take one more (an eighth attempt fails in 10^11); logprobs take 2, 7 bytes for each of n_top.
-              What lists all tokens, where more are left (tail_free, infill, top_k with ties, top_p with a decay, top_h,
-              min_k, log_softmax): 7 bytes a token, 2,048 a round. */
+/* samp_sample_sharded -- samp_sample_batch for logits of which each rank has a slice. Every rank gets the same tokens
+   and
+     ends with the same chains, those that one machine with whole rows would have. All ranks call it, each with the same
+     chains in the same state.
+     in       rows [n_rows]: as in samp_sample_batch. slice: as logits there, but for the slice: n_vocab is its length
+              (0: data is not read), stride and mask are its own, bit i of the mask is token first + i. logprobs: on all
+              ranks or on none, with the same n_top; each rank gets all of them. n_threads is not used.
+     out      [n_rows] each row's token or status, the same on every rank: as samp_sample_batch's, and
+              SAMP_E_UNSUPPORTED: MT19937, a sampler of the user's, a grammar that is not the chain's first member.
+     Returns  SAMP_OK, even if rows failed. After an error, each row that has no token yet has the status in `out`, and
+              its chain is unchanged. The same on all ranks: an error in the call of any rank (as samp_sample_batch);
+              SAMP_E_RANGE: slices that overlap or leave gaps, a different n_vocab, n_ranks or n_rows; SAMP_E_FORMAT: a
+              different chain, seed, position, n_top or version of the library, or damaged messages.
+              Only on the ranks concerned: SAMP_E_NULL (shard, ranks, no function), a function's own status.
+     Rounds   Each is one allreduce of all rows; more than 128 rows go in groups of 128. The first has 1,104 bytes.
+              If a truncation leaves at most 256 tokens: 1 more (2 for typical below 0.85), less than 4 KiB a row in all
+              (1.5 KB with top_k 40). Temperature alone, or min_p that leaves more tokens: 2 more, 19 bytes a rank.
+              If more than 256 tokens are left, and a sum over the row decides which or changes their logits: 2 more, up
+              to 10 KB, if at most a thousand are left (top_k: 1 more). For a longer nucleus 3 more, some 9 KB, at most
+              18 KB (one row in a thousand takes a fourth; a nucleus that ends among thousands of different logits
+              within a thousandth of a nat up to six, 64 KiB). 2.5 KB for a floor by sums, temp_ext, adaptive_p.
+              typical, xtc, min_keep above 256: up to 4 more. After a cut that leaves so many tokens each further sum or
+              floor takes 1 more, each further nucleus 2.
+              A draw may take 1 more (its eight attempts all fail once in 10^11); logprobs take 2, 7 bytes for each of
+              n_top. Samplers that list all tokens, if more than 256 are left (tail_free, infill, top_k with ties, top_p
+              with a decay, top_h, min_k, log_softmax): 7 bytes a token, 2,048 tokens a round. */
 SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, samp_sampler *const *rows,
                                  const samp_logits *slice, samp_token *out);
 
-/* The same by steps, for who carries messages in another way: begin; then, until there is no message any more, send
-   what samp_shard_message gives, put the merge of all ranks' (samp_shard_merge) in its place, and samp_shard_take it.
-   samp_shard_begin -- up to 128 rows. What is wrong with the call is in the first message, so that all ranks hear it.
-     The arguments must live until the last message is taken. Returns SAMP_OK or SAMP_E_NULL (shard).
-   samp_shard_message -- this rank's message of the next round [*n], to be changed in place; NULL and 0: there is none.
-     *n is the same on every rank.
-   samp_shard_take -- the merged one lies there. Returns SAMP_OK or, as samp_sample_sharded, the batch's status.
-   samp_shard_drop -- give up what is under way: each row that has no token yet gets the status, its chain is what it
-     was. */
+/* The same in steps, for callers that send messages themselves. Begin; then, as long as samp_shard_message returns one,
+   replace it in place by the merge of all ranks' messages (samp_shard_merge), and call samp_shard_take.
+   samp_shard_begin -- begins a batch of up to 128 rows. An error in the call is in the first message, so that all ranks
+     learn of it. The arguments must live until the last message is taken. Returns SAMP_OK or SAMP_E_NULL (shard).
+   samp_shard_message -- this rank's message of the next round, *n bytes, to be replaced in place; NULL and 0: the batch
+     is done. *n is the same on every rank.
+   samp_shard_take -- reads the merged message. Returns SAMP_OK or the batch's status, as samp_sample_sharded.
+   samp_shard_drop -- drops a running batch: each row that has no token yet gets the status, and its chain is as before
+     the batch. */
 SAMP_API int samp_shard_begin(samp_shard *shard, samp_sampler *const *rows, const samp_logits *slice,
                               samp_token *out);
-/* This rank's message of the next round, to be changed in place. */
+/* This rank's message of the next round, to be replaced in place by the merged one. */
 SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n);
-/* The merged message lies there: go on. */
+/* Reads the merged message. */
 SAMP_API int samp_shard_take(samp_shard *shard);
-/* Give up what is under way. */
+/* Drops a running batch. */
 SAMP_API void samp_shard_drop(samp_shard *shard, int status);
 #ifndef SAMPLING_SHARDS_DECLARED
 #pragma pop_macro("SAMP_API")
@@ -1929,88 +1930,91 @@ SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const c
 #if defined(SAMPLING_DRAFTS_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/drafts.h ---- */
 /* ---- 11. more ways to test a draft (SAMPLING_DRAFTS) ----------------------------------------------------------
-   samp_verify tests one draft by one method. Here: a draft judged as a whole, a draft that branches, a test that is
-   more lenient. */
+   samp_verify tests a draft token by token. This part adds a test of a draft as a whole, drafts that branch, and a more
+   lenient test. */
 
-/* All three are samp_verify's kin: what stands there of p, q, the draft, errors and the state holds here, but for what
-   is said. Samplers in the chain, grammars too, have accepted the tokens in `out` and no others. */
+/* Common to all three: samp_verify's contract about p, q, the draft, errors and state holds here too, unless the
+   comment says otherwise. Afterwards the chain's samplers, grammars too, have accepted the tokens in `out` and no
+   others. */
 
-/* samp_verify_block -- judge a draft as a whole: what the ratio test gives in distribution, and never less of the draft
-   on average. A token that the ratio test would have rejected can be kept for the sake of those behind it.
+/* samp_verify_block -- tests a draft as a whole. The output has the same distribution as with the ratio test, and on
+   average at least as much of the draft is accepted: a token that the ratio test would reject may be kept for the sake
+   of the tokens after it.
      in       logits [n + 1 x n_vocab], draft: as samp_verify's
-     out      [n + 1] the tokens that are accepted, then the next one; then -1
-     Formula  with x(i) the draft's token i = 1 .. n, P(i) and Q(i) what it should have been and was drawn from, r(0) =
-              1: r(i) = min(1, r(i - 1) P(i)(x(i)) / Q(i)(x(i))), S(i) = sum over tokens of max(r(i) P(i + 1) - Q(i +
-              1), 0), h(i) = S(i) / (S(i) + 1 - r(i)), h(n) = r(n). The first a tokens are accepted, a the largest i
-              with u(i) < h(i), u(i) uniform in [0, 1), or 0. The next one is drawn from max(r(a) P(a + 1) - Q(a + 1),
-              0), or from P(a + 1) where that is 0 everywhere; behind the whole draft from P(n + 1). It may be the
-              draft's token a + 1. Where greedy or a custom sampler selects it is the exact method.
+     out      [n + 1] the accepted tokens, then the next token, then -1
+     Formula  x(i) is the draft's token i = 1 .. n; P(i) is the distribution that it should have, Q(i) the one that it
+              was drawn from. r(0) = 1, r(i) = min(1, r(i - 1) P(i)(x(i)) / Q(i)(x(i))), S(i) = sum over tokens of
+              max(r(i) P(i + 1) - Q(i + 1), 0), h(i) = S(i) / (S(i) + 1 - r(i)), h(n) = r(n). The first a tokens are
+              accepted: a is the largest i with u(i) < h(i), u(i) uniform in [0, 1), or 0. The next token is drawn from
+              max(r(a) P(a + 1) - Q(a + 1), 0), or from P(a + 1) if that is 0 everywhere; after the whole draft from P(n
+              + 1). It may be the draft's token a + 1. If greedy or a custom sampler selects, it is the exact method.
      Exactly  r in units of 2^-63, rounded down; r P and Q in units of the weight of one token, 2^40 at the maximum,
               both rounded down; comparisons of integers. 0 / 0 counts as 1.
-     Returns  how many are accepted, a; else as samp_verify: if row a (> 0) can't be sampled, out[a] is its status. A
-              bad row ends the draft: the tokens before it are judged as a draft of their own. Besides, before anything
-              has changed: SAMP_E_FULL: n is more than samp_set_rollback keeps (64), so tell it to keep more, or
-              shorten the draft, which is as good as another; SAMP_E_RANGE: n > 0 and s in a chain; SAMP_E_NOMEM;
-              SAMP_E_UNSUPPORTED: MT19937, or a custom sampler with an accept and no rollback. What a custom sampler's
-              own rollback returns ends the call, with more tokens accepted than are told.
-     State    that of a + 1 samp_sample calls; samp_perf has counted the others too, and samp_rollback's room for older
-              tokens has gone to n + 1 of this draft. A draw before it, of which no token was accepted, stays.
-     Draws    128 bits of its own kind: u(i) at the position of the first row, attempt i; the next token at its own
-              row's position, attempt 0. So a later call meets none of these again, as losslessness needs.
-     Cost     each row as in the ratio test, row a again, and the rollback; with SAMP_BAN_REWIND, where a string was
-              complete, the rows that stay once more.   Memory  samp_rollback's, with the first
-              token; and samp_reserve's.   Threads  as samp_sample.
+     Returns  a, the number of accepted tokens, or as samp_verify. If row a (> 0) cannot be sampled, out[a] is its
+              status: a bad row ends the draft, and the tokens before it are tested as a draft of their own. The
+              following errors come before any change. SAMP_E_FULL: n is above the tokens that samp_set_rollback keeps
+              (64): keep more, or shorten the draft, which is as valid. SAMP_E_RANGE: n > 0 and s is in a chain.
+              SAMP_E_NOMEM. SAMP_E_UNSUPPORTED: MT19937, or a custom sampler with an accept and no rollback. If a custom
+              sampler's own rollback fails, the call ends with its status, and more tokens are accepted than reported.
+     State    that after a + 1 calls of samp_sample. But samp_perf has counted the other tokens too, and samp_rollback
+              has lost older tokens for n + 1 tokens of this draft. An earlier draw whose token was not accepted stays.
+     Draws    128 bits of a stream of its own: u(i) at the position of the first row, attempt i; the next token at its
+              own row's position, attempt 0. So a later call never uses the same bits again, which exactness in
+              distribution needs.
+     Cost     each row as in the ratio test, row a once more, and the rollback; with SAMP_BAN_REWIND, where a string was
+              complete, the rows that stay once more.   Memory  samp_rollback's, at the first token; and samp_reserve's.
+              Threads  as samp_sample.
      Source   Sun et al. 2025, "Block Verification Accelerates Speculative Decoding" (arXiv 2403.10444, algorithm 2). */
 SAMP_API int32_t samp_verify_block(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
                                    samp_token *out);
 
-/* samp_verify_tree -- a draft that branches: several tokens may follow the same one. The path that is accepted, and one
-   token more.
-     in       parent [n]: which token of the draft token j follows, in -1 .. j - 1; -1: it comes first. draft: its rows
-              of probabilities are one for each token: what it was drawn from, as the tokens with the same parent that
-              stand before it were known. Drawn without replacement that is q without these, divided by its sum. logits
-              [n + 1 x n_vocab]: row 0 is what the model says before the draft, row j + 1 behind token j.
-     out      [n + 1] the tokens of the path, then the next one; then -1
-     path     [n] the path's tokens as indices of the draft, then -1; NULL: not wanted
-     Exact    the tokens of samp_sample, row by row, as long as the draft has them: of equal ones with the same parent
+/* samp_verify_tree -- tests a draft that branches, in which several tokens may follow the same one: accepts a path, and
+   one more token.
+     in       parent [n]: the index of the token that token j follows, in -1 .. j - 1; -1: j comes first. draft: has one
+              row of probabilities for each token: the distribution that it was drawn from, given the earlier tokens
+              with the same parent. For draws without replacement that is q without these tokens, divided by its sum.
+              logits [n + 1 x n_vocab]: row 0 has the model's logits before the draft, row j + 1 those after token j.
+     out      [n + 1] the tokens of the path, then the next token, then -1
+     path     [n] the path's tokens as indices of the draft, then -1; may be NULL
+     Exact    the tokens of samp_sample, row by row, as long as the draft has them. Of equal tokens with the same parent
               the first counts. Any chain, both random sources; probs are not used.
-     Ratio    the children of the path's end are tried in turn: child x, drawn from q, is accepted if u q(x) < p(x), u
-              uniform in [0, 1); else p becomes max(0, p - q), divided by its sum, or stays where that is 0 everywhere.
-              Behind the last child, or the 64th, a token is drawn from p. It has the distribution of a draw without a
-              draft. A draft without branches gives what samp_verify gives, bit for bit.
-     Returns  the length of the path, or as samp_verify; SAMP_E_NULL: parent; SAMP_E_RANGE: one that is out of range.
+     Ratio    the children of the path's end are tried in turn. Child x, drawn from q, is accepted if u q(x) < p(x), u
+              uniform in [0, 1); else p becomes max(0, p - q), divided by its sum, or stays if that is 0 everywhere.
+              After the last child, or the 64th, a token is drawn from p. The output has the distribution of draws
+              without a draft. For a draft without branches the result is samp_verify's, bit for bit.
+     Returns  the length of the path, or as samp_verify; SAMP_E_NULL: parent; SAMP_E_RANGE: a parent out of range.
      Draws    Ratio: samp_verify's stream at each position, attempt k for child k.
-     Cost     as samp_verify; with k children tried, k (k + 1) / 2 of its passes over the candidates.   Memory none of
+     Cost     as samp_verify; with k children tried, k (k + 1) / 2 of its passes over the candidates.   Memory  none of
               its own.   Threads  as samp_sample.
      Source   Miao et al. 2024, "SpecInfer" (multi-step speculative sampling); the trees of Medusa and EAGLE. */
 SAMP_API int32_t samp_verify_tree(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
                                   const int32_t *parent, samp_verify_method method, samp_token *out, int32_t *path);
 
-/* Where a draft is taken more leniently: between two tokens, as <think> and </think>. */
+/* Where a draft is tested more leniently: in a span between two tokens, such as <think> and </think>. */
 typedef struct samp_relaxed {
-    int32_t top_k;         /* >= 0; 0 = off. The draft's token is to be among the first so many candidates, */
-    float delta;           /* in [0, 1], and its p at most so much below the largest */
-    samp_token begin, end; /* what begins and ends a span, in -1 .. n_vocab - 1; -1: there is none */
-    bool inside;           /* is the text in a span? Kept up to date by samp_verify_relaxed */
+    int32_t top_k;         /* >= 0; 0 = off. The draft's token must be among the first top_k candidates */
+    float delta;           /* in [0, 1]; its p must be at most delta below the largest p */
+    samp_token begin, end; /* the tokens that begin and end a span, in -1 .. n_vocab - 1; -1: there is none */
+    bool inside;           /* is the text in a span? samp_verify_relaxed keeps it up to date */
 } samp_relaxed;
 
-/* samp_verify_relaxed -- samp_verify, but inside of a span a draft's token that is nearly the best is accepted.
-     in       as samp_verify. relaxed: read, and `inside` written: of out's tokens `begin` turns it on from the next one
-              on, `end` off. (Take tokens back with samp_rollback, and it is yours to put back.)
-     Relaxed  inside, x is accepted if it is one of the first top_k candidates, in the order (logit descending, id
-              ascending), and p(x) >= p(best) - delta: p is what the chain leaves its last sampler, greedy too, in whole
-              weights, floor(delta z) for delta. Else samp_verify's method decides. Where a custom sampler selects, only
-              this.
-     Gives    not the model's distribution. With A the tokens that are accepted so, the draft drawing from q: exact:
-              q(x) [x in A] + (1 - q(A)) p(x). Ratio: q(x) in A, min(p, q)(x) elsewhere, and to that max(0, p - q),
-              scaled to the rest of 1. Greedy is the first of these with p(best) = 1.
-     Returns  as samp_verify. Besides SAMP_E_NULL: relaxed; SAMP_E_RANGE: top_k, delta, begin, end; SAMP_E_NAN: delta;
+/* samp_verify_relaxed -- samp_verify, but inside a span a draft's token that is nearly the best is accepted.
+     in       as samp_verify. relaxed is read, and `inside` is written: a token `begin` in out sets it for the tokens
+              after it, `end` clears it. (samp_rollback does not set it back: after a rollback the caller does.)
+     Relaxed  inside a span, x is accepted if it is one of the first top_k candidates, in the order (logit descending,
+              id ascending), and p(x) >= p(best) - delta. p is the distribution that the chain leaves to its last
+              sampler, also to greedy, in integer weights, with floor(delta z) for delta. Otherwise samp_verify's method
+              decides. If a custom sampler selects, only samp_verify's method decides.
+     Gives    not the model's distribution. A is the set of tokens that are accepted in this way, and the draft draws
+              from q. Exact: q(x) [x in A] + (1 - q(A)) p(x). Ratio: q(x) in A, min(p, q)(x) elsewhere, plus max(0, p -
+              q) scaled to the rest of 1. Greedy is the exact form with p(best) = 1.
+     Returns  as samp_verify; also SAMP_E_NULL: relaxed; SAMP_E_RANGE: top_k, delta, begin, end; SAMP_E_NAN: delta;
               SAMP_E_UNSUPPORTED: MT19937 with either method.
-     State    that of a + 1 samp_sample calls.   Draws  as samp_verify; none where a token is accepted in this way.
-     Cost     inside of a span as the ratio test.   Memory none of its own.   Threads  as samp_sample; relaxed is of
-              one.
-     Source   TensorRT-LLM's relaxed acceptance (top-k and delta, greedy). A ratio to the best p, as others have it, is
-              a delta that changes with the row: not offered. */
+     State    that after a + 1 calls of samp_sample.   Draws  as samp_verify; none if a token is accepted in this way.
+     Cost     inside a span that of the ratio test.   Memory  none of its own.   Threads  as samp_sample; one thread may
+              use a samp_relaxed at a time.
+     Source   TensorRT-LLM's relaxed acceptance (top-k and delta, greedy). A ratio to the best p, which other programs
+              have, would be a delta that changes with the row: not offered. */
 SAMP_API int32_t samp_verify_relaxed(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
                                      samp_verify_method method, samp_relaxed *relaxed, samp_token *out);
 #ifndef SAMPLING_DRAFTS_DECLARED
@@ -2475,8 +2479,8 @@ SAMP_API int samp_watermark_find(const samp_watermark *mark, const samp_token *t
 #endif /* SAMPLING_DECLARED */
 
 /* ---- src/api/parts.h ---- */
-/* The error for a part that was asked for too late: its macro was defined after this header had been read without it.
-   The user gets one error, not hundreds. */
+/* The error for a part's macro that is defined too late: this header was included before without it. The user gets one
+   error, not hundreds. */
 #if defined(SAMPLING_KV) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_KV_DECLARED) && !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_KV before the first #include of this file, wherever it is included"
 #endif

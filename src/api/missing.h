@@ -1,5 +1,5 @@
-/* The error for a function whose optional part was not asked for. Such functions are declared all the same, where the
-   compiler can be told to refuse their use: its error then names the macro that is missing. */
+/* The compiler's error for a function of an optional part whose macro is not defined. These functions are declared all
+   the same, if the compiler has an attribute that refuses their use: its error then names the missing macro. */
 #ifdef __has_attribute
 #if __has_attribute(unavailable)
 #define SAMP_MISSING(part) \

@@ -1,5 +1,5 @@
-/* The error for a part that was asked for too late: its macro was defined after this header had been read without it.
-   The user gets one error, not hundreds. */
+/* The error for a part's macro that is defined too late: this header was included before without it. The user gets one
+   error, not hundreds. */
 #if defined(SAMPLING_KV) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_KV_DECLARED) && !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_KV before the first #include of this file, wherever it is included"
 #endif
