@@ -188,85 +188,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8870 samplers/drafted.h              20558 grammar/reading.h
-     274 api/config.h                     8895 samplers/greedy.h               20643 grammar/gbnf.h
-     305 api/types.h                      8937 samplers/choose.h               20935 grammar/regex.h
-     560 api/missing.h                    9000 samplers/ratio.h                21332 grammar/derivatives.h
-     574 api/sample.h                     9067 samplers/draw.h                 21985 grammar/vocabulary.h
-     668 api/chains.h                     9152 samplers/dist.h                 22456 grammar/triggers.h
-     934 api/samplers.h                   9184 samplers/gumbel.h               22781 grammar/matcher.h
-    1207 api/gumbel.h                     9253 watermark/function.h            23008 grammar/store.h
-    1230 api/operator.h                   9370 watermark/text.h                23500 grammar/states.h
-    1281 api/kv.h                         9559 watermark/draw.h                23659 grammar/items.h
-    1464 api/llama_cpp.h                  9768 samplers/mirostat.h             23784 grammar/masks.h
-    1510 api/text_error.h                10000 samplers/adaptive_p.h           23981 grammar/runs.h
-    1526 api/grammar.h                   10151 samplers/custom.h               24158 grammar/entries.h
-    1747 api/shards.h                    10211 config/describe.h               24537 grammar/accepting.h
-    1847 api/peers.h                     10391 config/from_params.h            24845 grammar/waiting.h
-    1931 api/drafts.h                    10455 config/orders.h                 24971 grammar/history.h
-    2033 api/constraints.h               10686 config/numbers.h                25096 grammar/room.h
-    2336 api/watermark.h                 10828 config/set.h                    25429 grammar/sampler.h
-    2481 api/parts.h                     10984 config/tell.h                   25663 grammar/forced.h
-    2523 base/switches.h                 11114 config/settings.h               25831 grammar/hooks.h
-    2838 base/random.h                   11227 life/rollback.h                 25954 schema/head.h
-    2861 base/mt19937.h                  11486 life/chain.h                    26128 schema/errors.h
-    2936 base/exact.h                    11770 life/members.h                  26240 schema/collections.h
-    3154 base/bits128.h                  11884 life/update.h                   26274 schema/references.h
-    3235 base/elements.h                 12081 life/copy.h                     26546 schema/strings.h
-    3365 watermark/colours.h             12251 rows/row.h                      26608 schema/numbers.h
-    3429 kernels/llama_cpp/contract.h    12557 rows/reserve.h                  26810 schema/sets.h
-    3477 kernels/contract.h              12627 rows/pieces.h                   27008 schema/formats.h
-    3606 kernels/scalar.h                12742 rows/thresholds.h               27205 schema/scalars.h
-    3812 kernels/llama_cpp/scalar.h      12848 rows/compact.h                  27504 schema/goals.h
-    3833 kernels/sets.h                  13030 rows/sums.h                     27725 schema/alternatives.h
-    3882 kernels/vectors.h               13178 rows/changes.h                  28203 schema/objects.h
-    4000 kernels/avx512.h                13259 rows/cuts.h                     28716 schema/arrays.h
-    4084 kernels/avx2.h                  13690 rows/typical.h                  29076 schema/whole.h
-    4146 kernels/sse2.h                  14002 rows/tail_free.h                29249 tags/head.h
-    4163 kernels/neon.h                  14075 rows/selecting.h                29372 tags/words.h
-    4185 kernels/wasm.h                  14206 rows/mirostat.h                 29480 tags/inside.h
-    4201 kernels/generic.h               14287 watermark/rows.h                29621 tags/formats.h
-    4221 kernels/shared.h                14400 rows/plan.h                     30022 grammar/grammars.h
-    4345 kernels/passes.h                14448 rows/logprobs.h                 30089 peers/tables.h
-    5034 kernels/llama_cpp/passes.h      14534 rows/step.h                     30488 peers/values.h
-    5118 kernels/check.h                 14551 rows/llama_cpp/sums.h           30920 peers/llama_server.h
-    5142 kernels/dispatch.h              14865 rows/llama_cpp/samplers.h       30989 peers/fields.h
-    5348 core/array.h                    15330 rows/llama_cpp/step.h           31235 peers/requests.h
-    5678 core/table.h                    15360 run/apply.h                     31374 shards/head.h
-    5868 core/windows.h                  15442 run/writing.h                   31523 shards/bytes.h
-    5960 constraints/record.h            15566 run/arrays.h                    31621 shards/merging.h
-    6018 watermark/record.h              15668 run/arrays_llama_cpp.h          31911 shards/row.h
-    6038 rows/work.h                     15866 run/walk.h                      32037 shards/answers.h
-    6064 life/past.h                     15970 run/finish.h                    32608 shards/logprobs.h
-    6123 core/record.h                   16010 run/draw_llama_cpp.h            32754 shards/told.h
-    6259 core/plans.h                    16084 run/draw.h                      32908 shards/asking.h
-    6297 core/fields.h                   16162 run/sample.h                    33043 shards/prefix.h
-    6384 core/owners.h                   16278 watermark/making.h              33593 shards/plans.h
-    6460 core/mt19937.h                  16507 watermark/tails.h               34086 samplers/plans.h
-    6517 core/no_mt19937.h               16607 watermark/detect.h              34361 shards/way.h
-    6550 core/making.h                   16831 run/verify.h                    34486 shards/memory.h
-    6682 core/streams.h                  16935 run/batch.h                     34566 shards/batch.h
-    6720 life/state_fields.h             17087 life/state.h                    34974 drafts/head.h
-    6820 samplers/llama_cpp.h            17263 operator/weights.h              35034 drafts/block.h
-    6908 samplers/logit_bias.h           17351 operator/search.h               35224 drafts/tree.h
-    7009 samplers/patch.h                17490 operator/run.h                  35360 drafts/relaxed.h
-    7059 samplers/penalties.h            17659 kv/cells.h                      35445 constraints/automaton.h
-    7209 samplers/dry.h                  17696 kv/making.h                     35543 constraints/making.h
-    7666 samplers/cut.h                  17922 kv/slot.h                       35796 constraints/sampler.h
-    7689 samplers/top_n_sigma.h          18061 kv/sequences.h                  35891 constraints/constructors.h
-    7791 samplers/top_k.h                18196 kv/data.h                       36256 constraints/patterns.h
-    7848 samplers/tail_free.h            18320 kv/update.h                     36461 constraints/looking.h
-    7972 samplers/typical.h              18446 kv/state.h                      36528 constraints/thinking.h
-    8047 samplers/top_p.h                18658 llama_cpp/functions.h           36779 constraints/schedule.h
-    8091 samplers/min_p.h                18728 llama_cpp/object.h              36869 constraints/accepting.h
-    8133 samplers/by_sums.h              18782 llama_cpp/vocabulary.h          37053 constraints/drawing.h
-    8281 samplers/top_h.h                18859 text/reading.h                  37240 constraints/told.h
-    8334 samplers/min_k.h                18969 text/strings.h                  37305 constraints/kind.h
-    8391 samplers/xtc.h                  19069 text/values.h                   37363 constraints/top_p_decay.h
-    8475 samplers/infill.h               19224 text/documents.h                37447 constraints/accessors.h
-    8590 samplers/temperature.h          19300 grammar/head.h                  37555 core/kinds.h
-    8753 samplers/smoothing.h            19335 grammar/tree.h                  37604 base/restore.h
-    8837 samplers/softmax.h              20254 grammar/finishing.h             37618 api/license.h
+       2 api/opening.h                    8897 samplers/greedy.h               20937 grammar/regex.h
+     275 api/config.h                     8939 samplers/choose.h               21334 grammar/derivatives.h
+     306 api/types.h                      9002 samplers/ratio.h                21987 grammar/vocabulary.h
+     561 api/missing.h                    9069 samplers/draw.h                 22458 grammar/triggers.h
+     575 api/sample.h                     9154 samplers/dist.h                 22783 grammar/matcher.h
+     669 api/chains.h                     9186 samplers/gumbel.h               23016 grammar/store.h
+     935 api/samplers.h                   9255 watermark/function.h            23271 grammar/moving.h
+    1208 api/gumbel.h                     9372 watermark/text.h                23620 grammar/visits.h
+    1231 api/operator.h                   9561 watermark/draw.h                23899 grammar/states.h
+    1282 api/kv.h                         9770 samplers/mirostat.h             24059 grammar/items.h
+    1465 api/llama_cpp.h                 10002 samplers/adaptive_p.h           24185 grammar/masks.h
+    1511 api/text_error.h                10153 samplers/custom.h               24382 grammar/runs.h
+    1527 api/grammar.h                   10213 config/describe.h               24559 grammar/entries.h
+    1749 api/shards.h                    10393 config/from_params.h            24928 grammar/accepting.h
+    1849 api/peers.h                     10457 config/orders.h                 25260 grammar/waiting.h
+    1933 api/drafts.h                    10688 config/numbers.h                25386 grammar/history.h
+    2035 api/constraints.h               10830 config/set.h                    25511 grammar/room.h
+    2338 api/watermark.h                 10986 config/tell.h                   25844 grammar/sampler.h
+    2483 api/parts.h                     11116 config/settings.h               26078 grammar/forced.h
+    2525 base/switches.h                 11229 life/rollback.h                 26246 grammar/hooks.h
+    2840 base/random.h                   11488 life/chain.h                    26369 schema/head.h
+    2863 base/mt19937.h                  11772 life/members.h                  26543 schema/errors.h
+    2938 base/exact.h                    11886 life/update.h                   26655 schema/collections.h
+    3156 base/bits128.h                  12083 life/copy.h                     26689 schema/references.h
+    3237 base/elements.h                 12253 rows/row.h                      26961 schema/strings.h
+    3367 watermark/colours.h             12559 rows/reserve.h                  27023 schema/numbers.h
+    3431 kernels/llama_cpp/contract.h    12629 rows/pieces.h                   27225 schema/sets.h
+    3479 kernels/contract.h              12744 rows/thresholds.h               27423 schema/formats.h
+    3608 kernels/scalar.h                12850 rows/compact.h                  27620 schema/scalars.h
+    3814 kernels/llama_cpp/scalar.h      13032 rows/sums.h                     27919 schema/goals.h
+    3835 kernels/sets.h                  13180 rows/changes.h                  28140 schema/alternatives.h
+    3884 kernels/vectors.h               13261 rows/cuts.h                     28618 schema/objects.h
+    4002 kernels/avx512.h                13692 rows/typical.h                  29131 schema/arrays.h
+    4086 kernels/avx2.h                  14004 rows/tail_free.h                29491 schema/whole.h
+    4148 kernels/sse2.h                  14077 rows/selecting.h                29664 tags/head.h
+    4165 kernels/neon.h                  14208 rows/mirostat.h                 29787 tags/words.h
+    4187 kernels/wasm.h                  14289 watermark/rows.h                29895 tags/inside.h
+    4203 kernels/generic.h               14402 rows/plan.h                     30036 tags/formats.h
+    4223 kernels/shared.h                14450 rows/logprobs.h                 30437 grammar/grammars.h
+    4347 kernels/passes.h                14536 rows/step.h                     30504 peers/tables.h
+    5036 kernels/llama_cpp/passes.h      14553 rows/llama_cpp/sums.h           30903 peers/values.h
+    5120 kernels/check.h                 14867 rows/llama_cpp/samplers.h       31335 peers/llama_server.h
+    5144 kernels/dispatch.h              15332 rows/llama_cpp/step.h           31404 peers/fields.h
+    5350 core/array.h                    15362 run/apply.h                     31650 peers/requests.h
+    5680 core/table.h                    15444 run/writing.h                   31789 shards/head.h
+    5870 core/windows.h                  15568 run/arrays.h                    31938 shards/bytes.h
+    5962 constraints/record.h            15670 run/arrays_llama_cpp.h          32036 shards/merging.h
+    6020 watermark/record.h              15868 run/walk.h                      32326 shards/row.h
+    6040 rows/work.h                     15972 run/finish.h                    32452 shards/answers.h
+    6066 life/past.h                     16012 run/draw_llama_cpp.h            33023 shards/logprobs.h
+    6125 core/record.h                   16086 run/draw.h                      33169 shards/told.h
+    6261 core/plans.h                    16164 run/sample.h                    33323 shards/asking.h
+    6299 core/fields.h                   16280 watermark/making.h              33458 shards/prefix.h
+    6386 core/owners.h                   16509 watermark/tails.h               34008 shards/plans.h
+    6462 core/mt19937.h                  16609 watermark/detect.h              34501 samplers/plans.h
+    6519 core/no_mt19937.h               16833 run/verify.h                    34776 shards/way.h
+    6552 core/making.h                   16937 run/batch.h                     34901 shards/memory.h
+    6684 core/streams.h                  17089 life/state.h                    34981 shards/batch.h
+    6722 life/state_fields.h             17265 operator/weights.h              35389 drafts/head.h
+    6822 samplers/llama_cpp.h            17353 operator/search.h               35449 drafts/block.h
+    6910 samplers/logit_bias.h           17492 operator/run.h                  35639 drafts/tree.h
+    7011 samplers/patch.h                17661 kv/cells.h                      35775 drafts/relaxed.h
+    7061 samplers/penalties.h            17698 kv/making.h                     35860 constraints/automaton.h
+    7211 samplers/dry.h                  17924 kv/slot.h                       35958 constraints/making.h
+    7668 samplers/cut.h                  18063 kv/sequences.h                  36211 constraints/sampler.h
+    7691 samplers/top_n_sigma.h          18198 kv/data.h                       36306 constraints/constructors.h
+    7793 samplers/top_k.h                18322 kv/update.h                     36671 constraints/patterns.h
+    7850 samplers/tail_free.h            18448 kv/state.h                      36876 constraints/looking.h
+    7974 samplers/typical.h              18660 llama_cpp/functions.h           36943 constraints/thinking.h
+    8049 samplers/top_p.h                18730 llama_cpp/object.h              37194 constraints/schedule.h
+    8093 samplers/min_p.h                18784 llama_cpp/vocabulary.h          37284 constraints/accepting.h
+    8135 samplers/by_sums.h              18861 text/reading.h                  37468 constraints/drawing.h
+    8283 samplers/top_h.h                18971 text/strings.h                  37655 constraints/told.h
+    8336 samplers/min_k.h                19071 text/values.h                   37720 constraints/kind.h
+    8393 samplers/xtc.h                  19226 text/documents.h                37778 constraints/top_p_decay.h
+    8477 samplers/infill.h               19302 grammar/head.h                  37862 constraints/accessors.h
+    8592 samplers/temperature.h          19337 grammar/tree.h                  37970 core/kinds.h
+    8755 samplers/smoothing.h            20256 grammar/finishing.h             38019 base/restore.h
+    8839 samplers/softmax.h              20560 grammar/reading.h               38033 api/license.h
+    8872 samplers/drafted.h              20645 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1668,8 +1669,9 @@ SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
      Bytes    what has been learnt (states, masks, tables), what calls work with, and each sampler's own place: all
               blocks count, also while one is copied to a larger one. To make or clone a sampler may take more; to load
               a state takes up to as much again; and what a call in another thread still looks into counts beside the
-              limit until that call ends. When it is full, what has been learnt is forgotten and found again as it is
-              needed; where that is not enough, so is what samp_rollback goes back to. A call that needs more at once is
+              limit until that call ends. When it is full, a half of what has been learnt is forgotten, what was used
+              longest ago, and found again as it is needed; all of it, where one call needs more than that half; where
+              that is not enough, so is what samp_rollback goes back to. A call that needs more at once is
               SAMP_E_FULL, and nothing has changed.
      Steps    a call takes fewer of them the more has been learnt, by whichever sampler. Where what a sampler stands in
               has been forgotten, it reads its text again, each token within as many steps.
@@ -19326,7 +19328,7 @@ static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node,
 
    The life of a state: it is made when a text first comes to its node, the state behind a byte when that byte is first
    read, its mask when one is first asked for; all of it stays for whatever text of whichever sampler comes there again.
-   When the store where it is has grown to its limit, an empty one takes its place.
+   When the store where it is has grown to its limit, what was used last goes on in another one.
 
    Who owns what: an index its tries, or somebody else the bytes that it maps; a grammar its tree, and for each index
    that it is used with a store of all that has been learnt. All samplers of a grammar and an index add to it and read
@@ -22830,6 +22832,7 @@ typedef struct sampi_stretch {
 typedef struct sampi_lex {
     sampi_node node;
     int32_t flags, n_calls;
+    int32_t used;                   /* when a text was here last, by the store's clock */
     const struct sampi_call *calls; /* [n_calls] */
     uint32_t *live, *first; /* [8] sets of classes of bytes, NULL: not known yet: sampi_live_of, sampi_first_of */
     int32_t one;            /* the kinds of which it takes one character: sampi_one_of; -1: not known yet */
@@ -22855,6 +22858,7 @@ typedef struct sampi_entry {
     const int32_t *tokens; /* [n_tokens] */
     const uint32_t *places;
     int32_t n_tokens, n_places;
+    int32_t used; /* as a state's */
 } sampi_entry;
 
 /* A level of a walk: what there was when the node was done. Its items are those behind the level before it; or, where
@@ -22896,6 +22900,9 @@ typedef struct sampi_store {
     int32_t n_calls; /* that have looked into it, so far as numbers go */
     sampi_chunk *chunks;
     struct sampi_store *behind; /* the next one that waits to be freed */
+    size_t moved_from;          /* the store whose nodes and states it has begun with, or 0, and the numbers that */
+    int32_t *moved;             /* these have got: nodes, and states from moved_states on; 0: it has not come */
+    int32_t moved_states, n_moved;
 } sampi_store;
 
 /* What a call needs beside the text's place, lent to it. */
@@ -22947,6 +22954,7 @@ typedef struct sampi_matcher {
     sampi_store *own;       /* and the same if nobody else does, or NULL */
     size_t place_in;        /* the store whose states the items have; 0: none, the place is to be found again */
     size_t tree_of;         /* the store whose tree d.tree is */
+    int32_t now;            /* in a call: the time of the store's clock */
     sampi_vec items;        /* sampi_item; the first n_now are where the text is */
     sampi_vec frames;       /* sampi_frame */
     sampi_vec edges;        /* sampi_edge */
@@ -23017,14 +23025,17 @@ static void sampi_run_put(const sampi_matcher *m, int32_t state, bool keep, samp
      that are found out later, each one word, and the same whoever finds it. So a hit is a load; a miss is worked out
      by whoever comes, and where two come at once, by both, and the second one to publish takes the first one's.
 
-     Full: a call that finds no room in a store makes another one, empty but for the grammar's own nodes, with more
-     room or, at the limit, as much, publishes it in place of the old one, and does its work again; where others fill
-     that one, too, it does so in a store of its own, which goes with it. Other calls go on in the old one until they
-     end. An old store is freed when no call looks into it: a call says which one it does in
-     its workspace, and looks once more whether that still is the one to look into, before it does (hazard pointers).
+     Full: a call that finds no room in a store makes another one with more room or, at the limit, as much. What the old
+     one has learnt goes along: all of it into a larger one, else what was used last, up to a half of the room
+     (moving.h). Then it publishes the new one in place of the old one, and does its work again. A call that needs more
+     than the other half gets an empty one; where others fill that one, too, a store of its own, which goes with it.
+     Other calls go on in the old one until they end. An old store is freed when no call looks into it: a call says
+     which one it does in its workspace, and looks once more whether that still is the one to look into, before it does
+     (hazard pointers).
 
-     A sampler's place has numbers of states of one store. When another one has come, it reads its text again there;
-     an idle sampler holds no memory but its own, however many stores come and go.
+     A sampler's place has numbers of states of one store. When another one has come, the place moves along, or, if not
+     all of it has come, the text is read again; an idle sampler holds no memory but its own, however many stores come
+     and go.
 
    How many steps a call takes depends on what others have learnt; what it answers does not: it is the grammar's mask,
    or SAMP_E_FULL. */
@@ -23075,6 +23086,7 @@ static void sampi_store_free(sampi_shared *h, sampi_store *store)
         behind = chunk->behind;
         SAMP_FREE(chunk);
     }
+    SAMP_FREE(store->moved);
     SAMP_FREE(store);
     (void)SAMPI_SIZE_ADD(&h->held.apart, (size_t)0 - bytes);
 }
@@ -23083,7 +23095,7 @@ static void sampi_store_free(sampi_shared *h, sampi_store *store)
 typedef struct sampi_store_plan {
     int32_t nodes, pool, states, entries; /* beside the grammar's own */
     size_t most;
-    bool alone; /* there is no room for two of them: the old one goes first */
+    bool alone; /* there is no room beside those that there are: the old one goes first */
 } sampi_store_plan;
 
 static int32_t sampi_power(int32_t least)
@@ -23141,8 +23153,7 @@ static void sampi_store_shrink(const sampi_shared *h, sampi_store_plan *plan, co
     }
 }
 
-/* Room for nodes, texts, states and entries: what most grammars need at all, and what hardly any needs more than. What
-   a store has learnt goes with it, so growth by small steps would cost more than room. */
+/* Room for nodes, texts, states and entries: what most grammars need at all, and what hardly any needs more than. */
 static const sampi_store_plan SAMPI_FIRST_STORE = { 2048, 4096, 512, 256, 0, false };
 static const sampi_store_plan SAMPI_SECOND_STORE = { 16384, 32768, 4096, 1024, 0, false };
 
@@ -23171,8 +23182,8 @@ static sampi_store_plan sampi_store_planned(sampi_shared *h, const sampi_store *
         in_chunks = SAMPI_SIZE_GET(&old->bytes) - old->fixed;
     }
     plan.most = left / 4;
-    plan.alone = sampi_store_sizes(g, &plan, size) > left / 8;
-    if (plan.alone) plan.most = left - left / 4;
+    if (sampi_store_sizes(g, &plan, size) > left / 8) plan.most = left - left / 4;
+    plan.alone = SAMPI_SIZE_GET(&h->held.apart) > left - plan.most;
     sampi_store_shrink(h, &plan, used, plan.most - (in_chunks > plan.most / 4 ? plan.most / 2 : plan.most / 4));
     return plan;
 }
@@ -23242,6 +23253,375 @@ static sampi_store *sampi_store_make(sampi_shared *h, const sampi_store_plan *pl
     return store;
 }
 
+/* A store's clock goes by the calls that look into it; a few have the same time. */
+static int32_t sampi_clock(const sampi_store *store) { return SAMPI_INT_GET(&store->n_calls) >> 3; }
+
+/* The slot of the entry of a state at a parent's places, or the free one where it would be. */
+static int32_t *sampi_entry_slot(const sampi_store *store, int32_t parent, int32_t state)
+{
+    const uint32_t mask = (uint32_t)store->n_slots - 1;
+    uint32_t i = (uint32_t)parent * 0x9E3779B1u ^ (uint32_t)state * 0x85EBCA77u;
+    for (i = (i ^ i >> 15) & mask;; i = (i + 1) & mask) {
+        const int32_t at = SAMPI_INT_GET(&store->entry_slots[i]);
+        if (at < 0 || (store->entries[at].parent == parent && store->entries[at].state == state))
+            return &store->entry_slots[i];
+    }
+}
+
+/* ---- src/grammar/moving.h ---- */
+/* ---- grammars: what a new store takes over from the old one ----
+   A store that replaces another one begins with what the old one has learnt: all of it where there is room, else what
+   was used last, up to a share of the room. Nodes, states and entries get new numbers in the order of the old ones, so
+   alternatives stay sorted. The old store stays as it is, and other calls may add to it meanwhile:
+
+     what is published is whole, and all that it refers to was published before it. So entries are listed first, then
+     states, then the nodes that these need, which are all there; what is published too late is learnt again.
+
+   A sampler's place moves along by the same numbers, if all of its states and nodes have come (sampi_move_place). */
+
+/* A call's use of something, noted as the time of the store's clock. Few write where many use the same. */
+static inline void sampi_stamp(int32_t *used, int32_t now)
+{
+    if (SAMPI_INT_GET(used) != now) SAMPI_INT_PUT(used, now);
+}
+
+typedef struct sampi_move {
+    const sampi_store *from;
+    sampi_store *to;
+    int32_t own, n_classes;          /* own: the grammar's nodes, which have the same numbers in both */
+    int32_t now;                     /* the time of the old store's clock */
+    sampi_store_plan room;           /* what may be taken, most: bytes of lists and sets of bits, */
+    size_t most;                     /* and bytes of a store that has room for no more */
+    int32_t *nodes, *states;         /* [from's room] the number in `to`, 0: it stays behind */
+    int32_t *entries;                /* the same, and 1 is added */
+    int32_t *states_in, *entries_in; /* which there are: 1 */
+    size_t held;                     /* bytes of these arrays */
+    sampi_store_plan chosen;         /* how many of each; most: bytes of lists and sets of bits */
+} sampi_move;
+
+/* The age of something that was used at a time: 0 is the newest. */
+static uint32_t sampi_move_age(const sampi_move *v, const int32_t *used)
+{
+    const uint32_t age = (uint32_t)v->now - (uint32_t)SAMPI_INT_GET(used);
+    return age > UINT32_MAX / 2 ? 0 : age;
+}
+
+/* Bytes with what keeps the next piece aligned. */
+static size_t sampi_padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
+
+/* List what has been published: entries first. */
+static void sampi_move_list(sampi_move *v)
+{
+    const sampi_store *from = v->from;
+    for (int32_t i = 0; i < from->n_slots; i++) {
+        const int32_t at = SAMPI_INT_GET(&from->entry_slots[i]);
+        if (at >= 0) v->entries_in[at] = 1;
+    }
+    const int32_t n = SAMPI_INT_GET(&from->growth.n_nodes);
+    for (int32_t i = 0; i < n; i++) v->states_in[SAMPI_INT_GET(&from->state_of[i])] = 1;
+    v->states_in[0] = 0;
+}
+
+/* The entries that are not older; their states are needed. */
+static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_mask)
+{
+    v->chosen.entries = 0;
+    for (int32_t i = 0; i < v->from->cap_entries; i++) {
+        v->entries[i] = 0;
+        if (!v->entries_in[i]) continue;
+        const sampi_entry *e = v->from->entries + i;
+        if (!v->states_in[e->state] || sampi_move_age(v, &e->used) > oldest) continue;
+        if (e->parent >= 2 && !v->entries[e->parent / 2 - 1]) continue;
+        v->entries[i] = ++v->chosen.entries;
+        v->states[e->state] = 1;
+        v->chosen.most += sampi_padded(e->bits ? n_mask * 4 : 0) + sampi_padded((size_t)e->n_tokens * 4) +
+                          sampi_padded((size_t)e->n_places * 4);
+    }
+}
+
+/* The states that are not older, or that entries need; their nodes are needed. */
+static void sampi_move_choose_states(sampi_move *v, uint32_t oldest)
+{
+    v->chosen.states = 0;
+    for (int32_t i = 1; i < v->from->cap_states; i++) {
+        const sampi_lex *s = v->from->states + i;
+        if (!v->states_in[i] || (!v->states[i] && sampi_move_age(v, &s->used) > oldest)) {
+            v->states[i] = 0;
+            continue;
+        }
+        v->states[i] = ++v->chosen.states;
+        v->chosen.most += sampi_padded((size_t)s->n_calls * sizeof(sampi_call)) + 2 * 8 * sizeof(uint32_t);
+        v->nodes[s->node] = 1;
+        for (int32_t c = 0; c < s->n_calls; c++) v->nodes[s->calls[c].then] = 1;
+    }
+}
+
+/* The nodes that are needed, and all that they consist of: parts have smaller numbers. */
+static void sampi_move_choose_nodes(sampi_move *v)
+{
+    const sampi_tree *t = &v->from->tree;
+    v->chosen.nodes = v->chosen.pool = 0;
+    for (int32_t i = t->nodes.cap; i-- > v->own;) {
+        if (!v->nodes[i]) continue;
+        const sampi_expr *e = sampi_at(t, i);
+        v->chosen.nodes++;
+        if (sampi_in_pool(e->kind) && e->a >= t->pool.n) v->chosen.pool += e->b;
+        if (e->kind == SAMPI_NODE_SEQ || e->kind == SAMPI_NODE_ALT || e->kind == SAMPI_NODE_AND)
+            v->nodes[e->a] = v->nodes[e->b] = 1;
+        if (e->kind == SAMPI_NODE_REPEAT || e->kind == SAMPI_NODE_NOT) v->nodes[e->a] = 1;
+        if (e->kind == SAMPI_NODE_MEMBERS) v->nodes[e->b] = 1;
+    }
+    for (int32_t i = 0; i < v->own; i++) v->nodes[i] = i;
+    for (int32_t i = v->own, n = v->own; i < t->nodes.cap; i++)
+        if (v->nodes[i]) v->nodes[i] = n++;
+}
+
+/* Choose what is not older. False: that is more than there is room for. */
+static bool sampi_move_choose(sampi_move *v, uint32_t oldest, const sampi_shared *h)
+{
+    const sampi_store_plan *n = &v->chosen;
+    size_t size[SAMPI_STORE_PARTS];
+    memset(v->states, 0, (size_t)v->from->cap_states * sizeof *v->states);
+    memset(v->nodes, 0, (size_t)v->from->tree.nodes.cap * sizeof *v->nodes);
+    v->chosen.most = 0;
+    sampi_move_choose_entries(v, oldest, h->n_mask);
+    if (n->entries > v->room.entries || n->most > v->room.most) return false;
+    sampi_move_choose_states(v, oldest);
+    if (n->states > v->room.states || n->most > v->room.most) return false;
+    sampi_move_choose_nodes(v);
+    return n->nodes <= v->room.nodes && n->pool <= v->room.pool &&
+           sampi_store_sizes(h->grammar, n, size) + n->most <= v->most;
+}
+
+static void sampi_move_nodes(const sampi_move *v)
+{
+    const sampi_tree *t = &v->from->tree;
+    sampi_tree *to = &v->to->tree;
+    for (int32_t i = v->own; i < t->nodes.cap; i++) {
+        if (!v->nodes[i]) continue;
+        sampi_expr e = *sampi_at(t, i);
+        if (sampi_in_pool(e.kind) && e.a >= t->pool.n) {
+            const int32_t at = v->to->growth.n_pool;
+            memcpy((uint8_t *)to->pool.data + at, sampi_bytes_at(t, e.a), (size_t)e.b);
+            v->to->growth.n_pool += e.b;
+            e.a = at;
+        }
+        if (e.kind == SAMPI_NODE_SEQ || e.kind == SAMPI_NODE_ALT || e.kind == SAMPI_NODE_AND) {
+            e.a = v->nodes[e.a];
+            e.b = v->nodes[e.b];
+        }
+        if (e.kind == SAMPI_NODE_REPEAT || e.kind == SAMPI_NODE_NOT) e.a = v->nodes[e.a];
+        if (e.kind == SAMPI_NODE_MEMBERS) e.b = v->nodes[e.b];
+        *sampi_at(to, v->nodes[i]) = e;
+        v->to->growth.known[v->nodes[i]] = SAMPI_INT_GET(&v->from->growth.known[i]);
+        sampi_node *slot = sampi_node_slot(to, e.kind, e.a, e.b, e.c);
+        if (slot && *slot < 0) *slot = v->nodes[i]; /* without a slot it is made once more when it is met */
+    }
+    v->to->growth.n_nodes = v->own + v->chosen.nodes;
+}
+
+/* A copy in the chunk that has been made for all of them; NULL of nothing. */
+static void *sampi_move_bytes(sampi_chunk *chunk, const void *bytes, size_t n)
+{
+    if (!bytes || n == 0) return NULL;
+    void *room = (char *)(chunk + 1) + chunk->used;
+    memcpy(room, bytes, n);
+    chunk->used += sampi_padded(n);
+    return room;
+}
+
+static void sampi_move_states(const sampi_move *v, sampi_chunk *chunk)
+{
+    sampi_store *to = v->to;
+    for (int32_t i = 1; i < v->from->cap_states; i++) {
+        if (!v->states[i]) continue;
+        sampi_lex *s = v->from->states + i, *made = to->states + v->states[i];
+        made->node = v->nodes[s->node];
+        made->flags = s->flags;
+        made->n_calls = s->n_calls;
+        made->used = (int32_t)(0u - sampi_move_age(v, &s->used));
+        made->one = SAMPI_INT_GET(&s->one);
+        for (int k = 0; k < 2; k++) made->run[k] = SAMPI_INT_GET(&s->run[k]);
+        sampi_call *calls = (sampi_call *)sampi_move_bytes(chunk, s->calls, (size_t)s->n_calls * sizeof *calls);
+        for (int32_t c = 0; c < s->n_calls; c++) calls[c].then = v->nodes[calls[c].then];
+        made->calls = calls;
+        made->live = (uint32_t *)sampi_move_bytes(chunk, SAMPI_PTR_GET(&s->live), 8 * sizeof(uint32_t));
+        made->first = (uint32_t *)sampi_move_bytes(chunk, SAMPI_PTR_GET(&s->first), 8 * sizeof(uint32_t));
+        to->state_of[made->node] = v->states[i];
+        const int32_t *row = v->from->next + (size_t)i * (size_t)v->n_classes;
+        int32_t *next = to->next + (size_t)v->states[i] * (size_t)v->n_classes;
+        for (int32_t c = 0; c < v->n_classes; c++) {
+            const int32_t at = SAMPI_INT_GET(&row[c]);
+            next[c] = at <= 0 ? at : v->states[at] ? v->states[at] : -1;
+        }
+    }
+    to->n_states = 1 + v->chosen.states;
+}
+
+static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n_mask)
+{
+    sampi_store *to = v->to;
+    for (int32_t i = 0; i < v->from->cap_entries; i++) {
+        if (!v->entries[i]) continue;
+        const sampi_entry *e = v->from->entries + i;
+        sampi_entry *made = to->entries + v->entries[i] - 1;
+        made->parent = e->parent < 2 ? e->parent : 2 * v->entries[e->parent / 2 - 1] + e->parent % 2;
+        made->state = v->states[e->state];
+        made->used = (int32_t)(0u - sampi_move_age(v, &e->used));
+        made->n_tokens = e->n_tokens;
+        made->n_places = e->n_places;
+        made->bits = (uint32_t *)sampi_move_bytes(chunk, e->bits, n_mask * 4);
+        made->tokens = (const int32_t *)sampi_move_bytes(chunk, e->tokens, (size_t)e->n_tokens * 4);
+        made->places = (const uint32_t *)sampi_move_bytes(chunk, e->places, (size_t)e->n_places * 4);
+        *sampi_entry_slot(to, made->parent, made->state) = v->entries[i] - 1;
+    }
+    to->n_entries = v->chosen.entries;
+}
+
+/* Choose what was used last, as much as there is room for. False: nothing. */
+static bool sampi_move_choose_all(sampi_move *v, const sampi_shared *h)
+{
+    uint32_t oldest = UINT32_MAX;
+    sampi_move_list(v);
+    while (!sampi_move_choose(v, oldest, h)) {
+        if (oldest == 0) return false;
+        oldest = oldest == UINT32_MAX ? (uint32_t)1 << 30 : oldest / 2;
+    }
+    return v->chosen.states > 0;
+}
+
+/* Copy what has been chosen into `to`. False: no memory; nothing has changed. */
+static bool sampi_move_copy(sampi_move *v, sampi_shared *h)
+{
+    const size_t whole = sizeof(sampi_chunk) + v->chosen.most;
+    sampi_chunk *chunk = (sampi_chunk *)SAMP_MALLOC(whole);
+    if (!chunk) return false;
+    chunk->behind = NULL;
+    chunk->size = v->chosen.most;
+    chunk->used = 0;
+    v->to->chunks = chunk;
+    v->to->bytes += whole;
+    (void)SAMPI_SIZE_ADD(&h->held.apart, whole);
+    sampi_move_nodes(v);
+    sampi_move_states(v, chunk);
+    sampi_move_entries(v, chunk, h->n_mask);
+    return true;
+}
+
+/* Begin with `from`; room, most: as there. False: no memory. */
+static bool sampi_move_begin(sampi_move *v, sampi_shared *h, const sampi_store *from, const sampi_store_plan *room,
+                             size_t most)
+{
+    const size_t nodes = (size_t)from->tree.nodes.cap, states = (size_t)from->cap_states,
+                 entries = (size_t)from->cap_entries, work = states + 2 * entries;
+    memset(v, 0, sizeof *v);
+    v->from = from;
+    v->own = h->grammar->tree.nodes.n;
+    v->n_classes = h->grammar->bytes.n_classes;
+    v->now = sampi_clock(from);
+    v->room = *room;
+    v->most = most;
+    v->held = (nodes + states + work) * sizeof(int32_t);
+    v->nodes = (int32_t *)SAMP_MALLOC((nodes + states) * sizeof(int32_t));
+    v->entries = (int32_t *)SAMP_MALLOC(work * sizeof(int32_t));
+    (void)SAMPI_SIZE_ADD(&h->held.apart, v->held);
+    if (!v->nodes || !v->entries) return false;
+    v->states = v->nodes + nodes;
+    v->entries_in = v->entries + entries;
+    v->states_in = v->entries_in + entries;
+    memset(v->entries, 0, work * sizeof(int32_t));
+    return true;
+}
+
+/* End. moved: the new numbers stay with the new store. */
+static void sampi_move_end(sampi_move *v, sampi_shared *h, bool moved)
+{
+    const size_t stays = ((size_t)v->from->tree.nodes.cap + (size_t)v->from->cap_states) * sizeof(int32_t);
+    if (moved) {
+        v->to->moved = v->nodes;
+        v->to->moved_from = v->from->serial;
+        v->to->moved_states = v->from->tree.nodes.cap;
+        v->to->n_moved = v->to->moved_states + v->from->cap_states;
+        v->to->bytes += stays;
+        v->held -= stays;
+    } else {
+        SAMP_FREE(v->nodes);
+    }
+    SAMP_FREE(v->entries);
+    (void)SAMPI_SIZE_ADD(&h->held.apart, (size_t)0 - v->held);
+}
+
+/* 1 / share of the room that a store of a plan has beside its arrays. */
+static sampi_store_plan sampi_move_share(const sampi_shared *h, sampi_store_plan plan, int32_t share)
+{
+    size_t size[SAMPI_STORE_PARTS];
+    const size_t fixed = sampi_store_sizes(h->grammar, &plan, size);
+    plan.nodes /= share;
+    plan.pool /= share;
+    plan.states = plan.states / share - 1;
+    plan.entries /= share;
+    plan.most = plan.most > fixed ? (plan.most - fixed) / (size_t)share : 0;
+    return plan;
+}
+
+/* Into a new store of a plan, which nobody has seen yet, goes what an old one has learnt and what has been used last,
+   up to 1 / share of the room. Without memory it stays as it is. */
+static void sampi_move_into(sampi_shared *h, sampi_store *to, const sampi_store_plan *plan, const sampi_store *from,
+                            int32_t share)
+{
+    sampi_move v;
+    const sampi_store_plan room = sampi_move_share(h, *plan, share);
+    bool moved = sampi_move_begin(&v, h, from, &room, SIZE_MAX);
+    v.to = to;
+    moved = moved && sampi_move_choose_all(&v, h) && sampi_move_copy(&v, h);
+    sampi_move_end(&v, h, moved);
+}
+
+/* The same, where there is no room for both: into a small store that lies in between, of at most so many bytes. NULL:
+   nothing is kept. */
+static sampi_store *sampi_move_between(sampi_shared *h, const sampi_store *from, const sampi_store_plan *plan,
+                                       int32_t share, size_t most)
+{
+    sampi_move v;
+    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX };
+    const sampi_store_plan room = sampi_move_share(h, *plan, share);
+    bool moved = sampi_move_begin(&v, h, from, &room, most) && sampi_move_choose_all(&v, h);
+    if (moved) {
+        sampi_store_plan exact = v.chosen;
+        exact.states++;
+        exact.most = SIZE_MAX;
+        v.to = sampi_store_make(h, &exact, &held);
+        moved = v.to && sampi_move_copy(&v, h);
+    }
+    if (v.to && !moved) sampi_store_free(h, v.to);
+    sampi_move_end(&v, h, moved);
+    return moved ? v.to : NULL;
+}
+
+/* The numbers that what lay in between had in the old store lead to the new one at once. */
+static void sampi_move_through(const sampi_shared *h, sampi_store *to, sampi_store *between)
+{
+    const int32_t own = h->grammar->tree.nodes.n, n_moved = to->n_moved;
+    int32_t *second = to->moved, *first = between->moved;
+    if (to->moved_from != between->serial) return;
+    for (int32_t i = own; i < between->moved_states; i++)
+        first[i] = second[first[i]]; /* 0 stays 0: NEVER is its own */
+    for (int32_t i = between->moved_states; i < between->n_moved; i++)
+        if (first[i]) first[i] = second[to->moved_states + first[i]];
+    to->bytes += (size_t)(between->n_moved - n_moved) * sizeof(int32_t);
+    between->bytes -= (size_t)(between->n_moved - n_moved) * sizeof(int32_t);
+    to->moved = first;
+    to->moved_from = between->moved_from;
+    to->moved_states = between->moved_states;
+    to->n_moved = between->n_moved;
+    between->moved = second;
+}
+
+/* ---- src/grammar/visits.h ---- */
+/* ---- grammars: a call looks into a store ----
+   A call borrows a workspace, and says there which store it looks into, so that this stays as long (store.h). Here an
+   old store gives way to a new one, and is freed. */
+
 /* Free those that have gone and that nobody looks into. */
 static void sampi_sweep_stores(sampi_shared *h)
 {
@@ -23285,14 +23665,16 @@ static void sampi_open_store(sampi_matcher *m)
 {
     sampi_memo_fits(m);
     (void)SAMPI_INT_ADD(&m->store->n_calls, 1);
+    m->now = sampi_clock(m->store);
     if (m->tree_of == m->store->serial) return;
     m->d.tree = m->store->tree;
     m->d.tree.nodes.held = m->d.tree.pool.held = &m->d.held;
     m->tree_of = m->store->serial;
 }
 
-/* Look into the store that is the one now; the first one who comes makes it. False: a fault. */
-static bool sampi_look(sampi_matcher *m, const sampi_store_plan *plan)
+/* Look into the store that is the one now; the first one who comes makes it: by the plan, with what `kept` has, if they
+   are not NULL. False: a fault. */
+static bool sampi_look(sampi_matcher *m, const sampi_store_plan *plan, sampi_store *kept)
 {
     sampi_shared *h = m->shared;
     for (;;) {
@@ -23307,39 +23689,56 @@ static bool sampi_look(sampi_matcher *m, const sampi_store_plan *plan)
             sampi_fault(&m->d, SAMP_E_NOMEM);
             return false;
         }
+        if (kept) {
+            sampi_move_into(h, made, &first, kept, 1);
+            sampi_move_through(h, made, kept);
+        }
         if (!sampi_replace_store(h, NULL, made)) sampi_store_free(h, made);
     }
     sampi_open_store(m);
     return true;
 }
 
-/* Another store in the place of the one that is full, unless there is one. False: a fault. */
-static bool sampi_renew_store(sampi_matcher *m)
+/* A new store in the place of the old one, which goes first, for there is no room for both; what is kept of it lies in
+   between. */
+static bool sampi_swap_store(sampi_matcher *m, sampi_store *old, const sampi_store_plan *plan, int32_t share)
+{
+    sampi_shared *h = m->shared;
+    sampi_store *kept = share ? sampi_move_between(h, old, plan, share, plan->most / 6) : NULL;
+    (void)sampi_replace_store(h, old, NULL);
+    SAMPI_PTR_PUT(&m->space->reads, (sampi_store *)NULL);
+    m->store = NULL;
+    sampi_sweep_stores(h);
+    const bool looks = sampi_look(m, plan, kept);
+    if (kept) sampi_store_free(h, kept);
+    return looks;
+}
+
+/* Another store in the place of the one that is full, unless there is one, with what that has learnt, up to 1 / share
+   of the room; 0: with nothing. False: a fault. */
+static bool sampi_renew_store(sampi_matcher *m, int32_t share)
 {
     sampi_shared *h = m->shared;
     sampi_store *old = m->store;
-    if (!old || SAMPI_PTR_GET(&h->now) != old) return sampi_look(m, NULL);
+    if (!old || SAMPI_PTR_GET(&h->now) != old) return sampi_look(m, NULL, NULL);
     const sampi_store_plan plan = sampi_store_planned(h, old, m->d.held.beside);
     size_t size[SAMPI_STORE_PARTS];
     if (sampi_store_sizes(h->grammar, &plan, size) > plan.most) { /* the old one may serve others */
         sampi_store_is_full(m);
         return false;
     }
-    if (plan.alone) {
-        (void)sampi_replace_store(h, old, NULL);
-        SAMPI_PTR_PUT(&m->space->reads, (sampi_store *)NULL);
-    } else {
-        sampi_store *made = sampi_store_make(h, &plan, &m->d.held);
-        if (!made) {
-            sampi_fault(&m->d, SAMP_E_NOMEM);
-            return false;
-        }
-        if (!sampi_replace_store(h, old, made)) sampi_store_free(h, made);
-        SAMPI_PTR_PUT(&m->space->reads, (sampi_store *)NULL);
+    if (plan.alone) return sampi_swap_store(m, old, &plan, share);
+    sampi_store *made = sampi_store_make(h, &plan, &m->d.held);
+    if (!made) {
+        sampi_fault(&m->d, SAMP_E_NOMEM);
+        return false;
     }
+    if (share) sampi_move_into(h, made, &plan, old, share);
+    if (!sampi_replace_store(h, old, made)) sampi_store_free(h, made);
+    SAMPI_PTR_PUT(&m->space->reads, (sampi_store *)NULL);
     m->store = NULL;
     sampi_sweep_stores(h);
-    return sampi_look(m, plan.alone ? &plan : NULL);
+    return sampi_look(m, NULL, NULL);
 }
 
 /* A store of this call's own, where others have filled the new one before it could end: nobody else sees it, and it
@@ -23613,6 +24012,7 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
     memset(s, 0, sizeof *s);
     memset(store->next + (size_t)state * (size_t)n_classes, 0xff, (size_t)n_classes * sizeof(int32_t)); /* -1 */
     s->node = n;
+    s->used = m->now;
     s->calls = calls;
     s->n_calls = m->calls.n;
     s->one = -1;
@@ -23669,6 +24069,7 @@ static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
     item->state = state;
     item->frame = frame;
     item->flags = sampi_lex_at(m, state)->flags;
+    sampi_stamp(&sampi_lex_at(m, state)->used, m->now);
 }
 
 /* One more item of the step under way. */
@@ -24318,18 +24719,6 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
     }
 }
 
-/* The slot of the entry of a state at a parent's places, or the free one where it would be. */
-static int32_t *sampi_entry_slot(const sampi_matcher *m, int32_t parent, int32_t state)
-{
-    const uint32_t mask = (uint32_t)m->store->n_slots - 1;
-    uint32_t i = (uint32_t)parent * 0x9E3779B1u ^ (uint32_t)state * 0x85EBCA77u;
-    for (i = (i ^ i >> 15) & mask;; i = (i + 1) & mask) {
-        const int32_t at = SAMPI_INT_GET(&m->store->entry_slots[i]);
-        if (at < 0 || (sampi_entry_at(m, at)->parent == parent && sampi_entry_at(m, at)->state == state))
-            return &m->store->entry_slots[i];
-    }
-}
-
 /* A copy that is kept with the store; NULL: there is nothing, or no room. */
 static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
 {
@@ -24343,6 +24732,7 @@ static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
 static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
 {
     sampi_entry entry = *found;
+    entry.used = m->now;
     entry.bits = (uint32_t *)sampi_keep_bytes(m, found->bits, found->bits ? m->index->n_mask * (size_t)4 : 0);
     entry.tokens = (const int32_t *)sampi_keep_bytes(m, m->tokens.data, (size_t)entry.n_tokens * 4);
     entry.places = (const uint32_t *)sampi_keep_bytes(m, m->places.data, (size_t)entry.n_places * 4);
@@ -24353,7 +24743,7 @@ static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
     }
     m->store->entries[at] = entry;
     for (;;) {
-        int32_t *slot = sampi_entry_slot(m, entry.parent, entry.state);
+        int32_t *slot = sampi_entry_slot(m->store, entry.parent, entry.state);
         const int32_t other = SAMPI_INT_GET(slot);
         if (other >= 0) return other;
         if (SAMPI_INT_CAS(slot, -1, at)) return at;
@@ -24390,7 +24780,7 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
 /* The entry of a state at a parent's places, made if it is not there. Its number, or -1 and the fault is told. */
 static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
 {
-    const int32_t at = SAMPI_INT_GET(sampi_entry_slot(m, parent, state));
+    const int32_t at = SAMPI_INT_GET(sampi_entry_slot(m->store, parent, state));
     if (at >= 0) return at;
     sampi_entry entry;
     memset(&entry, 0, sizeof entry);
@@ -24421,6 +24811,7 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
         frame = top[2];
         const int32_t at = sampi_entry_of(m, top[0], top[1]);
         if (at < 0 || !sampi_pairs_add(&m->d, &m->joined, at, frame)) continue;
+        sampi_stamp(&m->store->entries[at].used, m->now);
         const sampi_entry entry = *sampi_entry_at(m, at);
         for (size_t i = 0; entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
         sampi_charge(&m->d, (entry.bits ? (int32_t)m->index->n_mask : entry.n_tokens) / 8);
@@ -24738,6 +25129,29 @@ static void sampi_read_again(sampi_matcher *m)
     }
 }
 
+/* The place is found in the store of this call by what that has taken over from the one where it was. False: not all of
+   it has come, and nothing has changed. */
+static bool sampi_move_place(sampi_matcher *m)
+{
+    const sampi_store *store = m->store;
+    if (!m->place_in || store->moved_from != m->place_in) return false;
+    sampi_sweep_frames(m);
+    const int32_t *nodes = store->moved, *states = store->moved + store->moved_states, own = m->grammar->tree.nodes.n;
+    for (int32_t i = 0; i < sampi_n_held(m); i++)
+        if (!states[sampi_held_at(m, i)->state]) return false;
+    for (int32_t i = 0; i < m->edges.n; i++) {
+        const sampi_node then = sampi_edge_at(m, i)->then;
+        if (then >= own && !nodes[then]) return false;
+    }
+    for (int32_t i = 0; i < sampi_n_held(m); i++) {
+        sampi_item *item = sampi_held_at(m, i);
+        item->state = states[item->state];
+    }
+    for (int32_t i = 0; i < m->edges.n; i++) sampi_edge_at(m, i)->then = nodes[sampi_edge_at(m, i)->then];
+    m->place_in = store->serial;
+    return true;
+}
+
 /* Go to between two calls, in the store of this one. */
 static void sampi_settle_in(sampi_matcher *m, sampi_turn *turn)
 {
@@ -24745,7 +25159,7 @@ static void sampi_settle_in(sampi_matcher *m, sampi_turn *turn)
     m->d.held.full = false;
     m->d.work.n = 0;
     m->items.n = m->n_now;
-    if (m->place_in != m->store->serial)
+    if (m->place_in != m->store->serial && !sampi_move_place(m))
         sampi_read_again(m);
     else if (m->frames.n > 2 * m->live + 64)
         sampi_sweep_frames(m);
@@ -24774,12 +25188,12 @@ static sampi_store_plan sampi_store_room_of(const sampi_matcher *m)
     return room;
 }
 
-/* A call that found no room gets more: a larger store; or one that is empty; or, if others fill that too, one for
-   itself; or there are no places before, for it is better to go on than to be able to go back. False: it has had all
-   that. */
+/* A call that found no room gets more: a larger store; or as large a one with what was used last; or one that is empty;
+   or, if others fill that too, one for itself; or there are no places before, for it is better to go on than to be able
+   to go back. False: it has had all that. */
 static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
 {
-    enum { LARGER = 1, EMPTY = LARGER + 12, OWN, NO_WAY_BACK };
+    enum { LARGER = 1, KEPT = LARGER + 12, EMPTY, OWN, NO_WAY_BACK, HALF = 2 };
     const sampi_store_plan before = sampi_store_room_of(m);
     const bool crowded = !m->own && m->store && SAMPI_INT_GET(&m->store->n_calls) > 1;
     if (turn->n < EMPTY) {
@@ -24801,12 +25215,13 @@ static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
     sampi_trim(m);
     m->d.status = SAMP_OK;
     m->d.held.full = false;
-    const bool own = m->own || (turn->n > EMPTY && crowded), found = own ? sampi_own_store(m) : sampi_renew_store(m);
+    const bool own = m->own || (turn->n > EMPTY && crowded),
+               found = own ? sampi_own_store(m) : sampi_renew_store(m, turn->n < EMPTY ? HALF : 0);
     const sampi_store_plan now = sampi_store_room_of(m);
-    if (turn->n < EMPTY &&
+    if (turn->n < KEPT &&
         (!found || (now.nodes <= before.nodes && now.pool <= before.pool && now.states <= before.states &&
                     now.entries <= before.entries && now.most <= before.most)))
-        turn->n = EMPTY;
+        turn->n = found ? KEPT : EMPTY;
     if (found) sampi_settle_in(m, turn);
     return true;
 }
@@ -24821,7 +25236,7 @@ static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn)
         m->d.budget = m->max_steps;
         m->items.n = m->n_now;
         turn->before = sampi_mark(m);
-        if (sampi_look(m, NULL) && (!sampi_store_is_large(m) || sampi_renew_store(m))) {
+        if (sampi_look(m, NULL, NULL) && (!sampi_store_is_large(m) || sampi_renew_store(m, 2))) {
             sampi_settle_in(m, turn);
             if (!m->d.status) return true;
         }
@@ -25584,7 +25999,7 @@ SAMP_API int samp_grammar_stats(const samp_sampler *s, samp_grammar_usage *usage
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m && !usage) return SAMP_E_NULL;
     if (!m || !sampi_begin_call(m)) return m ? m->d.status : status;
-    if (sampi_look(m, NULL)) {
+    if (sampi_look(m, NULL, NULL)) {
         sampi_shared *h = m->shared;
         memset(usage, 0, sizeof *usage);
         usage->n_states = (size_t)SAMPI_INT_GET(&m->store->n_states) - 1;

@@ -405,6 +405,8 @@ extern "C" {
 #include "grammar/triggers.h"
 #include "grammar/matcher.h"
 #include "grammar/store.h"
+#include "grammar/moving.h"
+#include "grammar/visits.h"
 #include "grammar/states.h"
 #include "grammar/items.h"
 #include "grammar/masks.h"

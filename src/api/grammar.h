@@ -142,8 +142,9 @@ SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
      Bytes    what has been learnt (states, masks, tables), what calls work with, and each sampler's own place: all
               blocks count, also while one is copied to a larger one. To make or clone a sampler may take more; to load
               a state takes up to as much again; and what a call in another thread still looks into counts beside the
-              limit until that call ends. When it is full, what has been learnt is forgotten and found again as it is
-              needed; where that is not enough, so is what samp_rollback goes back to. A call that needs more at once is
+              limit until that call ends. When it is full, a half of what has been learnt is forgotten, what was used
+              longest ago, and found again as it is needed; all of it, where one call needs more than that half; where
+              that is not enough, so is what samp_rollback goes back to. A call that needs more at once is
               SAMP_E_FULL, and nothing has changed.
      Steps    a call takes fewer of them the more has been learnt, by whichever sampler. Where what a sampler stands in
               has been forgotten, it reads its text again, each token within as many steps.

@@ -201,6 +201,29 @@ static void sampi_read_again(sampi_matcher *m)
     }
 }
 
+/* The place is found in the store of this call by what that has taken over from the one where it was. False: not all of
+   it has come, and nothing has changed. */
+static bool sampi_move_place(sampi_matcher *m)
+{
+    const sampi_store *store = m->store;
+    if (!m->place_in || store->moved_from != m->place_in) return false;
+    sampi_sweep_frames(m);
+    const int32_t *nodes = store->moved, *states = store->moved + store->moved_states, own = m->grammar->tree.nodes.n;
+    for (int32_t i = 0; i < sampi_n_held(m); i++)
+        if (!states[sampi_held_at(m, i)->state]) return false;
+    for (int32_t i = 0; i < m->edges.n; i++) {
+        const sampi_node then = sampi_edge_at(m, i)->then;
+        if (then >= own && !nodes[then]) return false;
+    }
+    for (int32_t i = 0; i < sampi_n_held(m); i++) {
+        sampi_item *item = sampi_held_at(m, i);
+        item->state = states[item->state];
+    }
+    for (int32_t i = 0; i < m->edges.n; i++) sampi_edge_at(m, i)->then = nodes[sampi_edge_at(m, i)->then];
+    m->place_in = store->serial;
+    return true;
+}
+
 /* Go to between two calls, in the store of this one. */
 static void sampi_settle_in(sampi_matcher *m, sampi_turn *turn)
 {
@@ -208,7 +231,7 @@ static void sampi_settle_in(sampi_matcher *m, sampi_turn *turn)
     m->d.held.full = false;
     m->d.work.n = 0;
     m->items.n = m->n_now;
-    if (m->place_in != m->store->serial)
+    if (m->place_in != m->store->serial && !sampi_move_place(m))
         sampi_read_again(m);
     else if (m->frames.n > 2 * m->live + 64)
         sampi_sweep_frames(m);
@@ -237,12 +260,12 @@ static sampi_store_plan sampi_store_room_of(const sampi_matcher *m)
     return room;
 }
 
-/* A call that found no room gets more: a larger store; or one that is empty; or, if others fill that too, one for
-   itself; or there are no places before, for it is better to go on than to be able to go back. False: it has had all
-   that. */
+/* A call that found no room gets more: a larger store; or as large a one with what was used last; or one that is empty;
+   or, if others fill that too, one for itself; or there are no places before, for it is better to go on than to be able
+   to go back. False: it has had all that. */
 static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
 {
-    enum { LARGER = 1, EMPTY = LARGER + 12, OWN, NO_WAY_BACK };
+    enum { LARGER = 1, KEPT = LARGER + 12, EMPTY, OWN, NO_WAY_BACK, HALF = 2 };
     const sampi_store_plan before = sampi_store_room_of(m);
     const bool crowded = !m->own && m->store && SAMPI_INT_GET(&m->store->n_calls) > 1;
     if (turn->n < EMPTY) {
@@ -264,12 +287,13 @@ static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
     sampi_trim(m);
     m->d.status = SAMP_OK;
     m->d.held.full = false;
-    const bool own = m->own || (turn->n > EMPTY && crowded), found = own ? sampi_own_store(m) : sampi_renew_store(m);
+    const bool own = m->own || (turn->n > EMPTY && crowded),
+               found = own ? sampi_own_store(m) : sampi_renew_store(m, turn->n < EMPTY ? HALF : 0);
     const sampi_store_plan now = sampi_store_room_of(m);
-    if (turn->n < EMPTY &&
+    if (turn->n < KEPT &&
         (!found || (now.nodes <= before.nodes && now.pool <= before.pool && now.states <= before.states &&
                     now.entries <= before.entries && now.most <= before.most)))
-        turn->n = EMPTY;
+        turn->n = found ? KEPT : EMPTY;
     if (found) sampi_settle_in(m, turn);
     return true;
 }
@@ -284,7 +308,7 @@ static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn)
         m->d.budget = m->max_steps;
         m->items.n = m->n_now;
         turn->before = sampi_mark(m);
-        if (sampi_look(m, NULL) && (!sampi_store_is_large(m) || sampi_renew_store(m))) {
+        if (sampi_look(m, NULL, NULL) && (!sampi_store_is_large(m) || sampi_renew_store(m, 2))) {
             sampi_settle_in(m, turn);
             if (!m->d.status) return true;
         }

@@ -160,18 +160,6 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
     }
 }
 
-/* The slot of the entry of a state at a parent's places, or the free one where it would be. */
-static int32_t *sampi_entry_slot(const sampi_matcher *m, int32_t parent, int32_t state)
-{
-    const uint32_t mask = (uint32_t)m->store->n_slots - 1;
-    uint32_t i = (uint32_t)parent * 0x9E3779B1u ^ (uint32_t)state * 0x85EBCA77u;
-    for (i = (i ^ i >> 15) & mask;; i = (i + 1) & mask) {
-        const int32_t at = SAMPI_INT_GET(&m->store->entry_slots[i]);
-        if (at < 0 || (sampi_entry_at(m, at)->parent == parent && sampi_entry_at(m, at)->state == state))
-            return &m->store->entry_slots[i];
-    }
-}
-
 /* A copy that is kept with the store; NULL: there is nothing, or no room. */
 static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
 {
@@ -185,6 +173,7 @@ static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
 static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
 {
     sampi_entry entry = *found;
+    entry.used = m->now;
     entry.bits = (uint32_t *)sampi_keep_bytes(m, found->bits, found->bits ? m->index->n_mask * (size_t)4 : 0);
     entry.tokens = (const int32_t *)sampi_keep_bytes(m, m->tokens.data, (size_t)entry.n_tokens * 4);
     entry.places = (const uint32_t *)sampi_keep_bytes(m, m->places.data, (size_t)entry.n_places * 4);
@@ -195,7 +184,7 @@ static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
     }
     m->store->entries[at] = entry;
     for (;;) {
-        int32_t *slot = sampi_entry_slot(m, entry.parent, entry.state);
+        int32_t *slot = sampi_entry_slot(m->store, entry.parent, entry.state);
         const int32_t other = SAMPI_INT_GET(slot);
         if (other >= 0) return other;
         if (SAMPI_INT_CAS(slot, -1, at)) return at;
@@ -232,7 +221,7 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
 /* The entry of a state at a parent's places, made if it is not there. Its number, or -1 and the fault is told. */
 static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
 {
-    const int32_t at = SAMPI_INT_GET(sampi_entry_slot(m, parent, state));
+    const int32_t at = SAMPI_INT_GET(sampi_entry_slot(m->store, parent, state));
     if (at >= 0) return at;
     sampi_entry entry;
     memset(&entry, 0, sizeof entry);
@@ -263,6 +252,7 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
         frame = top[2];
         const int32_t at = sampi_entry_of(m, top[0], top[1]);
         if (at < 0 || !sampi_pairs_add(&m->d, &m->joined, at, frame)) continue;
+        sampi_stamp(&m->store->entries[at].used, m->now);
         const sampi_entry entry = *sampi_entry_at(m, at);
         for (size_t i = 0; entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
         sampi_charge(&m->d, (entry.bits ? (int32_t)m->index->n_mask : entry.n_tokens) / 8);

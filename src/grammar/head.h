@@ -26,7 +26,7 @@
 
    The life of a state: it is made when a text first comes to its node, the state behind a byte when that byte is first
    read, its mask when one is first asked for; all of it stays for whatever text of whichever sampler comes there again.
-   When the store where it is has grown to its limit, an empty one takes its place.
+   When the store where it is has grown to its limit, what was used last goes on in another one.
 
    Who owns what: an index its tries, or somebody else the bytes that it maps; a grammar its tree, and for each index
    that it is used with a store of all that has been learnt. All samplers of a grammar and an index add to it and read

@@ -10,6 +10,7 @@ static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
     item->state = state;
     item->frame = frame;
     item->flags = sampi_lex_at(m, state)->flags;
+    sampi_stamp(&sampi_lex_at(m, state)->used, m->now);
 }
 
 /* One more item of the step under way. */

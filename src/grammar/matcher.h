@@ -49,6 +49,7 @@ typedef struct sampi_stretch {
 typedef struct sampi_lex {
     sampi_node node;
     int32_t flags, n_calls;
+    int32_t used;                   /* when a text was here last, by the store's clock */
     const struct sampi_call *calls; /* [n_calls] */
     uint32_t *live, *first; /* [8] sets of classes of bytes, NULL: not known yet: sampi_live_of, sampi_first_of */
     int32_t one;            /* the kinds of which it takes one character: sampi_one_of; -1: not known yet */
@@ -74,6 +75,7 @@ typedef struct sampi_entry {
     const int32_t *tokens; /* [n_tokens] */
     const uint32_t *places;
     int32_t n_tokens, n_places;
+    int32_t used; /* as a state's */
 } sampi_entry;
 
 /* A level of a walk: what there was when the node was done. Its items are those behind the level before it; or, where
@@ -115,6 +117,9 @@ typedef struct sampi_store {
     int32_t n_calls; /* that have looked into it, so far as numbers go */
     sampi_chunk *chunks;
     struct sampi_store *behind; /* the next one that waits to be freed */
+    size_t moved_from;          /* the store whose nodes and states it has begun with, or 0, and the numbers that */
+    int32_t *moved;             /* these have got: nodes, and states from moved_states on; 0: it has not come */
+    int32_t moved_states, n_moved;
 } sampi_store;
 
 /* What a call needs beside the text's place, lent to it. */
@@ -166,6 +171,7 @@ typedef struct sampi_matcher {
     sampi_store *own;       /* and the same if nobody else does, or NULL */
     size_t place_in;        /* the store whose states the items have; 0: none, the place is to be found again */
     size_t tree_of;         /* the store whose tree d.tree is */
+    int32_t now;            /* in a call: the time of the store's clock */
     sampi_vec items;        /* sampi_item; the first n_now are where the text is */
     sampi_vec frames;       /* sampi_frame */
     sampi_vec edges;        /* sampi_edge */

@@ -155,7 +155,7 @@ SAMP_API int samp_grammar_stats(const samp_sampler *s, samp_grammar_usage *usage
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m && !usage) return SAMP_E_NULL;
     if (!m || !sampi_begin_call(m)) return m ? m->d.status : status;
-    if (sampi_look(m, NULL)) {
+    if (sampi_look(m, NULL, NULL)) {
         sampi_shared *h = m->shared;
         memset(usage, 0, sizeof *usage);
         usage->n_states = (size_t)SAMPI_INT_GET(&m->store->n_states) - 1;

@@ -113,6 +113,7 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
     memset(s, 0, sizeof *s);
     memset(store->next + (size_t)state * (size_t)n_classes, 0xff, (size_t)n_classes * sizeof(int32_t)); /* -1 */
     s->node = n;
+    s->used = m->now;
     s->calls = calls;
     s->n_calls = m->calls.n;
     s->one = -1;

@@ -1,6 +1,6 @@
 /* test_shared.c - samplers that share what they learn of a grammar: in threads, with much memory and with hardly any,
-   each mask is that of a sampler that shares nothing; an idle sampler holds no memory; the numbers of
-   samp_grammar_stats. SAMP_TEST_CASES=n makes n thousand steps; make test-threads runs it under ThreadSanitizer. */
+   each mask is that of a sampler that shares nothing; an idle sampler holds no memory; what is used stays when the
+   memory grows or is full; the numbers of samp_grammar_stats. SAMP_TEST_CASES=n makes n thousand steps; make test-threads runs it under ThreadSanitizer. */
 #define SAMPLING_GRAMMAR
 #define SAMPLING_IMPLEMENTATION
 #include "sampling.h"
@@ -235,12 +235,69 @@ static void test_new_requests_find(void **state)
     samp_grammar_free(g);
 }
 
+/* How many of a text's masks a new sampler has to look for. */
+static size_t misses_of(samp_grammar *g, const char *text)
+{
+    samp_sampler *s = samp_init_grammar(vocab_index, g);
+    samp_grammar_usage before, now;
+    uint32_t bits[N_MASK];
+    assert_ok(samp_grammar_stats(s, &before));
+    for (const char *p = text; *p; p++) {
+        assert_ok(samp_grammar_mask(s, bits));
+        assert_true(bit(bits, (uint8_t)*p));
+        assert_ok(samp_accept(s, (uint8_t)*p));
+    }
+    assert_ok(samp_grammar_stats(s, &now));
+    samp_free(s);
+    return now.n_masks - before.n_masks - (now.n_hits - before.n_hits);
+}
+
+/* Random texts, up to so many renewals of the memory; a text that comes again and again in between stays known, whatever
+   else is let go. */
+static void keeps(size_t grammar, size_t limit, const char *text, size_t n_renewals)
+{
+    samp_grammar *g = grammar_of(grammar);
+    samp_sampler *busy = samp_init_grammar(vocab_index, g);
+    samp_grammar_usage stats = { 0 };
+    source rng = source_stream(78);
+    uint32_t bits[N_MASK];
+    size_t seen = 0;
+    if (limit) assert_ok(samp_set_grammar_limits(busy, limit, 1 << 24));
+    assert_true(misses_of(g, text) > 5);
+    for (int n = 0; seen < n_renewals; n++) {
+        assert_true(n < 1000000);
+        assert_ok(samp_grammar_mask(busy, bits));
+        const samp_token token = pick(&rng, bits);
+        if (token < 0 || below(&rng, 90) == 0 || samp_accept(busy, token)) samp_reset(busy);
+        assert_ok(samp_grammar_stats(busy, &stats));
+        assert_true(stats.n_bytes <= stats.max_bytes);
+        if (n % 30 && stats.n_renewals == seen) continue;
+        assert_num(misses_of(g, text), 0);
+        seen = stats.n_renewals;
+    }
+    samp_free(busy);
+    samp_grammar_free(g);
+}
+
+static void test_growth_keeps_all(void **state)
+{
+    (void)state;
+    keeps(2, 0, "{\"a\":12,\"ab\":\"the\",\"x\":\"a quick brown fox\"}", 1);
+}
+
+static void test_full_keeps_what_is_used(void **state)
+{
+    (void)state;
+    keeps(3, 1 << 20, "abbab abeeabb", 20);
+    keeps(3, 1 << 22, "abbab abeeabb", 8);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads_share),
-        cmocka_unit_test(test_idle_holds_nothing),
-        cmocka_unit_test(test_new_requests_find),
+        cmocka_unit_test(test_threads_share),           cmocka_unit_test(test_idle_holds_nothing),
+        cmocka_unit_test(test_new_requests_find),       cmocka_unit_test(test_growth_keeps_all),
+        cmocka_unit_test(test_full_keeps_what_is_used),
     };
     return test_run(argc, argv, tests, make_index, free_index);
 }

@@ -1,0 +1,347 @@
+/* ---- grammars: what a new store takes over from the old one ----
+   A store that replaces another one begins with what the old one has learnt: all of it where there is room, else what
+   was used last, up to a share of the room. Nodes, states and entries get new numbers in the order of the old ones, so
+   alternatives stay sorted. The old store stays as it is, and other calls may add to it meanwhile:
+
+     what is published is whole, and all that it refers to was published before it. So entries are listed first, then
+     states, then the nodes that these need, which are all there; what is published too late is learnt again.
+
+   A sampler's place moves along by the same numbers, if all of its states and nodes have come (sampi_move_place). */
+
+/* A call's use of something, noted as the time of the store's clock. Few write where many use the same. */
+static inline void sampi_stamp(int32_t *used, int32_t now)
+{
+    if (SAMPI_INT_GET(used) != now) SAMPI_INT_PUT(used, now);
+}
+
+typedef struct sampi_move {
+    const sampi_store *from;
+    sampi_store *to;
+    int32_t own, n_classes;          /* own: the grammar's nodes, which have the same numbers in both */
+    int32_t now;                     /* the time of the old store's clock */
+    sampi_store_plan room;           /* what may be taken, most: bytes of lists and sets of bits, */
+    size_t most;                     /* and bytes of a store that has room for no more */
+    int32_t *nodes, *states;         /* [from's room] the number in `to`, 0: it stays behind */
+    int32_t *entries;                /* the same, and 1 is added */
+    int32_t *states_in, *entries_in; /* which there are: 1 */
+    size_t held;                     /* bytes of these arrays */
+    sampi_store_plan chosen;         /* how many of each; most: bytes of lists and sets of bits */
+} sampi_move;
+
+/* The age of something that was used at a time: 0 is the newest. */
+static uint32_t sampi_move_age(const sampi_move *v, const int32_t *used)
+{
+    const uint32_t age = (uint32_t)v->now - (uint32_t)SAMPI_INT_GET(used);
+    return age > UINT32_MAX / 2 ? 0 : age;
+}
+
+/* Bytes with what keeps the next piece aligned. */
+static size_t sampi_padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
+
+/* List what has been published: entries first. */
+static void sampi_move_list(sampi_move *v)
+{
+    const sampi_store *from = v->from;
+    for (int32_t i = 0; i < from->n_slots; i++) {
+        const int32_t at = SAMPI_INT_GET(&from->entry_slots[i]);
+        if (at >= 0) v->entries_in[at] = 1;
+    }
+    const int32_t n = SAMPI_INT_GET(&from->growth.n_nodes);
+    for (int32_t i = 0; i < n; i++) v->states_in[SAMPI_INT_GET(&from->state_of[i])] = 1;
+    v->states_in[0] = 0;
+}
+
+/* The entries that are not older; their states are needed. */
+static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_mask)
+{
+    v->chosen.entries = 0;
+    for (int32_t i = 0; i < v->from->cap_entries; i++) {
+        v->entries[i] = 0;
+        if (!v->entries_in[i]) continue;
+        const sampi_entry *e = v->from->entries + i;
+        if (!v->states_in[e->state] || sampi_move_age(v, &e->used) > oldest) continue;
+        if (e->parent >= 2 && !v->entries[e->parent / 2 - 1]) continue;
+        v->entries[i] = ++v->chosen.entries;
+        v->states[e->state] = 1;
+        v->chosen.most += sampi_padded(e->bits ? n_mask * 4 : 0) + sampi_padded((size_t)e->n_tokens * 4) +
+                          sampi_padded((size_t)e->n_places * 4);
+    }
+}
+
+/* The states that are not older, or that entries need; their nodes are needed. */
+static void sampi_move_choose_states(sampi_move *v, uint32_t oldest)
+{
+    v->chosen.states = 0;
+    for (int32_t i = 1; i < v->from->cap_states; i++) {
+        const sampi_lex *s = v->from->states + i;
+        if (!v->states_in[i] || (!v->states[i] && sampi_move_age(v, &s->used) > oldest)) {
+            v->states[i] = 0;
+            continue;
+        }
+        v->states[i] = ++v->chosen.states;
+        v->chosen.most += sampi_padded((size_t)s->n_calls * sizeof(sampi_call)) + 2 * 8 * sizeof(uint32_t);
+        v->nodes[s->node] = 1;
+        for (int32_t c = 0; c < s->n_calls; c++) v->nodes[s->calls[c].then] = 1;
+    }
+}
+
+/* The nodes that are needed, and all that they consist of: parts have smaller numbers. */
+static void sampi_move_choose_nodes(sampi_move *v)
+{
+    const sampi_tree *t = &v->from->tree;
+    v->chosen.nodes = v->chosen.pool = 0;
+    for (int32_t i = t->nodes.cap; i-- > v->own;) {
+        if (!v->nodes[i]) continue;
+        const sampi_expr *e = sampi_at(t, i);
+        v->chosen.nodes++;
+        if (sampi_in_pool(e->kind) && e->a >= t->pool.n) v->chosen.pool += e->b;
+        if (e->kind == SAMPI_NODE_SEQ || e->kind == SAMPI_NODE_ALT || e->kind == SAMPI_NODE_AND)
+            v->nodes[e->a] = v->nodes[e->b] = 1;
+        if (e->kind == SAMPI_NODE_REPEAT || e->kind == SAMPI_NODE_NOT) v->nodes[e->a] = 1;
+        if (e->kind == SAMPI_NODE_MEMBERS) v->nodes[e->b] = 1;
+    }
+    for (int32_t i = 0; i < v->own; i++) v->nodes[i] = i;
+    for (int32_t i = v->own, n = v->own; i < t->nodes.cap; i++)
+        if (v->nodes[i]) v->nodes[i] = n++;
+}
+
+/* Choose what is not older. False: that is more than there is room for. */
+static bool sampi_move_choose(sampi_move *v, uint32_t oldest, const sampi_shared *h)
+{
+    const sampi_store_plan *n = &v->chosen;
+    size_t size[SAMPI_STORE_PARTS];
+    memset(v->states, 0, (size_t)v->from->cap_states * sizeof *v->states);
+    memset(v->nodes, 0, (size_t)v->from->tree.nodes.cap * sizeof *v->nodes);
+    v->chosen.most = 0;
+    sampi_move_choose_entries(v, oldest, h->n_mask);
+    if (n->entries > v->room.entries || n->most > v->room.most) return false;
+    sampi_move_choose_states(v, oldest);
+    if (n->states > v->room.states || n->most > v->room.most) return false;
+    sampi_move_choose_nodes(v);
+    return n->nodes <= v->room.nodes && n->pool <= v->room.pool &&
+           sampi_store_sizes(h->grammar, n, size) + n->most <= v->most;
+}
+
+static void sampi_move_nodes(const sampi_move *v)
+{
+    const sampi_tree *t = &v->from->tree;
+    sampi_tree *to = &v->to->tree;
+    for (int32_t i = v->own; i < t->nodes.cap; i++) {
+        if (!v->nodes[i]) continue;
+        sampi_expr e = *sampi_at(t, i);
+        if (sampi_in_pool(e.kind) && e.a >= t->pool.n) {
+            const int32_t at = v->to->growth.n_pool;
+            memcpy((uint8_t *)to->pool.data + at, sampi_bytes_at(t, e.a), (size_t)e.b);
+            v->to->growth.n_pool += e.b;
+            e.a = at;
+        }
+        if (e.kind == SAMPI_NODE_SEQ || e.kind == SAMPI_NODE_ALT || e.kind == SAMPI_NODE_AND) {
+            e.a = v->nodes[e.a];
+            e.b = v->nodes[e.b];
+        }
+        if (e.kind == SAMPI_NODE_REPEAT || e.kind == SAMPI_NODE_NOT) e.a = v->nodes[e.a];
+        if (e.kind == SAMPI_NODE_MEMBERS) e.b = v->nodes[e.b];
+        *sampi_at(to, v->nodes[i]) = e;
+        v->to->growth.known[v->nodes[i]] = SAMPI_INT_GET(&v->from->growth.known[i]);
+        sampi_node *slot = sampi_node_slot(to, e.kind, e.a, e.b, e.c);
+        if (slot && *slot < 0) *slot = v->nodes[i]; /* without a slot it is made once more when it is met */
+    }
+    v->to->growth.n_nodes = v->own + v->chosen.nodes;
+}
+
+/* A copy in the chunk that has been made for all of them; NULL of nothing. */
+static void *sampi_move_bytes(sampi_chunk *chunk, const void *bytes, size_t n)
+{
+    if (!bytes || n == 0) return NULL;
+    void *room = (char *)(chunk + 1) + chunk->used;
+    memcpy(room, bytes, n);
+    chunk->used += sampi_padded(n);
+    return room;
+}
+
+static void sampi_move_states(const sampi_move *v, sampi_chunk *chunk)
+{
+    sampi_store *to = v->to;
+    for (int32_t i = 1; i < v->from->cap_states; i++) {
+        if (!v->states[i]) continue;
+        sampi_lex *s = v->from->states + i, *made = to->states + v->states[i];
+        made->node = v->nodes[s->node];
+        made->flags = s->flags;
+        made->n_calls = s->n_calls;
+        made->used = (int32_t)(0u - sampi_move_age(v, &s->used));
+        made->one = SAMPI_INT_GET(&s->one);
+        for (int k = 0; k < 2; k++) made->run[k] = SAMPI_INT_GET(&s->run[k]);
+        sampi_call *calls = (sampi_call *)sampi_move_bytes(chunk, s->calls, (size_t)s->n_calls * sizeof *calls);
+        for (int32_t c = 0; c < s->n_calls; c++) calls[c].then = v->nodes[calls[c].then];
+        made->calls = calls;
+        made->live = (uint32_t *)sampi_move_bytes(chunk, SAMPI_PTR_GET(&s->live), 8 * sizeof(uint32_t));
+        made->first = (uint32_t *)sampi_move_bytes(chunk, SAMPI_PTR_GET(&s->first), 8 * sizeof(uint32_t));
+        to->state_of[made->node] = v->states[i];
+        const int32_t *row = v->from->next + (size_t)i * (size_t)v->n_classes;
+        int32_t *next = to->next + (size_t)v->states[i] * (size_t)v->n_classes;
+        for (int32_t c = 0; c < v->n_classes; c++) {
+            const int32_t at = SAMPI_INT_GET(&row[c]);
+            next[c] = at <= 0 ? at : v->states[at] ? v->states[at] : -1;
+        }
+    }
+    to->n_states = 1 + v->chosen.states;
+}
+
+static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n_mask)
+{
+    sampi_store *to = v->to;
+    for (int32_t i = 0; i < v->from->cap_entries; i++) {
+        if (!v->entries[i]) continue;
+        const sampi_entry *e = v->from->entries + i;
+        sampi_entry *made = to->entries + v->entries[i] - 1;
+        made->parent = e->parent < 2 ? e->parent : 2 * v->entries[e->parent / 2 - 1] + e->parent % 2;
+        made->state = v->states[e->state];
+        made->used = (int32_t)(0u - sampi_move_age(v, &e->used));
+        made->n_tokens = e->n_tokens;
+        made->n_places = e->n_places;
+        made->bits = (uint32_t *)sampi_move_bytes(chunk, e->bits, n_mask * 4);
+        made->tokens = (const int32_t *)sampi_move_bytes(chunk, e->tokens, (size_t)e->n_tokens * 4);
+        made->places = (const uint32_t *)sampi_move_bytes(chunk, e->places, (size_t)e->n_places * 4);
+        *sampi_entry_slot(to, made->parent, made->state) = v->entries[i] - 1;
+    }
+    to->n_entries = v->chosen.entries;
+}
+
+/* Choose what was used last, as much as there is room for. False: nothing. */
+static bool sampi_move_choose_all(sampi_move *v, const sampi_shared *h)
+{
+    uint32_t oldest = UINT32_MAX;
+    sampi_move_list(v);
+    while (!sampi_move_choose(v, oldest, h)) {
+        if (oldest == 0) return false;
+        oldest = oldest == UINT32_MAX ? (uint32_t)1 << 30 : oldest / 2;
+    }
+    return v->chosen.states > 0;
+}
+
+/* Copy what has been chosen into `to`. False: no memory; nothing has changed. */
+static bool sampi_move_copy(sampi_move *v, sampi_shared *h)
+{
+    const size_t whole = sizeof(sampi_chunk) + v->chosen.most;
+    sampi_chunk *chunk = (sampi_chunk *)SAMP_MALLOC(whole);
+    if (!chunk) return false;
+    chunk->behind = NULL;
+    chunk->size = v->chosen.most;
+    chunk->used = 0;
+    v->to->chunks = chunk;
+    v->to->bytes += whole;
+    (void)SAMPI_SIZE_ADD(&h->held.apart, whole);
+    sampi_move_nodes(v);
+    sampi_move_states(v, chunk);
+    sampi_move_entries(v, chunk, h->n_mask);
+    return true;
+}
+
+/* Begin with `from`; room, most: as there. False: no memory. */
+static bool sampi_move_begin(sampi_move *v, sampi_shared *h, const sampi_store *from, const sampi_store_plan *room,
+                             size_t most)
+{
+    const size_t nodes = (size_t)from->tree.nodes.cap, states = (size_t)from->cap_states,
+                 entries = (size_t)from->cap_entries, work = states + 2 * entries;
+    memset(v, 0, sizeof *v);
+    v->from = from;
+    v->own = h->grammar->tree.nodes.n;
+    v->n_classes = h->grammar->bytes.n_classes;
+    v->now = sampi_clock(from);
+    v->room = *room;
+    v->most = most;
+    v->held = (nodes + states + work) * sizeof(int32_t);
+    v->nodes = (int32_t *)SAMP_MALLOC((nodes + states) * sizeof(int32_t));
+    v->entries = (int32_t *)SAMP_MALLOC(work * sizeof(int32_t));
+    (void)SAMPI_SIZE_ADD(&h->held.apart, v->held);
+    if (!v->nodes || !v->entries) return false;
+    v->states = v->nodes + nodes;
+    v->entries_in = v->entries + entries;
+    v->states_in = v->entries_in + entries;
+    memset(v->entries, 0, work * sizeof(int32_t));
+    return true;
+}
+
+/* End. moved: the new numbers stay with the new store. */
+static void sampi_move_end(sampi_move *v, sampi_shared *h, bool moved)
+{
+    const size_t stays = ((size_t)v->from->tree.nodes.cap + (size_t)v->from->cap_states) * sizeof(int32_t);
+    if (moved) {
+        v->to->moved = v->nodes;
+        v->to->moved_from = v->from->serial;
+        v->to->moved_states = v->from->tree.nodes.cap;
+        v->to->n_moved = v->to->moved_states + v->from->cap_states;
+        v->to->bytes += stays;
+        v->held -= stays;
+    } else {
+        SAMP_FREE(v->nodes);
+    }
+    SAMP_FREE(v->entries);
+    (void)SAMPI_SIZE_ADD(&h->held.apart, (size_t)0 - v->held);
+}
+
+/* 1 / share of the room that a store of a plan has beside its arrays. */
+static sampi_store_plan sampi_move_share(const sampi_shared *h, sampi_store_plan plan, int32_t share)
+{
+    size_t size[SAMPI_STORE_PARTS];
+    const size_t fixed = sampi_store_sizes(h->grammar, &plan, size);
+    plan.nodes /= share;
+    plan.pool /= share;
+    plan.states = plan.states / share - 1;
+    plan.entries /= share;
+    plan.most = plan.most > fixed ? (plan.most - fixed) / (size_t)share : 0;
+    return plan;
+}
+
+/* Into a new store of a plan, which nobody has seen yet, goes what an old one has learnt and what has been used last,
+   up to 1 / share of the room. Without memory it stays as it is. */
+static void sampi_move_into(sampi_shared *h, sampi_store *to, const sampi_store_plan *plan, const sampi_store *from,
+                            int32_t share)
+{
+    sampi_move v;
+    const sampi_store_plan room = sampi_move_share(h, *plan, share);
+    bool moved = sampi_move_begin(&v, h, from, &room, SIZE_MAX);
+    v.to = to;
+    moved = moved && sampi_move_choose_all(&v, h) && sampi_move_copy(&v, h);
+    sampi_move_end(&v, h, moved);
+}
+
+/* The same, where there is no room for both: into a small store that lies in between, of at most so many bytes. NULL:
+   nothing is kept. */
+static sampi_store *sampi_move_between(sampi_shared *h, const sampi_store *from, const sampi_store_plan *plan,
+                                       int32_t share, size_t most)
+{
+    sampi_move v;
+    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX };
+    const sampi_store_plan room = sampi_move_share(h, *plan, share);
+    bool moved = sampi_move_begin(&v, h, from, &room, most) && sampi_move_choose_all(&v, h);
+    if (moved) {
+        sampi_store_plan exact = v.chosen;
+        exact.states++;
+        exact.most = SIZE_MAX;
+        v.to = sampi_store_make(h, &exact, &held);
+        moved = v.to && sampi_move_copy(&v, h);
+    }
+    if (v.to && !moved) sampi_store_free(h, v.to);
+    sampi_move_end(&v, h, moved);
+    return moved ? v.to : NULL;
+}
+
+/* The numbers that what lay in between had in the old store lead to the new one at once. */
+static void sampi_move_through(const sampi_shared *h, sampi_store *to, sampi_store *between)
+{
+    const int32_t own = h->grammar->tree.nodes.n, n_moved = to->n_moved;
+    int32_t *second = to->moved, *first = between->moved;
+    if (to->moved_from != between->serial) return;
+    for (int32_t i = own; i < between->moved_states; i++)
+        first[i] = second[first[i]]; /* 0 stays 0: NEVER is its own */
+    for (int32_t i = between->moved_states; i < between->n_moved; i++)
+        if (first[i]) first[i] = second[to->moved_states + first[i]];
+    to->bytes += (size_t)(between->n_moved - n_moved) * sizeof(int32_t);
+    between->bytes -= (size_t)(between->n_moved - n_moved) * sizeof(int32_t);
+    to->moved = first;
+    to->moved_from = between->moved_from;
+    to->moved_states = between->moved_states;
+    to->n_moved = between->n_moved;
+    between->moved = second;
+}
