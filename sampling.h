@@ -188,86 +188,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8897 samplers/greedy.h               20937 grammar/regex.h
-     275 api/config.h                     8939 samplers/choose.h               21334 grammar/derivatives.h
-     306 api/types.h                      9002 samplers/ratio.h                21987 grammar/vocabulary.h
-     561 api/missing.h                    9069 samplers/draw.h                 22458 grammar/triggers.h
-     575 api/sample.h                     9154 samplers/dist.h                 22783 grammar/matcher.h
-     669 api/chains.h                     9186 samplers/gumbel.h               23016 grammar/store.h
-     935 api/samplers.h                   9255 watermark/function.h            23271 grammar/moving.h
-    1208 api/gumbel.h                     9372 watermark/text.h                23620 grammar/visits.h
-    1231 api/operator.h                   9561 watermark/draw.h                23899 grammar/states.h
-    1282 api/kv.h                         9770 samplers/mirostat.h             24059 grammar/items.h
-    1465 api/llama_cpp.h                 10002 samplers/adaptive_p.h           24185 grammar/masks.h
-    1511 api/text_error.h                10153 samplers/custom.h               24382 grammar/runs.h
-    1527 api/grammar.h                   10213 config/describe.h               24559 grammar/entries.h
-    1749 api/shards.h                    10393 config/from_params.h            24928 grammar/accepting.h
-    1849 api/peers.h                     10457 config/orders.h                 25260 grammar/waiting.h
-    1933 api/drafts.h                    10688 config/numbers.h                25386 grammar/history.h
-    2035 api/constraints.h               10830 config/set.h                    25511 grammar/room.h
-    2338 api/watermark.h                 10986 config/tell.h                   25844 grammar/sampler.h
-    2483 api/parts.h                     11116 config/settings.h               26078 grammar/forced.h
-    2525 base/switches.h                 11229 life/rollback.h                 26246 grammar/hooks.h
-    2840 base/random.h                   11488 life/chain.h                    26369 schema/head.h
-    2863 base/mt19937.h                  11772 life/members.h                  26543 schema/errors.h
-    2938 base/exact.h                    11886 life/update.h                   26655 schema/collections.h
-    3156 base/bits128.h                  12083 life/copy.h                     26689 schema/references.h
-    3237 base/elements.h                 12253 rows/row.h                      26961 schema/strings.h
-    3367 watermark/colours.h             12559 rows/reserve.h                  27023 schema/numbers.h
-    3431 kernels/llama_cpp/contract.h    12629 rows/pieces.h                   27225 schema/sets.h
-    3479 kernels/contract.h              12744 rows/thresholds.h               27423 schema/formats.h
-    3608 kernels/scalar.h                12850 rows/compact.h                  27620 schema/scalars.h
-    3814 kernels/llama_cpp/scalar.h      13032 rows/sums.h                     27919 schema/goals.h
-    3835 kernels/sets.h                  13180 rows/changes.h                  28140 schema/alternatives.h
-    3884 kernels/vectors.h               13261 rows/cuts.h                     28618 schema/objects.h
-    4002 kernels/avx512.h                13692 rows/typical.h                  29131 schema/arrays.h
-    4086 kernels/avx2.h                  14004 rows/tail_free.h                29491 schema/whole.h
-    4148 kernels/sse2.h                  14077 rows/selecting.h                29664 tags/head.h
-    4165 kernels/neon.h                  14208 rows/mirostat.h                 29787 tags/words.h
-    4187 kernels/wasm.h                  14289 watermark/rows.h                29895 tags/inside.h
-    4203 kernels/generic.h               14402 rows/plan.h                     30036 tags/formats.h
-    4223 kernels/shared.h                14450 rows/logprobs.h                 30437 grammar/grammars.h
-    4347 kernels/passes.h                14536 rows/step.h                     30504 peers/tables.h
-    5036 kernels/llama_cpp/passes.h      14553 rows/llama_cpp/sums.h           30903 peers/values.h
-    5120 kernels/check.h                 14867 rows/llama_cpp/samplers.h       31335 peers/llama_server.h
-    5144 kernels/dispatch.h              15332 rows/llama_cpp/step.h           31404 peers/fields.h
-    5350 core/array.h                    15362 run/apply.h                     31650 peers/requests.h
-    5680 core/table.h                    15444 run/writing.h                   31789 shards/head.h
-    5870 core/windows.h                  15568 run/arrays.h                    31938 shards/bytes.h
-    5962 constraints/record.h            15670 run/arrays_llama_cpp.h          32036 shards/merging.h
-    6020 watermark/record.h              15868 run/walk.h                      32326 shards/row.h
-    6040 rows/work.h                     15972 run/finish.h                    32452 shards/answers.h
-    6066 life/past.h                     16012 run/draw_llama_cpp.h            33023 shards/logprobs.h
-    6125 core/record.h                   16086 run/draw.h                      33169 shards/told.h
-    6261 core/plans.h                    16164 run/sample.h                    33323 shards/asking.h
-    6299 core/fields.h                   16280 watermark/making.h              33458 shards/prefix.h
-    6386 core/owners.h                   16509 watermark/tails.h               34008 shards/plans.h
-    6462 core/mt19937.h                  16609 watermark/detect.h              34501 samplers/plans.h
-    6519 core/no_mt19937.h               16833 run/verify.h                    34776 shards/way.h
-    6552 core/making.h                   16937 run/batch.h                     34901 shards/memory.h
-    6684 core/streams.h                  17089 life/state.h                    34981 shards/batch.h
-    6722 life/state_fields.h             17265 operator/weights.h              35389 drafts/head.h
-    6822 samplers/llama_cpp.h            17353 operator/search.h               35449 drafts/block.h
-    6910 samplers/logit_bias.h           17492 operator/run.h                  35639 drafts/tree.h
-    7011 samplers/patch.h                17661 kv/cells.h                      35775 drafts/relaxed.h
-    7061 samplers/penalties.h            17698 kv/making.h                     35860 constraints/automaton.h
-    7211 samplers/dry.h                  17924 kv/slot.h                       35958 constraints/making.h
-    7668 samplers/cut.h                  18063 kv/sequences.h                  36211 constraints/sampler.h
-    7691 samplers/top_n_sigma.h          18198 kv/data.h                       36306 constraints/constructors.h
-    7793 samplers/top_k.h                18322 kv/update.h                     36671 constraints/patterns.h
-    7850 samplers/tail_free.h            18448 kv/state.h                      36876 constraints/looking.h
-    7974 samplers/typical.h              18660 llama_cpp/functions.h           36943 constraints/thinking.h
-    8049 samplers/top_p.h                18730 llama_cpp/object.h              37194 constraints/schedule.h
-    8093 samplers/min_p.h                18784 llama_cpp/vocabulary.h          37284 constraints/accepting.h
-    8135 samplers/by_sums.h              18861 text/reading.h                  37468 constraints/drawing.h
-    8283 samplers/top_h.h                18971 text/strings.h                  37655 constraints/told.h
-    8336 samplers/min_k.h                19071 text/values.h                   37720 constraints/kind.h
-    8393 samplers/xtc.h                  19226 text/documents.h                37778 constraints/top_p_decay.h
-    8477 samplers/infill.h               19302 grammar/head.h                  37862 constraints/accessors.h
-    8592 samplers/temperature.h          19337 grammar/tree.h                  37970 core/kinds.h
-    8755 samplers/smoothing.h            20256 grammar/finishing.h             38019 base/restore.h
-    8839 samplers/softmax.h              20560 grammar/reading.h               38033 api/license.h
-    8872 samplers/drafted.h              20645 grammar/gbnf.h
+       2 api/opening.h                    8897 samplers/greedy.h               20947 grammar/regex.h
+     275 api/config.h                     8939 samplers/choose.h               21344 grammar/derivatives.h
+     306 api/types.h                      9002 samplers/ratio.h                21997 grammar/vocabulary.h
+     561 api/missing.h                    9069 samplers/draw.h                 22468 grammar/triggers.h
+     575 api/sample.h                     9154 samplers/dist.h                 22793 grammar/matcher.h
+     669 api/chains.h                     9186 samplers/gumbel.h               23026 grammar/store.h
+     935 api/samplers.h                   9255 watermark/function.h            23281 grammar/moving.h
+    1208 api/gumbel.h                     9372 watermark/text.h                23630 grammar/visits.h
+    1231 api/operator.h                   9561 watermark/draw.h                23909 grammar/states.h
+    1282 api/kv.h                         9770 samplers/mirostat.h             24069 grammar/items.h
+    1465 api/llama_cpp.h                 10002 samplers/adaptive_p.h           24195 grammar/masks.h
+    1511 api/text_error.h                10153 samplers/custom.h               24392 grammar/runs.h
+    1527 api/grammar.h                   10213 config/describe.h               24569 grammar/entries.h
+    1749 api/shards.h                    10393 config/from_params.h            24938 grammar/accepting.h
+    1849 api/peers.h                     10457 config/orders.h                 25270 grammar/waiting.h
+    1933 api/drafts.h                    10688 config/numbers.h                25396 grammar/history.h
+    2035 api/constraints.h               10830 config/set.h                    25521 grammar/room.h
+    2338 api/watermark.h                 10986 config/tell.h                   25854 grammar/sampler.h
+    2483 api/parts.h                     11116 config/settings.h               26088 grammar/forced.h
+    2525 base/switches.h                 11229 life/rollback.h                 26256 grammar/hooks.h
+    2840 base/random.h                   11488 life/chain.h                    26379 schema/head.h
+    2863 base/mt19937.h                  11772 life/members.h                  26553 schema/errors.h
+    2938 base/exact.h                    11886 life/update.h                   26665 schema/collections.h
+    3156 base/bits128.h                  12083 life/copy.h                     26699 schema/references.h
+    3237 base/elements.h                 12253 rows/row.h                      26971 schema/strings.h
+    3367 watermark/colours.h             12559 rows/reserve.h                  27033 schema/numbers.h
+    3431 kernels/llama_cpp/contract.h    12629 rows/pieces.h                   27235 schema/sets.h
+    3479 kernels/contract.h              12744 rows/thresholds.h               27433 schema/formats.h
+    3608 kernels/scalar.h                12850 rows/compact.h                  27630 schema/scalars.h
+    3814 kernels/llama_cpp/scalar.h      13032 rows/sums.h                     27929 schema/goals.h
+    3835 kernels/sets.h                  13181 rows/changes.h                  28150 schema/alternatives.h
+    3884 kernels/vectors.h               13262 rows/cuts.h                     28628 schema/objects.h
+    4002 kernels/avx512.h                13699 rows/typical.h                  29141 schema/arrays.h
+    4086 kernels/avx2.h                  14012 rows/tail_free.h                29501 schema/whole.h
+    4148 kernels/sse2.h                  14085 rows/selecting.h                29674 tags/head.h
+    4165 kernels/neon.h                  14216 rows/mirostat.h                 29797 tags/words.h
+    4187 kernels/wasm.h                  14299 watermark/rows.h                29905 tags/inside.h
+    4203 kernels/generic.h               14412 rows/plan.h                     30046 tags/formats.h
+    4223 kernels/shared.h                14460 rows/logprobs.h                 30447 grammar/grammars.h
+    4347 kernels/passes.h                14546 rows/step.h                     30514 peers/tables.h
+    5036 kernels/llama_cpp/passes.h      14563 rows/llama_cpp/sums.h           30913 peers/values.h
+    5120 kernels/check.h                 14877 rows/llama_cpp/samplers.h       31345 peers/llama_server.h
+    5144 kernels/dispatch.h              15342 rows/llama_cpp/step.h           31414 peers/fields.h
+    5350 core/array.h                    15372 run/apply.h                     31660 peers/requests.h
+    5680 core/table.h                    15454 run/writing.h                   31799 shards/head.h
+    5870 core/windows.h                  15578 run/arrays.h                    31948 shards/bytes.h
+    5962 constraints/record.h            15680 run/arrays_llama_cpp.h          32046 shards/merging.h
+    6020 watermark/record.h              15878 run/walk.h                      32336 shards/row.h
+    6040 rows/work.h                     15982 run/finish.h                    32462 shards/answers.h
+    6066 life/past.h                     16022 run/draw_llama_cpp.h            33033 shards/logprobs.h
+    6125 core/record.h                   16096 run/draw.h                      33179 shards/told.h
+    6261 core/plans.h                    16174 run/sample.h                    33333 shards/asking.h
+    6299 core/fields.h                   16290 watermark/making.h              33468 shards/prefix.h
+    6386 core/owners.h                   16519 watermark/tails.h               34018 shards/plans.h
+    6462 core/mt19937.h                  16619 watermark/detect.h              34511 samplers/plans.h
+    6519 core/no_mt19937.h               16843 run/verify.h                    34786 shards/way.h
+    6552 core/making.h                   16947 run/batch.h                     34911 shards/memory.h
+    6684 core/streams.h                  17099 life/state.h                    34991 shards/batch.h
+    6722 life/state_fields.h             17275 operator/weights.h              35399 drafts/head.h
+    6822 samplers/llama_cpp.h            17363 operator/search.h               35459 drafts/block.h
+    6910 samplers/logit_bias.h           17502 operator/run.h                  35649 drafts/tree.h
+    7011 samplers/patch.h                17671 kv/cells.h                      35785 drafts/relaxed.h
+    7061 samplers/penalties.h            17708 kv/making.h                     35870 constraints/automaton.h
+    7211 samplers/dry.h                  17934 kv/slot.h                       35968 constraints/making.h
+    7668 samplers/cut.h                  18073 kv/sequences.h                  36221 constraints/sampler.h
+    7691 samplers/top_n_sigma.h          18208 kv/data.h                       36316 constraints/constructors.h
+    7793 samplers/top_k.h                18332 kv/update.h                     36681 constraints/patterns.h
+    7850 samplers/tail_free.h            18458 kv/state.h                      36886 constraints/looking.h
+    7974 samplers/typical.h              18670 llama_cpp/functions.h           36953 constraints/thinking.h
+    8049 samplers/top_p.h                18740 llama_cpp/object.h              37204 constraints/schedule.h
+    8093 samplers/min_p.h                18794 llama_cpp/vocabulary.h          37294 constraints/accepting.h
+    8135 samplers/by_sums.h              18871 text/reading.h                  37478 constraints/drawing.h
+    8283 samplers/top_h.h                18981 text/strings.h                  37665 constraints/told.h
+    8336 samplers/min_k.h                19081 text/values.h                   37730 constraints/kind.h
+    8393 samplers/xtc.h                  19236 text/documents.h                37788 constraints/top_p_decay.h
+    8477 samplers/infill.h               19312 grammar/head.h                  37872 constraints/accessors.h
+    8592 samplers/temperature.h          19347 grammar/tree.h                  37980 core/kinds.h
+    8755 samplers/smoothing.h            20266 grammar/finishing.h             38029 base/restore.h
+    8839 samplers/softmax.h              20570 grammar/reading.h               38043 api/license.h
+    8872 samplers/drafted.h              20655 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -13114,15 +13114,16 @@ static void sampi_estimate(const sampi_row *row, sampi_range *range)
     sampi_widen(range, z, s, row->n);
 }
 
-/* An estimate for a long dense row. A short one becomes compact, and a compact one is summed exactly. */
-static void sampi_range_of(sampi_row *row, sampi_range *range)
+/* An estimate for a long dense row. A short one becomes compact, and a compact one is summed exactly, S only where it
+   is asked for. */
+static void sampi_range_of(sampi_row *row, sampi_range *range, bool with_s)
 {
     if (!sampi_is_compact(row) && row->n > SAMPI_SMALL) {
         sampi_estimate(row, range);
         return;
     }
     sampi_compact(row);
-    *range = sampi_exact(row, row->top, true);
+    *range = sampi_exact(row, row->top, with_s);
 }
 
 /* Bounds of Z as integers, and of the mass that reaches a share of it. A double holds no exact Z above 2^53, so an
@@ -13263,7 +13264,8 @@ static int sampi_fast_dry(sampi_row *row, sampi_sampler *s)
    What the table's rows name as fast: each finds a threshold, not an order, and keeps what reaches it. Where the
    threshold needs a sum over the row, the estimate (sums.h) decides if both of its ends keep the same tokens, else the
    exact sum. Prefixes try the row's head first, then a band around where a sample expects the end. typical.h and
-   tail_free.h have rooms of their own. */
+   tail_free.h have rooms of their own. What a text gains over the sampler's plan stands with it; where nothing does,
+   the plan asks for what the function does, and would be as fast (run/README.md, "Rows answer no plans"). */
 
 /* ---- top_k, min_p ---- */
 
@@ -13321,7 +13323,8 @@ static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
      all    a compact or short row: the weights of all its tokens;
      head   a long row with a short nucleus: the first tokens, a few times as many as the perplexity tells;
      wide   a long row with a long nucleus, where copying and weighing it would cost most: only a band of tokens around
-            its end is looked at, between an exact sum of what is above the band and what is wanted. */
+            its end is looked at, between an exact sum of what is above the band and what is wanted.
+   Its plan takes 1.2 to 2.7 times as long on 128,256 logits, and 1.1 to 1.3 times on 3,000: it sums exactly. */
 
 /* All of a compact row. */
 static void sampi_top_p_all(sampi_row *row, uint64_t share, size_t min_keep)
@@ -13511,7 +13514,8 @@ static float sampi_sigma_pivot(const sampi_row *row)
     return n ? (float)(sum / n) : 0.0f;
 }
 
-/* sigma lies between two ends, got from sums in float; n sigma below the maximum they give two thresholds. */
+/* sigma lies between two ends, got from sums in float; n sigma below the maximum they give two thresholds. Its plan
+   takes 18 to 30 times as long on 128,256 logits: it asks for sigma to the last bit, in integers of 128 bits. */
 static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
 {
     double moment[3] = { 0.0, 0.0, 0.0 };
@@ -13565,11 +13569,13 @@ static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_ran
                             high ? range->s_lo : range->s_hi);
 }
 
-/* At both ends of their range the sums have to leave the same tokens. A compact row's are exact. */
+/* At both ends of their range the sums have to leave the same tokens. A compact row's are exact. Their plan, which sums
+   exactly, takes 1.6 to 2.8 times as long on 128,256 logits, that of p_less up to 6.8 times: it squares all weights. Of
+   flat rows, where the estimate leaves eta and p_less in doubt, it takes 0.94 to 0.98 times as long. */
 static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
 {
     sampi_range range;
-    sampi_range_of(row, &range);
+    sampi_range_of(row, &range, s->kind == SAMPI_ETA);
     sampi_row before = *row;
     size_t n = s->kind == SAMPI_P_LESS_NORM ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
     for (;;) {
@@ -13622,7 +13628,7 @@ static SAMPI_COLD int sampi_fast_beginning(sampi_row *row, sampi_sampler *s)
     double p = (double)s->u.cut.p;
     bool is_top_h = s->kind == SAMPI_TOP_H;
     sampi_range range;
-    if (is_top_h) sampi_range_of(row, &range);
+    if (is_top_h) sampi_range_of(row, &range, true);
     for (size_t want = is_top_h ? 16 : 64; !keep; want *= 8) {
         if (want < min_keep) want = min_keep;
         if (want >= row->n / 8) sampi_compact(row);
@@ -13657,7 +13663,8 @@ static sampi_reach sampi_xtc_reach(const sampi_row *row, const uint64_t *w, uint
 }
 
 /* Remove all that reach the threshold but the last. A dense row is looked at in a copy of its head: w >= t Z needs
-   w >= t 2^40, as Z is at least one whole weight; 1e-6 nats are far more than what ln and w are rounded by. */
+   w >= t 2^40, as Z is at least one whole weight; 1e-6 nats are far more than what ln and w are rounded by. Its plan
+   takes 1.3 to 1.6 times as long on 128,256 logits: it sums exactly. */
 static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
 {
     uint64_t random[2], share = sampi_share(s->u.xtc.t), *w = row->work->w;
@@ -13667,7 +13674,7 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
     sampi_random(s, 0, random);
     if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return SAMP_OK;
     if (!(s->u.xtc.t > 1e-3f)) return SAMPI_DECLINED; /* thousands of tokens could reach it */
-    sampi_range_of(row, &range);
+    sampi_range_of(row, &range, false);
     sampi_row head = *row;
     if (!sampi_is_compact(row)) {
         double floor = (double)range.max + sampi_ln(s->u.xtc.t) - 1e-6;
@@ -13693,7 +13700,8 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
 /* ---- typical: a selection by score, no sort ----
    The score of a token is the distance of max - l from its mean; those with the smallest scores are kept. It falls with
    the logit up to the mean, then rises, so the kept tokens are an interval of logits, and what has to be found are its
-   two ends: in the row's head, or in a band around where every 32nd token lets them expect, or in all of the row. */
+   two ends: in the row's head, or in a band around where every 32nd token lets them expect, or in all of the row.
+   Its plan, which sums exactly, takes 1.1 to 2.7 times as long on 128,256 logits. */
 
 /* Put the first tokens of d [n] in the order o that hold the mass `want`, but at least min_keep of them, to the front:
    how many; 0 if d does not hold as much. Quickselect, whose bad cases end in a sort. */
@@ -13982,7 +13990,7 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
     sampi_typical typical;
     typical.share = sampi_share(s->u.cut.p);
     typical.min_keep = s->u.cut.min_keep;
-    sampi_range_of(row, &typical.range);
+    sampi_range_of(row, &typical.range, true);
     if (!sampi_is_compact(row)) {
         if (sampi_typical_head(row, &typical)) return SAMP_OK;
         if (!typical.range.is_exact) row->perf->n_exact++; /* whichever pass will make it that */
@@ -14209,7 +14217,9 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
 /* ---- mirostat on a row ----
    Version 2 is a floor on logits that depends on Z: an estimate decides if both of its ends keep the same tokens.
    Version 1 takes Zipf's exponent from the first m tokens of a compact head (m <= 128; more goes step by step). Both
-   draw as dist and move mu; where the ends give another mu, Z is summed. */
+   draw as dist and move mu; where the ends give another mu, Z is summed. Their plans sum exactly, before the draw and
+   after it: on 128,256 logits version 2 takes 1.7 to 2.7 times as long, version 1 where it keeps all tokens 1.5 times.
+   */
 
 /* Draw among the tokens kept and learn from the surprise. Their Z is in the range, if that is not NULL, and the floor
    leaves out no weight: mostly both ends give the same mu. Else they are summed. */
@@ -14237,7 +14247,7 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
 {
     sampi_range range;
     double lo;
-    sampi_range_of(row, &range);
+    sampi_range_of(row, &range, false);
     for (;;) {
         double hi = sampi_surprise_floor(s->now.mu, range.max, range.z_hi), max = (double)range.max;
         lo = sampi_surprise_floor(s->now.mu, range.max, range.z_lo);
@@ -14282,7 +14292,7 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
     if (keep < n)
         sampi_keep_first(row, keep);
     else
-        sampi_range_of(row, &range);
+        sampi_range_of(row, &range, false);
     return sampi_mirostat_draw(row, s, keep < n ? NULL : &range);
 }
 #ifdef SAMPLING_WATERMARK_DECLARED

@@ -2,7 +2,8 @@
    What the table's rows name as fast: each finds a threshold, not an order, and keeps what reaches it. Where the
    threshold needs a sum over the row, the estimate (sums.h) decides if both of its ends keep the same tokens, else the
    exact sum. Prefixes try the row's head first, then a band around where a sample expects the end. typical.h and
-   tail_free.h have rooms of their own. */
+   tail_free.h have rooms of their own. What a text gains over the sampler's plan stands with it; where nothing does,
+   the plan asks for what the function does, and would be as fast (run/README.md, "Rows answer no plans"). */
 
 /* ---- top_k, min_p ---- */
 
@@ -60,7 +61,8 @@ static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
      all    a compact or short row: the weights of all its tokens;
      head   a long row with a short nucleus: the first tokens, a few times as many as the perplexity tells;
      wide   a long row with a long nucleus, where copying and weighing it would cost most: only a band of tokens around
-            its end is looked at, between an exact sum of what is above the band and what is wanted. */
+            its end is looked at, between an exact sum of what is above the band and what is wanted.
+   Its plan takes 1.2 to 2.7 times as long on 128,256 logits, and 1.1 to 1.3 times on 3,000: it sums exactly. */
 
 /* All of a compact row. */
 static void sampi_top_p_all(sampi_row *row, uint64_t share, size_t min_keep)
@@ -250,7 +252,8 @@ static float sampi_sigma_pivot(const sampi_row *row)
     return n ? (float)(sum / n) : 0.0f;
 }
 
-/* sigma lies between two ends, got from sums in float; n sigma below the maximum they give two thresholds. */
+/* sigma lies between two ends, got from sums in float; n sigma below the maximum they give two thresholds. Its plan
+   takes 18 to 30 times as long on 128,256 logits: it asks for sigma to the last bit, in integers of 128 bits. */
 static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
 {
     double moment[3] = { 0.0, 0.0, 0.0 };
@@ -304,11 +307,13 @@ static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_ran
                             high ? range->s_lo : range->s_hi);
 }
 
-/* At both ends of their range the sums have to leave the same tokens. A compact row's are exact. */
+/* At both ends of their range the sums have to leave the same tokens. A compact row's are exact. Their plan, which sums
+   exactly, takes 1.6 to 2.8 times as long on 128,256 logits, that of p_less up to 6.8 times: it squares all weights. Of
+   flat rows, where the estimate leaves eta and p_less in doubt, it takes 0.94 to 0.98 times as long. */
 static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
 {
     sampi_range range;
-    sampi_range_of(row, &range);
+    sampi_range_of(row, &range, s->kind == SAMPI_ETA);
     sampi_row before = *row;
     size_t n = s->kind == SAMPI_P_LESS_NORM ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
     for (;;) {
@@ -361,7 +366,7 @@ static SAMPI_COLD int sampi_fast_beginning(sampi_row *row, sampi_sampler *s)
     double p = (double)s->u.cut.p;
     bool is_top_h = s->kind == SAMPI_TOP_H;
     sampi_range range;
-    if (is_top_h) sampi_range_of(row, &range);
+    if (is_top_h) sampi_range_of(row, &range, true);
     for (size_t want = is_top_h ? 16 : 64; !keep; want *= 8) {
         if (want < min_keep) want = min_keep;
         if (want >= row->n / 8) sampi_compact(row);
@@ -396,7 +401,8 @@ static sampi_reach sampi_xtc_reach(const sampi_row *row, const uint64_t *w, uint
 }
 
 /* Remove all that reach the threshold but the last. A dense row is looked at in a copy of its head: w >= t Z needs
-   w >= t 2^40, as Z is at least one whole weight; 1e-6 nats are far more than what ln and w are rounded by. */
+   w >= t 2^40, as Z is at least one whole weight; 1e-6 nats are far more than what ln and w are rounded by. Its plan
+   takes 1.3 to 1.6 times as long on 128,256 logits: it sums exactly. */
 static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
 {
     uint64_t random[2], share = sampi_share(s->u.xtc.t), *w = row->work->w;
@@ -406,7 +412,7 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
     sampi_random(s, 0, random);
     if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return SAMP_OK;
     if (!(s->u.xtc.t > 1e-3f)) return SAMPI_DECLINED; /* thousands of tokens could reach it */
-    sampi_range_of(row, &range);
+    sampi_range_of(row, &range, false);
     sampi_row head = *row;
     if (!sampi_is_compact(row)) {
         double floor = (double)range.max + sampi_ln(s->u.xtc.t) - 1e-6;

