@@ -244,29 +244,29 @@
     6386 core/owners.h                   16519 watermark/tails.h               34018 shards/plans.h
     6462 core/mt19937.h                  16619 watermark/detect.h              34511 samplers/plans.h
     6519 core/no_mt19937.h               16843 run/verify.h                    34786 shards/way.h
-    6552 core/making.h                   16947 run/batch.h                     34911 shards/memory.h
-    6684 core/streams.h                  17099 life/state.h                    34991 shards/batch.h
-    6722 life/state_fields.h             17275 operator/weights.h              35399 drafts/head.h
-    6822 samplers/llama_cpp.h            17363 operator/search.h               35459 drafts/block.h
-    6910 samplers/logit_bias.h           17502 operator/run.h                  35649 drafts/tree.h
-    7011 samplers/patch.h                17671 kv/cells.h                      35785 drafts/relaxed.h
-    7061 samplers/penalties.h            17708 kv/making.h                     35870 constraints/automaton.h
-    7211 samplers/dry.h                  17934 kv/slot.h                       35968 constraints/making.h
-    7668 samplers/cut.h                  18073 kv/sequences.h                  36221 constraints/sampler.h
-    7691 samplers/top_n_sigma.h          18208 kv/data.h                       36316 constraints/constructors.h
-    7793 samplers/top_k.h                18332 kv/update.h                     36681 constraints/patterns.h
-    7850 samplers/tail_free.h            18458 kv/state.h                      36886 constraints/looking.h
-    7974 samplers/typical.h              18670 llama_cpp/functions.h           36953 constraints/thinking.h
-    8049 samplers/top_p.h                18740 llama_cpp/object.h              37204 constraints/schedule.h
-    8093 samplers/min_p.h                18794 llama_cpp/vocabulary.h          37294 constraints/accepting.h
-    8135 samplers/by_sums.h              18871 text/reading.h                  37478 constraints/drawing.h
-    8283 samplers/top_h.h                18981 text/strings.h                  37665 constraints/told.h
-    8336 samplers/min_k.h                19081 text/values.h                   37730 constraints/kind.h
-    8393 samplers/xtc.h                  19236 text/documents.h                37788 constraints/top_p_decay.h
-    8477 samplers/infill.h               19312 grammar/head.h                  37872 constraints/accessors.h
-    8592 samplers/temperature.h          19347 grammar/tree.h                  37980 core/kinds.h
-    8755 samplers/smoothing.h            20266 grammar/finishing.h             38029 base/restore.h
-    8839 samplers/softmax.h              20570 grammar/reading.h               38043 api/license.h
+    6552 core/making.h                   16947 run/batch.h                     34930 shards/memory.h
+    6684 core/streams.h                  17099 life/state.h                    34998 shards/batch.h
+    6722 life/state_fields.h             17275 operator/weights.h              35406 drafts/head.h
+    6822 samplers/llama_cpp.h            17363 operator/search.h               35466 drafts/block.h
+    6910 samplers/logit_bias.h           17502 operator/run.h                  35656 drafts/tree.h
+    7011 samplers/patch.h                17671 kv/cells.h                      35792 drafts/relaxed.h
+    7061 samplers/penalties.h            17708 kv/making.h                     35877 constraints/automaton.h
+    7211 samplers/dry.h                  17934 kv/slot.h                       35975 constraints/making.h
+    7668 samplers/cut.h                  18073 kv/sequences.h                  36228 constraints/sampler.h
+    7691 samplers/top_n_sigma.h          18208 kv/data.h                       36323 constraints/constructors.h
+    7793 samplers/top_k.h                18332 kv/update.h                     36688 constraints/patterns.h
+    7850 samplers/tail_free.h            18458 kv/state.h                      36893 constraints/looking.h
+    7974 samplers/typical.h              18670 llama_cpp/functions.h           36960 constraints/thinking.h
+    8049 samplers/top_p.h                18740 llama_cpp/object.h              37211 constraints/schedule.h
+    8093 samplers/min_p.h                18794 llama_cpp/vocabulary.h          37301 constraints/accepting.h
+    8135 samplers/by_sums.h              18871 text/reading.h                  37485 constraints/drawing.h
+    8283 samplers/top_h.h                18981 text/strings.h                  37672 constraints/told.h
+    8336 samplers/min_k.h                19081 text/values.h                   37737 constraints/kind.h
+    8393 samplers/xtc.h                  19236 text/documents.h                37795 constraints/top_p_decay.h
+    8477 samplers/infill.h               19312 grammar/head.h                  37879 constraints/accessors.h
+    8592 samplers/temperature.h          19347 grammar/tree.h                  37987 core/kinds.h
+    8755 samplers/smoothing.h            20266 grammar/finishing.h             38036 base/restore.h
+    8839 samplers/softmax.h              20570 grammar/reading.h               38050 api/license.h
     8872 samplers/drafted.h              20655 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
@@ -34799,6 +34799,31 @@ static bool sampi_only_selects(const sampi_sampler *s)
     return !traits->hooks->past || s->kind == SAMPI_ADAPTIVE_P;
 }
 
+/* A kind's plan. */
+typedef int (*sampi_shard_plan)(sampi_shard_row *, sampi_sampler *);
+static sampi_shard_plan sampi_shard_plan_of(sampi_kind kind)
+{
+    static const sampi_shard_plan plans[SAMPI_N_KINDS] = {
+#define SAMPI_SHARD_PLAN(id, plan) sampi_shard_plan_##plan,
+        SAMPI_KINDS(SAMPI_SHARD_PLAN)
+#undef SAMPI_SHARD_PLAN
+    };
+    return plans[kind];
+}
+
+/* Does a chain have a sampler that may want all tokens listed? What has no plan does. */
+static bool sampi_wants_all(const sampi_sampler *s)
+{
+    const unsigned flags = sampi_traits_of(s->kind)->flags;
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
+        if (sampi_wants_all(s->u.chain.item[i])) return true;
+    if (sampi_is_chain(s) || s->off || (flags & (SAMPI_ONLY_SHOWS | SAMPI_PATCHES | SAMPI_BY_INTERFACE)))
+        return false;
+    if (s->kind == SAMPI_TOP_K && s->u.top_k.ties) return true;
+    if (s->kind == SAMPI_MIROSTAT && s->u.mirostat.m > SAMPI_SHARD_LIST) return true;
+    return !(flags & SAMPI_LISTS_FEW) || sampi_shard_plan_of(s->kind) == sampi_shard_plan_none;
+}
+
 /* One member's turn. What it draws from its seed depends on the position and on which one of its kind it is. */
 static int sampi_shard_run_step(sampi_shard_row *row)
 {
@@ -34809,13 +34834,7 @@ static int sampi_shard_run_step(sampi_shard_row *row)
     if (flags & SAMPI_ONLY_SHOWS) return SAMPI_KNOWN;
     if (flags & SAMPI_PATCHES) return sampi_shard_plan_patch(row, s);
     if (sampi_only_selects(s) && sampi_row_member(row, 1)) return SAMPI_KNOWN;
-    switch (s->kind) {
-#define SAMPI_SHARD_PLAN(id, plan) \
-    case SAMPI_##id: return sampi_shard_plan_##plan(row, s);
-        SAMPI_KINDS(SAMPI_SHARD_PLAN)
-#undef SAMPI_SHARD_PLAN
-        default: return SAMP_E_UNSUPPORTED;
-    }
+    return sampi_shard_plan_of(s->kind)(row, s);
 }
 
 /* The row's members that are on, but for softmax, which changes nothing but at the end, and one that is in the mask:
@@ -34912,18 +34931,6 @@ static void sampi_shard_advance(sampi_shard_row *row)
 /* ---- shards: memory of a batch ----
    One block for all rows of a batch, kept for the next one: a slice, a list and segments for each row, then room that
    rows use in turn, as one is answered for after the other. */
-
-/* Does a chain have a sampler that may want all tokens listed? */
-static bool sampi_wants_all(const sampi_sampler *s)
-{
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
-        if (sampi_wants_all(s->u.chain.item[i])) return true;
-    if (s->off || (sampi_traits_of(s->kind)->flags & (SAMPI_ONLY_SHOWS | SAMPI_PATCHES | SAMPI_BY_INTERFACE)))
-        return false;
-    if (s->kind == SAMPI_TOP_K && s->u.top_k.ties) return true;
-    if (s->kind == SAMPI_MIROSTAT && s->u.mirostat.m > SAMPI_SHARD_LIST) return true;
-    return !sampi_is_chain(s) && !(sampi_traits_of(s->kind)->flags & SAMPI_LISTS_FEW);
-}
 
 /* The most that one row says in a round. */
 static size_t sampi_shard_most(const samp_shard *shard)
@@ -35100,7 +35107,7 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
     (void)sampi_shard_members(row);
     while (sampi_row_member(row, 1) && (sampi_is_plain_temp(sampi_row_member(row, 0)) ||
                                         (sampi_traits_of(sampi_row_member(row, 0)->kind)->flags & SAMPI_PATCHES))) {
-        (void)sampi_shard_run_step(row);
+        if (sampi_shard_run_step(row) != SAMPI_KNOWN) break;
         sampi_shard_next(row);
     }
     return status;

@@ -17,7 +17,7 @@ INSIDE := test_fast test_batch test_shards test_state test_rollback test_waterma
   test_schema test_naive test_nomem test_shared test_plans
 LINKED := test_operator test_kv $(filter-out test_operator test_kv $(INSIDE),$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c)))
 TESTS := test_fast test_batch $(LINKED) $(filter-out test_fast test_batch,$(INSIDE))
-RUNS := $(patsubst %,$(B)/%.passed,$(TESTS))
+RUNS := $(patsubst %,$(B)/%.passed,$(TESTS)) $(B)/slow_ways.ran
 # What it all takes, compilers included, in seconds of one core, and what the longest program takes (measured; a new machine
 # may take twice that)
 TEST_SECONDS := 230
@@ -62,6 +62,10 @@ $(eval $(call kind,$(B)/san_omp,gcc $$(SANITIZE) -fopenmp))
 # those that take longer to compile than to run
 $(B)/san/test_llama $(B)/san/test_math $(B)/san/test_rng $(B)/san/test_grammar $(B)/san/test_schema: SANITIZE += -O0
 $(B)/san/test_rollback $(B)/san/test_naive $(B)/san/test_nomem: SANITIZE += -O0
+
+# a sampler without a plan is right in slices
+$(B)/slow_ways.ran: tests/tools/slow_ways.sh tests/unit/test_shards.c $(TEST_DEPS) | $(B) deps-test
+	$(call stamp,CC="$(CC)" sh $< $(B)/slow_ways,slow_ways: $(RAN))
 
 ## test-headers: both headers compile as C and as C++ with this machine's compilers, no warning
 test-headers: tests/tools/compile.sh sampling.h sampling_gpu.h | $(B)

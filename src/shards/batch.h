@@ -109,7 +109,7 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
     (void)sampi_shard_members(row);
     while (sampi_row_member(row, 1) && (sampi_is_plain_temp(sampi_row_member(row, 0)) ||
                                         (sampi_traits_of(sampi_row_member(row, 0)->kind)->flags & SAMPI_PATCHES))) {
-        (void)sampi_shard_run_step(row);
+        if (sampi_shard_run_step(row) != SAMPI_KNOWN) break;
         sampi_shard_next(row);
     }
     return status;

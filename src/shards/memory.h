@@ -2,18 +2,6 @@
    One block for all rows of a batch, kept for the next one: a slice, a list and segments for each row, then room that
    rows use in turn, as one is answered for after the other. */
 
-/* Does a chain have a sampler that may want all tokens listed? */
-static bool sampi_wants_all(const sampi_sampler *s)
-{
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
-        if (sampi_wants_all(s->u.chain.item[i])) return true;
-    if (s->off || (sampi_traits_of(s->kind)->flags & (SAMPI_ONLY_SHOWS | SAMPI_PATCHES | SAMPI_BY_INTERFACE)))
-        return false;
-    if (s->kind == SAMPI_TOP_K && s->u.top_k.ties) return true;
-    if (s->kind == SAMPI_MIROSTAT && s->u.mirostat.m > SAMPI_SHARD_LIST) return true;
-    return !sampi_is_chain(s) && !(sampi_traits_of(s->kind)->flags & SAMPI_LISTS_FEW);
-}
-
 /* The most that one row says in a round. */
 static size_t sampi_shard_most(const samp_shard *shard)
 {

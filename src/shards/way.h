@@ -13,6 +13,31 @@ static bool sampi_only_selects(const sampi_sampler *s)
     return !traits->hooks->past || s->kind == SAMPI_ADAPTIVE_P;
 }
 
+/* A kind's plan. */
+typedef int (*sampi_shard_plan)(sampi_shard_row *, sampi_sampler *);
+static sampi_shard_plan sampi_shard_plan_of(sampi_kind kind)
+{
+    static const sampi_shard_plan plans[SAMPI_N_KINDS] = {
+#define SAMPI_SHARD_PLAN(id, plan) sampi_shard_plan_##plan,
+        SAMPI_KINDS(SAMPI_SHARD_PLAN)
+#undef SAMPI_SHARD_PLAN
+    };
+    return plans[kind];
+}
+
+/* Does a chain have a sampler that may want all tokens listed? What has no plan does. */
+static bool sampi_wants_all(const sampi_sampler *s)
+{
+    const unsigned flags = sampi_traits_of(s->kind)->flags;
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
+        if (sampi_wants_all(s->u.chain.item[i])) return true;
+    if (sampi_is_chain(s) || s->off || (flags & (SAMPI_ONLY_SHOWS | SAMPI_PATCHES | SAMPI_BY_INTERFACE)))
+        return false;
+    if (s->kind == SAMPI_TOP_K && s->u.top_k.ties) return true;
+    if (s->kind == SAMPI_MIROSTAT && s->u.mirostat.m > SAMPI_SHARD_LIST) return true;
+    return !(flags & SAMPI_LISTS_FEW) || sampi_shard_plan_of(s->kind) == sampi_shard_plan_none;
+}
+
 /* One member's turn. What it draws from its seed depends on the position and on which one of its kind it is. */
 static int sampi_shard_run_step(sampi_shard_row *row)
 {
@@ -23,13 +48,7 @@ static int sampi_shard_run_step(sampi_shard_row *row)
     if (flags & SAMPI_ONLY_SHOWS) return SAMPI_KNOWN;
     if (flags & SAMPI_PATCHES) return sampi_shard_plan_patch(row, s);
     if (sampi_only_selects(s) && sampi_row_member(row, 1)) return SAMPI_KNOWN;
-    switch (s->kind) {
-#define SAMPI_SHARD_PLAN(id, plan) \
-    case SAMPI_##id: return sampi_shard_plan_##plan(row, s);
-        SAMPI_KINDS(SAMPI_SHARD_PLAN)
-#undef SAMPI_SHARD_PLAN
-        default: return SAMP_E_UNSUPPORTED;
-    }
+    return sampi_shard_plan_of(s->kind)(row, s);
 }
 
 /* The row's members that are on, but for softmax, which changes nothing but at the end, and one that is in the mask:
