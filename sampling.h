@@ -188,86 +188,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8897 samplers/greedy.h               20947 grammar/regex.h
-     275 api/config.h                     8939 samplers/choose.h               21344 grammar/derivatives.h
-     306 api/types.h                      9002 samplers/ratio.h                21997 grammar/vocabulary.h
-     561 api/missing.h                    9069 samplers/draw.h                 22468 grammar/triggers.h
-     575 api/sample.h                     9154 samplers/dist.h                 22793 grammar/matcher.h
-     669 api/chains.h                     9186 samplers/gumbel.h               23026 grammar/store.h
-     935 api/samplers.h                   9255 watermark/function.h            23281 grammar/moving.h
-    1208 api/gumbel.h                     9372 watermark/text.h                23630 grammar/visits.h
-    1231 api/operator.h                   9561 watermark/draw.h                23909 grammar/states.h
-    1282 api/kv.h                         9770 samplers/mirostat.h             24069 grammar/items.h
-    1465 api/llama_cpp.h                 10002 samplers/adaptive_p.h           24195 grammar/masks.h
-    1511 api/text_error.h                10153 samplers/custom.h               24392 grammar/runs.h
-    1527 api/grammar.h                   10213 config/describe.h               24569 grammar/entries.h
-    1749 api/shards.h                    10393 config/from_params.h            24938 grammar/accepting.h
-    1849 api/peers.h                     10457 config/orders.h                 25270 grammar/waiting.h
-    1933 api/drafts.h                    10688 config/numbers.h                25396 grammar/history.h
-    2035 api/constraints.h               10830 config/set.h                    25521 grammar/room.h
-    2338 api/watermark.h                 10986 config/tell.h                   25854 grammar/sampler.h
-    2483 api/parts.h                     11116 config/settings.h               26088 grammar/forced.h
-    2525 base/switches.h                 11229 life/rollback.h                 26256 grammar/hooks.h
-    2840 base/random.h                   11488 life/chain.h                    26379 schema/head.h
-    2863 base/mt19937.h                  11772 life/members.h                  26553 schema/errors.h
-    2938 base/exact.h                    11886 life/update.h                   26665 schema/collections.h
-    3156 base/bits128.h                  12083 life/copy.h                     26699 schema/references.h
-    3237 base/elements.h                 12253 rows/row.h                      26971 schema/strings.h
-    3367 watermark/colours.h             12559 rows/reserve.h                  27033 schema/numbers.h
-    3431 kernels/llama_cpp/contract.h    12629 rows/pieces.h                   27235 schema/sets.h
-    3479 kernels/contract.h              12744 rows/thresholds.h               27433 schema/formats.h
-    3608 kernels/scalar.h                12850 rows/compact.h                  27630 schema/scalars.h
-    3814 kernels/llama_cpp/scalar.h      13032 rows/sums.h                     27929 schema/goals.h
-    3835 kernels/sets.h                  13181 rows/changes.h                  28150 schema/alternatives.h
-    3884 kernels/vectors.h               13262 rows/cuts.h                     28628 schema/objects.h
-    4002 kernels/avx512.h                13699 rows/typical.h                  29141 schema/arrays.h
-    4086 kernels/avx2.h                  14012 rows/tail_free.h                29501 schema/whole.h
-    4148 kernels/sse2.h                  14085 rows/selecting.h                29674 tags/head.h
-    4165 kernels/neon.h                  14216 rows/mirostat.h                 29797 tags/words.h
-    4187 kernels/wasm.h                  14299 watermark/rows.h                29905 tags/inside.h
-    4203 kernels/generic.h               14412 rows/plan.h                     30046 tags/formats.h
-    4223 kernels/shared.h                14460 rows/logprobs.h                 30447 grammar/grammars.h
-    4347 kernels/passes.h                14546 rows/step.h                     30514 peers/tables.h
-    5036 kernels/llama_cpp/passes.h      14563 rows/llama_cpp/sums.h           30913 peers/values.h
-    5120 kernels/check.h                 14877 rows/llama_cpp/samplers.h       31345 peers/llama_server.h
-    5144 kernels/dispatch.h              15342 rows/llama_cpp/step.h           31414 peers/fields.h
-    5350 core/array.h                    15372 run/apply.h                     31660 peers/requests.h
-    5680 core/table.h                    15454 run/writing.h                   31799 shards/head.h
-    5870 core/windows.h                  15578 run/arrays.h                    31948 shards/bytes.h
-    5962 constraints/record.h            15680 run/arrays_llama_cpp.h          32046 shards/merging.h
-    6020 watermark/record.h              15878 run/walk.h                      32336 shards/row.h
-    6040 rows/work.h                     15982 run/finish.h                    32462 shards/answers.h
-    6066 life/past.h                     16022 run/draw_llama_cpp.h            33033 shards/logprobs.h
-    6125 core/record.h                   16096 run/draw.h                      33179 shards/told.h
-    6261 core/plans.h                    16174 run/sample.h                    33333 shards/asking.h
-    6299 core/fields.h                   16290 watermark/making.h              33468 shards/prefix.h
-    6386 core/owners.h                   16519 watermark/tails.h               34018 shards/plans.h
-    6462 core/mt19937.h                  16619 watermark/detect.h              34511 samplers/plans.h
-    6519 core/no_mt19937.h               16843 run/verify.h                    34786 shards/way.h
-    6552 core/making.h                   16947 run/batch.h                     34930 shards/memory.h
-    6684 core/streams.h                  17099 life/state.h                    34998 shards/batch.h
-    6722 life/state_fields.h             17275 operator/weights.h              35406 drafts/head.h
-    6822 samplers/llama_cpp.h            17363 operator/search.h               35466 drafts/block.h
-    6910 samplers/logit_bias.h           17502 operator/run.h                  35656 drafts/tree.h
-    7011 samplers/patch.h                17671 kv/cells.h                      35792 drafts/relaxed.h
-    7061 samplers/penalties.h            17708 kv/making.h                     35877 constraints/automaton.h
-    7211 samplers/dry.h                  17934 kv/slot.h                       35975 constraints/making.h
-    7668 samplers/cut.h                  18073 kv/sequences.h                  36228 constraints/sampler.h
-    7691 samplers/top_n_sigma.h          18208 kv/data.h                       36323 constraints/constructors.h
-    7793 samplers/top_k.h                18332 kv/update.h                     36688 constraints/patterns.h
-    7850 samplers/tail_free.h            18458 kv/state.h                      36893 constraints/looking.h
-    7974 samplers/typical.h              18670 llama_cpp/functions.h           36960 constraints/thinking.h
-    8049 samplers/top_p.h                18740 llama_cpp/object.h              37211 constraints/schedule.h
-    8093 samplers/min_p.h                18794 llama_cpp/vocabulary.h          37301 constraints/accepting.h
-    8135 samplers/by_sums.h              18871 text/reading.h                  37485 constraints/drawing.h
-    8283 samplers/top_h.h                18981 text/strings.h                  37672 constraints/told.h
-    8336 samplers/min_k.h                19081 text/values.h                   37737 constraints/kind.h
-    8393 samplers/xtc.h                  19236 text/documents.h                37795 constraints/top_p_decay.h
-    8477 samplers/infill.h               19312 grammar/head.h                  37879 constraints/accessors.h
-    8592 samplers/temperature.h          19347 grammar/tree.h                  37987 core/kinds.h
-    8755 samplers/smoothing.h            20266 grammar/finishing.h             38036 base/restore.h
-    8839 samplers/softmax.h              20570 grammar/reading.h               38050 api/license.h
-    8872 samplers/drafted.h              20655 grammar/gbnf.h
+       2 api/opening.h                    8897 samplers/greedy.h               20937 grammar/regex.h
+     275 api/config.h                     8939 samplers/choose.h               21334 grammar/derivatives.h
+     306 api/types.h                      9002 samplers/ratio.h                21987 grammar/vocabulary.h
+     561 api/missing.h                    9069 samplers/draw.h                 22458 grammar/triggers.h
+     575 api/sample.h                     9154 samplers/dist.h                 22783 grammar/matcher.h
+     669 api/chains.h                     9186 samplers/gumbel.h               23016 grammar/store.h
+     935 api/samplers.h                   9255 watermark/function.h            23271 grammar/moving.h
+    1208 api/gumbel.h                     9372 watermark/text.h                23620 grammar/visits.h
+    1231 api/operator.h                   9561 watermark/draw.h                23899 grammar/states.h
+    1282 api/kv.h                         9770 samplers/mirostat.h             24059 grammar/items.h
+    1465 api/llama_cpp.h                 10002 samplers/adaptive_p.h           24185 grammar/masks.h
+    1511 api/text_error.h                10153 samplers/custom.h               24382 grammar/runs.h
+    1527 api/grammar.h                   10213 config/describe.h               24559 grammar/entries.h
+    1749 api/shards.h                    10393 config/from_params.h            24928 grammar/accepting.h
+    1849 api/peers.h                     10457 config/orders.h                 25260 grammar/waiting.h
+    1933 api/drafts.h                    10688 config/numbers.h                25386 grammar/history.h
+    2035 api/constraints.h               10830 config/set.h                    25511 grammar/room.h
+    2338 api/watermark.h                 10986 config/tell.h                   25844 grammar/sampler.h
+    2483 api/parts.h                     11116 config/settings.h               26078 grammar/forced.h
+    2525 base/switches.h                 11229 life/rollback.h                 26246 grammar/hooks.h
+    2840 base/random.h                   11488 life/chain.h                    26369 schema/head.h
+    2863 base/mt19937.h                  11772 life/members.h                  26543 schema/errors.h
+    2938 base/exact.h                    11886 life/update.h                   26655 schema/collections.h
+    3156 base/bits128.h                  12083 life/copy.h                     26689 schema/references.h
+    3237 base/elements.h                 12253 rows/row.h                      26961 schema/strings.h
+    3367 watermark/colours.h             12559 rows/reserve.h                  27023 schema/numbers.h
+    3431 kernels/llama_cpp/contract.h    12629 rows/pieces.h                   27225 schema/sets.h
+    3479 kernels/contract.h              12744 rows/thresholds.h               27423 schema/formats.h
+    3608 kernels/scalar.h                12850 rows/compact.h                  27620 schema/scalars.h
+    3814 kernels/llama_cpp/scalar.h      13032 rows/sums.h                     27919 schema/goals.h
+    3835 kernels/sets.h                  13181 rows/changes.h                  28140 schema/alternatives.h
+    3884 kernels/vectors.h               13262 rows/cuts.h                     28618 schema/objects.h
+    4002 kernels/avx512.h                13699 rows/typical.h                  29131 schema/arrays.h
+    4086 kernels/avx2.h                  14012 rows/tail_free.h                29491 schema/whole.h
+    4148 kernels/sse2.h                  14085 rows/selecting.h                29664 tags/head.h
+    4165 kernels/neon.h                  14216 rows/mirostat.h                 29787 tags/words.h
+    4187 kernels/wasm.h                  14299 watermark/rows.h                29895 tags/inside.h
+    4203 kernels/generic.h               14412 rows/plan.h                     30036 tags/formats.h
+    4223 kernels/shared.h                14460 rows/logprobs.h                 30437 grammar/grammars.h
+    4347 kernels/passes.h                14546 rows/step.h                     30504 peers/tables.h
+    5036 kernels/llama_cpp/passes.h      14563 rows/llama_cpp/sums.h           30903 peers/values.h
+    5120 kernels/check.h                 14877 rows/llama_cpp/samplers.h       31335 peers/llama_server.h
+    5144 kernels/dispatch.h              15342 rows/llama_cpp/step.h           31404 peers/fields.h
+    5350 core/array.h                    15372 run/apply.h                     31650 peers/requests.h
+    5680 core/table.h                    15454 run/writing.h                   31789 shards/head.h
+    5870 core/windows.h                  15578 run/arrays.h                    31938 shards/bytes.h
+    5962 constraints/record.h            15680 run/arrays_llama_cpp.h          32036 shards/merging.h
+    6020 watermark/record.h              15878 run/walk.h                      32326 shards/row.h
+    6040 rows/work.h                     15982 run/finish.h                    32452 shards/answers.h
+    6066 life/past.h                     16022 run/draw_llama_cpp.h            33023 shards/logprobs.h
+    6125 core/record.h                   16096 run/draw.h                      33169 shards/told.h
+    6261 core/plans.h                    16174 run/sample.h                    33323 shards/asking.h
+    6299 core/fields.h                   16290 watermark/making.h              33458 shards/prefix.h
+    6386 core/owners.h                   16519 watermark/tails.h               34008 shards/plans.h
+    6462 core/mt19937.h                  16619 watermark/detect.h              34501 samplers/plans.h
+    6519 core/no_mt19937.h               16843 run/verify.h                    34776 shards/way.h
+    6552 core/making.h                   16947 run/batch.h                     34920 shards/memory.h
+    6684 core/streams.h                  17099 life/state.h                    34988 shards/batch.h
+    6722 life/state_fields.h             17275 operator/weights.h              35396 drafts/head.h
+    6822 samplers/llama_cpp.h            17363 operator/search.h               35456 drafts/block.h
+    6910 samplers/logit_bias.h           17502 operator/run.h                  35646 drafts/tree.h
+    7011 samplers/patch.h                17671 kv/cells.h                      35782 drafts/relaxed.h
+    7061 samplers/penalties.h            17708 kv/making.h                     35867 constraints/automaton.h
+    7211 samplers/dry.h                  17932 kv/slot.h                       35965 constraints/making.h
+    7668 samplers/cut.h                  18069 kv/sequences.h                  36218 constraints/sampler.h
+    7691 samplers/top_n_sigma.h          18203 kv/data.h                       36313 constraints/constructors.h
+    7793 samplers/top_k.h                18326 kv/update.h                     36678 constraints/patterns.h
+    7850 samplers/tail_free.h            18451 kv/state.h                      36883 constraints/looking.h
+    7974 samplers/typical.h              18660 llama_cpp/functions.h           36950 constraints/thinking.h
+    8049 samplers/top_p.h                18730 llama_cpp/object.h              37201 constraints/schedule.h
+    8093 samplers/min_p.h                18784 llama_cpp/vocabulary.h          37291 constraints/accepting.h
+    8135 samplers/by_sums.h              18861 text/reading.h                  37475 constraints/drawing.h
+    8283 samplers/top_h.h                18971 text/strings.h                  37662 constraints/told.h
+    8336 samplers/min_k.h                19071 text/values.h                   37727 constraints/kind.h
+    8393 samplers/xtc.h                  19226 text/documents.h                37785 constraints/top_p_decay.h
+    8477 samplers/infill.h               19302 grammar/head.h                  37869 constraints/accessors.h
+    8592 samplers/temperature.h          19337 grammar/tree.h                  37977 core/kinds.h
+    8755 samplers/smoothing.h            20256 grammar/finishing.h             38026 base/restore.h
+    8839 samplers/softmax.h              20560 grammar/reading.h               38040 api/license.h
+    8872 samplers/drafted.h              20645 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -17670,48 +17670,48 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
 #ifdef SAMPLING_KV_DECLARED
 /* ---- src/kv/cells.h ---- */
 /* ====================================================================================================== >>kv
-   Sequences and their cache (SAMPLING_KV), after llama.cpp's. Batches of tokens come in and get cells; the operations
-   on sequences change who has them; what comes out is a mask for attention, and buffers of keys and values that agree
-   with the cells. A token takes a cell; a cell belongs to a set of sequences and is free when the set is empty.
-   Forking, rolling back and sliding change sets and positions, never the keys and values: samp_kv_update brings these
-   up to date before the next batch.
+   Sequences and their cache (SAMPLING_KV), after llama.cpp's. Tokens of a batch get cells; operations on sequences
+   change which sequences own the cells; the results are a mask for attention, and buffers of keys and values that agree
+   with the cells. A token takes one cell. A cell belongs to a set of sequences, and is free when the set is empty.
+   Forks, rollbacks and sliding windows change sets and positions, never keys and values: samp_kv_update brings these up
+   to date before the next batch.
 
-   Invariants, after every function: pos is -1 exactly if seq is 0; used is the number of cells in use; delta is 0 in
-   a free cell, and if it is not 0 somewhere has_shift is set; a function that returns an error has changed nothing.
+   Invariants after every function: pos is -1 exactly if seq is 0; `used` is the number of cells in use; delta is 0 in a
+   free cell; has_shift is set if any delta is not 0; a function that returns an error has changed nothing.
 
-   The one thing to know: a position is what a cell's keys should be turned to, pos - delta is what they are turned
-   to. So any number of moves costs one rotation in the end.
+   pos is the position that a cell's keys should be rotated to, pos - delta the one they are rotated to. So any number
+   of moves costs one rotation in the end.
 
-   It calls the core for arithmetic only: f16 (sampi_f32_to_f16, sampi_f16_to_f32), SAMPI_FMA, sampi_round,
-   sampi_round_up, sampi_empty_bits, and for its bytes sampi_little and sampi_checksum. */
+   The part uses the core for arithmetic only: f16 (sampi_f32_to_f16, sampi_f16_to_f32), SAMPI_FMA, sampi_round,
+   sampi_round_up, sampi_empty_bits, and for bytes sampi_little and sampi_checksum. */
 
-/* The keys or the values of a layer: element i of a cell is at data + cell * stride + i * step, in bytes. With this a
-   transposed buffer, a cell's row in a saved state and a caller's array of floats are read and written alike. */
+/* The keys or the values of a layer: element i of a cell is at data + cell * stride + i * step, in bytes. A transposed
+   buffer, a cell's row in a saved state and a caller's array of floats are all described by it. */
 typedef struct sampi_kv_rows {
     char *data;
     size_t n, stride, step;
     bool half; /* f16, else f32 */
 } sampi_kv_rows;
 
-/* A cache as it is: what the user sees, and behind it what only the functions below know. One block, whose
-   pointers never change (sampi_kv_layout). */
+/* A cache: the public members, then private ones. One block of memory, whose pointers never change
+   (sampi_kv_layout). */
 typedef struct sampi_kv {
-    samp_kv base;        /* must be first */
-    samp_kv_params set;  /* defaults filled in; n_embd_k and n_embd_v are NULL, rows know them */
+    samp_kv base;        /* first: users hold a pointer to it */
+    samp_kv_params set;  /* with defaults filled in; n_embd_k and n_embd_v are NULL, since rows have these numbers */
     sampi_kv_rows *rows; /* [2 n_layer] keys, values, keys, ... */
-    double *turn;        /* [n_rot] cos, sin of each pair's angle: what samp_kv_update works with */
+    double *turn;        /* [n_rot] cos and sin of each pair's angle, for samp_kv_update */
 } sampi_kv;
 
-/* Every samp_kv is one, made by samp_kv_init. */
+/* The private form of a cache. Every samp_kv has it, because only samp_kv_init makes one. */
 static const sampi_kv *sampi_kv_of(const samp_kv *kv) { return (const sampi_kv *)kv; }
 
 /* ---- src/kv/making.h ---- */
 /* ---- key-value cache: making one ----
-   samp_kv_init: parameters come in, a cache comes out, in one block of memory in which nothing is taken or moved later
-   (the buffers of keys and values may be the caller's). Checks and sizes depend on the parameters alone, so a user may
-   ask for them without a cache (samp_kv_check_params, samp_kv_size). */
+   samp_kv_init makes a cache from parameters, in one block of memory; nothing is allocated or moved later (the buffers
+   of keys and values may be the caller's). Checks and sizes depend on the parameters alone, so they need no cache
+   (samp_kv_check_params, samp_kv_size). */
 
-/* A copy with 0 replaced: checks, sizes and the cache itself see this one, never the caller's. */
+/* A copy of the parameters in which defaults replace 0. Checks, sizes and the cache use this copy. */
 static samp_kv_params sampi_kv_defaults(samp_kv_params set)
 {
     if (set.n_seq_max == 0) set.n_seq_max = 64;
@@ -17721,21 +17721,20 @@ static samp_kv_params sampi_kv_defaults(samp_kv_params set)
     return set;
 }
 
-/* The two types that sampi_kv_store and sampi_kv_load know. */
+/* Is it one of the two types of buffers? */
 static bool sampi_kv_is_type(samp_dtype type) { return type == SAMP_F32 || type == SAMP_F16; }
 
-/* Bytes of an element. */
+/* The bytes of an element. */
 static size_t sampi_kv_width(bool half) { return half ? 2 : 4; }
 
-/* n cells of n_embd elements, in bytes; rounded up, so that each layer begins on a cache line. The limits of the
-   parameters keep all sums far below 2^64; a cache that size_t can't count is refused. */
+/* The bytes of n_cells cells of n_embd elements, rounded up so that each layer begins on a cache line. The limits of
+   the parameters keep all sums far below 2^64; sampi_kv_check refuses a cache that size_t cannot count. */
 static uint64_t sampi_kv_bytes(uint32_t n_cells, uint32_t n_embd, samp_dtype type)
 {
     return ((uint64_t)n_cells * n_embd * sampi_kv_width(type == SAMP_F16) + 63) & ~(uint64_t)63;
 }
 
-/* The bytes of all layers' buffers of keys and of values, for samp_kv_size and for the check of the caller's memory.
-   Writes k and v. The layers' numbers must have been checked. */
+/* The bytes of all layers' keys (*k) and values (*v). The parameters must have been checked. */
 static void sampi_kv_sizes(const samp_kv_params *set, uint64_t *k, uint64_t *v)
 {
     *k = *v = 0;
@@ -17745,20 +17744,21 @@ static void sampi_kv_sizes(const samp_kv_params *set, uint64_t *k, uint64_t *v)
     }
 }
 
-/* The checks below return SAMP_OK, or the status and the name of the first bad member. Defaults are filled in
-   already. */
+/* Notes the name of the first bad member and returns its status. The checks below return it; they get parameters with
+   defaults filled in. */
 static int sampi_kv_bad(const char **field, const char *name, int status)
 {
     *field = name;
     return status;
 }
 
-/* What only matters with rope: heads must divide the keys of every layer, and pairs the part that is turned. */
+/* Checks the members that matter only with rope: n_embd_head must divide each layer's n_embd_k, and n_rot must be
+   even. */
 static int sampi_kv_check_rope(const samp_kv_params *set, const char **field)
 {
     if (set->rope != SAMP_ROPE_NONE && set->rope != SAMP_ROPE_ADJACENT && set->rope != SAMP_ROPE_HALF)
         return sampi_kv_bad(field, "rope", SAMP_E_RANGE);
-    if (set->rope == SAMP_ROPE_NONE) return SAMP_OK; /* then the others are not looked at */
+    if (set->rope == SAMP_ROPE_NONE) return SAMP_OK; /* the other members do not matter */
     if (set->rope_theta != set->rope_theta) return sampi_kv_bad(field, "rope_theta", SAMP_E_NAN);
     if (!(set->rope_theta > 0.0f && set->rope_theta <= FLT_MAX))
         return sampi_kv_bad(field, "rope_theta", SAMP_E_RANGE);
@@ -17773,7 +17773,7 @@ static int sampi_kv_check_rope(const samp_kv_params *set, const char **field)
 /* The limit keeps n_cells * n_embd within 2^46 elements. */
 static bool sampi_kv_is_n_embd(uint32_t n_embd) { return n_embd >= 1 && n_embd <= (uint32_t)1 << 20; }
 
-/* The number of layers comes first, as the arrays have that many elements, and no array is read that is NULL. */
+/* The number of layers is checked first, because it is the length of the arrays; a NULL array is not read. */
 static int sampi_kv_check_layers(const samp_kv_params *set, const char **field)
 {
     if (set->n_layer > 4096) return sampi_kv_bad(field, "n_layer", SAMP_E_RANGE);
@@ -17788,8 +17788,7 @@ static int sampi_kv_check_layers(const samp_kv_params *set, const char **field)
     return SAMP_OK;
 }
 
-/* All of them. The memory comes last: its size is known only when the layers are good. Called by
-   samp_kv_check_params only. */
+/* Checks all members. The memory comes last, because its size follows from valid layers. */
 static int sampi_kv_check(const samp_kv_params *set, const char **field)
 {
     uint64_t k, v;
@@ -17810,7 +17809,7 @@ static int sampi_kv_check(const samp_kv_params *set, const char **field)
     return set->memory_size < k + v ? sampi_kv_bad(field, "memory_size", SAMP_E_WORKSPACE) : SAMP_OK;
 }
 
-/* Also what samp_kv_init and samp_kv_size begin with, so the three agree. *field is NULL if all is good. */
+/* samp_kv_init and samp_kv_size call it too, so the three agree. *field is NULL if all members are valid. */
 SAMP_API int samp_kv_check_params(const samp_kv_params *params, const char **field)
 {
     const char *bad = "params";
@@ -17824,7 +17823,7 @@ SAMP_API int samp_kv_check_params(const samp_kv_params *params, const char **fie
     return status;
 }
 
-/* Without the check of `memory`: its size is what the caller wants to know. samp_kv_init asks here too. */
+/* `memory` is not checked, because the caller asks for its size. */
 SAMP_API size_t samp_kv_size(const samp_kv_params *params, size_t *k, size_t *v)
 {
     uint64_t k_bytes = 0, v_bytes = 0;
@@ -17839,13 +17838,13 @@ SAMP_API size_t samp_kv_size(const samp_kv_params *params, size_t *k, size_t *v)
     return (size_t)(k_bytes + v_bytes);
 }
 
-/* The one block of a cache: the record, then these, then (without memory of the caller's) the buffers on a cache
-   line. Offsets in bytes. */
+/* Offsets in bytes in the block of a cache: the record, then these arrays, then, unless the caller gives memory, the
+   buffers, aligned to a cache line. */
 typedef struct sampi_kv_layout {
     size_t cells, rows, turn, end;
 } sampi_kv_layout;
 
-/* Without rope there is nothing to turn, and no room for it. Cells have 16 bytes, so the parts stay aligned. */
+/* Without rope there is no array of angles. A cell has 16 bytes, so the arrays stay aligned. */
 static sampi_kv_layout sampi_kv_layout_of(const samp_kv_params *set)
 {
     sampi_kv_layout at;
@@ -17857,7 +17856,7 @@ static sampi_kv_layout sampi_kv_layout_of(const samp_kv_params *set)
     return at;
 }
 
-/* Describe one layer's keys or values, which begin at data; returns where the next ones do. */
+/* Describes one layer's keys or values, which begin at data; returns where the next ones begin. */
 static char *sampi_kv_layer(sampi_kv_rows *rows, char *data, uint32_t n_cells, uint32_t n_embd, samp_dtype type,
                             bool transposed)
 {
@@ -17871,7 +17870,7 @@ static char *sampi_kv_layer(sampi_kv_rows *rows, char *data, uint32_t n_cells, u
     return data + (size_t)sampi_kv_bytes(n_cells, n_embd, type);
 }
 
-/* All layers' keys, then all layers' values, as samp_kv_size counts them. Only values may be transposed. */
+/* Lays out all layers' keys, then all layers' values, as samp_kv_size counts them. Only values may be transposed. */
 static void sampi_kv_lay_out(sampi_kv *kv, const samp_kv_params *set, char *data)
 {
     for (uint32_t i = 0; i < set->n_layer; i++)
@@ -17880,8 +17879,7 @@ static void sampi_kv_lay_out(sampi_kv *kv, const samp_kv_params *set, char *data
         data = sampi_kv_layer(&kv->rows[2 * i + 1], data, set->n_cells, set->n_embd_v[i], set->type_v, set->v_trans);
 }
 
-/* Parameters are checked, so only memory can be missing. Everything is laid out here once; pointers into the block
-   never change. */
+/* After the check of the parameters only memory can be missing. Pointers into the block never change. */
 SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status)
 {
     int result = samp_kv_check_params(params, NULL);
@@ -17906,23 +17904,23 @@ SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status)
     kv->rows = (sampi_kv_rows *)(void *)(block + at.rows);
     kv->turn = (double *)(void *)(block + at.turn);
     sampi_kv_lay_out(kv, &set, data);
-    set.n_embd_k = set.n_embd_v = NULL; /* the caller's arrays, which need not live any longer */
+    set.n_embd_k = set.n_embd_v = NULL; /* the caller may free its arrays now */
     kv->set = set;
     samp_kv_clear(&kv->base);
     return &kv->base;
 }
 
-/* One block, so one free; memory of the caller's is the caller's. */
+/* A cache is one block. The caller's own memory stays the caller's. */
 SAMP_API void samp_kv_free(samp_kv *kv) { SAMP_FREE(kv); }
 
 SAMPI_STATIC_ASSERT(offsetof(samp_kv_cell, delta) == 4 && sizeof(samp_kv_cell) == 16,
                     "a state has pos, delta in a row");
 static const samp_kv_cell SAMPI_KV_FREE = { -1, 0, 0 };
 
-/* By pos, which is -1 exactly if no sequence has the cell. */
+/* Is cell i free? Its pos is -1 exactly if no sequence has it. */
 static bool sampi_kv_is_free(const samp_kv *kv, uint32_t i) { return kv->cells[i].pos < 0; }
 
-/* Also the end of samp_kv_init. The buffers are left alone: a free cell's keys are never read. */
+/* samp_kv_init ends with it too. The buffers stay, because a free cell's keys are never read. */
 SAMP_API void samp_kv_clear(samp_kv *kv)
 {
     if (!kv) return;
@@ -17933,10 +17931,10 @@ SAMP_API void samp_kv_clear(samp_kv *kv)
 
 /* ---- src/kv/slot.h ---- */
 /* ---- key-value cache: cells for a batch ----
-   samp_kv_find_slot: a batch of tokens comes in, and each token gets a cell. Checks and the search only read; then
-   sampi_kv_take alone writes (cells, head, used). The search for free neighbours is llama.cpp's, with its constants. */
+   samp_kv_find_slot finds a cell for each token of a batch. The checks and the search only read; then sampi_kv_take
+   writes cells, head and used. The search for free neighbours is llama.cpp's, with its constants. */
 
-/* How many cells there are up to the last one in use. 0 if none is. From the end, where free cells are usual. */
+/* The number of cells up to the last one in use; 0 if none is. It searches from the end, where most cells are free. */
 static uint32_t sampi_kv_cell_max(const samp_kv *kv)
 {
     uint32_t n = kv->size;
@@ -17944,9 +17942,9 @@ static uint32_t sampi_kv_cell_max(const samp_kv *kv)
     return n;
 }
 
-/* Set n, the cells that attention looks at: up to the last one in use, padded, as kernels like it; never 0. Whatever
-   gives cells to tokens or moves them ends with this. What only frees cells does not: n may be too large then, which
-   costs time only. */
+/* Sets n, the number of cells that attention reads: up to the last one in use, rounded up to the padding; never 0.
+   Every function that gives cells to tokens or moves them ends with this. Functions that only free cells do not: then n
+   may be too large, which costs nothing but time. */
 static void sampi_kv_attend(samp_kv *kv)
 {
     uint32_t padding = sampi_kv_of(kv)->set.padding, max = sampi_kv_cell_max(kv);
@@ -17954,12 +17952,11 @@ static void sampi_kv_attend(samp_kv *kv)
     kv->n = n < kv->size ? n : kv->size;
 }
 
-/* The sequences that there are, as a set: for the check of a batch, and for samp_kv_seq_rm of all. n_seq_max is 64
-   at most and 1 at least, so the shift is defined. */
+/* The set of all sequences. n_seq_max is in 1 .. 64, so the shift is defined. */
 static uint64_t sampi_kv_all(const samp_kv *kv) { return ~(uint64_t)0 >> (64 - sampi_kv_of(kv)->set.n_seq_max); }
 
-/* Take the smallest sequence out of a set that is not empty: so a loop over a set takes as many steps as it has
-   members. */
+/* Removes the smallest sequence from a set that is not empty, and returns it. A loop over a set takes as many steps as
+   the set has members. */
 static int sampi_kv_next_seq(uint64_t *set)
 {
     int seq = 63 - sampi_empty_bits(*set & (~*set + 1));
@@ -17967,8 +17964,7 @@ static int sampi_kv_next_seq(uint64_t *set)
     return seq;
 }
 
-/* Is a batch one, by itself? Reads only; for a slot and for the mask. How its positions go on from the cache's is
-   another matter: see sampi_kv_goes_up. */
+/* Checks a batch by itself, for a slot and for a mask. sampi_kv_goes_up compares its positions with the cache's. */
 static int sampi_kv_check_batch(const samp_kv *kv, const samp_kv_batch *batch)
 {
     if (!kv || !batch || !batch->pos || !batch->seq) return SAMP_E_NULL;
@@ -17980,7 +17976,7 @@ static int sampi_kv_check_batch(const samp_kv *kv, const samp_kv_batch *batch)
     return SAMP_OK;
 }
 
-/* last [64] becomes pos for the sequences of the set; false if one of them is there already, or farther. */
+/* Sets last [64] to pos for the sequences of the set; false if one of them is at pos already, or beyond. */
 static bool sampi_kv_follow(int32_t *last, uint64_t set, int32_t pos)
 {
     while (set) {
@@ -17991,9 +17987,9 @@ static bool sampi_kv_follow(int32_t *last, uint64_t set, int32_t pos)
     return true;
 }
 
-/* Do the positions of each sequence go up, in the batch and from the cache to the batch? Otherwise a sequence
-   could get two tokens at one position, and the mask would show each the other. One pass over the cells, which
-   looks at the batch's sequences only. */
+/* Do the positions of each sequence increase, within the batch and from the cache to the batch? Otherwise a sequence
+   could get two tokens at one position, and each would attend to the other. One pass over the cells finds the largest
+   position of each of the batch's sequences. */
 static bool sampi_kv_goes_up(const samp_kv *kv, const samp_kv_batch *batch)
 {
     int32_t last[64];
@@ -18012,14 +18008,15 @@ static bool sampi_kv_goes_up(const samp_kv *kv, const samp_kv_batch *batch)
     return true;
 }
 
-/* Where a search begins: cells before a far head are probably free. The bound is llama.cpp's. */
+/* The cell at which a search begins: 0 if head is far behind, because cells before it are probably free. The bound is
+   llama.cpp's. */
 static uint32_t sampi_kv_start(const samp_kv *kv, uint32_t n_tokens)
 {
     return kv->head > kv->used + 2 * n_tokens ? 0 : kv->head;
 }
 
-/* The first of n_tokens free neighbours, or size. Neighbours don't wrap: a run that would goes on at 0. `tested`
-   counts the cells that can't begin a run, so that the search ends after one turn. */
+/* The first of n_tokens neighbouring free cells, or size. A run does not wrap around: the search goes on at 0 instead.
+   `tested` counts the cells at which no run begins, so that the search ends after one turn. */
 static uint32_t sampi_kv_find_run(const samp_kv *kv, uint32_t n_tokens)
 {
     uint32_t head = sampi_kv_start(kv, n_tokens), tested = 0;
@@ -18037,9 +18034,8 @@ static uint32_t sampi_kv_find_run(const samp_kv *kv, uint32_t n_tokens)
     return kv->size;
 }
 
-/* Give the tokens of a batch the first free cells from `at` on, around the end; there must be enough. cells
-   [n_tokens] or NULL. Sets pos and seq of these cells (their delta is 0 already, as of all free ones), head and
-   used. The caller sets n. */
+/* Gives the tokens of a batch the first free cells from `at` on, wrapping around; there must be enough. cells
+   [n_tokens] or NULL. Sets pos and seq of these cells (delta is 0 in free cells), head and used. The caller sets n. */
 static void sampi_kv_take(samp_kv *kv, const samp_kv_batch *batch, uint32_t at, uint32_t *cells)
 {
     for (uint32_t i = 0; i < batch->n_tokens; i++) {
@@ -18054,7 +18050,7 @@ static void sampi_kv_take(samp_kv *kv, const samp_kv_batch *batch, uint32_t at, 
     kv->used += batch->n_tokens;
 }
 
-/* Checks, the search, then the cells are taken: nothing can fail behind the first change. */
+/* Checks and searches first, then takes the cells: nothing can fail after the first change. */
 SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_slot kind, uint32_t *cells)
 {
     int status = sampi_kv_check_batch(kv, batch);
@@ -18073,10 +18069,10 @@ SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_
 /* ---- src/kv/sequences.h ---- */
 /* ---- key-value cache: operations on a sequence ----
    Remove, copy, keep, shift, divide (samp_kv_seq_rm and the others). They change sets, positions and deltas of cells,
-   used and head, but never a key or a value, and not n (sampi_kv_attend). Each checks its arguments, then walks over
-   all cells; no list of a sequence's cells has to be kept up to date. */
+   `used` and `head`, but never a key or a value, and not n (sampi_kv_attend). Each checks its arguments, then walks
+   over all cells, so no list of a sequence's cells has to be kept up to date. */
 
-/* What all of them begin with: a sequence that there is, and a range whose open ends are filled in. */
+/* Checks that the sequence exists, and replaces open ends of the range (negative numbers). */
 static int sampi_kv_check_range(const samp_kv *kv, int32_t seq, int32_t *p0, int32_t *p1)
 {
     if (!kv) return SAMP_E_NULL;
@@ -18086,24 +18082,24 @@ static int sampi_kv_check_range(const samp_kv *kv, int32_t seq, int32_t *p0, int
     return *p0 <= *p1 ? SAMP_OK : SAMP_E_RANGE;
 }
 
-/* The same for a function without a range; the sequence alone decides. */
+/* Checks that the sequence exists. */
 static int sampi_kv_check_seq(const samp_kv *kv, int32_t seq)
 {
     int32_t p0 = -1, p1 = -1;
     return sampi_kv_check_range(kv, seq, &p0, &p1);
 }
 
-/* Is a sequence in a cell's set? Not in a free one, whose set is empty. */
+/* Does the sequence have this cell? A free cell has an empty set, so no sequence has it. */
 static bool sampi_kv_has(const samp_kv_cell *cell, int32_t seq) { return cell->seq >> seq & 1; }
 
-/* The same within a range: what copying, moving and dividing act on. */
+/* Does the sequence have this cell, at a position in [p0, p1)? */
 static bool sampi_kv_has_in(const samp_kv_cell *cell, int32_t seq, int32_t p0, int32_t p1)
 {
     return sampi_kv_has(cell, seq) && cell->pos >= p0 && cell->pos < p1;
 }
 
-/* Cell i is free again, and the next search begins no later. The only place that frees a cell, but for clearing
-   all and moving one. */
+/* Frees cell i, and moves head back to it so that the next search begins there at the latest. All cells are freed here,
+   except by samp_kv_clear and sampi_kv_move. */
 static void sampi_kv_release(samp_kv *kv, uint32_t i)
 {
     kv->cells[i] = SAMPI_KV_FREE;
@@ -18111,16 +18107,15 @@ static void sampi_kv_release(samp_kv *kv, uint32_t i)
     if (i < kv->head) kv->head = i;
 }
 
-/* Take the sequences out of a cell's set, and free it if none is left: what samp_kv_seq_rm and samp_kv_seq_keep do
-   to each cell. */
+/* Removes the sequences of `set` from a cell, and frees the cell if no sequence is left. */
 static void sampi_kv_leave(samp_kv *kv, uint32_t i, uint64_t set)
 {
-    if (!(kv->cells[i].seq & set)) return; /* a free cell, too: it must not be released twice */
+    if (!(kv->cells[i].seq & set)) return; /* also true of a free cell, which must not be freed twice */
     kv->cells[i].seq &= ~set;
     if (kv->cells[i].seq == 0) sampi_kv_release(kv, i);
 }
 
-/* A negative sequence is no bad one here, so the check gets 0 in its place, which there always is. */
+/* A negative sequence means all of them; the check gets 0 in its place, a sequence that always exists. */
 SAMP_API int samp_kv_seq_rm(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1)
 {
     int status = sampi_kv_check_range(kv, seq < 0 ? 0 : seq, &p0, &p1);
@@ -18131,7 +18126,7 @@ SAMP_API int samp_kv_seq_rm(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1)
     return SAMP_OK;
 }
 
-/* A fork costs one bit a cell. A shared cell moves for all that share it, see samp_kv_seq_add. */
+/* A fork costs one bit a cell. A shared cell moves for all its sequences, see samp_kv_seq_add. */
 SAMP_API int samp_kv_seq_cp(samp_kv *kv, int32_t src, int32_t dst, int32_t p0, int32_t p1)
 {
     int status = sampi_kv_check_range(kv, src, &p0, &p1);
@@ -18142,7 +18137,7 @@ SAMP_API int samp_kv_seq_cp(samp_kv *kv, int32_t src, int32_t dst, int32_t p0, i
     return SAMP_OK;
 }
 
-/* Bits of sequences that there are not are 0 anyway, so the set of the others is simply the complement. */
+/* The set of all other sequences is the complement: bits of sequences that do not exist are 0 anyway. */
 SAMP_API int samp_kv_seq_keep(samp_kv *kv, int32_t seq)
 {
     int status = sampi_kv_check_seq(kv, seq);
@@ -18151,8 +18146,8 @@ SAMP_API int samp_kv_seq_keep(samp_kv *kv, int32_t seq)
     return SAMP_OK;
 }
 
-/* For samp_kv_seq_add and samp_kv_seq_div. pos: where cell i moves to; below 0: out, for all sequences that share
-   it. Its keys stay as they are: delta says what they owe. */
+/* Moves cell i to position pos; below 0 it is freed, for all sequences that share it. The keys do not change; delta
+   notes the rotation that is still to be done. */
 static void sampi_kv_move_to(samp_kv *kv, uint32_t i, int64_t pos)
 {
     samp_kv_cell *cell = &kv->cells[i];
@@ -18165,7 +18160,7 @@ static void sampi_kv_move_to(samp_kv *kv, uint32_t i, int64_t pos)
     }
 }
 
-/* Two passes: a position that would be too large must be known before anything has moved. */
+/* Two passes: the first finds positions that would be too large, before anything has moved. */
 SAMP_API int samp_kv_seq_add(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, int32_t delta)
 {
     int status = sampi_kv_check_range(kv, seq, &p0, &p1);
@@ -18189,7 +18184,7 @@ SAMP_API int samp_kv_seq_div(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, i
     return SAMP_OK;
 }
 
-/* The position with the largest sign * position, so that -1 asks for the smallest. -1 as the result: none. */
+/* The largest (sign 1) or smallest (sign -1) position of a sequence; -1 if it has no token. */
 static int32_t sampi_kv_extreme(const samp_kv *kv, int32_t seq, int32_t sign)
 {
     int32_t best = -1;
@@ -18207,18 +18202,17 @@ SAMP_API int32_t samp_kv_seq_pos_max(const samp_kv *kv, int32_t seq) { return sa
 
 /* ---- src/kv/data.h ---- */
 /* ---- key-value cache: keys and values ----
-   The buffers, read and written through sampi_kv_rows, which knows type (f32, f16) and layout. A caller's own kernels
-   write the buffers directly (samp_kv_keys, samp_kv_values). The functions here serve callers without kernels
-   (samp_kv_put, samp_kv_get), and kv/update.h and kv/state.h. */
+   The buffers, read and written through sampi_kv_rows, which describes type (f32, f16) and layout. A caller's own
+   kernels write the buffers directly (samp_kv_keys, samp_kv_values). The functions here serve callers without kernels
+   (samp_kv_put, samp_kv_get), kv/update.h and kv/state.h. */
 
-/* [2] a layer's keys and its values; NULL if there is no such layer, or no cache. For the four public functions
-   below. */
+/* [2] the keys and the values of a layer; NULL if there is no such layer, or no cache. */
 static const sampi_kv_rows *sampi_kv_rows_of(const samp_kv *kv, uint32_t layer)
 {
     return kv && layer < sampi_kv_of(kv)->set.n_layer ? &sampi_kv_of(kv)->rows[2 * layer] : NULL;
 }
 
-/* Good until samp_kv_free: buffers never move. */
+/* The pointer is valid until samp_kv_free: buffers never move. */
 SAMP_API void *samp_kv_keys(const samp_kv *kv, uint32_t layer)
 {
     const sampi_kv_rows *rows = sampi_kv_rows_of(kv, layer);
@@ -18231,8 +18225,8 @@ SAMP_API void *samp_kv_values(const samp_kv *kv, uint32_t layer)
     return rows ? rows[1].data : NULL;
 }
 
-/* Write element i of a cell, in the buffer's type: f16 are rounded here. By memcpy: the buffer has no type of its
-   own, and the caller's kernels may have given it one. */
+/* Writes element i of a cell in the buffer's type; f16 is rounded here. It uses memcpy, because the caller's kernels
+   may have given the memory a type of their own. */
 static void sampi_kv_store(const sampi_kv_rows *rows, size_t cell, size_t i, float x)
 {
     char *p = rows->data + cell * rows->stride + i * rows->step;
@@ -18244,7 +18238,7 @@ static void sampi_kv_store(const sampi_kv_rows *rows, size_t cell, size_t i, flo
     }
 }
 
-/* Read it; exact, for every f16 is a float. */
+/* Reads element i of a cell. Exact, because every f16 is a float. */
 static float sampi_kv_load(const sampi_kv_rows *rows, size_t cell, size_t i)
 {
     const char *p = rows->data + cell * rows->stride + i * rows->step;
@@ -18258,8 +18252,8 @@ static float sampi_kv_load(const sampi_kv_rows *rows, size_t cell, size_t i)
     return x;
 }
 
-/* A cell's elements as they are, between rows of one type: at once if they stand together in both. What moves a
-   cell, saves and loads one; no rounding, so bytes stay bytes. */
+/* Copies a cell's elements between rows of one type, bit for bit. One memcpy if the elements are contiguous in both.
+   Moving, saving and loading a cell use it. */
 static void sampi_kv_copy(const sampi_kv_rows *to, size_t to_cell, const sampi_kv_rows *from, size_t from_cell)
 {
     char *t = to->data + to_cell * to->stride;
@@ -18272,8 +18266,8 @@ static void sampi_kv_copy(const sampi_kv_rows *to, size_t to_cell, const sampi_k
     for (size_t i = 0; i < to->n; i++) memcpy(t + i * to->step, f + i * from->step, width);
 }
 
-/* The caller's array of floats as rows with one cell, for sampi_kv_copy. The const is taken off for both
-   directions: samp_kv_put's array is only read. */
+/* The caller's array of floats as rows with one cell, for sampi_kv_copy. The cast drops const, because the array may be
+   source or target; samp_kv_put's array is only read. */
 static sampi_kv_rows sampi_kv_floats(const float *x, size_t n)
 {
     sampi_kv_rows rows;
@@ -18285,7 +18279,7 @@ static sampi_kv_rows sampi_kv_floats(const float *x, size_t n)
     return rows;
 }
 
-/* One cell's elements from f32, x [n]: of samp_kv_put. f32 buffers take them as they are. */
+/* Writes one cell's elements from x [n]. A buffer of f32 gets them bit for bit. */
 static void sampi_kv_set(const sampi_kv_rows *rows, size_t cell, const float *x)
 {
     const sampi_kv_rows floats = sampi_kv_floats(x, rows->n);
@@ -18295,7 +18289,7 @@ static void sampi_kv_set(const sampi_kv_rows *rows, size_t cell, const float *x)
         sampi_kv_copy(rows, cell, &floats, 0);
 }
 
-/* And to f32: of samp_kv_get. Writes x [n]. */
+/* Reads one cell's elements into x [n]. */
 static void sampi_kv_read(const sampi_kv_rows *rows, size_t cell, float *x)
 {
     const sampi_kv_rows floats = sampi_kv_floats(x, rows->n);
@@ -18305,9 +18299,9 @@ static void sampi_kv_read(const sampi_kv_rows *rows, size_t cell, float *x)
         sampi_kv_copy(&floats, 0, rows, cell);
 }
 
-/* The way for a caller without kernels of his own; samp_kv_get reads the same back, rounded to the type. Which
-   token the cell has is not looked at, not even whether it has one. Either of k and v may be NULL; nothing is
-   written if there is no such layer or cell. With a shift pending, keys are taken as turned to pos - delta. */
+/* For callers without kernels of their own; samp_kv_get returns the same, rounded to the buffer's type. It does not
+   check which token the cell has, or whether it has one. If there is no such layer or cell nothing is written. While a
+   shift is pending, the keys must be rotated to pos - delta. */
 SAMP_API int samp_kv_put(samp_kv *kv, uint32_t layer, uint32_t cell, const float *k, const float *v)
 {
     const sampi_kv_rows *rows = sampi_kv_rows_of(kv, layer);
@@ -18318,7 +18312,7 @@ SAMP_API int samp_kv_put(samp_kv *kv, uint32_t layer, uint32_t cell, const float
     return SAMP_OK;
 }
 
-/* Reads the buffers; writes only k and v, exactly what is there as floats. */
+/* Writes to k and v exactly the values in the buffers. */
 SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float *k, float *v)
 {
     const sampi_kv_rows *rows = sampi_kv_rows_of(kv, layer);
@@ -18331,13 +18325,13 @@ SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float
 
 /* ---- src/kv/update.h ---- */
 /* ---- key-value cache: update and mask ----
-   Operations on sequences only note what they owe to the buffers (delta, has_shift, do_defrag). samp_kv_update pays
-   it: it rotates keys to their cells' positions, then moves cells into holes. Nothing is allocated. The second half is
-   samp_kv_mask: which cells each token of a batch may attend to. */
+   Operations on sequences only note changes that the buffers still need (delta, has_shift, do_defrag). samp_kv_update
+   makes them: it rotates keys to their cells' positions, then moves cells into free ones. Nothing is allocated. The
+   second half is samp_kv_mask: which cells each token of a batch may attend to. */
 
-/* The angles of delta positions, to kv->turn: rotations add up, so cells turned to pos - delta need these only,
-   and their keys are not made anew. In double, by libm's pow, cos and sin: keys are no tokens, and need not have
-   the same bits everywhere. */
+/* Writes cos and sin of the angles of delta positions to kv->turn. Rotations add up, so keys that are rotated to
+   pos - delta need this rotation only. Computed in double by libm's pow, cos and sin: keys need not have the same bits
+   on every machine. */
 static void sampi_kv_turn_by(sampi_kv *kv, int32_t delta)
 {
     uint32_t n_rot = kv->set.n_rot;
@@ -18348,8 +18342,8 @@ static void sampi_kv_turn_by(sampi_kv *kv, int32_t delta)
     }
 }
 
-/* Turn all heads of a cell's key in one layer by kv->turn: (a, b) becomes (a c - b s, a s + b c), rounded once
-   each, in place. Elements behind n_rot of a head carry no position and stay. */
+/* Rotates all heads of a cell's key in one layer by kv->turn, in place: (a, b) becomes (a c - b s, a s + b c), each
+   rounded once. Elements from n_rot on encode no position and stay. */
 static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *keys, uint32_t cell)
 {
     bool adjacent = kv->set.rope == SAMP_ROPE_ADJACENT;
@@ -18365,11 +18359,11 @@ static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *keys, uint3
     }
 }
 
-/* Turn the keys of all cells with a delta, in all layers; then no cell has one. Without rope the deltas are only
-   forgotten. */
+/* Rotates the keys of all cells with a delta, in all layers, and sets the deltas to 0. Without rope it only sets the
+   deltas to 0. */
 static void sampi_kv_shift(sampi_kv *kv)
 {
-    int32_t turned = 0; /* what kv->turn is for: neighbours mostly share it */
+    int32_t turned = 0; /* the delta that kv->turn is for: neighbours mostly share it */
     for (uint32_t i = 0; i < kv->base.size; i++) {
         int32_t delta = kv->base.cells[i].delta;
         kv->base.cells[i].delta = 0;
@@ -18383,15 +18377,15 @@ static void sampi_kv_shift(sampi_kv *kv)
     kv->base.has_shift = false;
 }
 
-/* More holes before the last cell in use than the threshold allows? A threshold of 0 asks for nothing. */
+/* Are there more free cells before the last one in use than the threshold allows? A threshold of 0 is off. */
 static bool sampi_kv_has_holes(const sampi_kv *kv)
 {
     uint32_t max = sampi_kv_cell_max(&kv->base), holes = max - kv->base.used;
     return kv->set.defrag_threshold > 0.0f && (double)holes > (double)kv->set.defrag_threshold * max;
 }
 
-/* A cell with its keys and values to a free one: a step of sampi_kv_fill_holes. used stays, and who keeps indices
-   of cells must ask anew. */
+/* Moves a cell with its keys and values to a free one. `used` stays; indices of cells that callers have kept become
+   invalid. */
 static void sampi_kv_move(sampi_kv *kv, uint32_t from, uint32_t to)
 {
     kv->base.cells[to] = kv->base.cells[from];
@@ -18399,8 +18393,8 @@ static void sampi_kv_move(sampi_kv *kv, uint32_t from, uint32_t to)
     for (uint32_t i = 0; i < 2 * kv->set.n_layer; i++) sampi_kv_copy(&kv->rows[i], to, &kv->rows[i], from);
 }
 
-/* As many cells behind `used` are in use as before it are free, so this many moves are needed, and no more. `hole`
-   only goes up, so it is one pass; behind it the first `used` cells are in use, and no others. */
+/* Defragments. As many cells from `used` on are in use as before it are free, and each moves once. `hole` only
+   increases, so it is one pass. Afterwards the first `used` cells are in use, and no others. */
 static void sampi_kv_fill_holes(sampi_kv *kv)
 {
     uint32_t hole = 0, used = kv->base.used;
@@ -18414,8 +18408,7 @@ static void sampi_kv_fill_holes(sampi_kv *kv)
     sampi_kv_attend(&kv->base);
 }
 
-/* Keys are turned before anything moves: both need all cells where they are, and a moved cell brings its turned keys.
-   */
+/* Keys are rotated before cells move, so a cell moves with its rotated keys. */
 SAMP_API int samp_kv_update(samp_kv *kv)
 {
     if (!kv) return SAMP_E_NULL;
@@ -18424,7 +18417,7 @@ SAMP_API int samp_kv_update(samp_kv *kv)
     return SAMP_OK;
 }
 
-/* Only a wish: cells move in samp_kv_update alone, when the caller expects it. */
+/* Only sets the flag: cells move in samp_kv_update, when the caller expects it. */
 SAMP_API int samp_kv_defrag(samp_kv *kv)
 {
     if (!kv) return SAMP_E_NULL;
@@ -18433,11 +18426,11 @@ SAMP_API int samp_kv_defrag(samp_kv *kv)
 }
 
 /* ---- the mask ----
-   What the model's attention gets of all this: cells are not in the order of their tokens, and hold several sequences,
-   so each token needs its own set. */
+   The mask for the model's attention. Cells are not in the order of their tokens, and hold several sequences, so each
+   token needs a mask of its own. */
 
-/* Of a token that several sequences share, only what all of them have is seen: its keys serve all. Writes the
-   caller's arrays only. pos <= its own makes it causal, and includes the token itself. */
+/* A token that several sequences share sees only the cells that all of them have, because its keys serve all. The
+   condition pos <= its own position makes attention causal and includes the token itself. */
 SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_t *bits, float *bias)
 {
     int status = sampi_kv_check_batch(kv, batch);
@@ -18446,7 +18439,7 @@ SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_
     if (bits) memset(bits, 0, batch->n_tokens * words * sizeof *bits);
     for (size_t t = 0; t < batch->n_tokens; t++) {
         uint64_t set = batch->seq[t];
-        for (size_t c = 0; c < n; c++) { /* a free cell has no sequence, so it is never seen */
+        for (size_t c = 0; c < n; c++) { /* a free cell has no sequence, so no token sees it */
             bool seen = (kv->cells[c].seq & set) == set && kv->cells[c].pos <= batch->pos[t];
             if (bits) bits[t * words + c / 32] |= (uint32_t)seen << c % 32;
             if (bias) bias[t * n + c] = seen ? 0.0f : -INFINITY;
@@ -18457,18 +18450,18 @@ SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_
 
 /* ---- src/kv/state.h ---- */
 /* ---- key-value cache: a sequence as bytes ----
-   samp_kv_state_save and samp_kv_state_load. The bytes are words of 32 bits, and all of it is little-endian:
+   samp_kv_state_save and samp_kv_state_load. The bytes are words of 32 bits; everything is little-endian:
        fields [9 + 2 n_layer], see sampi_kv_field;  n, the number of cells;  pos, delta of each cell;
        for each layer the keys of each cell, then the values of each cell, as they are in the buffers;
        a checksum of all that, 64 bits.
-   Which cells the tokens are in is not part of it, so the sequence may lie in other cells when it is loaded. Bytes
-   from outside are checked in full before the cache changes. */
+   The indices of cells are not saved, so a loaded sequence may be in other cells. All bytes are checked before the
+   cache changes. */
 
 #define SAMPI_KV_MAGIC   0x564B4D53u /* "SMKV" */
 #define SAMPI_KV_VERSION 1u
 
-/* What must be the same in the cache that loads: it makes these words itself and compares. Without rope its
-   settings don't matter, and are 0. */
+/* Field i of a state: the settings that must be equal in the cache that loads it, which compares the fields with its
+   own. Without rope its settings are 0, because they do not matter. */
 static uint32_t sampi_kv_field(const sampi_kv *kv, size_t i)
 {
     const samp_kv_params *set = &kv->set;
@@ -18489,11 +18482,10 @@ static uint32_t sampi_kv_field(const sampi_kv *kv, size_t i)
     }
 }
 
-/* Magic, version, types, rope and n_layer, then a word for each buffer: the default of the switch above. */
+/* The number of fields: 9, and one for each buffer (the default of the switch above). */
 static size_t sampi_kv_n_fields(const sampi_kv *kv) { return 9 + 2 * (size_t)kv->set.n_layer; }
 
-/* The state's size for n cells: head, n, pos and delta and the elements of each, the checksum. For
-   samp_kv_state_size, and to compare with before anything is written or read. */
+/* The bytes of a state of n cells: fields, n, pos, delta and elements of each cell, checksum. */
 static uint64_t sampi_kv_state_bytes(const sampi_kv *kv, uint32_t n)
 {
     uint64_t per_cell = 8;
@@ -18502,7 +18494,7 @@ static uint64_t sampi_kv_state_bytes(const sampi_kv *kv, uint32_t n)
     return 4 * sampi_kv_n_fields(kv) + 4 + n * per_cell + 8;
 }
 
-/* How many tokens a sequence has: n of its state. */
+/* The number of tokens of a sequence. */
 static uint32_t sampi_kv_count(const samp_kv *kv, int32_t seq)
 {
     uint32_t n = 0;
@@ -18510,15 +18502,14 @@ static uint32_t sampi_kv_count(const samp_kv *kv, int32_t seq)
     return n;
 }
 
-/* Of the sequence as it is now; 0 tells an unknown one, as an empty one has a head and a checksum. */
+/* The size for the sequence as it is now. 0: the sequence is unknown; an empty one has fields and a checksum. */
 SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq)
 {
     if (sampi_kv_check_seq(kv, seq)) return 0;
     return (size_t)sampi_kv_state_bytes(sampi_kv_of(kv), sampi_kv_count(kv, seq));
 }
 
-/* Append n bytes of x to a state; *to moves on. That there is room was checked for the whole state by
-   samp_kv_state_save. */
+/* Appends n bytes of x to a state; *to advances. samp_kv_state_save has checked the size of the whole state. */
 static void sampi_kv_write(char **to, uint64_t x, size_t n)
 {
     x = sampi_little(x);
@@ -18526,7 +18517,7 @@ static void sampi_kv_write(char **to, uint64_t x, size_t n)
     *to += n;
 }
 
-/* n bytes of a state, at any address. */
+/* A number of n bytes in a state, at any alignment. */
 static uint64_t sampi_kv_number(const char *bytes, size_t n)
 {
     uint64_t x = 0;
@@ -18537,7 +18528,7 @@ static uint64_t sampi_kv_number(const char *bytes, size_t n)
 /* Word i of a state. */
 static uint32_t sampi_kv_word(const char *bytes, size_t i) { return (uint32_t)sampi_kv_number(bytes + 4 * i, 4); }
 
-/* The elements of a cell from the order of their bytes in this machine to that in a state, or back. */
+/* Converts the elements of a cell from this machine's byte order to a state's, or back. */
 static void sampi_kv_little(const sampi_kv_rows *rows, size_t cell)
 {
     size_t width = sampi_kv_width(rows->half);
@@ -18551,8 +18542,8 @@ static void sampi_kv_little(const sampi_kv_rows *rows, size_t cell)
     }
 }
 
-/* The same rows as a state has them, at data: cells one behind the other, never transposed; so a state fits caches
-   of both layouts, and sampi_kv_copy is enough for saving and for loading. When loading, data is only read. */
+/* The rows as a state has them, at data: one cell after another, never transposed. So a state fits caches of both
+   layouts, and sampi_kv_copy saves and loads. A load only reads data. */
 static sampi_kv_rows sampi_kv_packed(const sampi_kv_rows *rows, char *data)
 {
     sampi_kv_rows packed = *rows;
@@ -18562,8 +18553,8 @@ static sampi_kv_rows sampi_kv_packed(const sampi_kv_rows *rows, char *data)
     return packed;
 }
 
-/* In the order of the cells, for positions and rows alike; a shift that is pending is saved as pending, keys
-   unturned. The cache is only read, and bytes are written only when they are known to fit. */
+/* Positions and rows are in the order of the cells. A pending shift is saved as pending, with keys not yet rotated.
+   Nothing is written unless everything fits. */
 SAMP_API int samp_kv_state_save(const samp_kv *cache, int32_t seq, void *bytes, size_t size)
 {
     const sampi_kv *kv = sampi_kv_of(cache);
@@ -18594,8 +18585,8 @@ SAMP_API int samp_kv_state_save(const samp_kv *cache, int32_t seq, void *bytes, 
     return SAMP_OK;
 }
 
-/* Is that a state which kv could have saved? *n becomes its number of cells. The bytes may come from anywhere, so
-   their size is compared before what lies within is read, and every position is looked at. */
+/* Checks that kv could have saved this state; *n gets its number of cells. The bytes are not trusted: the size is
+   compared before anything inside is read, and every position is checked. */
 static int sampi_kv_check_state(const sampi_kv *kv, const char *bytes, size_t size, uint32_t *n)
 {
     size_t fields = sampi_kv_n_fields(kv);
@@ -18613,8 +18604,8 @@ static int sampi_kv_check_state(const sampi_kv *kv, const char *bytes, size_t si
     return SAMP_OK;
 }
 
-/* How many cells would be free if seq were gone: those that are free, and those that it has alone. For
-   samp_kv_state_load, which must know before it removes anything. */
+/* How many cells would be free without seq: the free ones, and those that seq alone has. samp_kv_state_load asks before
+   it removes anything. */
 static uint32_t sampi_kv_room_without(const samp_kv *kv, int32_t seq)
 {
     uint64_t others = ~((uint64_t)1 << seq);
@@ -18623,12 +18614,12 @@ static uint32_t sampi_kv_room_without(const samp_kv *kv, int32_t seq)
     return room;
 }
 
-/* Cell i of n of a good state into a free cell of the cache, as the only token of a set of sequences. A step of
-   samp_kv_state_load, which counts it in used. */
+/* Loads cell i of the n cells of a checked state into a free cell, with `set` as its sequences. The caller counts it in
+   `used`. */
 static void sampi_kv_load_cell(sampi_kv *kv, const char *bytes, uint32_t i, uint32_t n, uint32_t cell, uint64_t set)
 {
     samp_kv_cell *c = &kv->base.cells[cell];
-    size_t words = sampi_kv_n_fields(kv) + 1; /* before the cells */
+    size_t words = sampi_kv_n_fields(kv) + 1; /* words before the cells */
     char *data = (char *)(uintptr_t)bytes + 4 * words + 8 * (size_t)n;
     for (size_t k = 0; k < 2 * (size_t)kv->set.n_layer; k++) {
         sampi_kv_rows packed = sampi_kv_packed(&kv->rows[k], data);
@@ -18642,8 +18633,7 @@ static void sampi_kv_load_cell(sampi_kv *kv, const char *bytes, uint32_t i, uint
     if (c->delta != 0) kv->base.has_shift = true;
 }
 
-/* All checks come before the old sequence is removed: a bad state must leave it. Then there is room, and nothing
-   fails. */
+/* All checks come before the old sequence is removed, so a bad state changes nothing. After them nothing can fail. */
 SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, size_t size)
 {
     sampi_kv *kv = (sampi_kv *)cache;

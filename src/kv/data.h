@@ -1,16 +1,15 @@
 /* ---- key-value cache: keys and values ----
-   The buffers, read and written through sampi_kv_rows, which knows type (f32, f16) and layout. A caller's own kernels
-   write the buffers directly (samp_kv_keys, samp_kv_values). The functions here serve callers without kernels
-   (samp_kv_put, samp_kv_get), and kv/update.h and kv/state.h. */
+   The buffers, read and written through sampi_kv_rows, which describes type (f32, f16) and layout. A caller's own
+   kernels write the buffers directly (samp_kv_keys, samp_kv_values). The functions here serve callers without kernels
+   (samp_kv_put, samp_kv_get), kv/update.h and kv/state.h. */
 
-/* [2] a layer's keys and its values; NULL if there is no such layer, or no cache. For the four public functions
-   below. */
+/* [2] the keys and the values of a layer; NULL if there is no such layer, or no cache. */
 static const sampi_kv_rows *sampi_kv_rows_of(const samp_kv *kv, uint32_t layer)
 {
     return kv && layer < sampi_kv_of(kv)->set.n_layer ? &sampi_kv_of(kv)->rows[2 * layer] : NULL;
 }
 
-/* Good until samp_kv_free: buffers never move. */
+/* The pointer is valid until samp_kv_free: buffers never move. */
 SAMP_API void *samp_kv_keys(const samp_kv *kv, uint32_t layer)
 {
     const sampi_kv_rows *rows = sampi_kv_rows_of(kv, layer);
@@ -23,8 +22,8 @@ SAMP_API void *samp_kv_values(const samp_kv *kv, uint32_t layer)
     return rows ? rows[1].data : NULL;
 }
 
-/* Write element i of a cell, in the buffer's type: f16 are rounded here. By memcpy: the buffer has no type of its
-   own, and the caller's kernels may have given it one. */
+/* Writes element i of a cell in the buffer's type; f16 is rounded here. It uses memcpy, because the caller's kernels
+   may have given the memory a type of their own. */
 static void sampi_kv_store(const sampi_kv_rows *rows, size_t cell, size_t i, float x)
 {
     char *p = rows->data + cell * rows->stride + i * rows->step;
@@ -36,7 +35,7 @@ static void sampi_kv_store(const sampi_kv_rows *rows, size_t cell, size_t i, flo
     }
 }
 
-/* Read it; exact, for every f16 is a float. */
+/* Reads element i of a cell. Exact, because every f16 is a float. */
 static float sampi_kv_load(const sampi_kv_rows *rows, size_t cell, size_t i)
 {
     const char *p = rows->data + cell * rows->stride + i * rows->step;
@@ -50,8 +49,8 @@ static float sampi_kv_load(const sampi_kv_rows *rows, size_t cell, size_t i)
     return x;
 }
 
-/* A cell's elements as they are, between rows of one type: at once if they stand together in both. What moves a
-   cell, saves and loads one; no rounding, so bytes stay bytes. */
+/* Copies a cell's elements between rows of one type, bit for bit. One memcpy if the elements are contiguous in both.
+   Moving, saving and loading a cell use it. */
 static void sampi_kv_copy(const sampi_kv_rows *to, size_t to_cell, const sampi_kv_rows *from, size_t from_cell)
 {
     char *t = to->data + to_cell * to->stride;
@@ -64,8 +63,8 @@ static void sampi_kv_copy(const sampi_kv_rows *to, size_t to_cell, const sampi_k
     for (size_t i = 0; i < to->n; i++) memcpy(t + i * to->step, f + i * from->step, width);
 }
 
-/* The caller's array of floats as rows with one cell, for sampi_kv_copy. The const is taken off for both
-   directions: samp_kv_put's array is only read. */
+/* The caller's array of floats as rows with one cell, for sampi_kv_copy. The cast drops const, because the array may be
+   source or target; samp_kv_put's array is only read. */
 static sampi_kv_rows sampi_kv_floats(const float *x, size_t n)
 {
     sampi_kv_rows rows;
@@ -77,7 +76,7 @@ static sampi_kv_rows sampi_kv_floats(const float *x, size_t n)
     return rows;
 }
 
-/* One cell's elements from f32, x [n]: of samp_kv_put. f32 buffers take them as they are. */
+/* Writes one cell's elements from x [n]. A buffer of f32 gets them bit for bit. */
 static void sampi_kv_set(const sampi_kv_rows *rows, size_t cell, const float *x)
 {
     const sampi_kv_rows floats = sampi_kv_floats(x, rows->n);
@@ -87,7 +86,7 @@ static void sampi_kv_set(const sampi_kv_rows *rows, size_t cell, const float *x)
         sampi_kv_copy(rows, cell, &floats, 0);
 }
 
-/* And to f32: of samp_kv_get. Writes x [n]. */
+/* Reads one cell's elements into x [n]. */
 static void sampi_kv_read(const sampi_kv_rows *rows, size_t cell, float *x)
 {
     const sampi_kv_rows floats = sampi_kv_floats(x, rows->n);
@@ -97,9 +96,9 @@ static void sampi_kv_read(const sampi_kv_rows *rows, size_t cell, float *x)
         sampi_kv_copy(&floats, 0, rows, cell);
 }
 
-/* The way for a caller without kernels of his own; samp_kv_get reads the same back, rounded to the type. Which
-   token the cell has is not looked at, not even whether it has one. Either of k and v may be NULL; nothing is
-   written if there is no such layer or cell. With a shift pending, keys are taken as turned to pos - delta. */
+/* For callers without kernels of their own; samp_kv_get returns the same, rounded to the buffer's type. It does not
+   check which token the cell has, or whether it has one. If there is no such layer or cell nothing is written. While a
+   shift is pending, the keys must be rotated to pos - delta. */
 SAMP_API int samp_kv_put(samp_kv *kv, uint32_t layer, uint32_t cell, const float *k, const float *v)
 {
     const sampi_kv_rows *rows = sampi_kv_rows_of(kv, layer);
@@ -110,7 +109,7 @@ SAMP_API int samp_kv_put(samp_kv *kv, uint32_t layer, uint32_t cell, const float
     return SAMP_OK;
 }
 
-/* Reads the buffers; writes only k and v, exactly what is there as floats. */
+/* Writes to k and v exactly the values in the buffers. */
 SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float *k, float *v)
 {
     const sampi_kv_rows *rows = sampi_kv_rows_of(kv, layer);

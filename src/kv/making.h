@@ -1,9 +1,9 @@
 /* ---- key-value cache: making one ----
-   samp_kv_init: parameters come in, a cache comes out, in one block of memory in which nothing is taken or moved later
-   (the buffers of keys and values may be the caller's). Checks and sizes depend on the parameters alone, so a user may
-   ask for them without a cache (samp_kv_check_params, samp_kv_size). */
+   samp_kv_init makes a cache from parameters, in one block of memory; nothing is allocated or moved later (the buffers
+   of keys and values may be the caller's). Checks and sizes depend on the parameters alone, so they need no cache
+   (samp_kv_check_params, samp_kv_size). */
 
-/* A copy with 0 replaced: checks, sizes and the cache itself see this one, never the caller's. */
+/* A copy of the parameters in which defaults replace 0. Checks, sizes and the cache use this copy. */
 static samp_kv_params sampi_kv_defaults(samp_kv_params set)
 {
     if (set.n_seq_max == 0) set.n_seq_max = 64;
@@ -13,21 +13,20 @@ static samp_kv_params sampi_kv_defaults(samp_kv_params set)
     return set;
 }
 
-/* The two types that sampi_kv_store and sampi_kv_load know. */
+/* Is it one of the two types of buffers? */
 static bool sampi_kv_is_type(samp_dtype type) { return type == SAMP_F32 || type == SAMP_F16; }
 
-/* Bytes of an element. */
+/* The bytes of an element. */
 static size_t sampi_kv_width(bool half) { return half ? 2 : 4; }
 
-/* n cells of n_embd elements, in bytes; rounded up, so that each layer begins on a cache line. The limits of the
-   parameters keep all sums far below 2^64; a cache that size_t can't count is refused. */
+/* The bytes of n_cells cells of n_embd elements, rounded up so that each layer begins on a cache line. The limits of
+   the parameters keep all sums far below 2^64; sampi_kv_check refuses a cache that size_t cannot count. */
 static uint64_t sampi_kv_bytes(uint32_t n_cells, uint32_t n_embd, samp_dtype type)
 {
     return ((uint64_t)n_cells * n_embd * sampi_kv_width(type == SAMP_F16) + 63) & ~(uint64_t)63;
 }
 
-/* The bytes of all layers' buffers of keys and of values, for samp_kv_size and for the check of the caller's memory.
-   Writes k and v. The layers' numbers must have been checked. */
+/* The bytes of all layers' keys (*k) and values (*v). The parameters must have been checked. */
 static void sampi_kv_sizes(const samp_kv_params *set, uint64_t *k, uint64_t *v)
 {
     *k = *v = 0;
@@ -37,20 +36,21 @@ static void sampi_kv_sizes(const samp_kv_params *set, uint64_t *k, uint64_t *v)
     }
 }
 
-/* The checks below return SAMP_OK, or the status and the name of the first bad member. Defaults are filled in
-   already. */
+/* Notes the name of the first bad member and returns its status. The checks below return it; they get parameters with
+   defaults filled in. */
 static int sampi_kv_bad(const char **field, const char *name, int status)
 {
     *field = name;
     return status;
 }
 
-/* What only matters with rope: heads must divide the keys of every layer, and pairs the part that is turned. */
+/* Checks the members that matter only with rope: n_embd_head must divide each layer's n_embd_k, and n_rot must be
+   even. */
 static int sampi_kv_check_rope(const samp_kv_params *set, const char **field)
 {
     if (set->rope != SAMP_ROPE_NONE && set->rope != SAMP_ROPE_ADJACENT && set->rope != SAMP_ROPE_HALF)
         return sampi_kv_bad(field, "rope", SAMP_E_RANGE);
-    if (set->rope == SAMP_ROPE_NONE) return SAMP_OK; /* then the others are not looked at */
+    if (set->rope == SAMP_ROPE_NONE) return SAMP_OK; /* the other members do not matter */
     if (set->rope_theta != set->rope_theta) return sampi_kv_bad(field, "rope_theta", SAMP_E_NAN);
     if (!(set->rope_theta > 0.0f && set->rope_theta <= FLT_MAX))
         return sampi_kv_bad(field, "rope_theta", SAMP_E_RANGE);
@@ -65,7 +65,7 @@ static int sampi_kv_check_rope(const samp_kv_params *set, const char **field)
 /* The limit keeps n_cells * n_embd within 2^46 elements. */
 static bool sampi_kv_is_n_embd(uint32_t n_embd) { return n_embd >= 1 && n_embd <= (uint32_t)1 << 20; }
 
-/* The number of layers comes first, as the arrays have that many elements, and no array is read that is NULL. */
+/* The number of layers is checked first, because it is the length of the arrays; a NULL array is not read. */
 static int sampi_kv_check_layers(const samp_kv_params *set, const char **field)
 {
     if (set->n_layer > 4096) return sampi_kv_bad(field, "n_layer", SAMP_E_RANGE);
@@ -80,8 +80,7 @@ static int sampi_kv_check_layers(const samp_kv_params *set, const char **field)
     return SAMP_OK;
 }
 
-/* All of them. The memory comes last: its size is known only when the layers are good. Called by
-   samp_kv_check_params only. */
+/* Checks all members. The memory comes last, because its size follows from valid layers. */
 static int sampi_kv_check(const samp_kv_params *set, const char **field)
 {
     uint64_t k, v;
@@ -102,7 +101,7 @@ static int sampi_kv_check(const samp_kv_params *set, const char **field)
     return set->memory_size < k + v ? sampi_kv_bad(field, "memory_size", SAMP_E_WORKSPACE) : SAMP_OK;
 }
 
-/* Also what samp_kv_init and samp_kv_size begin with, so the three agree. *field is NULL if all is good. */
+/* samp_kv_init and samp_kv_size call it too, so the three agree. *field is NULL if all members are valid. */
 SAMP_API int samp_kv_check_params(const samp_kv_params *params, const char **field)
 {
     const char *bad = "params";
@@ -116,7 +115,7 @@ SAMP_API int samp_kv_check_params(const samp_kv_params *params, const char **fie
     return status;
 }
 
-/* Without the check of `memory`: its size is what the caller wants to know. samp_kv_init asks here too. */
+/* `memory` is not checked, because the caller asks for its size. */
 SAMP_API size_t samp_kv_size(const samp_kv_params *params, size_t *k, size_t *v)
 {
     uint64_t k_bytes = 0, v_bytes = 0;
@@ -131,13 +130,13 @@ SAMP_API size_t samp_kv_size(const samp_kv_params *params, size_t *k, size_t *v)
     return (size_t)(k_bytes + v_bytes);
 }
 
-/* The one block of a cache: the record, then these, then (without memory of the caller's) the buffers on a cache
-   line. Offsets in bytes. */
+/* Offsets in bytes in the block of a cache: the record, then these arrays, then, unless the caller gives memory, the
+   buffers, aligned to a cache line. */
 typedef struct sampi_kv_layout {
     size_t cells, rows, turn, end;
 } sampi_kv_layout;
 
-/* Without rope there is nothing to turn, and no room for it. Cells have 16 bytes, so the parts stay aligned. */
+/* Without rope there is no array of angles. A cell has 16 bytes, so the arrays stay aligned. */
 static sampi_kv_layout sampi_kv_layout_of(const samp_kv_params *set)
 {
     sampi_kv_layout at;
@@ -149,7 +148,7 @@ static sampi_kv_layout sampi_kv_layout_of(const samp_kv_params *set)
     return at;
 }
 
-/* Describe one layer's keys or values, which begin at data; returns where the next ones do. */
+/* Describes one layer's keys or values, which begin at data; returns where the next ones begin. */
 static char *sampi_kv_layer(sampi_kv_rows *rows, char *data, uint32_t n_cells, uint32_t n_embd, samp_dtype type,
                             bool transposed)
 {
@@ -163,7 +162,7 @@ static char *sampi_kv_layer(sampi_kv_rows *rows, char *data, uint32_t n_cells, u
     return data + (size_t)sampi_kv_bytes(n_cells, n_embd, type);
 }
 
-/* All layers' keys, then all layers' values, as samp_kv_size counts them. Only values may be transposed. */
+/* Lays out all layers' keys, then all layers' values, as samp_kv_size counts them. Only values may be transposed. */
 static void sampi_kv_lay_out(sampi_kv *kv, const samp_kv_params *set, char *data)
 {
     for (uint32_t i = 0; i < set->n_layer; i++)
@@ -172,8 +171,7 @@ static void sampi_kv_lay_out(sampi_kv *kv, const samp_kv_params *set, char *data
         data = sampi_kv_layer(&kv->rows[2 * i + 1], data, set->n_cells, set->n_embd_v[i], set->type_v, set->v_trans);
 }
 
-/* Parameters are checked, so only memory can be missing. Everything is laid out here once; pointers into the block
-   never change. */
+/* After the check of the parameters only memory can be missing. Pointers into the block never change. */
 SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status)
 {
     int result = samp_kv_check_params(params, NULL);
@@ -198,23 +196,23 @@ SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status)
     kv->rows = (sampi_kv_rows *)(void *)(block + at.rows);
     kv->turn = (double *)(void *)(block + at.turn);
     sampi_kv_lay_out(kv, &set, data);
-    set.n_embd_k = set.n_embd_v = NULL; /* the caller's arrays, which need not live any longer */
+    set.n_embd_k = set.n_embd_v = NULL; /* the caller may free its arrays now */
     kv->set = set;
     samp_kv_clear(&kv->base);
     return &kv->base;
 }
 
-/* One block, so one free; memory of the caller's is the caller's. */
+/* A cache is one block. The caller's own memory stays the caller's. */
 SAMP_API void samp_kv_free(samp_kv *kv) { SAMP_FREE(kv); }
 
 SAMPI_STATIC_ASSERT(offsetof(samp_kv_cell, delta) == 4 && sizeof(samp_kv_cell) == 16,
                     "a state has pos, delta in a row");
 static const samp_kv_cell SAMPI_KV_FREE = { -1, 0, 0 };
 
-/* By pos, which is -1 exactly if no sequence has the cell. */
+/* Is cell i free? Its pos is -1 exactly if no sequence has it. */
 static bool sampi_kv_is_free(const samp_kv *kv, uint32_t i) { return kv->cells[i].pos < 0; }
 
-/* Also the end of samp_kv_init. The buffers are left alone: a free cell's keys are never read. */
+/* samp_kv_init ends with it too. The buffers stay, because a free cell's keys are never read. */
 SAMP_API void samp_kv_clear(samp_kv *kv)
 {
     if (!kv) return;

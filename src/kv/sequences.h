@@ -1,9 +1,9 @@
 /* ---- key-value cache: operations on a sequence ----
    Remove, copy, keep, shift, divide (samp_kv_seq_rm and the others). They change sets, positions and deltas of cells,
-   used and head, but never a key or a value, and not n (sampi_kv_attend). Each checks its arguments, then walks over
-   all cells; no list of a sequence's cells has to be kept up to date. */
+   `used` and `head`, but never a key or a value, and not n (sampi_kv_attend). Each checks its arguments, then walks
+   over all cells, so no list of a sequence's cells has to be kept up to date. */
 
-/* What all of them begin with: a sequence that there is, and a range whose open ends are filled in. */
+/* Checks that the sequence exists, and replaces open ends of the range (negative numbers). */
 static int sampi_kv_check_range(const samp_kv *kv, int32_t seq, int32_t *p0, int32_t *p1)
 {
     if (!kv) return SAMP_E_NULL;
@@ -13,24 +13,24 @@ static int sampi_kv_check_range(const samp_kv *kv, int32_t seq, int32_t *p0, int
     return *p0 <= *p1 ? SAMP_OK : SAMP_E_RANGE;
 }
 
-/* The same for a function without a range; the sequence alone decides. */
+/* Checks that the sequence exists. */
 static int sampi_kv_check_seq(const samp_kv *kv, int32_t seq)
 {
     int32_t p0 = -1, p1 = -1;
     return sampi_kv_check_range(kv, seq, &p0, &p1);
 }
 
-/* Is a sequence in a cell's set? Not in a free one, whose set is empty. */
+/* Does the sequence have this cell? A free cell has an empty set, so no sequence has it. */
 static bool sampi_kv_has(const samp_kv_cell *cell, int32_t seq) { return cell->seq >> seq & 1; }
 
-/* The same within a range: what copying, moving and dividing act on. */
+/* Does the sequence have this cell, at a position in [p0, p1)? */
 static bool sampi_kv_has_in(const samp_kv_cell *cell, int32_t seq, int32_t p0, int32_t p1)
 {
     return sampi_kv_has(cell, seq) && cell->pos >= p0 && cell->pos < p1;
 }
 
-/* Cell i is free again, and the next search begins no later. The only place that frees a cell, but for clearing
-   all and moving one. */
+/* Frees cell i, and moves head back to it so that the next search begins there at the latest. All cells are freed here,
+   except by samp_kv_clear and sampi_kv_move. */
 static void sampi_kv_release(samp_kv *kv, uint32_t i)
 {
     kv->cells[i] = SAMPI_KV_FREE;
@@ -38,16 +38,15 @@ static void sampi_kv_release(samp_kv *kv, uint32_t i)
     if (i < kv->head) kv->head = i;
 }
 
-/* Take the sequences out of a cell's set, and free it if none is left: what samp_kv_seq_rm and samp_kv_seq_keep do
-   to each cell. */
+/* Removes the sequences of `set` from a cell, and frees the cell if no sequence is left. */
 static void sampi_kv_leave(samp_kv *kv, uint32_t i, uint64_t set)
 {
-    if (!(kv->cells[i].seq & set)) return; /* a free cell, too: it must not be released twice */
+    if (!(kv->cells[i].seq & set)) return; /* also true of a free cell, which must not be freed twice */
     kv->cells[i].seq &= ~set;
     if (kv->cells[i].seq == 0) sampi_kv_release(kv, i);
 }
 
-/* A negative sequence is no bad one here, so the check gets 0 in its place, which there always is. */
+/* A negative sequence means all of them; the check gets 0 in its place, a sequence that always exists. */
 SAMP_API int samp_kv_seq_rm(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1)
 {
     int status = sampi_kv_check_range(kv, seq < 0 ? 0 : seq, &p0, &p1);
@@ -58,7 +57,7 @@ SAMP_API int samp_kv_seq_rm(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1)
     return SAMP_OK;
 }
 
-/* A fork costs one bit a cell. A shared cell moves for all that share it, see samp_kv_seq_add. */
+/* A fork costs one bit a cell. A shared cell moves for all its sequences, see samp_kv_seq_add. */
 SAMP_API int samp_kv_seq_cp(samp_kv *kv, int32_t src, int32_t dst, int32_t p0, int32_t p1)
 {
     int status = sampi_kv_check_range(kv, src, &p0, &p1);
@@ -69,7 +68,7 @@ SAMP_API int samp_kv_seq_cp(samp_kv *kv, int32_t src, int32_t dst, int32_t p0, i
     return SAMP_OK;
 }
 
-/* Bits of sequences that there are not are 0 anyway, so the set of the others is simply the complement. */
+/* The set of all other sequences is the complement: bits of sequences that do not exist are 0 anyway. */
 SAMP_API int samp_kv_seq_keep(samp_kv *kv, int32_t seq)
 {
     int status = sampi_kv_check_seq(kv, seq);
@@ -78,8 +77,8 @@ SAMP_API int samp_kv_seq_keep(samp_kv *kv, int32_t seq)
     return SAMP_OK;
 }
 
-/* For samp_kv_seq_add and samp_kv_seq_div. pos: where cell i moves to; below 0: out, for all sequences that share
-   it. Its keys stay as they are: delta says what they owe. */
+/* Moves cell i to position pos; below 0 it is freed, for all sequences that share it. The keys do not change; delta
+   notes the rotation that is still to be done. */
 static void sampi_kv_move_to(samp_kv *kv, uint32_t i, int64_t pos)
 {
     samp_kv_cell *cell = &kv->cells[i];
@@ -92,7 +91,7 @@ static void sampi_kv_move_to(samp_kv *kv, uint32_t i, int64_t pos)
     }
 }
 
-/* Two passes: a position that would be too large must be known before anything has moved. */
+/* Two passes: the first finds positions that would be too large, before anything has moved. */
 SAMP_API int samp_kv_seq_add(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, int32_t delta)
 {
     int status = sampi_kv_check_range(kv, seq, &p0, &p1);
@@ -116,7 +115,7 @@ SAMP_API int samp_kv_seq_div(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, i
     return SAMP_OK;
 }
 
-/* The position with the largest sign * position, so that -1 asks for the smallest. -1 as the result: none. */
+/* The largest (sign 1) or smallest (sign -1) position of a sequence; -1 if it has no token. */
 static int32_t sampi_kv_extreme(const samp_kv *kv, int32_t seq, int32_t sign)
 {
     int32_t best = -1;

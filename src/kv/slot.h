@@ -1,8 +1,8 @@
 /* ---- key-value cache: cells for a batch ----
-   samp_kv_find_slot: a batch of tokens comes in, and each token gets a cell. Checks and the search only read; then
-   sampi_kv_take alone writes (cells, head, used). The search for free neighbours is llama.cpp's, with its constants. */
+   samp_kv_find_slot finds a cell for each token of a batch. The checks and the search only read; then sampi_kv_take
+   writes cells, head and used. The search for free neighbours is llama.cpp's, with its constants. */
 
-/* How many cells there are up to the last one in use. 0 if none is. From the end, where free cells are usual. */
+/* The number of cells up to the last one in use; 0 if none is. It searches from the end, where most cells are free. */
 static uint32_t sampi_kv_cell_max(const samp_kv *kv)
 {
     uint32_t n = kv->size;
@@ -10,9 +10,9 @@ static uint32_t sampi_kv_cell_max(const samp_kv *kv)
     return n;
 }
 
-/* Set n, the cells that attention looks at: up to the last one in use, padded, as kernels like it; never 0. Whatever
-   gives cells to tokens or moves them ends with this. What only frees cells does not: n may be too large then, which
-   costs time only. */
+/* Sets n, the number of cells that attention reads: up to the last one in use, rounded up to the padding; never 0.
+   Every function that gives cells to tokens or moves them ends with this. Functions that only free cells do not: then n
+   may be too large, which costs nothing but time. */
 static void sampi_kv_attend(samp_kv *kv)
 {
     uint32_t padding = sampi_kv_of(kv)->set.padding, max = sampi_kv_cell_max(kv);
@@ -20,12 +20,11 @@ static void sampi_kv_attend(samp_kv *kv)
     kv->n = n < kv->size ? n : kv->size;
 }
 
-/* The sequences that there are, as a set: for the check of a batch, and for samp_kv_seq_rm of all. n_seq_max is 64
-   at most and 1 at least, so the shift is defined. */
+/* The set of all sequences. n_seq_max is in 1 .. 64, so the shift is defined. */
 static uint64_t sampi_kv_all(const samp_kv *kv) { return ~(uint64_t)0 >> (64 - sampi_kv_of(kv)->set.n_seq_max); }
 
-/* Take the smallest sequence out of a set that is not empty: so a loop over a set takes as many steps as it has
-   members. */
+/* Removes the smallest sequence from a set that is not empty, and returns it. A loop over a set takes as many steps as
+   the set has members. */
 static int sampi_kv_next_seq(uint64_t *set)
 {
     int seq = 63 - sampi_empty_bits(*set & (~*set + 1));
@@ -33,8 +32,7 @@ static int sampi_kv_next_seq(uint64_t *set)
     return seq;
 }
 
-/* Is a batch one, by itself? Reads only; for a slot and for the mask. How its positions go on from the cache's is
-   another matter: see sampi_kv_goes_up. */
+/* Checks a batch by itself, for a slot and for a mask. sampi_kv_goes_up compares its positions with the cache's. */
 static int sampi_kv_check_batch(const samp_kv *kv, const samp_kv_batch *batch)
 {
     if (!kv || !batch || !batch->pos || !batch->seq) return SAMP_E_NULL;
@@ -46,7 +44,7 @@ static int sampi_kv_check_batch(const samp_kv *kv, const samp_kv_batch *batch)
     return SAMP_OK;
 }
 
-/* last [64] becomes pos for the sequences of the set; false if one of them is there already, or farther. */
+/* Sets last [64] to pos for the sequences of the set; false if one of them is at pos already, or beyond. */
 static bool sampi_kv_follow(int32_t *last, uint64_t set, int32_t pos)
 {
     while (set) {
@@ -57,9 +55,9 @@ static bool sampi_kv_follow(int32_t *last, uint64_t set, int32_t pos)
     return true;
 }
 
-/* Do the positions of each sequence go up, in the batch and from the cache to the batch? Otherwise a sequence
-   could get two tokens at one position, and the mask would show each the other. One pass over the cells, which
-   looks at the batch's sequences only. */
+/* Do the positions of each sequence increase, within the batch and from the cache to the batch? Otherwise a sequence
+   could get two tokens at one position, and each would attend to the other. One pass over the cells finds the largest
+   position of each of the batch's sequences. */
 static bool sampi_kv_goes_up(const samp_kv *kv, const samp_kv_batch *batch)
 {
     int32_t last[64];
@@ -78,14 +76,15 @@ static bool sampi_kv_goes_up(const samp_kv *kv, const samp_kv_batch *batch)
     return true;
 }
 
-/* Where a search begins: cells before a far head are probably free. The bound is llama.cpp's. */
+/* The cell at which a search begins: 0 if head is far behind, because cells before it are probably free. The bound is
+   llama.cpp's. */
 static uint32_t sampi_kv_start(const samp_kv *kv, uint32_t n_tokens)
 {
     return kv->head > kv->used + 2 * n_tokens ? 0 : kv->head;
 }
 
-/* The first of n_tokens free neighbours, or size. Neighbours don't wrap: a run that would goes on at 0. `tested`
-   counts the cells that can't begin a run, so that the search ends after one turn. */
+/* The first of n_tokens neighbouring free cells, or size. A run does not wrap around: the search goes on at 0 instead.
+   `tested` counts the cells at which no run begins, so that the search ends after one turn. */
 static uint32_t sampi_kv_find_run(const samp_kv *kv, uint32_t n_tokens)
 {
     uint32_t head = sampi_kv_start(kv, n_tokens), tested = 0;
@@ -103,9 +102,8 @@ static uint32_t sampi_kv_find_run(const samp_kv *kv, uint32_t n_tokens)
     return kv->size;
 }
 
-/* Give the tokens of a batch the first free cells from `at` on, around the end; there must be enough. cells
-   [n_tokens] or NULL. Sets pos and seq of these cells (their delta is 0 already, as of all free ones), head and
-   used. The caller sets n. */
+/* Gives the tokens of a batch the first free cells from `at` on, wrapping around; there must be enough. cells
+   [n_tokens] or NULL. Sets pos and seq of these cells (delta is 0 in free cells), head and used. The caller sets n. */
 static void sampi_kv_take(samp_kv *kv, const samp_kv_batch *batch, uint32_t at, uint32_t *cells)
 {
     for (uint32_t i = 0; i < batch->n_tokens; i++) {
@@ -120,7 +118,7 @@ static void sampi_kv_take(samp_kv *kv, const samp_kv_batch *batch, uint32_t at, 
     kv->used += batch->n_tokens;
 }
 
-/* Checks, the search, then the cells are taken: nothing can fail behind the first change. */
+/* Checks and searches first, then takes the cells: nothing can fail after the first change. */
 SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_slot kind, uint32_t *cells)
 {
     int status = sampi_kv_check_batch(kv, batch);

@@ -1,16 +1,16 @@
 /* ---- key-value cache: a sequence as bytes ----
-   samp_kv_state_save and samp_kv_state_load. The bytes are words of 32 bits, and all of it is little-endian:
+   samp_kv_state_save and samp_kv_state_load. The bytes are words of 32 bits; everything is little-endian:
        fields [9 + 2 n_layer], see sampi_kv_field;  n, the number of cells;  pos, delta of each cell;
        for each layer the keys of each cell, then the values of each cell, as they are in the buffers;
        a checksum of all that, 64 bits.
-   Which cells the tokens are in is not part of it, so the sequence may lie in other cells when it is loaded. Bytes
-   from outside are checked in full before the cache changes. */
+   The indices of cells are not saved, so a loaded sequence may be in other cells. All bytes are checked before the
+   cache changes. */
 
 #define SAMPI_KV_MAGIC   0x564B4D53u /* "SMKV" */
 #define SAMPI_KV_VERSION 1u
 
-/* What must be the same in the cache that loads: it makes these words itself and compares. Without rope its
-   settings don't matter, and are 0. */
+/* Field i of a state: the settings that must be equal in the cache that loads it, which compares the fields with its
+   own. Without rope its settings are 0, because they do not matter. */
 static uint32_t sampi_kv_field(const sampi_kv *kv, size_t i)
 {
     const samp_kv_params *set = &kv->set;
@@ -31,11 +31,10 @@ static uint32_t sampi_kv_field(const sampi_kv *kv, size_t i)
     }
 }
 
-/* Magic, version, types, rope and n_layer, then a word for each buffer: the default of the switch above. */
+/* The number of fields: 9, and one for each buffer (the default of the switch above). */
 static size_t sampi_kv_n_fields(const sampi_kv *kv) { return 9 + 2 * (size_t)kv->set.n_layer; }
 
-/* The state's size for n cells: head, n, pos and delta and the elements of each, the checksum. For
-   samp_kv_state_size, and to compare with before anything is written or read. */
+/* The bytes of a state of n cells: fields, n, pos, delta and elements of each cell, checksum. */
 static uint64_t sampi_kv_state_bytes(const sampi_kv *kv, uint32_t n)
 {
     uint64_t per_cell = 8;
@@ -44,7 +43,7 @@ static uint64_t sampi_kv_state_bytes(const sampi_kv *kv, uint32_t n)
     return 4 * sampi_kv_n_fields(kv) + 4 + n * per_cell + 8;
 }
 
-/* How many tokens a sequence has: n of its state. */
+/* The number of tokens of a sequence. */
 static uint32_t sampi_kv_count(const samp_kv *kv, int32_t seq)
 {
     uint32_t n = 0;
@@ -52,15 +51,14 @@ static uint32_t sampi_kv_count(const samp_kv *kv, int32_t seq)
     return n;
 }
 
-/* Of the sequence as it is now; 0 tells an unknown one, as an empty one has a head and a checksum. */
+/* The size for the sequence as it is now. 0: the sequence is unknown; an empty one has fields and a checksum. */
 SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq)
 {
     if (sampi_kv_check_seq(kv, seq)) return 0;
     return (size_t)sampi_kv_state_bytes(sampi_kv_of(kv), sampi_kv_count(kv, seq));
 }
 
-/* Append n bytes of x to a state; *to moves on. That there is room was checked for the whole state by
-   samp_kv_state_save. */
+/* Appends n bytes of x to a state; *to advances. samp_kv_state_save has checked the size of the whole state. */
 static void sampi_kv_write(char **to, uint64_t x, size_t n)
 {
     x = sampi_little(x);
@@ -68,7 +66,7 @@ static void sampi_kv_write(char **to, uint64_t x, size_t n)
     *to += n;
 }
 
-/* n bytes of a state, at any address. */
+/* A number of n bytes in a state, at any alignment. */
 static uint64_t sampi_kv_number(const char *bytes, size_t n)
 {
     uint64_t x = 0;
@@ -79,7 +77,7 @@ static uint64_t sampi_kv_number(const char *bytes, size_t n)
 /* Word i of a state. */
 static uint32_t sampi_kv_word(const char *bytes, size_t i) { return (uint32_t)sampi_kv_number(bytes + 4 * i, 4); }
 
-/* The elements of a cell from the order of their bytes in this machine to that in a state, or back. */
+/* Converts the elements of a cell from this machine's byte order to a state's, or back. */
 static void sampi_kv_little(const sampi_kv_rows *rows, size_t cell)
 {
     size_t width = sampi_kv_width(rows->half);
@@ -93,8 +91,8 @@ static void sampi_kv_little(const sampi_kv_rows *rows, size_t cell)
     }
 }
 
-/* The same rows as a state has them, at data: cells one behind the other, never transposed; so a state fits caches
-   of both layouts, and sampi_kv_copy is enough for saving and for loading. When loading, data is only read. */
+/* The rows as a state has them, at data: one cell after another, never transposed. So a state fits caches of both
+   layouts, and sampi_kv_copy saves and loads. A load only reads data. */
 static sampi_kv_rows sampi_kv_packed(const sampi_kv_rows *rows, char *data)
 {
     sampi_kv_rows packed = *rows;
@@ -104,8 +102,8 @@ static sampi_kv_rows sampi_kv_packed(const sampi_kv_rows *rows, char *data)
     return packed;
 }
 
-/* In the order of the cells, for positions and rows alike; a shift that is pending is saved as pending, keys
-   unturned. The cache is only read, and bytes are written only when they are known to fit. */
+/* Positions and rows are in the order of the cells. A pending shift is saved as pending, with keys not yet rotated.
+   Nothing is written unless everything fits. */
 SAMP_API int samp_kv_state_save(const samp_kv *cache, int32_t seq, void *bytes, size_t size)
 {
     const sampi_kv *kv = sampi_kv_of(cache);
@@ -136,8 +134,8 @@ SAMP_API int samp_kv_state_save(const samp_kv *cache, int32_t seq, void *bytes, 
     return SAMP_OK;
 }
 
-/* Is that a state which kv could have saved? *n becomes its number of cells. The bytes may come from anywhere, so
-   their size is compared before what lies within is read, and every position is looked at. */
+/* Checks that kv could have saved this state; *n gets its number of cells. The bytes are not trusted: the size is
+   compared before anything inside is read, and every position is checked. */
 static int sampi_kv_check_state(const sampi_kv *kv, const char *bytes, size_t size, uint32_t *n)
 {
     size_t fields = sampi_kv_n_fields(kv);
@@ -155,8 +153,8 @@ static int sampi_kv_check_state(const sampi_kv *kv, const char *bytes, size_t si
     return SAMP_OK;
 }
 
-/* How many cells would be free if seq were gone: those that are free, and those that it has alone. For
-   samp_kv_state_load, which must know before it removes anything. */
+/* How many cells would be free without seq: the free ones, and those that seq alone has. samp_kv_state_load asks before
+   it removes anything. */
 static uint32_t sampi_kv_room_without(const samp_kv *kv, int32_t seq)
 {
     uint64_t others = ~((uint64_t)1 << seq);
@@ -165,12 +163,12 @@ static uint32_t sampi_kv_room_without(const samp_kv *kv, int32_t seq)
     return room;
 }
 
-/* Cell i of n of a good state into a free cell of the cache, as the only token of a set of sequences. A step of
-   samp_kv_state_load, which counts it in used. */
+/* Loads cell i of the n cells of a checked state into a free cell, with `set` as its sequences. The caller counts it in
+   `used`. */
 static void sampi_kv_load_cell(sampi_kv *kv, const char *bytes, uint32_t i, uint32_t n, uint32_t cell, uint64_t set)
 {
     samp_kv_cell *c = &kv->base.cells[cell];
-    size_t words = sampi_kv_n_fields(kv) + 1; /* before the cells */
+    size_t words = sampi_kv_n_fields(kv) + 1; /* words before the cells */
     char *data = (char *)(uintptr_t)bytes + 4 * words + 8 * (size_t)n;
     for (size_t k = 0; k < 2 * (size_t)kv->set.n_layer; k++) {
         sampi_kv_rows packed = sampi_kv_packed(&kv->rows[k], data);
@@ -184,8 +182,7 @@ static void sampi_kv_load_cell(sampi_kv *kv, const char *bytes, uint32_t i, uint
     if (c->delta != 0) kv->base.has_shift = true;
 }
 
-/* All checks come before the old sequence is removed: a bad state must leave it. Then there is room, and nothing
-   fails. */
+/* All checks come before the old sequence is removed, so a bad state changes nothing. After them nothing can fail. */
 SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, size_t size)
 {
     sampi_kv *kv = (sampi_kv *)cache;

@@ -1,11 +1,11 @@
 /* ---- key-value cache: update and mask ----
-   Operations on sequences only note what they owe to the buffers (delta, has_shift, do_defrag). samp_kv_update pays
-   it: it rotates keys to their cells' positions, then moves cells into holes. Nothing is allocated. The second half is
-   samp_kv_mask: which cells each token of a batch may attend to. */
+   Operations on sequences only note changes that the buffers still need (delta, has_shift, do_defrag). samp_kv_update
+   makes them: it rotates keys to their cells' positions, then moves cells into free ones. Nothing is allocated. The
+   second half is samp_kv_mask: which cells each token of a batch may attend to. */
 
-/* The angles of delta positions, to kv->turn: rotations add up, so cells turned to pos - delta need these only,
-   and their keys are not made anew. In double, by libm's pow, cos and sin: keys are no tokens, and need not have
-   the same bits everywhere. */
+/* Writes cos and sin of the angles of delta positions to kv->turn. Rotations add up, so keys that are rotated to
+   pos - delta need this rotation only. Computed in double by libm's pow, cos and sin: keys need not have the same bits
+   on every machine. */
 static void sampi_kv_turn_by(sampi_kv *kv, int32_t delta)
 {
     uint32_t n_rot = kv->set.n_rot;
@@ -16,8 +16,8 @@ static void sampi_kv_turn_by(sampi_kv *kv, int32_t delta)
     }
 }
 
-/* Turn all heads of a cell's key in one layer by kv->turn: (a, b) becomes (a c - b s, a s + b c), rounded once
-   each, in place. Elements behind n_rot of a head carry no position and stay. */
+/* Rotates all heads of a cell's key in one layer by kv->turn, in place: (a, b) becomes (a c - b s, a s + b c), each
+   rounded once. Elements from n_rot on encode no position and stay. */
 static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *keys, uint32_t cell)
 {
     bool adjacent = kv->set.rope == SAMP_ROPE_ADJACENT;
@@ -33,11 +33,11 @@ static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *keys, uint3
     }
 }
 
-/* Turn the keys of all cells with a delta, in all layers; then no cell has one. Without rope the deltas are only
-   forgotten. */
+/* Rotates the keys of all cells with a delta, in all layers, and sets the deltas to 0. Without rope it only sets the
+   deltas to 0. */
 static void sampi_kv_shift(sampi_kv *kv)
 {
-    int32_t turned = 0; /* what kv->turn is for: neighbours mostly share it */
+    int32_t turned = 0; /* the delta that kv->turn is for: neighbours mostly share it */
     for (uint32_t i = 0; i < kv->base.size; i++) {
         int32_t delta = kv->base.cells[i].delta;
         kv->base.cells[i].delta = 0;
@@ -51,15 +51,15 @@ static void sampi_kv_shift(sampi_kv *kv)
     kv->base.has_shift = false;
 }
 
-/* More holes before the last cell in use than the threshold allows? A threshold of 0 asks for nothing. */
+/* Are there more free cells before the last one in use than the threshold allows? A threshold of 0 is off. */
 static bool sampi_kv_has_holes(const sampi_kv *kv)
 {
     uint32_t max = sampi_kv_cell_max(&kv->base), holes = max - kv->base.used;
     return kv->set.defrag_threshold > 0.0f && (double)holes > (double)kv->set.defrag_threshold * max;
 }
 
-/* A cell with its keys and values to a free one: a step of sampi_kv_fill_holes. used stays, and who keeps indices
-   of cells must ask anew. */
+/* Moves a cell with its keys and values to a free one. `used` stays; indices of cells that callers have kept become
+   invalid. */
 static void sampi_kv_move(sampi_kv *kv, uint32_t from, uint32_t to)
 {
     kv->base.cells[to] = kv->base.cells[from];
@@ -67,8 +67,8 @@ static void sampi_kv_move(sampi_kv *kv, uint32_t from, uint32_t to)
     for (uint32_t i = 0; i < 2 * kv->set.n_layer; i++) sampi_kv_copy(&kv->rows[i], to, &kv->rows[i], from);
 }
 
-/* As many cells behind `used` are in use as before it are free, so this many moves are needed, and no more. `hole`
-   only goes up, so it is one pass; behind it the first `used` cells are in use, and no others. */
+/* Defragments. As many cells from `used` on are in use as before it are free, and each moves once. `hole` only
+   increases, so it is one pass. Afterwards the first `used` cells are in use, and no others. */
 static void sampi_kv_fill_holes(sampi_kv *kv)
 {
     uint32_t hole = 0, used = kv->base.used;
@@ -82,8 +82,7 @@ static void sampi_kv_fill_holes(sampi_kv *kv)
     sampi_kv_attend(&kv->base);
 }
 
-/* Keys are turned before anything moves: both need all cells where they are, and a moved cell brings its turned keys.
-   */
+/* Keys are rotated before cells move, so a cell moves with its rotated keys. */
 SAMP_API int samp_kv_update(samp_kv *kv)
 {
     if (!kv) return SAMP_E_NULL;
@@ -92,7 +91,7 @@ SAMP_API int samp_kv_update(samp_kv *kv)
     return SAMP_OK;
 }
 
-/* Only a wish: cells move in samp_kv_update alone, when the caller expects it. */
+/* Only sets the flag: cells move in samp_kv_update, when the caller expects it. */
 SAMP_API int samp_kv_defrag(samp_kv *kv)
 {
     if (!kv) return SAMP_E_NULL;
@@ -101,11 +100,11 @@ SAMP_API int samp_kv_defrag(samp_kv *kv)
 }
 
 /* ---- the mask ----
-   What the model's attention gets of all this: cells are not in the order of their tokens, and hold several sequences,
-   so each token needs its own set. */
+   The mask for the model's attention. Cells are not in the order of their tokens, and hold several sequences, so each
+   token needs a mask of its own. */
 
-/* Of a token that several sequences share, only what all of them have is seen: its keys serve all. Writes the
-   caller's arrays only. pos <= its own makes it causal, and includes the token itself. */
+/* A token that several sequences share sees only the cells that all of them have, because its keys serve all. The
+   condition pos <= its own position makes attention causal and includes the token itself. */
 SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_t *bits, float *bias)
 {
     int status = sampi_kv_check_batch(kv, batch);
@@ -114,7 +113,7 @@ SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_
     if (bits) memset(bits, 0, batch->n_tokens * words * sizeof *bits);
     for (size_t t = 0; t < batch->n_tokens; t++) {
         uint64_t set = batch->seq[t];
-        for (size_t c = 0; c < n; c++) { /* a free cell has no sequence, so it is never seen */
+        for (size_t c = 0; c < n; c++) { /* a free cell has no sequence, so no token sees it */
             bool seen = (kv->cells[c].seq & set) == set && kv->cells[c].pos <= batch->pos[t];
             if (bits) bits[t * words + c / 32] |= (uint32_t)seen << c % 32;
             if (bias) bias[t * n + c] = seen ? 0.0f : -INFINITY;
