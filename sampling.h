@@ -188,86 +188,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8897 samplers/greedy.h               20937 grammar/regex.h
-     275 api/config.h                     8939 samplers/choose.h               21334 grammar/derivatives.h
-     306 api/types.h                      9002 samplers/ratio.h                21987 grammar/vocabulary.h
-     561 api/missing.h                    9069 samplers/draw.h                 22458 grammar/triggers.h
-     575 api/sample.h                     9154 samplers/dist.h                 22783 grammar/matcher.h
-     669 api/chains.h                     9186 samplers/gumbel.h               23016 grammar/store.h
-     935 api/samplers.h                   9255 watermark/function.h            23271 grammar/moving.h
-    1208 api/gumbel.h                     9372 watermark/text.h                23620 grammar/visits.h
-    1231 api/operator.h                   9561 watermark/draw.h                23899 grammar/states.h
-    1282 api/kv.h                         9770 samplers/mirostat.h             24059 grammar/items.h
-    1465 api/llama_cpp.h                 10002 samplers/adaptive_p.h           24185 grammar/masks.h
-    1511 api/text_error.h                10153 samplers/custom.h               24382 grammar/runs.h
-    1527 api/grammar.h                   10213 config/describe.h               24559 grammar/entries.h
-    1749 api/shards.h                    10393 config/from_params.h            24928 grammar/accepting.h
-    1849 api/peers.h                     10457 config/orders.h                 25260 grammar/waiting.h
-    1933 api/drafts.h                    10688 config/numbers.h                25386 grammar/history.h
-    2035 api/constraints.h               10830 config/set.h                    25511 grammar/room.h
-    2338 api/watermark.h                 10986 config/tell.h                   25844 grammar/sampler.h
-    2483 api/parts.h                     11116 config/settings.h               26078 grammar/forced.h
-    2525 base/switches.h                 11229 life/rollback.h                 26246 grammar/hooks.h
-    2840 base/random.h                   11488 life/chain.h                    26369 schema/head.h
-    2863 base/mt19937.h                  11772 life/members.h                  26543 schema/errors.h
-    2938 base/exact.h                    11886 life/update.h                   26655 schema/collections.h
-    3156 base/bits128.h                  12083 life/copy.h                     26689 schema/references.h
-    3237 base/elements.h                 12253 rows/row.h                      26961 schema/strings.h
-    3367 watermark/colours.h             12559 rows/reserve.h                  27023 schema/numbers.h
-    3431 kernels/llama_cpp/contract.h    12629 rows/pieces.h                   27225 schema/sets.h
-    3479 kernels/contract.h              12744 rows/thresholds.h               27423 schema/formats.h
-    3608 kernels/scalar.h                12850 rows/compact.h                  27620 schema/scalars.h
-    3814 kernels/llama_cpp/scalar.h      13032 rows/sums.h                     27919 schema/goals.h
-    3835 kernels/sets.h                  13181 rows/changes.h                  28140 schema/alternatives.h
-    3884 kernels/vectors.h               13262 rows/cuts.h                     28618 schema/objects.h
-    4002 kernels/avx512.h                13699 rows/typical.h                  29131 schema/arrays.h
-    4086 kernels/avx2.h                  14012 rows/tail_free.h                29491 schema/whole.h
-    4148 kernels/sse2.h                  14085 rows/selecting.h                29664 tags/head.h
-    4165 kernels/neon.h                  14216 rows/mirostat.h                 29787 tags/words.h
-    4187 kernels/wasm.h                  14299 watermark/rows.h                29895 tags/inside.h
-    4203 kernels/generic.h               14412 rows/plan.h                     30036 tags/formats.h
-    4223 kernels/shared.h                14460 rows/logprobs.h                 30437 grammar/grammars.h
-    4347 kernels/passes.h                14546 rows/step.h                     30504 peers/tables.h
-    5036 kernels/llama_cpp/passes.h      14563 rows/llama_cpp/sums.h           30903 peers/values.h
-    5120 kernels/check.h                 14877 rows/llama_cpp/samplers.h       31335 peers/llama_server.h
-    5144 kernels/dispatch.h              15342 rows/llama_cpp/step.h           31404 peers/fields.h
-    5350 core/array.h                    15372 run/apply.h                     31650 peers/requests.h
-    5680 core/table.h                    15454 run/writing.h                   31789 shards/head.h
-    5870 core/windows.h                  15578 run/arrays.h                    31938 shards/bytes.h
-    5962 constraints/record.h            15680 run/arrays_llama_cpp.h          32036 shards/merging.h
-    6020 watermark/record.h              15878 run/walk.h                      32326 shards/row.h
-    6040 rows/work.h                     15982 run/finish.h                    32452 shards/answers.h
-    6066 life/past.h                     16022 run/draw_llama_cpp.h            33023 shards/logprobs.h
-    6125 core/record.h                   16096 run/draw.h                      33169 shards/told.h
-    6261 core/plans.h                    16174 run/sample.h                    33323 shards/asking.h
-    6299 core/fields.h                   16290 watermark/making.h              33458 shards/prefix.h
-    6386 core/owners.h                   16519 watermark/tails.h               34008 shards/plans.h
-    6462 core/mt19937.h                  16619 watermark/detect.h              34501 samplers/plans.h
-    6519 core/no_mt19937.h               16843 run/verify.h                    34776 shards/way.h
-    6552 core/making.h                   16947 run/batch.h                     34920 shards/memory.h
-    6684 core/streams.h                  17099 life/state.h                    34988 shards/batch.h
-    6722 life/state_fields.h             17275 operator/weights.h              35396 drafts/head.h
-    6822 samplers/llama_cpp.h            17363 operator/search.h               35456 drafts/block.h
-    6910 samplers/logit_bias.h           17502 operator/run.h                  35646 drafts/tree.h
-    7011 samplers/patch.h                17671 kv/cells.h                      35782 drafts/relaxed.h
-    7061 samplers/penalties.h            17708 kv/making.h                     35867 constraints/automaton.h
-    7211 samplers/dry.h                  17932 kv/slot.h                       35965 constraints/making.h
-    7668 samplers/cut.h                  18069 kv/sequences.h                  36218 constraints/sampler.h
-    7691 samplers/top_n_sigma.h          18203 kv/data.h                       36313 constraints/constructors.h
-    7793 samplers/top_k.h                18326 kv/update.h                     36678 constraints/patterns.h
-    7850 samplers/tail_free.h            18451 kv/state.h                      36883 constraints/looking.h
-    7974 samplers/typical.h              18660 llama_cpp/functions.h           36950 constraints/thinking.h
-    8049 samplers/top_p.h                18730 llama_cpp/object.h              37201 constraints/schedule.h
-    8093 samplers/min_p.h                18784 llama_cpp/vocabulary.h          37291 constraints/accepting.h
-    8135 samplers/by_sums.h              18861 text/reading.h                  37475 constraints/drawing.h
-    8283 samplers/top_h.h                18971 text/strings.h                  37662 constraints/told.h
-    8336 samplers/min_k.h                19071 text/values.h                   37727 constraints/kind.h
-    8393 samplers/xtc.h                  19226 text/documents.h                37785 constraints/top_p_decay.h
-    8477 samplers/infill.h               19302 grammar/head.h                  37869 constraints/accessors.h
-    8592 samplers/temperature.h          19337 grammar/tree.h                  37977 core/kinds.h
-    8755 samplers/smoothing.h            20256 grammar/finishing.h             38026 base/restore.h
-    8839 samplers/softmax.h              20560 grammar/reading.h               38040 api/license.h
-    8872 samplers/drafted.h              20645 grammar/gbnf.h
+       2 api/opening.h                    8897 samplers/greedy.h               20934 grammar/regex.h
+     275 api/config.h                     8939 samplers/choose.h               21331 grammar/derivatives.h
+     306 api/types.h                      9002 samplers/ratio.h                21984 grammar/vocabulary.h
+     561 api/missing.h                    9069 samplers/draw.h                 22455 grammar/triggers.h
+     575 api/sample.h                     9154 samplers/dist.h                 22780 grammar/matcher.h
+     669 api/chains.h                     9186 samplers/gumbel.h               23013 grammar/store.h
+     935 api/samplers.h                   9255 watermark/function.h            23268 grammar/moving.h
+    1208 api/gumbel.h                     9372 watermark/text.h                23617 grammar/visits.h
+    1231 api/operator.h                   9561 watermark/draw.h                23896 grammar/states.h
+    1282 api/kv.h                         9770 samplers/mirostat.h             24056 grammar/items.h
+    1465 api/llama_cpp.h                 10002 samplers/adaptive_p.h           24182 grammar/masks.h
+    1511 api/text_error.h                10153 samplers/custom.h               24379 grammar/runs.h
+    1527 api/grammar.h                   10213 config/describe.h               24556 grammar/entries.h
+    1749 api/shards.h                    10393 config/from_params.h            24925 grammar/accepting.h
+    1849 api/peers.h                     10457 config/orders.h                 25257 grammar/waiting.h
+    1933 api/drafts.h                    10688 config/numbers.h                25383 grammar/history.h
+    2035 api/constraints.h               10830 config/set.h                    25508 grammar/room.h
+    2338 api/watermark.h                 10986 config/tell.h                   25841 grammar/sampler.h
+    2483 api/parts.h                     11116 config/settings.h               26075 grammar/forced.h
+    2525 base/switches.h                 11229 life/rollback.h                 26243 grammar/hooks.h
+    2840 base/random.h                   11488 life/chain.h                    26366 schema/head.h
+    2863 base/mt19937.h                  11772 life/members.h                  26540 schema/errors.h
+    2938 base/exact.h                    11886 life/update.h                   26652 schema/collections.h
+    3156 base/bits128.h                  12083 life/copy.h                     26686 schema/references.h
+    3237 base/elements.h                 12253 rows/row.h                      26958 schema/strings.h
+    3367 watermark/colours.h             12559 rows/reserve.h                  27020 schema/numbers.h
+    3431 kernels/llama_cpp/contract.h    12629 rows/pieces.h                   27222 schema/sets.h
+    3479 kernels/contract.h              12744 rows/thresholds.h               27420 schema/formats.h
+    3608 kernels/scalar.h                12850 rows/compact.h                  27617 schema/scalars.h
+    3814 kernels/llama_cpp/scalar.h      13032 rows/sums.h                     27916 schema/goals.h
+    3835 kernels/sets.h                  13181 rows/changes.h                  28137 schema/alternatives.h
+    3884 kernels/vectors.h               13262 rows/cuts.h                     28615 schema/objects.h
+    4002 kernels/avx512.h                13699 rows/typical.h                  29128 schema/arrays.h
+    4086 kernels/avx2.h                  14012 rows/tail_free.h                29488 schema/whole.h
+    4148 kernels/sse2.h                  14085 rows/selecting.h                29661 tags/head.h
+    4165 kernels/neon.h                  14216 rows/mirostat.h                 29784 tags/words.h
+    4187 kernels/wasm.h                  14299 watermark/rows.h                29892 tags/inside.h
+    4203 kernels/generic.h               14412 rows/plan.h                     30033 tags/formats.h
+    4223 kernels/shared.h                14460 rows/logprobs.h                 30434 grammar/grammars.h
+    4347 kernels/passes.h                14546 rows/step.h                     30501 peers/tables.h
+    5036 kernels/llama_cpp/passes.h      14563 rows/llama_cpp/sums.h           30900 peers/values.h
+    5120 kernels/check.h                 14877 rows/llama_cpp/samplers.h       31332 peers/llama_server.h
+    5144 kernels/dispatch.h              15342 rows/llama_cpp/step.h           31401 peers/fields.h
+    5350 core/array.h                    15372 run/apply.h                     31647 peers/requests.h
+    5680 core/table.h                    15454 run/writing.h                   31786 shards/head.h
+    5870 core/windows.h                  15578 run/arrays.h                    31935 shards/bytes.h
+    5962 constraints/record.h            15680 run/arrays_llama_cpp.h          32033 shards/merging.h
+    6020 watermark/record.h              15878 run/walk.h                      32323 shards/row.h
+    6040 rows/work.h                     15982 run/finish.h                    32449 shards/answers.h
+    6066 life/past.h                     16022 run/draw_llama_cpp.h            33020 shards/logprobs.h
+    6125 core/record.h                   16096 run/draw.h                      33166 shards/told.h
+    6261 core/plans.h                    16174 run/sample.h                    33320 shards/asking.h
+    6299 core/fields.h                   16290 watermark/making.h              33455 shards/prefix.h
+    6386 core/owners.h                   16519 watermark/tails.h               34005 shards/plans.h
+    6462 core/mt19937.h                  16619 watermark/detect.h              34498 samplers/plans.h
+    6519 core/no_mt19937.h               16843 run/verify.h                    34773 shards/way.h
+    6552 core/making.h                   16947 run/batch.h                     34917 shards/memory.h
+    6684 core/streams.h                  17099 life/state.h                    34985 shards/batch.h
+    6722 life/state_fields.h             17275 operator/weights.h              35393 drafts/head.h
+    6822 samplers/llama_cpp.h            17363 operator/search.h               35452 drafts/block.h
+    6910 samplers/logit_bias.h           17501 operator/run.h                  35643 drafts/tree.h
+    7011 samplers/patch.h                17669 kv/cells.h                      35778 drafts/relaxed.h
+    7061 samplers/penalties.h            17706 kv/making.h                     35863 constraints/automaton.h
+    7211 samplers/dry.h                  17930 kv/slot.h                       35961 constraints/making.h
+    7668 samplers/cut.h                  18067 kv/sequences.h                  36214 constraints/sampler.h
+    7691 samplers/top_n_sigma.h          18201 kv/data.h                       36309 constraints/constructors.h
+    7793 samplers/top_k.h                18324 kv/update.h                     36674 constraints/patterns.h
+    7850 samplers/tail_free.h            18449 kv/state.h                      36879 constraints/looking.h
+    7974 samplers/typical.h              18658 llama_cpp/functions.h           36946 constraints/thinking.h
+    8049 samplers/top_p.h                18725 llama_cpp/object.h              37197 constraints/schedule.h
+    8093 samplers/min_p.h                18780 llama_cpp/vocabulary.h          37287 constraints/accepting.h
+    8135 samplers/by_sums.h              18857 text/reading.h                  37471 constraints/drawing.h
+    8283 samplers/top_h.h                18968 text/strings.h                  37658 constraints/told.h
+    8336 samplers/min_k.h                19067 text/values.h                   37723 constraints/kind.h
+    8393 samplers/xtc.h                  19223 text/documents.h                37781 constraints/top_p_decay.h
+    8477 samplers/infill.h               19299 grammar/head.h                  37865 constraints/accessors.h
+    8592 samplers/temperature.h          19334 grammar/tree.h                  37973 core/kinds.h
+    8755 samplers/smoothing.h            20253 grammar/finishing.h             38022 base/restore.h
+    8839 samplers/softmax.h              20557 grammar/reading.h               38036 api/license.h
+    8872 samplers/drafted.h              20642 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -17274,45 +17274,45 @@ SAMP_API SAMPI_COLD int samp_state_load(samp_sampler *s, const void *bytes, size
 #ifndef SAMP_NO_OPERATOR
 /* ---- src/operator/weights.h ---- */
 /* ================================================================================================ >>operator
-   samp_random_sample, sampling as a tensor library's operator: one row, one random number and three settings come in,
-   one index goes out. There is no sampler, no state, and no memory but the caller's workspace. By definition the row
-   is ordered, running sums of its weights are taken, and the random number is looked up in them. The rooms of
-   operator/ stand on base/, kernels/ and one check of rows/row.h.
+   samp_random_sample, sampling as the operator of a tensor library: a row, a random number and three settings give one
+   index. There is no sampler, no state, and no memory except the caller's workspace. By definition the row is sorted,
+   running sums of its weights are computed, and the random number is looked up in them. The rooms of operator/ stand on
+   base/, kernels/ and one check of rows/row.h.
 
-   The order is never made. The value at which a count or a mass is reached is found digit by digit of its key
-   (sampi_key: floats as integers in the same order), the highest digit first: each pass over the row sums how many
-   elements and what mass fall on each digit. The maxima of the lines tell which tiles a pass may leave out. Ties of
-   the value are then counted out by index. This room has the records and the weights.
+   The row is never sorted. A radix search finds the value at which a count or a mass is reached, digit by digit of its
+   key (sampi_key: floats as integers in the same order), the highest digit first: each pass over the row adds up the
+   number and the mass of the elements with each digit. The maxima of lines show which tiles a pass may skip. Elements
+   equal to the value are then counted by index. This room has the records and the weights.
 
-   The one thing to know: weights are taken of (x - top) / temperature, rounded to f32 twice, as the operator is
-   defined; that is monotone in x, so comparing x is enough everywhere else. */
+   Weights are computed from (x - top) / temperature, rounded to f32 twice, as the operator is defined. This is monotone
+   in x, so all other comparisons are of x itself. */
 
-#define SAMPI_DIGITS 2048 /* 11 bits, so three make a float; the sums of a pass are 32 KiB */
+#define SAMPI_DIGITS 2048 /* 11 bits, so a float has three digits; the sums of a pass take 32 KiB */
 
-/* What falls on one digit in a pass: how many elements, and their weights' sum. Both are kept, whichever is searched,
-   since the other one tells later how much lies above. */
+/* The elements with one digit in a pass: their number and the sum of their weights. Both are kept, whichever is
+   searched, because the other one says later how much lies above. */
 typedef struct sampi_digit {
     uint64_t mass;
     size_t n;
 } sampi_digit;
 
-/* What was described. Never written after it was made, so threads may share it. */
+/* An operator: the arguments of samp_random_sample_create. It never changes, so threads may share it. */
 struct samp_random_sample {
     samp_dtype result, probs;
     size_t n;
 };
 
-/* A row in which values are searched: the caller's, converted if need be, or the maxima of its lines. All functions
-   here get it const; the only thing they write through it is digit. */
+/* A row that is searched: the caller's, converted to f32 if necessary, or the maxima of its lines. Functions write only
+   to its digits. */
 typedef struct sampi_ordered {
     const float *x; /* [n] no NaN */
     size_t n;
-    const float *tile; /* [16 * ceil(n / 256)] maxima as the kernel gives them, or NULL */
+    const float *tile; /* [16 * ceil(n / 256)] the maxima of lines, from the kernel; or NULL */
     float top, temperature;
-    sampi_digit *digit; /* [SAMPI_DIGITS] to work in */
+    sampi_digit *digit; /* [SAMPI_DIGITS] workspace */
 } sampi_ordered;
 
-/* Where a search stands or has ended: at this key, with so much strictly above it. */
+/* The state or result of a search: a key, and the number and mass of the elements strictly above it. */
 typedef struct sampi_place {
     int32_t key;
     size_t n;
@@ -17320,38 +17320,38 @@ typedef struct sampi_place {
 } sampi_place;
 
 /* ---- weights ----
-   The weight of an element, by the same two steps wherever it is taken: if two places rounded differently, the mass
-   that was searched would not be the mass that is found. */
+   The weight of an element, computed by the same two steps everywhere: with different roundings a search would look for
+   a mass that is not there. */
 
-/* What exp is taken of, f32 after each of the two steps. */
+/* The argument of exp, rounded to f32 after each of the two steps. */
 static float sampi_op_scale(const sampi_ordered *row, float x) { return (x - row->top) / row->temperature; }
 
-/* The weight of one element: where a search has ended, to count equal ones. The distance to the top is taken already,
-   hence the 0. */
+/* The weight of one element: after a search, to count equal elements. sampi_op_scale has subtracted the maximum, so the
+   maximum here is 0. */
 static uint64_t sampi_op_weight(const sampi_ordered *row, float x)
 {
     return sampi_weight(0.0f, sampi_op_scale(row, x));
 }
 
-/* The same of a tile, or of what was collected from one: w [n + 16] of x [n], n <= 256. The kernel writes up to 16
-   behind. Returns their sum. */
+/* The weights w [n + 16] of x [n], n <= 256: of a tile, or of elements collected from one. The kernel writes up to 16
+   beyond n. Returns the sum of the weights. */
 static uint64_t sampi_op_weights(const sampi_ordered *row, const float *x, size_t n, uint64_t *w)
 {
     float y[SAMPI_TILE];
-    if (n == SAMPI_TILE) /* a number that the compiler knows makes it use vectors */
+    if (n == SAMPI_TILE) /* a constant count makes the compiler use vectors */
         for (size_t i = 0; i < SAMPI_TILE; i++) y[i] = sampi_op_scale(row, x[i]);
     else
         for (size_t i = 0; i < n; i++) y[i] = sampi_op_scale(row, x[i]);
     return sampi_use()->weights(y, n, 0.0f, w, NULL);
 }
 
-/* The length of the tile that begins at `at`: the last one may be shorter. at < n. */
+/* The length of the tile that begins at `at` < n: the last one may be shorter. */
 static size_t sampi_op_tile(const sampi_ordered *row, size_t at)
 {
     return row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
 }
 
-/* The mass of the whole row: for topp below 1, which is a share of it, and for topk = n. Reads only. */
+/* The mass of the whole row: for topp below 1, which is a share of it, and for topk = n. */
 static uint64_t sampi_op_total(const sampi_ordered *row)
 {
     uint64_t w[SAMPI_TILE + 16], total = 0;
@@ -17362,13 +17362,13 @@ static uint64_t sampi_op_total(const sampi_ordered *row)
 
 /* ---- src/operator/search.h ---- */
 /* ---- operator: the search for a value ----
-   Which element does a count or a mass reach? sampi_op_find is a radix search from the top: sampi_op_digits makes a
-   histogram of the keys still in question, sampi_op_descend chooses a digit of it, and the next round looks inside of
-   that digit. sampi_op_nth then turns the value into an index. The search writes nothing but the digits in the
-   workspace. */
+   Finds the element at which a count or a mass is reached. sampi_op_find is a radix search from the top:
+   sampi_op_digits makes a histogram of the keys in the present range, sampi_op_descend chooses a digit, and the next
+   round searches the keys with that digit. sampi_op_nth then turns the value into an index. The search writes only the
+   digits in the workspace. */
 
-/* Is all of the tile at `at` below the floor? Without maxima no tile is known to be. A tile has 16 lines, so its
-   maxima are 16 floats. Asked before a tile is read. */
+/* Are all elements of the tile at `at` below the floor? A tile has 16 lines, so its maxima are 16 floats. Without
+   maxima the answer is no. */
 static bool sampi_op_skips(const sampi_ordered *row, size_t at, float floor)
 {
     if (!row->tile) return false;
@@ -17378,9 +17378,8 @@ static bool sampi_op_skips(const sampi_ordered *row, size_t at, float floor)
     return max < floor;
 }
 
-/* Sum up the elements with keys lo .. lo + span by digit, (key - lo) >> shift: writes row->digit, nothing else. A
-   step of sampi_op_find. Keys are subtracted as unsigned numbers: the difference is below 2^32 whatever the signs
-   of the floats. */
+/* Adds up the elements with keys lo .. lo + span for each digit, (key - lo) >> shift, in row->digit. Keys are
+   subtracted as unsigned numbers: the difference is below 2^32 whatever the signs of the floats. */
 static void sampi_op_digits(const sampi_ordered *row, int32_t lo, uint32_t span, int shift)
 {
     uint64_t w[SAMPI_TILE + 16];
@@ -17406,8 +17405,8 @@ static void sampi_op_digits(const sampi_ordered *row, int32_t lo, uint32_t span,
     }
 }
 
-/* Go down the digits from the last one, adding to *at what lies above, until one is reached that brings the number
-   (or the mass) to `required`: its number in *digit. False if all of them are not enough. */
+/* Walks down from the last digit, adding to *at what lies above, to the digit that brings the number (or the mass) to
+   `required`: *digit. False if all digits together are not enough. */
 static bool sampi_op_descend(const sampi_ordered *row, uint32_t last, uint64_t required, bool by_mass,
                              sampi_place *at, uint32_t *digit)
 {
@@ -17424,10 +17423,9 @@ static bool sampi_op_descend(const sampi_ordered *row, uint32_t last, uint64_t r
     return false;
 }
 
-/* The largest value that `required` elements reach (by_mass: elements of that mass). False if not even all those
-   from `floor` on are enough; then *at has their number and mass. Three passes at most: a float has 32 bits, a
-   digit 11. Writes row->digit and *at. Called for the k-th largest (by number) and for the sampled value (by
-   mass). */
+/* Finds the largest value that at least `required` elements (by_mass: elements of that mass) are not below. False if
+   all elements from `floor` on are not enough; then *at has their number and mass. At most three passes: a float has 32
+   bits, a digit 11. By number it finds the k-th largest element, by mass the sampled one. */
 static bool sampi_op_find(const sampi_ordered *row, float floor, uint64_t required, bool by_mass, sampi_place *at)
 {
     uint32_t span = (uint32_t)sampi_key(row->top) - (uint32_t)sampi_key(floor);
@@ -17435,7 +17433,7 @@ static bool sampi_op_find(const sampi_ordered *row, float floor, uint64_t requir
     at->key = sampi_key(floor);
     at->n = 0;
     at->mass = 0;
-    do { /* the key is in [at->key, at->key + span]; what lies above is in at->n and at->mass */
+    do { /* the key is in [at->key, at->key + span]; at->n and at->mass are of the elements above */
         uint32_t digit = 0;
         shift = 0;
         while (span >> shift >= SAMPI_DIGITS) shift++;
@@ -17447,8 +17445,9 @@ static bool sampi_op_find(const sampi_ordered *row, float floor, uint64_t requir
     return true;
 }
 
-/* The index of the nth (1 = first) element equal to x; there are so many. That is what ends the loop. Called with
-   the value that a search has found, or with the top for the argmax, whose first occurrence is the smallest index. */
+/* The index of the nth (1 = first) element equal to x. At least nth such elements must exist, or the loop would not
+   end. x is the value that a search has found, or the maximum for the argmax, whose first occurrence is the smallest
+   index. */
 static size_t sampi_op_nth(const sampi_ordered *row, float x, uint64_t nth)
 {
     for (size_t at = 0;; at += SAMPI_TILE) {
@@ -17461,9 +17460,9 @@ static size_t sampi_op_nth(const sampi_ordered *row, float x, uint64_t nth)
     }
 }
 
-/* The mass of the k largest; raises *floor to a value that none of them is below, but for those without weight.
-   The lines' maxima are searched first, a sixteenth of the row: k elements reach what k of these reach. Of those
-   equal to the k-th only as many count as are among the k. */
+/* The mass of the k largest elements. Raises *floor to a value that none of them is below, except elements of weight 0.
+   The maxima of lines, a sixteenth of the row, are searched first: if k maxima are not below a value, then k elements
+   are not. Of the elements equal to the k-th only those among the k count. */
 static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *floor)
 {
     sampi_ordered maxima = *row;
@@ -17477,10 +17476,10 @@ static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *floo
     return at.mass + (k - at.n) * sampi_op_weight(row, *floor);
 }
 
-/* The sampled index: the mass that decides is random of the top k's, but at most random * topp of the row's.
-   Called for what is not just the argmax: random, topp and temperature are above 0. Of those equal to the value
-   found it takes as many as bring the mass to what is required, rounded up: w is not 0, for the value has brought
-   mass. */
+/* The sampled index: the first at which the running mass reaches the share `random` of the first k's mass, but at most
+   random * topp of the row's. random, topp and temperature are above 0 (otherwise the caller takes the argmax). Of the
+   elements equal to the value found, the one that brings the mass to what is required is counted out; their weight is
+   not 0, because the search has found mass at the value. */
 static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp, size_t topk)
 {
     float floor = row->top - 29.0f * row->temperature; /* below it w is 0: e^-28.4 rounds to 0 in units of 2^-40 */
@@ -17493,7 +17492,7 @@ static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp
         if (nucleus < required) required = nucleus;
     }
     if (required == 0) required = 1;
-    sampi_op_find(row, floor, required, true, &at); /* required <= top_mass, so it is there */
+    sampi_op_find(row, floor, required, true, &at); /* found, because required <= top_mass */
     float x = sampi_unkey(at.key);
     uint64_t w = sampi_op_weight(row, x);
     return sampi_op_nth(row, x, (required - at.mass + w - 1) / w);
@@ -17502,12 +17501,12 @@ static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp
 /* ---- src/operator/run.h ---- */
 /* ---- operator: the public functions ----
    samp_random_sample_create, _run and the others of api/operator.h. The room checks types and settings, lays out the
-   caller's workspace, turns the row into floats if it is none, and writes the index in the type that was asked for.
-   Only create takes memory. */
+   caller's workspace, converts the row to f32, and writes the index in the type of the result. Only create
+   allocates. */
 
-/* The logits as floats in out [n], which is in the workspace; of f64 their distance to the largest, which keeps
-   what f32 can of the differences. NaN in other types shows in the maxima; of f64 it is told here, for a
-   difference would turn infinities into NaN. For rows that are not f32; an f32 row is read where it is. */
+/* Converts a row that is not f32 to floats in out [n], in the workspace. Of f64 it takes the differences to the largest
+   element, to lose as little precision as possible. It finds NaN in f64, because differences would turn infinities into
+   NaN; in other types the maxima show it. */
 static int sampi_op_convert(const samp_random_sample *op, const void *probs, float *out)
 {
     const double *wide = (const double *)probs;
@@ -17525,8 +17524,7 @@ static int sampi_op_convert(const samp_random_sample *op, const void *probs, flo
     return SAMP_OK;
 }
 
-/* How long a row may be so that each of its indices fits the result's type, SAMP_MAX_VOCAB at most; 0: not an integer
-   type. */
+/* The longest row whose indices fit the result's type, at most SAMP_MAX_VOCAB; 0: not an integer type. */
 static size_t sampi_op_room(samp_dtype result)
 {
     switch (result) {
@@ -17542,8 +17540,8 @@ static size_t sampi_op_room(samp_dtype result)
     }
 }
 
-/* The last step of a run. Signed or not, an index has the same bytes; by memcpy, so the result may have any
-   address. */
+/* Writes the index to the result. It has the same bytes in a signed and an unsigned type. memcpy allows any
+   alignment. */
 static void sampi_op_write(samp_dtype result, void *to, size_t index)
 {
     uint8_t i8 = (uint8_t)index;
@@ -17561,15 +17559,16 @@ static void sampi_op_write(samp_dtype result, void *to, size_t index)
     }
 }
 
-/* The workspace, from its first cache line on: digits, maxima of lines, and the row as floats if it is not f32
-   already. Offsets in bytes; its size and its use both come from here. */
+/* Offsets in bytes in the workspace, from its first cache line on: digits, maxima of lines, and the row as floats
+   unless it is f32. The size of the workspace follows from them too. */
 typedef struct sampi_op_layout {
     size_t tile, x, end;
 } sampi_op_layout;
 
 #define SAMPI_OP_ALIGN 64
 
-/* Of a described operator, so a size that was asked for stays right. The maxima are whole tiles of 16 lines. */
+/* It depends on the operator alone, so the workspace's size never changes. The maxima are those of whole tiles of 16
+   lines. */
 static sampi_op_layout sampi_op_layout_of(const samp_random_sample *op)
 {
     size_t tiles = (op->n + SAMPI_TILE - 1) / SAMPI_TILE;
@@ -17581,8 +17580,8 @@ static sampi_op_layout sampi_op_layout_of(const samp_random_sample *op)
     return at;
 }
 
-/* Types first: a size is large or small only for a type. By samp_random_sample_create only, so a run need not ask
-   again. */
+/* Checks the arguments of samp_random_sample_create, so a run need not. Types come first, because the limit of n
+   depends on them. */
 static int sampi_op_check_description(samp_dtype result, samp_dtype probs, size_t n)
 {
     size_t room = sampi_op_room(result);
@@ -17592,7 +17591,7 @@ static int sampi_op_check_description(samp_dtype result, samp_dtype probs, size_
     return n > SAMP_MAX_VOCAB || n > room ? SAMP_E_RANGE : SAMP_OK;
 }
 
-/* The only allocation of the operator: a record of what was described. */
+/* The operator's only allocation. */
 SAMP_API SAMPI_COLD samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n,
                                                                   int *status)
 {
@@ -17611,20 +17610,19 @@ SAMP_API SAMPI_COLD samp_random_sample *samp_random_sample_create(samp_dtype res
     return op;
 }
 
-/* Room for the alignment is part of it, so any address is good. */
+/* The size includes space for alignment, so the workspace may have any alignment. */
 SAMP_API SAMPI_COLD size_t samp_random_sample_workspace_size(const samp_random_sample *op)
 {
     return op ? SAMPI_OP_ALIGN - 1 + sampi_op_layout_of(op).end : 0;
 }
 
-/* There is nothing in it to free but itself. */
+/* The operator is one block. */
 SAMP_API void samp_random_sample_destroy(samp_random_sample *op)
 {
     if (op) SAMP_FREE(op);
 }
 
-/* Of the settings of one call; nothing has been written yet. Comparisons are written so that they fail for what is
-   not in the range, rather than hold for what is outside. */
+/* Checks the settings of one run. */
 static int sampi_op_check(const samp_random_sample *op, float random, float topp, int32_t topk, float temperature)
 {
     if (random != random || topp != topp || temperature != temperature) return SAMP_E_NAN;
@@ -17633,8 +17631,8 @@ static int sampi_op_check(const samp_random_sample *op, float random, float topp
     return topk >= 1 && (size_t)topk <= op->n ? SAMP_OK : SAMP_E_RANGE;
 }
 
-/* Checks, the workspace, the row as floats with its maxima, then the argmax or a search. *result is written at the
-   very end, so an error leaves it alone. */
+/* The steps: checks, workspace, the row as floats with its maxima, then the argmax or a search. *result is written
+   last, so an error does not change it. */
 SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspace, size_t workspace_size,
                                     void *result, const void *probs, float random, float topp, int32_t topk,
                                     float temperature)
@@ -18659,29 +18657,26 @@ SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, 
 #ifdef SAMPLING_LLAMA_DECLARED
 /* ---- src/llama_cpp/functions.h ---- */
 /* =============================================================================================== >>llama_cpp
-   Chains in a llama.cpp program (SAMPLING_LLAMA). llama.cpp's contexts, vocabularies and arrays come in; tokens come
-   out, or an object that llama.cpp takes for a sampler of its own. The rooms of llama_cpp/ call the library's public
-   functions and nothing below them.
+   Chains in a llama.cpp program (SAMPLING_LLAMA): tokens from llama.cpp's contexts, a sampler object for llama.cpp, and
+   vocabularies of its models. The rooms of llama_cpp/ call the library's public functions only.
 
-   llama.cpp's functions are declared here under other names, bound to theirs by the name that the linker sees: so
-   nothing clashes with llama.h. No struct of llama.cpp is needed, since an array of candidates has the same layout
-   there.
+   llama.cpp's functions are declared here under other names, and bound to the names that the linker knows: so nothing
+   clashes with llama.h. No struct of llama.cpp is needed, because its array of candidates has the same layout.
 
-   The one thing to know: llama.cpp deletes a sampler as a C++ object, so llama.cpp has to make it
-   (llama_sampler_init). */
+   llama.cpp deletes a sampler as a C++ object, so llama.cpp must also make it (llama_sampler_init). */
 
-/* What follows the declaration of `name` under our name. A program that finds llama.cpp's functions at run time defines
-   it as nothing, and samp_llama_fn_... itself. */
+/* Binds a declaration to llama.cpp's function `name`; it follows the declaration. A program that finds llama.cpp's
+   functions at run time defines the macro as nothing, and defines the functions samp_llama_fn_... itself. */
 #ifndef SAMP_LLAMA_SYMBOL
 #define SAMPI_LABEL(prefix)     #prefix
-#define SAMPI_LABEL_OF(prefix)  SAMPI_LABEL(prefix) /* what the macro stands for */
+#define SAMPI_LABEL_OF(prefix)  SAMPI_LABEL(prefix) /* expands the macro first */
 #define SAMP_LLAMA_SYMBOL(name) __asm__(SAMPI_LABEL_OF(__USER_LABEL_PREFIX__) #name)
 #endif
 
 struct llama_model;
 
-/* The interface, of which three layouts are in use: six functions, those and four for the device's graph, and those
-   and two more. What a version does not know it does not read, and each takes NULL for "can't do that". */
+/* llama.cpp's interface of a sampler. Three layouts are in use: six functions; four more for the device's graph; two
+   more again. A version of llama.cpp does not read functions that it does not know, and NULL means "not supported". */
 typedef struct samp_llama_i {
     const char *(*name)(const struct llama_sampler *);
     void (*accept)(struct llama_sampler *, samp_token);
@@ -18692,7 +18687,7 @@ typedef struct samp_llama_i {
     void (*device[6])(void);
 } samp_llama_i;
 
-/* llama.cpp's sampler; ctx is ours, here the chain. */
+/* llama.cpp's sampler object; ctx is the chain. */
 typedef struct samp_llama_object {
     const samp_llama_i *iface;
     void *ctx;
@@ -18729,8 +18724,8 @@ SAMP_API samp_token samp_llama_sample(samp_sampler *chain, struct llama_context 
 
 /* ---- src/llama_cpp/object.h ---- */
 /* ---- llama.cpp: a chain as a llama_sampler ----
-   samp_llama_init: a chain comes in, an object with llama.cpp's interface comes out. Each function of the interface
-   calls one of ours on the chain. The interface has no statuses: where samp_apply fails, no candidate is selected. */
+   samp_llama_init makes an object with llama.cpp's interface. Each function of the interface calls a public function on
+   the chain. The interface has no statuses: if samp_apply fails, no candidate is selected. */
 
 static samp_sampler *sampi_behind(const struct llama_sampler *s)
 {
@@ -18742,7 +18737,8 @@ static void sampi_behind_accept(struct llama_sampler *s, samp_token token) { sam
 static void sampi_behind_reset(struct llama_sampler *s) { samp_reset(sampi_behind(s)); }
 static void sampi_behind_free(struct llama_sampler *s) { samp_free(sampi_behind(s)); }
 
-/* A refused array may have been half through the chain, and a sampler there may have selected. */
+/* An array that is refused may be half way through the chain, and a sampler may have selected a candidate: so selected
+   becomes -1. */
 static void sampi_behind_apply(struct llama_sampler *s, samp_token_data_array *cur)
 {
     if (samp_apply(sampi_behind(s), cur) != SAMP_OK && cur) cur->selected = -1;
@@ -18783,11 +18779,11 @@ SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s)
 
 /* ---- src/llama_cpp/vocabulary.h ---- */
 /* ---- llama.cpp: a model's vocabulary ----
-   samp_llama_vocab: a llama_vocab comes in, a samp_vocab comes out. It is one block: the record, where each token's
-   text begins, the tokens that end a generation, and the bytes of all texts. Tokenising is left to llama.cpp. */
+   samp_llama_vocab makes a samp_vocab of a llama_vocab, in one block of memory: the record, the offset of each token's
+   text, the tokens that end a generation, and the bytes of all texts. llama.cpp tokenises. */
 
 typedef struct sampi_llama_vocab {
-    samp_vocab base; /* must be first; user: the llama_vocab */
+    samp_vocab base; /* first: users hold a pointer to it; user: the llama_vocab */
     size_t *at;      /* [n_vocab + 1] piece t is bytes [at [t], at [t + 1]) */
     char *bytes;
 } sampi_llama_vocab;
@@ -18799,9 +18795,9 @@ static const char *sampi_llama_piece(const samp_vocab *vocab, samp_token token, 
     return v->bytes + v->at[token];
 }
 
-/* llama.cpp writes nothing where there is too little room, and says how many there are as a negative number. What it
-   says of a breaker of dry's fits in `few`: a breaker that is missing for want of memory would be another sampler.
-   special: names of control tokens are these. */
+/* Tokenises a text. If the array is too small, llama.cpp writes nothing and returns the number of tokens as a negative
+   number. A breaker of dry always fits in `few`, so that no breaker is lost for lack of memory, which would make
+   another sampler. special: names of control tokens become control tokens. */
 static int32_t sampi_llama_tokens(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out,
                                   int32_t n_max, bool special)
 {
@@ -18824,7 +18820,7 @@ static int32_t sampi_llama_tokenize(const samp_vocab *vocab, const char *text, s
     return sampi_llama_tokens(vocab, text, n_bytes, out, n_max, false);
 }
 
-/* Twice over the tokens: what room they take, and then what they are. */
+/* Walks over the tokens twice: for their size, then for their texts. */
 SAMP_API SAMPI_COLD samp_vocab *samp_llama_vocab(const struct llama_vocab *vocab)
 {
     if (!vocab) return NULL;
@@ -18860,15 +18856,16 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
 #if SAMPI_READS_JSON
 /* ---- src/text/reading.h ---- */
 /* ==================================================================================================== >>json
-   Texts that others wrote: grammars, schemas, requests (SAMPLING_GRAMMAR or SAMPLING_PEERS). The rooms of text/ read
-   UTF-8 and JSON (RFC 8259, strictly), and say by line and column where a text is wrong. This room has the records and
-   the errors; the readers follow in text/strings.h, text/values.h and text/documents.h.
+   Readers of grammars, schemas and requests (SAMPLING_GRAMMAR or SAMPLING_PEERS). The rooms of text/ read UTF-8 and
+   JSON (RFC 8259, strictly), and report errors by line and column. This room has the records and the errors; the
+   readers follow in text/strings.h, text/values.h and text/documents.h.
 
    A JSON document becomes an array of nodes in the order of the text, in one block of memory, whose size is counted
    beforehand. Equal strings have equal numbers, and a member is found by a hash of its object and its name. Numbers
    stay text, for exact decimal arithmetic. */
 
-/* The status, with the line and column (in bytes, from 1) of a place in a text; `what` fits into a message. */
+/* Fills *error with the status and the line and column (in bytes, from 1) of a place in a text, and returns the status.
+   `what` must fit into a message. */
 static SAMPI_COLD int sampi_text_error(samp_text_error *error, const char *text, const char *at, int status,
                                        const char *what)
 {
@@ -18885,8 +18882,8 @@ static SAMPI_COLD int sampi_text_error(samp_text_error *error, const char *text,
     return status;
 }
 
-/* The code point that begins a text of at least a byte, and how many bytes it has; 0 bytes: no valid UTF-8 (a surrogate
-   isn't either). */
+/* Reads the code point at the beginning of a text of at least one byte; returns the number of its bytes. 0: not valid
+   UTF-8, or a surrogate. */
 static uint32_t sampi_utf8_get(const unsigned char *s, const unsigned char *end, uint32_t *c)
 {
     static const uint32_t least[5] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -18900,7 +18897,7 @@ static uint32_t sampi_utf8_get(const unsigned char *s, const unsigned char *end,
     return *c < least[n] || *c > 0x10ffff || (*c >= 0xd800 && *c < 0xe000) ? 0 : n;
 }
 
-/* 0 .. 15, or -1. */
+/* The value of a hexadecimal digit, or -1. */
 static int sampi_hex_digit(int c)
 {
     return c >= '0' && c <= '9'   ? c - '0'
@@ -18910,9 +18907,9 @@ static int sampi_hex_digit(int c)
 }
 
 enum {
-    SAMPI_JSON_DEPTH = 256,    /* of brackets */
-    SAMPI_JSON_PROBES = 256,   /* of a hash table, before it is taken for an attack */
-    SAMPI_JSON_BYTES = 1 << 26 /* of a text */
+    SAMPI_JSON_DEPTH = 256,    /* the deepest nesting of arrays and objects */
+    SAMPI_JSON_PROBES = 256,   /* steps of a search in a hash table; more count as an attack */
+    SAMPI_JSON_BYTES = 1 << 26 /* the longest text */
 };
 
 typedef enum sampi_json_kind {
@@ -18927,11 +18924,11 @@ typedef enum sampi_json_kind {
 
 typedef struct sampi_json_node {
     uint8_t kind;           /* sampi_json_kind */
-    int32_t parent, next;   /* the next child of the same parent; -1: none */
+    int32_t parent, next;   /* next: the next child of the same parent; -1: there is none */
     int32_t first, last, n; /* the children of an array or object */
-    int32_t name;           /* the number of the member's name; -1: no member */
-    int32_t text;           /* the number of the string's text, or of the number's as it is written */
-    uint32_t at;            /* where it begins in the source */
+    int32_t name;           /* the number of the member's name; -1: not a member */
+    int32_t text;           /* the number of a string's text, or of a number's text as written */
+    uint32_t at;            /* the offset in the source */
 } sampi_json_node;
 
 typedef struct sampi_json_string {
@@ -18941,7 +18938,7 @@ typedef struct sampi_json_string {
 typedef struct sampi_json {
     sampi_json_node *nodes;
     sampi_json_string *strings;
-    int32_t *by_text, *by_name; /* hash tables: numbers of strings; of nodes that are members. -1: free */
+    int32_t *by_text, *by_name; /* hash tables: numbers of strings; numbers of nodes that are members. -1: free */
     char *bytes;                /* of all strings, unescaped */
     int32_t n_nodes, n_strings;
     uint32_t n_bytes, text_mask, name_mask;
@@ -18970,18 +18967,17 @@ static SAMPI_COLD int32_t sampi_json_wrong(sampi_json_reader *r, const char *mes
 
 /* ---- src/text/strings.h ---- */
 /* ---- JSON: strings ----
-   A string is unescaped, checked as UTF-8, and given a number; equal strings have equal numbers. In comes the reader
-   at a quote, out goes the number; the bytes go into the document's block. The table of strings looks at 256 places at
-   most, so that strings chosen by an enemy cannot make it slow. */
+   A string is unescaped, checked as UTF-8, stored in the document's block, and given a number. Equal strings have equal
+   numbers. A search in the table of strings takes at most 256 steps, so an attacker's strings cannot make it slow. */
 
-/* Where bytes are looked for in a table of 2^k places. The upper half of the checksum: each of its bits depends on all
-   bytes, while the lowest ones do not see the last bytes of a word, in which names like item-001 differ. */
+/* The hash of bytes for a table of 2^k entries: the upper half of the checksum, whose bits each depend on all bytes.
+   The lowest bits do not depend on the last bytes of a word, in which names like item-001 differ. */
 static SAMPI_COLD uint32_t sampi_place_of(const void *bytes, size_t n)
 {
     return (uint32_t)(sampi_checksum(bytes, n) >> 32);
 }
 
-/* The slot of a text in the table: where its number is, or where it would be; NULL: too many collide. */
+/* The slot of a text in the table, which has its number or is free; NULL: too many texts collide. */
 static SAMPI_COLD int32_t *sampi_json_slot(const sampi_json *doc, const char *text, size_t n)
 {
     uint32_t h = sampi_place_of(text, n);
@@ -18993,7 +18989,7 @@ static SAMPI_COLD int32_t *sampi_json_slot(const sampi_json *doc, const char *te
     return NULL;
 }
 
-/* The number of the string that was written behind all others: its own, or that of an equal one. */
+/* The number of the string that was written after all others: a new one, or that of an equal string. */
 static SAMPI_COLD int32_t sampi_json_intern(sampi_json_reader *r, uint32_t n)
 {
     sampi_json *doc = r->doc;
@@ -19006,7 +19002,7 @@ static SAMPI_COLD int32_t sampi_json_intern(sampi_json_reader *r, uint32_t n)
     return *slot = doc->n_strings++;
 }
 
-/* The bytes of a code point in UTF-8; how many. */
+/* Writes a code point in UTF-8; returns the number of bytes. */
 static SAMPI_COLD uint32_t sampi_utf8_put(char *out, uint32_t c)
 {
     if (c < 0x80) return out[0] = (char)c, 1;
@@ -19016,7 +19012,7 @@ static SAMPI_COLD uint32_t sampi_utf8_put(char *out, uint32_t c)
     return n;
 }
 
-/* The four digits behind \u. */
+/* Reads the four digits after \u. */
 static SAMPI_COLD int32_t sampi_json_hex(sampi_json_reader *r)
 {
     int32_t c = 0;
@@ -19028,7 +19024,7 @@ static SAMPI_COLD int32_t sampi_json_hex(sampi_json_reader *r)
     return c;
 }
 
-/* An escape, behind its backslash: a code point, or -1. */
+/* Reads an escape after its backslash; returns the code point, or -1. */
 static SAMPI_COLD int32_t sampi_json_escape(sampi_json_reader *r)
 {
     static const char escapes[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
@@ -19046,7 +19042,7 @@ static SAMPI_COLD int32_t sampi_json_escape(sampi_json_reader *r)
     return low < 0 ? -1 : 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
 }
 
-/* A string, from its quote on: its number. */
+/* Reads a string from its quote on; returns its number. */
 static SAMPI_COLD int32_t sampi_json_text(sampi_json_reader *r)
 {
     char *out = r->doc->bytes + r->doc->n_bytes;
@@ -19070,8 +19066,8 @@ static SAMPI_COLD int32_t sampi_json_text(sampi_json_reader *r)
 
 /* ---- src/text/values.h ---- */
 /* ---- JSON: values ----
-   The reader of values: numbers, words, strings, arrays and objects become nodes, one after the other, without
-   recursion. It checks depth, commas and names as RFC 8259 has them. Numbers stay text. It stands on text/strings.h. */
+   The reader of values: numbers, words, strings, arrays and objects become nodes, one after another, without recursion.
+   It checks depth, commas and names by RFC 8259. Numbers stay text. It stands on text/strings.h. */
 
 static SAMPI_COLD size_t sampi_json_digits(sampi_json_reader *r)
 {
@@ -19106,7 +19102,7 @@ static SAMPI_COLD void sampi_json_space(sampi_json_reader *r)
     while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r')) r->at++;
 }
 
-/* Is this the next byte behind space? Then it is read. */
+/* Skips space, and reads the byte c if it is next; returns whether it was. */
 static SAMPI_COLD bool sampi_json_next(sampi_json_reader *r, char c)
 {
     sampi_json_space(r);
@@ -19115,7 +19111,7 @@ static SAMPI_COLD bool sampi_json_next(sampi_json_reader *r, char c)
     return true;
 }
 
-/* The member's place in the table of names; NULL: too many collide. */
+/* The slot of a member in the table of names; NULL: too many names collide. */
 static SAMPI_COLD int32_t *sampi_json_member_slot(const sampi_json *doc, int32_t object, int32_t name)
 {
     uint64_t key = ((uint64_t)(uint32_t)object << 32 | (uint32_t)name) * 0x9e3779b97f4a7c15u;
@@ -19127,7 +19123,7 @@ static SAMPI_COLD int32_t *sampi_json_member_slot(const sampi_json *doc, int32_t
     return NULL;
 }
 
-/* Is this the word that comes? Then it is read; what may stand behind it is for the caller. */
+/* Reads a word if it is next; returns whether it was. The caller checks what follows it. */
 static SAMPI_COLD bool sampi_json_word(sampi_json_reader *r, const char *word)
 {
     size_t n = strlen(word);
@@ -19136,7 +19132,8 @@ static SAMPI_COLD bool sampi_json_word(sampi_json_reader *r, const char *word)
     return true;
 }
 
-/* A value: its node. Of an array or an object only what is before the first child; *inside: there is one. */
+/* Reads a value and returns its node. Of an array or object it reads only the opening bracket; *inside: it has a
+   child. */
 static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent, int32_t name, bool *inside)
 {
     sampi_json *doc = r->doc;
@@ -19179,7 +19176,7 @@ static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent,
     return node;
 }
 
-/* The name of the next member of an object, and its colon. */
+/* Reads the name of an object's next member, and its colon. */
 static SAMPI_COLD int32_t sampi_json_name(sampi_json_reader *r, int32_t object)
 {
     sampi_json_space(r);
@@ -19193,18 +19190,18 @@ static SAMPI_COLD int32_t sampi_json_name(sampi_json_reader *r, int32_t object)
         return sampi_json_wrong(r, slot ? "this name is there twice" : "too many names collide");
     }
     if (!sampi_json_next(r, ':')) return sampi_json_wrong(r, "expected a colon");
-    *slot = r->doc->n_nodes; /* what the member will be */
+    *slot = r->doc->n_nodes; /* the node that the member will be */
     return name;
 }
 
-/* A value and all in it. Where it is inside of something, the nodes' parents tell the way out. */
+/* Reads a value with everything inside it. The nodes' parents lead back out of an array or object. */
 static SAMPI_COLD void sampi_json_values(sampi_json_reader *r)
 {
     const sampi_json_node *nodes = r->doc->nodes;
     bool inside;
     int32_t node = sampi_json_value(r, -1, -1, &inside);
     if (!inside) return;
-    for (r->depth = 1; r->depth > 0 && !r->status;) { /* before a child of node */
+    for (r->depth = 1; r->depth > 0 && !r->status;) { /* a child of node is next */
         const bool object = nodes[node].kind == SAMPI_JSON_OBJECT;
         int32_t name = object ? sampi_json_name(r, node) : -1, child;
         if (r->status) return;
@@ -19225,14 +19222,14 @@ static SAMPI_COLD void sampi_json_values(sampi_json_reader *r)
 
 /* ---- src/text/documents.h ---- */
 /* ---- JSON: documents ----
-   sampi_json_read, which peers/ and schema/ call: a text comes in, a document goes out, or the place of the first
-   mistake. The room counts the memory beforehand and takes it in one block. sampi_json_member finds a member of an
-   object by name. */
+   sampi_json_read makes a document of a text, or reports the place of the first error; peers/, schema/ and tags/ call
+   it. It counts the memory in advance and allocates one block. sampi_json_member finds a member of an object by
+   name. */
 
 static SAMPI_COLD void sampi_json_free(sampi_json *doc) { SAMP_FREE(doc->nodes); }
 
-/* The room for a text's nodes and strings: each but the first node has a comma, bracket or brace before it, and a
-   name its colon. */
+/* Allocates memory for a text's nodes and strings. Every node but the first follows a comma, bracket or brace, and
+   every name has a colon: these are counted. */
 static SAMPI_COLD int sampi_json_room(sampi_json *doc)
 {
     size_t n_nodes = 1, n_names = 0, text_size = 2, name_size = 2;
@@ -19258,8 +19255,8 @@ static SAMPI_COLD int sampi_json_room(sampi_json *doc)
     return SAMP_OK;
 }
 
-/* Reads a document of n bytes with a 0 behind them, which must stay where it is; *error says where it is wrong. Node 0
-   is the whole. */
+/* Reads a document of n bytes that end with a 0. The text must outlive the document. On an error *error has the place.
+   Node 0 is the whole text's value. */
 static SAMPI_COLD int sampi_json_read(sampi_json *doc, const char *text, size_t n, samp_text_error *error)
 {
     memset(doc, 0, sizeof *doc);
@@ -19281,14 +19278,14 @@ static SAMPI_COLD int sampi_json_read(sampi_json *doc, const char *text, size_t 
     return r.status;
 }
 
-/* The number of a string of the document that has this text; -1: none has. */
+/* The number of the document's string with this text; -1: there is none. */
 static SAMPI_COLD int32_t sampi_json_find(const sampi_json *doc, const char *text, size_t n)
 {
     const int32_t *slot = sampi_json_slot(doc, text, n);
     return slot ? *slot : -1;
 }
 
-/* The member of this name; -1: the node has none, or is no object. */
+/* The object's member with this name; -1: there is none, or the node is no object. */
 static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node, int32_t name)
 {
     if (node < 0 || name < 0 || doc->nodes[node].kind != SAMPI_JSON_OBJECT) return -1;
@@ -35395,33 +35392,32 @@ SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, sam
 #ifdef SAMPLING_DRAFTS_DECLARED
 /* ---- src/drafts/head.h ---- */
 /* ================================================================================================== >>drafts
-   More ways to test a draft (SAMPLING_DRAFTS). As in samp_verify (run/verify.h), rows of logits and a draft come in,
-   and the tokens that are taken go out. The chain is sampled row by row as ever. What differs is the draw: sampi_draw
-   calls the test that the row of the draft bears (samplers/drafted.h).
+   More ways to test a draft (SAMPLING_DRAFTS). As in samp_verify (run/verify.h), the chain is sampled row by row. Only
+   the draw differs: sampi_draw calls the test that the draft's row points to (samplers/drafted.h).
 
-     block     takes the draft's tokens whatever they are, and notes what they are worth: only the whole tells how many
-               stay. The others are rolled back, and the next token is drawn from what the block leaves of its row.
-     tree      tries one child after the other, each against what the ones before have left.
-     relaxed   takes a token that is nearly the best, or leaves the draw to the usual methods.
+     block     accepts the draft's tokens whatever they are, and computes how many of them are kept. The others are
+               rolled back, and the next token is drawn from the rest of its row.
+     tree      tries one child after another, each against what is left of p after the children before it.
+     relaxed   accepts a token that is nearly the best, or leaves the draw to the usual methods.
 
-   The one thing to know: a test lies on the stack of the function that made it, like the row that points to it, and
-   both go when it returns (sampi_set_draft with NULL). A chain may draw twice in a row (two samplers that select), so
-   a draw writes only what the next one writes again; what stays is written between the rows. */
+   A test is on the stack of the function that made it, like the draft's row that points to it; both are gone when the
+   function returns (sampi_set_draft with NULL). A chain may draw twice in a row of logits (two samplers that select),
+   so a draw writes only members that the next draw writes again. Other members are written between rows. */
 
-#define SAMPI_DRAWS_BLOCK 0x200               /* added to the sampler's number, as SAMPI_DRAWS_RATIO is */
-#define SAMPI_BLOCK_ONE   ((uint64_t)1 << 63) /* the r of a block that is 1 */
+#define SAMPI_DRAWS_BLOCK 0x200 /* added to the sampler's number in the stream, as SAMPI_DRAWS_RATIO is */
+#define SAMPI_BLOCK_ONE   ((uint64_t)1 << 63) /* the value 1 of a block's r */
 
-enum { SAMPI_TREE_WIDTH = 64 }; /* children that are tried */
+enum { SAMPI_TREE_WIDTH = 64 }; /* at most this many children are tried */
 
 typedef struct sampi_test {
-    bool waited; /* block: a rewinding ban would have been noted */
-    /* as the row finds it */
-    uint64_t r;     /* of the tokens before this row, in units of 2^-63 */
+    bool waited; /* block: a rewinding ban was held back */
+    /* block, set before a row */
+    uint64_t r;     /* r of the tokens before this row, in units of 2^-63 */
     uint64_t first; /* the position of the first row */
     uint32_t n;     /* tokens before this row */
-    /* and as the draw leaves it */
+    /* block, set by a draw */
     bool keeps;      /* u(n) < h(n) */
-    uint64_t next_r; /* of one token more */
+    uint64_t next_r; /* r after one more token */
     uint64_t next_u;
     /* tree: the children of a node */
     const samp_draft *draft;
@@ -35433,7 +35429,7 @@ typedef struct sampi_test {
     samp_verify_method method;
 } sampi_test;
 
-/* The index of the draft's token among the candidates; cur->size: it is none, or has no weight. */
+/* The index of the draft's token among the candidates; cur->size if it is not there, or has weight 0. */
 static size_t sampi_find_drafted(const samp_token_data_array *cur, float max, samp_token token)
 {
     size_t i = 0;
@@ -35441,7 +35437,7 @@ static size_t sampi_find_drafted(const samp_token_data_array *cur, float max, sa
     return i < cur->size && sampi_weight(max, cur->data[i].logit) ? i : cur->size;
 }
 
-/* Which candidate a rejected draft's row gives in its place: by the random number `at`, or with a watermark. */
+/* The index of the candidate that replaces a rejected token: the one at mass `at`, or a watermark's choice. */
 static SAMPI_COLD size_t sampi_find_rest(const sampi_sampler *s, const samp_token_data_array *cur, sampi_mass mass,
                                          const void *draw, uint64_t at)
 {
@@ -35455,19 +35451,19 @@ static SAMPI_COLD size_t sampi_find_rest(const sampi_sampler *s, const samp_toke
 
 /* ---- src/drafts/block.h ---- */
 /* ---- drafts: a block judged as a whole ----
-   samp_verify_block. With p the model's and q the draft's probability of a token, r is the probability that the draft
-   is kept up to here: each token multiplies r by p / q, but r never exceeds 1. Of two passes over the rows the first
-   finds how much of the draft stays, the second draws the next token from max(r p - q, 0). On average it takes at
-   least as many tokens as the ratio test, since a token that is less likely than in the draft may be made up for by a
-   later one. The tokens that do not stay are taken back by life/rollback.h. */
+   samp_verify_block. p is the model's and q the draft's probability of a token; r is the probability that the draft is
+   kept up to here: each token multiplies r by p / q, but r never exceeds 1. The first pass over the rows finds how much
+   of the draft is kept; then the next token is drawn from max(r p - q, 0). On average the test accepts at least as many
+   tokens as the ratio test, because a later token can make up for one that is less likely than in the draft.
+   life/rollback.h takes back the tokens that are not kept. */
 
-/* What a block leaves of a row, max(r p - q, 0). With draft NULL: p. */
+/* The rest of a row, max(r p - q, 0), from which the next token is drawn. With draft NULL it is p. */
 typedef struct sampi_rest {
     sampi_residual row;
     uint64_t r;
 } sampi_rest;
 
-/* As sampi_mass wants it. A weight has at most 41 bits. */
+/* The mass of a candidate in the rest (a sampi_mass). A weight has at most 41 bits, so the shift is safe. */
 static uint64_t sampi_rest_mass(const void *draw, const samp_token_data *d)
 {
     const sampi_rest *rest = (const sampi_rest *)draw;
@@ -35476,7 +35472,7 @@ static uint64_t sampi_rest_mass(const void *draw, const samp_token_data *d)
     return w > q ? w - q : 0;
 }
 
-/* At most the sum of weights, so all that is made of it fits 64 bits. */
+/* The mass of the whole rest. It is at most the sum of weights, so products with it fit 64 bits. */
 static uint64_t sampi_rest_total(const sampi_rest *rest, const samp_token_data_array *cur)
 {
     uint64_t total = 0;
@@ -35484,14 +35480,14 @@ static uint64_t sampi_rest_total(const sampi_rest *rest, const samp_token_data_a
     return total;
 }
 
-/* The r of one token more: min(1, r w / q), rounded down. By long division, a bit at a time: once in a row. */
+/* The r after one more token: min(1, r w / q), rounded down. Long division, bit by bit: it runs once a row. */
 static uint64_t sampi_block_next(uint64_t r, uint64_t w, uint64_t q)
 {
     sampi_u128 product = sampi_mul128(r, w), whole = sampi_mul128(SAMPI_BLOCK_ONE, q);
     bool less = product.hi != whole.hi ? product.hi < whole.hi : product.lo < whole.lo;
     if (!less) return r && w ? SAMPI_BLOCK_ONE : 0;
     uint64_t quotient = 0;
-    for (int bit = 62; bit >= 0; bit--) { /* product < q 2^(bit + 1): nothing is lost */
+    for (int bit = 62; bit >= 0; bit--) { /* product < q 2^(bit + 1), so no bit is lost */
         sampi_u128 part = sampi_mul128(q, (uint64_t)1 << bit);
         if (part.hi != product.hi ? part.hi > product.hi : part.lo > product.lo) continue;
         product = sampi_sub128(product, part);
@@ -35500,7 +35496,7 @@ static uint64_t sampi_block_next(uint64_t r, uint64_t w, uint64_t q)
     return quotient;
 }
 
-/* u(i): 64 bits of the sampler that selects, at the block's first position. */
+/* u(i): 64 random bits in the selecting sampler's stream, at the given position. */
 static uint64_t sampi_block_random(const sampi_sampler *s, uint64_t position, uint32_t attempt)
 {
     uint64_t random[2];
@@ -35509,9 +35505,9 @@ static uint64_t sampi_block_random(const sampi_sampler *s, uint64_t position, ui
     return random[0];
 }
 
-/* In place of a draw: the draft's token is selected, if it is a candidate. Sets what h(n) and r(n + 1) are made of.
-   The numbers u belong to the first position and not to the row's own: a row that is given back is sampled again by the
-   next call, and a number that has had a say in the giving back would not be fair any more. */
+/* Takes the place of a draw: selects the draft's token, if it is a candidate, and computes h(n) and r(n + 1). The
+   numbers u are those of the block's first position, not of the row's own. A row that is taken back is sampled again by
+   the next call, and a number that decided to take it back would bias that draw. */
 static void sampi_block_weigh(const sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_test *test = s->draft->test;
@@ -35520,7 +35516,7 @@ static void sampi_block_weigh(const sampi_sampler *s, samp_token_data_array *cur
     uint64_t total = sampi_rest_total(&rest, cur), all = total + sums.z - sampi_mulhi(sums.z << 1, test->r);
     if (test->n == 0) test->first = s->at_position;
     uint64_t u = sampi_block_random(s, test->first, test->n);
-    /* S / (S + 1 - r) is total / all; no tokens at all are always kept */
+    /* S / (S + 1 - r) is total / all; an empty beginning is always kept */
     test->keeps = test->n == 0 || all == 0 || sampi_mulhi(u, all) < total;
     test->next_u = sampi_block_random(s, test->first, test->n + 1);
     test->next_r = 0;
@@ -35531,7 +35527,8 @@ static void sampi_block_weigh(const sampi_sampler *s, samp_token_data_array *cur
     test->next_r = sampi_block_next(test->r, w, sampi_draft_mass(s->draft, s->draft->token, sums.z));
 }
 
-/* The first token in ascending id whose running sum of what is left exceeds floor(u R / 2^64), R the total. */
+/* Draws from the rest: selects the first token, in ascending id, whose running sum exceeds floor(u R / 2^64), R the
+   total mass of the rest. */
 static void sampi_block_rest(const sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -35545,19 +35542,19 @@ static void sampi_block_rest(const sampi_sampler *s, samp_token_data_array *cur)
     cur->selected = (int64_t)sampi_find_rest(s, cur, sampi_rest_mass, &rest, sampi_mulhi(u, total));
 }
 
-/* What a pass over the rows has found. */
+/* The result of a pass over the rows. */
 typedef struct sampi_block {
-    size_t rows;     /* sampled; the chain has accepted as many tokens */
-    size_t kept;     /* tokens that stay, */
-    uint64_t kept_r; /* and their r */
-    samp_token last; /* of the last row, or the status that ended the rows */
-    bool waited;     /* a rewinding ban would have been noted: which of them stay is known only now */
+    size_t rows;     /* rows sampled; the chain has accepted as many tokens */
+    size_t kept;     /* how many tokens are kept */
+    uint64_t kept_r; /* r after them */
+    samp_token last; /* the last row's token, or the status that ended the pass */
+    bool waited;     /* a rewinding ban was held back: it is known only now which tokens are kept */
 } sampi_block;
 
-/* Rows 0 .. n_rows - 1, until the rest has no chance; or, with `again`, those that stay. Where nothing was drawn
-   (greedy, a custom sampler) p is all on one token: it stays, and the draft ends with it if it is another. So it does
-   where something else than the draw has had the last word. Changes the chain, which goes as if all of the draft were
-   right. */
+/* Samples rows 0 .. n_rows - 1 as if the whole draft were right, until no later token can be kept. `again`: a second
+   pass over the kept rows, in which rewinding bans are noted. A row whose token was not drawn (greedy, a custom
+   sampler) has p = 1 for its token: it is kept, and the draft ends there if its token is another one. The same holds if
+   anything after the draw changed the selection. The chain has accepted the tokens afterwards. */
 static sampi_block sampi_block_pass(sampi_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
                                     size_t n_rows, bool again)
 {
@@ -35592,8 +35589,8 @@ static sampi_block sampi_block_pass(sampi_sampler *s, const float *logits, size_
     return block;
 }
 
-/* What must be there before the first token is accepted, since it may have to go again: records, in a sampler that
-   keeps some, and ways back in those of the user's. */
+/* Checks, before the first token is accepted, that all tokens can be taken back: there are enough records, and custom
+   samplers have a rollback. */
 static int sampi_check_block(sampi_sampler *s, const samp_draft *draft)
 {
     if (!draft->n) return SAMP_OK;
@@ -35604,9 +35601,9 @@ static int sampi_check_block(sampi_sampler *s, const samp_draft *draft)
     return status || sampi_past_ready(s) ? status : (int)SAMP_E_NOMEM;
 }
 
-/* The chain has gone through the rows; it goes back to where the block ends, and on from there. Three ends: a token
-   from the rest of a row, one that is there already, and an ordinary draw. A record that an earlier draw has opened is
-   written anew, so that the block does not take that draw back. */
+/* The first pass accepts the whole draft; then the chain goes back to the end of the kept tokens. The next token is one
+   of three: drawn from the rest of a row, the last row's own token, or an ordinary draw after the whole draft. A record
+   that an earlier draw has opened is written anew, so that the block does not take that draw back. */
 SAMP_API int32_t samp_verify_block(samp_sampler *sampler, const float *logits, size_t n_vocab,
                                    const samp_draft *draft, samp_token *out)
 {
@@ -35633,7 +35630,7 @@ SAMP_API int32_t samp_verify_block(samp_sampler *sampler, const float *logits, s
         block.last = samp_sample(sampler, next, n_vocab);
         sampi_set_draft(s, NULL);
     } else if (a && block.last >= 0 && block.last != draft->tokens[a - 1]) {
-        a--; /* the last row's token is there already, and is not the draft's */
+        a--; /* the last row's token is the next token already, and is not the draft's */
     } else if (a == draft->n) {
         block.last = sampi_sample_behind(s, next, n_vocab, true);
     }
@@ -35645,11 +35642,11 @@ SAMP_API int32_t samp_verify_block(samp_sampler *sampler, const float *logits, s
 
 /* ---- src/drafts/tree.h ---- */
 /* ---- drafts: a draft that branches ----
-   samp_verify_tree: parent [j] is the token that token j follows. The children of a node are tried one after the
-   other. After a rejection max(p - q, 0) is left of the row, with q scaled to what was left before, and the next child
-   is tested against that rest. Where all are rejected, the token is drawn from what is left. */
+   samp_verify_tree: parent [j] is the index of the token that token j follows. The children of a node are tried one
+   after another. After a rejection the rest of the row is max(p - q, 0), with q scaled to the mass of the rest before
+   it, and the next child is tested against the rest. If all children are rejected, the token is drawn from the rest. */
 
-/* What is left of a row behind children that were rejected: of each its row of the draft, and the total before it. */
+/* The rest of a row after rejected children: each one's row of the draft, and the mass of the rest before it. */
 typedef struct sampi_siblings {
     float max;
     size_t n;
@@ -35657,7 +35654,7 @@ typedef struct sampi_siblings {
     uint64_t total[SAMPI_TREE_WIDTH + 1];
 } sampi_siblings;
 
-/* As sampi_mass wants it. */
+/* The mass of a candidate in the rest (a sampi_mass). */
 static uint64_t sampi_siblings_mass(const void *draw, const samp_token_data *d)
 {
     const sampi_siblings *rejected = (const sampi_siblings *)draw;
@@ -35669,7 +35666,7 @@ static uint64_t sampi_siblings_mass(const void *draw, const samp_token_data *d)
     return w;
 }
 
-/* The next child of node behind the index j, or -1. */
+/* The index of node's next child after index j, or -1. */
 static int32_t sampi_next_child(const samp_draft *draft, const int32_t *parent, int32_t node, int32_t j)
 {
     for (j++; (size_t)j < draft->n; j++)
@@ -35677,8 +35674,8 @@ static int32_t sampi_next_child(const samp_draft *draft, const int32_t *parent, 
     return -1;
 }
 
-/* One more child has been rejected. Where nothing would be left, the numbers of the draft sum to more than 1: then it
-   takes nothing away. */
+/* Adds a rejected child. If nothing would be left, the draft's probabilities sum to more than 1: then the child takes
+   nothing away. */
 static void sampi_reject(sampi_siblings *rejected, const sampi_draft *row, const samp_token_data_array *cur)
 {
     uint64_t total = 0;
@@ -35688,8 +35685,8 @@ static void sampi_reject(sampi_siblings *rejected, const sampi_draft *row, const
     if (total == 0) rejected->n--;
 }
 
-/* sampi_draw_ratio for several children: the first is tested as there, and the last one's second number draws what
-   comes instead. */
+/* sampi_draw_ratio for several children. The first child is tested as in that function; the last one's second random
+   number draws the token if all are rejected. */
 static void sampi_draw_tree(const sampi_sampler *s, samp_token_data_array *cur)
 {
     const sampi_test *test = s->draft->test;
@@ -35716,7 +35713,7 @@ static void sampi_draw_tree(const sampi_sampler *s, samp_token_data_array *cur)
     cur->selected = (int64_t)sampi_find_rest(s, cur, sampi_siblings_mass, &rejected, at);
 }
 
-/* The tokens that the row may be asked to take: those of all children. */
+/* Walks over the tokens of all children, which the row may have to accept; -1 at the end. */
 static samp_token sampi_next_in_tree(const sampi_draft *row, int32_t *at)
 {
     const sampi_test *test = row->test;
@@ -35724,7 +35721,7 @@ static samp_token sampi_next_in_tree(const sampi_draft *row, int32_t *at)
     return *at < 0 ? -1 : test->draft->tokens[*at];
 }
 
-/* One row of a tree, behind `node`. */
+/* Samples the row after `node`. */
 static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sampi_test *tree)
 {
     sampi_test test = *tree;
@@ -35745,9 +35742,8 @@ static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sa
     return token;
 }
 
-/* Parents stand before their children, so there is no cycle, and a walk from node to node ends. Which child the draw
-   has taken, or hit upon, its token tells: of equal siblings only the first can be accepted, since nothing of its token
-   is left behind it. */
+/* Parents come before their children, so there is no cycle and the walk ends. The token identifies the child that was
+   accepted: of siblings with equal tokens only the first can be, because a rejection leaves nothing of its token. */
 SAMP_API int32_t samp_verify_tree(samp_sampler *sampler, const float *logits, size_t n_vocab, const samp_draft *draft,
                                   const int32_t *parent, samp_verify_method method, samp_token *out, int32_t *path)
 {
@@ -35781,12 +35777,12 @@ SAMP_API int32_t samp_verify_tree(samp_sampler *sampler, const float *logits, si
 
 /* ---- src/drafts/relaxed.h ---- */
 /* ---- drafts: relaxed tests ----
-   samp_verify_relaxed: between two tokens (<think> and </think>, say) a draft's token is taken if it is among the
-   top_k and its p is within delta of the best one's: p = 0.4 and 0.35 with delta 0.1. Otherwise the usual method
-   decides. The tokens are then not distributed as the model's, which the contract in api/drafts.h says. */
+   samp_verify_relaxed: between two tokens (such as <think> and </think>) a draft's token is accepted if it is among the
+   first top_k and its p is within delta of the largest (0.35 and 0.4 with delta 0.1). Otherwise the usual method
+   decides. The output does not have the model's distribution, as the contract in api/drafts.h says. */
 
-/* Is the draft's token nearly the best? Then it is selected. In integers, w(x) + floor(delta z) >= w(best): a float p
-   could differ in its last bit from machine to machine. */
+/* Selects the draft's token if it is nearly the best, and returns whether it did. The test is in integers, w(x) +
+   floor(delta z) >= w(best), because a float p could differ in its last bit between machines. */
 static bool sampi_relax(const sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_relaxed *relaxed = s->draft->test->relaxed;
@@ -35804,7 +35800,7 @@ static bool sampi_relax(const sampi_sampler *s, samp_token_data_array *cur)
     return true;
 }
 
-/* The token if it is good enough, else as the method has it. */
+/* Selects the draft's token if it is nearly the best; otherwise draws by the usual method. */
 static void sampi_draw_relaxed(const sampi_sampler *s, samp_token_data_array *cur)
 {
     if (sampi_relax(s, cur)) return;
@@ -35814,7 +35810,7 @@ static void sampi_draw_relaxed(const sampi_sampler *s, samp_token_data_array *cu
         sampi_draw_ratio(s, cur);
 }
 
-/* What is wrong with the bounds of a span, and of what is good enough. */
+/* Checks the members of a samp_relaxed. */
 static int sampi_check_relaxed(const samp_relaxed *relaxed, size_t n_vocab)
 {
     if (relaxed->delta != relaxed->delta) return SAMP_E_NAN;
@@ -35824,7 +35820,7 @@ static int sampi_check_relaxed(const samp_relaxed *relaxed, size_t n_vocab)
     return begin && end ? SAMP_OK : SAMP_E_RANGE;
 }
 
-/* samp_verify's loop; each row is told whether it is in a span, by the tokens before it. */
+/* samp_verify's loop; the tokens so far decide whether a row is in a span. */
 SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits, size_t n_vocab,
                                      const samp_draft *draft, samp_verify_method method, samp_relaxed *relaxed,
                                      samp_token *out)

@@ -1,17 +1,17 @@
 /* ---- drafts: a block judged as a whole ----
-   samp_verify_block. With p the model's and q the draft's probability of a token, r is the probability that the draft
-   is kept up to here: each token multiplies r by p / q, but r never exceeds 1. Of two passes over the rows the first
-   finds how much of the draft stays, the second draws the next token from max(r p - q, 0). On average it takes at
-   least as many tokens as the ratio test, since a token that is less likely than in the draft may be made up for by a
-   later one. The tokens that do not stay are taken back by life/rollback.h. */
+   samp_verify_block. p is the model's and q the draft's probability of a token; r is the probability that the draft is
+   kept up to here: each token multiplies r by p / q, but r never exceeds 1. The first pass over the rows finds how much
+   of the draft is kept; then the next token is drawn from max(r p - q, 0). On average the test accepts at least as many
+   tokens as the ratio test, because a later token can make up for one that is less likely than in the draft.
+   life/rollback.h takes back the tokens that are not kept. */
 
-/* What a block leaves of a row, max(r p - q, 0). With draft NULL: p. */
+/* The rest of a row, max(r p - q, 0), from which the next token is drawn. With draft NULL it is p. */
 typedef struct sampi_rest {
     sampi_residual row;
     uint64_t r;
 } sampi_rest;
 
-/* As sampi_mass wants it. A weight has at most 41 bits. */
+/* The mass of a candidate in the rest (a sampi_mass). A weight has at most 41 bits, so the shift is safe. */
 static uint64_t sampi_rest_mass(const void *draw, const samp_token_data *d)
 {
     const sampi_rest *rest = (const sampi_rest *)draw;
@@ -20,7 +20,7 @@ static uint64_t sampi_rest_mass(const void *draw, const samp_token_data *d)
     return w > q ? w - q : 0;
 }
 
-/* At most the sum of weights, so all that is made of it fits 64 bits. */
+/* The mass of the whole rest. It is at most the sum of weights, so products with it fit 64 bits. */
 static uint64_t sampi_rest_total(const sampi_rest *rest, const samp_token_data_array *cur)
 {
     uint64_t total = 0;
@@ -28,14 +28,14 @@ static uint64_t sampi_rest_total(const sampi_rest *rest, const samp_token_data_a
     return total;
 }
 
-/* The r of one token more: min(1, r w / q), rounded down. By long division, a bit at a time: once in a row. */
+/* The r after one more token: min(1, r w / q), rounded down. Long division, bit by bit: it runs once a row. */
 static uint64_t sampi_block_next(uint64_t r, uint64_t w, uint64_t q)
 {
     sampi_u128 product = sampi_mul128(r, w), whole = sampi_mul128(SAMPI_BLOCK_ONE, q);
     bool less = product.hi != whole.hi ? product.hi < whole.hi : product.lo < whole.lo;
     if (!less) return r && w ? SAMPI_BLOCK_ONE : 0;
     uint64_t quotient = 0;
-    for (int bit = 62; bit >= 0; bit--) { /* product < q 2^(bit + 1): nothing is lost */
+    for (int bit = 62; bit >= 0; bit--) { /* product < q 2^(bit + 1), so no bit is lost */
         sampi_u128 part = sampi_mul128(q, (uint64_t)1 << bit);
         if (part.hi != product.hi ? part.hi > product.hi : part.lo > product.lo) continue;
         product = sampi_sub128(product, part);
@@ -44,7 +44,7 @@ static uint64_t sampi_block_next(uint64_t r, uint64_t w, uint64_t q)
     return quotient;
 }
 
-/* u(i): 64 bits of the sampler that selects, at the block's first position. */
+/* u(i): 64 random bits in the selecting sampler's stream, at the given position. */
 static uint64_t sampi_block_random(const sampi_sampler *s, uint64_t position, uint32_t attempt)
 {
     uint64_t random[2];
@@ -53,9 +53,9 @@ static uint64_t sampi_block_random(const sampi_sampler *s, uint64_t position, ui
     return random[0];
 }
 
-/* In place of a draw: the draft's token is selected, if it is a candidate. Sets what h(n) and r(n + 1) are made of.
-   The numbers u belong to the first position and not to the row's own: a row that is given back is sampled again by the
-   next call, and a number that has had a say in the giving back would not be fair any more. */
+/* Takes the place of a draw: selects the draft's token, if it is a candidate, and computes h(n) and r(n + 1). The
+   numbers u are those of the block's first position, not of the row's own. A row that is taken back is sampled again by
+   the next call, and a number that decided to take it back would bias that draw. */
 static void sampi_block_weigh(const sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_test *test = s->draft->test;
@@ -64,7 +64,7 @@ static void sampi_block_weigh(const sampi_sampler *s, samp_token_data_array *cur
     uint64_t total = sampi_rest_total(&rest, cur), all = total + sums.z - sampi_mulhi(sums.z << 1, test->r);
     if (test->n == 0) test->first = s->at_position;
     uint64_t u = sampi_block_random(s, test->first, test->n);
-    /* S / (S + 1 - r) is total / all; no tokens at all are always kept */
+    /* S / (S + 1 - r) is total / all; an empty beginning is always kept */
     test->keeps = test->n == 0 || all == 0 || sampi_mulhi(u, all) < total;
     test->next_u = sampi_block_random(s, test->first, test->n + 1);
     test->next_r = 0;
@@ -75,7 +75,8 @@ static void sampi_block_weigh(const sampi_sampler *s, samp_token_data_array *cur
     test->next_r = sampi_block_next(test->r, w, sampi_draft_mass(s->draft, s->draft->token, sums.z));
 }
 
-/* The first token in ascending id whose running sum of what is left exceeds floor(u R / 2^64), R the total. */
+/* Draws from the rest: selects the first token, in ascending id, whose running sum exceeds floor(u R / 2^64), R the
+   total mass of the rest. */
 static void sampi_block_rest(const sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -89,19 +90,19 @@ static void sampi_block_rest(const sampi_sampler *s, samp_token_data_array *cur)
     cur->selected = (int64_t)sampi_find_rest(s, cur, sampi_rest_mass, &rest, sampi_mulhi(u, total));
 }
 
-/* What a pass over the rows has found. */
+/* The result of a pass over the rows. */
 typedef struct sampi_block {
-    size_t rows;     /* sampled; the chain has accepted as many tokens */
-    size_t kept;     /* tokens that stay, */
-    uint64_t kept_r; /* and their r */
-    samp_token last; /* of the last row, or the status that ended the rows */
-    bool waited;     /* a rewinding ban would have been noted: which of them stay is known only now */
+    size_t rows;     /* rows sampled; the chain has accepted as many tokens */
+    size_t kept;     /* how many tokens are kept */
+    uint64_t kept_r; /* r after them */
+    samp_token last; /* the last row's token, or the status that ended the pass */
+    bool waited;     /* a rewinding ban was held back: it is known only now which tokens are kept */
 } sampi_block;
 
-/* Rows 0 .. n_rows - 1, until the rest has no chance; or, with `again`, those that stay. Where nothing was drawn
-   (greedy, a custom sampler) p is all on one token: it stays, and the draft ends with it if it is another. So it does
-   where something else than the draw has had the last word. Changes the chain, which goes as if all of the draft were
-   right. */
+/* Samples rows 0 .. n_rows - 1 as if the whole draft were right, until no later token can be kept. `again`: a second
+   pass over the kept rows, in which rewinding bans are noted. A row whose token was not drawn (greedy, a custom
+   sampler) has p = 1 for its token: it is kept, and the draft ends there if its token is another one. The same holds if
+   anything after the draw changed the selection. The chain has accepted the tokens afterwards. */
 static sampi_block sampi_block_pass(sampi_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
                                     size_t n_rows, bool again)
 {
@@ -136,8 +137,8 @@ static sampi_block sampi_block_pass(sampi_sampler *s, const float *logits, size_
     return block;
 }
 
-/* What must be there before the first token is accepted, since it may have to go again: records, in a sampler that
-   keeps some, and ways back in those of the user's. */
+/* Checks, before the first token is accepted, that all tokens can be taken back: there are enough records, and custom
+   samplers have a rollback. */
 static int sampi_check_block(sampi_sampler *s, const samp_draft *draft)
 {
     if (!draft->n) return SAMP_OK;
@@ -148,9 +149,9 @@ static int sampi_check_block(sampi_sampler *s, const samp_draft *draft)
     return status || sampi_past_ready(s) ? status : (int)SAMP_E_NOMEM;
 }
 
-/* The chain has gone through the rows; it goes back to where the block ends, and on from there. Three ends: a token
-   from the rest of a row, one that is there already, and an ordinary draw. A record that an earlier draw has opened is
-   written anew, so that the block does not take that draw back. */
+/* The first pass accepts the whole draft; then the chain goes back to the end of the kept tokens. The next token is one
+   of three: drawn from the rest of a row, the last row's own token, or an ordinary draw after the whole draft. A record
+   that an earlier draw has opened is written anew, so that the block does not take that draw back. */
 SAMP_API int32_t samp_verify_block(samp_sampler *sampler, const float *logits, size_t n_vocab,
                                    const samp_draft *draft, samp_token *out)
 {
@@ -177,7 +178,7 @@ SAMP_API int32_t samp_verify_block(samp_sampler *sampler, const float *logits, s
         block.last = samp_sample(sampler, next, n_vocab);
         sampi_set_draft(s, NULL);
     } else if (a && block.last >= 0 && block.last != draft->tokens[a - 1]) {
-        a--; /* the last row's token is there already, and is not the draft's */
+        a--; /* the last row's token is the next token already, and is not the draft's */
     } else if (a == draft->n) {
         block.last = sampi_sample_behind(s, next, n_vocab, true);
     }

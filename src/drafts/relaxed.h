@@ -1,10 +1,10 @@
 /* ---- drafts: relaxed tests ----
-   samp_verify_relaxed: between two tokens (<think> and </think>, say) a draft's token is taken if it is among the
-   top_k and its p is within delta of the best one's: p = 0.4 and 0.35 with delta 0.1. Otherwise the usual method
-   decides. The tokens are then not distributed as the model's, which the contract in api/drafts.h says. */
+   samp_verify_relaxed: between two tokens (such as <think> and </think>) a draft's token is accepted if it is among the
+   first top_k and its p is within delta of the largest (0.35 and 0.4 with delta 0.1). Otherwise the usual method
+   decides. The output does not have the model's distribution, as the contract in api/drafts.h says. */
 
-/* Is the draft's token nearly the best? Then it is selected. In integers, w(x) + floor(delta z) >= w(best): a float p
-   could differ in its last bit from machine to machine. */
+/* Selects the draft's token if it is nearly the best, and returns whether it did. The test is in integers, w(x) +
+   floor(delta z) >= w(best), because a float p could differ in its last bit between machines. */
 static bool sampi_relax(const sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_relaxed *relaxed = s->draft->test->relaxed;
@@ -22,7 +22,7 @@ static bool sampi_relax(const sampi_sampler *s, samp_token_data_array *cur)
     return true;
 }
 
-/* The token if it is good enough, else as the method has it. */
+/* Selects the draft's token if it is nearly the best; otherwise draws by the usual method. */
 static void sampi_draw_relaxed(const sampi_sampler *s, samp_token_data_array *cur)
 {
     if (sampi_relax(s, cur)) return;
@@ -32,7 +32,7 @@ static void sampi_draw_relaxed(const sampi_sampler *s, samp_token_data_array *cu
         sampi_draw_ratio(s, cur);
 }
 
-/* What is wrong with the bounds of a span, and of what is good enough. */
+/* Checks the members of a samp_relaxed. */
 static int sampi_check_relaxed(const samp_relaxed *relaxed, size_t n_vocab)
 {
     if (relaxed->delta != relaxed->delta) return SAMP_E_NAN;
@@ -42,7 +42,7 @@ static int sampi_check_relaxed(const samp_relaxed *relaxed, size_t n_vocab)
     return begin && end ? SAMP_OK : SAMP_E_RANGE;
 }
 
-/* samp_verify's loop; each row is told whether it is in a span, by the tokens before it. */
+/* samp_verify's loop; the tokens so far decide whether a row is in a span. */
 SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits, size_t n_vocab,
                                      const samp_draft *draft, samp_verify_method method, samp_relaxed *relaxed,
                                      samp_token *out)

@@ -1,9 +1,9 @@
 /* ---- drafts: a draft that branches ----
-   samp_verify_tree: parent [j] is the token that token j follows. The children of a node are tried one after the
-   other. After a rejection max(p - q, 0) is left of the row, with q scaled to what was left before, and the next child
-   is tested against that rest. Where all are rejected, the token is drawn from what is left. */
+   samp_verify_tree: parent [j] is the index of the token that token j follows. The children of a node are tried one
+   after another. After a rejection the rest of the row is max(p - q, 0), with q scaled to the mass of the rest before
+   it, and the next child is tested against the rest. If all children are rejected, the token is drawn from the rest. */
 
-/* What is left of a row behind children that were rejected: of each its row of the draft, and the total before it. */
+/* The rest of a row after rejected children: each one's row of the draft, and the mass of the rest before it. */
 typedef struct sampi_siblings {
     float max;
     size_t n;
@@ -11,7 +11,7 @@ typedef struct sampi_siblings {
     uint64_t total[SAMPI_TREE_WIDTH + 1];
 } sampi_siblings;
 
-/* As sampi_mass wants it. */
+/* The mass of a candidate in the rest (a sampi_mass). */
 static uint64_t sampi_siblings_mass(const void *draw, const samp_token_data *d)
 {
     const sampi_siblings *rejected = (const sampi_siblings *)draw;
@@ -23,7 +23,7 @@ static uint64_t sampi_siblings_mass(const void *draw, const samp_token_data *d)
     return w;
 }
 
-/* The next child of node behind the index j, or -1. */
+/* The index of node's next child after index j, or -1. */
 static int32_t sampi_next_child(const samp_draft *draft, const int32_t *parent, int32_t node, int32_t j)
 {
     for (j++; (size_t)j < draft->n; j++)
@@ -31,8 +31,8 @@ static int32_t sampi_next_child(const samp_draft *draft, const int32_t *parent, 
     return -1;
 }
 
-/* One more child has been rejected. Where nothing would be left, the numbers of the draft sum to more than 1: then it
-   takes nothing away. */
+/* Adds a rejected child. If nothing would be left, the draft's probabilities sum to more than 1: then the child takes
+   nothing away. */
 static void sampi_reject(sampi_siblings *rejected, const sampi_draft *row, const samp_token_data_array *cur)
 {
     uint64_t total = 0;
@@ -42,8 +42,8 @@ static void sampi_reject(sampi_siblings *rejected, const sampi_draft *row, const
     if (total == 0) rejected->n--;
 }
 
-/* sampi_draw_ratio for several children: the first is tested as there, and the last one's second number draws what
-   comes instead. */
+/* sampi_draw_ratio for several children. The first child is tested as in that function; the last one's second random
+   number draws the token if all are rejected. */
 static void sampi_draw_tree(const sampi_sampler *s, samp_token_data_array *cur)
 {
     const sampi_test *test = s->draft->test;
@@ -70,7 +70,7 @@ static void sampi_draw_tree(const sampi_sampler *s, samp_token_data_array *cur)
     cur->selected = (int64_t)sampi_find_rest(s, cur, sampi_siblings_mass, &rejected, at);
 }
 
-/* The tokens that the row may be asked to take: those of all children. */
+/* Walks over the tokens of all children, which the row may have to accept; -1 at the end. */
 static samp_token sampi_next_in_tree(const sampi_draft *row, int32_t *at)
 {
     const sampi_test *test = row->test;
@@ -78,7 +78,7 @@ static samp_token sampi_next_in_tree(const sampi_draft *row, int32_t *at)
     return *at < 0 ? -1 : test->draft->tokens[*at];
 }
 
-/* One row of a tree, behind `node`. */
+/* Samples the row after `node`. */
 static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sampi_test *tree)
 {
     sampi_test test = *tree;
@@ -99,9 +99,8 @@ static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sa
     return token;
 }
 
-/* Parents stand before their children, so there is no cycle, and a walk from node to node ends. Which child the draw
-   has taken, or hit upon, its token tells: of equal siblings only the first can be accepted, since nothing of its token
-   is left behind it. */
+/* Parents come before their children, so there is no cycle and the walk ends. The token identifies the child that was
+   accepted: of siblings with equal tokens only the first can be, because a rejection leaves nothing of its token. */
 SAMP_API int32_t samp_verify_tree(samp_sampler *sampler, const float *logits, size_t n_vocab, const samp_draft *draft,
                                   const int32_t *parent, samp_verify_method method, samp_token *out, int32_t *path)
 {

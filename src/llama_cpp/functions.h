@@ -1,27 +1,24 @@
 /* =============================================================================================== >>llama_cpp
-   Chains in a llama.cpp program (SAMPLING_LLAMA). llama.cpp's contexts, vocabularies and arrays come in; tokens come
-   out, or an object that llama.cpp takes for a sampler of its own. The rooms of llama_cpp/ call the library's public
-   functions and nothing below them.
+   Chains in a llama.cpp program (SAMPLING_LLAMA): tokens from llama.cpp's contexts, a sampler object for llama.cpp, and
+   vocabularies of its models. The rooms of llama_cpp/ call the library's public functions only.
 
-   llama.cpp's functions are declared here under other names, bound to theirs by the name that the linker sees: so
-   nothing clashes with llama.h. No struct of llama.cpp is needed, since an array of candidates has the same layout
-   there.
+   llama.cpp's functions are declared here under other names, and bound to the names that the linker knows: so nothing
+   clashes with llama.h. No struct of llama.cpp is needed, because its array of candidates has the same layout.
 
-   The one thing to know: llama.cpp deletes a sampler as a C++ object, so llama.cpp has to make it
-   (llama_sampler_init). */
+   llama.cpp deletes a sampler as a C++ object, so llama.cpp must also make it (llama_sampler_init). */
 
-/* What follows the declaration of `name` under our name. A program that finds llama.cpp's functions at run time defines
-   it as nothing, and samp_llama_fn_... itself. */
+/* Binds a declaration to llama.cpp's function `name`; it follows the declaration. A program that finds llama.cpp's
+   functions at run time defines the macro as nothing, and defines the functions samp_llama_fn_... itself. */
 #ifndef SAMP_LLAMA_SYMBOL
 #define SAMPI_LABEL(prefix)     #prefix
-#define SAMPI_LABEL_OF(prefix)  SAMPI_LABEL(prefix) /* what the macro stands for */
+#define SAMPI_LABEL_OF(prefix)  SAMPI_LABEL(prefix) /* expands the macro first */
 #define SAMP_LLAMA_SYMBOL(name) __asm__(SAMPI_LABEL_OF(__USER_LABEL_PREFIX__) #name)
 #endif
 
 struct llama_model;
 
-/* The interface, of which three layouts are in use: six functions, those and four for the device's graph, and those
-   and two more. What a version does not know it does not read, and each takes NULL for "can't do that". */
+/* llama.cpp's interface of a sampler. Three layouts are in use: six functions; four more for the device's graph; two
+   more again. A version of llama.cpp does not read functions that it does not know, and NULL means "not supported". */
 typedef struct samp_llama_i {
     const char *(*name)(const struct llama_sampler *);
     void (*accept)(struct llama_sampler *, samp_token);
@@ -32,7 +29,7 @@ typedef struct samp_llama_i {
     void (*device[6])(void);
 } samp_llama_i;
 
-/* llama.cpp's sampler; ctx is ours, here the chain. */
+/* llama.cpp's sampler object; ctx is the chain. */
 typedef struct samp_llama_object {
     const samp_llama_i *iface;
     void *ctx;

@@ -1,6 +1,6 @@
 /* ---- llama.cpp: a chain as a llama_sampler ----
-   samp_llama_init: a chain comes in, an object with llama.cpp's interface comes out. Each function of the interface
-   calls one of ours on the chain. The interface has no statuses: where samp_apply fails, no candidate is selected. */
+   samp_llama_init makes an object with llama.cpp's interface. Each function of the interface calls a public function on
+   the chain. The interface has no statuses: if samp_apply fails, no candidate is selected. */
 
 static samp_sampler *sampi_behind(const struct llama_sampler *s)
 {
@@ -12,7 +12,8 @@ static void sampi_behind_accept(struct llama_sampler *s, samp_token token) { sam
 static void sampi_behind_reset(struct llama_sampler *s) { samp_reset(sampi_behind(s)); }
 static void sampi_behind_free(struct llama_sampler *s) { samp_free(sampi_behind(s)); }
 
-/* A refused array may have been half through the chain, and a sampler there may have selected. */
+/* An array that is refused may be half way through the chain, and a sampler may have selected a candidate: so selected
+   becomes -1. */
 static void sampi_behind_apply(struct llama_sampler *s, samp_token_data_array *cur)
 {
     if (samp_apply(sampi_behind(s), cur) != SAMP_OK && cur) cur->selected = -1;

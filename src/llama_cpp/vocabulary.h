@@ -1,9 +1,9 @@
 /* ---- llama.cpp: a model's vocabulary ----
-   samp_llama_vocab: a llama_vocab comes in, a samp_vocab comes out. It is one block: the record, where each token's
-   text begins, the tokens that end a generation, and the bytes of all texts. Tokenising is left to llama.cpp. */
+   samp_llama_vocab makes a samp_vocab of a llama_vocab, in one block of memory: the record, the offset of each token's
+   text, the tokens that end a generation, and the bytes of all texts. llama.cpp tokenises. */
 
 typedef struct sampi_llama_vocab {
-    samp_vocab base; /* must be first; user: the llama_vocab */
+    samp_vocab base; /* first: users hold a pointer to it; user: the llama_vocab */
     size_t *at;      /* [n_vocab + 1] piece t is bytes [at [t], at [t + 1]) */
     char *bytes;
 } sampi_llama_vocab;
@@ -15,9 +15,9 @@ static const char *sampi_llama_piece(const samp_vocab *vocab, samp_token token, 
     return v->bytes + v->at[token];
 }
 
-/* llama.cpp writes nothing where there is too little room, and says how many there are as a negative number. What it
-   says of a breaker of dry's fits in `few`: a breaker that is missing for want of memory would be another sampler.
-   special: names of control tokens are these. */
+/* Tokenises a text. If the array is too small, llama.cpp writes nothing and returns the number of tokens as a negative
+   number. A breaker of dry always fits in `few`, so that no breaker is lost for lack of memory, which would make
+   another sampler. special: names of control tokens become control tokens. */
 static int32_t sampi_llama_tokens(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out,
                                   int32_t n_max, bool special)
 {
@@ -40,7 +40,7 @@ static int32_t sampi_llama_tokenize(const samp_vocab *vocab, const char *text, s
     return sampi_llama_tokens(vocab, text, n_bytes, out, n_max, false);
 }
 
-/* Twice over the tokens: what room they take, and then what they are. */
+/* Walks over the tokens twice: for their size, then for their texts. */
 SAMP_API SAMPI_COLD samp_vocab *samp_llama_vocab(const struct llama_vocab *vocab)
 {
     if (!vocab) return NULL;

@@ -1,11 +1,11 @@
 /* ---- operator: the public functions ----
    samp_random_sample_create, _run and the others of api/operator.h. The room checks types and settings, lays out the
-   caller's workspace, turns the row into floats if it is none, and writes the index in the type that was asked for.
-   Only create takes memory. */
+   caller's workspace, converts the row to f32, and writes the index in the type of the result. Only create
+   allocates. */
 
-/* The logits as floats in out [n], which is in the workspace; of f64 their distance to the largest, which keeps
-   what f32 can of the differences. NaN in other types shows in the maxima; of f64 it is told here, for a
-   difference would turn infinities into NaN. For rows that are not f32; an f32 row is read where it is. */
+/* Converts a row that is not f32 to floats in out [n], in the workspace. Of f64 it takes the differences to the largest
+   element, to lose as little precision as possible. It finds NaN in f64, because differences would turn infinities into
+   NaN; in other types the maxima show it. */
 static int sampi_op_convert(const samp_random_sample *op, const void *probs, float *out)
 {
     const double *wide = (const double *)probs;
@@ -23,8 +23,7 @@ static int sampi_op_convert(const samp_random_sample *op, const void *probs, flo
     return SAMP_OK;
 }
 
-/* How long a row may be so that each of its indices fits the result's type, SAMP_MAX_VOCAB at most; 0: not an integer
-   type. */
+/* The longest row whose indices fit the result's type, at most SAMP_MAX_VOCAB; 0: not an integer type. */
 static size_t sampi_op_room(samp_dtype result)
 {
     switch (result) {
@@ -40,8 +39,8 @@ static size_t sampi_op_room(samp_dtype result)
     }
 }
 
-/* The last step of a run. Signed or not, an index has the same bytes; by memcpy, so the result may have any
-   address. */
+/* Writes the index to the result. It has the same bytes in a signed and an unsigned type. memcpy allows any
+   alignment. */
 static void sampi_op_write(samp_dtype result, void *to, size_t index)
 {
     uint8_t i8 = (uint8_t)index;
@@ -59,15 +58,16 @@ static void sampi_op_write(samp_dtype result, void *to, size_t index)
     }
 }
 
-/* The workspace, from its first cache line on: digits, maxima of lines, and the row as floats if it is not f32
-   already. Offsets in bytes; its size and its use both come from here. */
+/* Offsets in bytes in the workspace, from its first cache line on: digits, maxima of lines, and the row as floats
+   unless it is f32. The size of the workspace follows from them too. */
 typedef struct sampi_op_layout {
     size_t tile, x, end;
 } sampi_op_layout;
 
 #define SAMPI_OP_ALIGN 64
 
-/* Of a described operator, so a size that was asked for stays right. The maxima are whole tiles of 16 lines. */
+/* It depends on the operator alone, so the workspace's size never changes. The maxima are those of whole tiles of 16
+   lines. */
 static sampi_op_layout sampi_op_layout_of(const samp_random_sample *op)
 {
     size_t tiles = (op->n + SAMPI_TILE - 1) / SAMPI_TILE;
@@ -79,8 +79,8 @@ static sampi_op_layout sampi_op_layout_of(const samp_random_sample *op)
     return at;
 }
 
-/* Types first: a size is large or small only for a type. By samp_random_sample_create only, so a run need not ask
-   again. */
+/* Checks the arguments of samp_random_sample_create, so a run need not. Types come first, because the limit of n
+   depends on them. */
 static int sampi_op_check_description(samp_dtype result, samp_dtype probs, size_t n)
 {
     size_t room = sampi_op_room(result);
@@ -90,7 +90,7 @@ static int sampi_op_check_description(samp_dtype result, samp_dtype probs, size_
     return n > SAMP_MAX_VOCAB || n > room ? SAMP_E_RANGE : SAMP_OK;
 }
 
-/* The only allocation of the operator: a record of what was described. */
+/* The operator's only allocation. */
 SAMP_API SAMPI_COLD samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n,
                                                                   int *status)
 {
@@ -109,20 +109,19 @@ SAMP_API SAMPI_COLD samp_random_sample *samp_random_sample_create(samp_dtype res
     return op;
 }
 
-/* Room for the alignment is part of it, so any address is good. */
+/* The size includes space for alignment, so the workspace may have any alignment. */
 SAMP_API SAMPI_COLD size_t samp_random_sample_workspace_size(const samp_random_sample *op)
 {
     return op ? SAMPI_OP_ALIGN - 1 + sampi_op_layout_of(op).end : 0;
 }
 
-/* There is nothing in it to free but itself. */
+/* The operator is one block. */
 SAMP_API void samp_random_sample_destroy(samp_random_sample *op)
 {
     if (op) SAMP_FREE(op);
 }
 
-/* Of the settings of one call; nothing has been written yet. Comparisons are written so that they fail for what is
-   not in the range, rather than hold for what is outside. */
+/* Checks the settings of one run. */
 static int sampi_op_check(const samp_random_sample *op, float random, float topp, int32_t topk, float temperature)
 {
     if (random != random || topp != topp || temperature != temperature) return SAMP_E_NAN;
@@ -131,8 +130,8 @@ static int sampi_op_check(const samp_random_sample *op, float random, float topp
     return topk >= 1 && (size_t)topk <= op->n ? SAMP_OK : SAMP_E_RANGE;
 }
 
-/* Checks, the workspace, the row as floats with its maxima, then the argmax or a search. *result is written at the
-   very end, so an error leaves it alone. */
+/* The steps: checks, workspace, the row as floats with its maxima, then the argmax or a search. *result is written
+   last, so an error does not change it. */
 SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspace, size_t workspace_size,
                                     void *result, const void *probs, float random, float topp, int32_t topk,
                                     float temperature)

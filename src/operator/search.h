@@ -1,11 +1,11 @@
 /* ---- operator: the search for a value ----
-   Which element does a count or a mass reach? sampi_op_find is a radix search from the top: sampi_op_digits makes a
-   histogram of the keys still in question, sampi_op_descend chooses a digit of it, and the next round looks inside of
-   that digit. sampi_op_nth then turns the value into an index. The search writes nothing but the digits in the
-   workspace. */
+   Finds the element at which a count or a mass is reached. sampi_op_find is a radix search from the top:
+   sampi_op_digits makes a histogram of the keys in the present range, sampi_op_descend chooses a digit, and the next
+   round searches the keys with that digit. sampi_op_nth then turns the value into an index. The search writes only the
+   digits in the workspace. */
 
-/* Is all of the tile at `at` below the floor? Without maxima no tile is known to be. A tile has 16 lines, so its
-   maxima are 16 floats. Asked before a tile is read. */
+/* Are all elements of the tile at `at` below the floor? A tile has 16 lines, so its maxima are 16 floats. Without
+   maxima the answer is no. */
 static bool sampi_op_skips(const sampi_ordered *row, size_t at, float floor)
 {
     if (!row->tile) return false;
@@ -15,9 +15,8 @@ static bool sampi_op_skips(const sampi_ordered *row, size_t at, float floor)
     return max < floor;
 }
 
-/* Sum up the elements with keys lo .. lo + span by digit, (key - lo) >> shift: writes row->digit, nothing else. A
-   step of sampi_op_find. Keys are subtracted as unsigned numbers: the difference is below 2^32 whatever the signs
-   of the floats. */
+/* Adds up the elements with keys lo .. lo + span for each digit, (key - lo) >> shift, in row->digit. Keys are
+   subtracted as unsigned numbers: the difference is below 2^32 whatever the signs of the floats. */
 static void sampi_op_digits(const sampi_ordered *row, int32_t lo, uint32_t span, int shift)
 {
     uint64_t w[SAMPI_TILE + 16];
@@ -43,8 +42,8 @@ static void sampi_op_digits(const sampi_ordered *row, int32_t lo, uint32_t span,
     }
 }
 
-/* Go down the digits from the last one, adding to *at what lies above, until one is reached that brings the number
-   (or the mass) to `required`: its number in *digit. False if all of them are not enough. */
+/* Walks down from the last digit, adding to *at what lies above, to the digit that brings the number (or the mass) to
+   `required`: *digit. False if all digits together are not enough. */
 static bool sampi_op_descend(const sampi_ordered *row, uint32_t last, uint64_t required, bool by_mass,
                              sampi_place *at, uint32_t *digit)
 {
@@ -61,10 +60,9 @@ static bool sampi_op_descend(const sampi_ordered *row, uint32_t last, uint64_t r
     return false;
 }
 
-/* The largest value that `required` elements reach (by_mass: elements of that mass). False if not even all those
-   from `floor` on are enough; then *at has their number and mass. Three passes at most: a float has 32 bits, a
-   digit 11. Writes row->digit and *at. Called for the k-th largest (by number) and for the sampled value (by
-   mass). */
+/* Finds the largest value that at least `required` elements (by_mass: elements of that mass) are not below. False if
+   all elements from `floor` on are not enough; then *at has their number and mass. At most three passes: a float has 32
+   bits, a digit 11. By number it finds the k-th largest element, by mass the sampled one. */
 static bool sampi_op_find(const sampi_ordered *row, float floor, uint64_t required, bool by_mass, sampi_place *at)
 {
     uint32_t span = (uint32_t)sampi_key(row->top) - (uint32_t)sampi_key(floor);
@@ -72,7 +70,7 @@ static bool sampi_op_find(const sampi_ordered *row, float floor, uint64_t requir
     at->key = sampi_key(floor);
     at->n = 0;
     at->mass = 0;
-    do { /* the key is in [at->key, at->key + span]; what lies above is in at->n and at->mass */
+    do { /* the key is in [at->key, at->key + span]; at->n and at->mass are of the elements above */
         uint32_t digit = 0;
         shift = 0;
         while (span >> shift >= SAMPI_DIGITS) shift++;
@@ -84,8 +82,9 @@ static bool sampi_op_find(const sampi_ordered *row, float floor, uint64_t requir
     return true;
 }
 
-/* The index of the nth (1 = first) element equal to x; there are so many. That is what ends the loop. Called with
-   the value that a search has found, or with the top for the argmax, whose first occurrence is the smallest index. */
+/* The index of the nth (1 = first) element equal to x. At least nth such elements must exist, or the loop would not
+   end. x is the value that a search has found, or the maximum for the argmax, whose first occurrence is the smallest
+   index. */
 static size_t sampi_op_nth(const sampi_ordered *row, float x, uint64_t nth)
 {
     for (size_t at = 0;; at += SAMPI_TILE) {
@@ -98,9 +97,9 @@ static size_t sampi_op_nth(const sampi_ordered *row, float x, uint64_t nth)
     }
 }
 
-/* The mass of the k largest; raises *floor to a value that none of them is below, but for those without weight.
-   The lines' maxima are searched first, a sixteenth of the row: k elements reach what k of these reach. Of those
-   equal to the k-th only as many count as are among the k. */
+/* The mass of the k largest elements. Raises *floor to a value that none of them is below, except elements of weight 0.
+   The maxima of lines, a sixteenth of the row, are searched first: if k maxima are not below a value, then k elements
+   are not. Of the elements equal to the k-th only those among the k count. */
 static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *floor)
 {
     sampi_ordered maxima = *row;
@@ -114,10 +113,10 @@ static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *floo
     return at.mass + (k - at.n) * sampi_op_weight(row, *floor);
 }
 
-/* The sampled index: the mass that decides is random of the top k's, but at most random * topp of the row's.
-   Called for what is not just the argmax: random, topp and temperature are above 0. Of those equal to the value
-   found it takes as many as bring the mass to what is required, rounded up: w is not 0, for the value has brought
-   mass. */
+/* The sampled index: the first at which the running mass reaches the share `random` of the first k's mass, but at most
+   random * topp of the row's. random, topp and temperature are above 0 (otherwise the caller takes the argmax). Of the
+   elements equal to the value found, the one that brings the mass to what is required is counted out; their weight is
+   not 0, because the search has found mass at the value. */
 static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp, size_t topk)
 {
     float floor = row->top - 29.0f * row->temperature; /* below it w is 0: e^-28.4 rounds to 0 in units of 2^-40 */
@@ -130,7 +129,7 @@ static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp
         if (nucleus < required) required = nucleus;
     }
     if (required == 0) required = 1;
-    sampi_op_find(row, floor, required, true, &at); /* required <= top_mass, so it is there */
+    sampi_op_find(row, floor, required, true, &at); /* found, because required <= top_mass */
     float x = sampi_unkey(at.key);
     uint64_t w = sampi_op_weight(row, x);
     return sampi_op_nth(row, x, (required - at.mass + w - 1) / w);

@@ -1,12 +1,12 @@
 /* ---- JSON: documents ----
-   sampi_json_read, which peers/ and schema/ call: a text comes in, a document goes out, or the place of the first
-   mistake. The room counts the memory beforehand and takes it in one block. sampi_json_member finds a member of an
-   object by name. */
+   sampi_json_read makes a document of a text, or reports the place of the first error; peers/, schema/ and tags/ call
+   it. It counts the memory in advance and allocates one block. sampi_json_member finds a member of an object by
+   name. */
 
 static SAMPI_COLD void sampi_json_free(sampi_json *doc) { SAMP_FREE(doc->nodes); }
 
-/* The room for a text's nodes and strings: each but the first node has a comma, bracket or brace before it, and a
-   name its colon. */
+/* Allocates memory for a text's nodes and strings. Every node but the first follows a comma, bracket or brace, and
+   every name has a colon: these are counted. */
 static SAMPI_COLD int sampi_json_room(sampi_json *doc)
 {
     size_t n_nodes = 1, n_names = 0, text_size = 2, name_size = 2;
@@ -32,8 +32,8 @@ static SAMPI_COLD int sampi_json_room(sampi_json *doc)
     return SAMP_OK;
 }
 
-/* Reads a document of n bytes with a 0 behind them, which must stay where it is; *error says where it is wrong. Node 0
-   is the whole. */
+/* Reads a document of n bytes that end with a 0. The text must outlive the document. On an error *error has the place.
+   Node 0 is the whole text's value. */
 static SAMPI_COLD int sampi_json_read(sampi_json *doc, const char *text, size_t n, samp_text_error *error)
 {
     memset(doc, 0, sizeof *doc);
@@ -55,14 +55,14 @@ static SAMPI_COLD int sampi_json_read(sampi_json *doc, const char *text, size_t 
     return r.status;
 }
 
-/* The number of a string of the document that has this text; -1: none has. */
+/* The number of the document's string with this text; -1: there is none. */
 static SAMPI_COLD int32_t sampi_json_find(const sampi_json *doc, const char *text, size_t n)
 {
     const int32_t *slot = sampi_json_slot(doc, text, n);
     return slot ? *slot : -1;
 }
 
-/* The member of this name; -1: the node has none, or is no object. */
+/* The object's member with this name; -1: there is none, or the node is no object. */
 static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node, int32_t name)
 {
     if (node < 0 || name < 0 || doc->nodes[node].kind != SAMPI_JSON_OBJECT) return -1;

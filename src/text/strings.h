@@ -1,16 +1,15 @@
 /* ---- JSON: strings ----
-   A string is unescaped, checked as UTF-8, and given a number; equal strings have equal numbers. In comes the reader
-   at a quote, out goes the number; the bytes go into the document's block. The table of strings looks at 256 places at
-   most, so that strings chosen by an enemy cannot make it slow. */
+   A string is unescaped, checked as UTF-8, stored in the document's block, and given a number. Equal strings have equal
+   numbers. A search in the table of strings takes at most 256 steps, so an attacker's strings cannot make it slow. */
 
-/* Where bytes are looked for in a table of 2^k places. The upper half of the checksum: each of its bits depends on all
-   bytes, while the lowest ones do not see the last bytes of a word, in which names like item-001 differ. */
+/* The hash of bytes for a table of 2^k entries: the upper half of the checksum, whose bits each depend on all bytes.
+   The lowest bits do not depend on the last bytes of a word, in which names like item-001 differ. */
 static SAMPI_COLD uint32_t sampi_place_of(const void *bytes, size_t n)
 {
     return (uint32_t)(sampi_checksum(bytes, n) >> 32);
 }
 
-/* The slot of a text in the table: where its number is, or where it would be; NULL: too many collide. */
+/* The slot of a text in the table, which has its number or is free; NULL: too many texts collide. */
 static SAMPI_COLD int32_t *sampi_json_slot(const sampi_json *doc, const char *text, size_t n)
 {
     uint32_t h = sampi_place_of(text, n);
@@ -22,7 +21,7 @@ static SAMPI_COLD int32_t *sampi_json_slot(const sampi_json *doc, const char *te
     return NULL;
 }
 
-/* The number of the string that was written behind all others: its own, or that of an equal one. */
+/* The number of the string that was written after all others: a new one, or that of an equal string. */
 static SAMPI_COLD int32_t sampi_json_intern(sampi_json_reader *r, uint32_t n)
 {
     sampi_json *doc = r->doc;
@@ -35,7 +34,7 @@ static SAMPI_COLD int32_t sampi_json_intern(sampi_json_reader *r, uint32_t n)
     return *slot = doc->n_strings++;
 }
 
-/* The bytes of a code point in UTF-8; how many. */
+/* Writes a code point in UTF-8; returns the number of bytes. */
 static SAMPI_COLD uint32_t sampi_utf8_put(char *out, uint32_t c)
 {
     if (c < 0x80) return out[0] = (char)c, 1;
@@ -45,7 +44,7 @@ static SAMPI_COLD uint32_t sampi_utf8_put(char *out, uint32_t c)
     return n;
 }
 
-/* The four digits behind \u. */
+/* Reads the four digits after \u. */
 static SAMPI_COLD int32_t sampi_json_hex(sampi_json_reader *r)
 {
     int32_t c = 0;
@@ -57,7 +56,7 @@ static SAMPI_COLD int32_t sampi_json_hex(sampi_json_reader *r)
     return c;
 }
 
-/* An escape, behind its backslash: a code point, or -1. */
+/* Reads an escape after its backslash; returns the code point, or -1. */
 static SAMPI_COLD int32_t sampi_json_escape(sampi_json_reader *r)
 {
     static const char escapes[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
@@ -75,7 +74,7 @@ static SAMPI_COLD int32_t sampi_json_escape(sampi_json_reader *r)
     return low < 0 ? -1 : 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
 }
 
-/* A string, from its quote on: its number. */
+/* Reads a string from its quote on; returns its number. */
 static SAMPI_COLD int32_t sampi_json_text(sampi_json_reader *r)
 {
     char *out = r->doc->bytes + r->doc->n_bytes;

@@ -1,6 +1,6 @@
 /* ---- JSON: values ----
-   The reader of values: numbers, words, strings, arrays and objects become nodes, one after the other, without
-   recursion. It checks depth, commas and names as RFC 8259 has them. Numbers stay text. It stands on text/strings.h. */
+   The reader of values: numbers, words, strings, arrays and objects become nodes, one after another, without recursion.
+   It checks depth, commas and names by RFC 8259. Numbers stay text. It stands on text/strings.h. */
 
 static SAMPI_COLD size_t sampi_json_digits(sampi_json_reader *r)
 {
@@ -35,7 +35,7 @@ static SAMPI_COLD void sampi_json_space(sampi_json_reader *r)
     while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r')) r->at++;
 }
 
-/* Is this the next byte behind space? Then it is read. */
+/* Skips space, and reads the byte c if it is next; returns whether it was. */
 static SAMPI_COLD bool sampi_json_next(sampi_json_reader *r, char c)
 {
     sampi_json_space(r);
@@ -44,7 +44,7 @@ static SAMPI_COLD bool sampi_json_next(sampi_json_reader *r, char c)
     return true;
 }
 
-/* The member's place in the table of names; NULL: too many collide. */
+/* The slot of a member in the table of names; NULL: too many names collide. */
 static SAMPI_COLD int32_t *sampi_json_member_slot(const sampi_json *doc, int32_t object, int32_t name)
 {
     uint64_t key = ((uint64_t)(uint32_t)object << 32 | (uint32_t)name) * 0x9e3779b97f4a7c15u;
@@ -56,7 +56,7 @@ static SAMPI_COLD int32_t *sampi_json_member_slot(const sampi_json *doc, int32_t
     return NULL;
 }
 
-/* Is this the word that comes? Then it is read; what may stand behind it is for the caller. */
+/* Reads a word if it is next; returns whether it was. The caller checks what follows it. */
 static SAMPI_COLD bool sampi_json_word(sampi_json_reader *r, const char *word)
 {
     size_t n = strlen(word);
@@ -65,7 +65,8 @@ static SAMPI_COLD bool sampi_json_word(sampi_json_reader *r, const char *word)
     return true;
 }
 
-/* A value: its node. Of an array or an object only what is before the first child; *inside: there is one. */
+/* Reads a value and returns its node. Of an array or object it reads only the opening bracket; *inside: it has a
+   child. */
 static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent, int32_t name, bool *inside)
 {
     sampi_json *doc = r->doc;
@@ -108,7 +109,7 @@ static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent,
     return node;
 }
 
-/* The name of the next member of an object, and its colon. */
+/* Reads the name of an object's next member, and its colon. */
 static SAMPI_COLD int32_t sampi_json_name(sampi_json_reader *r, int32_t object)
 {
     sampi_json_space(r);
@@ -122,18 +123,18 @@ static SAMPI_COLD int32_t sampi_json_name(sampi_json_reader *r, int32_t object)
         return sampi_json_wrong(r, slot ? "this name is there twice" : "too many names collide");
     }
     if (!sampi_json_next(r, ':')) return sampi_json_wrong(r, "expected a colon");
-    *slot = r->doc->n_nodes; /* what the member will be */
+    *slot = r->doc->n_nodes; /* the node that the member will be */
     return name;
 }
 
-/* A value and all in it. Where it is inside of something, the nodes' parents tell the way out. */
+/* Reads a value with everything inside it. The nodes' parents lead back out of an array or object. */
 static SAMPI_COLD void sampi_json_values(sampi_json_reader *r)
 {
     const sampi_json_node *nodes = r->doc->nodes;
     bool inside;
     int32_t node = sampi_json_value(r, -1, -1, &inside);
     if (!inside) return;
-    for (r->depth = 1; r->depth > 0 && !r->status;) { /* before a child of node */
+    for (r->depth = 1; r->depth > 0 && !r->status;) { /* a child of node is next */
         const bool object = nodes[node].kind == SAMPI_JSON_OBJECT;
         int32_t name = object ? sampi_json_name(r, node) : -1, child;
         if (r->status) return;
