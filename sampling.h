@@ -200,73 +200,73 @@
     1282 api/kv.h                         9770 samplers/mirostat.h             24056 grammar/items.h
     1465 api/llama_cpp.h                 10002 samplers/adaptive_p.h           24182 grammar/masks.h
     1511 api/text_error.h                10153 samplers/custom.h               24379 grammar/runs.h
-    1527 api/grammar.h                   10213 config/describe.h               24556 grammar/entries.h
-    1749 api/shards.h                    10393 config/from_params.h            24925 grammar/accepting.h
-    1849 api/peers.h                     10457 config/orders.h                 25257 grammar/waiting.h
-    1933 api/drafts.h                    10688 config/numbers.h                25383 grammar/history.h
-    2035 api/constraints.h               10830 config/set.h                    25508 grammar/room.h
-    2338 api/watermark.h                 10986 config/tell.h                   25841 grammar/sampler.h
-    2483 api/parts.h                     11116 config/settings.h               26075 grammar/forced.h
-    2525 base/switches.h                 11229 life/rollback.h                 26243 grammar/hooks.h
-    2840 base/random.h                   11488 life/chain.h                    26366 schema/head.h
-    2863 base/mt19937.h                  11772 life/members.h                  26540 schema/errors.h
-    2938 base/exact.h                    11886 life/update.h                   26652 schema/collections.h
-    3156 base/bits128.h                  12083 life/copy.h                     26686 schema/references.h
-    3237 base/elements.h                 12253 rows/row.h                      26958 schema/strings.h
-    3367 watermark/colours.h             12559 rows/reserve.h                  27020 schema/numbers.h
-    3431 kernels/llama_cpp/contract.h    12629 rows/pieces.h                   27222 schema/sets.h
-    3479 kernels/contract.h              12744 rows/thresholds.h               27420 schema/formats.h
-    3608 kernels/scalar.h                12850 rows/compact.h                  27617 schema/scalars.h
-    3814 kernels/llama_cpp/scalar.h      13032 rows/sums.h                     27916 schema/goals.h
-    3835 kernels/sets.h                  13181 rows/changes.h                  28137 schema/alternatives.h
-    3884 kernels/vectors.h               13262 rows/cuts.h                     28615 schema/objects.h
-    4002 kernels/avx512.h                13699 rows/typical.h                  29128 schema/arrays.h
-    4086 kernels/avx2.h                  14012 rows/tail_free.h                29488 schema/whole.h
-    4148 kernels/sse2.h                  14085 rows/selecting.h                29661 tags/head.h
-    4165 kernels/neon.h                  14216 rows/mirostat.h                 29784 tags/words.h
-    4187 kernels/wasm.h                  14299 watermark/rows.h                29892 tags/inside.h
-    4203 kernels/generic.h               14412 rows/plan.h                     30033 tags/formats.h
-    4223 kernels/shared.h                14460 rows/logprobs.h                 30434 grammar/grammars.h
-    4347 kernels/passes.h                14546 rows/step.h                     30501 peers/tables.h
-    5036 kernels/llama_cpp/passes.h      14563 rows/llama_cpp/sums.h           30900 peers/values.h
-    5120 kernels/check.h                 14877 rows/llama_cpp/samplers.h       31332 peers/llama_server.h
-    5144 kernels/dispatch.h              15342 rows/llama_cpp/step.h           31401 peers/fields.h
-    5350 core/array.h                    15372 run/apply.h                     31647 peers/requests.h
-    5680 core/table.h                    15454 run/writing.h                   31786 shards/head.h
-    5870 core/windows.h                  15578 run/arrays.h                    31935 shards/bytes.h
-    5962 constraints/record.h            15680 run/arrays_llama_cpp.h          32033 shards/merging.h
-    6020 watermark/record.h              15878 run/walk.h                      32323 shards/row.h
-    6040 rows/work.h                     15982 run/finish.h                    32449 shards/answers.h
-    6066 life/past.h                     16022 run/draw_llama_cpp.h            33020 shards/logprobs.h
-    6125 core/record.h                   16096 run/draw.h                      33166 shards/told.h
-    6261 core/plans.h                    16174 run/sample.h                    33320 shards/asking.h
-    6299 core/fields.h                   16290 watermark/making.h              33455 shards/prefix.h
-    6386 core/owners.h                   16519 watermark/tails.h               34005 shards/plans.h
-    6462 core/mt19937.h                  16619 watermark/detect.h              34498 samplers/plans.h
-    6519 core/no_mt19937.h               16843 run/verify.h                    34773 shards/way.h
-    6552 core/making.h                   16947 run/batch.h                     34917 shards/memory.h
-    6684 core/streams.h                  17099 life/state.h                    34985 shards/batch.h
-    6722 life/state_fields.h             17275 operator/weights.h              35393 drafts/head.h
-    6822 samplers/llama_cpp.h            17363 operator/search.h               35452 drafts/block.h
-    6910 samplers/logit_bias.h           17501 operator/run.h                  35643 drafts/tree.h
-    7011 samplers/patch.h                17669 kv/cells.h                      35778 drafts/relaxed.h
-    7061 samplers/penalties.h            17706 kv/making.h                     35863 constraints/automaton.h
-    7211 samplers/dry.h                  17930 kv/slot.h                       35961 constraints/making.h
-    7668 samplers/cut.h                  18067 kv/sequences.h                  36214 constraints/sampler.h
-    7691 samplers/top_n_sigma.h          18201 kv/data.h                       36309 constraints/constructors.h
-    7793 samplers/top_k.h                18324 kv/update.h                     36674 constraints/patterns.h
-    7850 samplers/tail_free.h            18449 kv/state.h                      36879 constraints/looking.h
-    7974 samplers/typical.h              18658 llama_cpp/functions.h           36946 constraints/thinking.h
-    8049 samplers/top_p.h                18725 llama_cpp/object.h              37197 constraints/schedule.h
-    8093 samplers/min_p.h                18780 llama_cpp/vocabulary.h          37287 constraints/accepting.h
-    8135 samplers/by_sums.h              18857 text/reading.h                  37471 constraints/drawing.h
-    8283 samplers/top_h.h                18968 text/strings.h                  37658 constraints/told.h
-    8336 samplers/min_k.h                19067 text/values.h                   37723 constraints/kind.h
-    8393 samplers/xtc.h                  19223 text/documents.h                37781 constraints/top_p_decay.h
-    8477 samplers/infill.h               19299 grammar/head.h                  37865 constraints/accessors.h
-    8592 samplers/temperature.h          19334 grammar/tree.h                  37973 core/kinds.h
-    8755 samplers/smoothing.h            20253 grammar/finishing.h             38022 base/restore.h
-    8839 samplers/softmax.h              20557 grammar/reading.h               38036 api/license.h
+    1527 api/grammar.h                   10213 config/describe.h               24581 grammar/entries.h
+    1749 api/shards.h                    10393 config/from_params.h            24953 grammar/accepting.h
+    1849 api/peers.h                     10457 config/orders.h                 25285 grammar/waiting.h
+    1933 api/drafts.h                    10688 config/numbers.h                25411 grammar/history.h
+    2035 api/constraints.h               10830 config/set.h                    25536 grammar/room.h
+    2338 api/watermark.h                 10986 config/tell.h                   25869 grammar/sampler.h
+    2483 api/parts.h                     11116 config/settings.h               26103 grammar/forced.h
+    2525 base/switches.h                 11229 life/rollback.h                 26271 grammar/hooks.h
+    2840 base/random.h                   11488 life/chain.h                    26394 schema/head.h
+    2863 base/mt19937.h                  11772 life/members.h                  26568 schema/errors.h
+    2938 base/exact.h                    11886 life/update.h                   26680 schema/collections.h
+    3156 base/bits128.h                  12083 life/copy.h                     26714 schema/references.h
+    3237 base/elements.h                 12253 rows/row.h                      26986 schema/strings.h
+    3367 watermark/colours.h             12559 rows/reserve.h                  27048 schema/numbers.h
+    3431 kernels/llama_cpp/contract.h    12629 rows/pieces.h                   27250 schema/sets.h
+    3479 kernels/contract.h              12744 rows/thresholds.h               27448 schema/formats.h
+    3608 kernels/scalar.h                12850 rows/compact.h                  27645 schema/scalars.h
+    3814 kernels/llama_cpp/scalar.h      13032 rows/sums.h                     27944 schema/goals.h
+    3835 kernels/sets.h                  13181 rows/changes.h                  28165 schema/alternatives.h
+    3884 kernels/vectors.h               13262 rows/cuts.h                     28643 schema/objects.h
+    4002 kernels/avx512.h                13699 rows/typical.h                  29156 schema/arrays.h
+    4086 kernels/avx2.h                  14012 rows/tail_free.h                29516 schema/whole.h
+    4148 kernels/sse2.h                  14085 rows/selecting.h                29689 tags/head.h
+    4165 kernels/neon.h                  14216 rows/mirostat.h                 29812 tags/words.h
+    4187 kernels/wasm.h                  14299 watermark/rows.h                29920 tags/inside.h
+    4203 kernels/generic.h               14412 rows/plan.h                     30061 tags/formats.h
+    4223 kernels/shared.h                14460 rows/logprobs.h                 30462 grammar/grammars.h
+    4347 kernels/passes.h                14546 rows/step.h                     30529 peers/tables.h
+    5036 kernels/llama_cpp/passes.h      14563 rows/llama_cpp/sums.h           30928 peers/values.h
+    5120 kernels/check.h                 14877 rows/llama_cpp/samplers.h       31360 peers/llama_server.h
+    5144 kernels/dispatch.h              15342 rows/llama_cpp/step.h           31429 peers/fields.h
+    5350 core/array.h                    15372 run/apply.h                     31675 peers/requests.h
+    5680 core/table.h                    15454 run/writing.h                   31814 shards/head.h
+    5870 core/windows.h                  15578 run/arrays.h                    31963 shards/bytes.h
+    5962 constraints/record.h            15680 run/arrays_llama_cpp.h          32061 shards/merging.h
+    6020 watermark/record.h              15878 run/walk.h                      32351 shards/row.h
+    6040 rows/work.h                     15982 run/finish.h                    32477 shards/answers.h
+    6066 life/past.h                     16022 run/draw_llama_cpp.h            33048 shards/logprobs.h
+    6125 core/record.h                   16096 run/draw.h                      33194 shards/told.h
+    6261 core/plans.h                    16174 run/sample.h                    33348 shards/asking.h
+    6299 core/fields.h                   16290 watermark/making.h              33483 shards/prefix.h
+    6386 core/owners.h                   16519 watermark/tails.h               34033 shards/plans.h
+    6462 core/mt19937.h                  16619 watermark/detect.h              34526 samplers/plans.h
+    6519 core/no_mt19937.h               16843 run/verify.h                    34801 shards/way.h
+    6552 core/making.h                   16947 run/batch.h                     34945 shards/memory.h
+    6684 core/streams.h                  17099 life/state.h                    35013 shards/batch.h
+    6722 life/state_fields.h             17275 operator/weights.h              35421 drafts/head.h
+    6822 samplers/llama_cpp.h            17363 operator/search.h               35480 drafts/block.h
+    6910 samplers/logit_bias.h           17501 operator/run.h                  35671 drafts/tree.h
+    7011 samplers/patch.h                17669 kv/cells.h                      35806 drafts/relaxed.h
+    7061 samplers/penalties.h            17706 kv/making.h                     35891 constraints/automaton.h
+    7211 samplers/dry.h                  17930 kv/slot.h                       35989 constraints/making.h
+    7668 samplers/cut.h                  18067 kv/sequences.h                  36242 constraints/sampler.h
+    7691 samplers/top_n_sigma.h          18201 kv/data.h                       36337 constraints/constructors.h
+    7793 samplers/top_k.h                18324 kv/update.h                     36702 constraints/patterns.h
+    7850 samplers/tail_free.h            18449 kv/state.h                      36907 constraints/looking.h
+    7974 samplers/typical.h              18658 llama_cpp/functions.h           36974 constraints/thinking.h
+    8049 samplers/top_p.h                18725 llama_cpp/object.h              37225 constraints/schedule.h
+    8093 samplers/min_p.h                18780 llama_cpp/vocabulary.h          37315 constraints/accepting.h
+    8135 samplers/by_sums.h              18857 text/reading.h                  37499 constraints/drawing.h
+    8283 samplers/top_h.h                18968 text/strings.h                  37686 constraints/told.h
+    8336 samplers/min_k.h                19067 text/values.h                   37751 constraints/kind.h
+    8393 samplers/xtc.h                  19223 text/documents.h                37809 constraints/top_p_decay.h
+    8477 samplers/infill.h               19299 grammar/head.h                  37893 constraints/accessors.h
+    8592 samplers/temperature.h          19334 grammar/tree.h                  38001 core/kinds.h
+    8755 samplers/smoothing.h            20253 grammar/finishing.h             38050 base/restore.h
+    8839 samplers/softmax.h              20557 grammar/reading.h               38064 api/license.h
     8872 samplers/drafted.h              20642 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
@@ -24396,10 +24396,11 @@ static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expec
     const int32_t end = expects ? 0xc0 : kinds >> 15 ? 0xf5 : 0x7f;
     int32_t last = -1, last_to = -1;
     uint32_t last_kind = 16;
-    for (int32_t b = expects ? 0x80 : 0x20; b < end && sampi_step(&m->d); b++) {
+    for (int32_t b = expects ? 0x80 : 0x20; b < end && !m->d.status; b++) {
         const int32_t to = sampi_plain_next(expects, b), c = m->grammar->bytes.class_of[b];
         const uint32_t kind = m->index->kind_of[b];
         if (to < 0 || !(kinds >> kind & 1) || (c == last && to == last_to && kind == last_kind)) continue;
+        if (!sampi_step(&m->d)) break;
         last = c;
         last_to = to;
         last_kind = kind;
@@ -24459,7 +24460,8 @@ static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
 
 /* A state's run, by looking at all states that it leads to, one character after the other: found [n], each with its
    depth. Where a character can't come, its kind is given up, and it begins anew; but if that is far away, or the
-   states are too many, the run ends there. */
+   states are too many, the run ends there. Given up are also the characters that are not ASCII, where they lead to
+   states that are still to be made, byte by byte: that takes longer than to walk over their tokens. */
 static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
     enum {
@@ -24467,8 +24469,10 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
         FEW = 12,
         FAR = 12,
         LONG = 32,
-        PATIENCE = 1 << 18
-    }; /* to have looked at many in vain is dear */
+        DEAR = 1 << 13,    /* steps for a state */
+        PATIENCE = 1 << 18 /* to have looked at many in vain is dear */
+    };
+    const uint32_t NOT_ASCII = 1u << 15;
     const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
     const int32_t limit = SAMPI_INT_GET(&m->shared->in_vain) < PATIENCE ? MANY : FEW, bottom = m->d.work.n;
     const int64_t before = m->d.budget +
@@ -24483,7 +24487,8 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
             level = n;
             depth++;
         }
-        const uint32_t taken = sampi_kinds_taken(m, found[i], 0, kinds, goes_on);
+        uint32_t taken = sampi_kinds_taken(m, found[i], 0, kinds, goes_on);
+        if (depth < FAR && before - m->d.budget - m->d.charged > DEAR * (i + 1)) taken &= ~NOT_ASCII;
         if (depth == LONG || before - m->d.budget - m->d.charged > PATIENCE / 2 || (taken != kinds && depth >= FAR))
             *reach = depth;
         if (taken != kinds && depth < FAR) { /* all anew, with fewer kinds */
@@ -24531,14 +24536,30 @@ static bool sampi_may_stay(sampi_matcher *m, int32_t state)
     return false;
 }
 
-/* A state's run, found out if it is not known; `far`: even if that takes long. */
+/* How many plain tokens have characters of these kinds alone? */
+static uint32_t sampi_tokens_of_kinds(const samp_vocab_index *index, uint32_t kinds)
+{
+    uint32_t n = 0;
+    for (const uint32_t *group = index->groups, *end = group + 2 * (size_t)index->n_groups; group < end; group += 2)
+        if (!(group[0] & ~kinds)) n += group[3] - group[1];
+    return n;
+}
+static bool sampi_most_tokens(const samp_vocab_index *index, uint32_t kinds)
+{
+    return sampi_tokens_of_kinds(index, kinds) >= index->n_listed - index->n_listed / 8;
+}
+
+/* A state's run, found out if it is not known; `far`: even if that takes long, and also where one is known that leaves
+   many tokens out, as that of a word does, which ends at a space. */
 static sampi_stretch sampi_run_of(sampi_matcher *m, int32_t state, bool keep, bool far)
 {
     enum { ENOUGH = 12 };
+    const samp_vocab_index *index = m->index;
     const sampi_demand stays = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, state };
-    sampi_stretch run = sampi_run_at(m, state, keep);
-    if (run.reach >= (far && !run.explored ? ENOUGH : 0)) return run;
-    run.reach = INT32_MAX;
+    const sampi_stretch known = sampi_run_at(m, state, keep);
+    sampi_stretch run = { 0, INT32_MAX, far, false };
+    if (known.reach >= 0 && (!far || known.explored || known.stops)) return known;
+    if (known.reach >= ENOUGH && (known.reach < INT32_MAX || sampi_most_tokens(index, known.kinds))) return known;
     run.kinds = sampi_counted(m, state, &run.reach);
     run.stops = run.kinds != 0;
     if (!run.stops) {
@@ -24547,8 +24568,12 @@ static sampi_stretch sampi_run_of(sampi_matcher *m, int32_t state, bool keep, bo
                     : sampi_may_stay(m, state) ? sampi_kinds_only(m, state, stays)
                                                : 0;
     }
-    run.explored = far;
     if (!run.kinds) run.reach = 0;
+    const bool more = sampi_tokens_of_kinds(index, run.kinds) > sampi_tokens_of_kinds(index, known.kinds);
+    if (known.reach >= ENOUGH && (run.reach < ENOUGH || !more)) {
+        run = known;
+        run.explored = true;
+    }
     if (!m->d.status) sampi_run_put(m, state, keep, run);
     return run;
 }
@@ -24567,11 +24592,8 @@ static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint
     const uint32_t most = reach < 255               ? (uint32_t)reach
                           : reach < SAMPI_MAX_PIECE ? 254
                                                     : 255; /* those of 255 are more */
-    size_t n_in = 0;
     sampi_charge(&m->d, (int32_t)(index->n_listed / 16));
-    for (uint32_t g = 0; g < index->n_groups; g++)
-        if (!(group[2 * g] & ~kinds)) n_in += group[2 * g + 3] - group[2 * g + 1];
-    const bool rather_clear = n_in > index->n_listed / 2;
+    const bool rather_clear = sampi_tokens_of_kinds(index, kinds) > index->n_listed / 2;
     if (rather_clear) memcpy(bits, index->plain, index->n_mask * (size_t)4);
     for (uint32_t g = 0; g < index->n_groups; g++) {
         uint32_t i = group[2 * g + 1], end = group[2 * g + 3];
@@ -24627,10 +24649,11 @@ typedef struct sampi_head_start {
 } sampi_head_start;
 
 /* The run of the state, or if most characters lead to another one which takes all that is of some kinds, as behind the
-   beginning of a name that is not one of the listed ones, then that one's. */
+   beginning of a name that is not one of the listed ones, then that one's: unless it leaves many tokens out that the
+   state's own has. */
 static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, bool keep, sampi_entry *entry)
 {
-    enum { FEW = 6 };
+    enum { FEW = 6, LONG = 12 };
     int32_t n_live;
     sampi_head_start start = { 0, 0, 0, true, false };
     const int32_t usual = sampi_usual_next(m, state, &n_live);
@@ -24639,6 +24662,11 @@ static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, b
     if (usual && usual != state) run = sampi_run_of(m, usual, keep, false);
     start.sure = run.reach < INT32_MAX || run.kinds == 0;
     if (n_live < FEW || m->d.status) return start;
+    if (!start.sure) {
+        const sampi_stretch own = sampi_most_tokens(m->index, run.kinds) ? run : sampi_run_of(m, state, keep, true);
+        start.sure = own.reach >= LONG &&
+                     sampi_tokens_of_kinds(m->index, own.kinds) > sampi_tokens_of_kinds(m->index, run.kinds);
+    }
     if (!start.sure) start.to_usual = sampi_kinds_only(m, state, leads_there);
     if (start.sure) run = sampi_run_of(m, state, keep, true);
     start.kinds = run.kinds;

@@ -11,11 +11,8 @@ static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint
     const uint32_t most = reach < 255               ? (uint32_t)reach
                           : reach < SAMPI_MAX_PIECE ? 254
                                                     : 255; /* those of 255 are more */
-    size_t n_in = 0;
     sampi_charge(&m->d, (int32_t)(index->n_listed / 16));
-    for (uint32_t g = 0; g < index->n_groups; g++)
-        if (!(group[2 * g] & ~kinds)) n_in += group[2 * g + 3] - group[2 * g + 1];
-    const bool rather_clear = n_in > index->n_listed / 2;
+    const bool rather_clear = sampi_tokens_of_kinds(index, kinds) > index->n_listed / 2;
     if (rather_clear) memcpy(bits, index->plain, index->n_mask * (size_t)4);
     for (uint32_t g = 0; g < index->n_groups; g++) {
         uint32_t i = group[2 * g + 1], end = group[2 * g + 3];
@@ -71,10 +68,11 @@ typedef struct sampi_head_start {
 } sampi_head_start;
 
 /* The run of the state, or if most characters lead to another one which takes all that is of some kinds, as behind the
-   beginning of a name that is not one of the listed ones, then that one's. */
+   beginning of a name that is not one of the listed ones, then that one's: unless it leaves many tokens out that the
+   state's own has. */
 static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, bool keep, sampi_entry *entry)
 {
-    enum { FEW = 6 };
+    enum { FEW = 6, LONG = 12 };
     int32_t n_live;
     sampi_head_start start = { 0, 0, 0, true, false };
     const int32_t usual = sampi_usual_next(m, state, &n_live);
@@ -83,6 +81,11 @@ static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, b
     if (usual && usual != state) run = sampi_run_of(m, usual, keep, false);
     start.sure = run.reach < INT32_MAX || run.kinds == 0;
     if (n_live < FEW || m->d.status) return start;
+    if (!start.sure) {
+        const sampi_stretch own = sampi_most_tokens(m->index, run.kinds) ? run : sampi_run_of(m, state, keep, true);
+        start.sure = own.reach >= LONG &&
+                     sampi_tokens_of_kinds(m->index, own.kinds) > sampi_tokens_of_kinds(m->index, run.kinds);
+    }
     if (!start.sure) start.to_usual = sampi_kinds_only(m, state, leads_there);
     if (start.sure) run = sampi_run_of(m, state, keep, true);
     start.kinds = run.kinds;

@@ -17,10 +17,11 @@ static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expec
     const int32_t end = expects ? 0xc0 : kinds >> 15 ? 0xf5 : 0x7f;
     int32_t last = -1, last_to = -1;
     uint32_t last_kind = 16;
-    for (int32_t b = expects ? 0x80 : 0x20; b < end && sampi_step(&m->d); b++) {
+    for (int32_t b = expects ? 0x80 : 0x20; b < end && !m->d.status; b++) {
         const int32_t to = sampi_plain_next(expects, b), c = m->grammar->bytes.class_of[b];
         const uint32_t kind = m->index->kind_of[b];
         if (to < 0 || !(kinds >> kind & 1) || (c == last && to == last_to && kind == last_kind)) continue;
+        if (!sampi_step(&m->d)) break;
         last = c;
         last_to = to;
         last_kind = kind;
@@ -80,7 +81,8 @@ static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
 
 /* A state's run, by looking at all states that it leads to, one character after the other: found [n], each with its
    depth. Where a character can't come, its kind is given up, and it begins anew; but if that is far away, or the
-   states are too many, the run ends there. */
+   states are too many, the run ends there. Given up are also the characters that are not ASCII, where they lead to
+   states that are still to be made, byte by byte: that takes longer than to walk over their tokens. */
 static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
     enum {
@@ -88,8 +90,10 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
         FEW = 12,
         FAR = 12,
         LONG = 32,
-        PATIENCE = 1 << 18
-    }; /* to have looked at many in vain is dear */
+        DEAR = 1 << 13,    /* steps for a state */
+        PATIENCE = 1 << 18 /* to have looked at many in vain is dear */
+    };
+    const uint32_t NOT_ASCII = 1u << 15;
     const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
     const int32_t limit = SAMPI_INT_GET(&m->shared->in_vain) < PATIENCE ? MANY : FEW, bottom = m->d.work.n;
     const int64_t before = m->d.budget +
@@ -104,7 +108,8 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
             level = n;
             depth++;
         }
-        const uint32_t taken = sampi_kinds_taken(m, found[i], 0, kinds, goes_on);
+        uint32_t taken = sampi_kinds_taken(m, found[i], 0, kinds, goes_on);
+        if (depth < FAR && before - m->d.budget - m->d.charged > DEAR * (i + 1)) taken &= ~NOT_ASCII;
         if (depth == LONG || before - m->d.budget - m->d.charged > PATIENCE / 2 || (taken != kinds && depth >= FAR))
             *reach = depth;
         if (taken != kinds && depth < FAR) { /* all anew, with fewer kinds */
@@ -152,14 +157,30 @@ static bool sampi_may_stay(sampi_matcher *m, int32_t state)
     return false;
 }
 
-/* A state's run, found out if it is not known; `far`: even if that takes long. */
+/* How many plain tokens have characters of these kinds alone? */
+static uint32_t sampi_tokens_of_kinds(const samp_vocab_index *index, uint32_t kinds)
+{
+    uint32_t n = 0;
+    for (const uint32_t *group = index->groups, *end = group + 2 * (size_t)index->n_groups; group < end; group += 2)
+        if (!(group[0] & ~kinds)) n += group[3] - group[1];
+    return n;
+}
+static bool sampi_most_tokens(const samp_vocab_index *index, uint32_t kinds)
+{
+    return sampi_tokens_of_kinds(index, kinds) >= index->n_listed - index->n_listed / 8;
+}
+
+/* A state's run, found out if it is not known; `far`: even if that takes long, and also where one is known that leaves
+   many tokens out, as that of a word does, which ends at a space. */
 static sampi_stretch sampi_run_of(sampi_matcher *m, int32_t state, bool keep, bool far)
 {
     enum { ENOUGH = 12 };
+    const samp_vocab_index *index = m->index;
     const sampi_demand stays = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, state };
-    sampi_stretch run = sampi_run_at(m, state, keep);
-    if (run.reach >= (far && !run.explored ? ENOUGH : 0)) return run;
-    run.reach = INT32_MAX;
+    const sampi_stretch known = sampi_run_at(m, state, keep);
+    sampi_stretch run = { 0, INT32_MAX, far, false };
+    if (known.reach >= 0 && (!far || known.explored || known.stops)) return known;
+    if (known.reach >= ENOUGH && (known.reach < INT32_MAX || sampi_most_tokens(index, known.kinds))) return known;
     run.kinds = sampi_counted(m, state, &run.reach);
     run.stops = run.kinds != 0;
     if (!run.stops) {
@@ -168,8 +189,12 @@ static sampi_stretch sampi_run_of(sampi_matcher *m, int32_t state, bool keep, bo
                     : sampi_may_stay(m, state) ? sampi_kinds_only(m, state, stays)
                                                : 0;
     }
-    run.explored = far;
     if (!run.kinds) run.reach = 0;
+    const bool more = sampi_tokens_of_kinds(index, run.kinds) > sampi_tokens_of_kinds(index, known.kinds);
+    if (known.reach >= ENOUGH && (run.reach < ENOUGH || !more)) {
+        run = known;
+        run.explored = true;
+    }
     if (!m->d.status) sampi_run_put(m, state, keep, run);
     return run;
 }
