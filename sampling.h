@@ -188,86 +188,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8897 samplers/greedy.h               20934 grammar/regex.h
-     275 api/config.h                     8939 samplers/choose.h               21331 grammar/derivatives.h
-     306 api/types.h                      9002 samplers/ratio.h                21984 grammar/vocabulary.h
-     561 api/missing.h                    9069 samplers/draw.h                 22455 grammar/triggers.h
-     575 api/sample.h                     9154 samplers/dist.h                 22780 grammar/matcher.h
-     669 api/chains.h                     9186 samplers/gumbel.h               23013 grammar/store.h
-     935 api/samplers.h                   9255 watermark/function.h            23268 grammar/moving.h
-    1208 api/gumbel.h                     9372 watermark/text.h                23617 grammar/visits.h
-    1231 api/operator.h                   9561 watermark/draw.h                23896 grammar/states.h
-    1282 api/kv.h                         9770 samplers/mirostat.h             24056 grammar/items.h
-    1465 api/llama_cpp.h                 10002 samplers/adaptive_p.h           24182 grammar/masks.h
-    1511 api/text_error.h                10153 samplers/custom.h               24379 grammar/runs.h
-    1527 api/grammar.h                   10213 config/describe.h               24581 grammar/entries.h
-    1749 api/shards.h                    10393 config/from_params.h            24953 grammar/accepting.h
-    1849 api/peers.h                     10457 config/orders.h                 25285 grammar/waiting.h
-    1933 api/drafts.h                    10688 config/numbers.h                25411 grammar/history.h
-    2035 api/constraints.h               10830 config/set.h                    25536 grammar/room.h
-    2338 api/watermark.h                 10986 config/tell.h                   25869 grammar/sampler.h
-    2483 api/parts.h                     11116 config/settings.h               26103 grammar/forced.h
-    2525 base/switches.h                 11229 life/rollback.h                 26271 grammar/hooks.h
-    2840 base/random.h                   11488 life/chain.h                    26394 schema/head.h
-    2863 base/mt19937.h                  11772 life/members.h                  26568 schema/errors.h
-    2938 base/exact.h                    11886 life/update.h                   26680 schema/collections.h
-    3156 base/bits128.h                  12083 life/copy.h                     26714 schema/references.h
-    3237 base/elements.h                 12253 rows/row.h                      26986 schema/strings.h
-    3367 watermark/colours.h             12559 rows/reserve.h                  27048 schema/numbers.h
-    3431 kernels/llama_cpp/contract.h    12629 rows/pieces.h                   27250 schema/sets.h
-    3479 kernels/contract.h              12744 rows/thresholds.h               27448 schema/formats.h
-    3608 kernels/scalar.h                12850 rows/compact.h                  27645 schema/scalars.h
-    3814 kernels/llama_cpp/scalar.h      13032 rows/sums.h                     27944 schema/goals.h
-    3835 kernels/sets.h                  13181 rows/changes.h                  28165 schema/alternatives.h
-    3884 kernels/vectors.h               13262 rows/cuts.h                     28643 schema/objects.h
-    4002 kernels/avx512.h                13699 rows/typical.h                  29156 schema/arrays.h
-    4086 kernels/avx2.h                  14012 rows/tail_free.h                29516 schema/whole.h
-    4148 kernels/sse2.h                  14085 rows/selecting.h                29689 tags/head.h
-    4165 kernels/neon.h                  14216 rows/mirostat.h                 29812 tags/words.h
-    4187 kernels/wasm.h                  14299 watermark/rows.h                29920 tags/inside.h
-    4203 kernels/generic.h               14412 rows/plan.h                     30061 tags/formats.h
-    4223 kernels/shared.h                14460 rows/logprobs.h                 30462 grammar/grammars.h
-    4347 kernels/passes.h                14546 rows/step.h                     30529 peers/tables.h
-    5036 kernels/llama_cpp/passes.h      14563 rows/llama_cpp/sums.h           30928 peers/values.h
-    5120 kernels/check.h                 14877 rows/llama_cpp/samplers.h       31360 peers/llama_server.h
-    5144 kernels/dispatch.h              15342 rows/llama_cpp/step.h           31429 peers/fields.h
-    5350 core/array.h                    15372 run/apply.h                     31675 peers/requests.h
-    5680 core/table.h                    15454 run/writing.h                   31814 shards/head.h
-    5870 core/windows.h                  15578 run/arrays.h                    31963 shards/bytes.h
-    5962 constraints/record.h            15680 run/arrays_llama_cpp.h          32061 shards/merging.h
-    6020 watermark/record.h              15878 run/walk.h                      32351 shards/row.h
-    6040 rows/work.h                     15982 run/finish.h                    32477 shards/answers.h
-    6066 life/past.h                     16022 run/draw_llama_cpp.h            33048 shards/logprobs.h
-    6125 core/record.h                   16096 run/draw.h                      33194 shards/told.h
-    6261 core/plans.h                    16174 run/sample.h                    33348 shards/asking.h
-    6299 core/fields.h                   16290 watermark/making.h              33483 shards/prefix.h
-    6386 core/owners.h                   16519 watermark/tails.h               34033 shards/plans.h
-    6462 core/mt19937.h                  16619 watermark/detect.h              34526 samplers/plans.h
-    6519 core/no_mt19937.h               16843 run/verify.h                    34801 shards/way.h
-    6552 core/making.h                   16947 run/batch.h                     34945 shards/memory.h
-    6684 core/streams.h                  17099 life/state.h                    35013 shards/batch.h
-    6722 life/state_fields.h             17275 operator/weights.h              35421 drafts/head.h
-    6822 samplers/llama_cpp.h            17363 operator/search.h               35480 drafts/block.h
-    6910 samplers/logit_bias.h           17501 operator/run.h                  35671 drafts/tree.h
-    7011 samplers/patch.h                17669 kv/cells.h                      35806 drafts/relaxed.h
-    7061 samplers/penalties.h            17706 kv/making.h                     35891 constraints/automaton.h
-    7211 samplers/dry.h                  17930 kv/slot.h                       35989 constraints/making.h
-    7668 samplers/cut.h                  18067 kv/sequences.h                  36242 constraints/sampler.h
-    7691 samplers/top_n_sigma.h          18201 kv/data.h                       36337 constraints/constructors.h
-    7793 samplers/top_k.h                18324 kv/update.h                     36702 constraints/patterns.h
-    7850 samplers/tail_free.h            18449 kv/state.h                      36907 constraints/looking.h
-    7974 samplers/typical.h              18658 llama_cpp/functions.h           36974 constraints/thinking.h
-    8049 samplers/top_p.h                18725 llama_cpp/object.h              37225 constraints/schedule.h
-    8093 samplers/min_p.h                18780 llama_cpp/vocabulary.h          37315 constraints/accepting.h
-    8135 samplers/by_sums.h              18857 text/reading.h                  37499 constraints/drawing.h
-    8283 samplers/top_h.h                18968 text/strings.h                  37686 constraints/told.h
-    8336 samplers/min_k.h                19067 text/values.h                   37751 constraints/kind.h
-    8393 samplers/xtc.h                  19223 text/documents.h                37809 constraints/top_p_decay.h
-    8477 samplers/infill.h               19299 grammar/head.h                  37893 constraints/accessors.h
-    8592 samplers/temperature.h          19334 grammar/tree.h                  38001 core/kinds.h
-    8755 samplers/smoothing.h            20253 grammar/finishing.h             38050 base/restore.h
-    8839 samplers/softmax.h              20557 grammar/reading.h               38064 api/license.h
-    8872 samplers/drafted.h              20642 grammar/gbnf.h
+       2 api/opening.h                    8899 samplers/greedy.h               20936 grammar/regex.h
+     275 api/config.h                     8941 samplers/choose.h               21333 grammar/derivatives.h
+     306 api/types.h                      9004 samplers/ratio.h                21986 grammar/vocabulary.h
+     561 api/missing.h                    9071 samplers/draw.h                 22457 grammar/triggers.h
+     575 api/sample.h                     9156 samplers/dist.h                 22782 grammar/matcher.h
+     669 api/chains.h                     9188 samplers/gumbel.h               23015 grammar/store.h
+     935 api/samplers.h                   9257 watermark/function.h            23270 grammar/moving.h
+    1208 api/gumbel.h                     9374 watermark/text.h                23619 grammar/visits.h
+    1231 api/operator.h                   9563 watermark/draw.h                23898 grammar/states.h
+    1282 api/kv.h                         9772 samplers/mirostat.h             24058 grammar/items.h
+    1465 api/llama_cpp.h                 10004 samplers/adaptive_p.h           24184 grammar/masks.h
+    1511 api/text_error.h                10155 samplers/custom.h               24381 grammar/runs.h
+    1527 api/grammar.h                   10215 config/describe.h               24583 grammar/entries.h
+    1749 api/shards.h                    10395 config/from_params.h            24955 grammar/accepting.h
+    1849 api/peers.h                     10459 config/orders.h                 25287 grammar/waiting.h
+    1933 api/drafts.h                    10690 config/numbers.h                25413 grammar/history.h
+    2035 api/constraints.h               10832 config/set.h                    25538 grammar/room.h
+    2338 api/watermark.h                 10988 config/tell.h                   25871 grammar/sampler.h
+    2483 api/parts.h                     11118 config/settings.h               26105 grammar/forced.h
+    2525 base/switches.h                 11231 life/rollback.h                 26273 grammar/hooks.h
+    2840 base/random.h                   11490 life/chain.h                    26396 schema/head.h
+    2863 base/mt19937.h                  11774 life/members.h                  26570 schema/errors.h
+    2938 base/exact.h                    11888 life/update.h                   26682 schema/collections.h
+    3156 base/bits128.h                  12085 life/copy.h                     26716 schema/references.h
+    3237 base/elements.h                 12255 rows/row.h                      26988 schema/strings.h
+    3367 watermark/colours.h             12561 rows/reserve.h                  27050 schema/numbers.h
+    3431 kernels/llama_cpp/contract.h    12631 rows/pieces.h                   27252 schema/sets.h
+    3479 kernels/contract.h              12746 rows/thresholds.h               27450 schema/formats.h
+    3607 kernels/scalar.h                12852 rows/compact.h                  27647 schema/scalars.h
+    3813 kernels/llama_cpp/scalar.h      13034 rows/sums.h                     27946 schema/goals.h
+    3834 kernels/sets.h                  13183 rows/changes.h                  28167 schema/alternatives.h
+    3883 kernels/vectors.h               13264 rows/cuts.h                     28645 schema/objects.h
+    4001 kernels/avx512.h                13701 rows/typical.h                  29158 schema/arrays.h
+    4085 kernels/avx2.h                  14014 rows/tail_free.h                29518 schema/whole.h
+    4147 kernels/sse2.h                  14087 rows/selecting.h                29691 tags/head.h
+    4164 kernels/neon.h                  14218 rows/mirostat.h                 29814 tags/words.h
+    4186 kernels/wasm.h                  14301 watermark/rows.h                29922 tags/inside.h
+    4202 kernels/generic.h               14414 rows/plan.h                     30063 tags/formats.h
+    4222 kernels/shared.h                14462 rows/logprobs.h                 30464 grammar/grammars.h
+    4346 kernels/passes.h                14548 rows/step.h                     30531 peers/tables.h
+    5035 kernels/llama_cpp/passes.h      14565 rows/llama_cpp/sums.h           30930 peers/values.h
+    5119 kernels/check.h                 14879 rows/llama_cpp/samplers.h       31362 peers/llama_server.h
+    5142 kernels/dispatch.h              15344 rows/llama_cpp/step.h           31431 peers/fields.h
+    5352 core/array.h                    15374 run/apply.h                     31677 peers/requests.h
+    5682 core/table.h                    15456 run/writing.h                   31816 shards/head.h
+    5872 core/windows.h                  15580 run/arrays.h                    31965 shards/bytes.h
+    5964 constraints/record.h            15682 run/arrays_llama_cpp.h          32063 shards/merging.h
+    6022 watermark/record.h              15880 run/walk.h                      32353 shards/row.h
+    6042 rows/work.h                     15984 run/finish.h                    32479 shards/answers.h
+    6068 life/past.h                     16024 run/draw_llama_cpp.h            33050 shards/logprobs.h
+    6127 core/record.h                   16098 run/draw.h                      33196 shards/told.h
+    6263 core/plans.h                    16176 run/sample.h                    33350 shards/asking.h
+    6301 core/fields.h                   16292 watermark/making.h              33485 shards/prefix.h
+    6388 core/owners.h                   16521 watermark/tails.h               34035 shards/plans.h
+    6464 core/mt19937.h                  16621 watermark/detect.h              34528 samplers/plans.h
+    6521 core/no_mt19937.h               16845 run/verify.h                    34803 shards/way.h
+    6554 core/making.h                   16949 run/batch.h                     34947 shards/memory.h
+    6686 core/streams.h                  17101 life/state.h                    35015 shards/batch.h
+    6724 life/state_fields.h             17277 operator/weights.h              35423 drafts/head.h
+    6824 samplers/llama_cpp.h            17365 operator/search.h               35482 drafts/block.h
+    6912 samplers/logit_bias.h           17503 operator/run.h                  35673 drafts/tree.h
+    7013 samplers/patch.h                17671 kv/cells.h                      35808 drafts/relaxed.h
+    7063 samplers/penalties.h            17708 kv/making.h                     35893 constraints/automaton.h
+    7213 samplers/dry.h                  17932 kv/slot.h                       35991 constraints/making.h
+    7670 samplers/cut.h                  18069 kv/sequences.h                  36244 constraints/sampler.h
+    7693 samplers/top_n_sigma.h          18203 kv/data.h                       36339 constraints/constructors.h
+    7795 samplers/top_k.h                18326 kv/update.h                     36704 constraints/patterns.h
+    7852 samplers/tail_free.h            18451 kv/state.h                      36909 constraints/looking.h
+    7976 samplers/typical.h              18660 llama_cpp/functions.h           36976 constraints/thinking.h
+    8051 samplers/top_p.h                18727 llama_cpp/object.h              37227 constraints/schedule.h
+    8095 samplers/min_p.h                18782 llama_cpp/vocabulary.h          37317 constraints/accepting.h
+    8137 samplers/by_sums.h              18859 text/reading.h                  37501 constraints/drawing.h
+    8285 samplers/top_h.h                18970 text/strings.h                  37688 constraints/told.h
+    8338 samplers/min_k.h                19069 text/values.h                   37753 constraints/kind.h
+    8395 samplers/xtc.h                  19225 text/documents.h                37811 constraints/top_p_decay.h
+    8479 samplers/infill.h               19301 grammar/head.h                  37895 constraints/accessors.h
+    8594 samplers/temperature.h          19336 grammar/tree.h                  38003 core/kinds.h
+    8757 samplers/smoothing.h            20255 grammar/finishing.h             38052 base/restore.h
+    8841 samplers/softmax.h              20559 grammar/reading.h               38066 api/license.h
+    8874 samplers/drafted.h              20644 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -3478,58 +3478,57 @@ static const uint64_t SAMPI_EXPF_TABLE[32] = {
 #endif
 /* ---- src/kernels/contract.h ---- */
 /* ================================================================================================= >>kernels
-   A kernel is a loop over a row: logits come in, and out come maxima, sums, counts, or the elements wanted. This room
-   says what each kernel promises, and has the struct that holds one set of them (sampi_kernels). Each is written
-   twice: in plain C, as the reference (kernels/scalar.h), and in vectors (kernels/passes.h), compiled once for each
-   instruction set. All give the same result to the last bit, but for the sums of sweep and moments, which are
-   estimates with a bound. The best set that this machine has is chosen at run time (kernels/dispatch.h). Kernels know
-   floats and masks, and no samplers.
+   A kernel is a loop over a row of logits. It computes maxima, sums or counts, or selects elements. This room has each
+   kernel's contract, and the struct of one set of kernels (sampi_kernels). Each kernel is written twice: in plain C, as
+   the reference (kernels/scalar.h), and in vectors (kernels/passes.h), which is compiled once for each instruction set.
+   All sets give the same result to the last bit, except the sums of sweep and moments, which are estimates with a
+   bound. kernels/dispatch.h chooses the machine's best set at run time. Kernels work with floats and masks, and use no
+   samplers.
 
-   A row is x [n] floats, n >= 1, at any alignment; nothing behind x [n - 1] is read. A line is 16 elements, a tile 256;
-   the last ones may be shorter. The logit is l = x * r rounded to f32 (r = 1 leaves it). "Slack 16" says that up to 16
-   elements behind the result are overwritten. Masked elements (-infinity) are allowed everywhere. A floor is above
-   -infinity.
+   A row is x [n] floats, n >= 1, at any alignment; nothing beyond x [n - 1] is read. A line is 16 elements, a tile 256;
+   the last one may be shorter. The logit is l = x * r rounded to f32; with r = 1 it is x. "Slack 16": up to 16 elements
+   beyond the result are overwritten. Masked elements (-infinity) are allowed everywhere. A floor is above -infinity.
 
-     fetch     out [n] = elements at .. at + n of a row of any dtype as f32 (f64 rounded), -infinity where mask (NULL:
-               none) has no bit. at is a multiple of 16. Returns n.
-     maxima    line [16 * ceil(n / 256)] = the maximum of each line of such a row (-infinity behind the last).
-               Returns the row's maximum; NaN if the row has one.
-     sweep     estimates of z = sum e^(l - max) and s = sum e^(l - max) (max - l) over the unmasked elements, max the
-               largest l or more; their errors are below SAMPI_SWEEP_ROUNDING and SAMPI_SWEEP_SLOPE.
-     moments   moment [0] = how many are unmasked (exact), and estimates of [1] = the sum of x - pivot over these, [2] =
+     fetch     out [n] = elements at .. at + n of a row of any dtype as f32 (f64 rounded); -infinity where the mask's
+               bit is 0 (mask NULL: no mask). at is a multiple of 16. Returns n.
+     maxima    line [16 * ceil(n / 256)] = the maximum of each line of such a row (-infinity beyond the last line).
+               Returns the row's maximum; NaN if the row has a NaN.
+     sweep     estimates of z = sum e^(l - max) and s = sum e^(l - max) (max - l) over the unmasked elements; max is at
+               least the largest l. The errors are below SAMPI_SWEEP_ROUNDING and SAMPI_SWEEP_SLOPE.
+     moments   moment [0] = the number of unmasked elements (exact); estimates of [1] = their sum of x - pivot, [2] =
                the sum of its squares.
-     fold      out [j] = the maximum of those line [i] with i mod m = j, j < m; m a multiple of 16, n of m.
-     collect   the elements with floor <= x < below in their order: x_out, id_out (slack 16), and how many. Ids are
-               id [i], or base + i if id is NULL. x_out == x with id_out == id is fine.
-     pick      those with x >= floor from m lines of x only, whose numbers line [m] ascend; ids are indices in x.
-     count     how many elements are >= floor.
-     weights   w [n] (slack 16) = sampi_weight(max, x), and e [n] (slack 16) = e^(x - max), for probs; each may be NULL.
+     fold      out [j] = the maximum of all line [i] with i mod m = j, j < m; m is a multiple of 16, n of m.
+     collect   x_out, id_out (slack 16) = the elements with floor <= x < below, in order; returns their number. Ids are
+               id [i], or base + i if id is NULL. x_out may be x, and id_out then id.
+     pick      the same with x >= floor, from m lines of x only, whose numbers line [m] ascend; ids are indices in x.
+     count     returns the number of elements >= floor.
+     weights   w [n] (slack 16) = sampi_weight(max, x); e [n] (slack 16) = e^(x - max), for probs. Each may be NULL.
                Returns the sum of the weights.
-     probs     p [n] (slack 16) = (float)(2^40 e / z) of x's e, not rounded before the division; masked: 0. p may lie
-               where e does.
-     mass      the sum of w [n] (slack 16, of which up to 15 elements are read) over x [i] >= floor.
-     sums      adds to sampi_sum's z, s (if with_s, else it is lost) and n for l = x * r; the weights of x >= floor also
-               to above.
-     envelope  tile [ceil(n / 256)] = for each tile the sum of sampi_envelope(max, l) over x >= floor.
-     scale     out [n] = sampi_finite(x * r), or of x / r, masked elements as they are. out == x is fine.
+     probs     p [n] (slack 16) = (float)(2^40 e / z) with e of x, not rounded before the division; masked: 0. p may be
+               e.
+     mass      returns the sum of w [n] over x [i] >= floor. w has slack 16, of which up to 15 elements are read.
+     sums      adds z, s and n of l = x * r to a sampi_sums, and the weights of x >= floor to `above`. Without with_s, s
+               is undefined.
+     envelope  tile [ceil(n / 256)] = the sum of sampi_envelope(max, l) over x >= floor of each tile.
+     scale     out [n] = sampi_finite(x * r), or of x / r if divided; masked elements stay. out may be x.
      adapt     e [n] (slack 16) = sampi_adaptive_p_logit(e / sum, aim).
-     survey    line [16 * ceil(n / 256)] and *top are what maxima makes of the logits of candidates, which go to x [n]
-               too unless it is NULL. Returns: are all ids >= 0, each larger than the one before?
-     put       the logits of candidates = l [n], and their p = p [n] / sum, as doubles (p NULL: as they are).
-     race      hit [n] = those i < n, in order, with ~h <= most, h the upper half of Philox' first 64 bits at counter
-               [3] and id [i], or base + i if id is NULL. Returns how many. (SAMPLING_GUMBEL)
-     marks     hit [n] = those i < n, in order, whose word is at least `least`: word i % 4 of Philox at from + i / 4 and
-               counter [3]. Returns how many. (SAMPLING_WATERMARK)
-     tint      x [n] = sampi_green_logit(x, delta) where the token from + i is green (watermark/colours.h); masked
-               elements as they are. from is a multiple of 4. (SAMPLING_WATERMARK) */
+     survey    line [16 * ceil(n / 256)] and *top = what maxima gives for the logits of candidates; x [n] = these logits
+               (x may be NULL). Returns whether all ids are >= 0 and ascend.
+     put       the logits of candidates = l [n], and their p = p [n] / sum, in doubles (p NULL: they stay).
+     race      hit [n] = all i < n, in order, with ~h <= most; h is the upper half of Philox' first 64 bits at counter
+               [3] and id [i], or base + i if id is NULL. Returns their number. (SAMPLING_GUMBEL)
+     marks     hit [n] = all i < n, in order, whose word is at least `least`: word i % 4 of Philox at from + i / 4 and
+               counter [3]. Returns their number. (SAMPLING_WATERMARK)
+     tint      x [n] = sampi_green_logit(x, delta) if the token from + i is green (watermark/colours.h); masked elements
+               stay. from is a multiple of 4. (SAMPLING_WATERMARK) */
 
-/* What a row's sums tell. All exact, so independent of order. */
+/* The sums of a row. All are exact, so they do not depend on the order. */
 typedef struct sampi_sums {
     float max;
-    size_t n;       /* unmasked tokens */
+    size_t n;       /* number of unmasked tokens */
     uint64_t z;     /* sum of w: Z = z / 2^40 */
-    uint64_t s;     /* sum of round(w * (max - l)): s / z = the mean of max - l under p */
-    uint64_t above; /* sum of w above some threshold */
+    uint64_t s;     /* sum of round(w * (max - l)): s / z is the mean of max - l under p */
+    uint64_t above; /* sum of w of the tokens above a threshold */
 } sampi_sums;
 
 /* round(w * (max - l)) */
@@ -3546,7 +3545,7 @@ static void sampi_sum_add(sampi_sums *r, float max, float l)
     r->s += sampi_weighted(w, max, l);
 }
 
-/* Quotients (scale's, adapt's and put's) are asked for in llama.cpp's arithmetic alone. */
+/* 1: llama.cpp's arithmetic is compiled. It alone needs the quotients of scale, adapt and put. */
 #ifndef SAMP_NO_MT19937
 #define SAMPI_LLAMA_CPP 1
 #else
@@ -3591,17 +3590,17 @@ typedef struct sampi_kernels {
 
 #define SAMPI_TILE    256
 #define SAMPI_LINE    16
-#define SAMPI_AHEAD   1024     /* bytes to prefetch ahead */
-#define SAMPI_LEAST_D (-86.0f) /* sweep takes l - max below this as this: e^-86 is still a normal float */
+#define SAMPI_AHEAD   1024     /* how many bytes ahead kernels prefetch */
+#define SAMPI_LEAST_D (-86.0f) /* sweep clamps l - max to this: e^-86 is still a normal float */
 
-/* 2^f for f in [-1/2, 1/2] in float, for sweep: relative error of the polynomial below 1e-7. */
+/* The coefficients of 2^f for f in [-1/2, 1/2] in float, for sweep: relative error below 1e-7. */
 #define SAMPI_F1 0.693146978f
 #define SAMPI_F2 0.24022242f
 #define SAMPI_F3 0.0555073381f
 #define SAMPI_F4 0.00967152081f
 #define SAMPI_F5 0.00132647295f
 
-/* Row sums for the estimates: (relative) error of z, and of s relative to sum e^(l - ref) |ref - l|. */
+/* Bounds of sweep's errors: the relative error of z, and of s relative to sum e^(l - ref) |ref - l|. */
 #define SAMPI_SWEEP_ROUNDING 2e-6
 #define SAMPI_SWEEP_SLOPE    1.5e-7 /* per nat of the mean of |ref - l| under e^(l - ref) */
 
@@ -5119,12 +5118,11 @@ SAMPI_T static size_t V(climb)(const float *x, size_t n, const sampi_climb *c, f
 
 /* ---- src/kernels/check.h ---- */
 /* ---- is an array good? ----
-   The check of candidates before any sampler sees them: is there one that is not masked, and is none NaN or +infinity?
-   An array comes in, a status goes out, nothing is written. It stands in front of kernels/dispatch.h, which tries each
-   instruction set with it. */
+   The check of an array of candidates before any sampler sees it. The room comes before kernels/dispatch.h, which tries
+   each instruction set with it. */
 
-/* Is an array good to sample from, as kernels k see it? One candidate at least is not masked, none is NaN or +infinity.
-   Reads all, writes nothing. Here, because kernels/dispatch.h tries each set with it before one is chosen. */
+/* Checks an array with the kernels k: at least one candidate must not be masked, and none may be NaN or +infinity. It
+   reads all candidates and writes nothing. */
 static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array *cur)
 {
     float line[SAMPI_TILE / SAMPI_LINE], max;
@@ -5143,22 +5141,23 @@ static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array 
 
 /* ---- src/kernels/dispatch.h ---- */
 /* ================================================================================================ >>dispatch
-   Which kernels are used. All that were compiled stand in a table, the best one last. At the first use the last one
-   that works here is chosen, for the whole process: the CPU must have the instruction set, and its arithmetic must
-   give known results, which compiler flags may have spoiled. If one fails, none is used, and samplers carry
-   SAMP_E_UNSUPPORTED.
+   Which set of kernels is used. A table has all compiled sets, the best last. At the first use the last set that works
+   on this machine is chosen, for the whole process: the CPU must have the instruction set, and the arithmetic of all
+   sets must give known results, which compiler flags may have changed. If one set fails, none is used, and samplers
+   carry SAMP_E_UNSUPPORTED.
 
-   The choice is a global (sampi_chosen). It may be made, or forced by samp_isa_force, at any time between two tokens,
-   since all sets give the same tokens. A row keeps the kernels that it began with (sampi_open_row). */
+   The choice is a global (sampi_chosen). samp_isa_force may change it at any time between two tokens, because all sets
+   give the same tokens. A row keeps the kernels that it began with (sampi_open_row). */
 
-/* Whose expf is used is named apart: four lanes have none, libm's takes as long. */
+/* A set of kernels by its instruction set. `long` names the set whose expf it uses: sets of four lanes have none,
+   because libm's is as fast. */
 #define SAMPI_KERNELS(name, isa, long) \
     { \
         name, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa, \
             sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa, \
             sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_adapt_##isa, \
-            sampi_survey_##isa, sampi_put_##isa SAMPI_KERNEL_EXPS(isa, long) SAMPI_KERNEL_RACE(isa) \
-            SAMPI_KERNEL_MARKS(isa) \
+            sampi_survey_##isa, \
+            sampi_put_##isa SAMPI_KERNEL_EXPS(isa, long) SAMPI_KERNEL_RACE(isa) SAMPI_KERNEL_MARKS(isa) \
     }
 #ifndef SAMP_NO_MT19937
 #define SAMPI_KERNEL_EXPS(isa, long) , sampi_expf_##long, sampi_climb_##isa
@@ -5176,7 +5175,7 @@ static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array 
 #define SAMPI_KERNEL_MARKS(isa)
 #endif
 
-/* The best one comes last. */
+/* All sets that are compiled; the best is the last. */
 static const sampi_kernels SAMPI_KERNEL_TABLE[] = {
     SAMPI_KERNELS("scalar", scalar, scalar),
 #if SAMPI_GENERIC
@@ -5200,10 +5199,11 @@ static const sampi_kernels SAMPI_KERNEL_TABLE[] = {
 };
 #define SAMPI_N_KERNELS ((int)(sizeof SAMPI_KERNEL_TABLE / sizeof SAMPI_KERNEL_TABLE[0]))
 
-/* In use where no set works. Samplers then carry SAMP_E_UNSUPPORTED (samp_status), the operator returns it. */
+/* The set in use if no set may be used. Samplers then carry SAMP_E_UNSUPPORTED (samp_status), and the operator returns
+   it. */
 static const sampi_kernels SAMPI_REFUSED = SAMPI_KERNELS("none", scalar, scalar);
 
-/* Does this CPU have every feature that the set's SAMPI_T names, and does the system save its registers? */
+/* Does this CPU have all features that the set's SAMPI_T names, and does the system save its registers? */
 static SAMPI_COLD bool sampi_cpu_has(const char *name)
 {
 #if SAMPI_AVX2 || SAMPI_AVX512
@@ -5212,7 +5212,8 @@ static SAMPI_COLD bool sampi_cpu_has(const char *name)
     const unsigned avx2 = 1u << 3 | 1u << 5 | 1u << 8;                 /* leaf 7 ebx: bmi avx2 bmi2 */
     const unsigned avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31; /* leaf 7 ebx: f dq bw vl */
     unsigned a, b, c, d, low, high;
-    if (strcmp(name, "avx2") != 0 && strcmp(name, "avx512") != 0) return true; /* what the compiler may use anyway */
+    if (strcmp(name, "avx2") != 0 && strcmp(name, "avx512") != 0)
+        return true; /* the compiler may use these sets anyway */
     if (!__get_cpuid(1, &a, &b, &c, &d) || (c & basic) != basic) return false;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0)); /* xmm ymm, opmask zmm */
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (b & avx2) != avx2 || (low & 0x06) != 0x06) return false;
@@ -5223,9 +5224,9 @@ static SAMPI_COLD bool sampi_cpu_has(const char *name)
 #endif
 }
 
-/* A row that takes all of a set's paths: a whole tile, a rest, weights of all sizes, masked tokens; and at 100 what has
-   the bits `odd`. Volatile: were it known to the compiler, it could do the check itself, with an arithmetic that no
-   flag spoils. */
+/* Fills a row that takes all paths of a set: a whole tile, a rest, weights of all sizes, masked tokens; element 100 has
+   the bits `odd`. The values are volatile, or the compiler could compute the check itself, with an arithmetic that its
+   flags do not change. */
 #define SAMPI_TRY 300
 static SAMPI_COLD void sampi_try_row(float *x, uint32_t odd)
 {
@@ -5235,8 +5236,8 @@ static SAMPI_COLD void sampi_try_row(float *x, uint32_t odd)
     for (int i = 0; i < 3; i++) x[99 + i] = sampi_float_of(bits[i]);
 }
 
-/* Is a NaN seen, step by step and by a set in rows of each dtype, with a mask and without? By its bits: where NaN is
-   not honoured, no comparison tells. */
+/* Does the set find a NaN in rows of each dtype, with a mask and without, and in an array of candidates? The test is on
+   bits, because with some flags comparisons do not see a NaN. */
 static SAMPI_COLD bool sampi_sees_nan(const sampi_kernels *k)
 {
     const volatile uint64_t nan[4] = { 0x7FC00000u, 0x7E00u, 0x7FC0u, 0x7FF8000000000000u };
@@ -5261,8 +5262,8 @@ static SAMPI_COLD bool sampi_sees_nan(const sampi_kernels *k)
     return seen && sampi_check_with(k, &cur) == SAMP_E_NAN;
 }
 
-/* Some of what is defined to the last bit, as one number: the same wherever the arithmetic is what it must be. It is
-   not with flags that a compiler keeps to itself, an fma that rounds twice, or another rounding than to nearest. */
+/* A hash of results that are defined to the last bit: SAMPI_TRIED if the arithmetic is right. It is wrong with compiler
+   flags that have no macro, an fma that rounds twice, or another rounding mode than to nearest. */
 #define SAMPI_TRIED 0x8F963966C95D40A1u
 
 static SAMPI_COLD uint64_t sampi_try(const sampi_kernels *k)
@@ -5288,8 +5289,8 @@ static SAMPI_COLD uint64_t sampi_try(const sampi_kernels *k)
     return hash;
 }
 
-/* May sets be used at all? Only if each that this CPU has gives what it must: a flag that spoils one may have spoiled
-   more than is seen here. Some ten microseconds a set. */
+/* Do all sets that this CPU has give the right results? If one does not, none is used, because a flag that breaks one
+   may have broken more than this check sees. It takes some ten microseconds a set. */
 static SAMPI_COLD bool sampi_all_sound(void)
 {
     for (int i = 0; i < SAMPI_N_KERNELS; i++) {
@@ -5299,7 +5300,8 @@ static SAMPI_COLD bool sampi_all_sound(void)
     return true;
 }
 
-/* One of the globals: which kernels are in use, NULL until the first use. Threads that come at once choose the same. */
+/* One of the globals: the kernels in use, NULL until the first use. Threads that choose at the same time choose the
+   same. */
 static const sampi_kernels *sampi_chosen;
 
 static SAMPI_COLD const sampi_kernels *sampi_choose(void)
@@ -5312,14 +5314,14 @@ static SAMPI_COLD const sampi_kernels *sampi_choose(void)
     return best;
 }
 
-/* The kernels in use. A load and a branch after the first time. */
+/* The kernels in use. After the first use it costs a load and a branch. */
 static const sampi_kernels *sampi_use(void)
 {
     const sampi_kernels *k = SAMPI_LOAD(&sampi_chosen);
     return k ? k : sampi_choose();
 }
 
-/* SAMP_OK, unless there are none that may be used. */
+/* SAMP_OK, or SAMP_E_UNSUPPORTED if no set may be used. */
 static int sampi_use_status(void) { return sampi_use() == &SAMPI_REFUSED ? SAMP_E_UNSUPPORTED : SAMP_OK; }
 
 SAMP_API SAMPI_COLD const char *samp_isa_name(void) { return sampi_use()->name; }
@@ -5332,7 +5334,7 @@ SAMP_API SAMPI_COLD const char *samp_isa_list(int i)
     return NULL;
 }
 
-/* NULL forgets the choice, and the next use makes it anew. */
+/* NULL clears the choice, and the next use makes it again. */
 SAMP_API SAMPI_COLD int samp_isa_force(const char *name)
 {
     if (!name) {

@@ -1,10 +1,9 @@
 /* ---- is an array good? ----
-   The check of candidates before any sampler sees them: is there one that is not masked, and is none NaN or +infinity?
-   An array comes in, a status goes out, nothing is written. It stands in front of kernels/dispatch.h, which tries each
-   instruction set with it. */
+   The check of an array of candidates before any sampler sees it. The room comes before kernels/dispatch.h, which tries
+   each instruction set with it. */
 
-/* Is an array good to sample from, as kernels k see it? One candidate at least is not masked, none is NaN or +infinity.
-   Reads all, writes nothing. Here, because kernels/dispatch.h tries each set with it before one is chosen. */
+/* Checks an array with the kernels k: at least one candidate must not be masked, and none may be NaN or +infinity. It
+   reads all candidates and writes nothing. */
 static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array *cur)
 {
     float line[SAMPI_TILE / SAMPI_LINE], max;

@@ -1,20 +1,21 @@
 /* ================================================================================================ >>dispatch
-   Which kernels are used. All that were compiled stand in a table, the best one last. At the first use the last one
-   that works here is chosen, for the whole process: the CPU must have the instruction set, and its arithmetic must
-   give known results, which compiler flags may have spoiled. If one fails, none is used, and samplers carry
-   SAMP_E_UNSUPPORTED.
+   Which set of kernels is used. A table has all compiled sets, the best last. At the first use the last set that works
+   on this machine is chosen, for the whole process: the CPU must have the instruction set, and the arithmetic of all
+   sets must give known results, which compiler flags may have changed. If one set fails, none is used, and samplers
+   carry SAMP_E_UNSUPPORTED.
 
-   The choice is a global (sampi_chosen). It may be made, or forced by samp_isa_force, at any time between two tokens,
-   since all sets give the same tokens. A row keeps the kernels that it began with (sampi_open_row). */
+   The choice is a global (sampi_chosen). samp_isa_force may change it at any time between two tokens, because all sets
+   give the same tokens. A row keeps the kernels that it began with (sampi_open_row). */
 
-/* Whose expf is used is named apart: four lanes have none, libm's takes as long. */
+/* A set of kernels by its instruction set. `long` names the set whose expf it uses: sets of four lanes have none,
+   because libm's is as fast. */
 #define SAMPI_KERNELS(name, isa, long) \
     { \
         name, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa, \
             sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa, \
             sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_adapt_##isa, \
-            sampi_survey_##isa, sampi_put_##isa SAMPI_KERNEL_EXPS(isa, long) SAMPI_KERNEL_RACE(isa) \
-            SAMPI_KERNEL_MARKS(isa) \
+            sampi_survey_##isa, \
+            sampi_put_##isa SAMPI_KERNEL_EXPS(isa, long) SAMPI_KERNEL_RACE(isa) SAMPI_KERNEL_MARKS(isa) \
     }
 #ifndef SAMP_NO_MT19937
 #define SAMPI_KERNEL_EXPS(isa, long) , sampi_expf_##long, sampi_climb_##isa
@@ -32,7 +33,7 @@
 #define SAMPI_KERNEL_MARKS(isa)
 #endif
 
-/* The best one comes last. */
+/* All sets that are compiled; the best is the last. */
 static const sampi_kernels SAMPI_KERNEL_TABLE[] = {
     SAMPI_KERNELS("scalar", scalar, scalar),
 #if SAMPI_GENERIC
@@ -56,10 +57,11 @@ static const sampi_kernels SAMPI_KERNEL_TABLE[] = {
 };
 #define SAMPI_N_KERNELS ((int)(sizeof SAMPI_KERNEL_TABLE / sizeof SAMPI_KERNEL_TABLE[0]))
 
-/* In use where no set works. Samplers then carry SAMP_E_UNSUPPORTED (samp_status), the operator returns it. */
+/* The set in use if no set may be used. Samplers then carry SAMP_E_UNSUPPORTED (samp_status), and the operator returns
+   it. */
 static const sampi_kernels SAMPI_REFUSED = SAMPI_KERNELS("none", scalar, scalar);
 
-/* Does this CPU have every feature that the set's SAMPI_T names, and does the system save its registers? */
+/* Does this CPU have all features that the set's SAMPI_T names, and does the system save its registers? */
 static SAMPI_COLD bool sampi_cpu_has(const char *name)
 {
 #if SAMPI_AVX2 || SAMPI_AVX512
@@ -68,7 +70,8 @@ static SAMPI_COLD bool sampi_cpu_has(const char *name)
     const unsigned avx2 = 1u << 3 | 1u << 5 | 1u << 8;                 /* leaf 7 ebx: bmi avx2 bmi2 */
     const unsigned avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31; /* leaf 7 ebx: f dq bw vl */
     unsigned a, b, c, d, low, high;
-    if (strcmp(name, "avx2") != 0 && strcmp(name, "avx512") != 0) return true; /* what the compiler may use anyway */
+    if (strcmp(name, "avx2") != 0 && strcmp(name, "avx512") != 0)
+        return true; /* the compiler may use these sets anyway */
     if (!__get_cpuid(1, &a, &b, &c, &d) || (c & basic) != basic) return false;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0)); /* xmm ymm, opmask zmm */
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (b & avx2) != avx2 || (low & 0x06) != 0x06) return false;
@@ -79,9 +82,9 @@ static SAMPI_COLD bool sampi_cpu_has(const char *name)
 #endif
 }
 
-/* A row that takes all of a set's paths: a whole tile, a rest, weights of all sizes, masked tokens; and at 100 what has
-   the bits `odd`. Volatile: were it known to the compiler, it could do the check itself, with an arithmetic that no
-   flag spoils. */
+/* Fills a row that takes all paths of a set: a whole tile, a rest, weights of all sizes, masked tokens; element 100 has
+   the bits `odd`. The values are volatile, or the compiler could compute the check itself, with an arithmetic that its
+   flags do not change. */
 #define SAMPI_TRY 300
 static SAMPI_COLD void sampi_try_row(float *x, uint32_t odd)
 {
@@ -91,8 +94,8 @@ static SAMPI_COLD void sampi_try_row(float *x, uint32_t odd)
     for (int i = 0; i < 3; i++) x[99 + i] = sampi_float_of(bits[i]);
 }
 
-/* Is a NaN seen, step by step and by a set in rows of each dtype, with a mask and without? By its bits: where NaN is
-   not honoured, no comparison tells. */
+/* Does the set find a NaN in rows of each dtype, with a mask and without, and in an array of candidates? The test is on
+   bits, because with some flags comparisons do not see a NaN. */
 static SAMPI_COLD bool sampi_sees_nan(const sampi_kernels *k)
 {
     const volatile uint64_t nan[4] = { 0x7FC00000u, 0x7E00u, 0x7FC0u, 0x7FF8000000000000u };
@@ -117,8 +120,8 @@ static SAMPI_COLD bool sampi_sees_nan(const sampi_kernels *k)
     return seen && sampi_check_with(k, &cur) == SAMP_E_NAN;
 }
 
-/* Some of what is defined to the last bit, as one number: the same wherever the arithmetic is what it must be. It is
-   not with flags that a compiler keeps to itself, an fma that rounds twice, or another rounding than to nearest. */
+/* A hash of results that are defined to the last bit: SAMPI_TRIED if the arithmetic is right. It is wrong with compiler
+   flags that have no macro, an fma that rounds twice, or another rounding mode than to nearest. */
 #define SAMPI_TRIED 0x8F963966C95D40A1u
 
 static SAMPI_COLD uint64_t sampi_try(const sampi_kernels *k)
@@ -144,8 +147,8 @@ static SAMPI_COLD uint64_t sampi_try(const sampi_kernels *k)
     return hash;
 }
 
-/* May sets be used at all? Only if each that this CPU has gives what it must: a flag that spoils one may have spoiled
-   more than is seen here. Some ten microseconds a set. */
+/* Do all sets that this CPU has give the right results? If one does not, none is used, because a flag that breaks one
+   may have broken more than this check sees. It takes some ten microseconds a set. */
 static SAMPI_COLD bool sampi_all_sound(void)
 {
     for (int i = 0; i < SAMPI_N_KERNELS; i++) {
@@ -155,7 +158,8 @@ static SAMPI_COLD bool sampi_all_sound(void)
     return true;
 }
 
-/* One of the globals: which kernels are in use, NULL until the first use. Threads that come at once choose the same. */
+/* One of the globals: the kernels in use, NULL until the first use. Threads that choose at the same time choose the
+   same. */
 static const sampi_kernels *sampi_chosen;
 
 static SAMPI_COLD const sampi_kernels *sampi_choose(void)
@@ -168,14 +172,14 @@ static SAMPI_COLD const sampi_kernels *sampi_choose(void)
     return best;
 }
 
-/* The kernels in use. A load and a branch after the first time. */
+/* The kernels in use. After the first use it costs a load and a branch. */
 static const sampi_kernels *sampi_use(void)
 {
     const sampi_kernels *k = SAMPI_LOAD(&sampi_chosen);
     return k ? k : sampi_choose();
 }
 
-/* SAMP_OK, unless there are none that may be used. */
+/* SAMP_OK, or SAMP_E_UNSUPPORTED if no set may be used. */
 static int sampi_use_status(void) { return sampi_use() == &SAMPI_REFUSED ? SAMP_E_UNSUPPORTED : SAMP_OK; }
 
 SAMP_API SAMPI_COLD const char *samp_isa_name(void) { return sampi_use()->name; }
@@ -188,7 +192,7 @@ SAMP_API SAMPI_COLD const char *samp_isa_list(int i)
     return NULL;
 }
 
-/* NULL forgets the choice, and the next use makes it anew. */
+/* NULL clears the choice, and the next use makes it again. */
 SAMP_API SAMPI_COLD int samp_isa_force(const char *name)
 {
     if (!name) {
