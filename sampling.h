@@ -188,86 +188,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8899 samplers/greedy.h               20936 grammar/regex.h
-     275 api/config.h                     8941 samplers/choose.h               21333 grammar/derivatives.h
-     306 api/types.h                      9004 samplers/ratio.h                21986 grammar/vocabulary.h
-     561 api/missing.h                    9071 samplers/draw.h                 22457 grammar/triggers.h
-     575 api/sample.h                     9156 samplers/dist.h                 22782 grammar/matcher.h
-     669 api/chains.h                     9188 samplers/gumbel.h               23015 grammar/store.h
-     935 api/samplers.h                   9257 watermark/function.h            23270 grammar/moving.h
-    1208 api/gumbel.h                     9374 watermark/text.h                23619 grammar/visits.h
-    1231 api/operator.h                   9563 watermark/draw.h                23898 grammar/states.h
-    1282 api/kv.h                         9772 samplers/mirostat.h             24058 grammar/items.h
-    1465 api/llama_cpp.h                 10004 samplers/adaptive_p.h           24184 grammar/masks.h
-    1511 api/text_error.h                10155 samplers/custom.h               24381 grammar/runs.h
-    1527 api/grammar.h                   10215 config/describe.h               24583 grammar/entries.h
-    1749 api/shards.h                    10395 config/from_params.h            24955 grammar/accepting.h
-    1849 api/peers.h                     10459 config/orders.h                 25287 grammar/waiting.h
-    1933 api/drafts.h                    10690 config/numbers.h                25413 grammar/history.h
-    2035 api/constraints.h               10832 config/set.h                    25538 grammar/room.h
-    2338 api/watermark.h                 10988 config/tell.h                   25871 grammar/sampler.h
-    2483 api/parts.h                     11118 config/settings.h               26105 grammar/forced.h
-    2525 base/switches.h                 11231 life/rollback.h                 26273 grammar/hooks.h
-    2840 base/random.h                   11490 life/chain.h                    26396 schema/head.h
-    2863 base/mt19937.h                  11774 life/members.h                  26570 schema/errors.h
-    2938 base/exact.h                    11888 life/update.h                   26682 schema/collections.h
-    3156 base/bits128.h                  12085 life/copy.h                     26716 schema/references.h
-    3237 base/elements.h                 12255 rows/row.h                      26988 schema/strings.h
-    3367 watermark/colours.h             12561 rows/reserve.h                  27050 schema/numbers.h
-    3431 kernels/llama_cpp/contract.h    12631 rows/pieces.h                   27252 schema/sets.h
-    3479 kernels/contract.h              12746 rows/thresholds.h               27450 schema/formats.h
-    3607 kernels/scalar.h                12852 rows/compact.h                  27647 schema/scalars.h
-    3813 kernels/llama_cpp/scalar.h      13034 rows/sums.h                     27946 schema/goals.h
-    3834 kernels/sets.h                  13183 rows/changes.h                  28167 schema/alternatives.h
-    3883 kernels/vectors.h               13264 rows/cuts.h                     28645 schema/objects.h
-    4001 kernels/avx512.h                13701 rows/typical.h                  29158 schema/arrays.h
-    4085 kernels/avx2.h                  14014 rows/tail_free.h                29518 schema/whole.h
-    4147 kernels/sse2.h                  14087 rows/selecting.h                29691 tags/head.h
-    4164 kernels/neon.h                  14218 rows/mirostat.h                 29814 tags/words.h
-    4186 kernels/wasm.h                  14301 watermark/rows.h                29922 tags/inside.h
-    4202 kernels/generic.h               14414 rows/plan.h                     30063 tags/formats.h
-    4222 kernels/shared.h                14462 rows/logprobs.h                 30464 grammar/grammars.h
-    4346 kernels/passes.h                14548 rows/step.h                     30531 peers/tables.h
-    5035 kernels/llama_cpp/passes.h      14565 rows/llama_cpp/sums.h           30930 peers/values.h
-    5119 kernels/check.h                 14879 rows/llama_cpp/samplers.h       31362 peers/llama_server.h
-    5142 kernels/dispatch.h              15344 rows/llama_cpp/step.h           31431 peers/fields.h
-    5352 core/array.h                    15374 run/apply.h                     31677 peers/requests.h
-    5682 core/table.h                    15456 run/writing.h                   31816 shards/head.h
-    5872 core/windows.h                  15580 run/arrays.h                    31965 shards/bytes.h
-    5964 constraints/record.h            15682 run/arrays_llama_cpp.h          32063 shards/merging.h
-    6022 watermark/record.h              15880 run/walk.h                      32353 shards/row.h
-    6042 rows/work.h                     15984 run/finish.h                    32479 shards/answers.h
-    6068 life/past.h                     16024 run/draw_llama_cpp.h            33050 shards/logprobs.h
-    6127 core/record.h                   16098 run/draw.h                      33196 shards/told.h
-    6263 core/plans.h                    16176 run/sample.h                    33350 shards/asking.h
-    6301 core/fields.h                   16292 watermark/making.h              33485 shards/prefix.h
-    6388 core/owners.h                   16521 watermark/tails.h               34035 shards/plans.h
-    6464 core/mt19937.h                  16621 watermark/detect.h              34528 samplers/plans.h
-    6521 core/no_mt19937.h               16845 run/verify.h                    34803 shards/way.h
-    6554 core/making.h                   16949 run/batch.h                     34947 shards/memory.h
-    6686 core/streams.h                  17101 life/state.h                    35015 shards/batch.h
-    6724 life/state_fields.h             17277 operator/weights.h              35423 drafts/head.h
-    6824 samplers/llama_cpp.h            17365 operator/search.h               35482 drafts/block.h
-    6912 samplers/logit_bias.h           17503 operator/run.h                  35673 drafts/tree.h
-    7013 samplers/patch.h                17671 kv/cells.h                      35808 drafts/relaxed.h
-    7063 samplers/penalties.h            17708 kv/making.h                     35893 constraints/automaton.h
-    7213 samplers/dry.h                  17932 kv/slot.h                       35991 constraints/making.h
-    7670 samplers/cut.h                  18069 kv/sequences.h                  36244 constraints/sampler.h
-    7693 samplers/top_n_sigma.h          18203 kv/data.h                       36339 constraints/constructors.h
-    7795 samplers/top_k.h                18326 kv/update.h                     36704 constraints/patterns.h
-    7852 samplers/tail_free.h            18451 kv/state.h                      36909 constraints/looking.h
-    7976 samplers/typical.h              18660 llama_cpp/functions.h           36976 constraints/thinking.h
-    8051 samplers/top_p.h                18727 llama_cpp/object.h              37227 constraints/schedule.h
-    8095 samplers/min_p.h                18782 llama_cpp/vocabulary.h          37317 constraints/accepting.h
-    8137 samplers/by_sums.h              18859 text/reading.h                  37501 constraints/drawing.h
-    8285 samplers/top_h.h                18970 text/strings.h                  37688 constraints/told.h
-    8338 samplers/min_k.h                19069 text/values.h                   37753 constraints/kind.h
-    8395 samplers/xtc.h                  19225 text/documents.h                37811 constraints/top_p_decay.h
-    8479 samplers/infill.h               19301 grammar/head.h                  37895 constraints/accessors.h
-    8594 samplers/temperature.h          19336 grammar/tree.h                  38003 core/kinds.h
-    8757 samplers/smoothing.h            20255 grammar/finishing.h             38052 base/restore.h
-    8841 samplers/softmax.h              20559 grammar/reading.h               38066 api/license.h
-    8874 samplers/drafted.h              20644 grammar/gbnf.h
+       2 api/opening.h                    8899 samplers/greedy.h               20940 grammar/regex.h
+     275 api/config.h                     8941 samplers/choose.h               21337 grammar/derivatives.h
+     306 api/types.h                      9004 samplers/ratio.h                21990 grammar/vocabulary.h
+     561 api/missing.h                    9071 samplers/draw.h                 22461 grammar/triggers.h
+     575 api/sample.h                     9156 samplers/dist.h                 22786 grammar/matcher.h
+     669 api/chains.h                     9188 samplers/gumbel.h               23019 grammar/store.h
+     935 api/samplers.h                   9257 watermark/function.h            23274 grammar/moving.h
+    1208 api/gumbel.h                     9375 watermark/text.h                23623 grammar/visits.h
+    1231 api/operator.h                   9565 watermark/draw.h                23902 grammar/states.h
+    1282 api/kv.h                         9776 samplers/mirostat.h             24062 grammar/items.h
+    1465 api/llama_cpp.h                 10008 samplers/adaptive_p.h           24188 grammar/masks.h
+    1511 api/text_error.h                10159 samplers/custom.h               24385 grammar/runs.h
+    1527 api/grammar.h                   10219 config/describe.h               24587 grammar/entries.h
+    1749 api/shards.h                    10399 config/from_params.h            24959 grammar/accepting.h
+    1849 api/peers.h                     10463 config/orders.h                 25291 grammar/waiting.h
+    1933 api/drafts.h                    10694 config/numbers.h                25417 grammar/history.h
+    2035 api/constraints.h               10836 config/set.h                    25542 grammar/room.h
+    2338 api/watermark.h                 10992 config/tell.h                   25875 grammar/sampler.h
+    2483 api/parts.h                     11122 config/settings.h               26109 grammar/forced.h
+    2525 base/switches.h                 11235 life/rollback.h                 26277 grammar/hooks.h
+    2840 base/random.h                   11494 life/chain.h                    26400 schema/head.h
+    2863 base/mt19937.h                  11778 life/members.h                  26574 schema/errors.h
+    2938 base/exact.h                    11892 life/update.h                   26686 schema/collections.h
+    3156 base/bits128.h                  12089 life/copy.h                     26720 schema/references.h
+    3237 base/elements.h                 12259 rows/row.h                      26992 schema/strings.h
+    3367 watermark/colours.h             12565 rows/reserve.h                  27054 schema/numbers.h
+    3431 kernels/llama_cpp/contract.h    12635 rows/pieces.h                   27256 schema/sets.h
+    3479 kernels/contract.h              12750 rows/thresholds.h               27454 schema/formats.h
+    3607 kernels/scalar.h                12856 rows/compact.h                  27651 schema/scalars.h
+    3813 kernels/llama_cpp/scalar.h      13038 rows/sums.h                     27950 schema/goals.h
+    3834 kernels/sets.h                  13187 rows/changes.h                  28171 schema/alternatives.h
+    3883 kernels/vectors.h               13268 rows/cuts.h                     28649 schema/objects.h
+    4001 kernels/avx512.h                13705 rows/typical.h                  29162 schema/arrays.h
+    4085 kernels/avx2.h                  14018 rows/tail_free.h                29522 schema/whole.h
+    4147 kernels/sse2.h                  14091 rows/selecting.h                29695 tags/head.h
+    4164 kernels/neon.h                  14222 rows/mirostat.h                 29818 tags/words.h
+    4186 kernels/wasm.h                  14305 watermark/rows.h                29926 tags/inside.h
+    4202 kernels/generic.h               14419 rows/plan.h                     30067 tags/formats.h
+    4222 kernels/shared.h                14467 rows/logprobs.h                 30468 grammar/grammars.h
+    4346 kernels/passes.h                14553 rows/step.h                     30535 peers/tables.h
+    5035 kernels/llama_cpp/passes.h      14570 rows/llama_cpp/sums.h           30934 peers/values.h
+    5119 kernels/check.h                 14884 rows/llama_cpp/samplers.h       31366 peers/llama_server.h
+    5142 kernels/dispatch.h              15349 rows/llama_cpp/step.h           31435 peers/fields.h
+    5352 core/array.h                    15379 run/apply.h                     31681 peers/requests.h
+    5682 core/table.h                    15461 run/writing.h                   31820 shards/head.h
+    5872 core/windows.h                  15585 run/arrays.h                    31969 shards/bytes.h
+    5964 constraints/record.h            15687 run/arrays_llama_cpp.h          32067 shards/merging.h
+    6022 watermark/record.h              15885 run/walk.h                      32357 shards/row.h
+    6042 rows/work.h                     15989 run/finish.h                    32483 shards/answers.h
+    6068 life/past.h                     16029 run/draw_llama_cpp.h            33054 shards/logprobs.h
+    6127 core/record.h                   16103 run/draw.h                      33200 shards/told.h
+    6263 core/plans.h                    16181 run/sample.h                    33354 shards/asking.h
+    6301 core/fields.h                   16297 watermark/making.h              33489 shards/prefix.h
+    6388 core/owners.h                   16526 watermark/tails.h               34039 shards/plans.h
+    6464 core/mt19937.h                  16626 watermark/detect.h              34532 samplers/plans.h
+    6521 core/no_mt19937.h               16849 run/verify.h                    34807 shards/way.h
+    6554 core/making.h                   16953 run/batch.h                     34951 shards/memory.h
+    6686 core/streams.h                  17105 life/state.h                    35019 shards/batch.h
+    6724 life/state_fields.h             17281 operator/weights.h              35427 drafts/head.h
+    6824 samplers/llama_cpp.h            17369 operator/search.h               35486 drafts/block.h
+    6912 samplers/logit_bias.h           17507 operator/run.h                  35677 drafts/tree.h
+    7013 samplers/patch.h                17675 kv/cells.h                      35812 drafts/relaxed.h
+    7063 samplers/penalties.h            17712 kv/making.h                     35897 constraints/automaton.h
+    7213 samplers/dry.h                  17936 kv/slot.h                       35995 constraints/making.h
+    7670 samplers/cut.h                  18073 kv/sequences.h                  36248 constraints/sampler.h
+    7693 samplers/top_n_sigma.h          18207 kv/data.h                       36343 constraints/constructors.h
+    7795 samplers/top_k.h                18330 kv/update.h                     36708 constraints/patterns.h
+    7852 samplers/tail_free.h            18455 kv/state.h                      36913 constraints/looking.h
+    7976 samplers/typical.h              18664 llama_cpp/functions.h           36980 constraints/thinking.h
+    8051 samplers/top_p.h                18731 llama_cpp/object.h              37231 constraints/schedule.h
+    8095 samplers/min_p.h                18786 llama_cpp/vocabulary.h          37321 constraints/accepting.h
+    8137 samplers/by_sums.h              18863 text/reading.h                  37505 constraints/drawing.h
+    8285 samplers/top_h.h                18974 text/strings.h                  37692 constraints/told.h
+    8338 samplers/min_k.h                19073 text/values.h                   37757 constraints/kind.h
+    8395 samplers/xtc.h                  19229 text/documents.h                37815 constraints/top_p_decay.h
+    8479 samplers/infill.h               19305 grammar/head.h                  37899 constraints/accessors.h
+    8594 samplers/temperature.h          19340 grammar/tree.h                  38007 core/kinds.h
+    8757 samplers/smoothing.h            20259 grammar/finishing.h             38056 base/restore.h
+    8841 samplers/softmax.h              20563 grammar/reading.h               38070 api/license.h
+    8874 samplers/drafted.h              20648 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -3366,19 +3366,19 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
 #ifdef SAMPLING_WATERMARK_DECLARED
 /* ---- src/watermark/colours.h ---- */
 /* ---- watermarks: SBW's colours ----
-   Which tokens are green behind a context. A seed is Philox's key, a token's id its counter. Of lefthash all tokens
-   have one seed; of selfhash each has its own: the least, as signed, of products of its hash. Kernels (tint) do the
-   same for many tokens, so this stands before them. */
+   Which tokens are green after a context. Philox's key is a seed, its counter the token's id. With lefthash all tokens
+   share one seed. With selfhash each token has its own: the smallest, as a signed number, of products with its hash.
+   The kernel tint does the same for many tokens, so this room comes before the kernels. */
 
-/* What decides colours behind a context. */
+/* The numbers that decide colours after a context. */
 typedef struct sampi_colours {
-    uint64_t key, seed;   /* of selfhash; of lefthash */
-    uint64_t product[64]; /* [n] of selfhash: the key and the hash of a token of the context */
-    uint32_t n, below;    /* green: the lower 31 bits of the word are below this */
+    uint64_t key, seed;   /* key: for selfhash; seed: for lefthash */
+    uint64_t product[64]; /* [n] for selfhash: the key times the hash of a token of the context */
+    uint32_t n, below;    /* a token is green if the lower 31 bits of its word are below `below` */
     bool is_self;
 } sampi_colours;
 
-/* A hash of 32 bits, with shifts of signed numbers; a context's gap of -1 has 0. */
+/* A token's hash of 32 bits, with arithmetic shifts. The hash of -1 (no token in the context) is 0. */
 static int64_t sampi_colour_hash(uint32_t token)
 {
     uint32_t i = token + 1;
@@ -3394,14 +3394,14 @@ static int64_t sampi_colour_hash(uint32_t token)
     return i >> 31 ? (int64_t)i - ((int64_t)1 << 32) : (int64_t)i;
 }
 
-/* a < b as signed numbers. */
+/* Is a < b as signed numbers? */
 static bool sampi_is_less(uint64_t a, uint64_t b)
 {
     const uint64_t sign = (uint64_t)1 << 63;
     return (a ^ sign) < (b ^ sign);
 }
 
-/* The word of a token, and its seed. */
+/* The word of a token, which decides its colour; *seed gets its seed. */
 static uint32_t sampi_colour_word(const sampi_colours *c, uint32_t id, uint64_t *seed)
 {
     uint64_t least = c->seed;
@@ -3424,7 +3424,7 @@ static bool sampi_is_green(const sampi_colours *c, uint32_t id)
     return (sampi_colour_word(c, id, &seed) & 0x7FFFFFFFu) < c->below;
 }
 
-/* A green token's logit. */
+/* The logit of a green token. */
 static float sampi_green_logit(float l, float delta) { return sampi_finite(l + delta); }
 #endif
 #ifndef SAMP_NO_MT19937
@@ -6024,20 +6024,20 @@ static bool sampi_is_time(const sampi_limit *r)
    The part of a sampler's record (core/record.h) that the three kinds of watermarks have. The constructor
    (watermark/making.h) sets the numbers; an accepted token moves the text (watermark/text.h). Structs alone. */
 
-/* The text so far and its contexts. Places are counted from the first token that counts; a context belongs to the
-   place that it stands before. */
+/* A watermark's settings, and the text so far. Positions are counted from the first token that counts; a context belongs
+   to the position that it precedes. */
 typedef struct sampi_watermark {
     samp_watermark_kind what;
     uint64_t key[2]; /* the key itself, or A and B */
     double alpha, gamma;
     float alpha_told, gamma_told, delta;
     int32_t width, scope, history, depth;
-    uint32_t n_slots;   /* of the table, a power of two; 0: repeats are no matter */
-    uint32_t count;     /* places */
-    uint32_t generated; /* of them behind the first draw: fewer than count where the prompt counts */
+    uint32_t n_slots;   /* slots of the table, a power of two; 0: repeated contexts do not matter */
+    uint32_t count;     /* positions so far */
+    uint32_t generated; /* those of them after the first draw: fewer than count if the prompt counts */
     sampi_ring ring;
-    bool is_behind; /* samp_verify: the row behind a whole draft */
-} sampi_watermark;  /* part 1: the last history + width tokens; 2: the table, places + 1, 0: empty */
+    bool is_behind; /* samp_verify: the row after a whole draft */
+} sampi_watermark;  /* parts: 1 the last history + width tokens; 2 the table of positions + 1, 0: empty */
 #endif
 /* ---- src/rows/work.h ---- */
 /* ---- the workspace ----
@@ -9256,12 +9256,13 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_gumbel(uint64_t seed) { return sampi
 #ifdef SAMPLING_WATERMARK_DECLARED
 /* ---- src/watermark/function.h ---- */
 /* ---- watermarks: the function ----
-   Texts that can be told. The key, the context and a token give 32 bits (this room); a sampler prefers tokens whose
-   bits are large (watermark/draw.h), a detector looks whether a text's tokens have large ones (watermark/detect.h).
+   Watermarks: texts that a key can recognise. The key, the context and a token give a word of 32 bits (this room). A
+   sampler prefers tokens with large words (watermark/draw.h); a detector tests whether a text's tokens have large words
+   (watermark/detect.h).
 
-   The function is "philox4x32-10-v1": Philox folds the context, four tokens at a time, to a state of 128 bits; once
-   more it makes of the state and the id / 4 of a token the words of four tokens. vLLM computes it so, and its detector
-   reads our texts. Nothing has a state here. */
+   The function is "philox4x32-10-v1": Philox folds the context, four tokens at a time, into a state of 128 bits; one
+   more Philox of the state and a token's id / 4 gives the words of four tokens. vLLM computes the same function, so its
+   detector recognises these texts. All functions are pure. */
 
 /* SHA-256 (FIPS 180-4) of at most 55 bytes: one block. */
 static SAMPI_COLD void sampi_sha256(const unsigned char *bytes, size_t n, uint32_t digest[8])
@@ -9304,7 +9305,7 @@ static SAMPI_COLD void sampi_sha256(const unsigned char *bytes, size_t n, uint32
     for (int i = 0; i < 8; i++) digest[i] = start[i] + s[i];
 }
 
-/* The first 64 bits of SHA-256(name, key): a key made of another one, from which there is no way back. */
+/* The first 64 bits of SHA-256(name, key): a key derived from another one, which cannot be computed back. */
 static SAMPI_COLD uint64_t sampi_mark_derive(const char *name, uint64_t key)
 {
     unsigned char bytes[55];
@@ -9316,13 +9317,13 @@ static SAMPI_COLD uint64_t sampi_mark_derive(const char *name, uint64_t key)
     return (uint64_t)digest[0] << 32 | digest[1];
 }
 
-/* The words of a context: Philox at (id / 4, counter), id % 4 chooses. */
+/* The words after a context: word id % 4 of Philox at (id / 4, counter). */
 typedef struct sampi_words {
     uint32_t counter[3], key[2];
-    uint32_t four, out[4]; /* the words of ids 4 four .. 4 four + 3; four is none at first */
+    uint32_t four, out[4]; /* the words of ids 4 four .. 4 four + 3; four is UINT32_MAX at first */
 } sampi_words;
 
-/* A context [width], as 32-bit numbers, oldest first; 0xFFFFFFFF where there is no token. */
+/* Prepares the words after a context [width] of 32-bit numbers, oldest first; 0xFFFFFFFF: there is no token. */
 static void sampi_words_of(sampi_words *words, uint64_t key, const uint32_t *context, uint32_t width)
 {
     uint32_t state[4] = { 0x574D4358u, width, 0, 0 }, at[4];
@@ -9338,7 +9339,7 @@ static void sampi_words_of(sampi_words *words, uint64_t key, const uint32_t *con
     words->four = UINT32_MAX;
 }
 
-/* The 32 bits of a token. Of ids that ascend Philox is asked once for four. */
+/* The word of a token. For ascending ids Philox runs once for four of them. */
 static inline uint32_t sampi_word(sampi_words *words, samp_token id)
 {
     const uint32_t four = (uint32_t)id >> 2;
@@ -9350,13 +9351,13 @@ static inline uint32_t sampi_word(sampi_words *words, samp_token id)
     return words->out[id & 3];
 }
 
-/* u of a word: a float in (0, 1), as a double. */
+/* The number u of a word: a float in (0, 1), as a double. */
 static inline double sampi_mark_uniform(uint32_t word)
 {
     return (double)(float)((double)((word >> 8) + 1) / 16777217.0);
 }
 
-/* SBW's colours behind a context. 2^32 - 1 stands for -1. */
+/* Prepares SBW's colours after a context, in which 2^32 - 1 stands for -1. */
 static void sampi_colours_of(sampi_colours *c, const sampi_watermark *mark, const uint32_t *context)
 {
     uint64_t sum = 0;
@@ -9366,30 +9367,30 @@ static void sampi_colours_of(sampi_colours *c, const sampi_watermark *mark, cons
     c->below = (uint32_t)(mark->gamma * 2147483647.0);
     for (int32_t i = 0; i < mark->width; i++) {
         sum += context[i] == UINT32_MAX ? UINT64_MAX : context[i];
-        if (i) c->product[c->n++] = c->key * (uint64_t)sampi_colour_hash(context[i]); /* the oldest has no say */
+        if (i) c->product[c->n++] = c->key * (uint64_t)sampi_colour_hash(context[i]); /* without the oldest token */
     }
     c->seed = c->key * sum;
 }
 
 /* ---- src/watermark/text.h ---- */
 /* ---- watermarks: the text so far ----
-   The context of the token to come, and whether it has been there before. The last tokens stand in a ring (part 1).
-   A table (part 2, open addressing) has each context of the last `history` places once, by the last place it stood at;
-   its hash is made with the key, so that nobody can write a text whose contexts fall on one slot. Comparisons are of
-   tokens, so no two contexts are taken for one. An accepted token adds a place and drops the oldest one; a rollback
-   does the reverse, with what the record has noted. */
+   The context of the next token, and whether it has occurred before. The last tokens are in a ring (part 1). A hash
+   table (part 2, open addressing) has each context of the last `history` positions once, with the last position at
+   which it occurred. The hash depends on the key, so nobody can write a text whose contexts all collide. Contexts are
+   compared token by token, so two contexts are never confused. An accepted token adds a position and drops the oldest
+   one; a rollback does the reverse, with the values in the record. */
 
 static samp_token *sampi_mark_tokens(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 1); }
 static uint32_t *sampi_mark_table(const sampi_sampler *s) { return (uint32_t *)sampi_part(s, 2); }
 
-/* The token `back` places before the one to come, 1 = the newest; UINT32_MAX where the text had not begun. */
+/* The token `back` positions before the next one, 1 = the newest; UINT32_MAX before the beginning of the text. */
 static uint32_t sampi_mark_back(const sampi_sampler *s, uint32_t back)
 {
     const sampi_ring *ring = &s->u.mark.ring;
     return back <= ring->size ? (uint32_t)sampi_ring_at(ring, sampi_mark_tokens(s), back - 1) : UINT32_MAX;
 }
 
-/* context [width] of the place that is `ago` places before the one to come. */
+/* Fills context [width] with the context of the position `ago` positions before the next one. */
 static void sampi_mark_context(const sampi_sampler *s, uint32_t ago, uint32_t *context)
 {
     const uint32_t width = (uint32_t)s->u.mark.width;
@@ -9403,7 +9404,7 @@ static uint32_t sampi_mark_home(const sampi_sampler *s, const uint32_t *context)
     return words.counter[0] & (s->u.mark.n_slots - 1);
 }
 
-/* The slot that has this context, or the empty one where it belongs. */
+/* The slot that has this context, or the empty one in which it would be stored. */
 static uint32_t sampi_mark_slot(const sampi_sampler *s, const uint32_t *context)
 {
     const sampi_watermark *mark = &s->u.mark;
@@ -9417,7 +9418,7 @@ static uint32_t sampi_mark_slot(const sampi_sampler *s, const uint32_t *context)
     return at;
 }
 
-/* Empties a slot; those behind it that would not be found any more move up. */
+/* Empties a slot; later entries that would not be found any more move forward. */
 static void sampi_mark_erase(const sampi_sampler *s, uint32_t hole)
 {
     const sampi_watermark *mark = &s->u.mark;
@@ -9431,7 +9432,7 @@ static void sampi_mark_erase(const sampi_sampler *s, uint32_t hole)
     table[hole] = 0;
 }
 
-/* Is the token to come drawn without the mark? context [width] is what stands before it. */
+/* Is the next token drawn without the watermark, because its context [width] is repeated? */
 static bool sampi_mark_is_repeated(const sampi_sampler *s, const uint32_t *context)
 {
     const sampi_watermark *mark = &s->u.mark;
@@ -9440,8 +9441,8 @@ static bool sampi_mark_is_repeated(const sampi_sampler *s, const uint32_t *conte
     return sampi_mark_table(s)[sampi_mark_slot(s, context)] != 0;
 }
 
-/* The place to come is one of the text: its context is in the table from now on, and that of the place that falls out
-   of the history is not, unless it has been there again. Then the token goes into the ring. */
+/* Adds the next position to the text: its context goes into the table; the context of the position that leaves the
+   history is removed, unless it has occurred again since. Then the token goes into the ring. */
 static void sampi_mark_push(sampi_sampler *s, samp_token token)
 {
     sampi_watermark *mark = &s->u.mark;
@@ -9460,7 +9461,8 @@ static void sampi_mark_push(sampi_sampler *s, samp_token token)
     mark->count++;
 }
 
-/* The reverse: `old` is what fell out of the ring, or -1; before: the slot's content before the push. */
+/* The reverse of sampi_mark_push. old: the token that fell out of the ring, or -1; before: the slot's content before
+   the push. */
 static SAMPI_COLD void sampi_mark_pop(sampi_sampler *s, samp_token old, uint32_t before)
 {
     sampi_watermark *mark = &s->u.mark;
@@ -9485,7 +9487,7 @@ static SAMPI_COLD void sampi_mark_pop(sampi_sampler *s, samp_token old, uint32_t
     if (!table[at]) table[at] = mark->count - (uint32_t)mark->history + 1;
 }
 
-/* ---- hooks: now.pending is 0 behind the first draw, -1 before it ---- */
+/* ---- hooks: now.pending is -1 before the first draw, 0 after it ---- */
 
 static void sampi_mark_accept(sampi_sampler *s, samp_token token)
 {
@@ -9503,8 +9505,8 @@ static SAMPI_COLD void sampi_mark_reset(sampi_sampler *s)
     if (mark->n_slots) memset(sampi_mark_table(s), 0, mark->n_slots * sizeof(uint32_t));
 }
 
-/* Five words: both counts, what the ring's next token will push out, what the table has of the context, and whether
-   something has been drawn. */
+/* Notes or restores five words: both counts, the token that the ring's next token pushes out, the table's entry of the
+   context, and whether there has been a draw. */
 static void sampi_mark_past(sampi_sampler *s, sampi_record *r)
 {
     sampi_watermark *mark = &s->u.mark;
@@ -9524,7 +9526,7 @@ static void sampi_mark_past(sampi_sampler *s, sampi_record *r)
     mark->generated = word[1];
 }
 
-/* The key is told by what SHA-256 makes of it, as the fingerprint can be computed backwards. */
+/* The key goes into the fingerprint as a SHA-256, because the fingerprint itself can be computed backwards. */
 static SAMPI_COLD void sampi_mark_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_watermark *mark = &s->u.mark;
@@ -9534,7 +9536,7 @@ static SAMPI_COLD void sampi_mark_settings(const sampi_sampler *s, uint64_t *has
     sampi_mix(hash, sampi_bits(mark->gamma));
 }
 
-/* The flag, both counts and the ring; the table is made again. */
+/* Saves or loads the flag, both counts and the ring; a load builds the table again. */
 static SAMPI_COLD void sampi_mark_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_watermark *mark = &s->u.mark;
@@ -9562,13 +9564,14 @@ static SAMPI_COLD void sampi_mark_state(sampi_sampler *s, sampi_io *io)
 
 /* ---- src/watermark/draw.h ---- */
 /* ---- watermarks: the draws ----
-   The applies of the three kinds, and what a draft's test asks for. Gumbel: each token runs for a time -ln(u) / w, as
-   samp_init_gumbel's do, but u comes of the key and the context. SynthID: a tournament makes other logits, and dist
-   draws. SBW: green tokens' logits grow. */
+   The apply functions of the three kinds, and their part in tests of drafts. Gumbel: a race like samp_init_gumbel's, in
+   which each token takes the time -ln(u) / w, but u is a function of the key and the context. SynthID: a tournament
+   changes the logits, and dist draws. SBW: green tokens get larger logits. */
 
-#define SAMPI_DRAWS_KEY 0x800 /* added to the sampler's number in the stream, for which key it is */
+#define SAMPI_DRAWS_KEY 0x800 /* added to the sampler's number in the stream, for the choice of the key */
 
-/* Something is drawn: the prompt ends here. Is it drawn with the mark? Then context [64] is what it depends on. */
+/* Begins a draw, and with the first draw ends the prompt. Returns whether the draw uses the watermark; context [64]
+   gets the context. */
 static bool sampi_mark_begin(sampi_sampler *s, uint32_t *context)
 {
     s->now.pending = 0;
@@ -9576,7 +9579,7 @@ static bool sampi_mark_begin(sampi_sampler *s, uint32_t *context)
     return !sampi_mark_is_repeated(s, context);
 }
 
-/* The key of this draw: of two keys B behind a draft, else by chance. */
+/* The key of this draw. Of two keys it is B after a draft, and otherwise chosen at random. */
 static uint64_t sampi_mark_key(const sampi_sampler *s, bool is_behind)
 {
     const sampi_watermark *mark = &s->u.mark;
@@ -9588,7 +9591,7 @@ static uint64_t sampi_mark_key(const sampi_sampler *s, bool is_behind)
     return (double)(random[0] >> 11) * (1.0 / 9007199254740992.0) < mark->alpha ? mark->key[1] : mark->key[0];
 }
 
-/* A race under way: who leads, and the time that is to be beaten. */
+/* A race: the leading candidate, and its time. */
 typedef struct sampi_mark_race {
     sampi_words words;
     float logit;
@@ -9605,8 +9608,8 @@ static void sampi_mark_start(sampi_mark_race *race, const sampi_sampler *s, cons
     race->time = (double)INFINITY;
 }
 
-/* Candidate `index` runs with its weight w, for w > 0. Since -ln u >= 1 - u most lose before there is a logarithm to
-   take. What comes first in order wins a tie, so the order of the runs does not matter. */
+/* Candidate `index` runs with its weight w > 0. Because -ln u >= 1 - u, most candidates lose without a logarithm. The
+   first in order wins a tie, so the order of the runs does not matter. */
 static inline void sampi_mark_run(sampi_mark_race *race, float logit, samp_token id, uint64_t w, size_t index)
 {
     const double u = sampi_mark_uniform(sampi_word(&race->words, id));
@@ -9620,8 +9623,9 @@ static inline void sampi_mark_run(sampi_mark_race *race, float logit, samp_token
     race->index = index;
 }
 
-/* In place of sampi_find_by_mass where a draft's token has been rejected: with the mark (key B), unless the context
-   has been there before; `at` is the random number of the draw without. What s is, its kind says. */
+/* Chooses the token that replaces a rejected token of a draft. It takes the place of sampi_find_by_mass: with the
+   watermark (key B), unless the context is repeated or s draws without one; then `at` is the mass at which to find
+   it. */
 static SAMPI_COLD size_t sampi_mark_find(const sampi_sampler *s, const samp_token_data_array *cur, sampi_mass mass,
                                          const void *draw, uint64_t at)
 {
@@ -9641,8 +9645,8 @@ static SAMPI_COLD size_t sampi_mark_find(const sampi_sampler *s, const samp_toke
     return race.index;
 }
 
-/* A rejected token of the ratio test: drawn once more, with the mark. A token that is rejected is never what the test
-   has drawn in its place. */
+/* After the ratio test has rejected the draft's token, draws its replacement again, with the watermark. The replacement
+   is never the rejected token itself, so an equal id means that it was accepted. */
 static SAMPI_COLD void sampi_mark_recover(const sampi_sampler *s, samp_token_data_array *cur)
 {
     if (cur->data[cur->selected].id == s->draft->token) return;
@@ -9654,7 +9658,7 @@ static SAMPI_COLD void sampi_mark_recover(const sampi_sampler *s, samp_token_dat
     cur->selected = (int64_t)sampi_mark_find(s, cur, sampi_residual_mass, &residual, 0);
 }
 
-/* Gumbel's, with one key or two. */
+/* Applies Gumbel's watermark, with one key or two. */
 static int sampi_mark_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     uint32_t context[64];
@@ -9663,7 +9667,7 @@ static int sampi_mark_apply(sampi_sampler *s, samp_token_data_array *cur)
     if (!is_marked || (s->draft && !leaves)) {
         sampi_draw(s, cur);
         const bool by_ratio = is_marked && !s->draft->exact && (!s->draft->draw || s->draft->takes);
-        if (by_ratio) sampi_mark_recover(s, cur); /* other tests look for what comes instead by sampi_mark_find */
+        if (by_ratio) sampi_mark_recover(s, cur); /* other tests call sampi_mark_find */
         sampi_sums sums = sampi_sum(cur);
         sampi_set_p(cur, &sums);
         return SAMP_OK;
@@ -9682,13 +9686,13 @@ static int sampi_mark_apply(sampi_sampler *s, samp_token_data_array *cur)
 
 /* ---- SynthID ---- */
 
-/* The sums of a layer: of all tokens' p, and of those whose bit is set, in units of 2^-40 of the largest, rounded down,
-   so that they are the same in any order. */
+/* The sums of a layer: of all tokens' p, and of those whose bit is 1. They are integers in units of 2^-40 of the
+   largest p, rounded down, so they do not depend on the order. */
 typedef struct sampi_layer {
     uint64_t all, with;
 } sampi_layer;
 
-/* What p is multiplied by where the bit is [0] not set, [1] set. */
+/* The factor of p for a token whose bit is 0, and for one whose bit is 1. */
 static void sampi_layer_factors(const sampi_layer *layer, double factor[2])
 {
     double m = layer->all ? (double)layer->with / (double)layer->all : 0.0;
@@ -9696,7 +9700,7 @@ static void sampi_layer_factors(const sampi_layer *layer, double factor[2])
     factor[1] = 2.0 - m;
 }
 
-/* The logit that p has behind the last layer. */
+/* The logit of p after the last layer. */
 static float sampi_layer_logit(float max, double p)
 {
     if (!(p >= DBL_MIN)) return -FLT_MAX;
@@ -9704,8 +9708,8 @@ static float sampi_layer_logit(float max, double p)
     return l < -(double)FLT_MAX ? -FLT_MAX : (float)l;
 }
 
-/* p of a candidate as a double stands in the place of its logit and p while the layers go on; a masked one has none.
-   Words of the first candidates are kept, the others' are computed for each layer. */
+/* Runs the tournament. During the layers a candidate's p is stored as a double in the place of its logit and p; -1: it
+   is masked. The words of the first candidates are kept, those of the others are computed in each layer. */
 static SAMPI_COLD void sampi_tournament(const sampi_sampler *s, const uint32_t *context, samp_token_data_array *cur)
 {
     enum { KEPT = 1024 };
@@ -9720,7 +9724,7 @@ static SAMPI_COLD void sampi_tournament(const sampi_sampler *s, const uint32_t *
         if (i < KEPT) kept[i] = sampi_word(&words, d->id);
         memcpy((char *)d + offsetof(samp_token_data, logit), &p, sizeof p);
     }
-    for (uint32_t bit = 0; bit <= depth; bit++) { /* the last walk only multiplies */
+    for (uint32_t bit = 0; bit <= depth; bit++) { /* the last pass only multiplies */
         sampi_layer layer = { 0, 0 };
         for (size_t i = 0; i < cur->size; i++) {
             char *at = (char *)&cur->data[i] + offsetof(samp_token_data, logit);
@@ -14300,18 +14304,18 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
 #ifdef SAMPLING_WATERMARK_DECLARED
 /* ---- src/watermark/rows.h ---- */
 /* ---- watermarks on a row ----
-   The same as the applies, on the row where it lies. Gumbel's race goes by tiles, that with the most weight first, as
-   gumbel's in rows/selecting.h: of the others only words that could still win are looked at. A draw without the mark
-   is dist's. SynthID works on the compact row, SBW changes every logit in place. */
+   The same as the apply functions, directly on the row. Gumbel's race goes by tiles, the one with the most weight
+   first, as gumbel's in rows/selecting.h; of other tiles only words that could still win are tested. A draw without the
+   watermark is dist's. SynthID works on the compact row, SBW changes the logits in place. */
 
-/* The id of the token at place i, also where a view has indices for ids. */
+/* The id of element i, also if a view has indices in place of ids. */
 static samp_token sampi_mark_id(const sampi_row *row, size_t i)
 {
     samp_token id = sampi_id_at(row, i);
     return row->array ? row->array->data[id].id : id;
 }
 
-/* Token i of a tile runs. */
+/* Lets element i of a tile run. */
 static inline void sampi_mark_run_at(sampi_mark_race *race, const sampi_pieces *it, float max, size_t i)
 {
     const sampi_row *row = it->row;
@@ -14321,8 +14325,9 @@ static inline void sampi_mark_run_at(sampi_mark_race *race, const sampi_pieces *
     if (w) sampi_mark_run(race, l, sampi_mark_id(row, it->at + i), w, it->at + i);
 }
 
-/* Who of a tile may still win: no weight is more than 2^14 times the sum of q, and a word's 1 - u is at least what its
-   upper 24 bits lack to 2^24 - 1, in units of 2^-24, and at least one such unit. They run. */
+/* Lets those tokens of tile t run that may still win. No weight is more than 2^14 times the tile's sum of q. In units
+   of 2^-24, a word's 1 - u is at least 1, and at least 2^24 - 1 less the word's upper 24 bits. So only words of at
+   least `least` can win. */
 static void sampi_mark_tile(sampi_mark_race *race, sampi_pieces *it, float max, size_t t, uint64_t sum)
 {
     const sampi_row *row = it->row;
@@ -14363,7 +14368,7 @@ static int sampi_fast_watermark(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* p and words lie where w does, 12 bytes a token. */
+/* p and words use the memory of w, 12 bytes a token. */
 static int sampi_fast_synthid(sampi_row *row, sampi_sampler *s)
 {
     uint32_t context[64];
@@ -16312,7 +16317,7 @@ SAMP_API SAMPI_COLD samp_watermark samp_default_watermark(samp_watermark_kind ki
 static const char *const SAMPI_MARK_KINDS[] = { "gumbel", "gumbel_dual", "sbw_selfhash", "sbw_lefthash", "synthid" };
 static const char *const SAMPI_MARK_SCOPES[] = { "once_in_text", "once_in_all", "always" };
 
-/* Which of the words it is, or -1. */
+/* The index of `value` among the words, or -1. */
 static SAMPI_COLD int sampi_mark_choice(const char *const *words, int n, const char *value)
 {
     for (int i = 0; i < n; i++)
@@ -16320,8 +16325,8 @@ static SAMPI_COLD int sampi_mark_choice(const char *const *words, int n, const c
     return -1;
 }
 
-/* A decimal fraction as the nearest double, by the digits alone: at most 17 of them and an exponent of 22, where one
-   division of exact numbers is right. */
+/* Reads a decimal fraction as the nearest double. With at most 15 significant digits and 22 decimal places, digits and
+   power of ten are exact doubles, so one division rounds right. */
 static SAMPI_COLD int sampi_mark_fraction(const char *text, double *out)
 {
     uint64_t digits = 0;
@@ -16402,7 +16407,7 @@ static const samp_sampler_i *sampi_mark_iface(void)
     return &iface;
 }
 
-/* The numbers of a mark, and what is wrong with those that its kind looks at. */
+/* Copies the numbers of a watermark into a record, and checks those that its kind uses. */
 static SAMPI_COLD sampi_sampler sampi_mark_of(const samp_watermark *from)
 {
     samp_watermark none = samp_default_watermark(SAMP_WATERMARK_GUMBEL);
@@ -16435,7 +16440,7 @@ static SAMPI_COLD sampi_sampler sampi_mark_of(const samp_watermark *from)
     return t;
 }
 
-/* The rings and tables. Checked fields: sizes are bounded. */
+/* Sizes the ring and the table. The fields are checked, so the sizes are bounded. */
 static SAMPI_COLD void sampi_mark_prepare(sampi_sampler *t, bool make)
 {
     sampi_watermark *mark = &t->u.mark;
@@ -16471,7 +16476,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_watermark_draft(const samp_watermark
     return sampi_mark_make(&t);
 }
 
-/* The row behind a whole draft is told to those with two keys. */
+/* Tells samplers with two keys whether the next row is the one after a whole draft. */
 static SAMPI_COLD void sampi_mark_behind(sampi_sampler *s, bool is_behind)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_mark_behind(s->u.chain.item[i], is_behind);
@@ -16520,10 +16525,10 @@ static SAMPI_COLD bool sampi_sbw_is_off(const sampi_sampler *s) { return s->u.ma
 
 /* ---- src/watermark/tails.h ---- */
 /* ---- watermarks: tails of distributions ----
-   ln P(X >= x) of a Gamma(a, 1) variable and of a binomial one, for a and n up to 10^9. What would cancel is taken
-   together first (Loader 2000, "Fast and accurate computation of binomial probabilities"): Stirling's error, and the
-   deviance, so the logarithm is right to about 1e-12 of itself near the middle and in the tail. Logarithms are those of
-   >>math, so a p-value is the same on every machine. */
+   ln P(X >= x) of a Gamma(a, 1) variable and of a binomial one, for a and n up to 10^9. Terms that would cancel are
+   computed together, as Stirling's error and as the deviance (Loader 2000, "Fast and accurate computation of binomial
+   probabilities"). So the relative error of the logarithm is about 1e-12, near the middle and in the tail. Logarithms
+   are those of >>math, so a p-value is the same on every machine. */
 
 /* ln Gamma(a) - ((a - 1/2) ln a - a + ln(2 pi) / 2), a > 0. */
 static SAMPI_COLD double sampi_stirling_error(double a)
@@ -16552,17 +16557,17 @@ static SAMPI_COLD double sampi_deviance(double x, double m)
 
 #define SAMPI_LN_2PI 1.8378770664093454836
 
-/* ln of 1 - e^l, l < 0, where e^l is a probability that is not near 1. */
+/* ln(1 - p) of a probability; -FLT_MAX for p = 1. */
 static SAMPI_COLD double sampi_ln_rest(double p) { return p < 1.0 ? sampi_ln(1.0 - p) : -(double)FLT_MAX; }
 
-/* e^l of a logarithm: 0 below -690. */
+/* e^l for a logarithm l of a probability; 0 below -690. */
 static SAMPI_COLD double sampi_exp_of(double l)
 {
     if (l < -690.0) return 0.0;
     return l < 0.0 ? sampi_exp2(l * SAMPI_LOG2E) : 1.0;
 }
 
-/* ln Q(a, x) = ln P(Gamma(a, 1) >= x): a series of P below the mean, else the continued fraction (Lentz). */
+/* ln Q(a, x) = ln P(Gamma(a, 1) >= x): below the mean by the series of P, above by the continued fraction (Lentz). */
 static SAMPI_COLD double sampi_ln_gamma_tail(double a, double x)
 {
     if (!(x > 0.0)) return 0.0;
@@ -16596,7 +16601,7 @@ static SAMPI_COLD double sampi_ln_binomial(double n, double k, double p)
     return errors - away + 0.5 * (sampi_ln(n) - sampi_ln(k) - sampi_ln(n - k) - SAMPI_LN_2PI);
 }
 
-/* ln P(Binomial(n, p) >= k): the terms from k on, or from k - 1 down where these are the shorter tail. */
+/* ln P(Binomial(n, p) >= k): the sum of the terms from k up, or from k - 1 down if that is the shorter tail. */
 static SAMPI_COLD double sampi_ln_binomial_tail(double n, double k, double p)
 {
     const bool is_upper = k > n * p;
@@ -16620,17 +16625,17 @@ static SAMPI_COLD double sampi_ln_binomial_tail(double n, double k, double p)
 
 /* ---- src/watermark/detect.h ---- */
 /* ---- watermarks: the detectors ----
-   A text and a key come in, out comes how likely such a text is without the mark. Each token is scored whose context is
-   new in the text; what the scores sum up to has a known distribution where the key has had no say, and its tail is p
-   (watermark/tails.h). Contexts are looked up in a hash table of this call's own, under the key's function. */
+   A detector computes how likely a text is without the watermark of a key. It scores each token whose context is new in
+   the text. Without the watermark the sum of scores has a known distribution; p is its tail (watermark/tails.h). The
+   contexts are in a hash table of the call's own, whose hash is the key's function. */
 
-/* A table of places + 1: contexts, or for SBW pairs of seed and token. */
+/* The scores of a text, and two hash tables of indices + 1: by context, and for SBW by pairs of seed and token. */
 typedef struct sampi_scores {
     const sampi_watermark *mark;
     const samp_token *text;
-    double *score; /* [n] of each token, or -1: it does not count */
+    double *score; /* [n] each token's score; -1: the token does not count */
     uint32_t *table, n_slots, *pair_table;
-    uint64_t *pair; /* [n] its seed, of SBW */
+    uint64_t *pair; /* [n] SBW: each token's seed */
 } sampi_scores;
 
 static void sampi_text_context(const sampi_scores *of, size_t at, uint32_t *context)
@@ -16639,7 +16644,7 @@ static void sampi_text_context(const sampi_scores *of, size_t at, uint32_t *cont
     for (size_t i = 0; i < width; i++) context[i] = at + i >= width ? (uint32_t)of->text[at + i - width] : UINT32_MAX;
 }
 
-/* Is the context before `at` new? It is in the table then. `home` is its hash. */
+/* Is the context before index `at` new? Then it is added to the table. `home` is its hash. */
 static bool sampi_text_is_new(const sampi_scores *of, size_t at, uint32_t home)
 {
     const size_t width = (size_t)of->mark->width;
@@ -16653,7 +16658,7 @@ static bool sampi_text_is_new(const sampi_scores *of, size_t at, uint32_t home)
     return true;
 }
 
-/* The same of a token and its seed: its word. */
+/* The same for a token and its seed; `home` is its word. */
 static bool sampi_pair_is_new(const sampi_scores *of, size_t at, uint32_t home)
 {
     uint32_t slot = home & (of->n_slots - 1);
@@ -16667,7 +16672,7 @@ static bool sampi_pair_is_new(const sampi_scores *of, size_t at, uint32_t home)
 
 static double sampi_score_of(uint32_t word) { return -sampi_ln(1.0 - sampi_mark_uniform(word)); }
 
-/* The score of the token at `at`, behind a context. */
+/* The score of the token at index `at`, after its context. */
 static SAMPI_COLD double sampi_score_token(const sampi_scores *of, size_t at, sampi_words *words,
                                            const uint32_t *context)
 {
@@ -16690,11 +16695,10 @@ static SAMPI_COLD double sampi_score_token(const sampi_scores *of, size_t at, sa
     const uint32_t word = sampi_colour_word(&colours, (uint32_t)id, &of->pair[at]);
     bool counts = of->pair[at] && sampi_pair_is_new(of, at, word);
     return counts ? (word & 0x7FFFFFFFu) < colours.below
-                  : -1.0; /* of the seed 0 the key has no say: -1 is in the context,
-                                                                     or token 0 */
+                  : -1.0; /* the seed is 0 whatever the key is if the context has a -1 or token 0 */
 }
 
-/* p of a sum of n scores. */
+/* The result for a sum of n scores. */
 static SAMPI_COLD void sampi_mark_result(const sampi_watermark *mark, double sum, size_t n,
                                          samp_watermark_result *out)
 {
@@ -16714,7 +16718,7 @@ static SAMPI_COLD void sampi_mark_result(const sampi_watermark *mark, double sum
     out->p_value = sampi_exp_of(out->ln_p);
 }
 
-/* What is wrong with the arguments: of the mark the numbers are checked as for a sampler. */
+/* Checks the arguments; the watermark's numbers are checked as for a sampler. */
 static SAMPI_COLD int sampi_detect_status(sampi_sampler *t, const samp_watermark *mark, const samp_token *text,
                                           size_t n, const void *out)
 {
@@ -16730,7 +16734,7 @@ static SAMPI_COLD int sampi_detect_status(sampi_sampler *t, const samp_watermark
     return SAMP_OK;
 }
 
-/* All scores of a text, in one block of the heap, which begins with them; NULL: no memory. */
+/* The scores of all tokens of a text, at the beginning of a block that the caller frees; NULL: no memory. */
 static SAMPI_COLD double *sampi_score_text(const sampi_watermark *mark, const samp_token *text, size_t n)
 {
     const bool is_sbw = mark->what == SAMP_WATERMARK_SBW_SELFHASH || mark->what == SAMP_WATERMARK_SBW_LEFTHASH;
@@ -16792,7 +16796,7 @@ SAMP_API SAMPI_COLD int samp_watermark_detect_keys(const samp_watermark *mark, c
     return status;
 }
 
-/* For each number of tokens that count the piece with the largest sum is enough: p falls with the sum. */
+/* For each number of counted tokens only the window with the largest sum matters, because p falls as the sum grows. */
 SAMP_API SAMPI_COLD int samp_watermark_find(const samp_watermark *mark, const samp_token *text, size_t n,
                                             size_t window, samp_watermark_span *out)
 {
@@ -16809,7 +16813,7 @@ SAMP_API SAMPI_COLD int samp_watermark_find(const samp_watermark *mark, const sa
     }
     size_t *place = (size_t *)(void *)(best + window + 1), n_scored = 0;
     for (size_t i = 0; i <= window; i++) best[i] = -1.0;
-    /* A running sum of doubles would lose. Whole multiples of 2^-27 are exact: 2^30 scores of at most 32 fit */
+    /* A running sum of doubles would lose precision. Multiples of 2^-27 are exact: 2^30 scores of at most 32 fit */
     int64_t sum = 0;
     for (size_t end = 0; end < n; end++) {
         if (score[end] >= 0.0) sum += (int64_t)(score[end] * 134217728.0), n_scored++;

@@ -1,17 +1,17 @@
 /* ---- watermarks: SBW's colours ----
-   Which tokens are green behind a context. A seed is Philox's key, a token's id its counter. Of lefthash all tokens
-   have one seed; of selfhash each has its own: the least, as signed, of products of its hash. Kernels (tint) do the
-   same for many tokens, so this stands before them. */
+   Which tokens are green after a context. Philox's key is a seed, its counter the token's id. With lefthash all tokens
+   share one seed. With selfhash each token has its own: the smallest, as a signed number, of products with its hash.
+   The kernel tint does the same for many tokens, so this room comes before the kernels. */
 
-/* What decides colours behind a context. */
+/* The numbers that decide colours after a context. */
 typedef struct sampi_colours {
-    uint64_t key, seed;   /* of selfhash; of lefthash */
-    uint64_t product[64]; /* [n] of selfhash: the key and the hash of a token of the context */
-    uint32_t n, below;    /* green: the lower 31 bits of the word are below this */
+    uint64_t key, seed;   /* key: for selfhash; seed: for lefthash */
+    uint64_t product[64]; /* [n] for selfhash: the key times the hash of a token of the context */
+    uint32_t n, below;    /* a token is green if the lower 31 bits of its word are below `below` */
     bool is_self;
 } sampi_colours;
 
-/* A hash of 32 bits, with shifts of signed numbers; a context's gap of -1 has 0. */
+/* A token's hash of 32 bits, with arithmetic shifts. The hash of -1 (no token in the context) is 0. */
 static int64_t sampi_colour_hash(uint32_t token)
 {
     uint32_t i = token + 1;
@@ -27,14 +27,14 @@ static int64_t sampi_colour_hash(uint32_t token)
     return i >> 31 ? (int64_t)i - ((int64_t)1 << 32) : (int64_t)i;
 }
 
-/* a < b as signed numbers. */
+/* Is a < b as signed numbers? */
 static bool sampi_is_less(uint64_t a, uint64_t b)
 {
     const uint64_t sign = (uint64_t)1 << 63;
     return (a ^ sign) < (b ^ sign);
 }
 
-/* The word of a token, and its seed. */
+/* The word of a token, which decides its colour; *seed gets its seed. */
 static uint32_t sampi_colour_word(const sampi_colours *c, uint32_t id, uint64_t *seed)
 {
     uint64_t least = c->seed;
@@ -57,5 +57,5 @@ static bool sampi_is_green(const sampi_colours *c, uint32_t id)
     return (sampi_colour_word(c, id, &seed) & 0x7FFFFFFFu) < c->below;
 }
 
-/* A green token's logit. */
+/* The logit of a green token. */
 static float sampi_green_logit(float l, float delta) { return sampi_finite(l + delta); }

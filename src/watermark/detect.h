@@ -1,15 +1,15 @@
 /* ---- watermarks: the detectors ----
-   A text and a key come in, out comes how likely such a text is without the mark. Each token is scored whose context is
-   new in the text; what the scores sum up to has a known distribution where the key has had no say, and its tail is p
-   (watermark/tails.h). Contexts are looked up in a hash table of this call's own, under the key's function. */
+   A detector computes how likely a text is without the watermark of a key. It scores each token whose context is new in
+   the text. Without the watermark the sum of scores has a known distribution; p is its tail (watermark/tails.h). The
+   contexts are in a hash table of the call's own, whose hash is the key's function. */
 
-/* A table of places + 1: contexts, or for SBW pairs of seed and token. */
+/* The scores of a text, and two hash tables of indices + 1: by context, and for SBW by pairs of seed and token. */
 typedef struct sampi_scores {
     const sampi_watermark *mark;
     const samp_token *text;
-    double *score; /* [n] of each token, or -1: it does not count */
+    double *score; /* [n] each token's score; -1: the token does not count */
     uint32_t *table, n_slots, *pair_table;
-    uint64_t *pair; /* [n] its seed, of SBW */
+    uint64_t *pair; /* [n] SBW: each token's seed */
 } sampi_scores;
 
 static void sampi_text_context(const sampi_scores *of, size_t at, uint32_t *context)
@@ -18,7 +18,7 @@ static void sampi_text_context(const sampi_scores *of, size_t at, uint32_t *cont
     for (size_t i = 0; i < width; i++) context[i] = at + i >= width ? (uint32_t)of->text[at + i - width] : UINT32_MAX;
 }
 
-/* Is the context before `at` new? It is in the table then. `home` is its hash. */
+/* Is the context before index `at` new? Then it is added to the table. `home` is its hash. */
 static bool sampi_text_is_new(const sampi_scores *of, size_t at, uint32_t home)
 {
     const size_t width = (size_t)of->mark->width;
@@ -32,7 +32,7 @@ static bool sampi_text_is_new(const sampi_scores *of, size_t at, uint32_t home)
     return true;
 }
 
-/* The same of a token and its seed: its word. */
+/* The same for a token and its seed; `home` is its word. */
 static bool sampi_pair_is_new(const sampi_scores *of, size_t at, uint32_t home)
 {
     uint32_t slot = home & (of->n_slots - 1);
@@ -46,7 +46,7 @@ static bool sampi_pair_is_new(const sampi_scores *of, size_t at, uint32_t home)
 
 static double sampi_score_of(uint32_t word) { return -sampi_ln(1.0 - sampi_mark_uniform(word)); }
 
-/* The score of the token at `at`, behind a context. */
+/* The score of the token at index `at`, after its context. */
 static SAMPI_COLD double sampi_score_token(const sampi_scores *of, size_t at, sampi_words *words,
                                            const uint32_t *context)
 {
@@ -69,11 +69,10 @@ static SAMPI_COLD double sampi_score_token(const sampi_scores *of, size_t at, sa
     const uint32_t word = sampi_colour_word(&colours, (uint32_t)id, &of->pair[at]);
     bool counts = of->pair[at] && sampi_pair_is_new(of, at, word);
     return counts ? (word & 0x7FFFFFFFu) < colours.below
-                  : -1.0; /* of the seed 0 the key has no say: -1 is in the context,
-                                                                     or token 0 */
+                  : -1.0; /* the seed is 0 whatever the key is if the context has a -1 or token 0 */
 }
 
-/* p of a sum of n scores. */
+/* The result for a sum of n scores. */
 static SAMPI_COLD void sampi_mark_result(const sampi_watermark *mark, double sum, size_t n,
                                          samp_watermark_result *out)
 {
@@ -93,7 +92,7 @@ static SAMPI_COLD void sampi_mark_result(const sampi_watermark *mark, double sum
     out->p_value = sampi_exp_of(out->ln_p);
 }
 
-/* What is wrong with the arguments: of the mark the numbers are checked as for a sampler. */
+/* Checks the arguments; the watermark's numbers are checked as for a sampler. */
 static SAMPI_COLD int sampi_detect_status(sampi_sampler *t, const samp_watermark *mark, const samp_token *text,
                                           size_t n, const void *out)
 {
@@ -109,7 +108,7 @@ static SAMPI_COLD int sampi_detect_status(sampi_sampler *t, const samp_watermark
     return SAMP_OK;
 }
 
-/* All scores of a text, in one block of the heap, which begins with them; NULL: no memory. */
+/* The scores of all tokens of a text, at the beginning of a block that the caller frees; NULL: no memory. */
 static SAMPI_COLD double *sampi_score_text(const sampi_watermark *mark, const samp_token *text, size_t n)
 {
     const bool is_sbw = mark->what == SAMP_WATERMARK_SBW_SELFHASH || mark->what == SAMP_WATERMARK_SBW_LEFTHASH;
@@ -171,7 +170,7 @@ SAMP_API SAMPI_COLD int samp_watermark_detect_keys(const samp_watermark *mark, c
     return status;
 }
 
-/* For each number of tokens that count the piece with the largest sum is enough: p falls with the sum. */
+/* For each number of counted tokens only the window with the largest sum matters, because p falls as the sum grows. */
 SAMP_API SAMPI_COLD int samp_watermark_find(const samp_watermark *mark, const samp_token *text, size_t n,
                                             size_t window, samp_watermark_span *out)
 {
@@ -188,7 +187,7 @@ SAMP_API SAMPI_COLD int samp_watermark_find(const samp_watermark *mark, const sa
     }
     size_t *place = (size_t *)(void *)(best + window + 1), n_scored = 0;
     for (size_t i = 0; i <= window; i++) best[i] = -1.0;
-    /* A running sum of doubles would lose. Whole multiples of 2^-27 are exact: 2^30 scores of at most 32 fit */
+    /* A running sum of doubles would lose precision. Multiples of 2^-27 are exact: 2^30 scores of at most 32 fit */
     int64_t sum = 0;
     for (size_t end = 0; end < n; end++) {
         if (score[end] >= 0.0) sum += (int64_t)(score[end] * 134217728.0), n_scored++;

@@ -1,11 +1,12 @@
 /* ---- watermarks: the draws ----
-   The applies of the three kinds, and what a draft's test asks for. Gumbel: each token runs for a time -ln(u) / w, as
-   samp_init_gumbel's do, but u comes of the key and the context. SynthID: a tournament makes other logits, and dist
-   draws. SBW: green tokens' logits grow. */
+   The apply functions of the three kinds, and their part in tests of drafts. Gumbel: a race like samp_init_gumbel's, in
+   which each token takes the time -ln(u) / w, but u is a function of the key and the context. SynthID: a tournament
+   changes the logits, and dist draws. SBW: green tokens get larger logits. */
 
-#define SAMPI_DRAWS_KEY 0x800 /* added to the sampler's number in the stream, for which key it is */
+#define SAMPI_DRAWS_KEY 0x800 /* added to the sampler's number in the stream, for the choice of the key */
 
-/* Something is drawn: the prompt ends here. Is it drawn with the mark? Then context [64] is what it depends on. */
+/* Begins a draw, and with the first draw ends the prompt. Returns whether the draw uses the watermark; context [64]
+   gets the context. */
 static bool sampi_mark_begin(sampi_sampler *s, uint32_t *context)
 {
     s->now.pending = 0;
@@ -13,7 +14,7 @@ static bool sampi_mark_begin(sampi_sampler *s, uint32_t *context)
     return !sampi_mark_is_repeated(s, context);
 }
 
-/* The key of this draw: of two keys B behind a draft, else by chance. */
+/* The key of this draw. Of two keys it is B after a draft, and otherwise chosen at random. */
 static uint64_t sampi_mark_key(const sampi_sampler *s, bool is_behind)
 {
     const sampi_watermark *mark = &s->u.mark;
@@ -25,7 +26,7 @@ static uint64_t sampi_mark_key(const sampi_sampler *s, bool is_behind)
     return (double)(random[0] >> 11) * (1.0 / 9007199254740992.0) < mark->alpha ? mark->key[1] : mark->key[0];
 }
 
-/* A race under way: who leads, and the time that is to be beaten. */
+/* A race: the leading candidate, and its time. */
 typedef struct sampi_mark_race {
     sampi_words words;
     float logit;
@@ -42,8 +43,8 @@ static void sampi_mark_start(sampi_mark_race *race, const sampi_sampler *s, cons
     race->time = (double)INFINITY;
 }
 
-/* Candidate `index` runs with its weight w, for w > 0. Since -ln u >= 1 - u most lose before there is a logarithm to
-   take. What comes first in order wins a tie, so the order of the runs does not matter. */
+/* Candidate `index` runs with its weight w > 0. Because -ln u >= 1 - u, most candidates lose without a logarithm. The
+   first in order wins a tie, so the order of the runs does not matter. */
 static inline void sampi_mark_run(sampi_mark_race *race, float logit, samp_token id, uint64_t w, size_t index)
 {
     const double u = sampi_mark_uniform(sampi_word(&race->words, id));
@@ -57,8 +58,9 @@ static inline void sampi_mark_run(sampi_mark_race *race, float logit, samp_token
     race->index = index;
 }
 
-/* In place of sampi_find_by_mass where a draft's token has been rejected: with the mark (key B), unless the context
-   has been there before; `at` is the random number of the draw without. What s is, its kind says. */
+/* Chooses the token that replaces a rejected token of a draft. It takes the place of sampi_find_by_mass: with the
+   watermark (key B), unless the context is repeated or s draws without one; then `at` is the mass at which to find
+   it. */
 static SAMPI_COLD size_t sampi_mark_find(const sampi_sampler *s, const samp_token_data_array *cur, sampi_mass mass,
                                          const void *draw, uint64_t at)
 {
@@ -78,8 +80,8 @@ static SAMPI_COLD size_t sampi_mark_find(const sampi_sampler *s, const samp_toke
     return race.index;
 }
 
-/* A rejected token of the ratio test: drawn once more, with the mark. A token that is rejected is never what the test
-   has drawn in its place. */
+/* After the ratio test has rejected the draft's token, draws its replacement again, with the watermark. The replacement
+   is never the rejected token itself, so an equal id means that it was accepted. */
 static SAMPI_COLD void sampi_mark_recover(const sampi_sampler *s, samp_token_data_array *cur)
 {
     if (cur->data[cur->selected].id == s->draft->token) return;
@@ -91,7 +93,7 @@ static SAMPI_COLD void sampi_mark_recover(const sampi_sampler *s, samp_token_dat
     cur->selected = (int64_t)sampi_mark_find(s, cur, sampi_residual_mass, &residual, 0);
 }
 
-/* Gumbel's, with one key or two. */
+/* Applies Gumbel's watermark, with one key or two. */
 static int sampi_mark_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     uint32_t context[64];
@@ -100,7 +102,7 @@ static int sampi_mark_apply(sampi_sampler *s, samp_token_data_array *cur)
     if (!is_marked || (s->draft && !leaves)) {
         sampi_draw(s, cur);
         const bool by_ratio = is_marked && !s->draft->exact && (!s->draft->draw || s->draft->takes);
-        if (by_ratio) sampi_mark_recover(s, cur); /* other tests look for what comes instead by sampi_mark_find */
+        if (by_ratio) sampi_mark_recover(s, cur); /* other tests call sampi_mark_find */
         sampi_sums sums = sampi_sum(cur);
         sampi_set_p(cur, &sums);
         return SAMP_OK;
@@ -119,13 +121,13 @@ static int sampi_mark_apply(sampi_sampler *s, samp_token_data_array *cur)
 
 /* ---- SynthID ---- */
 
-/* The sums of a layer: of all tokens' p, and of those whose bit is set, in units of 2^-40 of the largest, rounded down,
-   so that they are the same in any order. */
+/* The sums of a layer: of all tokens' p, and of those whose bit is 1. They are integers in units of 2^-40 of the
+   largest p, rounded down, so they do not depend on the order. */
 typedef struct sampi_layer {
     uint64_t all, with;
 } sampi_layer;
 
-/* What p is multiplied by where the bit is [0] not set, [1] set. */
+/* The factor of p for a token whose bit is 0, and for one whose bit is 1. */
 static void sampi_layer_factors(const sampi_layer *layer, double factor[2])
 {
     double m = layer->all ? (double)layer->with / (double)layer->all : 0.0;
@@ -133,7 +135,7 @@ static void sampi_layer_factors(const sampi_layer *layer, double factor[2])
     factor[1] = 2.0 - m;
 }
 
-/* The logit that p has behind the last layer. */
+/* The logit of p after the last layer. */
 static float sampi_layer_logit(float max, double p)
 {
     if (!(p >= DBL_MIN)) return -FLT_MAX;
@@ -141,8 +143,8 @@ static float sampi_layer_logit(float max, double p)
     return l < -(double)FLT_MAX ? -FLT_MAX : (float)l;
 }
 
-/* p of a candidate as a double stands in the place of its logit and p while the layers go on; a masked one has none.
-   Words of the first candidates are kept, the others' are computed for each layer. */
+/* Runs the tournament. During the layers a candidate's p is stored as a double in the place of its logit and p; -1: it
+   is masked. The words of the first candidates are kept, those of the others are computed in each layer. */
 static SAMPI_COLD void sampi_tournament(const sampi_sampler *s, const uint32_t *context, samp_token_data_array *cur)
 {
     enum { KEPT = 1024 };
@@ -157,7 +159,7 @@ static SAMPI_COLD void sampi_tournament(const sampi_sampler *s, const uint32_t *
         if (i < KEPT) kept[i] = sampi_word(&words, d->id);
         memcpy((char *)d + offsetof(samp_token_data, logit), &p, sizeof p);
     }
-    for (uint32_t bit = 0; bit <= depth; bit++) { /* the last walk only multiplies */
+    for (uint32_t bit = 0; bit <= depth; bit++) { /* the last pass only multiplies */
         sampi_layer layer = { 0, 0 };
         for (size_t i = 0; i < cur->size; i++) {
             char *at = (char *)&cur->data[i] + offsetof(samp_token_data, logit);

@@ -1,10 +1,11 @@
 /* ---- watermarks: the function ----
-   Texts that can be told. The key, the context and a token give 32 bits (this room); a sampler prefers tokens whose
-   bits are large (watermark/draw.h), a detector looks whether a text's tokens have large ones (watermark/detect.h).
+   Watermarks: texts that a key can recognise. The key, the context and a token give a word of 32 bits (this room). A
+   sampler prefers tokens with large words (watermark/draw.h); a detector tests whether a text's tokens have large words
+   (watermark/detect.h).
 
-   The function is "philox4x32-10-v1": Philox folds the context, four tokens at a time, to a state of 128 bits; once
-   more it makes of the state and the id / 4 of a token the words of four tokens. vLLM computes it so, and its detector
-   reads our texts. Nothing has a state here. */
+   The function is "philox4x32-10-v1": Philox folds the context, four tokens at a time, into a state of 128 bits; one
+   more Philox of the state and a token's id / 4 gives the words of four tokens. vLLM computes the same function, so its
+   detector recognises these texts. All functions are pure. */
 
 /* SHA-256 (FIPS 180-4) of at most 55 bytes: one block. */
 static SAMPI_COLD void sampi_sha256(const unsigned char *bytes, size_t n, uint32_t digest[8])
@@ -47,7 +48,7 @@ static SAMPI_COLD void sampi_sha256(const unsigned char *bytes, size_t n, uint32
     for (int i = 0; i < 8; i++) digest[i] = start[i] + s[i];
 }
 
-/* The first 64 bits of SHA-256(name, key): a key made of another one, from which there is no way back. */
+/* The first 64 bits of SHA-256(name, key): a key derived from another one, which cannot be computed back. */
 static SAMPI_COLD uint64_t sampi_mark_derive(const char *name, uint64_t key)
 {
     unsigned char bytes[55];
@@ -59,13 +60,13 @@ static SAMPI_COLD uint64_t sampi_mark_derive(const char *name, uint64_t key)
     return (uint64_t)digest[0] << 32 | digest[1];
 }
 
-/* The words of a context: Philox at (id / 4, counter), id % 4 chooses. */
+/* The words after a context: word id % 4 of Philox at (id / 4, counter). */
 typedef struct sampi_words {
     uint32_t counter[3], key[2];
-    uint32_t four, out[4]; /* the words of ids 4 four .. 4 four + 3; four is none at first */
+    uint32_t four, out[4]; /* the words of ids 4 four .. 4 four + 3; four is UINT32_MAX at first */
 } sampi_words;
 
-/* A context [width], as 32-bit numbers, oldest first; 0xFFFFFFFF where there is no token. */
+/* Prepares the words after a context [width] of 32-bit numbers, oldest first; 0xFFFFFFFF: there is no token. */
 static void sampi_words_of(sampi_words *words, uint64_t key, const uint32_t *context, uint32_t width)
 {
     uint32_t state[4] = { 0x574D4358u, width, 0, 0 }, at[4];
@@ -81,7 +82,7 @@ static void sampi_words_of(sampi_words *words, uint64_t key, const uint32_t *con
     words->four = UINT32_MAX;
 }
 
-/* The 32 bits of a token. Of ids that ascend Philox is asked once for four. */
+/* The word of a token. For ascending ids Philox runs once for four of them. */
 static inline uint32_t sampi_word(sampi_words *words, samp_token id)
 {
     const uint32_t four = (uint32_t)id >> 2;
@@ -93,13 +94,13 @@ static inline uint32_t sampi_word(sampi_words *words, samp_token id)
     return words->out[id & 3];
 }
 
-/* u of a word: a float in (0, 1), as a double. */
+/* The number u of a word: a float in (0, 1), as a double. */
 static inline double sampi_mark_uniform(uint32_t word)
 {
     return (double)(float)((double)((word >> 8) + 1) / 16777217.0);
 }
 
-/* SBW's colours behind a context. 2^32 - 1 stands for -1. */
+/* Prepares SBW's colours after a context, in which 2^32 - 1 stands for -1. */
 static void sampi_colours_of(sampi_colours *c, const sampi_watermark *mark, const uint32_t *context)
 {
     uint64_t sum = 0;
@@ -109,7 +110,7 @@ static void sampi_colours_of(sampi_colours *c, const sampi_watermark *mark, cons
     c->below = (uint32_t)(mark->gamma * 2147483647.0);
     for (int32_t i = 0; i < mark->width; i++) {
         sum += context[i] == UINT32_MAX ? UINT64_MAX : context[i];
-        if (i) c->product[c->n++] = c->key * (uint64_t)sampi_colour_hash(context[i]); /* the oldest has no say */
+        if (i) c->product[c->n++] = c->key * (uint64_t)sampi_colour_hash(context[i]); /* without the oldest token */
     }
     c->seed = c->key * sum;
 }

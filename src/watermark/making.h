@@ -20,7 +20,7 @@ SAMP_API SAMPI_COLD samp_watermark samp_default_watermark(samp_watermark_kind ki
 static const char *const SAMPI_MARK_KINDS[] = { "gumbel", "gumbel_dual", "sbw_selfhash", "sbw_lefthash", "synthid" };
 static const char *const SAMPI_MARK_SCOPES[] = { "once_in_text", "once_in_all", "always" };
 
-/* Which of the words it is, or -1. */
+/* The index of `value` among the words, or -1. */
 static SAMPI_COLD int sampi_mark_choice(const char *const *words, int n, const char *value)
 {
     for (int i = 0; i < n; i++)
@@ -28,8 +28,8 @@ static SAMPI_COLD int sampi_mark_choice(const char *const *words, int n, const c
     return -1;
 }
 
-/* A decimal fraction as the nearest double, by the digits alone: at most 17 of them and an exponent of 22, where one
-   division of exact numbers is right. */
+/* Reads a decimal fraction as the nearest double. With at most 15 significant digits and 22 decimal places, digits and
+   power of ten are exact doubles, so one division rounds right. */
 static SAMPI_COLD int sampi_mark_fraction(const char *text, double *out)
 {
     uint64_t digits = 0;
@@ -110,7 +110,7 @@ static const samp_sampler_i *sampi_mark_iface(void)
     return &iface;
 }
 
-/* The numbers of a mark, and what is wrong with those that its kind looks at. */
+/* Copies the numbers of a watermark into a record, and checks those that its kind uses. */
 static SAMPI_COLD sampi_sampler sampi_mark_of(const samp_watermark *from)
 {
     samp_watermark none = samp_default_watermark(SAMP_WATERMARK_GUMBEL);
@@ -143,7 +143,7 @@ static SAMPI_COLD sampi_sampler sampi_mark_of(const samp_watermark *from)
     return t;
 }
 
-/* The rings and tables. Checked fields: sizes are bounded. */
+/* Sizes the ring and the table. The fields are checked, so the sizes are bounded. */
 static SAMPI_COLD void sampi_mark_prepare(sampi_sampler *t, bool make)
 {
     sampi_watermark *mark = &t->u.mark;
@@ -179,7 +179,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_watermark_draft(const samp_watermark
     return sampi_mark_make(&t);
 }
 
-/* The row behind a whole draft is told to those with two keys. */
+/* Tells samplers with two keys whether the next row is the one after a whole draft. */
 static SAMPI_COLD void sampi_mark_behind(sampi_sampler *s, bool is_behind)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_mark_behind(s->u.chain.item[i], is_behind);

@@ -1,16 +1,16 @@
 /* ---- watermarks on a row ----
-   The same as the applies, on the row where it lies. Gumbel's race goes by tiles, that with the most weight first, as
-   gumbel's in rows/selecting.h: of the others only words that could still win are looked at. A draw without the mark
-   is dist's. SynthID works on the compact row, SBW changes every logit in place. */
+   The same as the apply functions, directly on the row. Gumbel's race goes by tiles, the one with the most weight
+   first, as gumbel's in rows/selecting.h; of other tiles only words that could still win are tested. A draw without the
+   watermark is dist's. SynthID works on the compact row, SBW changes the logits in place. */
 
-/* The id of the token at place i, also where a view has indices for ids. */
+/* The id of element i, also if a view has indices in place of ids. */
 static samp_token sampi_mark_id(const sampi_row *row, size_t i)
 {
     samp_token id = sampi_id_at(row, i);
     return row->array ? row->array->data[id].id : id;
 }
 
-/* Token i of a tile runs. */
+/* Lets element i of a tile run. */
 static inline void sampi_mark_run_at(sampi_mark_race *race, const sampi_pieces *it, float max, size_t i)
 {
     const sampi_row *row = it->row;
@@ -20,8 +20,9 @@ static inline void sampi_mark_run_at(sampi_mark_race *race, const sampi_pieces *
     if (w) sampi_mark_run(race, l, sampi_mark_id(row, it->at + i), w, it->at + i);
 }
 
-/* Who of a tile may still win: no weight is more than 2^14 times the sum of q, and a word's 1 - u is at least what its
-   upper 24 bits lack to 2^24 - 1, in units of 2^-24, and at least one such unit. They run. */
+/* Lets those tokens of tile t run that may still win. No weight is more than 2^14 times the tile's sum of q. In units
+   of 2^-24, a word's 1 - u is at least 1, and at least 2^24 - 1 less the word's upper 24 bits. So only words of at
+   least `least` can win. */
 static void sampi_mark_tile(sampi_mark_race *race, sampi_pieces *it, float max, size_t t, uint64_t sum)
 {
     const sampi_row *row = it->row;
@@ -62,7 +63,7 @@ static int sampi_fast_watermark(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* p and words lie where w does, 12 bytes a token. */
+/* p and words use the memory of w, 12 bytes a token. */
 static int sampi_fast_synthid(sampi_row *row, sampi_sampler *s)
 {
     uint32_t context[64];

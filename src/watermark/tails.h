@@ -1,8 +1,8 @@
 /* ---- watermarks: tails of distributions ----
-   ln P(X >= x) of a Gamma(a, 1) variable and of a binomial one, for a and n up to 10^9. What would cancel is taken
-   together first (Loader 2000, "Fast and accurate computation of binomial probabilities"): Stirling's error, and the
-   deviance, so the logarithm is right to about 1e-12 of itself near the middle and in the tail. Logarithms are those of
-   >>math, so a p-value is the same on every machine. */
+   ln P(X >= x) of a Gamma(a, 1) variable and of a binomial one, for a and n up to 10^9. Terms that would cancel are
+   computed together, as Stirling's error and as the deviance (Loader 2000, "Fast and accurate computation of binomial
+   probabilities"). So the relative error of the logarithm is about 1e-12, near the middle and in the tail. Logarithms
+   are those of >>math, so a p-value is the same on every machine. */
 
 /* ln Gamma(a) - ((a - 1/2) ln a - a + ln(2 pi) / 2), a > 0. */
 static SAMPI_COLD double sampi_stirling_error(double a)
@@ -31,17 +31,17 @@ static SAMPI_COLD double sampi_deviance(double x, double m)
 
 #define SAMPI_LN_2PI 1.8378770664093454836
 
-/* ln of 1 - e^l, l < 0, where e^l is a probability that is not near 1. */
+/* ln(1 - p) of a probability; -FLT_MAX for p = 1. */
 static SAMPI_COLD double sampi_ln_rest(double p) { return p < 1.0 ? sampi_ln(1.0 - p) : -(double)FLT_MAX; }
 
-/* e^l of a logarithm: 0 below -690. */
+/* e^l for a logarithm l of a probability; 0 below -690. */
 static SAMPI_COLD double sampi_exp_of(double l)
 {
     if (l < -690.0) return 0.0;
     return l < 0.0 ? sampi_exp2(l * SAMPI_LOG2E) : 1.0;
 }
 
-/* ln Q(a, x) = ln P(Gamma(a, 1) >= x): a series of P below the mean, else the continued fraction (Lentz). */
+/* ln Q(a, x) = ln P(Gamma(a, 1) >= x): below the mean by the series of P, above by the continued fraction (Lentz). */
 static SAMPI_COLD double sampi_ln_gamma_tail(double a, double x)
 {
     if (!(x > 0.0)) return 0.0;
@@ -75,7 +75,7 @@ static SAMPI_COLD double sampi_ln_binomial(double n, double k, double p)
     return errors - away + 0.5 * (sampi_ln(n) - sampi_ln(k) - sampi_ln(n - k) - SAMPI_LN_2PI);
 }
 
-/* ln P(Binomial(n, p) >= k): the terms from k on, or from k - 1 down where these are the shorter tail. */
+/* ln P(Binomial(n, p) >= k): the sum of the terms from k up, or from k - 1 down if that is the shorter tail. */
 static SAMPI_COLD double sampi_ln_binomial_tail(double n, double k, double p)
 {
     const bool is_upper = k > n * p;

@@ -1,21 +1,21 @@
 /* ---- watermarks: the text so far ----
-   The context of the token to come, and whether it has been there before. The last tokens stand in a ring (part 1).
-   A table (part 2, open addressing) has each context of the last `history` places once, by the last place it stood at;
-   its hash is made with the key, so that nobody can write a text whose contexts fall on one slot. Comparisons are of
-   tokens, so no two contexts are taken for one. An accepted token adds a place and drops the oldest one; a rollback
-   does the reverse, with what the record has noted. */
+   The context of the next token, and whether it has occurred before. The last tokens are in a ring (part 1). A hash
+   table (part 2, open addressing) has each context of the last `history` positions once, with the last position at
+   which it occurred. The hash depends on the key, so nobody can write a text whose contexts all collide. Contexts are
+   compared token by token, so two contexts are never confused. An accepted token adds a position and drops the oldest
+   one; a rollback does the reverse, with the values in the record. */
 
 static samp_token *sampi_mark_tokens(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 1); }
 static uint32_t *sampi_mark_table(const sampi_sampler *s) { return (uint32_t *)sampi_part(s, 2); }
 
-/* The token `back` places before the one to come, 1 = the newest; UINT32_MAX where the text had not begun. */
+/* The token `back` positions before the next one, 1 = the newest; UINT32_MAX before the beginning of the text. */
 static uint32_t sampi_mark_back(const sampi_sampler *s, uint32_t back)
 {
     const sampi_ring *ring = &s->u.mark.ring;
     return back <= ring->size ? (uint32_t)sampi_ring_at(ring, sampi_mark_tokens(s), back - 1) : UINT32_MAX;
 }
 
-/* context [width] of the place that is `ago` places before the one to come. */
+/* Fills context [width] with the context of the position `ago` positions before the next one. */
 static void sampi_mark_context(const sampi_sampler *s, uint32_t ago, uint32_t *context)
 {
     const uint32_t width = (uint32_t)s->u.mark.width;
@@ -29,7 +29,7 @@ static uint32_t sampi_mark_home(const sampi_sampler *s, const uint32_t *context)
     return words.counter[0] & (s->u.mark.n_slots - 1);
 }
 
-/* The slot that has this context, or the empty one where it belongs. */
+/* The slot that has this context, or the empty one in which it would be stored. */
 static uint32_t sampi_mark_slot(const sampi_sampler *s, const uint32_t *context)
 {
     const sampi_watermark *mark = &s->u.mark;
@@ -43,7 +43,7 @@ static uint32_t sampi_mark_slot(const sampi_sampler *s, const uint32_t *context)
     return at;
 }
 
-/* Empties a slot; those behind it that would not be found any more move up. */
+/* Empties a slot; later entries that would not be found any more move forward. */
 static void sampi_mark_erase(const sampi_sampler *s, uint32_t hole)
 {
     const sampi_watermark *mark = &s->u.mark;
@@ -57,7 +57,7 @@ static void sampi_mark_erase(const sampi_sampler *s, uint32_t hole)
     table[hole] = 0;
 }
 
-/* Is the token to come drawn without the mark? context [width] is what stands before it. */
+/* Is the next token drawn without the watermark, because its context [width] is repeated? */
 static bool sampi_mark_is_repeated(const sampi_sampler *s, const uint32_t *context)
 {
     const sampi_watermark *mark = &s->u.mark;
@@ -66,8 +66,8 @@ static bool sampi_mark_is_repeated(const sampi_sampler *s, const uint32_t *conte
     return sampi_mark_table(s)[sampi_mark_slot(s, context)] != 0;
 }
 
-/* The place to come is one of the text: its context is in the table from now on, and that of the place that falls out
-   of the history is not, unless it has been there again. Then the token goes into the ring. */
+/* Adds the next position to the text: its context goes into the table; the context of the position that leaves the
+   history is removed, unless it has occurred again since. Then the token goes into the ring. */
 static void sampi_mark_push(sampi_sampler *s, samp_token token)
 {
     sampi_watermark *mark = &s->u.mark;
@@ -86,7 +86,8 @@ static void sampi_mark_push(sampi_sampler *s, samp_token token)
     mark->count++;
 }
 
-/* The reverse: `old` is what fell out of the ring, or -1; before: the slot's content before the push. */
+/* The reverse of sampi_mark_push. old: the token that fell out of the ring, or -1; before: the slot's content before
+   the push. */
 static SAMPI_COLD void sampi_mark_pop(sampi_sampler *s, samp_token old, uint32_t before)
 {
     sampi_watermark *mark = &s->u.mark;
@@ -111,7 +112,7 @@ static SAMPI_COLD void sampi_mark_pop(sampi_sampler *s, samp_token old, uint32_t
     if (!table[at]) table[at] = mark->count - (uint32_t)mark->history + 1;
 }
 
-/* ---- hooks: now.pending is 0 behind the first draw, -1 before it ---- */
+/* ---- hooks: now.pending is -1 before the first draw, 0 after it ---- */
 
 static void sampi_mark_accept(sampi_sampler *s, samp_token token)
 {
@@ -129,8 +130,8 @@ static SAMPI_COLD void sampi_mark_reset(sampi_sampler *s)
     if (mark->n_slots) memset(sampi_mark_table(s), 0, mark->n_slots * sizeof(uint32_t));
 }
 
-/* Five words: both counts, what the ring's next token will push out, what the table has of the context, and whether
-   something has been drawn. */
+/* Notes or restores five words: both counts, the token that the ring's next token pushes out, the table's entry of the
+   context, and whether there has been a draw. */
 static void sampi_mark_past(sampi_sampler *s, sampi_record *r)
 {
     sampi_watermark *mark = &s->u.mark;
@@ -150,7 +151,7 @@ static void sampi_mark_past(sampi_sampler *s, sampi_record *r)
     mark->generated = word[1];
 }
 
-/* The key is told by what SHA-256 makes of it, as the fingerprint can be computed backwards. */
+/* The key goes into the fingerprint as a SHA-256, because the fingerprint itself can be computed backwards. */
 static SAMPI_COLD void sampi_mark_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_watermark *mark = &s->u.mark;
@@ -160,7 +161,7 @@ static SAMPI_COLD void sampi_mark_settings(const sampi_sampler *s, uint64_t *has
     sampi_mix(hash, sampi_bits(mark->gamma));
 }
 
-/* The flag, both counts and the ring; the table is made again. */
+/* Saves or loads the flag, both counts and the ring; a load builds the table again. */
 static SAMPI_COLD void sampi_mark_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_watermark *mark = &s->u.mark;

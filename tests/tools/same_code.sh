@@ -5,7 +5,7 @@
 rev=${1:-HEAD}
 out=$(mktemp -d) || exit 1
 trap 'rm -rf "$out"' EXIT
-code() { ${CC:-gcc} -fpreprocessed -dD -E -P -w "$1" | sed 's/[^A-Za-z0-9_]/ & /g' | tr -s ' \t\n' '\n\n\n' >"$2"; }
+code() { ${CC:-gcc} -fpreprocessed -dD -E -P -w "$1" | sed 's/\\$//; s/[^A-Za-z0-9_]/ & /g' | tr -s ' \t\n' '\n\n\n' >"$2"; }
 bad=0
 for header in sampling.h sampling_gpu.h; do
     git show "$rev:$header" >"$out/$header" || exit 1
