@@ -188,86 +188,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8899 samplers/greedy.h               20940 grammar/regex.h
-     275 api/config.h                     8941 samplers/choose.h               21337 grammar/derivatives.h
-     306 api/types.h                      9004 samplers/ratio.h                21990 grammar/vocabulary.h
-     561 api/missing.h                    9071 samplers/draw.h                 22461 grammar/triggers.h
-     575 api/sample.h                     9156 samplers/dist.h                 22786 grammar/matcher.h
-     669 api/chains.h                     9188 samplers/gumbel.h               23019 grammar/store.h
-     935 api/samplers.h                   9257 watermark/function.h            23274 grammar/moving.h
-    1208 api/gumbel.h                     9375 watermark/text.h                23623 grammar/visits.h
-    1231 api/operator.h                   9565 watermark/draw.h                23902 grammar/states.h
-    1282 api/kv.h                         9776 samplers/mirostat.h             24062 grammar/items.h
-    1465 api/llama_cpp.h                 10008 samplers/adaptive_p.h           24188 grammar/masks.h
-    1511 api/text_error.h                10159 samplers/custom.h               24385 grammar/runs.h
-    1527 api/grammar.h                   10219 config/describe.h               24587 grammar/entries.h
-    1749 api/shards.h                    10399 config/from_params.h            24959 grammar/accepting.h
-    1849 api/peers.h                     10463 config/orders.h                 25291 grammar/waiting.h
-    1933 api/drafts.h                    10694 config/numbers.h                25417 grammar/history.h
-    2035 api/constraints.h               10836 config/set.h                    25542 grammar/room.h
-    2338 api/watermark.h                 10992 config/tell.h                   25875 grammar/sampler.h
-    2483 api/parts.h                     11122 config/settings.h               26109 grammar/forced.h
-    2525 base/switches.h                 11235 life/rollback.h                 26277 grammar/hooks.h
-    2840 base/random.h                   11494 life/chain.h                    26400 schema/head.h
-    2863 base/mt19937.h                  11778 life/members.h                  26574 schema/errors.h
-    2938 base/exact.h                    11892 life/update.h                   26686 schema/collections.h
-    3156 base/bits128.h                  12089 life/copy.h                     26720 schema/references.h
-    3237 base/elements.h                 12259 rows/row.h                      26992 schema/strings.h
-    3367 watermark/colours.h             12565 rows/reserve.h                  27054 schema/numbers.h
-    3431 kernels/llama_cpp/contract.h    12635 rows/pieces.h                   27256 schema/sets.h
-    3479 kernels/contract.h              12750 rows/thresholds.h               27454 schema/formats.h
-    3607 kernels/scalar.h                12856 rows/compact.h                  27651 schema/scalars.h
-    3813 kernels/llama_cpp/scalar.h      13038 rows/sums.h                     27950 schema/goals.h
-    3834 kernels/sets.h                  13187 rows/changes.h                  28171 schema/alternatives.h
-    3883 kernels/vectors.h               13268 rows/cuts.h                     28649 schema/objects.h
-    4001 kernels/avx512.h                13705 rows/typical.h                  29162 schema/arrays.h
-    4085 kernels/avx2.h                  14018 rows/tail_free.h                29522 schema/whole.h
-    4147 kernels/sse2.h                  14091 rows/selecting.h                29695 tags/head.h
-    4164 kernels/neon.h                  14222 rows/mirostat.h                 29818 tags/words.h
-    4186 kernels/wasm.h                  14305 watermark/rows.h                29926 tags/inside.h
-    4202 kernels/generic.h               14419 rows/plan.h                     30067 tags/formats.h
-    4222 kernels/shared.h                14467 rows/logprobs.h                 30468 grammar/grammars.h
-    4346 kernels/passes.h                14553 rows/step.h                     30535 peers/tables.h
-    5035 kernels/llama_cpp/passes.h      14570 rows/llama_cpp/sums.h           30934 peers/values.h
-    5119 kernels/check.h                 14884 rows/llama_cpp/samplers.h       31366 peers/llama_server.h
-    5142 kernels/dispatch.h              15349 rows/llama_cpp/step.h           31435 peers/fields.h
-    5352 core/array.h                    15379 run/apply.h                     31681 peers/requests.h
-    5682 core/table.h                    15461 run/writing.h                   31820 shards/head.h
-    5872 core/windows.h                  15585 run/arrays.h                    31969 shards/bytes.h
-    5964 constraints/record.h            15687 run/arrays_llama_cpp.h          32067 shards/merging.h
-    6022 watermark/record.h              15885 run/walk.h                      32357 shards/row.h
-    6042 rows/work.h                     15989 run/finish.h                    32483 shards/answers.h
-    6068 life/past.h                     16029 run/draw_llama_cpp.h            33054 shards/logprobs.h
-    6127 core/record.h                   16103 run/draw.h                      33200 shards/told.h
-    6263 core/plans.h                    16181 run/sample.h                    33354 shards/asking.h
-    6301 core/fields.h                   16297 watermark/making.h              33489 shards/prefix.h
-    6388 core/owners.h                   16526 watermark/tails.h               34039 shards/plans.h
-    6464 core/mt19937.h                  16626 watermark/detect.h              34532 samplers/plans.h
-    6521 core/no_mt19937.h               16849 run/verify.h                    34807 shards/way.h
-    6554 core/making.h                   16953 run/batch.h                     34951 shards/memory.h
-    6686 core/streams.h                  17105 life/state.h                    35019 shards/batch.h
-    6724 life/state_fields.h             17281 operator/weights.h              35427 drafts/head.h
-    6824 samplers/llama_cpp.h            17369 operator/search.h               35486 drafts/block.h
-    6912 samplers/logit_bias.h           17507 operator/run.h                  35677 drafts/tree.h
-    7013 samplers/patch.h                17675 kv/cells.h                      35812 drafts/relaxed.h
-    7063 samplers/penalties.h            17712 kv/making.h                     35897 constraints/automaton.h
-    7213 samplers/dry.h                  17936 kv/slot.h                       35995 constraints/making.h
-    7670 samplers/cut.h                  18073 kv/sequences.h                  36248 constraints/sampler.h
-    7693 samplers/top_n_sigma.h          18207 kv/data.h                       36343 constraints/constructors.h
-    7795 samplers/top_k.h                18330 kv/update.h                     36708 constraints/patterns.h
-    7852 samplers/tail_free.h            18455 kv/state.h                      36913 constraints/looking.h
-    7976 samplers/typical.h              18664 llama_cpp/functions.h           36980 constraints/thinking.h
-    8051 samplers/top_p.h                18731 llama_cpp/object.h              37231 constraints/schedule.h
-    8095 samplers/min_p.h                18786 llama_cpp/vocabulary.h          37321 constraints/accepting.h
-    8137 samplers/by_sums.h              18863 text/reading.h                  37505 constraints/drawing.h
-    8285 samplers/top_h.h                18974 text/strings.h                  37692 constraints/told.h
-    8338 samplers/min_k.h                19073 text/values.h                   37757 constraints/kind.h
-    8395 samplers/xtc.h                  19229 text/documents.h                37815 constraints/top_p_decay.h
-    8479 samplers/infill.h               19305 grammar/head.h                  37899 constraints/accessors.h
-    8594 samplers/temperature.h          19340 grammar/tree.h                  38007 core/kinds.h
-    8757 samplers/smoothing.h            20259 grammar/finishing.h             38056 base/restore.h
-    8841 samplers/softmax.h              20563 grammar/reading.h               38070 api/license.h
-    8874 samplers/drafted.h              20648 grammar/gbnf.h
+       2 api/opening.h                    8899 samplers/greedy.h               20943 grammar/regex.h
+     275 api/config.h                     8941 samplers/choose.h               21340 grammar/derivatives.h
+     306 api/types.h                      9004 samplers/ratio.h                21993 grammar/vocabulary.h
+     561 api/missing.h                    9071 samplers/draw.h                 22464 grammar/triggers.h
+     575 api/sample.h                     9156 samplers/dist.h                 22789 grammar/matcher.h
+     669 api/chains.h                     9188 samplers/gumbel.h               23022 grammar/store.h
+     935 api/samplers.h                   9257 watermark/function.h            23277 grammar/moving.h
+    1208 api/gumbel.h                     9375 watermark/text.h                23626 grammar/visits.h
+    1231 api/operator.h                   9565 watermark/draw.h                23905 grammar/states.h
+    1282 api/kv.h                         9776 samplers/mirostat.h             24065 grammar/items.h
+    1465 api/llama_cpp.h                 10008 samplers/adaptive_p.h           24191 grammar/masks.h
+    1511 api/text_error.h                10159 samplers/custom.h               24388 grammar/runs.h
+    1527 api/grammar.h                   10219 config/describe.h               24590 grammar/entries.h
+    1749 api/shards.h                    10399 config/from_params.h            24962 grammar/accepting.h
+    1849 api/peers.h                     10463 config/orders.h                 25294 grammar/waiting.h
+    1933 api/drafts.h                    10694 config/numbers.h                25420 grammar/history.h
+    2035 api/constraints.h               10836 config/set.h                    25545 grammar/room.h
+    2338 api/watermark.h                 10992 config/tell.h                   25878 grammar/sampler.h
+    2483 api/parts.h                     11122 config/settings.h               26112 grammar/forced.h
+    2525 base/switches.h                 11235 life/rollback.h                 26280 grammar/hooks.h
+    2840 base/random.h                   11494 life/chain.h                    26403 schema/head.h
+    2863 base/mt19937.h                  11778 life/members.h                  26577 schema/errors.h
+    2938 base/exact.h                    11892 life/update.h                   26689 schema/collections.h
+    3156 base/bits128.h                  12089 life/copy.h                     26723 schema/references.h
+    3237 base/elements.h                 12259 rows/row.h                      26995 schema/strings.h
+    3367 watermark/colours.h             12568 rows/reserve.h                  27057 schema/numbers.h
+    3431 kernels/llama_cpp/contract.h    12638 rows/pieces.h                   27259 schema/sets.h
+    3479 kernels/contract.h              12753 rows/thresholds.h               27457 schema/formats.h
+    3607 kernels/scalar.h                12859 rows/compact.h                  27654 schema/scalars.h
+    3813 kernels/llama_cpp/scalar.h      13041 rows/sums.h                     27953 schema/goals.h
+    3834 kernels/sets.h                  13190 rows/changes.h                  28174 schema/alternatives.h
+    3883 kernels/vectors.h               13271 rows/cuts.h                     28652 schema/objects.h
+    4001 kernels/avx512.h                13708 rows/typical.h                  29165 schema/arrays.h
+    4085 kernels/avx2.h                  14021 rows/tail_free.h                29525 schema/whole.h
+    4147 kernels/sse2.h                  14094 rows/selecting.h                29698 tags/head.h
+    4164 kernels/neon.h                  14225 rows/mirostat.h                 29821 tags/words.h
+    4186 kernels/wasm.h                  14308 watermark/rows.h                29929 tags/inside.h
+    4202 kernels/generic.h               14422 rows/flat.h                     30070 tags/formats.h
+    4222 kernels/shared.h                14470 rows/logprobs.h                 30471 grammar/grammars.h
+    4346 kernels/passes.h                14556 rows/step.h                     30538 peers/tables.h
+    5035 kernels/llama_cpp/passes.h      14573 rows/llama_cpp/sums.h           30937 peers/values.h
+    5119 kernels/check.h                 14887 rows/llama_cpp/samplers.h       31369 peers/llama_server.h
+    5142 kernels/dispatch.h              15352 rows/llama_cpp/step.h           31438 peers/fields.h
+    5352 core/array.h                    15382 run/apply.h                     31684 peers/requests.h
+    5682 core/table.h                    15464 run/writing.h                   31823 shards/head.h
+    5872 core/windows.h                  15588 run/arrays.h                    31972 shards/bytes.h
+    5964 constraints/record.h            15690 run/arrays_llama_cpp.h          32070 shards/merging.h
+    6022 watermark/record.h              15888 run/walk.h                      32360 shards/row.h
+    6042 rows/work.h                     15992 run/finish.h                    32486 shards/answers.h
+    6068 life/past.h                     16032 run/draw_llama_cpp.h            33057 shards/logprobs.h
+    6127 core/record.h                   16106 run/draw.h                      33203 shards/told.h
+    6263 core/plans.h                    16184 run/sample.h                    33357 shards/asking.h
+    6301 core/fields.h                   16300 watermark/making.h              33492 shards/prefix.h
+    6388 core/owners.h                   16529 watermark/tails.h               34042 shards/plans.h
+    6464 core/mt19937.h                  16629 watermark/detect.h              34535 samplers/plans.h
+    6521 core/no_mt19937.h               16852 run/verify.h                    34810 shards/way.h
+    6554 core/making.h                   16956 run/batch.h                     34954 shards/memory.h
+    6686 core/streams.h                  17108 life/state.h                    35022 shards/batch.h
+    6724 life/state_fields.h             17284 operator/weights.h              35430 drafts/head.h
+    6824 samplers/llama_cpp.h            17372 operator/search.h               35489 drafts/block.h
+    6912 samplers/logit_bias.h           17510 operator/run.h                  35680 drafts/tree.h
+    7013 samplers/patch.h                17678 kv/cells.h                      35815 drafts/relaxed.h
+    7063 samplers/penalties.h            17715 kv/making.h                     35900 constraints/automaton.h
+    7213 samplers/dry.h                  17939 kv/slot.h                       35998 constraints/making.h
+    7670 samplers/cut.h                  18076 kv/sequences.h                  36251 constraints/sampler.h
+    7693 samplers/top_n_sigma.h          18210 kv/data.h                       36346 constraints/constructors.h
+    7795 samplers/top_k.h                18333 kv/update.h                     36711 constraints/patterns.h
+    7852 samplers/tail_free.h            18458 kv/state.h                      36916 constraints/looking.h
+    7976 samplers/typical.h              18667 llama_cpp/functions.h           36983 constraints/thinking.h
+    8051 samplers/top_p.h                18734 llama_cpp/object.h              37234 constraints/schedule.h
+    8095 samplers/min_p.h                18789 llama_cpp/vocabulary.h          37324 constraints/accepting.h
+    8137 samplers/by_sums.h              18866 text/reading.h                  37508 constraints/drawing.h
+    8285 samplers/top_h.h                18977 text/strings.h                  37695 constraints/told.h
+    8338 samplers/min_k.h                19076 text/values.h                   37760 constraints/kind.h
+    8395 samplers/xtc.h                  19232 text/documents.h                37818 constraints/top_p_decay.h
+    8479 samplers/infill.h               19308 grammar/head.h                  37902 constraints/accessors.h
+    8594 samplers/temperature.h          19343 grammar/tree.h                  38010 core/kinds.h
+    8757 samplers/smoothing.h            20262 grammar/finishing.h             38059 base/restore.h
+    8841 samplers/softmax.h              20566 grammar/reading.h               38073 api/license.h
+    8874 samplers/drafted.h              20651 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -12304,12 +12304,15 @@ SAMP_API SAMPI_COLD void samp_perf_reset(samp_sampler *s)
      sampi_range_of         any                     -> dense and long, or compact
      sampi_next_piece, sampi_row_array: any, and the row stays; a fast function: any, but for the floor told below
 
+   One function gathers where no such token may be left: sampi_end_changes, which says so (SAMP_E_EMPTY).
+
    INVARIANTS. The row is scanned once, when it is opened, and every function here may rely on this and leaves it so:
      - no NaN, no +infinity, and at least one token is not masked;
      - top is the largest element of a compact row, and of a dense one but for its changes (sampi_row_max counts them);
      - line holds the maxima of the dense row's lines, but for its changes, until the draw ends.
-   A sampler that can declines with SAMPI_DECLINED: then the row holds the same logits as before, and the plan goes on
-   step by step. A dense row with a floor comes only to samplers that say so in the plan; the others get it compact.
+   A sampler that can declines with SAMPI_DECLINED: then the row holds the same logits as before, and the chain goes
+   on step by step. A dense row with a floor comes only to samplers whose row of the table says so
+   (SAMPI_TAKES_FLOOR); the others get it compact.
 
    THE WORKSPACE. One block (sampi_reserve), which belongs to one draw at a time. What outlives the function that wrote
    it is marked with *; all the rest is free for whoever comes next.
@@ -14416,51 +14419,51 @@ static SAMPI_COLD int sampi_fast_sbw(sampi_row *row, sampi_sampler *s)
     return sampi_scan(row);
 }
 #endif
-/* ---- src/rows/plan.h ---- */
+/* ---- src/rows/flat.h ---- */
 /* ---- the members of a chain ----
    A chain as a flat list, chains in it included: what rows, slices and the GPU walk through. */
 
-/* All members of a chain, of chains in it too, in order: how many; -1: more than SAMPI_PLAN, or not all in one
+/* All members of a chain, of chains in it too, in order: how many; -1: more than SAMPI_MOST_MEMBERS, or not all in one
    arithmetic. These go step by step. */
-#define SAMPI_PLAN 256
+#define SAMPI_MOST_MEMBERS 256
 
 static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
 {
     for (int32_t i = 0, all = sampi_n_at_work(s); i < all && n >= 0; i++)
         n = sampi_members(s->u.chain.item[i], member, n);
     if (n < 0 || sampi_is_chain(s) || sampi_is_clock(s)) return n;
-    if (n == SAMPI_PLAN || (n > 0 && sampi_rng_differs(s, member[0]))) return -1;
+    if (n == SAMPI_MOST_MEMBERS || (n > 0 && sampi_rng_differs(s, member[0]))) return -1;
     member[n] = s;
     return n + 1;
 }
 
 /* What the fast path has to do for a chain: its members that do something, softmax left out, which only sorts and sets
    p. With a custom sampler among them, or one behind the selection, it is none that is whole. */
-typedef struct sampi_plan {
-    sampi_sampler *member[SAMPI_PLAN]; /* [n_members], of chains in the chain too, in order */
-    sampi_sampler *list[SAMPI_PLAN];   /* [n] those of them to be done */
-    int n_members;                     /* -1: sampi_members has none; these go step by step */
+typedef struct sampi_flat_chain {
+    sampi_sampler *member[SAMPI_MOST_MEMBERS]; /* [n_members], of chains in the chain too, in order */
+    sampi_sampler *list[SAMPI_MOST_MEMBERS];   /* [n] those of them to be done */
+    int n_members;                             /* -1: sampi_members has none; these go step by step */
     int n;
     bool whole; /* list goes from the logits to a token */
-} sampi_plan;
+} sampi_flat_chain;
 
-static void sampi_plan_chain(sampi_plan *plan, sampi_sampler *s)
+static void sampi_make_flat(sampi_flat_chain *flat, sampi_sampler *s)
 {
-    plan->n_members = sampi_members(s, plan->member, 0);
-    plan->n = 0;
-    plan->whole = false;
+    flat->n_members = sampi_members(s, flat->member, 0);
+    flat->n = 0;
+    flat->whole = false;
     const sampi_sampler *done = sampi_first_mask(s); /* it is in the row's mask */
-    for (int i = 0; i < plan->n_members; i++) {
-        sampi_sampler *member = plan->member[i];
+    for (int i = 0; i < flat->n_members; i++) {
+        sampi_sampler *member = flat->member[i];
         if (member->off || member == done) continue;
-        if (sampi_is_custom(member) || plan->whole) {
-            plan->whole = false;
+        if (sampi_is_custom(member) || flat->whole) {
+            flat->whole = false;
             return;
         }
         unsigned flags = sampi_traits_of(member->kind)->flags;
         if (flags & SAMPI_ONLY_SHOWS) continue;
-        plan->list[plan->n++] = member;
-        plan->whole = (flags & SAMPI_SELECTS) != 0;
+        flat->list[flat->n++] = member;
+        flat->whole = (flags & SAMPI_SELECTS) != 0;
     }
 }
 
@@ -16053,23 +16056,23 @@ static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *co
 
 /* One draw in llama.cpp's arithmetic: members on the row until it is an array, then step by step. A custom sampler sees
    exactly what the steps would show it, so before it nobody may write p. SAMPI_DECLINED before anything has changed. */
-static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *plan, sampi_row *row,
+static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_flat_chain *flat, sampi_row *row,
                                        samp_token *token)
 {
-    sampi_sampler *s = job->s, *member[SAMPI_PLAN];
+    sampi_sampler *s = job->s, *member[SAMPI_MOST_MEMBERS];
     int n = 0, i = 0, known = 0, before = errno, status = sampi_open_row(row, job);
     sampi_row last;
     bool by_steps = false;
     if (status) return status;
     sampi_open_llama(row, row->work);
-    const sampi_sampler *done = plan->whole ? sampi_first_mask(s) : NULL; /* it is in the row's mask */
-    for (int j = 0; j < plan->n_members; j++) { /* one that is off says whether what may mask all has left anything */
+    const sampi_sampler *done = flat->whole ? sampi_first_mask(s) : NULL; /* it is in the row's mask */
+    for (int j = 0; j < flat->n_members; j++) { /* one that is off says whether what may mask all has left anything */
         const unsigned flags = n ? sampi_traits_of(member[n - 1]->kind)->flags : 0;
-        bool masks = !plan->whole && (flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE);
+        bool masks = !flat->whole && (flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE);
         bool is_late = n > 0 && (masks || sampi_is_custom(member[n - 1]));
-        if ((!plan->member[j]->off || is_late) && plan->member[j] != done) member[n++] = plan->member[j];
+        if ((!flat->member[j]->off || is_late) && flat->member[j] != done) member[n++] = flat->member[j];
     }
-    while (known < n && (plan->whole || (sampi_traits_of(member[known]->kind)->flags &
+    while (known < n && (flat->whole || (sampi_traits_of(member[known]->kind)->flags &
                                          (SAMPI_KEEPS_P | SAMPI_SELECTS)) == SAMPI_KEEPS_P))
         known++;
     if (known == 0) return SAMPI_DECLINED;
@@ -16082,13 +16085,13 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *p
     }
     if (status == SAMPI_DECLINED || (!status && !row->llama.cur.data && row->token < 0)) {
         bool sorts = i < known && row->n > 2 && sampi_llama_sorts(member[i]) && sampi_is_full(row);
-        sampi_llama_array(row, row->llama.by_order || (sorts && plan->whole));
+        sampi_llama_array(row, row->llama.by_order || (sorts && flat->whole));
         by_steps = true;
         status = SAMP_OK;
     }
     errno = before; /* libm's functions set it on underflow */
-    if (!plan->whole && (status || sampi_check(&row->llama.cur))) return SAMPI_DECLINED;
-    for (size_t j = 0; !plan->whole && j < row->llama.cur.size; j++) /* +0 here may be -0 there */
+    if (!flat->whole && (status || sampi_check(&row->llama.cur))) return SAMPI_DECLINED;
+    for (size_t j = 0; !flat->whole && j < row->llama.cur.size; j++) /* +0 here may be -0 there */
         if (row->llama.cur.data[j].logit == 0.0f) return SAMPI_DECLINED;
     s->perf.n_steps += by_steps;
     if (!status && row->llama.cur.data) {
@@ -16102,7 +16105,7 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *p
 #endif
 /* ---- src/run/draw.h ---- */
 /* ---- a draw ----
-   One token from one row: the plan of the chain, its members on the row, and, where one declines, the rest over the
+   One token from one row: the chain as a flat list, its members on the row, and, where one declines, the rest over the
    array; then the token is accepted and log-probabilities are told. A custom sampler has to see what the steps would
    show it, so the row serves up to where that is known. samp_sample, batches and samp_verify draw by sampi_draw_fast.
    */
@@ -16111,13 +16114,13 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *p
    don't write p, and the order is that of the last one that sorts, or by id up to the first that may have sorted
    (one that drops tokens, where min_keep decides). The array must be free of masked tokens then, as after those that
    drop some. */
-static int sampi_known_members(const sampi_plan *plan, bool *sorted)
+static int sampi_known_members(const sampi_flat_chain *flat, bool *sorted)
 {
     int known = 0;
     bool by_id = true;
     *sorted = false;
-    for (int i = 0; i < plan->n_members; i++) {
-        const sampi_sampler *member = plan->member[i];
+    for (int i = 0; i < flat->n_members; i++) {
+        const sampi_sampler *member = flat->member[i];
         unsigned flags = sampi_traits_of(member->kind)->flags;
         if (member->off) continue;
         if (!(flags & SAMPI_KEEPS_P) || flags & SAMPI_SELECTS) break;
@@ -16150,24 +16153,24 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     sampi_ordinals ordinal = { { 0 }, false };
     sampi_sampler *s = job->s;
     sampi_row row;
-    sampi_plan plan;
+    sampi_flat_chain flat;
     bool sorted = false;
     int i = 0, status;
-    sampi_plan_chain(&plan, s);
-    if (plan.n_members > 0 && sampi_is_llama_cpp(plan.member[0])) return sampi_draw_llama(job, &plan, &row, token);
-    sampi_sampler *const *list = plan.whole ? plan.list : plan.member;
-    const int n = plan.whole ? plan.n : plan.n_members, end = plan.whole ? n : sampi_known_members(&plan, &sorted);
+    sampi_make_flat(&flat, s);
+    if (flat.n_members > 0 && sampi_is_llama_cpp(flat.member[0])) return sampi_draw_llama(job, &flat, &row, token);
+    sampi_sampler *const *list = flat.whole ? flat.list : flat.member;
+    const int n = flat.whole ? flat.n : flat.n_members, end = flat.whole ? n : sampi_known_members(&flat, &sorted);
     if (end == 0) return SAMPI_DECLINED;
-    if (plan.whole && job->logprobs && sampi_traits_of(list[n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
+    if (flat.whole && job->logprobs && sampi_traits_of(list[n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
         return SAMPI_DECLINED;
     if ((status = sampi_open_row(&row, job))) return status;
     sampi_save_state(s);
     while (i < end && (list[i]->off || (status = sampi_run_fast(&row, list[i], s->position, &ordinal)) == SAMP_OK))
         i++;
-    if (status != SAMPI_DECLINED && (status || plan.whole))
+    if (status != SAMPI_DECLINED && (status || flat.whole))
         return sampi_end_draw(s, status ? status : sampi_accept_drawn(job, &row, &row, token));
-    if (!plan.whole && !status) sampi_compact(&row);
-    if (!plan.whole && (status || sampi_has_minus_zero(&row))) {
+    if (!flat.whole && !status) sampi_compact(&row);
+    if (!flat.whole && (status || sampi_has_minus_zero(&row))) {
         sampi_restore_state(s);
         return SAMPI_DECLINED;
     }
@@ -32458,8 +32461,8 @@ struct samp_shard {
     int objection;        /* a merged message is not what this rank has said: a status for the next one's head */
     size_t n_rows, batch; /* batch: of all its groups */
     samp_token *out;
-    sampi_shard_row *row;              /* [rows] */
-    sampi_sampler *member[SAMPI_PLAN]; /* [n_members] of the row at work */
+    sampi_shard_row *row;                      /* [rows] */
+    sampi_sampler *member[SAMPI_MOST_MEMBERS]; /* [n_members] of the row at work */
     int n_members;
     bool ends_off;               /* behind the last of them stands one that is off */
     size_t rows, n_all;          /* how many the block is for, and how many of these have room to list all tokens, */

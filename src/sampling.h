@@ -331,7 +331,7 @@ extern "C" {
 #ifdef SAMPLING_WATERMARK_DECLARED
 #include "watermark/rows.h"
 #endif
-#include "rows/plan.h"
+#include "rows/flat.h"
 #include "rows/logprobs.h"
 #include "rows/step.h"
 #ifndef SAMP_NO_MT19937

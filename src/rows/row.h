@@ -45,12 +45,15 @@
      sampi_range_of         any                     -> dense and long, or compact
      sampi_next_piece, sampi_row_array: any, and the row stays; a fast function: any, but for the floor told below
 
+   One function gathers where no such token may be left: sampi_end_changes, which says so (SAMP_E_EMPTY).
+
    INVARIANTS. The row is scanned once, when it is opened, and every function here may rely on this and leaves it so:
      - no NaN, no +infinity, and at least one token is not masked;
      - top is the largest element of a compact row, and of a dense one but for its changes (sampi_row_max counts them);
      - line holds the maxima of the dense row's lines, but for its changes, until the draw ends.
-   A sampler that can declines with SAMPI_DECLINED: then the row holds the same logits as before, and the plan goes on
-   step by step. A dense row with a floor comes only to samplers that say so in the plan; the others get it compact.
+   A sampler that can declines with SAMPI_DECLINED: then the row holds the same logits as before, and the chain goes
+   on step by step. A dense row with a floor comes only to samplers whose row of the table says so
+   (SAMPI_TAKES_FLOOR); the others get it compact.
 
    THE WORKSPACE. One block (sampi_reserve), which belongs to one draw at a time. What outlives the function that wrote
    it is marked with *; all the rest is free for whoever comes next.

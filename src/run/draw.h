@@ -1,5 +1,5 @@
 /* ---- a draw ----
-   One token from one row: the plan of the chain, its members on the row, and, where one declines, the rest over the
+   One token from one row: the chain as a flat list, its members on the row, and, where one declines, the rest over the
    array; then the token is accepted and log-probabilities are told. A custom sampler has to see what the steps would
    show it, so the row serves up to where that is known. samp_sample, batches and samp_verify draw by sampi_draw_fast.
    */
@@ -8,13 +8,13 @@
    don't write p, and the order is that of the last one that sorts, or by id up to the first that may have sorted
    (one that drops tokens, where min_keep decides). The array must be free of masked tokens then, as after those that
    drop some. */
-static int sampi_known_members(const sampi_plan *plan, bool *sorted)
+static int sampi_known_members(const sampi_flat_chain *flat, bool *sorted)
 {
     int known = 0;
     bool by_id = true;
     *sorted = false;
-    for (int i = 0; i < plan->n_members; i++) {
-        const sampi_sampler *member = plan->member[i];
+    for (int i = 0; i < flat->n_members; i++) {
+        const sampi_sampler *member = flat->member[i];
         unsigned flags = sampi_traits_of(member->kind)->flags;
         if (member->off) continue;
         if (!(flags & SAMPI_KEEPS_P) || flags & SAMPI_SELECTS) break;
@@ -47,24 +47,24 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     sampi_ordinals ordinal = { { 0 }, false };
     sampi_sampler *s = job->s;
     sampi_row row;
-    sampi_plan plan;
+    sampi_flat_chain flat;
     bool sorted = false;
     int i = 0, status;
-    sampi_plan_chain(&plan, s);
-    if (plan.n_members > 0 && sampi_is_llama_cpp(plan.member[0])) return sampi_draw_llama(job, &plan, &row, token);
-    sampi_sampler *const *list = plan.whole ? plan.list : plan.member;
-    const int n = plan.whole ? plan.n : plan.n_members, end = plan.whole ? n : sampi_known_members(&plan, &sorted);
+    sampi_make_flat(&flat, s);
+    if (flat.n_members > 0 && sampi_is_llama_cpp(flat.member[0])) return sampi_draw_llama(job, &flat, &row, token);
+    sampi_sampler *const *list = flat.whole ? flat.list : flat.member;
+    const int n = flat.whole ? flat.n : flat.n_members, end = flat.whole ? n : sampi_known_members(&flat, &sorted);
     if (end == 0) return SAMPI_DECLINED;
-    if (plan.whole && job->logprobs && sampi_traits_of(list[n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
+    if (flat.whole && job->logprobs && sampi_traits_of(list[n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
         return SAMPI_DECLINED;
     if ((status = sampi_open_row(&row, job))) return status;
     sampi_save_state(s);
     while (i < end && (list[i]->off || (status = sampi_run_fast(&row, list[i], s->position, &ordinal)) == SAMP_OK))
         i++;
-    if (status != SAMPI_DECLINED && (status || plan.whole))
+    if (status != SAMPI_DECLINED && (status || flat.whole))
         return sampi_end_draw(s, status ? status : sampi_accept_drawn(job, &row, &row, token));
-    if (!plan.whole && !status) sampi_compact(&row);
-    if (!plan.whole && (status || sampi_has_minus_zero(&row))) {
+    if (!flat.whole && !status) sampi_compact(&row);
+    if (!flat.whole && (status || sampi_has_minus_zero(&row))) {
         sampi_restore_state(s);
         return SAMPI_DECLINED;
     }

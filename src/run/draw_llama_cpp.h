@@ -24,23 +24,23 @@ static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *co
 
 /* One draw in llama.cpp's arithmetic: members on the row until it is an array, then step by step. A custom sampler sees
    exactly what the steps would show it, so before it nobody may write p. SAMPI_DECLINED before anything has changed. */
-static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *plan, sampi_row *row,
+static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_flat_chain *flat, sampi_row *row,
                                        samp_token *token)
 {
-    sampi_sampler *s = job->s, *member[SAMPI_PLAN];
+    sampi_sampler *s = job->s, *member[SAMPI_MOST_MEMBERS];
     int n = 0, i = 0, known = 0, before = errno, status = sampi_open_row(row, job);
     sampi_row last;
     bool by_steps = false;
     if (status) return status;
     sampi_open_llama(row, row->work);
-    const sampi_sampler *done = plan->whole ? sampi_first_mask(s) : NULL; /* it is in the row's mask */
-    for (int j = 0; j < plan->n_members; j++) { /* one that is off says whether what may mask all has left anything */
+    const sampi_sampler *done = flat->whole ? sampi_first_mask(s) : NULL; /* it is in the row's mask */
+    for (int j = 0; j < flat->n_members; j++) { /* one that is off says whether what may mask all has left anything */
         const unsigned flags = n ? sampi_traits_of(member[n - 1]->kind)->flags : 0;
-        bool masks = !plan->whole && (flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE);
+        bool masks = !flat->whole && (flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE);
         bool is_late = n > 0 && (masks || sampi_is_custom(member[n - 1]));
-        if ((!plan->member[j]->off || is_late) && plan->member[j] != done) member[n++] = plan->member[j];
+        if ((!flat->member[j]->off || is_late) && flat->member[j] != done) member[n++] = flat->member[j];
     }
-    while (known < n && (plan->whole || (sampi_traits_of(member[known]->kind)->flags &
+    while (known < n && (flat->whole || (sampi_traits_of(member[known]->kind)->flags &
                                          (SAMPI_KEEPS_P | SAMPI_SELECTS)) == SAMPI_KEEPS_P))
         known++;
     if (known == 0) return SAMPI_DECLINED;
@@ -53,13 +53,13 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *p
     }
     if (status == SAMPI_DECLINED || (!status && !row->llama.cur.data && row->token < 0)) {
         bool sorts = i < known && row->n > 2 && sampi_llama_sorts(member[i]) && sampi_is_full(row);
-        sampi_llama_array(row, row->llama.by_order || (sorts && plan->whole));
+        sampi_llama_array(row, row->llama.by_order || (sorts && flat->whole));
         by_steps = true;
         status = SAMP_OK;
     }
     errno = before; /* libm's functions set it on underflow */
-    if (!plan->whole && (status || sampi_check(&row->llama.cur))) return SAMPI_DECLINED;
-    for (size_t j = 0; !plan->whole && j < row->llama.cur.size; j++) /* +0 here may be -0 there */
+    if (!flat->whole && (status || sampi_check(&row->llama.cur))) return SAMPI_DECLINED;
+    for (size_t j = 0; !flat->whole && j < row->llama.cur.size; j++) /* +0 here may be -0 there */
         if (row->llama.cur.data[j].logit == 0.0f) return SAMPI_DECLINED;
     s->perf.n_steps += by_steps;
     if (!status && row->llama.cur.data) {

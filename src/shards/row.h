@@ -101,8 +101,8 @@ struct samp_shard {
     int objection;        /* a merged message is not what this rank has said: a status for the next one's head */
     size_t n_rows, batch; /* batch: of all its groups */
     samp_token *out;
-    sampi_shard_row *row;              /* [rows] */
-    sampi_sampler *member[SAMPI_PLAN]; /* [n_members] of the row at work */
+    sampi_shard_row *row;                      /* [rows] */
+    sampi_sampler *member[SAMPI_MOST_MEMBERS]; /* [n_members] of the row at work */
     int n_members;
     bool ends_off;               /* behind the last of them stands one that is off */
     size_t rows, n_all;          /* how many the block is for, and how many of these have room to list all tokens, */

@@ -311,7 +311,7 @@ static int toy_member(toy_row *row, sampi_sampler *s)
 /* A row through a chain: the token or a status. */
 static samp_token toy_sample(toy_row *row, samp_sampler *chain)
 {
-    sampi_sampler *s = (sampi_sampler *)chain, *member[SAMPI_PLAN];
+    sampi_sampler *s = (sampi_sampler *)chain, *member[SAMPI_MOST_MEMBERS];
     const int n = sampi_members(s, member, 0);
     uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
     int known = SAMPI_KNOWN;
@@ -364,7 +364,7 @@ static void test_an_executor(void **state)
         source s = source_seed(seed + i);
         const size_t n = make_length(&s, TOY_MOST);
         samp_sampler *chain = make_plan_chain(&s, n), *other = samp_clone(chain);
-        sampi_sampler *member[SAMPI_PLAN];
+        sampi_sampler *member[SAMPI_MOST_MEMBERS];
         assert_non_null(other);
         const int n_members = sampi_members((sampi_sampler *)chain, member, 0);
         for (int k = 0; k < n_members; k++) of_kind[member[k]->kind] += !member[k]->off;
