@@ -6024,8 +6024,8 @@ static bool sampi_is_time(const sampi_limit *r)
    The part of a sampler's record (core/record.h) that the three kinds of watermarks have. The constructor
    (watermark/making.h) sets the numbers; an accepted token moves the text (watermark/text.h). Structs alone. */
 
-/* A watermark's settings, and the text so far. Positions are counted from the first token that counts; a context belongs
-   to the position that it precedes. */
+/* A watermark's settings, and the text so far. Positions are counted from the first token that counts; a context
+   belongs to the position that it precedes. */
 typedef struct sampi_watermark {
     samp_watermark_kind what;
     uint64_t key[2]; /* the key itself, or A and B */
