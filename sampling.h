@@ -188,86 +188,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8899 samplers/greedy.h               20943 grammar/regex.h
-     275 api/config.h                     8941 samplers/choose.h               21340 grammar/derivatives.h
-     306 api/types.h                      9004 samplers/ratio.h                21993 grammar/vocabulary.h
-     561 api/missing.h                    9071 samplers/draw.h                 22464 grammar/triggers.h
-     575 api/sample.h                     9156 samplers/dist.h                 22789 grammar/matcher.h
-     669 api/chains.h                     9188 samplers/gumbel.h               23022 grammar/store.h
-     935 api/samplers.h                   9257 watermark/function.h            23277 grammar/moving.h
-    1208 api/gumbel.h                     9375 watermark/text.h                23626 grammar/visits.h
-    1231 api/operator.h                   9565 watermark/draw.h                23905 grammar/states.h
-    1282 api/kv.h                         9776 samplers/mirostat.h             24065 grammar/items.h
-    1465 api/llama_cpp.h                 10008 samplers/adaptive_p.h           24191 grammar/masks.h
-    1511 api/text_error.h                10159 samplers/custom.h               24388 grammar/runs.h
-    1527 api/grammar.h                   10219 config/describe.h               24590 grammar/entries.h
-    1749 api/shards.h                    10399 config/from_params.h            24962 grammar/accepting.h
-    1849 api/peers.h                     10463 config/orders.h                 25294 grammar/waiting.h
-    1933 api/drafts.h                    10694 config/numbers.h                25420 grammar/history.h
-    2035 api/constraints.h               10836 config/set.h                    25545 grammar/room.h
-    2338 api/watermark.h                 10992 config/tell.h                   25878 grammar/sampler.h
-    2483 api/parts.h                     11122 config/settings.h               26112 grammar/forced.h
-    2525 base/switches.h                 11235 life/rollback.h                 26280 grammar/hooks.h
-    2840 base/random.h                   11494 life/chain.h                    26403 schema/head.h
-    2863 base/mt19937.h                  11778 life/members.h                  26577 schema/errors.h
-    2938 base/exact.h                    11892 life/update.h                   26689 schema/collections.h
-    3156 base/bits128.h                  12089 life/copy.h                     26723 schema/references.h
-    3237 base/elements.h                 12259 rows/row.h                      26995 schema/strings.h
-    3367 watermark/colours.h             12568 rows/reserve.h                  27057 schema/numbers.h
-    3431 kernels/llama_cpp/contract.h    12638 rows/pieces.h                   27259 schema/sets.h
-    3479 kernels/contract.h              12753 rows/thresholds.h               27457 schema/formats.h
-    3607 kernels/scalar.h                12859 rows/compact.h                  27654 schema/scalars.h
-    3813 kernels/llama_cpp/scalar.h      13041 rows/sums.h                     27953 schema/goals.h
-    3834 kernels/sets.h                  13190 rows/changes.h                  28174 schema/alternatives.h
-    3883 kernels/vectors.h               13271 rows/cuts.h                     28652 schema/objects.h
-    4001 kernels/avx512.h                13708 rows/typical.h                  29165 schema/arrays.h
-    4085 kernels/avx2.h                  14021 rows/tail_free.h                29525 schema/whole.h
-    4147 kernels/sse2.h                  14094 rows/selecting.h                29698 tags/head.h
-    4164 kernels/neon.h                  14225 rows/mirostat.h                 29821 tags/words.h
-    4186 kernels/wasm.h                  14308 watermark/rows.h                29929 tags/inside.h
-    4202 kernels/generic.h               14422 rows/flat.h                     30070 tags/formats.h
-    4222 kernels/shared.h                14470 rows/logprobs.h                 30471 grammar/grammars.h
-    4346 kernels/passes.h                14556 rows/step.h                     30538 peers/tables.h
-    5035 kernels/llama_cpp/passes.h      14573 rows/llama_cpp/sums.h           30937 peers/values.h
-    5119 kernels/check.h                 14887 rows/llama_cpp/samplers.h       31369 peers/llama_server.h
-    5142 kernels/dispatch.h              15352 rows/llama_cpp/step.h           31438 peers/fields.h
-    5352 core/array.h                    15382 run/apply.h                     31684 peers/requests.h
-    5682 core/table.h                    15464 run/writing.h                   31823 shards/head.h
-    5872 core/windows.h                  15588 run/arrays.h                    31972 shards/bytes.h
-    5964 constraints/record.h            15690 run/arrays_llama_cpp.h          32070 shards/merging.h
-    6022 watermark/record.h              15888 run/walk.h                      32360 shards/row.h
-    6042 rows/work.h                     15992 run/finish.h                    32486 shards/answers.h
-    6068 life/past.h                     16032 run/draw_llama_cpp.h            33057 shards/logprobs.h
-    6127 core/record.h                   16106 run/draw.h                      33203 shards/told.h
-    6263 core/plans.h                    16184 run/sample.h                    33357 shards/asking.h
-    6301 core/fields.h                   16300 watermark/making.h              33492 shards/prefix.h
-    6388 core/owners.h                   16529 watermark/tails.h               34042 shards/plans.h
-    6464 core/mt19937.h                  16629 watermark/detect.h              34535 samplers/plans.h
-    6521 core/no_mt19937.h               16852 run/verify.h                    34810 shards/way.h
-    6554 core/making.h                   16956 run/batch.h                     34954 shards/memory.h
-    6686 core/streams.h                  17108 life/state.h                    35022 shards/batch.h
-    6724 life/state_fields.h             17284 operator/weights.h              35430 drafts/head.h
-    6824 samplers/llama_cpp.h            17372 operator/search.h               35489 drafts/block.h
-    6912 samplers/logit_bias.h           17510 operator/run.h                  35680 drafts/tree.h
-    7013 samplers/patch.h                17678 kv/cells.h                      35815 drafts/relaxed.h
-    7063 samplers/penalties.h            17715 kv/making.h                     35900 constraints/automaton.h
-    7213 samplers/dry.h                  17939 kv/slot.h                       35998 constraints/making.h
-    7670 samplers/cut.h                  18076 kv/sequences.h                  36251 constraints/sampler.h
-    7693 samplers/top_n_sigma.h          18210 kv/data.h                       36346 constraints/constructors.h
-    7795 samplers/top_k.h                18333 kv/update.h                     36711 constraints/patterns.h
-    7852 samplers/tail_free.h            18458 kv/state.h                      36916 constraints/looking.h
-    7976 samplers/typical.h              18667 llama_cpp/functions.h           36983 constraints/thinking.h
-    8051 samplers/top_p.h                18734 llama_cpp/object.h              37234 constraints/schedule.h
-    8095 samplers/min_p.h                18789 llama_cpp/vocabulary.h          37324 constraints/accepting.h
-    8137 samplers/by_sums.h              18866 text/reading.h                  37508 constraints/drawing.h
-    8285 samplers/top_h.h                18977 text/strings.h                  37695 constraints/told.h
-    8338 samplers/min_k.h                19076 text/values.h                   37760 constraints/kind.h
-    8395 samplers/xtc.h                  19232 text/documents.h                37818 constraints/top_p_decay.h
-    8479 samplers/infill.h               19308 grammar/head.h                  37902 constraints/accessors.h
-    8594 samplers/temperature.h          19343 grammar/tree.h                  38010 core/kinds.h
-    8757 samplers/smoothing.h            20262 grammar/finishing.h             38059 base/restore.h
-    8841 samplers/softmax.h              20566 grammar/reading.h               38073 api/license.h
-    8874 samplers/drafted.h              20651 grammar/gbnf.h
+       2 api/opening.h                    8915 samplers/greedy.h               20959 grammar/regex.h
+     275 api/config.h                     8957 samplers/choose.h               21356 grammar/derivatives.h
+     306 api/types.h                      9020 samplers/ratio.h                22009 grammar/vocabulary.h
+     561 api/missing.h                    9087 samplers/draw.h                 22480 grammar/triggers.h
+     575 api/sample.h                     9172 samplers/dist.h                 22805 grammar/matcher.h
+     669 api/chains.h                     9204 samplers/gumbel.h               23038 grammar/store.h
+     935 api/samplers.h                   9273 watermark/function.h            23293 grammar/moving.h
+    1208 api/gumbel.h                     9391 watermark/text.h                23642 grammar/visits.h
+    1231 api/operator.h                   9581 watermark/draw.h                23921 grammar/states.h
+    1282 api/kv.h                         9792 samplers/mirostat.h             24081 grammar/items.h
+    1465 api/llama_cpp.h                 10024 samplers/adaptive_p.h           24207 grammar/masks.h
+    1511 api/text_error.h                10175 samplers/custom.h               24404 grammar/runs.h
+    1527 api/grammar.h                   10235 config/describe.h               24606 grammar/entries.h
+    1749 api/shards.h                    10415 config/from_params.h            24978 grammar/accepting.h
+    1849 api/peers.h                     10479 config/orders.h                 25310 grammar/waiting.h
+    1933 api/drafts.h                    10710 config/numbers.h                25436 grammar/history.h
+    2035 api/constraints.h               10852 config/set.h                    25561 grammar/room.h
+    2338 api/watermark.h                 11008 config/tell.h                   25894 grammar/sampler.h
+    2483 api/parts.h                     11138 config/settings.h               26128 grammar/forced.h
+    2525 base/switches.h                 11251 life/rollback.h                 26296 grammar/hooks.h
+    2840 base/random.h                   11510 life/chain.h                    26419 schema/head.h
+    2863 base/mt19937.h                  11794 life/members.h                  26593 schema/errors.h
+    2938 base/exact.h                    11908 life/update.h                   26705 schema/collections.h
+    3156 base/bits128.h                  12105 life/copy.h                     26739 schema/references.h
+    3237 base/elements.h                 12275 rows/row.h                      27011 schema/strings.h
+    3367 watermark/colours.h             12584 rows/reserve.h                  27073 schema/numbers.h
+    3431 kernels/llama_cpp/contract.h    12654 rows/pieces.h                   27275 schema/sets.h
+    3479 kernels/contract.h              12769 rows/thresholds.h               27473 schema/formats.h
+    3607 kernels/scalar.h                12875 rows/compact.h                  27670 schema/scalars.h
+    3813 kernels/llama_cpp/scalar.h      13057 rows/sums.h                     27969 schema/goals.h
+    3834 kernels/sets.h                  13206 rows/changes.h                  28190 schema/alternatives.h
+    3883 kernels/vectors.h               13287 rows/cuts.h                     28668 schema/objects.h
+    4001 kernels/avx512.h                13724 rows/typical.h                  29181 schema/arrays.h
+    4085 kernels/avx2.h                  14037 rows/tail_free.h                29541 schema/whole.h
+    4147 kernels/sse2.h                  14110 rows/selecting.h                29714 tags/head.h
+    4164 kernels/neon.h                  14241 rows/mirostat.h                 29837 tags/words.h
+    4186 kernels/wasm.h                  14324 watermark/rows.h                29945 tags/inside.h
+    4202 kernels/generic.h               14438 rows/flat.h                     30086 tags/formats.h
+    4222 kernels/shared.h                14486 rows/logprobs.h                 30487 grammar/grammars.h
+    4346 kernels/passes.h                14572 rows/step.h                     30554 peers/tables.h
+    5035 kernels/llama_cpp/passes.h      14589 rows/llama_cpp/sums.h           30953 peers/values.h
+    5119 kernels/check.h                 14903 rows/llama_cpp/samplers.h       31385 peers/llama_server.h
+    5142 kernels/dispatch.h              15368 rows/llama_cpp/step.h           31454 peers/fields.h
+    5352 core/array.h                    15398 run/apply.h                     31700 peers/requests.h
+    5682 core/table.h                    15480 run/writing.h                   31839 shards/head.h
+    5879 core/windows.h                  15604 run/arrays.h                    31988 shards/bytes.h
+    5971 constraints/record.h            15706 run/arrays_llama_cpp.h          32086 shards/merging.h
+    6029 watermark/record.h              15904 run/walk.h                      32376 shards/row.h
+    6049 rows/work.h                     16008 run/finish.h                    32509 shards/answers.h
+    6075 life/past.h                     16048 run/draw_llama_cpp.h            33061 shards/logprobs.h
+    6134 core/record.h                   16122 run/draw.h                      33207 shards/told.h
+    6270 core/plans.h                    16200 run/sample.h                    33361 shards/asking.h
+    6308 core/fields.h                   16316 watermark/making.h              33496 shards/prefix.h
+    6395 core/owners.h                   16545 watermark/tails.h               34050 shards/plans.h
+    6471 core/mt19937.h                  16645 watermark/detect.h              34552 samplers/plans.h
+    6528 core/no_mt19937.h               16868 run/verify.h                    34827 shards/way.h
+    6561 core/making.h                   16972 run/batch.h                     34975 shards/memory.h
+    6693 core/streams.h                  17124 life/state.h                    35043 shards/batch.h
+    6731 life/state_fields.h             17300 operator/weights.h              35451 drafts/head.h
+    6831 samplers/llama_cpp.h            17388 operator/search.h               35510 drafts/block.h
+    6919 samplers/logit_bias.h           17526 operator/run.h                  35701 drafts/tree.h
+    7020 samplers/patch.h                17694 kv/cells.h                      35836 drafts/relaxed.h
+    7070 samplers/penalties.h            17731 kv/making.h                     35921 constraints/automaton.h
+    7220 samplers/dry.h                  17955 kv/slot.h                       36019 constraints/making.h
+    7677 samplers/cut.h                  18092 kv/sequences.h                  36272 constraints/sampler.h
+    7700 samplers/top_n_sigma.h          18226 kv/data.h                       36367 constraints/constructors.h
+    7803 samplers/top_k.h                18349 kv/update.h                     36732 constraints/patterns.h
+    7860 samplers/tail_free.h            18474 kv/state.h                      36937 constraints/looking.h
+    7984 samplers/typical.h              18683 llama_cpp/functions.h           37004 constraints/thinking.h
+    8060 samplers/top_p.h                18750 llama_cpp/object.h              37255 constraints/schedule.h
+    8104 samplers/min_p.h                18805 llama_cpp/vocabulary.h          37345 constraints/accepting.h
+    8146 samplers/by_sums.h              18882 text/reading.h                  37529 constraints/drawing.h
+    8295 samplers/top_h.h                18993 text/strings.h                  37716 constraints/told.h
+    8348 samplers/min_k.h                19092 text/values.h                   37781 constraints/kind.h
+    8405 samplers/xtc.h                  19248 text/documents.h                37839 constraints/top_p_decay.h
+    8489 samplers/infill.h               19324 grammar/head.h                  37925 constraints/accessors.h
+    8604 samplers/temperature.h          19359 grammar/tree.h                  38033 core/kinds.h
+    8773 samplers/smoothing.h            20278 grammar/finishing.h             38082 base/restore.h
+    8857 samplers/softmax.h              20582 grammar/reading.h               38096 api/license.h
+    8890 samplers/drafted.h              20667 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -5795,7 +5795,14 @@ enum {
     SAMPI_LLAMA_TAKES_FLOOR = 0x200000, /* a floor, as SAMPI_TAKES_FLOOR */
     SAMPI_LLAMA_SORTS = 0x400000,       /* its apply sorts first, so the array may be sorted before it */
 
-    SAMPI_LISTS_FEW = 0x800000 /* its plan never needs the list of all tokens, which may be long */
+    /* What its plan does, for executors that look ahead. */
+    SAMPI_LISTS_FEW = 0x800000,  /* never needs the list of all tokens, which may be long */
+    SAMPI_LISTS_M = 0x1000000,   /* needs the first u.mirostat.m, which may be many */
+    SAMPI_SEEKS_END = 0x2000000, /* looks for the end of a prefix by mass or by number, or asks for the deviation */
+    SAMPI_CUTS_LAST = 0x4000000, /* cuts, and behind the cut only draws, if it selects */
+    SAMPI_TO_K = 0x8000000,      /* keeps the first u.top_k.k, and what equals the last of them if u.top_k.ties */
+    SAMPI_TO_FLOOR = 0x10000000, /* keeps what reaches the maximum + ln u.cut.p, or the first u.cut.min_keep */
+    SAMPI_DRAWS_ALL = 0x20000000 /* draws from all that it gets, by these logits, and nothing else */
 };
 
 /* The functions of a kind beyond apply. Each may be NULL.
@@ -7786,7 +7793,8 @@ static SAMPI_COLD bool sampi_top_n_sigma_is_off(const sampi_sampler *s) { return
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_TOP_N_SIGMA_ROW \
-    "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_VIEW_MASKED, \
+    "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", \
+        SAMPI_LISTS_FEW | SAMPI_SEEKS_END | SAMPI_KEEPS_P | SAMPI_VIEW_MASKED, \
         SAMPI_FIELDS_OF(SAMPI_TOP_N_SIGMA_FIELDS), sampi_top_n_sigma_is_off, &SAMPI_NO_HOOKS, \
         sampi_top_n_sigma_apply, sampi_fast_top_n_sigma, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_top_n_sigma, sampi_fast_llama_top_n_sigma)
@@ -7843,8 +7851,8 @@ static SAMPI_COLD bool sampi_top_k_is_off(const sampi_sampler *s) { return s->u.
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_TOP_K_ROW \
     "top-k", 0, 'k', "top_k;top-k", \
-        SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | \
-            SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_LISTS_FEW | SAMPI_TO_K | SAMPI_CUTS_LAST | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | \
+            SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
         SAMPI_FIELDS_OF(SAMPI_TOP_K_FIELDS), sampi_top_k_is_off, &SAMPI_NO_HOOKS, sampi_top_k_apply, \
         sampi_fast_top_k, SAMPI_BY_LLAMA_CPP(sampi_llama_top_k, sampi_fast_llama_top_k)
 
@@ -8043,7 +8051,8 @@ static const sampi_field SAMPI_TYPICAL_FIELDS[] = {
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_TYPICAL_ROW \
     "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
-        SAMPI_LISTS_FEW | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
+        SAMPI_LISTS_FEW | SAMPI_SEEKS_END | SAMPI_CUTS_LAST | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED | \
+            SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_TYPICAL_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_typical_apply, \
         sampi_fast_typical, SAMPI_BY_LLAMA_CPP(sampi_llama_typical, sampi_fast_llama_typical)
 
@@ -8086,8 +8095,8 @@ static const sampi_field SAMPI_TOP_P_FIELDS[] = {
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_TOP_P_ROW \
     "top-p", 0, 'p', "top_p;top-p;nucleus", \
-        SAMPI_LISTS_FEW | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
-            SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_LISTS_FEW | SAMPI_SEEKS_END | SAMPI_CUTS_LAST | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED | \
+            SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
         SAMPI_FIELDS_OF(SAMPI_TOP_P_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_top_p_apply, sampi_fast_top_p, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_top_p, sampi_fast_llama_top_p)
 
@@ -8128,8 +8137,8 @@ static const sampi_field SAMPI_MIN_P_FIELDS[] = {
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_MIN_P_ROW \
     "min-p", 0, 'm', "min_p;min-p", \
-        SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
-            SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_TAKES_FLOOR, \
+        SAMPI_LISTS_FEW | SAMPI_TO_FLOOR | SAMPI_CUTS_LAST | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | \
+            SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_TAKES_FLOOR, \
         SAMPI_FIELDS_OF(SAMPI_MIN_P_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_min_p_apply, sampi_fast_min_p, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_min_p, sampi_fast_llama_min_p)
 
@@ -8211,7 +8220,8 @@ static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array 
 
 /* What the rows share. In llama.cpp's arithmetic, which has none of them, all but top_a compute as they do here. */
 #define SAMPI_BY_SUMS_FLAGS \
-    SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED
+    SAMPI_LISTS_FEW | SAMPI_CUTS_LAST | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | \
+        SAMPI_VIEW_SORTED
 #define SAMPI_BY_SUMS_ROW(name, letter, steps, fields) \
     name, 0, letter, steps, SAMPI_BY_SUMS_FLAGS, SAMPI_FIELDS_OF(fields), sampi_off_at_0, &SAMPI_NO_HOOKS, \
         sampi_by_sums_apply, sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
@@ -8612,6 +8622,12 @@ static bool sampi_temp_masks(const sampi_sampler *s)
 {
     if (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f) return true;
     return (s->kind == SAMPI_TEMP || s->kind == SAMPI_TEMP_EXT) && s->u.temp.t < SAMPI_TEMP_MIN;
+}
+
+/* Is it a temperature that nothing of the row has to be known for, and that masks nothing? */
+SAMPI_INLINE bool sampi_is_plain_temp(const sampi_sampler *s)
+{
+    return (s->kind == SAMPI_TEMP || s->kind == SAMPI_TEMP_EXT) && !sampi_temp_masks(s);
 }
 
 /* Both samplers end here. What overflows becomes +-FLT_MAX: a masked token must stay the only one at -infinity. */
@@ -9179,8 +9195,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_dist(uint64_t seed) { return sampi_i
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_DIST_ROW \
     "dist", 1, 0, "", \
-        SAMPI_LISTS_FEW | SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
-            SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_LISTS_FEW | SAMPI_DRAWS_ALL | SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | \
+            SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
         SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_dist_apply, sampi_fast_dist, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_dist, sampi_fast_llama_dist)
 
@@ -9984,8 +10000,8 @@ static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_MIROSTAT_ROW \
     "mirostat", 3, 0, "", \
-        SAMPI_LISTS_FEW | SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | \
-            SAMPI_LLAMA_SORTS, \
+        SAMPI_LISTS_FEW | SAMPI_LISTS_M | SAMPI_SEEKS_END | SAMPI_CUTS_LAST | SAMPI_SELECTS | SAMPI_DROPS_FAST | \
+            SAMPI_SORTS | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_MIROSTAT_FIELDS), NULL, &SAMPI_MIROSTAT_HOOKS, sampi_mirostat_apply, \
         sampi_fast_mirostat, SAMPI_BY_LLAMA_CPP(sampi_llama_mirostat, sampi_fast_llama_mirostat)
 
@@ -32421,9 +32437,10 @@ typedef struct sampi_shard_row {
     float max;             /* of the row, if has TOP */
     samp_token_data *list; /* [n_list, room] the first candidates in order */
     size_t n_list, room;
-    uint64_t rest; /* candidates behind the list */
-    float least;   /* of the candidates, if has LEAST */
-    float reaches; /* none of them lies below; -INFINITY: that is not known */
+    uint64_t rest;                 /* candidates behind the list */
+    float least;                   /* of the candidates, if has LEAST */
+    bool asks_least, asks_squares; /* a plan needs them, though nothing has told so before */
+    float reaches;                 /* none of them lies below; -INFINITY: that is not known */
     sampi_sums sums;
     uint64_t sums_of_squares; /* p_less' */
     sampi_sums kept;          /* SUMS, asked ahead, of what an end that is looked for keeps; */
@@ -32433,10 +32450,13 @@ typedef struct sampi_shard_row {
     sampi_u128 squares;
     const sampi_parcel *hist, *runs, *near; /* of the message that is being taken, or NULL */
     sampi_end end;
+    bool by_score;  /* the member at work cuts by the distance from a mean */
     bool seeks;     /* the end is being looked for */
     float ahead;    /* SEGS: of what reaches it, asked ahead of the cut that this is the floor of; else -INFINITY */
     sampi_seg *seg; /* [n_ranks] */
     size_t n_seg;
+    bool adapts; /* the member at work draws from logits of its own, made with this aim */
+    float aim;
     int drawer;              /* SEGS are of what this member draws from, */
     float draw_max;          /* whose maximum is this */
     uint64_t q, z;           /* sums over the segments */
@@ -32473,6 +32493,9 @@ struct samp_shard {
     size_t size;                       /* of the message under way; 0: there is none */
     unsigned char start[SAMPI_SHARD_HEAD + SAMPI_PARCEL_HEAD + 8 * SAMPI_SHARD_ROWS];
 };
+
+/* A sampler's flags; NULL has none. */
+static unsigned sampi_flags_of(const sampi_sampler *s) { return s ? sampi_traits_of(s->kind)->flags : 0; }
 
 /* The member so many places behind the one at work; NULL: there is none. */
 static sampi_sampler *sampi_row_member(const sampi_shard_row *row, int ahead)
@@ -32663,29 +32686,23 @@ static size_t sampi_look_behind(const sampi_shard_row *row, size_t want, size_t 
     return m;
 }
 
-/* Will it want to know the smallest logit? top_n_sigma does, for the scale of its sums, and who may look for an end, to
-   cut no more than there is into buckets. */
+/* Will it want to know the smallest logit? top_n_sigma does, for the scale of its sums; so does what may look for an
+   end, to cut no more than there is into buckets. */
 static bool sampi_takes_least(const sampi_sampler *s)
 {
-    switch (s->kind) {
-        case SAMPI_TOP_N_SIGMA:
-        case SAMPI_TYPICAL:
-        case SAMPI_TOP_P:
-        case SAMPI_TOP_P_DECAY:
-        case SAMPI_MIROSTAT: return true;
-        case SAMPI_TOP_K: return s->u.top_k.k > SAMPI_SHARD_ROOM;
-        default: return sampi_min_keep(s) > SAMPI_SHARD_LIST;
-    }
+    const unsigned flags = sampi_flags_of(s);
+    if (flags & SAMPI_TO_K) return s->u.top_k.k > SAMPI_SHARD_ROOM;
+    return (flags & SAMPI_SEEKS_END) || ((flags & SAMPI_KEEPS_SOME) && sampi_min_keep(s) > SAMPI_SHARD_LIST);
 }
 
 /* Will a member? Behind a short top_k none is asked. */
 static bool sampi_wants_least(const sampi_shard_row *row)
 {
     const sampi_sampler *s;
-    bool wants = false;
+    bool wants = row->asks_least;
     for (int ahead = 0; !wants && (s = sampi_row_member(row, ahead)) != NULL; ahead++) {
         wants = sampi_takes_least(s);
-        if (s->kind == SAMPI_TOP_K) break;
+        if (sampi_flags_of(s) & SAMPI_TO_K) break;
     }
     return wants;
 }
@@ -32750,9 +32767,10 @@ static void sampi_answer_list(const sampi_shard_row *row, sampi_parcel *p)
 static bool sampi_wants_squares(const sampi_shard_row *row)
 {
     const sampi_sampler *s;
-    for (int ahead = 0; (s = sampi_row_member(row, ahead)) != NULL; ahead++)
-        if (sampi_takes_squares(s->kind)) return true;
-    return false;
+    bool wants = row->asks_squares;
+    for (int ahead = 0; !wants && (s = sampi_row_member(row, ahead)) != NULL; ahead++)
+        wants = sampi_takes_squares(s->kind);
+    return wants;
 }
 
 /* SUMS. Sent: n, Z, S (of w (max - l), rounded) and squares. Weights are integers made with the row's maximum, so
@@ -32893,13 +32911,6 @@ static void sampi_answer_runs(const sampi_shard_row *row, sampi_parcel *p)
 /* As the kernel scales, and so the list as the slices. */
 static float sampi_times(float l, float t) { return sampi_finite(l * (1.0f / t)); }
 
-/* Temperatures that nothing has to be known for. */
-static bool sampi_is_plain_temp(const sampi_sampler *s)
-{
-    if (s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT) return false;
-    return s->u.temp.t >= SAMPI_TEMP_MIN && !(s->u.temp.delta > 0.0f);
-}
-
 /* x [n] through the temperatures up to the drawer, which was asked for ahead. */
 static void sampi_scale_for_drawer(const sampi_shard_row *row, float *x, size_t n)
 {
@@ -32907,23 +32918,16 @@ static void sampi_scale_for_drawer(const sampi_shard_row *row, float *x, size_t 
         sampi_use()->scale(x, n, 1.0f / row->shard->member[i]->u.temp.t, false, x);
 }
 
-/* Does it draw from logits of its own? Without a target adaptive_p is dist. */
-static bool sampi_adapts(const sampi_sampler *s)
-{
-    return s->kind == SAMPI_ADAPTIVE_P && s->u.adaptive.target >= 0.0f;
-}
-
-/* The logits that a member draws from: adaptive_p's are made for it, in the look's place. */
+/* The logits that the member at work draws from: adaptive_p's are made for it, in the look's place. */
 static const float *sampi_draw_logits(const sampi_shard_row *row)
 {
-    const sampi_sampler *s = sampi_row_member(row, 0);
-    float *l = row->shard->work.x, aim = sampi_adaptive_p_aim(&s->u.adaptive);
+    float *l = row->shard->work.x;
     double *e = (double *)(void *)row->shard->work.w;
     size_t n = row->row.n;
-    if (!sampi_adapts(s) || n == 0) return row->row.x;
+    if (!row->adapts || n == 0) return row->row.x;
     (void)row->row.k->weights(row->row.x, n, row->max, NULL, e);
     row->row.k->probs(row->row.x, e, n, row->max, (double)row->sums.z, l);
-    row->row.k->adapt(l, n, 1.0f, aim);
+    row->row.k->adapt(l, n, 1.0f, row->aim);
     return l;
 }
 
@@ -33614,14 +33618,19 @@ static double sampi_guess_grid(const sampi_guess *g)
     return 2 * values <= g->n && values > 1 ? g->place[g->n - 1] / (double)(values - 1) : 0.0;
 }
 
+/* Does the member at work cut by logit, and no more? Then the next one's cut may come at once. */
+static bool sampi_only_cuts(const sampi_shard_row *row)
+{
+    const unsigned flags = sampi_flags_of(sampi_row_member(row, 0));
+    return (flags & (SAMPI_CUTS_LAST | SAMPI_SELECTS)) == SAMPI_CUTS_LAST && !row->by_score;
+}
+
 /* The floor of min_p, if that comes next and what it keeps in any case is listed; INFINITY: no. */
 static double sampi_next_floor(const sampi_shard_row *row)
 {
     const sampi_sampler *next = sampi_row_member(row, 1);
-    const sampi_kind kind = sampi_row_member(row, 0)->kind;
-    if (!next || kind == SAMPI_TYPICAL || kind == SAMPI_MIROSTAT) return INFINITY;
-    if (next->kind != SAMPI_MIN_P || sampi_min_keep(next) > row->n_list) return INFINITY;
-    return (double)row->max + sampi_ln(next->u.cut.p);
+    if (!sampi_only_cuts(row) || !(sampi_flags_of(next) & SAMPI_TO_FLOOR)) return INFINITY;
+    return sampi_min_keep(next) > row->n_list ? INFINITY : (double)row->max + sampi_ln(next->u.cut.p);
 }
 
 /* If what is left of a row by the member at work is drawn from next, only temperatures between: which member does, and
@@ -33630,10 +33639,10 @@ static bool sampi_draws_from(sampi_shard_row *row, float max)
 {
     int ahead = 0;
     const sampi_sampler *s = sampi_row_member(row, 0);
-    if (s->kind != SAMPI_MIROSTAT) {
+    if (!(sampi_flags_of(s) & SAMPI_CUTS_LAST)) return false;
+    if (!(sampi_flags_of(s) & SAMPI_SELECTS)) {
         while ((s = sampi_row_member(row, ++ahead)) && sampi_is_plain_temp(s)) max = sampi_times(max, s->u.temp.t);
-        if (!s || sampi_row_member(row, ahead + 1)) return false;
-        if (s->kind != SAMPI_DIST && !(s->kind == SAMPI_ADAPTIVE_P && s->u.adaptive.target < 0.0f)) return false;
+        if (!(sampi_flags_of(s) & SAMPI_DRAWS_ALL) || sampi_row_member(row, ahead + 1)) return false;
     }
     row->drawer = row->at + ahead;
     row->draw_max = max;
@@ -33983,10 +33992,9 @@ static void sampi_end_cut(sampi_shard_row *row)
 static size_t sampi_next_keeps(const sampi_shard_row *row)
 {
     const sampi_sampler *next = sampi_row_member(row, 1);
-    const sampi_kind kind = sampi_row_member(row, 0)->kind;
     const double floor = sampi_next_floor(row);
     const size_t keep = sampi_listed_above(row, floor);
-    if (next && next->kind == SAMPI_TOP_K && !next->u.top_k.ties && kind != SAMPI_TYPICAL && kind != SAMPI_MIROSTAT)
+    if (sampi_only_cuts(row) && (sampi_flags_of(next) & SAMPI_TO_K) && !next->u.top_k.ties)
         return (size_t)next->u.top_k.k <= row->n_list ? (size_t)next->u.top_k.k : 0;
     if (!(floor < INFINITY) || keep == row->n_list) return 0;
     const size_t min_keep = sampi_min_keep(next);
@@ -34102,9 +34110,14 @@ static int sampi_shard_sums(sampi_shard_row *row, sampi_sampler *s, sampi_then t
     return lacks ? SAMPI_WAITS : SAMPI_KNOWN;
 }
 
-/* They come with SUMS. */
+/* They come with SUMS, if it was known that they are needed; else SUMS is asked for once more. */
 static int sampi_shard_sum_of_squares(sampi_shard_row *row, uint64_t *squares)
 {
+    if (!sampi_wants_squares(row)) {
+        row->asks_squares = true;
+        row->has &= ~(unsigned)SAMPI_ASK_SUMS;
+        if (sampi_lacks(row, SAMPI_ASK_SUMS)) return SAMPI_WAITS;
+    }
     *squares = row->sums_of_squares;
     return SAMPI_KNOWN;
 }
@@ -34114,6 +34127,7 @@ static int sampi_shard_sum_of_squares(sampi_shard_row *row, uint64_t *squares)
 static int sampi_shard_deviation(sampi_shard_row *row, float *max, double *sigma)
 {
     const bool is_known = row->has & SAMPI_HAS_LEAST;
+    row->asks_least = !is_known;
     if (!is_known) row->has &= ~(unsigned)SAMPI_ASK_LIST; /* behind a cut it comes with the list */
     if (sampi_lacks(row, SAMPI_ASK_LIST | (is_known ? (unsigned)SAMPI_ASK_SIGMA : 0u))) return SAMPI_WAITS;
     const double range = (double)row->max - (double)row->least;
@@ -34238,6 +34252,7 @@ static size_t sampi_typical_near(sampi_shard_row *row)
 static int sampi_shard_keep_nearest(sampi_shard_row *row, double mean, uint64_t mass, size_t min_keep)
 {
     const sampi_order order = sampi_order_from(row->max, mean);
+    row->by_score = true;
     size_t keep = row->near    ? sampi_typical_near(row)
                   : row->seeks ? 0
                                : sampi_typical_listed(row, &order, mass, min_keep);
@@ -34439,7 +34454,7 @@ static int sampi_shard_draw(sampi_shard_row *row, sampi_sampler *s, samp_token_d
 {
     if (sampi_is_listed(row)) return sampi_shard_draw_listed(row, s, token);
     if (sampi_lacks_top(row)) return SAMPI_WAITS;
-    const int known = sampi_shard_draw_from(row, sampi_adapts(s) ? row->draw_max : row->max);
+    const int known = sampi_shard_draw_from(row, row->adapts ? row->draw_max : row->max);
     *token = row->token;
     return known;
 }
@@ -34474,10 +34489,9 @@ static int sampi_shard_top(sampi_shard_row *row, samp_token_data *token)
 /* Is adaptive_p's largest logit that of a listed token? The others are less likely than the last of these; if that lies
    below the aim, they are farther from it. Where distances nearly tie, rounding may prefer the farther one: the few
    distances that this can be true of are looked at. */
-static bool sampi_adaptive_listed(const sampi_shard_row *row, const sampi_sampler *s, float *max)
+static bool sampi_adaptive_listed(const sampi_shard_row *row, float *max)
 {
-    float x[SAMPI_SHARD_ROOM + 16] = { 0 }, *p = row->shard->work.x, aim = sampi_adaptive_p_aim(&s->u.adaptive),
-                               least = INFINITY;
+    float x[SAMPI_SHARD_ROOM + 16] = { 0 }, *p = row->shard->work.x, aim = row->aim, least = INFINITY;
     double *e = (double *)(void *)row->shard->work.w;
     size_t n = row->n_list;
     if (n == 0 || n > SAMPI_SHARD_ROOM) return false;
@@ -34500,9 +34514,11 @@ static bool sampi_adaptive_listed(const sampi_shard_row *row, const sampi_sample
    if no listed token has it. */
 static int sampi_shard_adapt_all(sampi_shard_row *row, const sampi_sums *sums, float aim)
 {
-    (void)sums, (void)aim;
-    if (row->drawer == row->at || sampi_adaptive_listed(row, sampi_row_member(row, 0), &row->draw_max))
-        return SAMPI_KNOWN;
+    (void)sums;
+    if (!row->adapts) row->drawer = -1, row->has &= ~(unsigned)SAMPI_ASK_SEGS; /* which were of other logits */
+    row->adapts = true;
+    row->aim = aim;
+    if (row->drawer == row->at || sampi_adaptive_listed(row, &row->draw_max)) return SAMPI_KNOWN;
     row->ask = SAMPI_ASK_TOP;
     return SAMPI_WAITS;
 }
@@ -34517,8 +34533,9 @@ static float sampi_shard_before_adapt(const sampi_shard_row *row, const samp_tok
    adaptive_p's logits, of which nothing is known. */
 static int sampi_shard_choose(sampi_shard_row *row, sampi_sampler *s, const samp_token_data *token, float learnt)
 {
-    if (s->kind != SAMPI_ADAPTIVE_P) s->now.mu = learnt;
-    if (sampi_adapts(s)) {
+    if (!row->adapts) {
+        s->now.mu = learnt;
+    } else {
         const float *l = sampi_draw_logits(row);
         s->now.pending = token->id;
         s->now.pending_p = learnt;
@@ -34818,9 +34835,8 @@ static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
    neither cuts nor has other logits. */
 static bool sampi_only_selects(const sampi_sampler *s)
 {
-    const sampi_traits *traits = sampi_traits_of(s->kind);
-    if (!(traits->flags & SAMPI_SELECTS) || (traits->flags & SAMPI_DROPS_FAST) || sampi_adapts(s)) return false;
-    return !traits->hooks->past || s->kind == SAMPI_ADAPTIVE_P;
+    const unsigned flags = SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_OWN_LOGITS;
+    return (sampi_flags_of(s) & flags) == SAMPI_SELECTS && !sampi_traits_of(s->kind)->hooks->past;
 }
 
 /* A kind's plan. */
@@ -34843,8 +34859,8 @@ static bool sampi_wants_all(const sampi_sampler *s)
         if (sampi_wants_all(s->u.chain.item[i])) return true;
     if (sampi_is_chain(s) || s->off || (flags & (SAMPI_ONLY_SHOWS | SAMPI_PATCHES | SAMPI_BY_INTERFACE)))
         return false;
-    if (s->kind == SAMPI_TOP_K && s->u.top_k.ties) return true;
-    if (s->kind == SAMPI_MIROSTAT && s->u.mirostat.m > SAMPI_SHARD_LIST) return true;
+    if ((flags & SAMPI_TO_K) && s->u.top_k.ties) return true;
+    if ((flags & SAMPI_LISTS_M) && s->u.mirostat.m > SAMPI_SHARD_LIST) return true;
     return !(flags & SAMPI_LISTS_FEW) || sampi_shard_plan_of(s->kind) == sampi_shard_plan_none;
 }
 
@@ -34890,7 +34906,12 @@ static int sampi_shard_unselected(sampi_shard_row *row)
 }
 
 /* On to the next member. */
-static void sampi_shard_next(sampi_shard_row *row) { row->ordinal.next[sampi_row_member(row, 0)->kind]++, row->at++; }
+static void sampi_shard_next(sampi_shard_row *row)
+{
+    row->ordinal.next[sampi_row_member(row, 0)->kind]++;
+    row->at++;
+    row->adapts = row->by_score = false;
+}
 
 /* All candidates are listed: the rest is the array's. */
 static int sampi_shard_finish(sampi_shard_row *row)
@@ -37895,7 +37916,9 @@ static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_TOP_P_DECAY_ROW \
-    "top-p-decay", 0, 0, "", SAMPI_LISTS_FEW | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_NAMED | SAMPI_VIEW_SORTED, \
+    "top-p-decay", 0, 0, "", \
+        SAMPI_LISTS_FEW | SAMPI_SEEKS_END | SAMPI_CUTS_LAST | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_NAMED | \
+            SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_TOP_P_DECAY_FIELDS), sampi_top_p_decay_is_off, &SAMPI_TOP_P_DECAY_HOOKS, \
         sampi_top_p_apply, sampi_fast_top_p, SAMPI_BY_LLAMA_CPP(sampi_llama_top_p, NULL)
 

@@ -63,9 +63,12 @@ $(eval $(call kind,$(B)/san_omp,gcc $$(SANITIZE) -fopenmp))
 $(B)/san/test_llama $(B)/san/test_math $(B)/san/test_rng $(B)/san/test_grammar $(B)/san/test_schema: SANITIZE += -O0
 $(B)/san/test_rollback $(B)/san/test_naive $(B)/san/test_nomem: SANITIZE += -O0
 
-# a sampler without a plan is right in slices
+# a sampler without a plan is right in slices; so is one without the flags that tell what its plan does
 $(B)/slow_ways.ran: tests/tools/slow_ways.sh tests/unit/test_shards.c $(TEST_DEPS) | $(B) deps-test
-	$(call stamp,CC="$(CC)" sh $< $(B)/slow_ways,slow_ways: $(RAN))
+	$(call stamp,CC="$(CC)" sh $< $(B)/slow_ways plans,slow_ways: $(RAN))
+
+test-slow-ways-long:
+	@CC="$(CC)" sh tests/tools/slow_ways.sh $(B)/slow_ways flags
 
 ## test-headers: both headers compile as C and as C++ with this machine's compilers, no warning
 test-headers: tests/tools/compile.sh sampling.h sampling_gpu.h | $(B)
@@ -490,7 +493,8 @@ CI_PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-threads 
   test-schema-suite test-mpi test-play test-namespace test-readme test-bindings test-package test-plots test-bench test-single lint \
   toc budget-code
 CI_LONG := ci-gpu-long lint-long test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long \
-  test-threads-long test-valgrind-long test-full-long test-fast-long parity parity-grammar test-llama-old test-watermark-full
+  test-threads-long test-valgrind-long test-full-long test-fast-long parity parity-grammar test-llama-old test-watermark-full \
+  test-slow-ways-long
 
 ## ci: what .ci/run runs after make test
 ci: run-tests test-gpu-host lib man $(B)/tales $(B)/koffi $(B)/panels
@@ -506,7 +510,7 @@ timed/%:
 	@start=$$(date +%s); $(MAKE) --no-print-directory $* && echo "time: $* took $$(($$(date +%s) - start)) s"
 
 .PHONY: run-tests test-headers test-compile test-compile-long test-namespace test-single test-public test-demo test-readme test-package \
-  test-watermark test-watermark-full bench-watermark \
+  test-watermark test-watermark-full bench-watermark test-slow-ways-long \
   test-bindings test-math test-full test-full-long test-sanitize test-sanitize-long test-threads test-threads-long test-valgrind test-valgrind-long \
   test-arm64 test-generic test-flags test-flags-long lint lint-long cover mutate test-mutants test-fast-long test-schemas \
   test-schema-suite test-schemas-ajv fuzz-regress fuzz parity parity-small llama test-llama test-llama-old test-llama-if-there bench-llama \

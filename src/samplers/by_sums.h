@@ -75,7 +75,8 @@ static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array 
 
 /* What the rows share. In llama.cpp's arithmetic, which has none of them, all but top_a compute as they do here. */
 #define SAMPI_BY_SUMS_FLAGS \
-    SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED
+    SAMPI_LISTS_FEW | SAMPI_CUTS_LAST | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | \
+        SAMPI_VIEW_SORTED
 #define SAMPI_BY_SUMS_ROW(name, letter, steps, fields) \
     name, 0, letter, steps, SAMPI_BY_SUMS_FLAGS, SAMPI_FIELDS_OF(fields), sampi_off_at_0, &SAMPI_NO_HOOKS, \
         sampi_by_sums_apply, sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)

@@ -21,6 +21,12 @@ static bool sampi_temp_masks(const sampi_sampler *s)
     return (s->kind == SAMPI_TEMP || s->kind == SAMPI_TEMP_EXT) && s->u.temp.t < SAMPI_TEMP_MIN;
 }
 
+/* Is it a temperature that nothing of the row has to be known for, and that masks nothing? */
+SAMPI_INLINE bool sampi_is_plain_temp(const sampi_sampler *s)
+{
+    return (s->kind == SAMPI_TEMP || s->kind == SAMPI_TEMP_EXT) && !sampi_temp_masks(s);
+}
+
 /* Both samplers end here. What overflows becomes +-FLT_MAX: a masked token must stay the only one at -infinity. */
 static void sampi_scale(samp_token_data_array *cur, float t)
 {

@@ -177,29 +177,23 @@ static size_t sampi_look_behind(const sampi_shard_row *row, size_t want, size_t 
     return m;
 }
 
-/* Will it want to know the smallest logit? top_n_sigma does, for the scale of its sums, and who may look for an end, to
-   cut no more than there is into buckets. */
+/* Will it want to know the smallest logit? top_n_sigma does, for the scale of its sums; so does what may look for an
+   end, to cut no more than there is into buckets. */
 static bool sampi_takes_least(const sampi_sampler *s)
 {
-    switch (s->kind) {
-        case SAMPI_TOP_N_SIGMA:
-        case SAMPI_TYPICAL:
-        case SAMPI_TOP_P:
-        case SAMPI_TOP_P_DECAY:
-        case SAMPI_MIROSTAT: return true;
-        case SAMPI_TOP_K: return s->u.top_k.k > SAMPI_SHARD_ROOM;
-        default: return sampi_min_keep(s) > SAMPI_SHARD_LIST;
-    }
+    const unsigned flags = sampi_flags_of(s);
+    if (flags & SAMPI_TO_K) return s->u.top_k.k > SAMPI_SHARD_ROOM;
+    return (flags & SAMPI_SEEKS_END) || ((flags & SAMPI_KEEPS_SOME) && sampi_min_keep(s) > SAMPI_SHARD_LIST);
 }
 
 /* Will a member? Behind a short top_k none is asked. */
 static bool sampi_wants_least(const sampi_shard_row *row)
 {
     const sampi_sampler *s;
-    bool wants = false;
+    bool wants = row->asks_least;
     for (int ahead = 0; !wants && (s = sampi_row_member(row, ahead)) != NULL; ahead++) {
         wants = sampi_takes_least(s);
-        if (s->kind == SAMPI_TOP_K) break;
+        if (sampi_flags_of(s) & SAMPI_TO_K) break;
     }
     return wants;
 }
@@ -264,9 +258,10 @@ static void sampi_answer_list(const sampi_shard_row *row, sampi_parcel *p)
 static bool sampi_wants_squares(const sampi_shard_row *row)
 {
     const sampi_sampler *s;
-    for (int ahead = 0; (s = sampi_row_member(row, ahead)) != NULL; ahead++)
-        if (sampi_takes_squares(s->kind)) return true;
-    return false;
+    bool wants = row->asks_squares;
+    for (int ahead = 0; !wants && (s = sampi_row_member(row, ahead)) != NULL; ahead++)
+        wants = sampi_takes_squares(s->kind);
+    return wants;
 }
 
 /* SUMS. Sent: n, Z, S (of w (max - l), rounded) and squares. Weights are integers made with the row's maximum, so
@@ -407,13 +402,6 @@ static void sampi_answer_runs(const sampi_shard_row *row, sampi_parcel *p)
 /* As the kernel scales, and so the list as the slices. */
 static float sampi_times(float l, float t) { return sampi_finite(l * (1.0f / t)); }
 
-/* Temperatures that nothing has to be known for. */
-static bool sampi_is_plain_temp(const sampi_sampler *s)
-{
-    if (s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT) return false;
-    return s->u.temp.t >= SAMPI_TEMP_MIN && !(s->u.temp.delta > 0.0f);
-}
-
 /* x [n] through the temperatures up to the drawer, which was asked for ahead. */
 static void sampi_scale_for_drawer(const sampi_shard_row *row, float *x, size_t n)
 {
@@ -421,23 +409,16 @@ static void sampi_scale_for_drawer(const sampi_shard_row *row, float *x, size_t 
         sampi_use()->scale(x, n, 1.0f / row->shard->member[i]->u.temp.t, false, x);
 }
 
-/* Does it draw from logits of its own? Without a target adaptive_p is dist. */
-static bool sampi_adapts(const sampi_sampler *s)
-{
-    return s->kind == SAMPI_ADAPTIVE_P && s->u.adaptive.target >= 0.0f;
-}
-
-/* The logits that a member draws from: adaptive_p's are made for it, in the look's place. */
+/* The logits that the member at work draws from: adaptive_p's are made for it, in the look's place. */
 static const float *sampi_draw_logits(const sampi_shard_row *row)
 {
-    const sampi_sampler *s = sampi_row_member(row, 0);
-    float *l = row->shard->work.x, aim = sampi_adaptive_p_aim(&s->u.adaptive);
+    float *l = row->shard->work.x;
     double *e = (double *)(void *)row->shard->work.w;
     size_t n = row->row.n;
-    if (!sampi_adapts(s) || n == 0) return row->row.x;
+    if (!row->adapts || n == 0) return row->row.x;
     (void)row->row.k->weights(row->row.x, n, row->max, NULL, e);
     row->row.k->probs(row->row.x, e, n, row->max, (double)row->sums.z, l);
-    row->row.k->adapt(l, n, 1.0f, aim);
+    row->row.k->adapt(l, n, 1.0f, row->aim);
     return l;
 }
 

@@ -60,9 +60,14 @@ static int sampi_shard_sums(sampi_shard_row *row, sampi_sampler *s, sampi_then t
     return lacks ? SAMPI_WAITS : SAMPI_KNOWN;
 }
 
-/* They come with SUMS. */
+/* They come with SUMS, if it was known that they are needed; else SUMS is asked for once more. */
 static int sampi_shard_sum_of_squares(sampi_shard_row *row, uint64_t *squares)
 {
+    if (!sampi_wants_squares(row)) {
+        row->asks_squares = true;
+        row->has &= ~(unsigned)SAMPI_ASK_SUMS;
+        if (sampi_lacks(row, SAMPI_ASK_SUMS)) return SAMPI_WAITS;
+    }
     *squares = row->sums_of_squares;
     return SAMPI_KNOWN;
 }
@@ -72,6 +77,7 @@ static int sampi_shard_sum_of_squares(sampi_shard_row *row, uint64_t *squares)
 static int sampi_shard_deviation(sampi_shard_row *row, float *max, double *sigma)
 {
     const bool is_known = row->has & SAMPI_HAS_LEAST;
+    row->asks_least = !is_known;
     if (!is_known) row->has &= ~(unsigned)SAMPI_ASK_LIST; /* behind a cut it comes with the list */
     if (sampi_lacks(row, SAMPI_ASK_LIST | (is_known ? (unsigned)SAMPI_ASK_SIGMA : 0u))) return SAMPI_WAITS;
     const double range = (double)row->max - (double)row->least;
@@ -196,6 +202,7 @@ static size_t sampi_typical_near(sampi_shard_row *row)
 static int sampi_shard_keep_nearest(sampi_shard_row *row, double mean, uint64_t mass, size_t min_keep)
 {
     const sampi_order order = sampi_order_from(row->max, mean);
+    row->by_score = true;
     size_t keep = row->near    ? sampi_typical_near(row)
                   : row->seeks ? 0
                                : sampi_typical_listed(row, &order, mass, min_keep);
@@ -397,7 +404,7 @@ static int sampi_shard_draw(sampi_shard_row *row, sampi_sampler *s, samp_token_d
 {
     if (sampi_is_listed(row)) return sampi_shard_draw_listed(row, s, token);
     if (sampi_lacks_top(row)) return SAMPI_WAITS;
-    const int known = sampi_shard_draw_from(row, sampi_adapts(s) ? row->draw_max : row->max);
+    const int known = sampi_shard_draw_from(row, row->adapts ? row->draw_max : row->max);
     *token = row->token;
     return known;
 }
@@ -432,10 +439,9 @@ static int sampi_shard_top(sampi_shard_row *row, samp_token_data *token)
 /* Is adaptive_p's largest logit that of a listed token? The others are less likely than the last of these; if that lies
    below the aim, they are farther from it. Where distances nearly tie, rounding may prefer the farther one: the few
    distances that this can be true of are looked at. */
-static bool sampi_adaptive_listed(const sampi_shard_row *row, const sampi_sampler *s, float *max)
+static bool sampi_adaptive_listed(const sampi_shard_row *row, float *max)
 {
-    float x[SAMPI_SHARD_ROOM + 16] = { 0 }, *p = row->shard->work.x, aim = sampi_adaptive_p_aim(&s->u.adaptive),
-                               least = INFINITY;
+    float x[SAMPI_SHARD_ROOM + 16] = { 0 }, *p = row->shard->work.x, aim = row->aim, least = INFINITY;
     double *e = (double *)(void *)row->shard->work.w;
     size_t n = row->n_list;
     if (n == 0 || n > SAMPI_SHARD_ROOM) return false;
@@ -458,9 +464,11 @@ static bool sampi_adaptive_listed(const sampi_shard_row *row, const sampi_sample
    if no listed token has it. */
 static int sampi_shard_adapt_all(sampi_shard_row *row, const sampi_sums *sums, float aim)
 {
-    (void)sums, (void)aim;
-    if (row->drawer == row->at || sampi_adaptive_listed(row, sampi_row_member(row, 0), &row->draw_max))
-        return SAMPI_KNOWN;
+    (void)sums;
+    if (!row->adapts) row->drawer = -1, row->has &= ~(unsigned)SAMPI_ASK_SEGS; /* which were of other logits */
+    row->adapts = true;
+    row->aim = aim;
+    if (row->drawer == row->at || sampi_adaptive_listed(row, &row->draw_max)) return SAMPI_KNOWN;
     row->ask = SAMPI_ASK_TOP;
     return SAMPI_WAITS;
 }
@@ -475,8 +483,9 @@ static float sampi_shard_before_adapt(const sampi_shard_row *row, const samp_tok
    adaptive_p's logits, of which nothing is known. */
 static int sampi_shard_choose(sampi_shard_row *row, sampi_sampler *s, const samp_token_data *token, float learnt)
 {
-    if (s->kind != SAMPI_ADAPTIVE_P) s->now.mu = learnt;
-    if (sampi_adapts(s)) {
+    if (!row->adapts) {
+        s->now.mu = learnt;
+    } else {
         const float *l = sampi_draw_logits(row);
         s->now.pending = token->id;
         s->now.pending_p = learnt;

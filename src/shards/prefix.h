@@ -122,14 +122,19 @@ static double sampi_guess_grid(const sampi_guess *g)
     return 2 * values <= g->n && values > 1 ? g->place[g->n - 1] / (double)(values - 1) : 0.0;
 }
 
+/* Does the member at work cut by logit, and no more? Then the next one's cut may come at once. */
+static bool sampi_only_cuts(const sampi_shard_row *row)
+{
+    const unsigned flags = sampi_flags_of(sampi_row_member(row, 0));
+    return (flags & (SAMPI_CUTS_LAST | SAMPI_SELECTS)) == SAMPI_CUTS_LAST && !row->by_score;
+}
+
 /* The floor of min_p, if that comes next and what it keeps in any case is listed; INFINITY: no. */
 static double sampi_next_floor(const sampi_shard_row *row)
 {
     const sampi_sampler *next = sampi_row_member(row, 1);
-    const sampi_kind kind = sampi_row_member(row, 0)->kind;
-    if (!next || kind == SAMPI_TYPICAL || kind == SAMPI_MIROSTAT) return INFINITY;
-    if (next->kind != SAMPI_MIN_P || sampi_min_keep(next) > row->n_list) return INFINITY;
-    return (double)row->max + sampi_ln(next->u.cut.p);
+    if (!sampi_only_cuts(row) || !(sampi_flags_of(next) & SAMPI_TO_FLOOR)) return INFINITY;
+    return sampi_min_keep(next) > row->n_list ? INFINITY : (double)row->max + sampi_ln(next->u.cut.p);
 }
 
 /* If what is left of a row by the member at work is drawn from next, only temperatures between: which member does, and
@@ -138,10 +143,10 @@ static bool sampi_draws_from(sampi_shard_row *row, float max)
 {
     int ahead = 0;
     const sampi_sampler *s = sampi_row_member(row, 0);
-    if (s->kind != SAMPI_MIROSTAT) {
+    if (!(sampi_flags_of(s) & SAMPI_CUTS_LAST)) return false;
+    if (!(sampi_flags_of(s) & SAMPI_SELECTS)) {
         while ((s = sampi_row_member(row, ++ahead)) && sampi_is_plain_temp(s)) max = sampi_times(max, s->u.temp.t);
-        if (!s || sampi_row_member(row, ahead + 1)) return false;
-        if (s->kind != SAMPI_DIST && !(s->kind == SAMPI_ADAPTIVE_P && s->u.adaptive.target < 0.0f)) return false;
+        if (!(sampi_flags_of(s) & SAMPI_DRAWS_ALL) || sampi_row_member(row, ahead + 1)) return false;
     }
     row->drawer = row->at + ahead;
     row->draw_max = max;
@@ -491,10 +496,9 @@ static void sampi_end_cut(sampi_shard_row *row)
 static size_t sampi_next_keeps(const sampi_shard_row *row)
 {
     const sampi_sampler *next = sampi_row_member(row, 1);
-    const sampi_kind kind = sampi_row_member(row, 0)->kind;
     const double floor = sampi_next_floor(row);
     const size_t keep = sampi_listed_above(row, floor);
-    if (next && next->kind == SAMPI_TOP_K && !next->u.top_k.ties && kind != SAMPI_TYPICAL && kind != SAMPI_MIROSTAT)
+    if (sampi_only_cuts(row) && (sampi_flags_of(next) & SAMPI_TO_K) && !next->u.top_k.ties)
         return (size_t)next->u.top_k.k <= row->n_list ? (size_t)next->u.top_k.k : 0;
     if (!(floor < INFINITY) || keep == row->n_list) return 0;
     const size_t min_keep = sampi_min_keep(next);

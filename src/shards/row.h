@@ -61,9 +61,10 @@ typedef struct sampi_shard_row {
     float max;             /* of the row, if has TOP */
     samp_token_data *list; /* [n_list, room] the first candidates in order */
     size_t n_list, room;
-    uint64_t rest; /* candidates behind the list */
-    float least;   /* of the candidates, if has LEAST */
-    float reaches; /* none of them lies below; -INFINITY: that is not known */
+    uint64_t rest;                 /* candidates behind the list */
+    float least;                   /* of the candidates, if has LEAST */
+    bool asks_least, asks_squares; /* a plan needs them, though nothing has told so before */
+    float reaches;                 /* none of them lies below; -INFINITY: that is not known */
     sampi_sums sums;
     uint64_t sums_of_squares; /* p_less' */
     sampi_sums kept;          /* SUMS, asked ahead, of what an end that is looked for keeps; */
@@ -73,10 +74,13 @@ typedef struct sampi_shard_row {
     sampi_u128 squares;
     const sampi_parcel *hist, *runs, *near; /* of the message that is being taken, or NULL */
     sampi_end end;
+    bool by_score;  /* the member at work cuts by the distance from a mean */
     bool seeks;     /* the end is being looked for */
     float ahead;    /* SEGS: of what reaches it, asked ahead of the cut that this is the floor of; else -INFINITY */
     sampi_seg *seg; /* [n_ranks] */
     size_t n_seg;
+    bool adapts; /* the member at work draws from logits of its own, made with this aim */
+    float aim;
     int drawer;              /* SEGS are of what this member draws from, */
     float draw_max;          /* whose maximum is this */
     uint64_t q, z;           /* sums over the segments */
@@ -113,6 +117,9 @@ struct samp_shard {
     size_t size;                       /* of the message under way; 0: there is none */
     unsigned char start[SAMPI_SHARD_HEAD + SAMPI_PARCEL_HEAD + 8 * SAMPI_SHARD_ROWS];
 };
+
+/* A sampler's flags; NULL has none. */
+static unsigned sampi_flags_of(const sampi_sampler *s) { return s ? sampi_traits_of(s->kind)->flags : 0; }
 
 /* The member so many places behind the one at work; NULL: there is none. */
 static sampi_sampler *sampi_row_member(const sampi_shard_row *row, int ahead)

@@ -8,9 +8,8 @@
    neither cuts nor has other logits. */
 static bool sampi_only_selects(const sampi_sampler *s)
 {
-    const sampi_traits *traits = sampi_traits_of(s->kind);
-    if (!(traits->flags & SAMPI_SELECTS) || (traits->flags & SAMPI_DROPS_FAST) || sampi_adapts(s)) return false;
-    return !traits->hooks->past || s->kind == SAMPI_ADAPTIVE_P;
+    const unsigned flags = SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_OWN_LOGITS;
+    return (sampi_flags_of(s) & flags) == SAMPI_SELECTS && !sampi_traits_of(s->kind)->hooks->past;
 }
 
 /* A kind's plan. */
@@ -33,8 +32,8 @@ static bool sampi_wants_all(const sampi_sampler *s)
         if (sampi_wants_all(s->u.chain.item[i])) return true;
     if (sampi_is_chain(s) || s->off || (flags & (SAMPI_ONLY_SHOWS | SAMPI_PATCHES | SAMPI_BY_INTERFACE)))
         return false;
-    if (s->kind == SAMPI_TOP_K && s->u.top_k.ties) return true;
-    if (s->kind == SAMPI_MIROSTAT && s->u.mirostat.m > SAMPI_SHARD_LIST) return true;
+    if ((flags & SAMPI_TO_K) && s->u.top_k.ties) return true;
+    if ((flags & SAMPI_LISTS_M) && s->u.mirostat.m > SAMPI_SHARD_LIST) return true;
     return !(flags & SAMPI_LISTS_FEW) || sampi_shard_plan_of(s->kind) == sampi_shard_plan_none;
 }
 
@@ -80,7 +79,12 @@ static int sampi_shard_unselected(sampi_shard_row *row)
 }
 
 /* On to the next member. */
-static void sampi_shard_next(sampi_shard_row *row) { row->ordinal.next[sampi_row_member(row, 0)->kind]++, row->at++; }
+static void sampi_shard_next(sampi_shard_row *row)
+{
+    row->ordinal.next[sampi_row_member(row, 0)->kind]++;
+    row->at++;
+    row->adapts = row->by_score = false;
+}
 
 /* All candidates are listed: the rest is the array's. */
 static int sampi_shard_finish(sampi_shard_row *row)

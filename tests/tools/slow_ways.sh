@@ -1,6 +1,6 @@
 #!/bin/sh
 # What is left out of a sampler's row costs time, but is right: slices give one machine's tokens with a header whose table
-# of kinds has no plans. Usage: slow_ways.sh DIR
+# of kinds has no plans, or no flag that tells what a plan does. Usage: slow_ways.sh DIR plans|flags
 set -eu
 dir=$1
 CC=${CC:-cc}
@@ -15,5 +15,12 @@ slow() {
     "$dir/$1/test_shards" 'test_random*'
 }
 
-slow plans 20 '/^#define SAMPI_KINDS(X)/,/SBW/ { /, patch)/!s/\(X([A-Z_0-9]*, \)[a-z_0-9]*)/\1none)/; }
-    s/X(GUMBEL, gumbel)/X(GUMBEL, none)/'
+no_plans() {
+    slow plans 20 '/^#define SAMPI_KINDS(X)/,/SBW/ { /, patch)/!s/\(X([A-Z_0-9]*, \)[a-z_0-9]*)/\1none)/; }
+        s/X(GUMBEL, gumbel)/X(GUMBEL, none)/'
+}
+no_flags() {
+    slow flags 8 '/What its plan does/,/^};/ s/\(SAMPI_[A-Z_]* = \)0x[0-9]*/\10/
+        s/wants = sampi_takes_squares(s->kind)/wants = false/'
+}
+"no_${2}"
