@@ -61,7 +61,8 @@ static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
      all    a compact or short row: the weights of all its tokens;
      head   a long row with a short nucleus: the first tokens, a few times as many as the perplexity tells;
      wide   a long row with a long nucleus, where copying and weighing it would cost most: only a band of tokens around
-            its end is looked at, between an exact sum of what is above the band and what is wanted.
+            its end is looked at, between an exact sum of what is above the band and what is wanted. As `all` such a
+            row of 128,256 logits takes 1.8 to 5.8 times as long.
    Its plan takes 1.2 to 2.7 times as long on 128,256 logits, and 1.1 to 1.3 times on 3,000: it sums exactly. */
 
 /* All of a compact row. */
