@@ -90,9 +90,10 @@ test-single: tests/ship/single.sh src/single.sh $(ROOMS) $(SPINES) | $(B)
 test-namespace: tests/tools/namespace.sh sampling.h sampling_gpu.h | $(B)
 	@CC="$(CC)" sh tests/tools/namespace.sh $(B)/namespace
 
-## test-public: test_nomem.c calls every public function
+## test-public: test_nomem.c calls every public function; documents name the tests and keep to their words (tests/tools/words.txt)
 test-public:
 	@sh tests/tools/public.sh
+	@sh tests/tools/words.sh
 	@awk -v files="$(wildcard tests/*/*.* tests/*/*/*.* bench/*.* bench/*/*.*)" -f tests/tools/where.awk \
 	  tests/README.md tests/support/makers.h src/api/samplers.h src/api/gumbel.h tests/unit/test_samplers.c tests/unit/test_reference.c
 

@@ -67,80 +67,80 @@ typedef struct {
 
 /* clang-format off */
 static const option options[] = {
-    {{"--prompt", "-p"},  TEXT, OWN(prompt),  "how the story begins; the word --prompt may be left out"},
+    {{"--prompt", "-p"},  TEXT, OWN(prompt),  "the beginning of the story; --prompt itself may be omitted"},
     {{"--length", "-n"},  SIZE, OWN(length),  "tokens to add; a full context slides"},
     {{"--parallel"},      SIZE, OWN(parallel),
                                "tell N stories, with N seeds in a row; settings may be lists: --temp 0.7,1.2"},
-    {{"--best-of"},       SIZE, OWN(best_of), "tell the likeliest of N such stories"},
+    {{"--best-of"},       SIZE, OWN(best_of), "tell the most likely of N such stories"},
     {{"--compare"},       FLAG, OWN(compare), "two stories side by side, with two values of a setting: --temp 0.5,1.3"},
     {{"--draft"},         GUESS, OWN(draft),
-                               "guess N tokens from the story so far, or what the grammar forces: fewer model steps"},
-    {{"--grammar"},       TEXT, OWN(grammar), "the story is a text of the GBNF grammar in this file"},
-    {{"--json-schema"},   TEXT, OWN(schema),  "or a JSON document of the schema in this file"},
-    {{"--ban"},           TEXT, OWN(ban),     "what no story says; several with commas between: \"king,the wolf\""},
-    {{"--no-repeat-ngram"}, SIZE, OWN(ngram), "no N tokens come twice in a row; 0 = off"},
-    {{"--loop-breaker"},  SIZE, OWN(loop),    "what has come N times in a row does not come again; 0 = off"},
-    {{"--think"},         SIZE, OWN(think),   "think first, for N tokens and to the paragraph's end; 0 = off"},
-    {{"--watermark"},     TEXT, OWN(mark),    "draw with the mark of this key, a number from 0 to 2^64 - 1"},
-    {{"--watermark-kind"}, TEXT, OWN(mark_kind), "gumbel_dual, synthid, sbw_selfhash, sbw_lefthash; as it stands"},
-    {{"--detect"},        TEXT, OWN(detect),  "no story: does the text of --text carry the mark of this key, and where?"},
+                               "draft N tokens from the story, or those that the grammar forces: fewer model steps"},
+    {{"--grammar"},       TEXT, OWN(grammar), "the story must match the GBNF grammar in this file"},
+    {{"--json-schema"},   TEXT, OWN(schema),  "the story must be a JSON document that satisfies the schema in this file"},
+    {{"--ban"},           TEXT, OWN(ban),     "texts that must not occur, with commas between: \"king,the wolf\""},
+    {{"--no-repeat-ngram"}, SIZE, OWN(ngram), "no N tokens occur twice in the story; 0 = off"},
+    {{"--loop-breaker"},  SIZE, OWN(loop),    "a sequence that was repeated N times in a row is not repeated again; 0 = off"},
+    {{"--think"},         SIZE, OWN(think),   "think first, for N tokens and to the end of the paragraph; 0 = off"},
+    {{"--watermark"},     TEXT, OWN(mark),    "draw with a watermark of this key, a number from 0 to 2^64 - 1"},
+    {{"--watermark-kind"}, TEXT, OWN(mark_kind), "gumbel, gumbel_dual, synthid, sbw_selfhash, sbw_lefthash"},
+    {{"--detect"},        TEXT, OWN(detect),  "no story: test whether the text of --text has the watermark of this key, and where"},
     {{"--text"},          TEXT, OWN(text),    "the file that --detect reads"},
-    {{"--model", "-m"},   TEXT, OWN(model),   "its file; else tales.bin, in bench/data or beside the program"},
+    {{"--model", "-m"},   TEXT, OWN(model),   "the model's file; default: tales.bin, in bench/data or beside the program"},
     {{"--show"},          FLAG, OWN(show),
-                               "each token's candidates, and who removed how many: on a terminal one table, redrawn"},
-    {{"--pause"},         SIZE, OWN(pause),   "milliseconds that this table stands"},
+                               "each token's candidates, and how many each sampler removed; on a terminal redrawn"},
+    {{"--pause"},         SIZE, OWN(pause),   "milliseconds between two tables of --show"},
     {{"--color"},         TEXT, OWN(color),
-                               "by the model's probability: auto (on a terminal, without NO_COLOR), always, never"},
-    {{"--verbose", "-v"}, FLAG, OWN(verbose), "describe the chain of samplers"},
+                               "colour by probability: auto (on a terminal, without NO_COLOR), always, never"},
+    {{"--verbose", "-v"}, FLAG, OWN(verbose), "print the chain of samplers"},
     {{"--help", "-h"},    FLAG, OWN(help),    "print this"},
 
     {{"--seed", "-s"},         NUMBER, PARAM(seed),               "the same seed tells the same story"},
     {{"--rng"},                WORD, PARAM(rng),                "philox, or mt19937: llama.cpp's tokens"},
     {{"--order", "--samplers", "--sampling-seq"},
                                TEXT, PARAM(order),
-                               "like \"top_k;top_p;temperature\" or \"kpt\""},
-    {{"--min-keep"},           NUMBER, PARAM(min_keep),           "candidates that samplers leave at least"},
+                               "the order of samplers, as \"top_k;top_p;temperature\" or \"kpt\""},
+    {{"--min-keep"},           NUMBER, PARAM(min_keep),           "the least number of candidates that cuts keep"},
 
-    {{"--temp"},               REAL, PARAM(temp),               "temperature; 0 = always the likeliest"},
-    {{"--dynatemp-range"},     REAL, PARAM(dynatemp_range),     "its swing with the entropy; 0 = off"},
-    {{"--dynatemp-exp"},       REAL, PARAM(dynatemp_exponent),  "how the swing follows the entropy"},
-    {{"--smoothing-factor"},   REAL, PARAM(smoothing_factor),   "bend the logits by their distance squared; 0 = off"},
-    {{"--smoothing-curve"},    REAL, PARAM(smoothing_curve),    "above 1 steeper"},
-    {{"--top-k"},              NUMBER, PARAM(top_k),              "keep the N likeliest; 0 = off"},
-    {{"--top-k-ties"},         NUMBER, PARAM(top_k_ties),         "1: and all that equal the last of them"},
-    {{"--top-p"},              REAL, PARAM(top_p),              "keep the likeliest, X together; 1 = off"},
-    {{"--min-p"},              REAL, PARAM(min_p),              "keep p >= X times the best; 0 = off"},
-    {{"--top-a"},              REAL, PARAM(top_a),              "keep p >= X times the best squared; 0 = off"},
-    {{"--p-less"},             REAL, PARAM(p_less),             "keep p >= X times the sum of p^2; 0 = off"},
-    {{"--p-less-norm"},        REAL, PARAM(p_less_norm),        "the same, the sum made 0 for a flat row; 0 = off"},
-    {{"--epsilon-cutoff"},     REAL, PARAM(epsilon_cutoff),     "keep p >= X; 0 = off"},
-    {{"--eta-cutoff"},         REAL, PARAM(eta_cutoff),         "keep p >= X, or less if many are likely; 0 = off"},
-    {{"--top-h"},              REAL, PARAM(top_h),              "keep the likeliest, to X times the entropy; 1 = off"},
-    {{"--typical"},            REAL, PARAM(typ_p),              "keep the most typical, X together; 1 = off"},
-    {{"--tfs-z"},              REAL, PARAM(tfs_z),              "cut the tail where it flattens; 1 = off"},
-    {{"--top-n-sigma"},        REAL, PARAM(top_n_sigma),        "keep X sigmas from the top; <= 0 = off"},
-    {{"--min-k"},              REAL, PARAM(min_k),              "keep what is above the cliff; X for flat rows; < 0 = off"},
-    {{"--xtc-probability"},    REAL, PARAM(xtc_probability),    "how often the top is excluded; 0 = off"},
-    {{"--xtc-threshold"},      REAL, PARAM(xtc_threshold),      "the top are those with p >= X; > 0.5 = off"},
+    {{"--temp"},               REAL, PARAM(temp),               "temperature; 0 = always the most likely token"},
+    {{"--dynatemp-range"},     REAL, PARAM(dynatemp_range),     "how far the temperature follows the entropy; 0 = off"},
+    {{"--dynatemp-exp"},       REAL, PARAM(dynatemp_exponent),  "the exponent of that"},
+    {{"--smoothing-factor"},   REAL, PARAM(smoothing_factor),   "bend the logits by the square of their distance from the best; 0 = off"},
+    {{"--smoothing-curve"},    REAL, PARAM(smoothing_curve),    "above 1 the bend is steeper"},
+    {{"--top-k"},              NUMBER, PARAM(top_k),              "keep the N most likely tokens; 0 = off"},
+    {{"--top-k-ties"},         NUMBER, PARAM(top_k_ties),         "1: keep also all that equal the last of them"},
+    {{"--top-p"},              REAL, PARAM(top_p),              "keep the most likely tokens with probability X together; 1 = off"},
+    {{"--min-p"},              REAL, PARAM(min_p),              "keep tokens with p >= X times the best p; 0 = off"},
+    {{"--top-a"},              REAL, PARAM(top_a),              "keep tokens with p >= X times the square of the best p; 0 = off"},
+    {{"--p-less"},             REAL, PARAM(p_less),             "keep tokens with p >= X times the sum of p^2; 0 = off"},
+    {{"--p-less-norm"},        REAL, PARAM(p_less_norm),        "the same, with the threshold scaled to 0 for a flat row; 0 = off"},
+    {{"--epsilon-cutoff"},     REAL, PARAM(epsilon_cutoff),     "keep tokens with p >= X; 0 = off"},
+    {{"--eta-cutoff"},         REAL, PARAM(eta_cutoff),         "keep tokens with p >= X, or less if the entropy is high; 0 = off"},
+    {{"--top-h"},              REAL, PARAM(top_h),              "keep the most likely tokens with at most X times the entropy; 1 = off"},
+    {{"--typical"},            REAL, PARAM(typ_p),              "keep the most typical tokens with probability X together; 1 = off"},
+    {{"--tfs-z"},              REAL, PARAM(tfs_z),              "cut the tail where the probabilities flatten; 1 = off"},
+    {{"--top-n-sigma"},        REAL, PARAM(top_n_sigma),        "keep logits within X standard deviations of the best; <= 0 = off"},
+    {{"--min-k"},              REAL, PARAM(min_k),              "keep tokens above the steepest fall of the logits; X for flat rows; < 0 = off"},
+    {{"--xtc-probability"},    REAL, PARAM(xtc_probability),    "the probability that the top tokens are excluded; 0 = off"},
+    {{"--xtc-threshold"},      REAL, PARAM(xtc_threshold),      "top tokens have p >= X; > 0.5 = off"},
 
-    {{"--repeat-last-n"},      NUMBER, PARAM(penalty_last_n),     "how far the penalties look; -1 = all"},
+    {{"--repeat-last-n"},      NUMBER, PARAM(penalty_last_n),     "how many tokens the penalties look at; -1 = all"},
     {{"--repeat-penalty"},     REAL, PARAM(penalty_repeat),     "divides the logit of a repeated token"},
     {{"--frequency-penalty"},  REAL, PARAM(penalty_freq),       "subtracted for each occurrence; 0 = off"},
     {{"--presence-penalty"},   REAL, PARAM(penalty_present),    "subtracted once; 0 = off"},
     {{"--dry-multiplier"},     REAL, PARAM(dry_multiplier),     "\"don't repeat yourself\" penalty; 0 = off"},
-    {{"--dry-base"},           REAL, PARAM(dry_base),           "its growth with each token repeated"},
+    {{"--dry-base"},           REAL, PARAM(dry_base),           "the factor of this penalty for each repeated token"},
     {{"--dry-allowed-length"}, NUMBER, PARAM(dry_allowed_length), "repetitions shorter than N are free"},
-    {{"--dry-penalty-last-n"}, NUMBER, PARAM(dry_penalty_last_n), "how far it looks; -1 = all"},
+    {{"--dry-penalty-last-n"}, NUMBER, PARAM(dry_penalty_last_n), "how many tokens dry looks at; -1 = all"},
     {{"--dry-sequence-breaker"}, TEXT, PARAM(dry_breakers),
-                               "ends a repetition; may come again; replaces \\n : \" * (\"none\": none)"},
+                               "a text that ends a repetition; may be repeated; replaces \\n : \" * (\"none\": no breakers)"},
 
-    {{"--mirostat"},           NUMBER, PARAM(mirostat),           "1, 2: steer the surprise instead; 0 = off"},
-    {{"--mirostat-ent"},       REAL, PARAM(mirostat_tau),       "the surprise to aim at, in bits"},
-    {{"--mirostat-lr"},        REAL, PARAM(mirostat_eta),       "how fast it is steered"},
-    {{"--adaptive-target"},    REAL, PARAM(adaptive_target),    "the probability to prefer; < 0 = off"},
-    {{"--adaptive-decay"},     REAL, PARAM(adaptive_decay),     "how long past choices count"},
+    {{"--mirostat"},           NUMBER, PARAM(mirostat),           "1, 2: keep the surprise near a target, instead of the cuts; 0 = off"},
+    {{"--mirostat-ent"},       REAL, PARAM(mirostat_tau),       "the target of the surprise, in bits"},
+    {{"--mirostat-lr"},        REAL, PARAM(mirostat_eta),       "mirostat's learning rate"},
+    {{"--adaptive-target"},    REAL, PARAM(adaptive_target),    "the probability of tokens to prefer; < 0 = off"},
+    {{"--adaptive-decay"},     REAL, PARAM(adaptive_decay),     "the weight of past selections, per token"},
     {{"--logit-bias"},         BIAS, PARAM(logit_bias),
-                               "591+2, or 591-inf to ban; may come again (ids: see --show)"},
+                               "591+2, or 591-inf to ban; may be repeated (ids: see --show)"},
 };
 /* clang-format on */
 
@@ -1320,7 +1320,7 @@ static void report(const library *lib, const settings *set)
                     on && *shades[i].escape ? "\033[0m" : "");
         fputc('\n', stderr);
     }
-    if (set->draft > 0) fprintf(stderr, "%zu of %zu guessed tokens were right\n", f->agreed, f->drafted);
+    if (set->draft > 0) fprintf(stderr, "%zu of %zu drafted tokens were accepted\n", f->agreed, f->drafted);
     if (set->verbose && samp_describe(lib->stories[0].chain, text, sizeof text) >= 0) fprintf(stderr, "%s\n", text);
 }
 
@@ -1429,18 +1429,18 @@ static bool detect(const tales_model *m, const settings *set)
     }
     if (good) {
         page pg;
-        printf("p = %.3g: so likely is it that a text without this mark looks as much like one (%zu of %d tokens "
+        printf("p = %.3g: how likely a text without this mark looks as much like a marked one (%zu of %d tokens "
                "count)\n",
                whole_text.p_value, whole_text.n_scored, n);
-        if (span.p_value > 0.01) printf("no %d tokens of it look marked (p = %.3g)\n", STRETCH, span.p_value);
+        if (span.p_value > 0.01) printf("no %d tokens in a row look marked (p = %.3g)\n", STRETCH, span.p_value);
         if (span.p_value <= 0.01) {
-            printf("marked above all: tokens %zu to %zu, p = %.3g:\n\n", span.begin, span.end, span.p_value);
+            printf("most clearly marked: tokens %zu to %zu, p = %.3g:\n\n", span.begin, span.end, span.p_value);
             page_begin(&pg, stdout, PAGE_WIDTH, false);
             for (size_t i = span.begin; i < span.end; i++) page_write(&pg, m, ids[i], 0);
             page_end(&pg);
         }
     } else {
-        fprintf(stderr, "tales: --text %s: no text, or none that can be read\n", set->text);
+        fprintf(stderr, "tales: --text %s: no text, or it cannot be read\n", set->text);
     }
     free(text);
     free(ids);

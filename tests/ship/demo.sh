@@ -85,7 +85,7 @@ tell --watermark 5 --length 150 > "$dir/marked"
 tell --length 150 --seed 3 > "$dir/plain"
 cat "$dir/plain" "$dir/marked" > "$dir/both"
 p_of 5 "$dir/both" gumbel > /dev/null
-grep -q "^marked above all: tokens [12][0-9][0-9] to" "$dir/p" || fail "where: $(cat "$dir/p")"
+grep -q "^most clearly marked: tokens [12][0-9][0-9] to" "$dir/p" || fail "where: $(cat "$dir/p")"
 tell --watermark 5 --length 150 --draft 4 > "$dir/drafted"
 cmp "$dir/marked" "$dir/drafted" || fail "--watermark --draft: another story"
 

@@ -1,0 +1,37 @@
+#!/bin/sh
+# Documents keep to their words: no page, manual or help text has a word that words.txt gives up; and the README has the
+# figures of the files that they come from. Usage: words.sh
+set -eu
+cd "$(dirname "$0")/../.."
+pages=$(ls README.md src/README.md src/*/*.md bench/README.md bench/GPU.md tests/README.md)
+# shellcheck disable=SC2086
+awk '
+FILENAME ~ /words\.txt$/ {
+    if ($0 ~ /^#/ || !NF) next
+    if (split($0, part, / \| /) != 2) { print "words.txt: " $0; bad = 1; next }
+    word[++n] = "(^|[^A-Za-z_0-9.`])" tolower(part[1]) "($|[^A-Za-z_0-9.`])"
+    name[n] = part[1]
+    instead[n] = part[2]
+    next
+}
+/^```/ { code = !code }
+FNR == 1 { code = 0 }
+{
+    if (code || (FILENAME ~ /(Makefile|\.mk)$/ && !/^## /)) next
+    text = tolower($0)
+    gsub(/`[^`]*`/, "", text)      # code
+    gsub(/\]\([^)]*\)/, "]", text) # addresses
+    gsub(/tells? (a|the) (story|stories)/, "", text)
+    for (i = 1; i <= n; i++) if (match(text, word[i])) { print FILENAME ":" FNR ": \"" name[i] "\": say " instead[i]; bad = 1 }
+}
+END { exit bad }' tests/tools/words.txt $pages Makefile src/src.mk bench/bench.mk tests/tests.mk tests/gpu/gpu.mk src/api/opening.h
+fail() { echo "words: $*" >&2; exit 1; }
+# One figure for one thing. The time of the default chain is that of bench/plots/speed.csv.
+awk -F, '$1 == "default" && $2 == 128256 { printf "%.1f us, where llama.cpp takes %.0f us\n", $3, $4 }' bench/plots/speed.csv | grep -qFf - README.md ||
+    fail "README.md has another time of the default chain than bench/plots/speed.csv"
+# MaskBench: what the README says of this library and of others is in the grammars' page.
+awk -F'|' 'function number(s) { gsub(/[ *,]/, "", s); return s }
+    FILENAME ~ /grammar/ { if (/^\| here \|/ && NF == 12) { found = 1; want = number($3) " " number($4) " " number($5) " " number($6) " " number($7) " " number($11) }; next }
+    /^\| \*\*sampling\.h\*\*/ { got = number($3) " " number($4) " " number($5) " " number($6) " " number($7) " " number($8) }
+    END { exit !(found && got == want) }' src/grammar/README.md README.md || fail "README.md has other figures of MaskBench than src/grammar/README.md"
+echo "words: $(echo "$pages" | wc -l) pages keep to their words"
