@@ -188,86 +188,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8915 samplers/greedy.h               20961 grammar/regex.h
-     275 api/config.h                     8957 samplers/choose.h               21358 grammar/derivatives.h
-     306 api/types.h                      9020 samplers/ratio.h                22011 grammar/vocabulary.h
-     561 api/missing.h                    9087 samplers/draw.h                 22482 grammar/triggers.h
-     575 api/sample.h                     9172 samplers/dist.h                 22807 grammar/matcher.h
-     669 api/chains.h                     9204 samplers/gumbel.h               23040 grammar/store.h
-     935 api/samplers.h                   9273 watermark/function.h            23295 grammar/moving.h
-    1208 api/gumbel.h                     9391 watermark/text.h                23644 grammar/visits.h
-    1231 api/operator.h                   9581 watermark/draw.h                23923 grammar/states.h
-    1282 api/kv.h                         9792 samplers/mirostat.h             24083 grammar/items.h
-    1465 api/llama_cpp.h                 10024 samplers/adaptive_p.h           24209 grammar/masks.h
-    1511 api/text_error.h                10175 samplers/custom.h               24406 grammar/runs.h
-    1527 api/grammar.h                   10235 config/describe.h               24608 grammar/entries.h
-    1749 api/shards.h                    10415 config/from_params.h            24980 grammar/accepting.h
-    1849 api/peers.h                     10479 config/orders.h                 25312 grammar/waiting.h
-    1933 api/drafts.h                    10710 config/numbers.h                25438 grammar/history.h
-    2035 api/constraints.h               10852 config/set.h                    25563 grammar/room.h
-    2338 api/watermark.h                 11008 config/tell.h                   25896 grammar/sampler.h
-    2483 api/parts.h                     11138 config/settings.h               26130 grammar/forced.h
-    2525 base/switches.h                 11251 life/rollback.h                 26298 grammar/hooks.h
-    2840 base/random.h                   11510 life/chain.h                    26421 schema/head.h
-    2863 base/mt19937.h                  11794 life/members.h                  26595 schema/errors.h
-    2938 base/exact.h                    11908 life/update.h                   26707 schema/collections.h
-    3156 base/bits128.h                  12105 life/copy.h                     26741 schema/references.h
-    3237 base/elements.h                 12275 rows/row.h                      27013 schema/strings.h
-    3367 watermark/colours.h             12584 rows/reserve.h                  27075 schema/numbers.h
-    3431 kernels/llama_cpp/contract.h    12654 rows/pieces.h                   27277 schema/sets.h
-    3479 kernels/contract.h              12769 rows/thresholds.h               27475 schema/formats.h
-    3607 kernels/scalar.h                12875 rows/compact.h                  27672 schema/scalars.h
-    3813 kernels/llama_cpp/scalar.h      13057 rows/sums.h                     27971 schema/goals.h
-    3834 kernels/sets.h                  13206 rows/changes.h                  28192 schema/alternatives.h
-    3883 kernels/vectors.h               13287 rows/cuts.h                     28670 schema/objects.h
-    4001 kernels/avx512.h                13725 rows/typical.h                  29183 schema/arrays.h
-    4085 kernels/avx2.h                  14039 rows/tail_free.h                29543 schema/whole.h
-    4147 kernels/sse2.h                  14112 rows/selecting.h                29716 tags/head.h
-    4164 kernels/neon.h                  14243 rows/mirostat.h                 29839 tags/words.h
-    4186 kernels/wasm.h                  14326 watermark/rows.h                29947 tags/inside.h
-    4202 kernels/generic.h               14440 rows/flat.h                     30088 tags/formats.h
-    4222 kernels/shared.h                14488 rows/logprobs.h                 30489 grammar/grammars.h
-    4346 kernels/passes.h                14574 rows/step.h                     30556 peers/tables.h
-    5035 kernels/llama_cpp/passes.h      14591 rows/llama_cpp/sums.h           30955 peers/values.h
-    5119 kernels/check.h                 14905 rows/llama_cpp/samplers.h       31387 peers/llama_server.h
-    5142 kernels/dispatch.h              15370 rows/llama_cpp/step.h           31456 peers/fields.h
-    5352 core/array.h                    15400 run/apply.h                     31702 peers/requests.h
-    5682 core/table.h                    15482 run/writing.h                   31841 shards/head.h
-    5879 core/windows.h                  15606 run/arrays.h                    31990 shards/bytes.h
-    5971 constraints/record.h            15708 run/arrays_llama_cpp.h          32088 shards/merging.h
-    6029 watermark/record.h              15906 run/walk.h                      32378 shards/row.h
-    6049 rows/work.h                     16010 run/finish.h                    32511 shards/answers.h
-    6075 life/past.h                     16050 run/draw_llama_cpp.h            33063 shards/logprobs.h
-    6134 core/record.h                   16124 run/draw.h                      33209 shards/told.h
-    6270 core/plans.h                    16202 run/sample.h                    33363 shards/asking.h
-    6308 core/fields.h                   16318 watermark/making.h              33498 shards/prefix.h
-    6395 core/owners.h                   16547 watermark/tails.h               34052 shards/plans.h
-    6471 core/mt19937.h                  16647 watermark/detect.h              34554 samplers/plans.h
-    6528 core/no_mt19937.h               16870 run/verify.h                    34829 shards/way.h
-    6561 core/making.h                   16974 run/batch.h                     34977 shards/memory.h
-    6693 core/streams.h                  17126 life/state.h                    35045 shards/batch.h
-    6731 life/state_fields.h             17302 operator/weights.h              35453 drafts/head.h
-    6831 samplers/llama_cpp.h            17390 operator/search.h               35512 drafts/block.h
-    6919 samplers/logit_bias.h           17528 operator/run.h                  35703 drafts/tree.h
-    7020 samplers/patch.h                17696 kv/cells.h                      35838 drafts/relaxed.h
-    7070 samplers/penalties.h            17733 kv/making.h                     35923 constraints/automaton.h
-    7220 samplers/dry.h                  17957 kv/slot.h                       36021 constraints/making.h
-    7677 samplers/cut.h                  18094 kv/sequences.h                  36274 constraints/sampler.h
-    7700 samplers/top_n_sigma.h          18228 kv/data.h                       36369 constraints/constructors.h
-    7803 samplers/top_k.h                18351 kv/update.h                     36734 constraints/patterns.h
-    7860 samplers/tail_free.h            18476 kv/state.h                      36939 constraints/looking.h
-    7984 samplers/typical.h              18685 llama_cpp/functions.h           37006 constraints/thinking.h
-    8060 samplers/top_p.h                18752 llama_cpp/object.h              37257 constraints/schedule.h
-    8104 samplers/min_p.h                18807 llama_cpp/vocabulary.h          37347 constraints/accepting.h
-    8146 samplers/by_sums.h              18884 text/reading.h                  37531 constraints/drawing.h
-    8295 samplers/top_h.h                18995 text/strings.h                  37718 constraints/told.h
-    8348 samplers/min_k.h                19094 text/values.h                   37783 constraints/kind.h
-    8405 samplers/xtc.h                  19250 text/documents.h                37841 constraints/top_p_decay.h
-    8489 samplers/infill.h               19326 grammar/head.h                  37927 constraints/accessors.h
-    8604 samplers/temperature.h          19361 grammar/tree.h                  38035 core/kinds.h
-    8773 samplers/smoothing.h            20280 grammar/finishing.h             38084 base/restore.h
-    8857 samplers/softmax.h              20584 grammar/reading.h               38098 api/license.h
-    8890 samplers/drafted.h              20669 grammar/gbnf.h
+       2 api/opening.h                    8931 samplers/greedy.h               20977 grammar/regex.h
+     275 api/config.h                     8973 samplers/choose.h               21374 grammar/derivatives.h
+     306 api/types.h                      9036 samplers/ratio.h                22027 grammar/vocabulary.h
+     561 api/missing.h                    9103 samplers/draw.h                 22498 grammar/triggers.h
+     575 api/sample.h                     9188 samplers/dist.h                 22823 grammar/matcher.h
+     669 api/chains.h                     9220 samplers/gumbel.h               23088 grammar/store.h
+     935 api/samplers.h                   9289 watermark/function.h            23343 grammar/moving.h
+    1208 api/gumbel.h                     9407 watermark/text.h                23692 grammar/visits.h
+    1231 api/operator.h                   9597 watermark/draw.h                23971 grammar/states.h
+    1282 api/kv.h                         9808 samplers/mirostat.h             24131 grammar/items.h
+    1465 api/llama_cpp.h                 10040 samplers/adaptive_p.h           24257 grammar/masks.h
+    1511 api/text_error.h                10191 samplers/custom.h               24468 grammar/runs.h
+    1527 api/grammar.h                   10251 config/describe.h               24670 grammar/entries.h
+    1765 api/shards.h                    10431 config/from_params.h            25144 grammar/accepting.h
+    1865 api/peers.h                     10495 config/orders.h                 25485 grammar/waiting.h
+    1949 api/drafts.h                    10726 config/numbers.h                25611 grammar/history.h
+    2051 api/constraints.h               10868 config/set.h                    25737 grammar/room.h
+    2354 api/watermark.h                 11024 config/tell.h                   26073 grammar/sampler.h
+    2499 api/parts.h                     11154 config/settings.h               26315 grammar/forced.h
+    2541 base/switches.h                 11267 life/rollback.h                 26483 grammar/hooks.h
+    2856 base/random.h                   11526 life/chain.h                    26606 schema/head.h
+    2879 base/mt19937.h                  11810 life/members.h                  26780 schema/errors.h
+    2954 base/exact.h                    11924 life/update.h                   26892 schema/collections.h
+    3172 base/bits128.h                  12121 life/copy.h                     26926 schema/references.h
+    3253 base/elements.h                 12291 rows/row.h                      27198 schema/strings.h
+    3383 watermark/colours.h             12600 rows/reserve.h                  27260 schema/numbers.h
+    3447 kernels/llama_cpp/contract.h    12670 rows/pieces.h                   27462 schema/sets.h
+    3495 kernels/contract.h              12785 rows/thresholds.h               27660 schema/formats.h
+    3623 kernels/scalar.h                12891 rows/compact.h                  27857 schema/scalars.h
+    3829 kernels/llama_cpp/scalar.h      13073 rows/sums.h                     28156 schema/goals.h
+    3850 kernels/sets.h                  13222 rows/changes.h                  28377 schema/alternatives.h
+    3899 kernels/vectors.h               13303 rows/cuts.h                     28855 schema/objects.h
+    4017 kernels/avx512.h                13741 rows/typical.h                  29368 schema/arrays.h
+    4101 kernels/avx2.h                  14055 rows/tail_free.h                29728 schema/whole.h
+    4163 kernels/sse2.h                  14128 rows/selecting.h                29901 tags/head.h
+    4180 kernels/neon.h                  14259 rows/mirostat.h                 30024 tags/words.h
+    4202 kernels/wasm.h                  14342 watermark/rows.h                30132 tags/inside.h
+    4218 kernels/generic.h               14456 rows/flat.h                     30273 tags/formats.h
+    4238 kernels/shared.h                14504 rows/logprobs.h                 30674 grammar/grammars.h
+    4362 kernels/passes.h                14590 rows/step.h                     30741 peers/tables.h
+    5051 kernels/llama_cpp/passes.h      14607 rows/llama_cpp/sums.h           31140 peers/values.h
+    5135 kernels/check.h                 14921 rows/llama_cpp/samplers.h       31572 peers/llama_server.h
+    5158 kernels/dispatch.h              15386 rows/llama_cpp/step.h           31641 peers/fields.h
+    5368 core/array.h                    15416 run/apply.h                     31887 peers/requests.h
+    5698 core/table.h                    15498 run/writing.h                   32026 shards/head.h
+    5895 core/windows.h                  15622 run/arrays.h                    32175 shards/bytes.h
+    5987 constraints/record.h            15724 run/arrays_llama_cpp.h          32273 shards/merging.h
+    6045 watermark/record.h              15922 run/walk.h                      32563 shards/row.h
+    6065 rows/work.h                     16026 run/finish.h                    32696 shards/answers.h
+    6091 life/past.h                     16066 run/draw_llama_cpp.h            33248 shards/logprobs.h
+    6150 core/record.h                   16140 run/draw.h                      33394 shards/told.h
+    6286 core/plans.h                    16218 run/sample.h                    33548 shards/asking.h
+    6324 core/fields.h                   16334 watermark/making.h              33683 shards/prefix.h
+    6411 core/owners.h                   16563 watermark/tails.h               34237 shards/plans.h
+    6487 core/mt19937.h                  16663 watermark/detect.h              34739 samplers/plans.h
+    6544 core/no_mt19937.h               16886 run/verify.h                    35014 shards/way.h
+    6577 core/making.h                   16990 run/batch.h                     35162 shards/memory.h
+    6709 core/streams.h                  17142 life/state.h                    35230 shards/batch.h
+    6747 life/state_fields.h             17318 operator/weights.h              35638 drafts/head.h
+    6847 samplers/llama_cpp.h            17406 operator/search.h               35697 drafts/block.h
+    6935 samplers/logit_bias.h           17544 operator/run.h                  35888 drafts/tree.h
+    7036 samplers/patch.h                17712 kv/cells.h                      36023 drafts/relaxed.h
+    7086 samplers/penalties.h            17749 kv/making.h                     36108 constraints/automaton.h
+    7236 samplers/dry.h                  17973 kv/slot.h                       36206 constraints/making.h
+    7693 samplers/cut.h                  18110 kv/sequences.h                  36459 constraints/sampler.h
+    7716 samplers/top_n_sigma.h          18244 kv/data.h                       36554 constraints/constructors.h
+    7819 samplers/top_k.h                18367 kv/update.h                     36919 constraints/patterns.h
+    7876 samplers/tail_free.h            18492 kv/state.h                      37124 constraints/looking.h
+    8000 samplers/typical.h              18701 llama_cpp/functions.h           37191 constraints/thinking.h
+    8076 samplers/top_p.h                18768 llama_cpp/object.h              37442 constraints/schedule.h
+    8120 samplers/min_p.h                18823 llama_cpp/vocabulary.h          37532 constraints/accepting.h
+    8162 samplers/by_sums.h              18900 text/reading.h                  37716 constraints/drawing.h
+    8311 samplers/top_h.h                19011 text/strings.h                  37903 constraints/told.h
+    8364 samplers/min_k.h                19110 text/values.h                   37968 constraints/kind.h
+    8421 samplers/xtc.h                  19266 text/documents.h                38026 constraints/top_p_decay.h
+    8505 samplers/infill.h               19342 grammar/head.h                  38112 constraints/accessors.h
+    8620 samplers/temperature.h          19377 grammar/tree.h                  38220 core/kinds.h
+    8789 samplers/smoothing.h            20296 grammar/finishing.h             38269 base/restore.h
+    8873 samplers/softmax.h              20600 grammar/reading.h               38283 api/license.h
+    8906 samplers/drafted.h              20685 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1702,6 +1702,22 @@ SAMP_API int samp_grammar_stats(const samp_sampler *s, samp_grammar_usage *usage
    samp_grammar_forced -- how many bytes must follow, whatever comes, up to 4096; those that fit are in bytes [size]
      (may be NULL if size is 0). Whole characters only, but for what size cuts off. As tokens: samp_grammar_draft. */
 SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits);
+
+/* samp_grammar_prepare -- do a part of the next mask's work ahead, as while the model computes the logits.
+     budget   steps, at least 1; some ten nanoseconds each: a node of the trie of tokens that is looked at, or a part of
+              a derivative. The call ends at the first place where it can go on later, which may be a little beyond it,
+              and goes on there when it is called again. Where a budget does not get it any further, the next calls take
+              twice, four times, ... as many steps, so even calls with a budget of 1 come to an end.
+     Returns  1: the mask of the text's place is there, but for joining its parts, or as many steps as a call may take
+              (samp_set_grammar_limits) have been spent on it; 1 too while a lazy grammar waits. 0: not yet.
+              SAMP_E_RANGE (budget), SAMP_E_NULL, SAMP_E_UNSUPPORTED (not a grammar's sampler), SAMP_E_FULL,
+              SAMP_E_NOMEM. After an error nothing has changed.
+     Results  samp_apply, samp_sample, samp_grammar_mask and all others give what they give without it; a mask that
+              takes more steps than a call may can be made in several calls so. The sampler stays where it is.
+     Memory   what is found is learnt for all samplers of the grammar. What is begun is the sampler's (one mask, 4 bytes
+              for 32 tokens, and lists) until it is done, or a token is accepted or taken back; a clone begins anew.
+     Threads  any thread may call it, but only one at a time may use the sampler; others may use the grammar. */
+SAMP_API int samp_grammar_prepare(samp_sampler *s, int64_t budget);
 /* 1: the text may end here. */
 SAMP_API int samp_grammar_is_complete(const samp_sampler *s);
 /* The bytes that must follow, whatever comes. */
@@ -22901,6 +22917,33 @@ typedef struct sampi_plain_level {
     int32_t run_reach;
 } sampi_plain_level;
 
+/* A run that the walk over the plain tokens begins with: its tokens are in the entry's bits. sure: it is the state's
+   own, so that all of them are allowed. Else it is that of `usual`, the state behind most characters, all of the kinds
+   to_usual among them. */
+typedef struct sampi_head_start {
+    uint32_t kinds, to_usual;
+    int32_t reach;
+    bool sure, stops; /* stops: no longer text of these kinds can come */
+} sampi_head_start;
+
+/* Where the walks of an entry have come to: the next node, 0: at the beginning of its walk. begun: what the first walk
+   begins with is known. walk: of the root 0: plain tokens, 1: others; else of the parent's places the one that is
+   walked. */
+typedef struct sampi_progress {
+    sampi_head_start start;
+    uint32_t node;
+    int32_t walk;
+    bool begun;
+} sampi_progress;
+
+/* An entry that samp_grammar_prepare has begun, and what has been found of it. */
+typedef struct sampi_begun {
+    size_t store; /* whose numbers it has; 0: there is none */
+    int32_t parent, state;
+    sampi_progress at;
+    sampi_vec tokens, places, bits; /* bits: [n_mask], or empty */
+} sampi_begun;
+
 /* Bytes of a store that are given out one piece behind the other. */
 typedef struct sampi_chunk {
     struct sampi_chunk *behind;
@@ -23000,6 +23043,11 @@ typedef struct sampi_matcher {
     bool ended;          /* the step under way has an item that ends the outermost frame */
     bool again;          /* the text is read again */
     int64_t max_steps;
+    sampi_begun begun;
+    bool ahead;       /* samp_grammar_prepare: what is not done in the steps that it has goes on in its next call */
+    int32_t idle;     /* how many such calls have come no further, one after the other, */
+    int64_t advances; /* and how often one has */
+    int64_t spent;    /* steps of them since the last token */
     struct sampi_matcher *behind; /* the next one of a samp_state_load under way */
 } sampi_matcher;
 
@@ -24328,9 +24376,13 @@ static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32
 /* All tokens at the nodes [i, end) of a trie, of which the first one has all others below it or beside it, that the
    items [from, to), which stand before it, allow: the entry gets them; and, if its parent is odd, the places where the
    outermost frame ends and tokens go on. What belongs to the nodes on the way to the one that is looked at is kept,
-   level by level, so going back costs nothing. The items' own calls have been entered, or do not count. */
-static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from, int32_t to, sampi_entry *entry)
+   level by level, so going back costs nothing. The items' own calls have been entered, or do not count.
+   *node: where the walk begins, of which only the way there is walked then (0: at i); behind a fault, where it is to go
+   on. */
+static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from, int32_t to, sampi_entry *entry,
+                       uint32_t *node)
 {
+    const uint32_t first = *node;
     const uint32_t *nodes = m->index->nodes;
     const uint32_t top = i < end ? (nodes[2 * (size_t)i + 1] & 1023) - 1 : 0;
     const bool keep = entry->parent & 1;
@@ -24340,8 +24392,15 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
         level[0].state = sampi_item_at(m, from)->state;
         level[0].frame = sampi_item_at(m, from)->frame;
     }
-    while (i < end && sampi_step(&m->d)) {
+    for (; i < end && !m->d.status;) {
         const uint32_t head = nodes[2 * (size_t)i], size = nodes[2 * (size_t)i + 1] >> 10;
+        if (i + size <= first) {
+            i += size;
+            continue;
+        }
+        *node = i < first ? first : i;
+        m->d.budget += i < first;
+        if (!sampi_step(&m->d)) break;
         const uint32_t depth = (nodes[2 * (size_t)i + 1] & 1023) - top;
         const uint8_t byte = (uint8_t)head;
         sampi_level *before = &level[depth - 1];
@@ -24361,7 +24420,7 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
                 level[depth] = *before;
                 level[depth].state = state;
                 level[depth].calls = flags & SAMPI_STATE_CALLS;
-                sampi_entry_take(m, entry, head);
+                if (i >= first) sampi_entry_take(m, entry, head);
                 i++;
                 continue;
             }
@@ -24382,11 +24441,14 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
             i += size;
             continue;
         }
-        sampi_entry_take(m, entry, head);
-        int32_t *place = m->ended && keep && size > 1 ? (int32_t *)sampi_more(&m->d, &m->places, 4, 1) : NULL;
-        if (place) *place = (int32_t)i;
+        if (i >= first && !m->d.status) {
+            sampi_entry_take(m, entry, head);
+            int32_t *place = m->ended && keep && size > 1 ? (int32_t *)sampi_more(&m->d, &m->places, 4, 1) : NULL;
+            if (place) *place = (int32_t)i;
+        }
         i++;
     }
+    if (!m->d.status) *node = 0;
     sampi_drop(m, level[0]);
 }
 
@@ -24666,15 +24728,6 @@ static int32_t sampi_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live
     return n > 64 ? usual : 0;
 }
 
-/* A run that the walk over the plain tokens begins with: its tokens are in the entry's bits. sure: it is the state's
-   own, so that all of them are allowed. Else it is that of `usual`, the state behind most characters, all of the kinds
-   to_usual among them. */
-typedef struct sampi_head_start {
-    uint32_t kinds, to_usual;
-    int32_t reach;
-    bool sure, stops; /* stops: no longer text of these kinds can come */
-} sampi_head_start;
-
 /* The run of the state, or if most characters lead to another one which takes all that is of some kinds, as behind the
    beginning of a name that is not one of the listed ones, then that one's: unless it leaves many tokens out that the
    state's own has. */
@@ -24713,17 +24766,27 @@ static bool sampi_within(uint32_t kinds, uint32_t n, uint32_t run_kinds, int32_t
 
 /* The plain tokens that an item allows: those of a run are taken first, then the walk goes where something else may be
    true: other tokens are taken, and if the run is not sure, some of it are taken away. What ends its frame or calls is
-   walked as elsewhere. */
-static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi_entry *entry)
+   walked as elsewhere. at: as *node of sampi_walk. */
+static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi_entry *entry, sampi_progress *at)
 {
     const uint32_t *nodes = m->index->nodes;
-    const sampi_head_start start = sampi_find_head_start(m, item.state, keep, entry);
+    const uint32_t first = at->node;
+    if (!at->begun) at->start = sampi_find_head_start(m, item.state, keep, entry);
+    const sampi_head_start start = at->start;
+    at->begun = !m->d.status;
     sampi_plain_level *level = m->plain;
     memset(level, 0, sizeof *level);
     level[0].state = item.state;
-    for (uint32_t i = 1; i < m->index->n_plain && sampi_step(&m->d);) {
-        const uint32_t head = nodes[2 * (size_t)i], size = nodes[2 * (size_t)i + 1] >> 10,
-                       depth = nodes[2 * (size_t)i + 1] & 1023, below = m->index->below[i];
+    for (uint32_t i = 1; i < m->index->n_plain && !m->d.status;) {
+        const uint32_t head = nodes[2 * (size_t)i], size = nodes[2 * (size_t)i + 1] >> 10;
+        if (i + size <= first) {
+            i += size;
+            continue;
+        }
+        at->node = i < first ? first : i;
+        m->d.budget += i < first;
+        if (!sampi_step(&m->d)) break;
+        const uint32_t depth = nodes[2 * (size_t)i + 1] & 1023, below = m->index->below[i];
         const uint8_t byte = (uint8_t)head;
         const sampi_plain_level *before = &level[depth - 1];
         const uint32_t kind = 1u << m->index->kind_of[byte], all_kinds = kind | (below & SAMPI_ALL_KINDS),
@@ -24743,18 +24806,24 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
             continue;
         }
         const int32_t next = sampi_next(m, before->state, byte), flags = sampi_lex_at(m, next)->flags;
+        if (m->d.status) break;
         if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) {
             if (started && !start.sure) sampi_set_below(m, i, entry->bits, false);
             if (next) {
                 const sampi_level mark = sampi_mark(m);
+                const int32_t n_tokens = m->tokens.n, n_places = m->places.n;
+                uint32_t node = 0;
                 sampi_push_item(m, before->state, item.frame);
-                sampi_walk(m, i, i + size, m->items.n - 1, m->items.n, entry);
+                sampi_walk(m, i, i + size, m->items.n - 1, m->items.n, entry, &node);
                 sampi_drop(m, mark);
+                if (m->d.status) { /* it begins anew */
+                    m->tokens.n = m->tokens.n < n_tokens ? m->tokens.n : n_tokens;
+                    m->places.n = n_places;
+                }
             }
             i += size;
             continue;
         }
-        sampi_entry_take(m, entry, head);
         sampi_plain_level *here = &level[depth];
         here->state = next;
         here->expects = sampi_plain_next(before->expects, byte);
@@ -24767,8 +24836,10 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
             here->run_kinds = run.kinds;
             here->run_reach = run.reach;
         }
+        if (i >= first && !m->d.status) sampi_entry_take(m, entry, head);
         i++;
     }
+    if (!m->d.status) at->node = 0;
 }
 
 /* A copy that is kept with the store; NULL: there is nothing, or no room. */
@@ -24802,26 +24873,30 @@ static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
     }
 }
 
-/* Fill an entry by its walks. Of the root only the state's own bytes count, since what it calls is an item of its own
-   there; behind places nobody else has called it yet. */
-static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
+/* Fill an entry by its walks, from `at` on. Of the root only the state's own bytes count, since what it calls is an
+   item of its own there; behind places nobody else has called it yet. */
+static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry, sampi_progress *at)
 {
     sampi_level level = sampi_mark(m);
     const bool keep = entry->parent & 1;
-    m->tokens.n = m->places.n = 0;
+    if (!at->begun) m->tokens.n = m->places.n = 0;
     sampi_begin_step(m);
     sampi_add_item(m, entry->state, 0);
     if (entry->parent >= 2) sampi_close(m, level.items);
     int32_t to = m->items.n;
     if (entry->parent < 2) {
         const sampi_item item = { entry->state, 0, sampi_lex_at(m, entry->state)->flags };
-        sampi_walk_plain(m, item, keep, entry);
-        sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, level.items, to, entry);
+        if (at->walk == 0) sampi_walk_plain(m, item, keep, entry, at);
+        if (!m->d.status) at->walk = 1;
+        if (!m->d.status) sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, level.items, to, entry, &at->node);
     } else {
         const sampi_entry *parent = sampi_entry_at(m, entry->parent / 2 - 1);
-        for (int32_t i = 0; i < parent->n_places && !m->d.status; i++) {
-            const uint32_t place = parent->places[i];
-            sampi_walk(m, place + 1, place + (m->index->nodes[2 * (size_t)place + 1] >> 10), level.items, to, entry);
+        at->begun = at->begun || !m->d.status;
+        while (at->walk < parent->n_places && !m->d.status) {
+            const uint32_t place = parent->places[at->walk];
+            sampi_walk(m, place + 1, place + (m->index->nodes[2 * (size_t)place + 1] >> 10), level.items, to, entry,
+                       &at->node);
+            at->walk += !m->d.status;
         }
     }
     sampi_drop(m, level);
@@ -24829,18 +24904,78 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
     entry->n_tokens = m->tokens.n;
 }
 
+/* Forget the entry that has been begun. */
+static void sampi_drop_begun(sampi_matcher *m)
+{
+    m->begun.store = 0;
+    sampi_vec_free(&m->begun.tokens);
+    sampi_vec_free(&m->begun.places);
+    sampi_vec_free(&m->begun.bits);
+}
+
+/* Elements [n] in an array that is empty. False: no memory. */
+static bool sampi_fill_vec(sampi_vec *vec, const void *from, size_t width, size_t n)
+{
+    void *room = n ? sampi_vec_add(vec, width, (int32_t)n) : NULL;
+    if (room) memcpy(room, from, n * width);
+    return room || n == 0;
+}
+
+/* Keep what has been found of an entry before the steps ran out. Without memory it begins anew. */
+static void sampi_keep_begun(sampi_matcher *m, const sampi_entry *entry, const sampi_progress *at)
+{
+    sampi_begun *begun = &m->begun;
+    if (!at->begun) return;
+    begun->store = m->store->serial;
+    begun->parent = entry->parent;
+    begun->state = entry->state;
+    begun->at = *at;
+    const bool kept = sampi_fill_vec(&begun->tokens, m->tokens.data, 4, (size_t)m->tokens.n) &&
+                      sampi_fill_vec(&begun->places, m->places.data, 4, (size_t)m->places.n) &&
+                      sampi_fill_vec(&begun->bits, entry->bits, 4, entry->bits ? m->index->n_mask : 0);
+    m->d.held.full = false;
+    if (!kept) sampi_drop_begun(m);
+}
+
+/* Go on where samp_grammar_prepare has come to, if it has begun with this entry. */
+static sampi_progress sampi_find_begun(sampi_matcher *m, sampi_entry *entry)
+{
+    sampi_begun *begun = &m->begun;
+    sampi_progress at = begun->at;
+    if (begun->store == m->store->serial && begun->parent == entry->parent && begun->state == entry->state) {
+        m->tokens.n = m->places.n = 0;
+        void *tokens = begun->tokens.n ? sampi_more(&m->d, &m->tokens, 4, begun->tokens.n) : NULL;
+        void *places = begun->places.n ? sampi_more(&m->d, &m->places, 4, begun->places.n) : NULL;
+        if (tokens) memcpy(tokens, begun->tokens.data, (size_t)begun->tokens.n * 4);
+        if (places) memcpy(places, begun->places.data, (size_t)begun->places.n * 4);
+        if (begun->bits.n) {
+            entry->bits = m->found;
+            memcpy(entry->bits, begun->bits.data, m->index->n_mask * (size_t)4);
+        }
+    } else {
+        memset(&at, 0, sizeof at);
+    }
+    if (begun->store) sampi_drop_begun(m);
+    return at;
+}
+
 /* The entry of a state at a parent's places, made if it is not there. Its number, or -1 and the fault is told. */
 static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
 {
-    const int32_t at = SAMPI_INT_GET(sampi_entry_slot(m->store, parent, state));
+    int32_t at = SAMPI_INT_GET(sampi_entry_slot(m->store, parent, state));
     if (at >= 0) return at;
     sampi_entry entry;
     memset(&entry, 0, sizeof entry);
     entry.parent = parent;
     entry.state = state;
     m->missed++;
-    sampi_entry_fill(m, &entry);
-    return m->d.status ? -1 : sampi_entry_keep(m, &entry);
+    const sampi_progress before = sampi_find_begun(m, &entry);
+    sampi_progress now = before;
+    if (!m->d.status) sampi_entry_fill(m, &entry, &now);
+    at = m->d.status ? -1 : sampi_entry_keep(m, &entry);
+    m->advances += at >= 0 || now.node != before.node || now.walk != before.walk || now.begun != before.begun;
+    if (at < 0 && m->ahead && m->d.status == SAMP_E_FULL && !m->d.held.full) sampi_keep_begun(m, &entry, &now);
+    return at;
 }
 
 /* What a mask still consists of: an entry in a frame. */
@@ -24853,7 +24988,8 @@ static void sampi_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int
     room[2] = frame;
 }
 
-/* The union of an entry, and of what can follow at its places in the frames that wait for `frame`. */
+/* The union of an entry, and of what can follow at its places in the frames that wait for `frame`. bits NULL: the
+   entries are only made. */
 static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame, uint32_t *bits)
 {
     const int32_t bottom = m->d.work.n;
@@ -24865,9 +25001,9 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
         if (at < 0 || !sampi_pairs_add(&m->d, &m->joined, at, frame)) continue;
         sampi_stamp(&m->store->entries[at].used, m->now);
         const sampi_entry entry = *sampi_entry_at(m, at);
-        for (size_t i = 0; entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
-        sampi_charge(&m->d, (entry.bits ? (int32_t)m->index->n_mask : entry.n_tokens) / 8);
-        for (int32_t i = 0; i < entry.n_tokens; i++) bits[entry.tokens[i] / 32] |= 1u << entry.tokens[i] % 32;
+        for (size_t i = 0; bits && entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
+        if (bits) sampi_charge(&m->d, (entry.bits ? (int32_t)m->index->n_mask : entry.n_tokens) / 8);
+        for (int32_t i = 0; bits && i < entry.n_tokens; i++) bits[entry.tokens[i] / 32] |= 1u << entry.tokens[i] % 32;
         if (entry.n_places == 0) continue;
         sampi_level level = sampi_mark(m);
         sampi_begin_step(m);
@@ -24905,7 +25041,7 @@ static bool sampi_matcher_ends(const sampi_matcher *m)
     return false;
 }
 
-/* By entries: the union over the items. */
+/* By entries: the union over the items. bits NULL: as above. */
 static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
 {
     sampi_pairs_clear(&m->joined);
@@ -24922,8 +25058,9 @@ static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
     sampi_entry all;
     memset(&all, 0, sizeof all);
     all.bits = bits;
-    sampi_walk(m, 1, m->index->n_plain, 0, m->n_now, &all);
-    sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, 0, m->n_now, &all);
+    uint32_t node = 0;
+    sampi_walk(m, 1, m->index->n_plain, 0, m->n_now, &all, &node);
+    sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, 0, m->n_now, &all, &node);
 }
 
 /* A call that begins, and may do its work once more behind a sweep: sampi_matcher_turn. */
@@ -24977,10 +25114,45 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
     return m->d.status;
 }
 
+/* A part of the next mask's work: steps, or, where that many have come no further some times, more. 1: all of it is
+   done, or as much as may be; 0: not yet; or a status. */
+static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
+{
+    enum { MOST = 40 };
+    sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } };
+    bool done = true;
+    if (m->lazy.waiting || m->spent >= m->max_steps) return 1;
+    while (sampi_matcher_turn(m, &turn)) {
+        const sampi_level here = sampi_mark(m);
+        const int64_t before = m->advances,
+                      more = m->idle < MOST && steps < m->max_steps >> m->idle ? steps << m->idle : m->max_steps;
+        m->d.budget = more;
+        m->ahead = true;
+        sampi_mask_items(m, NULL);
+        m->ahead = false;
+        m->spent += more - m->d.budget;
+        m->idle += m->advances == before ? 1 : m->idle > 0 ? -1 : 0;
+        done = !m->d.status;
+        if (m->d.status != SAMP_E_FULL || m->d.held.full) continue;
+        m->d.status = SAMP_OK; /* the steps have been done */
+        m->d.work.n = 0;
+        sampi_drop(m, here);
+    }
+    return m->d.status ? m->d.status : done;
+}
+
 /* ---- src/grammar/accepting.h ---- */
 /* ---- grammars: a token comes in ----
    From the items where the text is to those behind a token: by its bytes, or by its name where the grammar calls it so
    (<think>). Here the frames that no item can get back to any more are collected, so that a long text does not grow. */
+
+/* The text's place changes: what has been done ahead of it does not count any more. */
+static void sampi_leave_place(sampi_matcher *m)
+{
+    m->spent = 0;
+    m->idle = 0;
+    if (m->begun.store) sampi_drop_begun(m);
+}
 
 /* Keep the items from `first` on as where the text is. */
 static void sampi_settle_items(sampi_matcher *m, int32_t first)
@@ -25114,6 +25286,7 @@ static sampi_vec sampi_copy_vec(sampi_matcher *m, const sampi_vec *from, size_t 
 static void sampi_trim(sampi_matcher *m)
 {
     sampi_trim_workspace(m, true);
+    if (m->begun.store) sampi_drop_begun(m);
     sampi_vec_trim(&m->frames, sizeof(sampi_frame));
     sampi_vec_trim(&m->edges, sizeof(sampi_edge));
     sampi_vec_trim(&m->past, sizeof(sampi_item));
@@ -25509,6 +25682,7 @@ static int sampi_matcher_back(sampi_matcher *m, int32_t n)
     if (to.tokens && to.n_now)
         memcpy(m->items.data, (const sampi_item *)m->past.data + to.items, (size_t)to.n_now * sizeof(sampi_item));
     m->items.n = m->n_now = to.n_now;
+    sampi_leave_place(m);
     m->past.n = to.items;
     m->past_n.n -= n;
     m->history.n -= to.tokens;
@@ -25604,6 +25778,7 @@ static int sampi_accept_once(sampi_matcher *m, samp_token token)
     }
     *kept = token;
     sampi_settle_items(m, first);
+    sampi_leave_place(m);
     return SAMP_OK;
 }
 
@@ -25647,17 +25822,19 @@ static int sampi_matcher_reset(sampi_matcher *m)
 {
     m->history.n = m->past_n.n = 0;
     sampi_lose_place(m);
+    sampi_leave_place(m);
     sampi_lazy_reset(&m->lazy);
     return sampi_matcher_place(m);
 }
 
 /* All arrays [n] of a matcher that are its own. */
-#define SAMPI_MATCHER_VECS 11
+#define SAMPI_MATCHER_VECS 14
 static void sampi_matcher_vecs(sampi_matcher *m, sampi_vec *(*vecs)[SAMPI_MATCHER_VECS])
 {
     sampi_lazy *z = &m->lazy;
-    sampi_vec *all[] = { &m->items, &m->frames, &m->edges,  &m->history, &m->past,    &m->past_n,
-                         &z->ops,   &z->pool,   &z->places, &z->tokens,  &z->programs };
+    sampi_vec *all[] = { &m->items,    &m->frames,       &m->edges,        &m->history,   &m->past,
+                         &m->past_n,   &z->ops,          &z->pool,         &z->places,    &z->tokens,
+                         &z->programs, &m->begun.tokens, &m->begun.places, &m->begun.bits };
     memcpy(vecs, all, sizeof all);
 }
 
@@ -26075,6 +26252,14 @@ SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits)
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m && !bits) return SAMP_E_NULL;
     return m ? sampi_matcher_mask(m, bits) : status;
+}
+
+SAMP_API int samp_grammar_prepare(samp_sampler *s, int64_t budget)
+{
+    int status;
+    sampi_matcher *m = sampi_matcher_of(s, &status);
+    if (m && budget < 1) return SAMP_E_RANGE;
+    return m ? sampi_matcher_prepare(m, budget) : status;
 }
 
 SAMP_API int samp_grammar_is_complete(const samp_sampler *s)

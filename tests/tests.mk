@@ -188,12 +188,12 @@ $(B)/tsan/test_shared: tests/unit/test_shared.c $(TEST_DEPS) | $(B)/tsan deps-te
 
 ## test-threads-long: 100,000 steps of samplers that learn together, under ThreadSanitizer
 test-threads-long: $(B)/tsan/test_shared
-	@SAMP_TEST_CASES=100 TSAN_OPTIONS=halt_on_error=1 ./$< > $<.log 2>&1 || { tail -n 60 $<.log; exit 1; }
+	@SAMP_TEST_CASES=100 TSAN_OPTIONS=halt_on_error=1 ./$< test_threads_share > $<.log 2>&1 || { tail -n 60 $<.log; exit 1; }
 	@echo "== test_shared: 100,000 steps under ThreadSanitizer"
 
 ## test-threads: what threads may do at once, under ThreadSanitizer: gcc's, and clang's with OpenMP (libomp, libarcher)
 test-threads: $(B)/tsan/threads $(B)/tsan/threads_omp $(B)/tsan/test_shared
-	@SAMP_TEST_CASES=10 TSAN_OPTIONS=halt_on_error=1 ./$(B)/tsan/test_shared > $(B)/tsan/shared.log 2>&1 || \
+	@SAMP_TEST_CASES=10 TSAN_OPTIONS=halt_on_error=1 ./$(B)/tsan/test_shared test_threads_share > $(B)/tsan/shared.log 2>&1 || \
 	  { tail -n 60 $(B)/tsan/shared.log; exit 1; }
 	@TSAN_OPTIONS=halt_on_error=1 ./$(B)/tsan/threads > $(B)/tsan/gcc.log 2>&1 || { tail -n 60 $(B)/tsan/gcc.log; exit 1; }
 	@OMP_TOOL_LIBRARIES=$$(ls /usr/lib/llvm-*/lib/libarcher.so | head -n 1) ARCHER_OPTIONS=verbose=1 \

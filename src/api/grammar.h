@@ -175,6 +175,22 @@ SAMP_API int samp_grammar_stats(const samp_sampler *s, samp_grammar_usage *usage
    samp_grammar_forced -- how many bytes must follow, whatever comes, up to 4096; those that fit are in bytes [size]
      (may be NULL if size is 0). Whole characters only, but for what size cuts off. As tokens: samp_grammar_draft. */
 SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits);
+
+/* samp_grammar_prepare -- do a part of the next mask's work ahead, as while the model computes the logits.
+     budget   steps, at least 1; some ten nanoseconds each: a node of the trie of tokens that is looked at, or a part of
+              a derivative. The call ends at the first place where it can go on later, which may be a little beyond it,
+              and goes on there when it is called again. Where a budget does not get it any further, the next calls take
+              twice, four times, ... as many steps, so even calls with a budget of 1 come to an end.
+     Returns  1: the mask of the text's place is there, but for joining its parts, or as many steps as a call may take
+              (samp_set_grammar_limits) have been spent on it; 1 too while a lazy grammar waits. 0: not yet.
+              SAMP_E_RANGE (budget), SAMP_E_NULL, SAMP_E_UNSUPPORTED (not a grammar's sampler), SAMP_E_FULL,
+              SAMP_E_NOMEM. After an error nothing has changed.
+     Results  samp_apply, samp_sample, samp_grammar_mask and all others give what they give without it; a mask that
+              takes more steps than a call may can be made in several calls so. The sampler stays where it is.
+     Memory   what is found is learnt for all samplers of the grammar. What is begun is the sampler's (one mask, 4 bytes
+              for 32 tokens, and lists) until it is done, or a token is accepted or taken back; a clone begins anew.
+     Threads  any thread may call it, but only one at a time may use the sampler; others may use the grammar. */
+SAMP_API int samp_grammar_prepare(samp_sampler *s, int64_t budget);
 /* 1: the text may end here. */
 SAMP_API int samp_grammar_is_complete(const samp_sampler *s);
 /* The bytes that must follow, whatever comes. */

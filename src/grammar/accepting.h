@@ -2,6 +2,14 @@
    From the items where the text is to those behind a token: by its bytes, or by its name where the grammar calls it so
    (<think>). Here the frames that no item can get back to any more are collected, so that a long text does not grow. */
 
+/* The text's place changes: what has been done ahead of it does not count any more. */
+static void sampi_leave_place(sampi_matcher *m)
+{
+    m->spent = 0;
+    m->idle = 0;
+    if (m->begun.store) sampi_drop_begun(m);
+}
+
 /* Keep the items from `first` on as where the text is. */
 static void sampi_settle_items(sampi_matcher *m, int32_t first)
 {
@@ -134,6 +142,7 @@ static sampi_vec sampi_copy_vec(sampi_matcher *m, const sampi_vec *from, size_t 
 static void sampi_trim(sampi_matcher *m)
 {
     sampi_trim_workspace(m, true);
+    if (m->begun.store) sampi_drop_begun(m);
     sampi_vec_trim(&m->frames, sizeof(sampi_frame));
     sampi_vec_trim(&m->edges, sizeof(sampi_edge));
     sampi_vec_trim(&m->past, sizeof(sampi_item));

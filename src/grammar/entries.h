@@ -58,15 +58,6 @@ static int32_t sampi_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live
     return n > 64 ? usual : 0;
 }
 
-/* A run that the walk over the plain tokens begins with: its tokens are in the entry's bits. sure: it is the state's
-   own, so that all of them are allowed. Else it is that of `usual`, the state behind most characters, all of the kinds
-   to_usual among them. */
-typedef struct sampi_head_start {
-    uint32_t kinds, to_usual;
-    int32_t reach;
-    bool sure, stops; /* stops: no longer text of these kinds can come */
-} sampi_head_start;
-
 /* The run of the state, or if most characters lead to another one which takes all that is of some kinds, as behind the
    beginning of a name that is not one of the listed ones, then that one's: unless it leaves many tokens out that the
    state's own has. */
@@ -105,17 +96,27 @@ static bool sampi_within(uint32_t kinds, uint32_t n, uint32_t run_kinds, int32_t
 
 /* The plain tokens that an item allows: those of a run are taken first, then the walk goes where something else may be
    true: other tokens are taken, and if the run is not sure, some of it are taken away. What ends its frame or calls is
-   walked as elsewhere. */
-static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi_entry *entry)
+   walked as elsewhere. at: as *node of sampi_walk. */
+static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi_entry *entry, sampi_progress *at)
 {
     const uint32_t *nodes = m->index->nodes;
-    const sampi_head_start start = sampi_find_head_start(m, item.state, keep, entry);
+    const uint32_t first = at->node;
+    if (!at->begun) at->start = sampi_find_head_start(m, item.state, keep, entry);
+    const sampi_head_start start = at->start;
+    at->begun = !m->d.status;
     sampi_plain_level *level = m->plain;
     memset(level, 0, sizeof *level);
     level[0].state = item.state;
-    for (uint32_t i = 1; i < m->index->n_plain && sampi_step(&m->d);) {
-        const uint32_t head = nodes[2 * (size_t)i], size = nodes[2 * (size_t)i + 1] >> 10,
-                       depth = nodes[2 * (size_t)i + 1] & 1023, below = m->index->below[i];
+    for (uint32_t i = 1; i < m->index->n_plain && !m->d.status;) {
+        const uint32_t head = nodes[2 * (size_t)i], size = nodes[2 * (size_t)i + 1] >> 10;
+        if (i + size <= first) {
+            i += size;
+            continue;
+        }
+        at->node = i < first ? first : i;
+        m->d.budget += i < first;
+        if (!sampi_step(&m->d)) break;
+        const uint32_t depth = nodes[2 * (size_t)i + 1] & 1023, below = m->index->below[i];
         const uint8_t byte = (uint8_t)head;
         const sampi_plain_level *before = &level[depth - 1];
         const uint32_t kind = 1u << m->index->kind_of[byte], all_kinds = kind | (below & SAMPI_ALL_KINDS),
@@ -135,18 +136,24 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
             continue;
         }
         const int32_t next = sampi_next(m, before->state, byte), flags = sampi_lex_at(m, next)->flags;
+        if (m->d.status) break;
         if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) {
             if (started && !start.sure) sampi_set_below(m, i, entry->bits, false);
             if (next) {
                 const sampi_level mark = sampi_mark(m);
+                const int32_t n_tokens = m->tokens.n, n_places = m->places.n;
+                uint32_t node = 0;
                 sampi_push_item(m, before->state, item.frame);
-                sampi_walk(m, i, i + size, m->items.n - 1, m->items.n, entry);
+                sampi_walk(m, i, i + size, m->items.n - 1, m->items.n, entry, &node);
                 sampi_drop(m, mark);
+                if (m->d.status) { /* it begins anew */
+                    m->tokens.n = m->tokens.n < n_tokens ? m->tokens.n : n_tokens;
+                    m->places.n = n_places;
+                }
             }
             i += size;
             continue;
         }
-        sampi_entry_take(m, entry, head);
         sampi_plain_level *here = &level[depth];
         here->state = next;
         here->expects = sampi_plain_next(before->expects, byte);
@@ -159,8 +166,10 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
             here->run_kinds = run.kinds;
             here->run_reach = run.reach;
         }
+        if (i >= first && !m->d.status) sampi_entry_take(m, entry, head);
         i++;
     }
+    if (!m->d.status) at->node = 0;
 }
 
 /* A copy that is kept with the store; NULL: there is nothing, or no room. */
@@ -194,26 +203,30 @@ static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
     }
 }
 
-/* Fill an entry by its walks. Of the root only the state's own bytes count, since what it calls is an item of its own
-   there; behind places nobody else has called it yet. */
-static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
+/* Fill an entry by its walks, from `at` on. Of the root only the state's own bytes count, since what it calls is an
+   item of its own there; behind places nobody else has called it yet. */
+static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry, sampi_progress *at)
 {
     sampi_level level = sampi_mark(m);
     const bool keep = entry->parent & 1;
-    m->tokens.n = m->places.n = 0;
+    if (!at->begun) m->tokens.n = m->places.n = 0;
     sampi_begin_step(m);
     sampi_add_item(m, entry->state, 0);
     if (entry->parent >= 2) sampi_close(m, level.items);
     int32_t to = m->items.n;
     if (entry->parent < 2) {
         const sampi_item item = { entry->state, 0, sampi_lex_at(m, entry->state)->flags };
-        sampi_walk_plain(m, item, keep, entry);
-        sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, level.items, to, entry);
+        if (at->walk == 0) sampi_walk_plain(m, item, keep, entry, at);
+        if (!m->d.status) at->walk = 1;
+        if (!m->d.status) sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, level.items, to, entry, &at->node);
     } else {
         const sampi_entry *parent = sampi_entry_at(m, entry->parent / 2 - 1);
-        for (int32_t i = 0; i < parent->n_places && !m->d.status; i++) {
-            const uint32_t place = parent->places[i];
-            sampi_walk(m, place + 1, place + (m->index->nodes[2 * (size_t)place + 1] >> 10), level.items, to, entry);
+        at->begun = at->begun || !m->d.status;
+        while (at->walk < parent->n_places && !m->d.status) {
+            const uint32_t place = parent->places[at->walk];
+            sampi_walk(m, place + 1, place + (m->index->nodes[2 * (size_t)place + 1] >> 10), level.items, to, entry,
+                       &at->node);
+            at->walk += !m->d.status;
         }
     }
     sampi_drop(m, level);
@@ -221,18 +234,78 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
     entry->n_tokens = m->tokens.n;
 }
 
+/* Forget the entry that has been begun. */
+static void sampi_drop_begun(sampi_matcher *m)
+{
+    m->begun.store = 0;
+    sampi_vec_free(&m->begun.tokens);
+    sampi_vec_free(&m->begun.places);
+    sampi_vec_free(&m->begun.bits);
+}
+
+/* Elements [n] in an array that is empty. False: no memory. */
+static bool sampi_fill_vec(sampi_vec *vec, const void *from, size_t width, size_t n)
+{
+    void *room = n ? sampi_vec_add(vec, width, (int32_t)n) : NULL;
+    if (room) memcpy(room, from, n * width);
+    return room || n == 0;
+}
+
+/* Keep what has been found of an entry before the steps ran out. Without memory it begins anew. */
+static void sampi_keep_begun(sampi_matcher *m, const sampi_entry *entry, const sampi_progress *at)
+{
+    sampi_begun *begun = &m->begun;
+    if (!at->begun) return;
+    begun->store = m->store->serial;
+    begun->parent = entry->parent;
+    begun->state = entry->state;
+    begun->at = *at;
+    const bool kept = sampi_fill_vec(&begun->tokens, m->tokens.data, 4, (size_t)m->tokens.n) &&
+                      sampi_fill_vec(&begun->places, m->places.data, 4, (size_t)m->places.n) &&
+                      sampi_fill_vec(&begun->bits, entry->bits, 4, entry->bits ? m->index->n_mask : 0);
+    m->d.held.full = false;
+    if (!kept) sampi_drop_begun(m);
+}
+
+/* Go on where samp_grammar_prepare has come to, if it has begun with this entry. */
+static sampi_progress sampi_find_begun(sampi_matcher *m, sampi_entry *entry)
+{
+    sampi_begun *begun = &m->begun;
+    sampi_progress at = begun->at;
+    if (begun->store == m->store->serial && begun->parent == entry->parent && begun->state == entry->state) {
+        m->tokens.n = m->places.n = 0;
+        void *tokens = begun->tokens.n ? sampi_more(&m->d, &m->tokens, 4, begun->tokens.n) : NULL;
+        void *places = begun->places.n ? sampi_more(&m->d, &m->places, 4, begun->places.n) : NULL;
+        if (tokens) memcpy(tokens, begun->tokens.data, (size_t)begun->tokens.n * 4);
+        if (places) memcpy(places, begun->places.data, (size_t)begun->places.n * 4);
+        if (begun->bits.n) {
+            entry->bits = m->found;
+            memcpy(entry->bits, begun->bits.data, m->index->n_mask * (size_t)4);
+        }
+    } else {
+        memset(&at, 0, sizeof at);
+    }
+    if (begun->store) sampi_drop_begun(m);
+    return at;
+}
+
 /* The entry of a state at a parent's places, made if it is not there. Its number, or -1 and the fault is told. */
 static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
 {
-    const int32_t at = SAMPI_INT_GET(sampi_entry_slot(m->store, parent, state));
+    int32_t at = SAMPI_INT_GET(sampi_entry_slot(m->store, parent, state));
     if (at >= 0) return at;
     sampi_entry entry;
     memset(&entry, 0, sizeof entry);
     entry.parent = parent;
     entry.state = state;
     m->missed++;
-    sampi_entry_fill(m, &entry);
-    return m->d.status ? -1 : sampi_entry_keep(m, &entry);
+    const sampi_progress before = sampi_find_begun(m, &entry);
+    sampi_progress now = before;
+    if (!m->d.status) sampi_entry_fill(m, &entry, &now);
+    at = m->d.status ? -1 : sampi_entry_keep(m, &entry);
+    m->advances += at >= 0 || now.node != before.node || now.walk != before.walk || now.begun != before.begun;
+    if (at < 0 && m->ahead && m->d.status == SAMP_E_FULL && !m->d.held.full) sampi_keep_begun(m, &entry, &now);
+    return at;
 }
 
 /* What a mask still consists of: an entry in a frame. */
@@ -245,7 +318,8 @@ static void sampi_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int
     room[2] = frame;
 }
 
-/* The union of an entry, and of what can follow at its places in the frames that wait for `frame`. */
+/* The union of an entry, and of what can follow at its places in the frames that wait for `frame`. bits NULL: the
+   entries are only made. */
 static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame, uint32_t *bits)
 {
     const int32_t bottom = m->d.work.n;
@@ -257,9 +331,9 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
         if (at < 0 || !sampi_pairs_add(&m->d, &m->joined, at, frame)) continue;
         sampi_stamp(&m->store->entries[at].used, m->now);
         const sampi_entry entry = *sampi_entry_at(m, at);
-        for (size_t i = 0; entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
-        sampi_charge(&m->d, (entry.bits ? (int32_t)m->index->n_mask : entry.n_tokens) / 8);
-        for (int32_t i = 0; i < entry.n_tokens; i++) bits[entry.tokens[i] / 32] |= 1u << entry.tokens[i] % 32;
+        for (size_t i = 0; bits && entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
+        if (bits) sampi_charge(&m->d, (entry.bits ? (int32_t)m->index->n_mask : entry.n_tokens) / 8);
+        for (int32_t i = 0; bits && i < entry.n_tokens; i++) bits[entry.tokens[i] / 32] |= 1u << entry.tokens[i] % 32;
         if (entry.n_places == 0) continue;
         sampi_level level = sampi_mark(m);
         sampi_begin_step(m);
@@ -297,7 +371,7 @@ static bool sampi_matcher_ends(const sampi_matcher *m)
     return false;
 }
 
-/* By entries: the union over the items. */
+/* By entries: the union over the items. bits NULL: as above. */
 static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
 {
     sampi_pairs_clear(&m->joined);
@@ -314,8 +388,9 @@ static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
     sampi_entry all;
     memset(&all, 0, sizeof all);
     all.bits = bits;
-    sampi_walk(m, 1, m->index->n_plain, 0, m->n_now, &all);
-    sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, 0, m->n_now, &all);
+    uint32_t node = 0;
+    sampi_walk(m, 1, m->index->n_plain, 0, m->n_now, &all, &node);
+    sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, 0, m->n_now, &all, &node);
 }
 
 /* A call that begins, and may do its work once more behind a sweep: sampi_matcher_turn. */
@@ -367,4 +442,31 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
         if (!m->missed) SAMPI_SIZE_PUT(&m->space->hits, m->space->hits + 1);
     }
     return m->d.status;
+}
+
+/* A part of the next mask's work: steps, or, where that many have come no further some times, more. 1: all of it is
+   done, or as much as may be; 0: not yet; or a status. */
+static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
+{
+    enum { MOST = 40 };
+    sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } };
+    bool done = true;
+    if (m->lazy.waiting || m->spent >= m->max_steps) return 1;
+    while (sampi_matcher_turn(m, &turn)) {
+        const sampi_level here = sampi_mark(m);
+        const int64_t before = m->advances,
+                      more = m->idle < MOST && steps < m->max_steps >> m->idle ? steps << m->idle : m->max_steps;
+        m->d.budget = more;
+        m->ahead = true;
+        sampi_mask_items(m, NULL);
+        m->ahead = false;
+        m->spent += more - m->d.budget;
+        m->idle += m->advances == before ? 1 : m->idle > 0 ? -1 : 0;
+        done = !m->d.status;
+        if (m->d.status != SAMP_E_FULL || m->d.held.full) continue;
+        m->d.status = SAMP_OK; /* the steps have been done */
+        m->d.work.n = 0;
+        sampi_drop(m, here);
+    }
+    return m->d.status ? m->d.status : done;
 }

@@ -71,6 +71,7 @@ static int sampi_matcher_back(sampi_matcher *m, int32_t n)
     if (to.tokens && to.n_now)
         memcpy(m->items.data, (const sampi_item *)m->past.data + to.items, (size_t)to.n_now * sizeof(sampi_item));
     m->items.n = m->n_now = to.n_now;
+    sampi_leave_place(m);
     m->past.n = to.items;
     m->past_n.n -= n;
     m->history.n -= to.tokens;

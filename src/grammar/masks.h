@@ -119,9 +119,13 @@ static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32
 /* All tokens at the nodes [i, end) of a trie, of which the first one has all others below it or beside it, that the
    items [from, to), which stand before it, allow: the entry gets them; and, if its parent is odd, the places where the
    outermost frame ends and tokens go on. What belongs to the nodes on the way to the one that is looked at is kept,
-   level by level, so going back costs nothing. The items' own calls have been entered, or do not count. */
-static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from, int32_t to, sampi_entry *entry)
+   level by level, so going back costs nothing. The items' own calls have been entered, or do not count.
+   *node: where the walk begins, of which only the way there is walked then (0: at i); behind a fault, where it is to go
+   on. */
+static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from, int32_t to, sampi_entry *entry,
+                       uint32_t *node)
 {
+    const uint32_t first = *node;
     const uint32_t *nodes = m->index->nodes;
     const uint32_t top = i < end ? (nodes[2 * (size_t)i + 1] & 1023) - 1 : 0;
     const bool keep = entry->parent & 1;
@@ -131,8 +135,15 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
         level[0].state = sampi_item_at(m, from)->state;
         level[0].frame = sampi_item_at(m, from)->frame;
     }
-    while (i < end && sampi_step(&m->d)) {
+    for (; i < end && !m->d.status;) {
         const uint32_t head = nodes[2 * (size_t)i], size = nodes[2 * (size_t)i + 1] >> 10;
+        if (i + size <= first) {
+            i += size;
+            continue;
+        }
+        *node = i < first ? first : i;
+        m->d.budget += i < first;
+        if (!sampi_step(&m->d)) break;
         const uint32_t depth = (nodes[2 * (size_t)i + 1] & 1023) - top;
         const uint8_t byte = (uint8_t)head;
         sampi_level *before = &level[depth - 1];
@@ -152,7 +163,7 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
                 level[depth] = *before;
                 level[depth].state = state;
                 level[depth].calls = flags & SAMPI_STATE_CALLS;
-                sampi_entry_take(m, entry, head);
+                if (i >= first) sampi_entry_take(m, entry, head);
                 i++;
                 continue;
             }
@@ -173,11 +184,14 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
             i += size;
             continue;
         }
-        sampi_entry_take(m, entry, head);
-        int32_t *place = m->ended && keep && size > 1 ? (int32_t *)sampi_more(&m->d, &m->places, 4, 1) : NULL;
-        if (place) *place = (int32_t)i;
+        if (i >= first && !m->d.status) {
+            sampi_entry_take(m, entry, head);
+            int32_t *place = m->ended && keep && size > 1 ? (int32_t *)sampi_more(&m->d, &m->places, 4, 1) : NULL;
+            if (place) *place = (int32_t)i;
+        }
         i++;
     }
+    if (!m->d.status) *node = 0;
     sampi_drop(m, level[0]);
 }
 

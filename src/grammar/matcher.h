@@ -94,6 +94,33 @@ typedef struct sampi_plain_level {
     int32_t run_reach;
 } sampi_plain_level;
 
+/* A run that the walk over the plain tokens begins with: its tokens are in the entry's bits. sure: it is the state's
+   own, so that all of them are allowed. Else it is that of `usual`, the state behind most characters, all of the kinds
+   to_usual among them. */
+typedef struct sampi_head_start {
+    uint32_t kinds, to_usual;
+    int32_t reach;
+    bool sure, stops; /* stops: no longer text of these kinds can come */
+} sampi_head_start;
+
+/* Where the walks of an entry have come to: the next node, 0: at the beginning of its walk. begun: what the first walk
+   begins with is known. walk: of the root 0: plain tokens, 1: others; else of the parent's places the one that is
+   walked. */
+typedef struct sampi_progress {
+    sampi_head_start start;
+    uint32_t node;
+    int32_t walk;
+    bool begun;
+} sampi_progress;
+
+/* An entry that samp_grammar_prepare has begun, and what has been found of it. */
+typedef struct sampi_begun {
+    size_t store; /* whose numbers it has; 0: there is none */
+    int32_t parent, state;
+    sampi_progress at;
+    sampi_vec tokens, places, bits; /* bits: [n_mask], or empty */
+} sampi_begun;
+
 /* Bytes of a store that are given out one piece behind the other. */
 typedef struct sampi_chunk {
     struct sampi_chunk *behind;
@@ -193,6 +220,11 @@ typedef struct sampi_matcher {
     bool ended;          /* the step under way has an item that ends the outermost frame */
     bool again;          /* the text is read again */
     int64_t max_steps;
+    sampi_begun begun;
+    bool ahead;       /* samp_grammar_prepare: what is not done in the steps that it has goes on in its next call */
+    int32_t idle;     /* how many such calls have come no further, one after the other, */
+    int64_t advances; /* and how often one has */
+    int64_t spent;    /* steps of them since the last token */
     struct sampi_matcher *behind; /* the next one of a samp_state_load under way */
 } sampi_matcher;
 

@@ -41,6 +41,7 @@ static int sampi_accept_once(sampi_matcher *m, samp_token token)
     }
     *kept = token;
     sampi_settle_items(m, first);
+    sampi_leave_place(m);
     return SAMP_OK;
 }
 
@@ -84,17 +85,19 @@ static int sampi_matcher_reset(sampi_matcher *m)
 {
     m->history.n = m->past_n.n = 0;
     sampi_lose_place(m);
+    sampi_leave_place(m);
     sampi_lazy_reset(&m->lazy);
     return sampi_matcher_place(m);
 }
 
 /* All arrays [n] of a matcher that are its own. */
-#define SAMPI_MATCHER_VECS 11
+#define SAMPI_MATCHER_VECS 14
 static void sampi_matcher_vecs(sampi_matcher *m, sampi_vec *(*vecs)[SAMPI_MATCHER_VECS])
 {
     sampi_lazy *z = &m->lazy;
-    sampi_vec *all[] = { &m->items, &m->frames, &m->edges,  &m->history, &m->past,    &m->past_n,
-                         &z->ops,   &z->pool,   &z->places, &z->tokens,  &z->programs };
+    sampi_vec *all[] = { &m->items,    &m->frames,       &m->edges,        &m->history,   &m->past,
+                         &m->past_n,   &z->ops,          &z->pool,         &z->places,    &z->tokens,
+                         &z->programs, &m->begun.tokens, &m->begun.places, &m->begun.bits };
     memcpy(vecs, all, sizeof all);
 }
 

@@ -181,6 +181,14 @@ SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits)
     return m ? sampi_matcher_mask(m, bits) : status;
 }
 
+SAMP_API int samp_grammar_prepare(samp_sampler *s, int64_t budget)
+{
+    int status;
+    sampi_matcher *m = sampi_matcher_of(s, &status);
+    if (m && budget < 1) return SAMP_E_RANGE;
+    return m ? sampi_matcher_prepare(m, budget) : status;
+}
+
 SAMP_API int samp_grammar_is_complete(const samp_sampler *s)
 {
     int status;

@@ -76,6 +76,8 @@ static samp_sampler *fuzz_reload(samp_sampler *s)
 /* One place: the mask, some tokens by themselves, what is forced; a copy now and then. False: a limit was reached. */
 static bool fuzz_place(samp_sampler *s, source *rng, uint32_t *bits)
 {
+    const int prepared = below(rng, 2) ? 0 : samp_grammar_prepare(s, 1 + (int64_t)below(rng, 2000));
+    MUST(prepared == 0 || prepared == 1 || prepared == SAMP_E_FULL);
     int status = samp_grammar_mask(s, bits);
     MUST(status == SAMP_OK || status == SAMP_E_FULL);
     if (status) return false;

@@ -559,6 +559,7 @@ static void test_bad_arguments(void **state)
     for (int i = 0; i < 3; i++) {
         assert_status(samp_set_grammar_limits(none[i], 1 << 20, 1 << 20), says[i]);
         assert_status(samp_grammar_mask(none[i], bits), says[i]);
+        assert_status(samp_grammar_prepare(none[i], 1), says[i]);
         assert_status(samp_grammar_is_complete(none[i]), says[i]);
         assert_status(samp_grammar_is_awaiting(none[i]), says[i]);
         assert_status((int)samp_grammar_forced(none[i], NULL, 0), says[i]);

@@ -781,6 +781,13 @@ static int mask(world *w)
     return status;
 }
 
+static int prepared(world *w)
+{
+    const int done = samp_grammar_prepare(w->s, 1 << 24);
+    if (done >= 0) note(w, &done, sizeof done);
+    return done < 0 ? done : SAMP_OK;
+}
+
 static int forced(world *w)
 {
     char bytes[16] = "";
@@ -959,6 +966,7 @@ typedef enum promise {
     X(samp_init_grammar_lazy_patterns, nothing, MAKES, \
       made(w, samp_init_grammar_lazy_patterns(vocab_index, json, patterns_of, 2, tokens_of, 2))) \
     X(samp_grammar_mask, a_grammar, FAILS, mask(w)) \
+    X(samp_grammar_prepare, a_grammar_without_store, FAILS, prepared(w)) \
     X(samp_grammar_forced, a_grammar_without_store, FAILS, forced(w)) \
     X(samp_grammar_draft, a_grammar_without_store, FAILS, drafted(w, samp_grammar_draft)) \
     X(samp_grammar_certain, a_grammar_without_store, FAILS, drafted(w, samp_grammar_certain)) \

@@ -1,6 +1,6 @@
 /* test_shared.c - samplers that share what they learn of a grammar: in threads, with much memory and with hardly any,
    each mask is that of a sampler that shares nothing; an idle sampler holds no memory; what is used stays when the
-   memory grows or is full; the numbers of samp_grammar_stats. SAMP_TEST_CASES=n makes n thousand steps; make test-threads runs it under ThreadSanitizer. */
+   memory grows or is full; masks that are prepared in parts; the numbers of samp_grammar_stats. SAMP_TEST_CASES=n makes n thousand steps; make test-threads runs it under ThreadSanitizer. */
 #define SAMPLING_GRAMMAR
 #define SAMPLING_IMPLEMENTATION
 #include "sampling.h"
@@ -75,6 +75,10 @@ static samp_token pick(source *rng, const uint32_t *bits)
 static void step(worker *w, source *rng, samp_sampler **s, samp_sampler *alone)
 {
     uint32_t bits[2][N_MASK];
+    for (uint64_t n = below(rng, 3) ? 0 : below(rng, 4); n > 0; n--) {
+        const int done = samp_grammar_prepare(*s, 1 + (int64_t)below(rng, 300));
+        if (!EXPECT(w, done == 0 || done == 1 || done == SAMP_E_FULL)) return;
+    }
     const int status = samp_grammar_mask(*s, bits[0]);
     if (status == SAMP_E_FULL) { /* of a text that has grown too long for the limit: from the beginning */
         w->n_full++;
@@ -292,12 +296,85 @@ static void test_full_keeps_what_is_used(void **state)
     keeps(3, 1 << 22, "abbab abeeabb", 8);
 }
 
+/* A mask that is prepared in parts is there in the end, and is the one that it is without; a part of it that tokens,
+   a way back or a clone come upon changes nothing. */
+static void test_prepared_in_parts(void **state)
+{
+    (void)state;
+    static const int64_t budgets[] = { 1, 2, 7, 20, 50, 1 << 24 };
+    size_t n_parts = 0, n_cut = 0;
+    for (size_t i = 0; i < TEST_COUNT(shared); i++)
+        for (size_t k = 0; k < 5 * TEST_COUNT(budgets); k++) {
+            samp_grammar *g = grammar_of(i), *own = grammar_of(i);
+            samp_sampler *s = samp_init_grammar(vocab_index, g), *alone = samp_init_grammar(vocab_index, own);
+            source rng = source_stream(100 * i + k);
+            const int64_t budget = budgets[k % TEST_COUNT(budgets)];
+            assert_ok(samp_set_rollback(s, 4));
+            for (int n = 0; n < 12; n++) {
+                uint32_t bits[3][N_MASK];
+                samp_grammar_usage before, now;
+                int done = 0;
+                const uint64_t most = below(&rng, 2) ? 1000000 : below(&rng, 20);
+                for (uint64_t part = 0; part < most && !done; part++, n_parts++)
+                    done = samp_grammar_prepare(s, budget);
+                assert_true(done == 1 || (done == 0 && most < 1000000));
+                n_cut += !done;
+                if (!done && below(&rng, 3) == 0) { /* it goes elsewhere, and comes back */
+                    const samp_token token = 'a';
+                    if (samp_accept(s, token) == SAMP_OK) {
+                        (void)samp_grammar_prepare(s, budget);
+                        assert_ok(samp_rollback(s, 1));
+                    }
+                }
+                samp_sampler *clone = samp_clone(s);
+                assert_ok(samp_grammar_stats(s, &before));
+                assert_ok(samp_grammar_mask(s, bits[0]));
+                assert_ok(samp_grammar_stats(s, &now));
+                if (done) assert_num(now.n_hits - before.n_hits, 1);
+                assert_ok(samp_grammar_mask(alone, bits[1]));
+                assert_ok(samp_grammar_mask(clone, bits[2]));
+                assert_memory_equal(bits[0], bits[1], sizeof bits[0]);
+                assert_memory_equal(bits[0], bits[2], sizeof bits[0]);
+                samp_free(clone);
+                const samp_token token = pick(&rng, bits[0]);
+                if (token < 0) samp_reset(s), samp_reset(alone);
+                if (token < 0) continue;
+                assert_ok(samp_accept(s, token));
+                assert_ok(samp_accept(alone, token));
+            }
+            samp_free(s);
+            samp_free(alone);
+            samp_grammar_free(g);
+            samp_grammar_free(own);
+        }
+    print_message("%zu parts, %zu masks of which a part was prepared\n", n_parts, n_cut);
+    assert_true(n_cut > 200);
+}
+
+/* What samp_grammar_prepare refuses; a lazy grammar that waits has nothing to prepare. */
+static void test_prepare_refuses(void **state)
+{
+    (void)state;
+    samp_grammar *g = grammar_of(0);
+    const char *words[] = { "the" };
+    samp_sampler *s = samp_init_grammar(vocab_index, g),
+                 *lazy = samp_init_grammar_lazy(vocab_index, g, words, 1, NULL, 0);
+    assert_status(samp_grammar_prepare(s, 0), SAMP_E_RANGE);
+    assert_status(samp_grammar_prepare(s, -1), SAMP_E_RANGE);
+    assert_num(samp_grammar_prepare(lazy, 1), 1);
+    assert_num(samp_grammar_prepare(s, INT64_MAX), 1);
+    samp_free(s);
+    samp_free(lazy);
+    samp_grammar_free(g);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads_share),           cmocka_unit_test(test_idle_holds_nothing),
         cmocka_unit_test(test_new_requests_find),       cmocka_unit_test(test_growth_keeps_all),
-        cmocka_unit_test(test_full_keeps_what_is_used),
+        cmocka_unit_test(test_full_keeps_what_is_used), cmocka_unit_test(test_prepared_in_parts),
+        cmocka_unit_test(test_prepare_refuses),
     };
     return test_run(argc, argv, tests, make_index, free_index);
 }
