@@ -141,6 +141,8 @@ static samp_sampler *make_constraint(source *s, size_t n_vocab)
         case 15: return make_pattern(s);
         case 14: return make_thinking(s, n_vocab);
         default:
+            if (percent(s, 15))
+                return samp_init_loop_watch(&(samp_loop){ 1, 4, 2, 2 + last_n, 1 + (int32_t)below(s, 3) });
             if (percent(s, 50)) return samp_init_loop_breaker_cusum(size, last_n, 0.25f, 2.0f, penalty);
             return samp_init_loop_breaker(1, 4, 2, 2 + last_n, 1 + (int32_t)below(s, 3), penalty);
     }
