@@ -53,10 +53,16 @@ export class Vocab {
 }
 
 export class Grammar {
-    constructor(text: string, kind?: 'gbnf' | 'json_schema' | 'regex', root?: string | null);
+    constructor(text: string, kind?: 'gbnf' | 'json_schema' | 'regex' | 'structural_tag', root?: string | null);
     static fromString(gbnf: string, root?: string | null): Grammar;
     static fromJsonSchema(schema: object | boolean | string, style?: string | null): Grammar;
     static fromRegex(pattern: string | RegExp): Grammar;
+    static fromStructuralTag(tag: object | string, style?: string | null): Grammar;
+}
+
+/** What all samplers of a grammar have learnt together, and its memory. */
+export interface GrammarStats {
+    nStates: number; nEntries: number; nMasks: number; nHits: number; nRenewals: number; nBytes: number; maxBytes: number;
 }
 
 export abstract class Sampler {
@@ -70,6 +76,13 @@ export abstract class Sampler {
     set position(position: number | bigint);
     readonly seed: bigint;
     describe(): string;
+    rewindLength(): number;
+    loopLength(): number;
+    thinkingLeft(): number | null;
+    thinkingNow(): 'not' | 'open' | 'soft' | 'note' | 'grace' | 'ends';
+    thinkingUsed(): number;
+    thinkingEnd(): void;
+    scheduleHolds(): boolean;
     close(): void;
 }
 
@@ -85,16 +98,77 @@ export class Matcher extends Sampler {
     isComplete(): boolean;
     isAwaiting(): boolean;
     forced(): Uint8Array;
+    draft(n?: number): number[];
+    certain(n?: number): number[];
+    prepare(budget: number): boolean;
+    stats(): GrammarStats;
+    setLimits(maxBytes: number, maxSteps: number): void;
+}
+
+export type Tokens = ArrayLike<number> | Iterable<number>;
+/** What begins thinking, what ends it, and what is said where it must end. */
+export type Span = [start: Tokens, end: Tokens, force?: Tokens];
+export interface Loop { minPeriod?: number; maxPeriod?: number; copies?: number; lastN?: number; every?: number }
+export interface Plan {
+    vocab?: Vocab | null; inside?: number | null; total?: number; soft?: number; softRatio?: number; grace?: number;
+    note?: Tokens; ends?: Tokens[]; ramp?: 'none' | 'linear' | 'exponential' | null; bias?: number; loop?: Loop | null;
+    loopFrom?: number;
+}
+export interface When {
+    count?: 'tokens' | 'lines'; start?: number; stop?: number; begin?: number; where?: 'anywhere' | 'inside' | 'outside';
+    spans?: Span[]; inside?: number | null; until?: Tokens; vocab?: Vocab | null; loop?: Loop | null;
+}
+export interface Ban { rewind?: boolean; anyCase?: boolean }
+
+export class Constraint extends Sampler {
+    private constructor();
+    clone(): Constraint;
+    static thinking(spans: Span[], budget: number, plan?: Plan): Constraint;
+    static schedule(what: Constraint | Settings, when?: When): Constraint;
+    static loopWatch(loop?: Loop): Constraint;
+    static loopBreaker(loop?: Loop, penalty?: number): Constraint;
+    static loopBreakerCusum(how?: { n?: number; lastN?: number; loss?: number; alarm?: number; penalty?: number }): Constraint;
+    static bannedPattern(vocab: Vocab, pattern: string | RegExp, how?: Ban): Constraint;
+    static bannedStrings(vocab: Vocab, strings: string[], how?: Ban): Constraint;
+    static bannedSequences(sequences: Iterable<Tokens>, how?: { rewind?: boolean }): Constraint;
+    static sequenceBias(biases: Iterable<[Tokens, number]>): Constraint;
+    static suppressedTokens(tokens: Tokens): Constraint;
+    static beginSuppressedTokens(tokens: Tokens, begin?: number): Constraint;
+    static minTokens(tokens: Tokens, nMin: number, begin?: number): Constraint;
+    static allowedTokens(tokens: Tokens): Constraint;
+    static forcedPrefix(tokens: Tokens, begin?: number): Constraint;
+    static eogBias(tokens: Tokens, bias: number): Constraint;
+    static lengthPenalty(tokens: Tokens, start: number, factor: number, begin?: number): Constraint;
+    static topPDecay(p: number, decay: number, lowest: number, resets?: Tokens, minKeep?: number): Constraint;
+    static noRepeatNgram(n: number, lastN?: number): Constraint;
+}
+
+/** What a detector says: pValue is the probability that a text without this mark has such a score or a larger one. */
+export interface WatermarkResult { score: number; pValue: number; nScored: number; lnP: number }
+export interface WatermarkSpan { begin: number; end: number; result: WatermarkResult; pValue: number; lnP: number }
+
+export class Watermark {
+    constructor(key: bigint | number, kind?: 'gumbel' | 'gumbel_dual' | 'sbw_selfhash' | 'sbw_lefthash' | 'synthid', numbers?: {
+        seed?: number | bigint | null; contextWidth?: number; scope?: 'once_in_text' | 'once_in_all' | 'always'; history?: number;
+        alpha?: number; depth?: number; gamma?: number; delta?: number;
+    });
+    forDraft(): Watermark;
+    detect(text: Tokens): WatermarkResult;
+    detectKeys(keys: Iterable<number | bigint>, text: Tokens): WatermarkResult[];
+    find(text: Tokens, window?: number): WatermarkSpan;
 }
 
 export interface SampleOptions { mask?: Mask | null; dtype?: Dtype }
 
 export class Chain extends Sampler {
-    constructor(vocab?: number | Vocab | Iterable<Piece> | null, settings?: Settings & { grammar?: Grammar | Matcher | null });
+    constructor(vocab?: number | Vocab | Iterable<Piece> | null, settings?: Settings & {
+        grammar?: Grammar | Matcher | null; constraints?: Constraint[]; watermark?: Watermark | null;
+    });
     static fromRequest(peer: 'openai' | 'vllm' | 'transformers' | 'llama_server' | 'ollama' | 'anthropic' | 'sglang',
         request: object | string, more?: {
             vocab?: number | Vocab | Iterable<Piece> | null; grammar?: Grammar | Matcher | null; handled?: string[];
-            seed?: number | bigint | null;
+            seed?: number | bigint | null; thinking?: ((budget: number) => Constraint) | null; constraints?: Constraint[];
+            watermark?: Watermark | null;
         }): Chain;
     readonly vocab: number | Vocab | null;
     readonly nVocab: number | null;

@@ -1,8 +1,9 @@
-// sampling.hpp - sampling.h in C++11: chains, batches, masks, log-probabilities, grammars, drafts, states, which free
-// themselves, and exceptions for statuses. cpp.md has examples. A page to copy and change.
+// sampling.hpp - sampling.h in C++11: chains, batches, masks, log-probabilities, grammars, constraints, watermarks, drafts,
+// states, which free themselves, and exceptions for statuses. cpp.md has examples. A page to copy and change.
 //
-// Grammars are there if SAMPLING_GRAMMAR is defined before, block drafts with SAMPLING_DRAFTS, as in sampling.h. One object
-// is for one thread at a time.
+// Grammars are there if SAMPLING_GRAMMAR is defined before, block drafts with SAMPLING_DRAFTS, what is told of constraints and
+// the detectors of watermarks with SAMPLING_CONSTRAINTS and SAMPLING_WATERMARK, as in sampling.h. One object is for one
+// thread at a time.
 #ifndef SAMPLING_HPP
 #define SAMPLING_HPP
 
@@ -203,7 +204,7 @@ class vocab
 };
 
 #ifdef SAMPLING_GRAMMAR
-// What a text may be: llama.cpp's GBNF, a JSON schema, a regular expression.
+// What a text may be: llama.cpp's GBNF, a JSON schema, a regular expression, a structural tag.
 class grammar
 {
   public:
@@ -229,6 +230,11 @@ class grammar
         return grammar(SAMP_GRAMMAR_JSON_SCHEMA, schema, style);
     }
     static grammar from_regex(const std::string &pattern) { return grammar(SAMP_GRAMMAR_REGEX, pattern); }
+    // Calls of tools in free text, as XGrammar and vLLM's response_format have them; style: of the schemas in it
+    static grammar from_structural_tag(const std::string &tag, const std::string &style = "")
+    {
+        return grammar(SAMP_GRAMMAR_STRUCTURAL_TAG, tag, style);
+    }
     const samp_grammar *get() const { return grammar_.get(); }
     explicit operator bool() const { return static_cast<bool>(grammar_); }
 
@@ -256,6 +262,22 @@ class sampler
     uint64_t seed() const { return samp_get_seed(get()); }
     samp_sampler *get() const { return sampler_.get(); } // for all that C has
 
+#ifdef SAMPLING_CONSTRAINTS
+    // Of the first one of its kind in a chain: how many tokens to take back, as what is banned has come; the period of the
+    // loop that the text is in, or 0; SAMP_THINKING_...; how many tokens the open span may still have, -1: none is open;
+    // how many have been thought; is it a schedule's time?
+    int32_t rewind_length() const { return check(samp_rewind_length(get())); }
+    int32_t loop_length() const { return check(samp_loop_length(get())); }
+    int32_t thinking_now() const { return check(samp_thinking_now(get())); }
+    int32_t thinking_left() const
+    {
+        return thinking_now() == SAMP_THINKING_NOT ? -1 : check(samp_thinking_left(get()));
+    }
+    int32_t thinking_used() const { return check(samp_thinking_used(get())); }
+    bool schedule_holds() const { return check(samp_schedule_holds(get())) != 0; }
+    void thinking_end() { check(samp_thinking_end(get())); } // now
+#endif
+
     std::string describe() const
     {
         std::vector<char> text(static_cast<size_t>(check(samp_describe(get(), nullptr, 0))) + 1);
@@ -280,7 +302,35 @@ class sampler
         samp_sampler *s = samp_clone(get());
         return s ? s : throw std::bad_alloc();
     }
+    void take(samp_sampler *s)
+    {
+        if (!s) throw std::bad_alloc();
+        sampler_.reset(s);
+        const char *field = nullptr;
+        int status = samp_status(s, &field);
+        check(status, field);
+    }
     std::unique_ptr<samp_sampler, deleter> sampler_;
+};
+
+// A sampler that C has made, for a chain: a constraint, a schedule, a watermark. of: the vocabulary that it borrows.
+class member : public sampler
+{
+    vocab vocab_; // before what borrows it
+
+  public:
+    explicit member(samp_sampler *made, const vocab &of = vocab()) : vocab_(of) { take(made); }
+    member(member &&) = default;
+    member &operator=(member other) noexcept
+    {
+        std::swap(sampler_, other.sampler_);
+        std::swap(vocab_, other.vocab_);
+        return *this;
+    }
+    ~member() { sampler_.reset(); }
+    member copy() const { return member(cloned(), vocab_); }
+    const vocab &vocabulary() const { return vocab_; }
+    samp_sampler *release() { return sampler_.release(); } // for C, which owns it then
 };
 
 #ifdef SAMPLING_GRAMMAR
@@ -347,18 +397,35 @@ class matcher : public sampler
         bytes.resize(static_cast<size_t>(n));
         return bytes;
     }
+    // What must follow as tokens, n at most: a draft for chain::verify.
+    std::vector<samp_token> draft(size_t n = 64) { return tokens(samp_grammar_draft, n); }
+    // Those at its front that nothing else could be: they need no step of the model.
+    std::vector<samp_token> certain(size_t n = 64) { return tokens(samp_grammar_certain, n); }
+    // Do a part of the next mask's work ahead, `budget` steps of some ten nanoseconds. Is the mask there?
+    bool prepare(int64_t budget) { return check(samp_grammar_prepare(get(), budget)) != 0; }
+    // What all samplers of this grammar have learnt together, and its memory.
+    samp_grammar_usage stats() const
+    {
+        samp_grammar_usage usage;
+        check(samp_grammar_stats(get(), &usage));
+        return usage;
+    }
+    void set_limits(size_t max_bytes, int64_t max_steps)
+    {
+        check(samp_set_grammar_limits(get(), max_bytes, max_steps));
+    }
     const vocab &vocabulary() const { return vocab_; }
     const grammar &of() const { return grammar_; }
 
   private:
     matcher(const vocab &v, const grammar &g, samp_sampler *s) : vocab_(v), grammar_(g) { take(s); }
-    void take(samp_sampler *s)
+    std::vector<samp_token> tokens(int64_t (*of)(samp_sampler *, samp_token *, size_t), size_t n)
     {
-        if (!s) throw std::bad_alloc();
-        sampler_.reset(s);
-        const char *field = nullptr;
-        int status = samp_status(s, &field);
-        check(status, field);
+        std::vector<samp_token> out(n + 1);
+        int64_t length = of(get(), out.data(), n);
+        check(length < 0 ? static_cast<int>(length) : SAMP_OK);
+        out.resize(static_cast<size_t>(length));
+        return out;
     }
     static std::vector<const char *> pointers(const std::vector<std::string> &texts)
     {
@@ -415,6 +482,7 @@ class chain : public sampler
         std::swap(grammar_, other.grammar_);
 #endif
         std::swap(values_, other.values_);
+        std::swap(kept_, other.kept_);
         return *this;
     }
     ~chain() { sampler_.reset(); } // before what it borrows
@@ -459,6 +527,24 @@ class chain : public sampler
         return out;
     }
 
+    // A sampler of yours goes in front of number i (0 .. size()); settings that change leave it where it is.
+    void insert(int32_t i, member s)
+    {
+        vocab keep = s.vocabulary();
+        kept_.push_back(keep);
+        check(samp_chain_insert(get(), i, s.release()));
+    }
+    // It takes the place of number i (-1: the last one), as a watermark that draws takes dist's. What draws then has no
+    // update().
+    void replace(int32_t i, member s)
+    {
+        int32_t at = i < 0 ? i + size() : i;
+        if (at < 0 || at >= size()) throw error(SAMP_E_RANGE, "i");
+        samp_free(samp_chain_remove(get(), at));
+        insert(at, std::move(s));
+    }
+    int32_t size() const { return check(samp_chain_n(get())); }
+
     // Other values for these settings, between two tokens; what the chain has seen stays.
     void update(const settings &values)
     {
@@ -500,7 +586,7 @@ class chain : public sampler
 #ifdef SAMPLING_GRAMMAR
           grammar_(of.grammar_),
 #endif
-          values_(of.values_)
+          values_(of.values_), kept_(of.kept_)
     {
     }
 
@@ -540,6 +626,7 @@ class chain : public sampler
     grammar grammar_;
 #endif
     settings values_;
+    std::vector<vocab> kept_; // what members borrow
 };
 
 // ---- batches ----
@@ -644,6 +731,43 @@ inline samp_token chain::sample(const logits &row, span<const uint32_t> mask, lo
         throw error(e.status);
     }
 }
+
+#ifdef SAMPLING_WATERMARK
+// ---- watermarks: member(samp_init_watermark(&mark)) marks ----
+
+// A kind with its usual numbers, and this key.
+inline samp_watermark watermark(uint64_t key, samp_watermark_kind kind = SAMP_WATERMARK_GUMBEL)
+{
+    samp_watermark mark = samp_default_watermark(kind);
+    mark.key = key;
+    return mark;
+}
+
+// Does this text, the tokens as they were generated without the prompt, carry the mark?
+inline samp_watermark_result detect(const samp_watermark &mark, span<const samp_token> text)
+{
+    samp_watermark_result out = samp_watermark_result();
+    check(samp_watermark_detect(&mark, text.data(), text.size(), &out));
+    return out;
+}
+
+// The same for each of these keys in place of the mark's.
+inline std::vector<samp_watermark_result> detect(const samp_watermark &mark, span<const uint64_t> keys,
+                                                 span<const samp_token> text)
+{
+    std::vector<samp_watermark_result> out(keys.size());
+    check(samp_watermark_detect_keys(&mark, keys.data(), keys.size(), text.data(), text.size(), out.data()));
+    return out;
+}
+
+// The piece of `window` tokens that is most likely marked.
+inline samp_watermark_span find(const samp_watermark &mark, span<const samp_token> text, size_t window = 200)
+{
+    samp_watermark_span out = samp_watermark_span();
+    check(samp_watermark_find(&mark, text.data(), text.size(), window, &out));
+    return out;
+}
+#endif
 
 // Which values a setting takes, for a user to read.
 inline std::string takes(const char *name)

@@ -1,5 +1,5 @@
-// sampling.h from JavaScript: chains, batches, masks, log-probabilities, grammars, drafts, states. javascript.md has
-// examples, sampling.d.ts the types.
+// sampling.h from JavaScript: chains, batches, masks, log-probabilities, grammars, constraints, watermarks, drafts, states.
+// javascript.md has examples, sampling.d.ts the types.
 //
 //     const { Chain } = require('./sampling.js');
 //     const chain = new Chain(nVocab, { topK: 40, temperature: 0.8 });
@@ -43,6 +43,33 @@ koffi.struct('samp_request', {
     thinking_budget: 'int32_t',
 });
 
+koffi.struct('samp_grammar_usage', {
+    n_states: 'size_t', n_entries: 'size_t', n_masks: 'size_t', n_hits: 'size_t', n_renewals: 'size_t', n_bytes: 'size_t',
+    max_bytes: 'size_t',
+});
+koffi.struct('samp_sequence', { tokens: 'void *', n: 'size_t', bias: 'float' });
+koffi.struct('samp_loop', { min_period: 'int32_t', max_period: 'int32_t', copies: 'int32_t', last_n: 'int32_t', every: 'int32_t' });
+koffi.struct('samp_thinking', {
+    start: 'void *', n_start: 'size_t', end: 'void *', n_end: 'size_t', force: 'void *', n_force: 'size_t',
+});
+koffi.struct('samp_thinking_plan', {
+    total: 'int32_t', soft: 'int32_t', soft_ratio: 'float', grace: 'int32_t', note: 'void *', n_note: 'size_t', ends: 'void *',
+    n_ends: 'size_t', ramp: 'int', bias: 'float', loop: 'void *', loop_from: 'int32_t',
+});
+koffi.struct('samp_schedule', {
+    count: 'int', from: 'int32_t', to: 'int32_t', begin: 'int32_t', where: 'int', spans: 'void *', n_spans: 'size_t',
+    inside: 'int32_t', until: 'void *', n_until: 'size_t', vocab: 'void *', loop: 'void *',
+});
+koffi.struct('samp_watermark', {
+    kind: 'int', key: 'uint64_t', context_width: 'int32_t', scope: 'int', history: 'int32_t', alpha: 'double', depth: 'int32_t',
+    gamma: 'double', delta: 'float', seed: 'uint64_t',
+});
+koffi.struct('samp_watermark_result', { score: 'double', p_value: 'double', n_scored: 'size_t', ln_p: 'double' });
+koffi.struct('samp_watermark_span', {
+    begin: 'size_t', end: 'size_t', result: 'samp_watermark_result', p_value: 'double', ln_p: 'double',
+});
+
+const LIST = ['const void *tokens', 'size_t n'];
 const c = {
     errorText: declare('error_text', 'int', 'int status', 'const char *field', 'void *buf', 'size_t size'),
     childSeed: declare('child_seed', 'uint64_t', 'uint64_t seed', 'uint64_t i'),
@@ -77,6 +104,53 @@ const c = {
     grammarIsComplete: declare('grammar_is_complete', 'int', 'void *s'),
     grammarIsAwaiting: declare('grammar_is_awaiting', 'int', 'void *s'),
     grammarForced: declare('grammar_forced', 'int64_t', 'void *s', 'void *bytes', 'size_t size'),
+    grammarDraft: declare('grammar_draft', 'int64_t', 'void *s', 'void *tokens', 'size_t n'),
+    grammarCertain: declare('grammar_certain', 'int64_t', 'void *s', 'void *tokens', 'size_t n'),
+    grammarPrepare: declare('grammar_prepare', 'int', 'void *s', 'int64_t budget'),
+    grammarStats: declare('grammar_stats', 'int', 'void *s', '_Out_ samp_grammar_usage *usage'),
+    setGrammarLimits: declare('set_grammar_limits', 'int', 'void *s', 'size_t max_bytes', 'int64_t max_steps'),
+    initBannedSequences: declare('init_banned_sequences', 'void *', 'void *sequences', 'size_t n', 'uint flags'),
+    initSequenceBias: declare('init_sequence_bias', 'void *', 'void *sequences', 'size_t n'),
+    initBannedStrings: declare('init_banned_strings', 'void *', 'void *vocab', 'const char **strings', 'size_t n', 'uint flags'),
+    initBannedPattern: declare('init_banned_pattern', 'void *', 'void *vocab', 'const char *pattern', 'uint flags',
+        '_Out_ samp_text_error *error'),
+    initSuppressedTokens: declare('init_suppressed_tokens', 'void *', ...LIST),
+    initBeginSuppressedTokens: declare('init_begin_suppressed_tokens', 'void *', ...LIST, 'int32_t begin'),
+    initMinTokens: declare('init_min_tokens', 'void *', ...LIST, 'int32_t n_min', 'int32_t begin'),
+    initAllowedTokens: declare('init_allowed_tokens', 'void *', ...LIST),
+    initForcedPrefix: declare('init_forced_prefix', 'void *', ...LIST, 'int32_t begin'),
+    initEogBias: declare('init_eog_bias', 'void *', ...LIST, 'float bias'),
+    initLengthPenalty: declare('init_length_penalty', 'void *', ...LIST, 'int32_t start', 'float factor', 'int32_t begin'),
+    initTopPDecay: declare('init_top_p_decay', 'void *', 'float p', 'float decay', 'float lowest', ...LIST, 'size_t min_keep'),
+    initNoRepeatNgram: declare('init_no_repeat_ngram', 'void *', 'int32_t n', 'int32_t last_n'),
+    initLoopBreaker: declare('init_loop_breaker', 'void *', 'int32_t min_period', 'int32_t max_period', 'int32_t copies',
+        'int32_t last_n', 'int32_t every', 'float penalty'),
+    initLoopBreakerCusum: declare('init_loop_breaker_cusum', 'void *', 'int32_t n', 'int32_t last_n', 'float loss', 'float alarm',
+        'float penalty'),
+    initLoopWatch: declare('init_loop_watch', 'void *', 'void *loop'),
+    initThinking: declare('init_thinking', 'void *', 'void *vocab', 'void *spans', 'size_t n', 'int32_t budget', 'int32_t open',
+        'const samp_thinking_plan *plan'),
+    initSchedule: declare('init_schedule', 'void *', 'const samp_schedule *when', 'void *member'),
+    initWatermark: declare('init_watermark', 'void *', 'const samp_watermark *mark'),
+    initWatermarkDraft: declare('init_watermark_draft', 'void *', 'const samp_watermark *mark'),
+    rewindLength: declare('rewind_length', 'int32_t', 'void *s'),
+    loopLength: declare('loop_length', 'int32_t', 'void *s'),
+    thinkingLeft: declare('thinking_left', 'int32_t', 'void *s'),
+    thinkingNow: declare('thinking_now', 'int32_t', 'void *s'),
+    thinkingUsed: declare('thinking_used', 'int32_t', 'void *s'),
+    thinkingEnd: declare('thinking_end', 'int', 'void *s'),
+    scheduleHolds: declare('schedule_holds', 'int32_t', 'void *s'),
+    defaultWatermark: declare('default_watermark', 'samp_watermark', 'int kind'),
+    watermarkSet: declare('watermark_set', 'int', '_Inout_ samp_watermark *mark', 'const char *name', 'const char *value'),
+    watermarkDetectKeys: declare('watermark_detect_keys', 'int', 'const samp_watermark *mark', 'const void *keys',
+        'size_t n_keys', 'const void *text', 'size_t n', 'void *out'),
+    watermarkFind: declare('watermark_find', 'int', 'const samp_watermark *mark', 'const void *text', 'size_t n',
+        'size_t window', '_Out_ samp_watermark_span *out'),
+    name: declare('name', 'const char *', 'void *s'),
+    chainN: declare('chain_n', 'int32_t', 'void *chain'),
+    chainGet: declare('chain_get', 'void *', 'void *chain', 'int32_t i'),
+    chainAdd: declare('chain_add', 'int', 'void *chain', 'void *s'),
+    chainRemove: declare('chain_remove', 'void *', 'void *chain', 'int32_t i'),
     sample: declare('sample', 'int32_t', 'void *chain', 'const void *logits', 'size_t n_vocab'),
     sampleBatch: declare('sample_batch', 'int', 'void **rows', 'const samp_logits *logits', 'void *out'),
     verify: declare('verify', 'int32_t', 'void *s', 'const void *logits', 'size_t n_vocab', 'const samp_draft *draft',
@@ -274,7 +348,7 @@ function freeVocab(index) {
     };
 }
 
-const KINDS = { gbnf: 0, json_schema: 1, regex: 2 };
+const KINDS = { gbnf: 0, json_schema: 1, regex: 2, structural_tag: 3 };
 
 // What a text may be.
 class Grammar extends Owner {
@@ -298,6 +372,11 @@ class Grammar extends Owner {
     // The whole text matches it. A RegExp's flags are not looked at.
     static fromRegex(pattern) {
         return new Grammar(pattern instanceof RegExp ? pattern.source : pattern, 'regex');
+    }
+    // Calls of tools in free text: a structural tag as text or object, as XGrammar and vLLM's response_format have it;
+    // style: of the schemas in it.
+    static fromStructuralTag(tag, style = null) {
+        return new Grammar(typeof tag === 'string' ? tag : JSON.stringify(tag), 'structural_tag', style);
     }
 }
 
@@ -345,7 +424,37 @@ class Sampler extends Owner {
     describe() {
         return textOf((buffer, size) => c.describe(this.handle, buffer, size));
     }
+    // How many of the last tokens rollback() should take back, as what is banned has come to stand in them.
+    rewindLength() {
+        return check(c.rewindLength(this.handle));
+    }
+    // The period of the loop that the text is in, as the first loop breaker or watch finds it; 0: in none.
+    loopLength() {
+        return check(c.loopLength(this.handle));
+    }
+    // How many tokens the open span of thinking may still have; null: none is open.
+    thinkingLeft() {
+        const left = c.thinkingLeft(this.handle);
+        return left === -1 && c.thinkingNow(this.handle) === 0 ? null : check(left);
+    }
+    // Its stage: 'not', 'open', 'soft', 'note', 'grace' or 'ends'.
+    thinkingNow() {
+        return STAGES[check(c.thinkingNow(this.handle))];
+    }
+    // How many tokens have been thought.
+    thinkingUsed() {
+        return check(c.thinkingUsed(this.handle));
+    }
+    // End the open span now: its end is forced.
+    thinkingEnd() {
+        check(c.thinkingEnd(this.handle));
+    }
+    // Is it the time of the first schedule?
+    scheduleHolds() {
+        return check(c.scheduleHolds(this.handle)) === 1;
+    }
 }
+const STAGES = ['not', 'open', 'soft', 'note', 'grace', 'ends'];
 
 if (Symbol.dispose)
     Object.defineProperty(Sampler.prototype, Symbol.dispose, { value: function dispose() { this.close(); } });
@@ -398,7 +507,310 @@ class Matcher extends Sampler {
         const bytes = new Uint8Array(4096), n = check(c.grammarForced(this.handle, bytes, 4096));
         return bytes.slice(0, n);
     }
+    // What must follow as tokens, n at most: a draft for Chain's verify.
+    draft(n = 64) {
+        const out = new Int32Array(n);
+        return [...out.subarray(0, check(c.grammarDraft(this.handle, some(out), n)))];
+    }
+    // Those at its front that nothing else could be: they need no step of the model.
+    certain(n = 64) {
+        const out = new Int32Array(n);
+        return [...out.subarray(0, check(c.grammarCertain(this.handle, some(out), n)))];
+    }
+    // Do a part of the next mask's work ahead, `budget` steps of some ten nanoseconds. Is the mask there?
+    prepare(budget) {
+        return check(c.grammarPrepare(this.handle, budget)) === 1;
+    }
+    // What all samplers of this grammar have learnt together, and its memory.
+    stats() {
+        const of = {};
+        check(c.grammarStats(this.handle, of));
+        return Object.fromEntries(Object.entries(of).map(([name, n]) => [name.replace(/_(.)/g, (_, letter) => letter.toUpperCase()), Number(n)]));
+    }
+    // How much the grammar may hold for all its samplers, and how many steps a call on this one may take.
+    setLimits(maxBytes, maxSteps) {
+        check(c.setGrammarLimits(this.handle, maxBytes, maxSteps));
+    }
 }
+
+// ---- constraints ----
+
+const word = (words, one, field) => {
+    if (!(one in words)) throw wrong(field, `${one} is none of ${Object.keys(words).join(', ')}`);
+    return words[one];
+};
+
+// use(memory) with memory of C's, which is freed then: lists of tokens and of structs, whose pointers go into others.
+function withMemory(use) {
+    const blocks = [], block = (type, n) => {
+        blocks.push(koffi.alloc(type, Math.max(n, 1)));
+        return blocks[blocks.length - 1];
+    };
+    const memory = {
+        tokens(of, field) {
+            const all = integers(of, field), at = block('int32_t', all.length);
+            if (all.length) koffi.encode(at, koffi.array('int32_t', all.length), [...all]);
+            return { at, n: all.length };
+        },
+        structs(type, all) {
+            const at = block(type, all.length), size = koffi.sizeof(type);
+            all.forEach((one, i) => koffi.encode(at, i * size, type, one));
+            return at;
+        },
+        sequences(all, field) {
+            return memory.structs('samp_sequence', all.map(([tokens, bias]) => {
+                const { at, n } = memory.tokens(tokens, field);
+                return { tokens: at, n, bias };
+            }));
+        },
+        spans(all) {
+            return memory.structs('samp_thinking', all.map((span) => {
+                if (span.length !== 2 && span.length !== 3) throw wrong('spans', 'each is [start, end] or [start, end, force]');
+                const [start, end, force] = span.map((tokens) => memory.tokens(tokens, 'spans'));
+                return {
+                    start: start.at, n_start: start.n, end: end.at, n_end: end.n, force: force?.at ?? null, n_force: force?.n ?? 0,
+                };
+            }));
+        },
+        loop(of) {
+            return of && memory.structs('samp_loop', [loopOf(of)]);
+        },
+    };
+    try {
+        return use(memory);
+    } finally {
+        blocks.forEach(koffi.free);
+    }
+}
+
+// What a loop is: a piece of minPeriod to maxPeriod tokens, `copies` times over, in the last lastN; looked for behind every
+// `every` tokens.
+function loopOf({ minPeriod = 4, maxPeriod = 128, copies = 3, lastN = 512, every = 16 } = {}) {
+    return { min_period: minPeriod, max_period: maxPeriod, copies, last_n: lastN, every };
+}
+
+const flagsOf = (rewind, anyCase) => Number(rewind) | Number(anyCase) << 1;
+
+// What masks, forces or weighs tokens by what has come before: for new Chain(vocab, { constraints: [...] }), which takes copies.
+// Constraint.thinking(...), .schedule(...), .bannedPattern(...) and so on, named as samp_init_... is. Tokens are lists of numbers.
+class Constraint extends Sampler {
+    #keep;
+    constructor(handle, keep = null) {
+        super();
+        const field = [null];
+        this.#keep = keep;
+        this.own(handle, c.free, keep);
+        const status = c.status(this.handle, field);
+        if (status < 0) {
+            this.close();
+            throw new SamplingError(status, field[0]);
+        }
+    }
+    clone() {
+        check(c.status(this.handle, [null]));
+        return new Constraint(c.clone(this.handle), this.#keep);
+    }
+    get keep() {
+        return this.#keep;
+    }
+    // At most `budget` tokens of thinking, and how it comes to its end. spans: what begins and ends it, each [start, end] or
+    // [start, end, force]. vocab: tells where lines end. inside: the number of the span in which the text begins. total: of all
+    // spans together. soft, softRatio: from so many tokens, or that share, on the note is said behind a line's end, and a bias
+    // grows on the end (ramp 'linear' or 'exponential', to bias). grace: tokens more for the last line. ends: sequences that
+    // end any span. loop: one ends it, from loopFrom tokens on.
+    static thinking(spans, budget, {
+        vocab = null, inside = null, total = 0, soft = 0, softRatio = 0, grace = 0, note = [], ends = [], ramp = 'none', bias = 0,
+        loop = null, loopFrom = 0,
+    } = {}) {
+        return withMemory((memory) => {
+            const said = memory.tokens(note, 'note');
+            return new Constraint(c.initThinking(vocab?.handle ?? null, memory.spans(spans), spans.length, budget, inside ?? -1, {
+                total, soft, soft_ratio: softRatio, grace, note: said.n ? said.at : null, n_note: said.n,
+                ends: memory.sequences(ends.map((tokens) => [tokens, 0]), 'ends'), n_ends: ends.length,
+                ramp: word({ none: 0, linear: 1, exponential: 2 }, ramp ?? 'none', 'ramp'), bias, loop: memory.loop(loop),
+                loop_from: loopFrom,
+            }), [vocab]);
+        });
+    }
+    // `what` at work at times only: a Constraint (a copy), or settings, such as { temperature: 1.5 }. count: 'tokens' or 'lines' n,
+    // from the beginning or the last border of a span; start <= n < stop (0: for ever). where: 'anywhere', 'inside' or
+    // 'outside' of spans. until: over once one of these tokens has come. loop: n is 0 behind a loop that was found, too.
+    static schedule(what, {
+        count = 'tokens', start = 0, stop = 0, begin = 0, where = 'anywhere', spans = [], inside = null, until = [], vocab = null,
+        loop = null,
+    } = {}) {
+        return withMemory((memory) => {
+            const last = memory.tokens(until, 'until');
+            const when = {
+                count: word({ tokens: 0, lines: 1 }, count, 'count'), from: start, to: stop, begin,
+                where: word({ anywhere: 0, inside: 1, outside: 2 }, where, 'where'), spans: memory.spans(spans),
+                n_spans: spans.length, inside: inside === null ? 0 : inside + 1, until: last.at, n_until: last.n,
+                vocab: vocab?.handle ?? null, loop: memory.loop(loop),
+            };
+            const member = what instanceof Constraint ? what.clone() : stepsOf(what, vocab), { keep } = member;
+            return new Constraint(c.initSchedule(when, member.release()), [vocab, keep]);
+        });
+    }
+    // Finds loops and changes nothing: loopLength() tells.
+    static loopWatch(loop = {}) {
+        return withMemory((memory) => new Constraint(c.initLoopWatch(memory.loop(loop))));
+    }
+    // In a loop, penalty less for the token that goes on with it.
+    static loopBreaker(loop = {}, penalty = Infinity) {
+        return new Constraint(c.initLoopBreaker(...Object.values(loopOf(loop)), penalty));
+    }
+    // The same for loops without a fixed period.
+    static loopBreakerCusum({ n = 6, lastN = 4096, loss = 0.25, alarm = 15, penalty = Infinity } = {}) {
+        return new Constraint(c.initLoopBreakerCusum(n, lastN, loss, alarm, penalty));
+    }
+    // No text that a regular expression matches. rewind: only seen when it is there; see rewindLength().
+    static bannedPattern(vocab, pattern, { rewind = false, anyCase = false } = {}) {
+        const error = {}, text = pattern instanceof RegExp ? pattern.source : pattern;
+        if (text.includes('\0')) throw wrong('pattern', 'byte 0', E_FORMAT);
+        const handle = c.initBannedPattern(vocab.handle, text, flagsOf(rewind, anyCase), error);
+        if (error.status) {
+            if (handle) c.free(handle);
+            throw wrong('pattern', `line ${error.line}, column ${error.column}: ${error.message}`, error.status);
+        }
+        return new Constraint(handle, [vocab]);
+    }
+    // None of these strings, whatever tokens spell it.
+    static bannedStrings(vocab, strings, { rewind = false, anyCase = false } = {}) {
+        return new Constraint(c.initBannedStrings(vocab.handle, [...strings, null], strings.length, flagsOf(rewind, anyCase)), [vocab]);
+    }
+    // None of these sequences of tokens.
+    static bannedSequences(sequences, { rewind = false } = {}) {
+        const all = Array.from(sequences, (tokens) => [tokens, -Infinity]);
+        return withMemory((memory) => new Constraint(c.initBannedSequences(memory.sequences(all, 'sequences'), all.length, flagsOf(rewind, false))));
+    }
+    // [[tokens, bias], ...]: for the token that would complete a sequence.
+    static sequenceBias(biases) {
+        const all = [...biases];
+        return withMemory((memory) => new Constraint(c.initSequenceBias(memory.sequences(all, 'sequences'), all.length)));
+    }
+    static #listed(make, tokens, ...more) {
+        const all = integers(tokens, 'tokens');
+        return new Constraint(make(some(all), all.length, ...more));
+    }
+    // Never these tokens.
+    static suppressedTokens(tokens) {
+        return Constraint.#listed(c.initSuppressedTokens, tokens);
+    }
+    // Not these at the position begin.
+    static beginSuppressedTokens(tokens, begin = 0) {
+        return Constraint.#listed(c.initBeginSuppressedTokens, tokens, begin);
+    }
+    // Not these, usually vocab.eog, before nMin tokens.
+    static minTokens(tokens, nMin, begin = 0) {
+        return Constraint.#listed(c.initMinTokens, tokens, nMin, begin);
+    }
+    // Only these tokens.
+    static allowedTokens(tokens) {
+        return Constraint.#listed(c.initAllowedTokens, tokens);
+    }
+    // These tokens first, one after the other.
+    static forcedPrefix(tokens, begin = 0) {
+        return Constraint.#listed(c.initForcedPrefix, tokens, begin);
+    }
+    // A bias on these, usually vocab.eog.
+    static eogBias(tokens, bias) {
+        return Constraint.#listed(c.initEogBias, tokens, bias);
+    }
+    // These, usually vocab.eog, are more likely the longer the text is beyond start tokens.
+    static lengthPenalty(tokens, start, factor, begin = 0) {
+        return Constraint.#listed(c.initLengthPenalty, tokens, start, factor, begin);
+    }
+    // topP whose p falls along a sentence.
+    static topPDecay(p, decay, lowest, resets = [], minKeep = 0) {
+        const all = integers(resets, 'resets');
+        return new Constraint(c.initTopPDecay(p, decay, lowest, some(all), all.length, minKeep));
+    }
+    // No n tokens that stand in the last lastN already.
+    static noRepeatNgram(n, lastN = 4096) {
+        return new Constraint(c.initNoRepeatNgram(n, lastN));
+    }
+}
+
+// A chain of what settings say, without what draws; the usual numbers of the others are off.
+function stepsOf(settings, vocab) {
+    const values = { temp: 1, top_k: 0, top_p: 1, min_p: 0 };
+    for (const [name, value] of Object.entries(settings)) {
+        if (['mirostat', 'adaptive_target', 'seed', 'rng'].includes(nameOf(name)))
+            throw wrong(name, 'what draws does so at all times', E_UNSUPPORTED);
+        values[nameOf(name)] = value;
+    }
+    const chain = new Chain(vocab, values);
+    c.free(c.chainRemove(chain.handle, c.chainN(chain.handle) - 1));
+    return chain;
+}
+
+// ---- watermarks ----
+
+const MARKS = { gumbel: 0, gumbel_dual: 1, sbw_selfhash: 2, sbw_lefthash: 3, synthid: 4 };
+const resultOf = (of) => ({ score: of.score, pValue: of.p_value, nScored: Number(of.n_scored), lnP: of.ln_p });
+
+// The mark of a secret key, for new Chain(vocab, { watermark }), and its detector. kind: 'gumbel', 'gumbel_dual', 'synthid' (these
+// draw in place of the chain's last sampler), 'sbw_selfhash', 'sbw_lefthash' (a bias). seed: of draws without a mark; null: the
+// chain's. numbers: contextWidth, scope, history, alpha, depth, gamma, delta. The key is written nowhere.
+class Watermark {
+    #mark;
+    #seeded;
+    #drafts = false;
+    constructor(key, kind = 'gumbel', { seed = null, ...numbers } = {}) {
+        this.#mark = c.defaultWatermark(word(MARKS, kind, 'kind'));
+        this.#seeded = seed !== null;
+        for (const [name, value] of Object.entries({ key, seed: seed ?? 0, ...numbers })) {
+            const of = nameOf(name), status = c.watermarkSet(this.#mark, of, String(value));
+            if (status < 0) throw new SamplingError(status, of);
+        }
+        c.free(this.sampler(0));
+    }
+    // The mark for the small model that drafts ('gumbel_dual').
+    forDraft() {
+        const other = new Watermark(0);
+        other.#mark = this.#mark;
+        other.#seeded = this.#seeded;
+        other.#drafts = true;
+        c.free(other.sampler(0));
+        return other;
+    }
+    sampler(seed) {
+        const mark = this.#seeded ? this.#mark : { ...this.#mark, seed }, field = [null];
+        const handle = (this.#drafts ? c.initWatermarkDraft : c.initWatermark)(mark);
+        if (!handle) throw new SamplingError(E_NOMEM);
+        const status = c.status(handle, field);
+        if (status >= 0) return handle;
+        c.free(handle);
+        throw new SamplingError(status, field[0]);
+    }
+    get selects() {
+        return this.#mark.kind !== MARKS.sbw_selfhash && this.#mark.kind !== MARKS.sbw_lefthash;
+    }
+    // Does this text, the tokens as they were generated without the prompt, carry the mark?
+    detect(text) {
+        return this.detectKeys([this.#mark.key], text)[0];
+    }
+    // The same for each of these keys in place of its own.
+    detectKeys(keys, text) {
+        const all = Array.from(keys, BigInt), tokens = integers(text, 'text');
+        if (!all.every((key) => key >= 0n && key < 2n ** 64n)) throw wrong('keys', 'not in [0, 2^64)');
+        const size = koffi.sizeof('samp_watermark_result'), out = koffi.alloc('samp_watermark_result', Math.max(all.length, 1));
+        try {
+            check(c.watermarkDetectKeys(this.#mark, BigUint64Array.from(all.length ? all : [0n]), all.length, some(tokens), tokens.length, out));
+            return all.map((_, i) => resultOf(koffi.decode(out, i * size, 'samp_watermark_result')));
+        } finally {
+            koffi.free(out);
+        }
+    }
+    // The piece of `window` tokens that is most likely marked.
+    find(text, window = 200) {
+        const tokens = integers(text, 'text'), out = {};
+        check(c.watermarkFind(this.#mark, some(tokens), tokens.length, window, out));
+        return { begin: Number(out.begin), end: Number(out.end), result: resultOf(out.result), pValue: out.p_value, lnP: out.ln_p };
+    }
+}
+
+// ---- chains ----
 
 // What vLLM, transformers, llama-cpp-python and node-llama-cpp call the settings; and the samplers' names, for a first value.
 const aliases = {
@@ -448,14 +860,17 @@ function withSettings(values, vocab, use) {
 const PEERS = { openai: 0, vllm: 1, transformers: 2, llama_server: 3, ollama: 4, anthropic: 5, sglang: 6 };
 
 // A chain of samplers: new Chain(vocab, { topK: 40, temperature: 0.8, dryBreakers: ['\n'], logitBias: { 7: -100 }, grammar }).
-// vocab: how many tokens there are, a Vocab, or a list for one; null: rows of any length.
+// vocab: how many tokens there are, a Vocab, or a list for one; null: rows of any length. constraints: copies of these stand
+// behind the grammar. watermark: a Watermark, which draws in place of the last sampler, or stands behind the constraints; a
+// chain with one that draws has no update().
 class Chain extends Sampler {
     #values = {};
     #keep = null;
+    #marks = false;
     constructor(vocab = null, settings = {}, more = {}) {
         super();
         if (vocab !== null && typeof vocab === 'object' && !(vocab instanceof Vocab)) vocab = new Vocab(vocab);
-        const { grammar = null, ...values } = settings;
+        const { grammar = null, constraints = [], watermark = null, ...values } = settings;
         this.vocab = vocab;
         if (more.from) { // a clone
             this.#values = values;
@@ -466,43 +881,66 @@ class Chain extends Sampler {
         if (more.request) this.#values = null;
         else this.#values = values;
         withSettings(values, vocab, (of) => {
-            if (more.request) more.request(of);
-            this.#make(c.settingsParams(of), grammar);
+            const first = more.request?.(of) ?? [];
+            this.#make(c.settingsParams(of), grammar, [...first, ...constraints], watermark);
         });
     }
-    #make(params, grammar) {
+    get keep() {
+        return this.#keep;
+    }
+    #make(params, grammar, constraints, watermark) {
         const status = [0];
         let first = null;
         if (grammar instanceof Grammar) {
             if (!(this.vocab instanceof Vocab)) throw wrong('vocab', "a grammar needs a Vocab, to know the tokens' bytes", E_NULL);
             first = new Matcher(this.vocab, grammar);
         } else if (grammar) first = grammar.clone();
-        this.#keep = [this.vocab, first?.vocab, first?.grammar];
+        this.#keep = [this.vocab, first?.vocab, first?.grammar, ...constraints.map((one) => one.keep)];
         const handle = c.chainFromParams(params, status);
         this.own(handle, c.free, this.#keep);
         check(status[0]);
+        constraints.forEach((one, i) => check(c.chainInsert(this.handle, i, one.clone().release())));
+        if (watermark) this.#mark(watermark, constraints.length);
         if (first) check(c.chainInsert(this.handle, 0, first.release()));
+    }
+    #mark(watermark, place) {
+        const mark = watermark.sampler(this.seed), last = c.chainN(this.handle) - 1;
+        this.#marks = watermark.selects;
+        if (!this.#marks) {
+            check(c.chainInsert(this.handle, place, mark));
+            return;
+        }
+        if (c.name(c.chainGet(this.handle, last)) !== 'dist') {
+            c.free(mark);
+            throw wrong('watermark', 'this kind needs a draw: temperature above 0, no mirostat, no adaptiveTarget', E_UNSUPPORTED);
+        }
+        c.free(c.chainRemove(this.handle, last));
+        check(c.chainAdd(this.handle, mark));
     }
     clone() {
         check(c.status(this.handle, [null]));
         const other = new Chain(this.vocab, this.#values ?? {}, { from: this.handle, keep: this.#keep });
         other.#values = this.#values;
+        other.#marks = this.#marks;
         return other;
     }
     // What a request to another program asks for, by its names, defaults and ranges. handled: fields that you see to.
-    // .withPrompt tells whether the prompt is to be accepted too.
-    static fromRequest(peer, request, { vocab = null, grammar = null, handled = [], seed = null } = {}) {
+    // thinking: what makes a Constraint of a number of tokens to think, if the request says one. .withPrompt tells whether the
+    // prompt is to be accepted too.
+    static fromRequest(peer, request, {
+        vocab = null, grammar = null, handled = [], seed = null, thinking = null, constraints = [], watermark = null,
+    } = {}) {
         if (!(peer in PEERS)) throw wrong('peer', `${peer} is none of ${Object.keys(PEERS).join(', ')}`);
         const told = {}, text = typeof request === 'string' ? request : JSON.stringify(request);
         const read = (settings) => {
             const status = c.settingsFrom(settings, PEERS[peer], text, [...handled, null], told);
-            if (status >= 0 && told.thinking_budget >= 0)
-                throw wrong('thinking_budget', 'see to it yourself, by handled', E_UNSUPPORTED);
-            if (status >= 0) return;
+            if (status >= 0 && told.thinking_budget >= 0 && !thinking)
+                throw wrong('thinking_budget', 'say thinking, or see to it yourself, by handled', E_UNSUPPORTED);
+            if (status >= 0) return told.thinking_budget >= 0 ? [thinking(told.thinking_budget)] : [];
             const message = told.error.message || new SamplingError(status).message;
             throw new SamplingError(status, told.field || null, told.field ? `${told.field}: ${message}` : message);
         };
-        const chain = new Chain(vocab, { seed, grammar }, { request: read });
+        const chain = new Chain(vocab, { seed, grammar, constraints, watermark }, { request: read });
         chain.withPrompt = told.with_prompt;
         return chain;
     }
@@ -556,6 +994,7 @@ class Chain extends Sampler {
     // Other values for these settings, between two tokens; what the chain has seen stays. null: the default.
     update(settings) {
         if (!this.#values) throw new SamplingError(E_UNSUPPORTED, null, 'a chain of fromRequest has no settings by name');
+        if (this.#marks) throw wrong('watermark', 'it draws, and settings would bring a draw of their own', E_UNSUPPORTED);
         const values = { ...this.#values };
         for (const [name, value] of Object.entries(settings)) {
             for (const old of Object.keys(values)) if (nameOf(old) === nameOf(name)) delete values[old];
@@ -662,4 +1101,6 @@ const takes = (name) => textOf((buffer, size) => c.settingsTakes(nameOf(name), b
 // The seed of sample i of several from one request.
 const childSeed = (seed, i) => BigInt(c.childSeed(seed, i));
 
-module.exports = { BatchError, Chain, Grammar, Matcher, Sampler, SamplingError, Vocab, aliases, childSeed, sampleBatch, takes, version };
+module.exports = {
+    BatchError, Chain, Constraint, Grammar, Matcher, Sampler, SamplingError, Vocab, Watermark, aliases, childSeed, sampleBatch, takes, version,
+};

@@ -1,4 +1,5 @@
-"""sampling.h from Python: chains, batches, masks, log-probabilities, grammars, drafts, states. python.md has examples.
+"""sampling.h from Python: chains, batches, masks, log-probabilities, grammars, constraints, watermarks, drafts, states.
+python.md has examples.
 
     chain = Chain(top_k=40, temperature=0.8)
     token = chain.sample(logits)            # an array of numpy's, of array's or a tensor of torch's is read where it is
@@ -11,13 +12,15 @@ import array
 import collections
 import ctypes
 import json
+import math
 import os
 import sys
 from ctypes import (POINTER, Structure, byref, c_char, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_size_t,
                     c_ssize_t, c_uint32, c_uint64, c_void_p)
 
-__all__ = ["BatchError", "Chain", "Grammar", "Logprob", "LogprobSet", "Logprobs", "Matcher", "Sampler",
-           "SamplingError", "Vocab", "aliases", "child_seed", "sample_batch", "takes", "version"]
+__all__ = ["BatchError", "Chain", "Constraint", "Grammar", "GrammarStats", "Logprob", "LogprobSet", "Logprobs", "Loop",
+           "Matcher", "Sampler", "SamplingError", "Vocab", "Watermark", "WatermarkResult", "WatermarkSpan", "aliases",
+           "child_seed", "sample_batch", "takes", "version"]
 
 VERSION = 1, 0  # major and minor version that the structures below are those of
 
@@ -54,6 +57,50 @@ class _TextError(Structure):
 class _Request(Structure):
     _fields_ = [("error", _TextError), ("field", c_char * 64), ("seeded", ctypes.c_bool),
                 ("with_prompt", ctypes.c_bool), ("thinking_budget", ctypes.c_int32)]
+
+
+class _Usage(Structure):
+    _fields_ = [(name, c_size_t) for name in ("n_states", "n_entries", "n_masks", "n_hits", "n_renewals", "n_bytes",
+                                              "max_bytes")]
+
+
+class _Sequence(Structure):
+    _fields_ = [("tokens", c_void_p), ("n", c_size_t), ("bias", c_float)]
+
+
+class _Loop(Structure):
+    _fields_ = [(name, c_int32) for name in ("min_period", "max_period", "copies", "last_n", "every")]
+
+
+class _Thinking(Structure):
+    _fields_ = [("start", c_void_p), ("n_start", c_size_t), ("end", c_void_p), ("n_end", c_size_t),
+                ("force", c_void_p), ("n_force", c_size_t)]
+
+
+class _Plan(Structure):
+    _fields_ = [("total", c_int32), ("soft", c_int32), ("soft_ratio", c_float), ("grace", c_int32),
+                ("note", c_void_p), ("n_note", c_size_t), ("ends", POINTER(_Sequence)), ("n_ends", c_size_t),
+                ("ramp", c_int), ("bias", c_float), ("loop", POINTER(_Loop)), ("loop_from", c_int32)]
+
+
+class _Schedule(Structure):
+    _fields_ = [("count", c_int), ("start", c_int32), ("stop", c_int32), ("begin", c_int32), ("where", c_int),
+                ("spans", POINTER(_Thinking)), ("n_spans", c_size_t), ("inside", c_int32), ("until", c_void_p),
+                ("n_until", c_size_t), ("vocab", c_void_p), ("loop", POINTER(_Loop))]
+
+
+class _Mark(Structure):
+    _fields_ = [("kind", c_int), ("key", c_uint64), ("context_width", c_int32), ("scope", c_int), ("history", c_int32),
+                ("alpha", c_double), ("depth", c_int32), ("gamma", c_double), ("delta", c_float), ("seed", c_uint64)]
+
+
+class _MarkResult(Structure):
+    _fields_ = [("score", c_double), ("p_value", c_double), ("n_scored", c_size_t), ("ln_p", c_double)]
+
+
+class _MarkSpan(Structure):
+    _fields_ = [("begin", c_size_t), ("end", c_size_t), ("result", _MarkResult), ("p_value", c_double),
+                ("ln_p", c_double)]
 
 
 _beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libsampling.so")
@@ -99,6 +146,47 @@ _grammar_mask = _declare("grammar_mask", c_int, _P, _P)
 _grammar_is_complete = _declare("grammar_is_complete", c_int, _P)
 _grammar_is_awaiting = _declare("grammar_is_awaiting", c_int, _P)
 _grammar_forced = _declare("grammar_forced", c_int64, _P, c_char_p, c_size_t)
+_grammar_draft = _declare("grammar_draft", c_int64, _P, _P, c_size_t)
+_grammar_certain = _declare("grammar_certain", c_int64, _P, _P, c_size_t)
+_grammar_prepare = _declare("grammar_prepare", c_int, _P, c_int64)
+_grammar_stats = _declare("grammar_stats", c_int, _P, POINTER(_Usage))
+_grammar_limits = _declare("set_grammar_limits", c_int, _P, c_size_t, c_int64)
+_init_banned_sequences = _declare("init_banned_sequences", _P, POINTER(_Sequence), c_size_t, ctypes.c_uint)
+_init_sequence_bias = _declare("init_sequence_bias", _P, POINTER(_Sequence), c_size_t)
+_init_banned_strings = _declare("init_banned_strings", _P, _P, POINTER(c_char_p), c_size_t, ctypes.c_uint)
+_init_banned_pattern = _declare("init_banned_pattern", _P, _P, c_char_p, ctypes.c_uint, POINTER(_TextError))
+_init_suppressed = _declare("init_suppressed_tokens", _P, _P, c_size_t)
+_init_begin_suppressed = _declare("init_begin_suppressed_tokens", _P, _P, c_size_t, c_int32)
+_init_min_tokens = _declare("init_min_tokens", _P, _P, c_size_t, c_int32, c_int32)
+_init_allowed = _declare("init_allowed_tokens", _P, _P, c_size_t)
+_init_forced = _declare("init_forced_prefix", _P, _P, c_size_t, c_int32)
+_init_eog_bias = _declare("init_eog_bias", _P, _P, c_size_t, c_float)
+_init_length = _declare("init_length_penalty", _P, _P, c_size_t, c_int32, c_float, c_int32)
+_init_top_p_decay = _declare("init_top_p_decay", _P, c_float, c_float, c_float, _P, c_size_t, c_size_t)
+_init_ngram = _declare("init_no_repeat_ngram", _P, c_int32, c_int32)
+_init_breaker = _declare("init_loop_breaker", _P, c_int32, c_int32, c_int32, c_int32, c_int32, c_float)
+_init_cusum = _declare("init_loop_breaker_cusum", _P, c_int32, c_int32, c_float, c_float, c_float)
+_init_loop_watch = _declare("init_loop_watch", _P, POINTER(_Loop))
+_init_thinking = _declare("init_thinking", _P, _P, POINTER(_Thinking), c_size_t, c_int32, c_int32, POINTER(_Plan))
+_init_schedule = _declare("init_schedule", _P, POINTER(_Schedule), _P)
+_init_watermark = _declare("init_watermark", _P, POINTER(_Mark))
+_init_watermark_draft = _declare("init_watermark_draft", _P, POINTER(_Mark))
+_rewind_length = _declare("rewind_length", c_int32, _P)
+_loop_length = _declare("loop_length", c_int32, _P)
+_thinking_left = _declare("thinking_left", c_int32, _P)
+_thinking_now = _declare("thinking_now", c_int32, _P)
+_thinking_used = _declare("thinking_used", c_int32, _P)
+_thinking_end = _declare("thinking_end", c_int, _P)
+_schedule_holds = _declare("schedule_holds", c_int32, _P)
+_default_watermark = _declare("default_watermark", _Mark, c_int)
+_watermark_set = _declare("watermark_set", c_int, POINTER(_Mark), c_char_p, c_char_p)
+_watermark_keys = _declare("watermark_detect_keys", c_int, POINTER(_Mark), POINTER(c_uint64), c_size_t, _P, c_size_t,
+                           POINTER(_MarkResult))
+_watermark_find = _declare("watermark_find", c_int, POINTER(_Mark), _P, c_size_t, c_size_t, POINTER(_MarkSpan))
+_name = _declare("name", c_char_p, _P)
+_chain_n = _declare("chain_n", c_int32, _P)
+_chain_remove = _declare("chain_remove", _P, _P, c_int32)
+_chain_add = _declare("chain_add", c_int, _P, _P)
 _sample = _declare("sample", c_int32, _P, _P, c_size_t)
 _sample_batch = _declare("sample_batch", c_int, POINTER(_P), POINTER(_Logits), _P)
 _verify = _declare("verify", c_int32, _P, _P, c_size_t, POINTER(_Draft), c_int, _P)
@@ -394,9 +482,10 @@ class Vocab:
 
 
 class Grammar:
-    """What a text may be: Grammar.from_string(gbnf), .from_json_schema(schema), .from_regex(pattern)."""
+    """What a text may be: Grammar.from_string(gbnf), .from_json_schema(schema), .from_regex(pattern),
+    .from_structural_tag(tag)."""
 
-    KINDS = {"gbnf": 0, "json_schema": 1, "regex": 2}
+    KINDS = {"gbnf": 0, "json_schema": 1, "regex": 2, "structural_tag": 3}
 
     def __init__(self, text, kind="gbnf", root=None):
         self._handle, error = None, _TextError()
@@ -427,6 +516,12 @@ class Grammar:
         """The whole text matches it (ECMA-262's)."""
         return cls(pattern, "regex")
 
+    @classmethod
+    def from_structural_tag(cls, tag, style=None):
+        """Calls of tools in free text: a structural tag as text or dict, as XGrammar and vLLM's response_format have it;
+        style: of the schemas in it."""
+        return cls(tag if isinstance(tag, (str, bytes)) else json.dumps(tag), "structural_tag", style)
+
     def __del__(self):
         if self._handle:
             _grammar_free(self._handle)
@@ -437,6 +532,7 @@ class Grammar:
 Logprob = collections.namedtuple("Logprob", "token rank logprob")
 LogprobSet = collections.namedtuple("LogprobSet", "chosen top")
 Logprobs = collections.namedtuple("Logprobs", "raw processed")
+GrammarStats = collections.namedtuple("GrammarStats", [name for name, _ in _Usage._fields_])
 
 # what vLLM, transformers and llama-cpp-python call the settings; and the samplers' names, for a first value
 aliases = {"temperature": "temp", "typical": "typ_p", "xtc": "xtc_probability", "dry": "dry_multiplier",
@@ -560,6 +656,35 @@ class Sampler:
         _describe(self._handle, text, size)
         return text.value.decode()
 
+    def rewind_length(self):
+        """How many of the last tokens rollback() should take back, as what is banned has come to stand in them."""
+        return _check(_rewind_length(self._handle))
+
+    def loop_length(self):
+        """The period of the loop that the text is in, as the first loop breaker or watch finds it; 0: in none."""
+        return _check(_loop_length(self._handle))
+
+    def thinking_left(self):
+        """How many tokens the open span of thinking may still have; None: none is open."""
+        left = _thinking_left(self._handle)
+        return None if left == -1 and _thinking_now(self._handle) == 0 else _check(left)
+
+    def thinking_now(self):
+        """Its stage: "not", "open", "soft", "note", "grace" or "ends"."""
+        return _STAGES[_check(_thinking_now(self._handle))]
+
+    def thinking_used(self):
+        """How many tokens have been thought."""
+        return _check(_thinking_used(self._handle))
+
+    def thinking_end(self):
+        """End the open span now: its end is forced."""
+        _check(_thinking_end(self._handle))
+
+    def schedule_holds(self):
+        """Is it the time of the first schedule?"""
+        return bool(_check(_schedule_holds(self._handle)))
+
     def close(self):
         """Free it now. Else it is freed when nothing refers to it."""
         handle, self._handle, self._keep = self._handle, None, None
@@ -626,6 +751,323 @@ class Matcher(Sampler):
         n = _check(_grammar_forced(self._handle, bytes_, 4096))
         return bytes_.raw[:min(n, 4096)]
 
+    def draft(self, n=64):
+        """What must follow as tokens, n at most: a draft for Chain.verify."""
+        return self._tokens(_grammar_draft, n)
+
+    def certain(self, n=64):
+        """Those at its front that nothing else could be: they need no step of the model."""
+        return self._tokens(_grammar_certain, n)
+
+    def _tokens(self, of, n):
+        out = array.array("i", bytes(4 * max(n, 1)))
+        return out[:_check(of(self._handle, out.buffer_info()[0], n))].tolist()
+
+    def prepare(self, budget):
+        """Do a part of the next mask's work ahead, `budget` steps of some ten nanoseconds. Is the mask there?"""
+        return bool(_check(_grammar_prepare(self._handle, budget)))
+
+    def stats(self):
+        """What all samplers of this grammar have learnt together, and its memory."""
+        usage = _Usage()
+        _check(_grammar_stats(self._handle, byref(usage)))
+        return GrammarStats(*[getattr(usage, name) for name in GrammarStats._fields])
+
+    def set_limits(self, max_bytes, max_steps):
+        """How much the grammar may hold for all its samplers, and how many steps a call on this one may take."""
+        _check(_grammar_limits(self._handle, max_bytes, max_steps))
+
+
+# ---- constraints ----------------------------------------------------------------------------------------------------
+
+Loop = collections.namedtuple("Loop", "min_period max_period copies last_n every", defaults=(4, 128, 3, 512, 16))
+Loop.__doc__ = "What a loop is: a piece of so many tokens, so often, in the last last_n; looked for behind every `every`."
+
+_STAGES = "not", "open", "soft", "note", "grace", "ends"
+_RAMPS = {None: 0, "linear": 1, "exponential": 2}
+_UNITS = {"tokens": 0, "lines": 1}
+_AREAS = {"anywhere": 0, "inside": 1, "outside": 2}
+
+
+def _word(words, word, name):
+    if word not in words:
+        raise SamplingError(_RANGE, name, f"{name}: {word!r} is none of {', '.join(map(str, words))}")
+    return words[word]
+
+
+def _list(tokens, name):
+    """Tokens, as what C takes: kept, address, number."""
+    at = _integers(tokens, name)
+    return at, at.address, len(at.of)
+
+
+def _sequences(of, name, biases=None):
+    """Sequences, and what keeps them."""
+    lists = [_list(tokens, name) for tokens in of]
+    biases = [-math.inf] * len(lists) if biases is None else biases
+    return (_Sequence * max(len(lists), 1))(*[(at, n, bias) for (_, at, n), bias in zip(lists, biases)]), lists
+
+
+def _spans(of):
+    """Spans of thinking, each (start, end) or (start, end, force), and what keeps them."""
+    kept, spans = [], (_Thinking * max(len(of), 1))()
+    for span, to in zip(of, spans):
+        lists = [_list(tokens, "spans") for tokens in span]
+        if len(lists) not in (2, 3):
+            raise SamplingError(_RANGE, "spans", "spans: each is (start, end) or (start, end, force)")
+        kept.append(lists)
+        (_, to.start, to.n_start), (_, to.end, to.n_end) = lists[:2]
+        if len(lists) == 3:
+            _, to.force, to.n_force = lists[2]
+    return spans, kept
+
+
+def _loop(of):
+    return None if of is None else ctypes.pointer(_Loop(*of))
+
+
+class Constraint(Sampler):
+    """What masks, forces or weighs tokens by what has come before: for Chain(constraints=[...]), which takes copies.
+
+    Constraint.thinking(...), .schedule(...), .banned_pattern(...) and so on, named as samp_init_... is. Tokens are lists
+    of numbers. begin: the position of the first token to be generated, if the prompt is accepted too."""
+
+    @classmethod
+    def _of(cls, handle, *keep):
+        self, field = cls(_made(handle), keep), c_char_p()
+        _check(_status(handle, byref(field)), field)
+        return self
+
+    @classmethod
+    def _listed(cls, make, tokens, *more, name="tokens"):
+        kept, at, n = _list(tokens, name)
+        self = cls._of(make(at, n, *more))
+        del kept  # C has copied it
+        return self
+
+    @classmethod
+    def thinking(cls, spans, budget, *, vocab=None, inside=None, total=0, soft=0, soft_ratio=0.0, grace=0, note=(),
+                 ends=(), ramp=None, bias=0.0, loop=None, loop_from=0):
+        """At most `budget` tokens of thinking, and how it comes to its end.
+
+        spans: what begins and ends thinking, each (start, end) or (start, end, force), lists of tokens. vocab: tells
+        where lines end. inside: the number of the span in which the text begins. total: of all spans together. soft,
+        soft_ratio: from so many tokens, or that share, on the note is said behind a line's end, and a bias grows on
+        the end (ramp "linear" or "exponential", to bias). grace: tokens more for the last line. ends: sequences that
+        end any span. loop: a Loop that ends it, from loop_from tokens on."""
+        (c_spans, kept), (c_ends, kept_ends) = _spans(spans), _sequences(ends, "ends")
+        at = _list(note, "note")
+        plan = _Plan(total, soft, soft_ratio, grace, at[1] if at[2] else None, at[2], c_ends, len(kept_ends),
+                     _word(_RAMPS, ramp, "ramp"), bias, _loop(loop), loop_from)
+        return cls._of(_init_thinking(vocab and vocab._handle, c_spans, len(kept), budget,
+                                      -1 if inside is None else inside, byref(plan)), vocab)
+
+    @classmethod
+    def schedule(cls, what, *, count="tokens", start=0, stop=0, begin=0, where="anywhere", spans=(), inside=None,
+                 until=(), vocab=None, loop=None):
+        """`what` at work at times only: a Constraint (a copy), or a dict of settings, such as {"temperature": 1.5}.
+
+        count: "tokens" or "lines" c, from the beginning or the last border of a span; start <= c < stop (0: for ever).
+        where: "anywhere", "inside" or "outside" of spans. until: over once one of these tokens has come. loop: c is 0
+        behind a Loop that was found, too."""
+        member = what.clone() if isinstance(what, Constraint) else _steps(what, vocab)
+        (c_spans, kept), at = _spans(spans), _list(until, "until")
+        when = _Schedule(_word(_UNITS, count, "count"), start, stop, begin, _word(_AREAS, where, "where"), c_spans,
+                         len(kept), 0 if inside is None else inside + 1, at[1], at[2], vocab and vocab._handle,
+                         _loop(loop))
+        keep, handle = member._keep, member._handle
+        member._handle = None
+        return cls._of(_init_schedule(byref(when), handle), vocab, keep)
+
+    @classmethod
+    def loop_watch(cls, loop=Loop()):
+        """Finds loops and changes nothing: loop_length() tells."""
+        return cls._of(_init_loop_watch(_loop(loop)))
+
+    @classmethod
+    def loop_breaker(cls, loop=Loop(), penalty=math.inf):
+        """In a loop, penalty less for the token that goes on with it."""
+        return cls._of(_init_breaker(*loop, penalty))
+
+    @classmethod
+    def loop_breaker_cusum(cls, n=6, last_n=4096, loss=0.25, alarm=15.0, penalty=math.inf):
+        """The same for loops without a fixed period."""
+        return cls._of(_init_cusum(n, last_n, loss, alarm, penalty))
+
+    @classmethod
+    def banned_pattern(cls, vocab, pattern, *, rewind=False, any_case=False):
+        """No text that a regular expression matches. rewind: only seen when it is there; see rewind_length()."""
+        error, text = _TextError(), pattern.encode() if isinstance(pattern, str) else bytes(pattern)
+        if b"\0" in text:
+            raise SamplingError(-10, "pattern", "pattern: byte 0")
+        handle = _init_banned_pattern(vocab._handle, text, _flags(rewind, any_case), byref(error))
+        if error.status:
+            if handle:
+                _free(handle)
+            raise SamplingError(error.status, "pattern", f"pattern: line {error.line}, column {error.column}: "
+                                                         f"{error.message.decode(errors='replace')}")
+        return cls._of(handle, vocab)
+
+    @classmethod
+    def banned_strings(cls, vocab, strings, *, rewind=False, any_case=False):
+        """None of these strings, whatever tokens spell it."""
+        texts, n = _strings(strings)
+        return cls._of(_init_banned_strings(vocab._handle, texts, n, _flags(rewind, any_case)), vocab)
+
+    @classmethod
+    def banned_sequences(cls, sequences, *, rewind=False):
+        """None of these sequences of tokens."""
+        of, kept = _sequences(sequences, "sequences")
+        return cls._of(_init_banned_sequences(of, len(kept), _flags(rewind, False)))
+
+    @classmethod
+    def sequence_bias(cls, biases):
+        """{(token, ...): bias} for the token that would complete a sequence."""
+        pairs = list(biases.items() if hasattr(biases, "items") else biases)
+        of, kept = _sequences([tokens for tokens, _ in pairs], "sequences", [bias for _, bias in pairs])
+        return cls._of(_init_sequence_bias(of, len(kept)))
+
+    @classmethod
+    def suppressed_tokens(cls, tokens):
+        """Never these tokens."""
+        return cls._listed(_init_suppressed, tokens)
+
+    @classmethod
+    def begin_suppressed_tokens(cls, tokens, begin=0):
+        """Not these at the position begin."""
+        return cls._listed(_init_begin_suppressed, tokens, begin)
+
+    @classmethod
+    def min_tokens(cls, tokens, n_min, begin=0):
+        """Not these, usually vocab.eog, before n_min tokens."""
+        return cls._listed(_init_min_tokens, tokens, n_min, begin)
+
+    @classmethod
+    def allowed_tokens(cls, tokens):
+        """Only these tokens."""
+        return cls._listed(_init_allowed, tokens)
+
+    @classmethod
+    def forced_prefix(cls, tokens, begin=0):
+        """These tokens first, one after the other."""
+        return cls._listed(_init_forced, tokens, begin)
+
+    @classmethod
+    def eog_bias(cls, tokens, bias):
+        """A bias on these, usually vocab.eog."""
+        return cls._listed(_init_eog_bias, tokens, bias)
+
+    @classmethod
+    def length_penalty(cls, tokens, start, factor, begin=0):
+        """These, usually vocab.eog, are more likely the longer the text is beyond start tokens."""
+        return cls._listed(_init_length, tokens, start, factor, begin)
+
+    @classmethod
+    def top_p_decay(cls, p, decay, lowest, resets=(), min_keep=0):
+        """top_p whose p falls along a sentence."""
+        kept, at, n = _list(resets, "resets")
+        self = cls._of(_init_top_p_decay(p, decay, lowest, at, n, min_keep))
+        del kept
+        return self
+
+    @classmethod
+    def no_repeat_ngram(cls, n, last_n=4096):
+        """No n tokens that stand in the last last_n already."""
+        return cls._of(_init_ngram(n, last_n))
+
+
+def _flags(rewind, any_case):
+    return bool(rewind) | bool(any_case) << 1
+
+
+def _steps(values, vocab):
+    """A chain of what settings say, without what draws; the usual numbers of the others are off."""
+    for name in values:
+        if aliases.get(name, name) in ("mirostat", "adaptive_target", "seed", "rng"):
+            raise SamplingError(_UNSUPPORTED, name, f"{name}: what draws does so at all times")
+    off = {"temp": 1, "top_k": 0, "top_p": 1, "min_p": 0}
+    off.update({aliases.get(name, name): value for name, value in values.items()})
+    chain = Chain(vocab, **off)
+    _free(_chain_remove(chain._handle, _chain_n(chain._handle) - 1))
+    return chain
+
+
+# ---- watermarks -----------------------------------------------------------------------------------------------------
+
+WatermarkResult = collections.namedtuple("WatermarkResult", "score p_value n_scored ln_p")
+WatermarkSpan = collections.namedtuple("WatermarkSpan", "begin end result p_value ln_p")
+
+_MARKS = {"gumbel": 0, "gumbel_dual": 1, "sbw_selfhash": 2, "sbw_lefthash": 3, "synthid": 4}
+
+
+class Watermark:
+    """The mark of a secret key, for Chain(watermark=...), and its detector.
+
+    kind: "gumbel", "gumbel_dual", "synthid" (these draw in place of the chain's last sampler), "sbw_selfhash",
+    "sbw_lefthash" (a bias). seed: of draws without a mark; None: the chain's. numbers: context_width, scope, history,
+    alpha, depth, gamma, delta. The key is written nowhere."""
+
+    def __init__(self, key, kind="gumbel", *, seed=None, **numbers):
+        self._mark, self._seeded, self._drafts = _default_watermark(_word(_MARKS, kind, "kind")), seed is not None, False
+        for name, value in {"key": key, "seed": 0 if seed is None else seed, **numbers}.items():
+            text = value if isinstance(value, str) else format(value, ".15g") if isinstance(value, float) else str(value)
+            status = _watermark_set(byref(self._mark), name.encode(), text.encode())
+            if status < 0:
+                raise SamplingError(status, name)
+        _free(self._sampler(0))
+
+    def for_draft(self):
+        """The mark for the small model that drafts ("gumbel_dual")."""
+        other = object.__new__(Watermark)
+        other.__dict__.update(self.__dict__, _drafts=True)
+        _free(other._sampler(0))
+        return other
+
+    def _sampler(self, seed):
+        mark, field = _Mark.from_buffer_copy(self._mark), c_char_p()
+        if not self._seeded:
+            mark.seed = seed
+        handle = _made((_init_watermark_draft if self._drafts else _init_watermark)(byref(mark)))
+        try:
+            _check(_status(handle, byref(field)), field)
+        except SamplingError:
+            _free(handle)
+            raise
+        return handle
+
+    def _selects(self):
+        return self._mark.kind not in (2, 3)
+
+    def detect(self, text):
+        """Does this text, the tokens as they were generated without the prompt, carry the mark? A WatermarkResult."""
+        return self.detect_keys([self._mark.key], text)[0]
+
+    def detect_keys(self, keys, text):
+        """The same for each of these keys in place of its own."""
+        for key in keys:
+            if not 0 <= key < 2**64:
+                raise SamplingError(_RANGE, "keys")
+        kept, at, n = _list(text, "text")
+        out = (_MarkResult * max(len(keys), 1))()
+        _check(_watermark_keys(byref(self._mark), (c_uint64 * max(len(keys), 1))(*keys), len(keys), at, n, out))
+        del kept
+        return [_result(of) for of in out[:len(keys)]]
+
+    def find(self, text, window=200):
+        """The piece of `window` tokens that is most likely marked: a WatermarkSpan."""
+        kept, at, n = _list(text, "text")
+        out = _MarkSpan()
+        _check(_watermark_find(byref(self._mark), at, n, window, byref(out)))
+        del kept
+        return WatermarkSpan(out.begin, out.end, _result(out.result), out.p_value, out.ln_p)
+
+
+def _result(of):
+    return WatermarkResult(of.score, of.p_value, of.n_scored, of.ln_p)
+
+
+# ---- chains ---------------------------------------------------------------------------------------------------------
+
 
 class Chain(Sampler):
     """A chain of samplers: Chain(top_k=40, temperature=0.8, dry_breakers=["\\n"], logit_bias={7: -100}, ...).
@@ -633,19 +1075,28 @@ class Chain(Sampler):
     vocab: how many tokens there are, or a Vocab (dry and grammars need one), or a list for one. A row may be longer
     than a Vocab, as models pad. grammar: a Grammar or Matcher, which masks the row first.
     settings: samp_params' members (takes(name) tells what one takes), or names of vLLM, transformers, llama-cpp-python
-    (aliases). None is the default. A request as a whole, with its program's defaults: from_request."""
+    (aliases). None is the default. A request as a whole, with its program's defaults: from_request.
+    constraints: copies of these stand behind the grammar. watermark: a Watermark, which draws in place of the last
+    sampler, or stands behind the constraints; a chain with one that draws has no update()."""
 
-    def __init__(self, vocab=None, grammar=None, **settings):
+    def __init__(self, vocab=None, grammar=None, *, constraints=(), watermark=None, **settings):
         super().__init__(None, None)
         if vocab is not None and not isinstance(vocab, (int, Vocab)):
             vocab = Vocab(vocab)
-        self._build(vocab, grammar, settings, _Settings(settings, vocab))
+        self._build(vocab, grammar, settings, _Settings(settings, vocab), constraints, watermark)
 
-    def _build(self, vocab, grammar, values, settings):
+    def _build(self, vocab, grammar, values, settings, constraints=(), watermark=None):
         status = c_int()
         self._vocab, self._values, self._keep = vocab, values, (vocab, grammar)
+        self._marks = watermark is not None and watermark._selects()
         self._handle = _made(_chain_from_params(settings.params(), byref(status)), status)
         _check(status.value)
+        for i, constraint in enumerate(constraints):
+            copied = constraint.clone()
+            handle, copied._handle = copied._handle, None
+            _check(_chain_insert(self._handle, i, handle))
+        if watermark is not None:
+            self._add_mark(watermark, len(constraints))
         if grammar is not None:
             if isinstance(grammar, Grammar):
                 if not isinstance(vocab, Vocab):
@@ -656,14 +1107,30 @@ class Chain(Sampler):
             self._keep = (vocab, grammar._keep)
             first, grammar._handle = grammar._handle, None
             _check(_chain_insert(self._handle, 0, first))
+        self._keep += tuple(constraint._keep for constraint in constraints)
+
+    def _add_mark(self, watermark, place):
+        mark = watermark._sampler(_get_seed(self._handle))
+        if not watermark._selects():
+            _check(_chain_insert(self._handle, place, mark))
+            return
+        last = _chain_n(self._handle) - 1
+        if _name(_chain_get(self._handle, last)) != b"dist":
+            _free(mark)
+            raise SamplingError(_UNSUPPORTED, "watermark", "watermark: this kind needs a draw: temperature above 0, no "
+                                                           "mirostat, no adaptive_target")
+        _free(_chain_remove(self._handle, last))
+        _check(_chain_add(self._handle, mark))
 
     @classmethod
-    def from_request(cls, peer, request, vocab=None, grammar=None, *, handled=(), seed=None):
+    def from_request(cls, peer, request, vocab=None, grammar=None, *, handled=(), seed=None, thinking=None,
+                     constraints=(), watermark=None):
         """What a request to another program asks for, by its names, defaults and ranges.
 
         peer: "openai", "vllm", "transformers", "llama_server", "ollama", "anthropic", "sglang". request: a dict, or JSON.
-        handled: fields that you see to, such as a budget for thinking. seed: if the request has none. .with_prompt
-        tells whether the prompt is to be accepted too."""
+        handled: fields that you see to. seed: if the request has none. thinking: what makes a Constraint of a number of
+        tokens to think, if the request says one: lambda budget: Constraint.thinking(spans, budget). .with_prompt tells
+        whether the prompt is to be accepted too."""
         if peer not in _PEERS:
             raise SamplingError(_RANGE, "peer", f"peer: {peer!r} is none of {', '.join(_PEERS)}")
         if vocab is not None and not isinstance(vocab, (int, Vocab)):
@@ -679,8 +1146,11 @@ class Chain(Sampler):
             message = told.error.message.decode(errors="replace") or _error_text(status, None)
             raise SamplingError(status, field, f"{field}: {message}" if field else message)
         if told.thinking_budget >= 0:
-            raise SamplingError(_UNSUPPORTED, "thinking_budget", "thinking_budget: see to it yourself, by handled")
-        self._build(vocab, grammar, None, settings)
+            if thinking is None:
+                raise SamplingError(_UNSUPPORTED, "thinking_budget",
+                                    "thinking_budget: say thinking=, or see to it yourself, by handled")
+            constraints = [thinking(told.thinking_budget), *constraints]
+        self._build(vocab, grammar, None, settings, constraints, watermark)
         self.with_prompt = told.with_prompt
         return self
 
@@ -754,7 +1224,9 @@ class Chain(Sampler):
     def update(self, **settings):
         """Other values for these settings, between two tokens; what the chain has seen stays. None: the default."""
         if self._values is None:
-            raise SamplingError(-9, None, "a chain of from_request has no settings by name")
+            raise SamplingError(_UNSUPPORTED, None, "a chain of from_request has no settings by name")
+        if self._marks:
+            raise SamplingError(_UNSUPPORTED, "watermark", "watermark: it draws, and settings would bring a draw of their own")
         new = {aliases.get(name, name) for name in settings}
         values = {name: value for name, value in self._values.items() if aliases.get(name, name) not in new}
         values.update(settings)

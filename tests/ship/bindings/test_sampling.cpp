@@ -1,6 +1,8 @@
 // What sampling.hpp promises, but for the tokens themselves (tokens.cpp). Linked with counted.c: all is freed, once.
 #define SAMPLING_GRAMMAR
 #define SAMPLING_DRAFTS
+#define SAMPLING_CONSTRAINTS
+#define SAMPLING_WATERMARK
 #include "sampling.hpp"
 #include <array>
 #include <cmath>
@@ -194,6 +196,147 @@ static void test_grammars()
     }
 }
 
+static std::vector<samp_token> said(chain &c, const row &x, int n)
+{
+    std::vector<samp_token> tokens;
+    for (int i = 0; i < n; i++) tokens.push_back(c.sample(x));
+    return tokens;
+}
+
+static void test_grammar_drafts()
+{
+    vocab v({ "{", "\"", "name", "\":", "{\"name", "a", "b", "}", ":", "\"na", "" }, { 10 }, 10);
+    grammar g = grammar::from_json_schema(
+        "{\"type\": \"object\", \"properties\": {\"name\": {\"enum\": [\"a\", \"b\"]}}, "
+        "\"required\": [\"name\"], \"additionalProperties\": false}",
+        "compact");
+    matcher m(v, g);
+    typedef std::vector<samp_token> tokens;
+    CHECK((m.draft() == tokens{ 4, 3, 1 }) && m.draft(1) == tokens{ 4 } && m.draft(0).empty() && m.certain().empty());
+    m.accept(m.draft());
+    m.accept(5);
+    CHECK((m.certain() == tokens{ 1, 7 }) && m.draft() == m.certain() && m.mask()[0] == 2);
+    CHECK(m.prepare(1 << 20));
+    FAILS(m.prepare(0), "range");
+    CHECK(m.stats().n_masks >= 1 && m.stats().n_bytes > 0);
+    m.set_limits(1 << 20, 1 << 20);
+    CHECK(m.stats().max_bytes == 1 << 20);
+    FAILS(m.set_limits(1, 1), "range");
+    row data;
+    for (int i = 0; i < 14 * 11; i++) data.push_back(static_cast<float>(i * 7919 % 1000) / 250);
+    tokens text[2];
+    int steps[2] = { 0, 0 };
+    for (int drafts = 0; drafts < 2; drafts++) {
+        chain c({ { "seed", "3" } }, v, g);
+        matcher own(v, g);
+        while (text[drafts].empty() || text[drafts].back() != 10) {
+            tokens proposed = drafts ? own.draft() : tokens();
+            draft d;
+            d.tokens = proposed;
+            for (samp_token t : c.verify(logits(&data[text[drafts].size() * 11], proposed.size() + 1, 11), d)) {
+                text[drafts].push_back(t);
+                if (t != 10) own.accept(t);
+            }
+            steps[drafts]++;
+        }
+    }
+    CHECK(text[0] == text[1] && steps[1] < steps[0] && steps[0] == static_cast<int>(text[0].size()));
+    std::vector<std::string> pieces;
+    for (char c = 32; c < 127; c++) pieces.push_back(std::string(1, c));
+    matcher call(vocab(pieces),
+                 grammar::from_structural_tag(
+                     "{\"type\": \"structural_tag\", \"format\": {\"type\": \"triggered_tags\", \"triggers\": "
+                     "[\"<f=\"], \"tags\": [{\"begin\": \"<f=a>\", \"content\": {\"type\": \"json_schema\", "
+                     "\"json_schema\": {\"enum\": [1]}}, \"end\": \"</f>\"}]}}"));
+    call.accept(letters("free <f="));
+    CHECK(call.forced() == "a>1" && !call.is_complete());
+    call.accept(letters("a>1</f> free"));
+    CHECK(call.is_complete());
+    FAILS(grammar::from_structural_tag("{}"), "grammar: line 1");
+}
+
+static void test_constraints()
+{
+    std::vector<std::string> pieces;
+    for (char c = 32; c < 127; c++) pieces.push_back(std::string(1, c == '`' ? '\n' : c));
+    row likes_a(95);
+    const samp_token a = 'a' - 32, b = 'b' - 32, start = '<' - 32, end = '>' - 32, note = 'N' - 32;
+    likes_a[static_cast<size_t>(a)] = 9;
+    const samp_thinking span = { &start, 1, &end, 1, nullptr, 0 };
+    const chain::settings greedy = { { "top_k", "1" } };
+    chain c(greedy);
+    {
+        vocab lines(pieces); // the chain keeps it
+        samp_thinking_plan plan = samp_thinking_plan();
+        plan.soft = 3;
+        plan.grace = 2;
+        plan.note = &note;
+        plan.n_note = 1;
+        c.insert(0, member(samp_init_thinking(lines.get(), &span, 1, 6, -1, &plan), lines));
+    }
+    CHECK(c.thinking_now() == SAMP_THINKING_NOT && c.thinking_left() == -1 && c.thinking_used() == 0);
+    c.accept(start);
+    CHECK(c.thinking_now() == SAMP_THINKING_OPEN && c.thinking_left() == 6);
+    said(c, likes_a, 3);
+    c.accept('`' - 32);
+    CHECK(c.thinking_now() == SAMP_THINKING_NOTE && c.sample(likes_a) == note);
+    chain copy = c.copy();
+    std::vector<unsigned char> saved = c.save();
+    CHECK((said(c, likes_a, 4) == std::vector<samp_token>{ a, a, a, end }) && c.thinking_now() == SAMP_THINKING_NOT);
+    c.load(saved);
+    CHECK(said(c, likes_a, 4) == said(copy, likes_a, 4));
+    c.accept(start);
+    c.thinking_end();
+    CHECK(c.thinking_now() == SAMP_THINKING_ENDS && c.sample(likes_a) == end);
+    FAILS(c.thinking_end(), "");
+    FAILS(chain(greedy).thinking_left(), "");
+    FAILS(member(samp_init_allowed_tokens(nullptr, 0)), "");
+    const samp_loop loop = { 1, 4, 3, 64, 1 };
+    samp_schedule when = samp_schedule();
+    when.from = 2;
+    when.to = 4;
+    chain timed(greedy);
+    member only_b(samp_init_allowed_tokens(&b, 1));
+    timed.insert(0, member(samp_init_schedule(&when, only_b.copy().release())));
+    timed.insert(1, member(samp_init_loop_watch(&loop)));
+    CHECK(!timed.schedule_holds() && (said(timed, likes_a, 5) == std::vector<samp_token>{ a, a, b, b, a }));
+    said(timed, likes_a, 3);
+    CHECK(timed.loop_length() == 1);
+    timed.update({ { "temp", "0.5" } });
+    CHECK(timed.loop_length() == 1);
+    vocab v(pieces);
+    chain bans(greedy);
+    bans.insert(0, member(samp_init_banned_pattern(v.get(), "a[ab]a", SAMP_BAN_REWIND, nullptr), v));
+    CHECK(said(bans, likes_a, 3) == std::vector<samp_token>(3, a) && bans.rewind_length() == 3);
+    bans.rollback(3);
+    CHECK(bans.sample(likes_a) != a && bans.rewind_length() == 0);
+    FAILS(member(samp_init_banned_pattern(v.get(), "a(", 0, nullptr)), "pattern");
+    FAILS(bans.insert(99, only_b.copy()), "range");
+    FAILS(bans.replace(-99, only_b.copy()), "i");
+}
+
+static void test_watermarks()
+{
+    const uint64_t keys[] = { 5, 987654321987654321u };
+    for (samp_watermark_kind kind : { SAMP_WATERMARK_GUMBEL, SAMP_WATERMARK_SYNTHID, SAMP_WATERMARK_SBW_SELFHASH }) {
+        samp_watermark mark = watermark(keys[1], kind);
+        chain c({ { "seed", "4" }, { "temp", "1" }, { "top_k", "0" }, { "top_p", "1" }, { "min_p", "0" } });
+        if (kind == SAMP_WATERMARK_SBW_SELFHASH)
+            c.insert(0, member(samp_init_watermark(&mark)));
+        else
+            c.replace(-1, member(samp_init_watermark(&mark)));
+        std::vector<samp_token> text;
+        for (int r = 0; r < 300; r++) text.push_back(c.sample(make_row(r)));
+        CHECK(detect(mark, text).p_value < 1e-9 && detect(watermark(5, kind), text).p_value > 1e-2);
+        CHECK(detect(mark, keys, text)[1].p_value == detect(mark, text).p_value);
+        samp_watermark_span found = find(mark, text, 150);
+        CHECK(found.end - found.begin == 150 && found.p_value < 1e-9);
+        FAILS(find(mark, text, 0), "range");
+        mark.context_width = 0;
+        FAILS(member(samp_init_watermark(&mark)), "context_width");
+    }
+}
+
 static void test_drafts()
 {
     row data = all_rows(5);
@@ -259,8 +402,11 @@ int main()
     test_arrays();
     test_batches();
     test_grammars();
+    test_grammar_drafts();
+    test_constraints();
+    test_watermarks();
     test_drafts();
     test_settings();
     CHECK(counted_live() == 0);
-    std::puts("5 tests");
+    std::puts("8 tests");
 }

@@ -3,7 +3,7 @@
 const assert = require('assert');
 const fs = require('fs');
 const koffi = require('koffi');
-const { BatchError, Chain, Grammar, Matcher, SamplingError, Vocab, aliases, childSeed, sampleBatch, takes } = require('./sampling.js');
+const { BatchError, Chain, Constraint, Grammar, Matcher, SamplingError, Vocab, Watermark, aliases, childSeed, sampleBatch, takes } = require('./sampling.js');
 const sampling = require('./sampling.js');
 
 const N = 40;
@@ -173,6 +173,174 @@ const tests = {
         fails(() => new Vocab(['a'], { eos: 1 }), 'outside its range');
         fails(() => new Vocab(['a'], { eog: [2 ** 40] }), 'eog');
     },
+    grammarDrafts() {
+        const vocab = new Vocab(['{', '"', 'name', '":', '{"name', 'a', 'b', '}', ':', '"na', null], { eos: 10 });
+        const schema = { type: 'object', properties: { name: { enum: ['a', 'b'] } }, required: ['name'], additionalProperties: false };
+        const grammar = Grammar.fromJsonSchema(schema, 'compact'), matcher = new Matcher(vocab, grammar), before = matcher.save();
+        assert.deepEqual([matcher.draft(), matcher.draft(1), matcher.draft(0), matcher.certain()], [[4, 3, 1], [4], [], []]);
+        assert.deepEqual(matcher.save(), before);
+        matcher.accept(matcher.draft());
+        assert.deepEqual([matcher.draft(), matcher.certain()], [[], []]);
+        matcher.accept(5);
+        assert.deepEqual([matcher.certain(), matcher.draft(), matcher.mask()[0]], [[1, 7], [1, 7], 2]);
+        assert(matcher.prepare(1 << 20));
+        fails(() => matcher.prepare(0), 'range');
+        const stats = matcher.stats();
+        assert(stats.nMasks >= 1 && stats.nBytes > 0 && stats.nBytes <= stats.maxBytes && stats.nStates > 0);
+        matcher.setLimits(1 << 20, 1 << 20);
+        assert.equal(matcher.stats().maxBytes, 1 << 20);
+        fails(() => matcher.setLimits(1, 1), 'range');
+        const data = Array.from({ length: 14 }, (_, r) => Array.from({ length: 11 }, (_, i) => (((i + 3 * r) * 7919) % 1000) / 250));
+        const write = (drafts) => {
+            const chain = new Chain(vocab, { grammar, seed: 3 }), own = new Matcher(vocab, grammar), text = [];
+            let steps = 0;
+            while (!text.includes(10)) {
+                const draft = drafts ? own.draft() : [];
+                const said = chain.verify(data.slice(text.length, text.length + draft.length + 1), draft);
+                own.accept(said.filter((token) => token !== 10));
+                text.push(...said);
+                steps++;
+            }
+            return { text, steps };
+        };
+        const plain = write(false), drafted = write(true);
+        assert.deepEqual(drafted.text, plain.text);
+        assert(drafted.steps < plain.steps && plain.steps === plain.text.length);
+        const tag = {
+            type: 'structural_tag', format: {
+                type: 'triggered_tags', triggers: ['<f='],
+                tags: [{ begin: '<f=a>', content: { type: 'json_schema', json_schema: { enum: [1] } }, end: '</f>' }],
+            },
+        };
+        const of = new Vocab(LETTERS, { eos: END });
+        for (const one of [Grammar.fromStructuralTag(tag), new Grammar(JSON.stringify(tag), 'structural_tag')]) {
+            const call = new Matcher(of, one);
+            call.accept(letters('free <f='));
+            assert(Buffer.from(call.forced()).toString() === 'a>1' && !call.isComplete());
+            call.accept(letters('a>'));
+            assert(!call.allows(letters('2')[0]));
+            call.accept(letters('1</f> free'));
+            assert(call.isComplete());
+        }
+        fails(() => Grammar.fromStructuralTag({ type: 'structural_tag' }), 'grammar: line 1');
+    },
+    constraints() {
+        const vocab = new Vocab(LETTERS, { eos: END }), lines = new Vocab(LETTERS.map((one) => (one === '`' ? '\n' : one)), { eos: END });
+        const [a] = letters('a'), [b] = letters('b'), think = letters('<'), answer = letters('>');
+        const likesA = Float32Array.from({ length: 96 }, (_, i) => (i === a ? 9 : 0));
+        const said = (chain, n, row = likesA) => Array.from({ length: n }, () => chain.sample(row));
+        const draw = (constraint, n = 3) => said(new Chain(96, { constraints: [constraint], topK: 1 }), n);
+        const plan = { vocab: lines, soft: 3, grace: 2, note: letters('N'), ramp: 'linear', bias: 1, ends: [letters('#')] };
+        const chain = new Chain(96, { constraints: [Constraint.thinking([[think, answer]], 6, plan)], seed: 1, topK: 1 });
+        assert.deepEqual([chain.thinkingNow(), chain.thinkingLeft(), chain.thinkingUsed()], ['not', null, 0]);
+        chain.accept(think);
+        assert.deepEqual([chain.thinkingNow(), chain.thinkingLeft()], ['open', 6]);
+        assert.deepEqual(said(chain, 3), [a, a, a]);
+        assert.deepEqual([chain.thinkingNow(), chain.thinkingLeft()], ['soft', 3]);
+        chain.accept(letters('`')); // a line ends: the note
+        assert.equal(chain.thinkingNow(), 'note');
+        assert.deepEqual(said(chain, 1), letters('N'));
+        const saved = chain.save(), copied = chain.clone(), rest = [a, a, a, ...answer];
+        assert.deepEqual(said(chain, 4), rest);
+        assert.equal(chain.thinkingNow(), 'not');
+        chain.load(saved);
+        assert.deepEqual([said(chain, 4), said(copied, 4)], [rest, rest]);
+        chain.accept(think);
+        chain.thinkingEnd();
+        assert(chain.thinkingNow() === 'ends' && chain.sample(likesA) === answer[0]);
+        fails(() => chain.thinkingEnd(), '');
+        fails(() => new Chain(96).thinkingNow(), '');
+        assert.equal(Constraint.thinking([[think, answer]], 0, { inside: 0 }).thinkingNow(), 'ends');
+        fails(() => Constraint.thinking([[think]], 5), 'spans');
+        fails(() => Constraint.thinking([[think, answer]], 5, { soft: 1, softRatio: 0.5 }), 'soft');
+        fails(() => Constraint.thinking([[think, answer]], 5, { ramp: 'cubic' }), 'ramp');
+        fails(() => Constraint.thinking([[think, []]], 5), '');
+        const loop = { minPeriod: 1, maxPeriod: 4, copies: 3, lastN: 64, every: 1 };
+        const looping = new Chain(96, { constraints: [Constraint.loopWatch(loop), Constraint.thinking([[think, answer]], 50, { loop })], topK: 1 });
+        looping.accept(think);
+        assert.deepEqual(said(looping, 5), [a, a, a, ...answer, a]);
+        assert.equal(looping.loopLength(), 0);
+        looping.accept(letters('ababababab'));
+        assert.equal(looping.loopLength(), 2);
+        assert(draw(Constraint.loopBreaker(loop), 9)[3] !== a);
+        assert.equal(draw(Constraint.loopBreakerCusum({ n: 1, lastN: 64, alarm: 2 }), 9).length, 9);
+        const timed = new Chain(96, {
+            constraints: [Constraint.schedule({ temperature: 100 }, { stop: 5 }), Constraint.schedule(Constraint.allowedTokens([b]), { start: 2, stop: 4 })],
+            seed: 3,
+        });
+        assert(timed.scheduleHolds());
+        assert.deepEqual(said(timed, 6).slice(2, 4), [b, b]);
+        assert(!timed.scheduleHolds());
+        const inside = new Chain(96, { constraints: [Constraint.schedule(Constraint.allowedTokens([b]), { where: 'inside', spans: [[think, answer]] })], topK: 1 });
+        assert(said(inside, 1)[0] === a && !inside.scheduleHolds());
+        inside.accept(think);
+        assert(said(inside, 1)[0] === b && inside.scheduleHolds());
+        inside.rollback(2);
+        assert(!inside.scheduleHolds());
+        const until = Constraint.schedule(Constraint.allowedTokens([b]), { count: 'lines', stop: 1, until: answer, vocab: lines });
+        assert(until.scheduleHolds());
+        until.accept(answer);
+        assert(!until.scheduleHolds());
+        fails(() => Constraint.schedule({ mirostat: 2 }), 'mirostat');
+        fails(() => Constraint.schedule({ topP: 2 }), 'top_p');
+        fails(() => Constraint.schedule(Constraint.allowedTokens([b]), { where: 'inside' }), '');
+        fails(() => Constraint.schedule(Constraint.allowedTokens([b]), { count: 'words' }), 'count');
+        for (const ban of [Constraint.bannedPattern(vocab, /aa+/, { anyCase: true }), Constraint.bannedStrings(vocab, ['AA'], { anyCase: true }),
+            Constraint.bannedSequences([[a, a]]), Constraint.sequenceBias([[[a, a], -Infinity]]), Constraint.noRepeatNgram(1, 1)]) {
+            const text = said(new Chain(vocab, { constraints: [ban], topK: 1 }), 20);
+            assert(text[0] === a && text.every((token, i) => i === 0 || token !== a || text[i - 1] !== a));
+        }
+        const rewind = new Chain(vocab, { constraints: [Constraint.bannedPattern(vocab, 'a[ab]a', { rewind: true })], topK: 1 });
+        assert.deepEqual([said(rewind, 3), rewind.rewindLength()], [[a, a, a], 3]);
+        rewind.rollback(3);
+        assert(rewind.rewindLength() === 0 && rewind.sample(likesA) !== a);
+        const error = fails(() => Constraint.bannedPattern(vocab, 'a('), 'pattern: line 1, column ');
+        assert(error.code === 'SAMP_E_FORMAT' && error.field === 'pattern');
+        fails(() => Constraint.bannedPattern(vocab, 'a*'), 'pattern');
+        fails(() => Constraint.bannedPattern(vocab, 'a\0'), 'byte 0');
+        assert(draw(Constraint.suppressedTokens([a]))[0] !== a && draw(Constraint.minTokens([a], 2))[1] !== a);
+        assert.deepEqual([draw(Constraint.allowedTokens([b])), draw(Constraint.forcedPrefix([b, b])), draw(Constraint.eogBias([b], 20))],
+            [[b, b, b], [b, b, a], [b, b, b]]);
+        assert.deepEqual(draw(Constraint.beginSuppressedTokens([a])).slice(1), [a, a]);
+        assert(draw(Constraint.lengthPenalty([a], 1, 0.01))[0] === a && draw(Constraint.topPDecay(0.9, 0.9, 0.3, [b]))[2] === a);
+        fails(() => Constraint.allowedTokens([]), '');
+        fails(() => Constraint.suppressedTokens([2 ** 40]), 'tokens');
+        const both = new Chain(vocab, { grammar: Grammar.fromRegex('[ab]{9}'), constraints: [Constraint.suppressedTokens([a])], seed: 1 });
+        assert.deepEqual(said(both, 10, new Float32Array(96)), [...Array(9).fill(b), END]);
+        const budget = { custom_params: { thinking_budget: 2 }, top_k: 1 };
+        const asked = Chain.fromRequest('sglang', budget, { vocab: 96, thinking: (n) => Constraint.thinking([[think, answer]], n, { inside: 0 }) });
+        assert.deepEqual(said(asked, 3), [a, a, ...answer]);
+        fails(() => Chain.fromRequest('sglang', budget, { vocab: 96 }), 'thinking_budget');
+    },
+    watermarks() {
+        const data = rows(300);
+        for (const kind of ['gumbel', 'gumbel_dual', 'synthid', 'sbw_selfhash', 'sbw_lefthash']) {
+            const mark = new Watermark(987654321987654321n, kind, { history: 1000 }), other = new Watermark(1234567, kind);
+            const make = () => new Chain(N, { watermark: mark, seed: 4, temperature: 1, topK: 0, topP: 1, minP: 0 });
+            const chain = make(), text = data.map((row) => chain.sample(row)), again = make();
+            assert(mark.detect(text).pValue < 1e-3 && other.detect(text).pValue > 0.1, kind);
+            assert.deepEqual(mark.detectKeys([5, 987654321987654321n], text)[1], mark.detect(Int32Array.from(text)));
+            const span = mark.find([...Array(200).keys()].map((i) => i % N).concat(text), 150);
+            assert(span.end - span.begin === 150 && (kind === 'sbw_lefthash' || (span.end > 300 && span.pValue < 1e-9)), kind);
+            assert(!(chain.describe() + JSON.stringify(mark)).includes('9876'));
+            assert.deepEqual(data.map((row) => again.sample(row)), text);
+            if (kind.startsWith('sbw')) chain.update({ temperature: 0.5 });
+            else {
+                fails(() => chain.update({ temperature: 0.5 }), 'a draw of their own');
+                fails(() => chain.clone().update({ temperature: 0.5 }), 'a draw of their own');
+                fails(() => new Chain(N, { watermark: mark, temperature: 0 }), 'needs a draw');
+            }
+        }
+        assert(new Watermark(5, 'gumbel_dual').forDraft().detect([1, 2]).nScored >= 0);
+        fails(() => new Watermark(5).forDraft(), 'kind');
+        fails(() => new Watermark(5, 'none'), 'kind');
+        fails(() => new Watermark(2n ** 64n), 'key');
+        fails(() => new Watermark(5, 'gumbel', { contextWidth: 0 }), 'context_width');
+        fails(() => new Watermark(5, 'gumbel', { colour: 0 }), 'colour');
+        fails(() => new Watermark(5).find([1, 2], 0), 'range');
+        fails(() => new Watermark(5).detect([-1]), 'range');
+        fails(() => new Watermark(5).detectKeys([-1], [1]), 'keys');
+    },
     drafts() {
         const data = rows(5), chain = new Chain(N, { seed: 8 }), want = data.map((row) => chain.sample(row)), flat = Float32Array.from(data.flat());
         const fresh = () => new Chain(N, { seed: 8 });
@@ -256,7 +424,7 @@ const tests = {
         for (const [, name, body] of text.matchAll(/export (?:abstract )?class (\w+)[^{]*\{([\s\S]*?)\n\}/g)) {
             const told = new Set([...body.matchAll(/^ {4}(?:static |get |set |readonly )*(\w+)/gm)].map((match) => match[1]));
             const of = sampling[name], has = [...Object.getOwnPropertyNames(of.prototype), ...Object.getOwnPropertyNames(of).filter((key) => !['length', 'name', 'prototype'].includes(key))];
-            for (const key of has) if (!['constructor', 'fits', 'index', 'own', 'release', 'handle'].includes(key)) assert(told.has(key), `${name}.${key} is not in sampling.d.ts`);
+            for (const key of has) if (!['constructor', 'fits', 'index', 'own', 'release', 'handle', 'keep', 'sampler', 'selects'].includes(key)) assert(told.has(key), `${name}.${key} is not in sampling.d.ts`);
         }
     },
 };

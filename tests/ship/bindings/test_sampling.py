@@ -12,7 +12,8 @@ import sys
 import threading
 
 import sampling
-from sampling import (BatchError, Chain, Grammar, Matcher, SamplingError, Vocab, child_seed, sample_batch)
+from sampling import (BatchError, Chain, Constraint, Grammar, Loop, Matcher, SamplingError, Vocab, Watermark, child_seed,
+                      sample_batch)
 
 try:
     import numpy
@@ -270,6 +271,183 @@ def test_grammars():
     fails(lambda: Matcher(vocab, Grammar.from_regex("x"), trigger_words=["a"], trigger_patterns=["b"]), "trigger_")
     fails(lambda: Vocab([b"a"], eos=1), "outside its range")
     fails(lambda: Vocab([b"a"], eog=[2**40]), "eog")
+
+
+def test_grammar_drafts():
+    vocab = Vocab([b"{", b'"', b"name", b'":', b'{"name', b"a", b"b", b"}", b":", b'"na', None], eos=10)
+    schema = {"type": "object", "properties": {"name": {"enum": ["a", "b"]}}, "required": ["name"],
+              "additionalProperties": False}
+    matcher = Matcher(vocab, Grammar.from_json_schema(schema, "compact"))
+    before = matcher.save()
+    assert matcher.draft() == [4, 3, 1] and matcher.draft(1) == [4] and matcher.draft(0) == []
+    assert matcher.certain() == [] and matcher.save() == before  # "{" may come too
+    matcher.accept(matcher.draft())
+    assert matcher.draft() == matcher.certain() == []
+    matcher.accept(5)
+    assert matcher.certain() == [1, 7] == matcher.draft()
+    assert matcher.prepare(1 << 20) and matcher.mask()[0] == 1 << 1
+    fails(lambda: matcher.prepare(0), "range")
+    stats = matcher.stats()
+    assert stats.n_masks >= 1 and 0 < stats.n_bytes <= stats.max_bytes and stats.n_states > 0
+    matcher.set_limits(1 << 20, 1 << 20)
+    assert matcher.stats().max_bytes == 1 << 20
+    fails(lambda: matcher.set_limits(1, 1), "range")
+    # the same text with the drafts, in fewer steps of the model
+    data = [[((i + 3 * r) * 7919 % 1000) / 250 for i in range(11)] for r in range(12)]
+
+    def write(drafts):
+        text, steps = [], 0
+        chain, own = Chain(vocab, Grammar.from_json_schema(schema, "compact"), seed=3), matcher.clone()
+        own.reset()
+        while 10 not in text:
+            draft = own.draft() if drafts else []
+            new, steps = chain.verify(data[len(text):len(text) + len(draft) + 1], draft), steps + 1
+            own.accept([token for token in new if token != 10])
+            text += new
+        return text, steps
+
+    (text, many), (drafted, few) = write(False), write(True)
+    assert text == drafted and few < many == len(text)
+    # calls of tools in free text
+    tag = {"type": "structural_tag", "format": {
+        "type": "triggered_tags", "triggers": ["<f="], "tags": [
+            {"begin": "<f=a>", "content": {"type": "json_schema", "json_schema": {"enum": [1]}}, "end": "</f>"}]}}
+    of = Vocab(LETTERS, eos=END)
+    for grammar in Grammar.from_structural_tag(tag), Grammar(__import__("json").dumps(tag), "structural_tag"):
+        matcher = Matcher(of, grammar)
+        matcher.accept(letters("free <f="))
+        assert matcher.forced() == b"a>1" and not matcher.is_complete()
+        matcher.accept(letters("a>"))
+        assert not matcher.allows(letters("2")[0])
+        matcher.accept(letters("1</f> free"))
+        assert matcher.is_complete()
+    fails(lambda: Grammar.from_structural_tag({"type": "structural_tag"}), "grammar: line 1")
+
+
+def said(chain, n, row=None):
+    return [chain.sample(row or [0.0] * 96) for _ in range(n)]
+
+
+def test_constraints():
+    vocab, a, b = Vocab(LETTERS, eos=END), letters("a")[0], letters("b")[0]
+    think, answer = letters("<"), letters(">")
+    lines = Vocab([b"\n" if token == b"`" else token for token in LETTERS], eos=END)
+    likes_a = [9.0 if i == a else 0.0 for i in range(96)]
+    plan = dict(vocab=lines, soft=3, grace=2, note=letters("N"), ramp="linear", bias=1.0, ends=[letters("#")])
+    thinking = Constraint.thinking([(think, answer)], 6, **plan)
+    chain = Chain(96, constraints=[thinking], seed=1, top_k=1)
+    assert (chain.thinking_now(), chain.thinking_left(), chain.thinking_used()) == ("not", None, 0)
+    chain.accept(think)
+    assert (chain.thinking_now(), chain.thinking_left()) == ("open", 6)
+    assert said(chain, 3, likes_a) == [a] * 3 and chain.thinking_now() == "soft" and chain.thinking_left() == 3
+    chain.accept(letters("`"))  # a line ends: the note
+    assert chain.thinking_now() == "note" and said(chain, 1, likes_a) == letters("N")
+    saved, copied = chain.save(), chain.clone()
+    assert said(chain, 1, likes_a) == [a] and chain.thinking_now() == "grace"
+    assert said(chain, 3, likes_a) == [a, a] + answer and chain.thinking_now() == "not"
+    chain.load(saved)
+    assert said(chain, 4, likes_a) == said(copied, 4, likes_a)
+    chain.accept(think)
+    chain.thinking_end()
+    assert chain.thinking_now() == "ends" and chain.sample(likes_a) == answer[0]
+    fails(chain.thinking_end, "")
+    fails(Chain(96).thinking_now, "")
+    assert Constraint.thinking([(think, answer)], 0, inside=0).thinking_now() == "ends"
+    fails(lambda: Constraint.thinking([(think,)], 5), "spans")
+    fails(lambda: Constraint.thinking([(think, answer)], 5, soft=1, soft_ratio=0.5), "soft")
+    fails(lambda: Constraint.thinking([(think, answer)], 5, ramp="cubic"), "ramp")
+    fails(lambda: Constraint.thinking([(think, [])], 5), "")
+    # a loop: it is watched, ends thinking, and begins a time
+    loop = Loop(1, 4, 3, 64, 1)
+    assert Loop() == (4, 128, 3, 512, 16)
+    looping = Chain(96, constraints=[Constraint.loop_watch(loop), Constraint.thinking([(think, answer)], 50, loop=loop)],
+                    seed=1, top_k=1)
+    looping.accept(think)
+    assert said(looping, 5, likes_a) == [a] * 3 + answer + [a] and looping.loop_length() == 0
+    looping.accept(letters("abab" "ababab"))
+    assert looping.loop_length() == 2
+    assert a not in said(Chain(96, constraints=[Constraint.loop_breaker(loop)], top_k=1), 9, likes_a)[3:4]
+    assert len(said(Chain(96, constraints=[Constraint.loop_breaker_cusum(1, 64, 0.25, 2.0)], top_k=1), 9, likes_a)) == 9
+    # settings and constraints at times
+    first = Constraint.schedule({"temperature": 100.0}, stop=5)
+    other = Constraint.schedule(Constraint.allowed_tokens([b]), start=2, stop=4)
+    chain = Chain(96, constraints=[first, other], seed=3)
+    assert chain.schedule_holds() and said(chain, 6, likes_a)[2:4] == [b, b] and not chain.schedule_holds()
+    inside = Constraint.schedule(Constraint.allowed_tokens([b]), where="inside", spans=[(think, answer)])
+    chain = Chain(96, constraints=[inside], seed=3, top_k=1)
+    assert said(chain, 1, likes_a) == [a] and not chain.schedule_holds()
+    chain.accept(think)
+    assert said(chain, 1, likes_a) == [b] and chain.schedule_holds()
+    chain.rollback(2)
+    assert not chain.schedule_holds()
+    until = Constraint.schedule(Constraint.allowed_tokens([b]), count="lines", stop=1, until=answer, vocab=lines, loop=None)
+    assert until.schedule_holds()
+    until.accept(answer)
+    assert not until.schedule_holds()
+    fails(lambda: Constraint.schedule({"mirostat": 2}), "mirostat")
+    fails(lambda: Constraint.schedule({"top_p": 2}), "top_p")
+    fails(lambda: Constraint.schedule(Constraint.allowed_tokens([b]), where="inside"), "")
+    fails(lambda: Constraint.schedule(Constraint.allowed_tokens([b]), count="words"), "count")
+    # bans
+    for ban in (Constraint.banned_pattern(vocab, "aa+", any_case=True), Constraint.banned_strings(vocab, ["AA"], any_case=True),
+                Constraint.banned_sequences([[a, a]]), Constraint.sequence_bias({(a, a): -math.inf}),
+                Constraint.no_repeat_ngram(1, 1)):
+        text = said(Chain(vocab, constraints=[ban], top_k=1), 20, likes_a)
+        assert text[0] == a and all(x != a or y != a for x, y in zip(text, text[1:])), ban
+    rewind = Chain(vocab, constraints=[Constraint.banned_pattern(vocab, "a[ab]a", rewind=True)], top_k=1)
+    assert said(rewind, 3, likes_a) == [a] * 3 and rewind.rewind_length() == 3
+    rewind.rollback(3)
+    assert rewind.rewind_length() == 0 and rewind.sample(likes_a) != a
+    error = fails(lambda: Constraint.banned_pattern(vocab, "a("), "pattern: line 1, column ")
+    assert error.name == "SAMP_E_FORMAT" and error.field == "pattern"
+    fails(lambda: Constraint.banned_pattern(vocab, "a*"), "pattern")
+    fails(lambda: Constraint.banned_pattern(vocab, "a\0"), "byte 0")
+    draw = lambda *constraints, n=3: said(Chain(96, constraints=constraints, top_k=1), n, likes_a)
+    assert draw(Constraint.suppressed_tokens([a]))[0] != a and draw(Constraint.allowed_tokens([b])) == [b] * 3
+    assert draw(Constraint.begin_suppressed_tokens([a]))[1:] == [a, a] != draw(Constraint.min_tokens([a], 2))[:2]
+    assert draw(Constraint.forced_prefix([b, b])) == [b, b, a] and draw(Constraint.eog_bias([b], 20.0)) == [b] * 3
+    assert draw(Constraint.length_penalty([a], 1, 0.01))[0] == a and draw(Constraint.top_p_decay(0.9, 0.9, 0.3, [b])) == [a] * 3
+    fails(lambda: Constraint.allowed_tokens([]), "")
+    fails(lambda: Constraint.suppressed_tokens([2**40]), "tokens")
+    # beside a grammar, which stands first; a request's budget
+    chain = Chain(vocab, Grammar.from_regex("[ab]{9}"), constraints=[Constraint.suppressed_tokens([a])], seed=1)
+    assert said(chain, 9) == [b] * 9 and chain.sample([0.0] * 96) == END
+    budget = {"custom_params": {"thinking_budget": 2}, "top_k": 1}
+    chain = Chain.from_request("sglang", budget, 96, thinking=lambda n: Constraint.thinking([(think, answer)], n, inside=0))
+    assert said(chain, 3, likes_a) == [a, a] + answer
+    fails(lambda: Chain.from_request("sglang", budget, 96), "thinking_budget")
+    assert Chain.from_request("sglang", {}, 96, thinking=None).thinking_left.__name__ == "thinking_left"
+
+
+def test_watermarks():
+    for kind in "gumbel", "gumbel_dual", "synthid", "sbw_selfhash", "sbw_lefthash":
+        mark, wrong = Watermark(987654321987654321, kind, history=1000), Watermark(1234567, kind)
+        chain = Chain(N, watermark=mark, seed=4, temperature=1.0, top_k=0, top_p=1, min_p=0)
+        text = [chain.sample(row) for row in rows(300)]
+        assert mark.detect(text).p_value < 1e-3 < 1e-1 < wrong.detect(text).p_value, kind
+        assert mark.detect(text) == mark.detect_keys([5, 987654321987654321], text)[1]
+        assert mark.detect(array.array("i", text)).n_scored >= 40  # of lefthash: pairs of tokens
+        span = mark.find([i % N for i in range(200)] + text, 150)
+        assert span.end - span.begin == 150 and (kind == "sbw_lefthash" or span.end > 300 and span.p_value < 1e-9), kind
+        assert "9876" not in chain.describe() + repr(mark) + repr(chain.save())
+        again = Chain(N, watermark=mark, seed=4, temperature=1.0, top_k=0, top_p=1, min_p=0)
+        assert [again.sample(row) for row in rows(300)] == text
+        if kind.startswith("sbw"):
+            chain.update(temperature=0.5)
+        else:
+            fails(lambda: chain.update(temperature=0.5), "a draw of their own")
+            fails(lambda: Chain(N, watermark=mark, temperature=0), "needs a draw")
+            fails(lambda: Chain(N, watermark=mark, mirostat=2), "needs a draw")
+    assert Watermark(5, "gumbel_dual").for_draft().detect([1, 2]).n_scored >= 0
+    fails(lambda: Watermark(5).for_draft(), "kind")
+    fails(lambda: Watermark(5, "none"), "kind")
+    fails(lambda: Watermark(2**64), "key")
+    fails(lambda: Watermark(5, context_width=0), "context_width")
+    fails(lambda: Watermark(5, colour=0), "colour")
+    fails(lambda: Watermark(5).find([1, 2], 0), "range")
+    fails(lambda: Watermark(5).detect([-1]), "range")
+    fails(lambda: Watermark(5).detect_keys([-1], [1]), "keys")
+    fails(lambda: Chain(N, watermark=mark, constraints=[Constraint.allowed_tokens([])]), "")
 
 
 def test_drafts():

@@ -1,5 +1,5 @@
 """What the types of sampling.pyi refuse: each comment must be needed. Nobody runs this."""
-from sampling import Chain, Grammar, Matcher, Vocab, sample_batch
+from sampling import Chain, Constraint, Grammar, Matcher, Vocab, Watermark, sample_batch
 
 chain = Chain(3)
 number: str = chain.sample([1.0])  # type: ignore
@@ -9,4 +9,7 @@ Chain.from_request("bing", {})  # type: ignore
 Matcher("abc", Grammar.from_regex("a"))  # type: ignore
 Vocab([1, 2])  # type: ignore
 sample_batch(chain, [[1.0]])  # type: ignore
+Constraint.banned_pattern("a+")  # type: ignore
+Constraint.thinking([([1], [2])], "5")  # type: ignore
+Watermark(5, "green")  # type: ignore
 chain.rollback("1")  # type: ignore

@@ -1,5 +1,5 @@
 // What the types of sampling.d.ts refuse: each comment must be needed. Nobody runs this.
-import { Chain, Grammar, Matcher, Vocab, sampleBatch } from './sampling.js';
+import { Chain, Constraint, Grammar, Matcher, Vocab, Watermark, sampleBatch } from './sampling.js';
 
 const chain = new Chain(3);
 // @ts-expect-error a number
@@ -16,5 +16,11 @@ new Matcher('abc', Grammar.fromRegex('a'));
 new Vocab([1, 2]);
 // @ts-expect-error a list of chains is needed
 sampleBatch(chain, [[1]]);
+// @ts-expect-error a Vocab comes first
+Constraint.bannedPattern('a+');
+// @ts-expect-error a list of spans
+Constraint.thinking([[1], [2]], 5);
+// @ts-expect-error no such kind
+new Watermark(5n, 'green');
 // @ts-expect-error a list of settings is one of names and values
 new Chain(3, 'top_k');
