@@ -44,7 +44,7 @@ static const char *const breakers[] = { "\n", ":", "\"", "*" };
       p->top_k_ties ? samp_init_top_k_ties(p->top_k) : samp_init_top_k(p->top_k)) \
     X(tail_free, "tfs_z", "cuts where p flattens", samp_init_tail_free(p->tfs_z, p->min_keep)) \
     X(typical, "typ_p", "surprise near the entropy", samp_init_typical(p->typ_p, p->min_keep)) \
-    X(top_p, "top_p", "smallest set of share p", samp_init_top_p(p->top_p, p->min_keep)) \
+    X(top_p, "top_p", "smallest set with probability p", samp_init_top_p(p->top_p, p->min_keep)) \
     X(min_p, "min_p", "at least p times the best", samp_init_min_p(p->min_p, p->min_keep)) \
     X(top_a, "top_a", "at least a times best squared", \
       samp_init_top_a(p->top_a, p->min_keep)) \
@@ -53,12 +53,12 @@ static const char *const breakers[] = { "\n", ":", "\"", "*" };
       samp_init_p_less_norm(p->p_less_norm, p->min_keep)) \
     X(epsilon, "epsilon_cutoff", "at least epsilon", samp_init_epsilon(p->epsilon_cutoff, p->min_keep)) \
     X(eta, "eta_cutoff", "epsilon, less if many are likely", samp_init_eta(p->eta_cutoff, p->min_keep)) \
-    X(top_h, "top_h", "the likeliest, to a share of the entropy", samp_init_top_h(p->top_h, p->min_keep)) \
-    X(min_k, "min_k", "what is above the cliff", samp_init_min_k(p->min_k)) \
-    X(xtc, "xtc_probability xtc_threshold", "removes top choices at times", \
+    X(top_h, "top_h", "most likely, by share of entropy", samp_init_top_h(p->top_h, p->min_keep)) \
+    X(min_k, "min_k", "all above the steepest fall", samp_init_min_k(p->min_k)) \
+    X(xtc, "xtc_probability xtc_threshold", "sometimes removes top choices", \
       samp_init_xtc(p->xtc_probability, p->xtc_threshold, p->min_keep, p->seed)) \
     X(infill, "", "few long tokens, or the end", samp_init_infill(p->vocab)) \
-    X(temp, "temp", "below 1 surer, above 1 bolder", samp_init_temp(p->temp)) \
+    X(temp, "temp", "below 1 more certain, above bolder", samp_init_temp(p->temp)) \
     X(temp_ext, "temp dynatemp_range dynatemp_exponent", "temp that follows the entropy", \
       samp_init_temp_ext(p->temp, p->dynatemp_range, p->dynatemp_exponent)) \
     X(smoothing, "smoothing_factor smoothing_curve", "bends logits by their distance", \
@@ -67,7 +67,7 @@ static const char *const breakers[] = { "\n", ":", "\"", "*" };
     X(softmax, "", "sorts; changes no draw", samp_init_softmax())
 #define SELECTORS(X) \
     X(dist, "", "draws by probability", samp_init_dist(p->seed)) \
-    X(gumbel, "", "by probability, coupled noise", samp_init_gumbel(p->seed)) \
+    X(gumbel, "", "by probability, with coupled noise", samp_init_gumbel(p->seed)) \
     X(greedy, "", "the best", samp_init_greedy()) \
     X(mirostat, "mirostat_tau mirostat_eta", "surprise near tau, version 1", \
       samp_init_mirostat(p->n_vocab, p->seed, p->mirostat_tau, p->mirostat_eta, 100)) \

@@ -329,7 +329,7 @@ function tellErrors(result) {
     if (result.status >= 0) return;
     const chain = [...state.order.filter((name) => state.on.has(name)), state.select];
     const owner = chain.find((name) => knobsOf(name).includes(result.field)) ?? (result.field === 'vocab' && chain.find((name) => name === 'infill' || name === 'dry')) ?? null;
-    const text = result.field === 'vocab' ? 'this row\u2019s tokens have no texts, which it needs' : `${result.field}${result.status === FORMAT ? '' : `: ${result.message};`}${result.takes && ` it takes ${result.takes}`}`.replace(/;$/, '');
+    const text = result.field === 'vocab' ? 'it needs the texts of tokens, which this row does not have' : `${result.field}${result.status === FORMAT ? '' : `: ${result.message};`}${result.takes && ` it takes ${result.takes}`}`.replace(/;$/, '');
     (owner ? byId(`${owner}-error`) : byId('chain-error')).textContent = text;
     for (const input of document.querySelectorAll(`.side input[type=text][data-knob="${result.field}"]`)) input.setAttribute('aria-invalid', 'true');
 }
@@ -425,7 +425,7 @@ function showEffects(names, steps) {
         if (!does) return;
         const [before, now] = [steps[k - 1], steps[k]];
         const moved = now.p.some((p, i) => Math.abs(p - before.p[i]) > 1e-6);
-        does.textContent = now.text.startsWith('?') ? 'off by its value' : before.left !== now.left ? `${count(before.left)} \u2192 ${count(now.left)}` : moved ? `${count(now.left)}, moved` : `all ${count(now.left)} stay`;
+        does.textContent = now.text.startsWith('?') ? 'off' : before.left !== now.left ? `${count(before.left)} \u2192 ${count(now.left)}` : moved ? `${count(now.left)}, moved` : `all ${count(now.left)} stay`;
         does.title = now.text;
     });
 }
@@ -527,8 +527,8 @@ function write() {
         while (told.length < due && performance.now() - now < 12) {
             const token = lib.play_write();
             if (token >= 0) append(token);
-            if (token === FULL) return finish('The model has no more room.');
-            if (token < 0) return finish('No token can follow.');
+            if (token === FULL) return finish('The context of the model is full.');
+            if (token < 0) return finish('No token is allowed next.');
             if (token === about.end && state.grammar.kind) return finish('The text is complete.');
         }
         showFigures();
@@ -554,7 +554,7 @@ function replay(why = '') {
     if (same === tokens) showFigures(ns);
     byId('story-told').textContent = `${why} ${count(tokens)} tokens. `.trimStart() + (same === tokens
         ? `Replayed with seed ${state.values.seed}: all of them again.`
-        : `Replayed: the same up to token ${count(same)}, then another one, as the settings are others now.`);
+        : `Replayed: the same up to token ${count(same)}, then different, because the settings have changed.`);
 }
 
 function look(at) {
@@ -579,7 +579,7 @@ function useGrammar() {
     byId('grammar').setAttribute('aria-invalid', String(Boolean(wrong)));
     byId('grammar-error').textContent = wrong ? `${wrong.line ? `line ${wrong.line}, column ${wrong.column}: ` : ''}${wrong.message}` : '';
     byId('grammar-place').hidden = !wrong?.line;
-    byId('grammar-good').textContent = !kind ? 'Choose a kind or an example, then write a story.' : wrong ? '' : 'The story keeps to it.';
+    byId('grammar-good').textContent = !kind ? 'Choose a kind or an example, then write a story.' : wrong ? '' : 'The story will match it.';
     state.at = null;
     refreshSoon();
 }
@@ -666,6 +666,6 @@ async function main() {
 }
 
 main().catch((error) => {
-    byId('wait').textContent = `It does not work here: ${error.message}`;
+    byId('wait').textContent = `This page does not work here: ${error.message}`;
     throw error;
 });
