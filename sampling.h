@@ -188,86 +188,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8931 samplers/greedy.h               20977 grammar/regex.h
-     275 api/config.h                     8973 samplers/choose.h               21374 grammar/derivatives.h
-     306 api/types.h                      9036 samplers/ratio.h                22027 grammar/vocabulary.h
-     561 api/missing.h                    9103 samplers/draw.h                 22498 grammar/triggers.h
-     575 api/sample.h                     9188 samplers/dist.h                 22823 grammar/matcher.h
-     669 api/chains.h                     9220 samplers/gumbel.h               23088 grammar/store.h
-     935 api/samplers.h                   9289 watermark/function.h            23343 grammar/moving.h
-    1208 api/gumbel.h                     9407 watermark/text.h                23692 grammar/visits.h
-    1231 api/operator.h                   9597 watermark/draw.h                23971 grammar/states.h
-    1282 api/kv.h                         9808 samplers/mirostat.h             24131 grammar/items.h
-    1465 api/llama_cpp.h                 10040 samplers/adaptive_p.h           24257 grammar/masks.h
-    1511 api/text_error.h                10191 samplers/custom.h               24468 grammar/runs.h
-    1527 api/grammar.h                   10251 config/describe.h               24670 grammar/entries.h
-    1765 api/shards.h                    10431 config/from_params.h            25144 grammar/accepting.h
-    1865 api/peers.h                     10495 config/orders.h                 25485 grammar/waiting.h
-    1949 api/drafts.h                    10726 config/numbers.h                25611 grammar/history.h
-    2051 api/constraints.h               10868 config/set.h                    25737 grammar/room.h
-    2354 api/watermark.h                 11024 config/tell.h                   26073 grammar/sampler.h
-    2499 api/parts.h                     11154 config/settings.h               26315 grammar/forced.h
-    2541 base/switches.h                 11267 life/rollback.h                 26483 grammar/hooks.h
-    2856 base/random.h                   11526 life/chain.h                    26606 schema/head.h
-    2879 base/mt19937.h                  11810 life/members.h                  26780 schema/errors.h
-    2954 base/exact.h                    11924 life/update.h                   26892 schema/collections.h
-    3172 base/bits128.h                  12121 life/copy.h                     26926 schema/references.h
-    3253 base/elements.h                 12291 rows/row.h                      27198 schema/strings.h
-    3383 watermark/colours.h             12600 rows/reserve.h                  27260 schema/numbers.h
-    3447 kernels/llama_cpp/contract.h    12670 rows/pieces.h                   27462 schema/sets.h
-    3495 kernels/contract.h              12785 rows/thresholds.h               27660 schema/formats.h
-    3623 kernels/scalar.h                12891 rows/compact.h                  27857 schema/scalars.h
-    3829 kernels/llama_cpp/scalar.h      13073 rows/sums.h                     28156 schema/goals.h
-    3850 kernels/sets.h                  13222 rows/changes.h                  28377 schema/alternatives.h
-    3899 kernels/vectors.h               13303 rows/cuts.h                     28855 schema/objects.h
-    4017 kernels/avx512.h                13741 rows/typical.h                  29368 schema/arrays.h
-    4101 kernels/avx2.h                  14055 rows/tail_free.h                29728 schema/whole.h
-    4163 kernels/sse2.h                  14128 rows/selecting.h                29901 tags/head.h
-    4180 kernels/neon.h                  14259 rows/mirostat.h                 30024 tags/words.h
-    4202 kernels/wasm.h                  14342 watermark/rows.h                30132 tags/inside.h
-    4218 kernels/generic.h               14456 rows/flat.h                     30273 tags/formats.h
-    4238 kernels/shared.h                14504 rows/logprobs.h                 30674 grammar/grammars.h
-    4362 kernels/passes.h                14590 rows/step.h                     30741 peers/tables.h
-    5051 kernels/llama_cpp/passes.h      14607 rows/llama_cpp/sums.h           31140 peers/values.h
-    5135 kernels/check.h                 14921 rows/llama_cpp/samplers.h       31572 peers/llama_server.h
-    5158 kernels/dispatch.h              15386 rows/llama_cpp/step.h           31641 peers/fields.h
-    5368 core/array.h                    15416 run/apply.h                     31887 peers/requests.h
-    5698 core/table.h                    15498 run/writing.h                   32026 shards/head.h
-    5895 core/windows.h                  15622 run/arrays.h                    32175 shards/bytes.h
-    5987 constraints/record.h            15724 run/arrays_llama_cpp.h          32273 shards/merging.h
-    6045 watermark/record.h              15922 run/walk.h                      32563 shards/row.h
-    6065 rows/work.h                     16026 run/finish.h                    32696 shards/answers.h
-    6091 life/past.h                     16066 run/draw_llama_cpp.h            33248 shards/logprobs.h
-    6150 core/record.h                   16140 run/draw.h                      33394 shards/told.h
-    6286 core/plans.h                    16218 run/sample.h                    33548 shards/asking.h
-    6324 core/fields.h                   16334 watermark/making.h              33683 shards/prefix.h
-    6411 core/owners.h                   16563 watermark/tails.h               34237 shards/plans.h
-    6487 core/mt19937.h                  16663 watermark/detect.h              34739 samplers/plans.h
-    6544 core/no_mt19937.h               16886 run/verify.h                    35014 shards/way.h
-    6577 core/making.h                   16990 run/batch.h                     35162 shards/memory.h
-    6709 core/streams.h                  17142 life/state.h                    35230 shards/batch.h
-    6747 life/state_fields.h             17318 operator/weights.h              35638 drafts/head.h
-    6847 samplers/llama_cpp.h            17406 operator/search.h               35697 drafts/block.h
-    6935 samplers/logit_bias.h           17544 operator/run.h                  35888 drafts/tree.h
-    7036 samplers/patch.h                17712 kv/cells.h                      36023 drafts/relaxed.h
-    7086 samplers/penalties.h            17749 kv/making.h                     36108 constraints/automaton.h
-    7236 samplers/dry.h                  17973 kv/slot.h                       36206 constraints/making.h
-    7693 samplers/cut.h                  18110 kv/sequences.h                  36459 constraints/sampler.h
-    7716 samplers/top_n_sigma.h          18244 kv/data.h                       36554 constraints/constructors.h
-    7819 samplers/top_k.h                18367 kv/update.h                     36919 constraints/patterns.h
-    7876 samplers/tail_free.h            18492 kv/state.h                      37124 constraints/looking.h
-    8000 samplers/typical.h              18701 llama_cpp/functions.h           37191 constraints/thinking.h
-    8076 samplers/top_p.h                18768 llama_cpp/object.h              37442 constraints/schedule.h
-    8120 samplers/min_p.h                18823 llama_cpp/vocabulary.h          37532 constraints/accepting.h
-    8162 samplers/by_sums.h              18900 text/reading.h                  37716 constraints/drawing.h
-    8311 samplers/top_h.h                19011 text/strings.h                  37903 constraints/told.h
-    8364 samplers/min_k.h                19110 text/values.h                   37968 constraints/kind.h
-    8421 samplers/xtc.h                  19266 text/documents.h                38026 constraints/top_p_decay.h
-    8505 samplers/infill.h               19342 grammar/head.h                  38112 constraints/accessors.h
-    8620 samplers/temperature.h          19377 grammar/tree.h                  38220 core/kinds.h
-    8789 samplers/smoothing.h            20296 grammar/finishing.h             38269 base/restore.h
-    8873 samplers/softmax.h              20600 grammar/reading.h               38283 api/license.h
-    8906 samplers/drafted.h              20685 grammar/gbnf.h
+       2 api/opening.h                    8936 samplers/greedy.h               20985 grammar/regex.h
+     275 api/config.h                     8978 samplers/choose.h               21382 grammar/derivatives.h
+     306 api/types.h                      9041 samplers/ratio.h                22035 grammar/vocabulary.h
+     561 api/missing.h                    9108 samplers/draw.h                 22506 grammar/triggers.h
+     575 api/sample.h                     9194 samplers/dist.h                 22831 grammar/matcher.h
+     669 api/chains.h                     9226 samplers/gumbel.h               23096 grammar/store.h
+     935 api/samplers.h                   9296 watermark/function.h            23351 grammar/moving.h
+    1208 api/gumbel.h                     9414 watermark/text.h                23700 grammar/visits.h
+    1231 api/operator.h                   9604 watermark/draw.h                23979 grammar/states.h
+    1282 api/kv.h                         9815 samplers/mirostat.h             24139 grammar/items.h
+    1465 api/llama_cpp.h                 10047 samplers/adaptive_p.h           24265 grammar/masks.h
+    1511 api/text_error.h                10198 samplers/custom.h               24476 grammar/runs.h
+    1527 api/grammar.h                   10259 config/describe.h               24678 grammar/entries.h
+    1765 api/shards.h                    10439 config/from_params.h            25152 grammar/accepting.h
+    1865 api/peers.h                     10503 config/orders.h                 25493 grammar/waiting.h
+    1949 api/drafts.h                    10734 config/numbers.h                25619 grammar/history.h
+    2051 api/constraints.h               10876 config/set.h                    25745 grammar/room.h
+    2354 api/watermark.h                 11032 config/tell.h                   26081 grammar/sampler.h
+    2499 api/parts.h                     11162 config/settings.h               26323 grammar/forced.h
+    2541 base/switches.h                 11275 life/rollback.h                 26491 grammar/hooks.h
+    2856 base/random.h                   11534 life/chain.h                    26614 schema/head.h
+    2879 base/mt19937.h                  11818 life/members.h                  26788 schema/errors.h
+    2954 base/exact.h                    11932 life/update.h                   26900 schema/collections.h
+    3172 base/bits128.h                  12129 life/copy.h                     26934 schema/references.h
+    3253 base/elements.h                 12299 rows/row.h                      27206 schema/strings.h
+    3383 watermark/colours.h             12608 rows/reserve.h                  27268 schema/numbers.h
+    3447 kernels/llama_cpp/contract.h    12678 rows/pieces.h                   27470 schema/sets.h
+    3495 kernels/contract.h              12793 rows/thresholds.h               27668 schema/formats.h
+    3623 kernels/scalar.h                12899 rows/compact.h                  27865 schema/scalars.h
+    3829 kernels/llama_cpp/scalar.h      13081 rows/sums.h                     28164 schema/goals.h
+    3850 kernels/sets.h                  13230 rows/changes.h                  28385 schema/alternatives.h
+    3899 kernels/vectors.h               13311 rows/cuts.h                     28863 schema/objects.h
+    4017 kernels/avx512.h                13749 rows/typical.h                  29376 schema/arrays.h
+    4101 kernels/avx2.h                  14063 rows/tail_free.h                29736 schema/whole.h
+    4163 kernels/sse2.h                  14136 rows/selecting.h                29909 tags/head.h
+    4180 kernels/neon.h                  14267 rows/mirostat.h                 30032 tags/words.h
+    4202 kernels/wasm.h                  14350 watermark/rows.h                30140 tags/inside.h
+    4218 kernels/generic.h               14464 rows/flat.h                     30281 tags/formats.h
+    4238 kernels/shared.h                14512 rows/logprobs.h                 30682 grammar/grammars.h
+    4362 kernels/passes.h                14598 rows/step.h                     30749 peers/tables.h
+    5051 kernels/llama_cpp/passes.h      14615 rows/llama_cpp/sums.h           31148 peers/values.h
+    5135 kernels/check.h                 14929 rows/llama_cpp/samplers.h       31580 peers/llama_server.h
+    5158 kernels/dispatch.h              15394 rows/llama_cpp/step.h           31649 peers/fields.h
+    5368 core/array.h                    15424 run/apply.h                     31895 peers/requests.h
+    5698 core/table.h                    15506 run/writing.h                   32034 shards/head.h
+    5895 core/windows.h                  15630 run/arrays.h                    32183 shards/bytes.h
+    5987 constraints/record.h            15732 run/arrays_llama_cpp.h          32281 shards/merging.h
+    6045 watermark/record.h              15930 run/walk.h                      32571 shards/row.h
+    6065 rows/work.h                     16034 run/finish.h                    32704 shards/answers.h
+    6091 life/past.h                     16074 run/draw_llama_cpp.h            33256 shards/logprobs.h
+    6150 core/record.h                   16148 run/draw.h                      33402 shards/told.h
+    6286 core/plans.h                    16226 run/sample.h                    33556 shards/asking.h
+    6324 core/fields.h                   16342 watermark/making.h              33691 shards/prefix.h
+    6411 core/owners.h                   16571 watermark/tails.h               34245 shards/plans.h
+    6487 core/mt19937.h                  16671 watermark/detect.h              34747 samplers/plans.h
+    6544 core/no_mt19937.h               16894 run/verify.h                    35022 shards/way.h
+    6577 core/making.h                   16998 run/batch.h                     35170 shards/memory.h
+    6709 core/streams.h                  17150 life/state.h                    35238 shards/batch.h
+    6747 life/state_fields.h             17326 operator/weights.h              35646 drafts/head.h
+    6847 samplers/llama_cpp.h            17414 operator/search.h               35705 drafts/block.h
+    6933 samplers/logit_bias.h           17552 operator/run.h                  35896 drafts/tree.h
+    7035 samplers/patch.h                17720 kv/cells.h                      36031 drafts/relaxed.h
+    7085 samplers/penalties.h            17757 kv/making.h                     36116 constraints/automaton.h
+    7236 samplers/dry.h                  17981 kv/slot.h                       36214 constraints/making.h
+    7693 samplers/cut.h                  18118 kv/sequences.h                  36467 constraints/sampler.h
+    7718 samplers/top_n_sigma.h          18252 kv/data.h                       36562 constraints/constructors.h
+    7821 samplers/top_k.h                18375 kv/update.h                     36927 constraints/patterns.h
+    7878 samplers/tail_free.h            18500 kv/state.h                      37132 constraints/looking.h
+    8002 samplers/typical.h              18709 llama_cpp/functions.h           37199 constraints/thinking.h
+    8078 samplers/top_p.h                18776 llama_cpp/object.h              37450 constraints/schedule.h
+    8122 samplers/min_p.h                18831 llama_cpp/vocabulary.h          37540 constraints/accepting.h
+    8164 samplers/by_sums.h              18908 text/reading.h                  37724 constraints/drawing.h
+    8315 samplers/top_h.h                19019 text/strings.h                  37911 constraints/told.h
+    8368 samplers/min_k.h                19118 text/values.h                   37976 constraints/kind.h
+    8425 samplers/xtc.h                  19274 text/documents.h                38034 constraints/top_p_decay.h
+    8509 samplers/infill.h               19350 grammar/head.h                  38120 constraints/accessors.h
+    8625 samplers/temperature.h          19385 grammar/tree.h                  38228 core/kinds.h
+    8794 samplers/smoothing.h            20304 grammar/finishing.h             38277 base/restore.h
+    8878 samplers/softmax.h              20608 grammar/reading.h               38291 api/license.h
+    8911 samplers/drafted.h              20693 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -6846,32 +6846,30 @@ static void sampi_io_mt(sampi_io *io, sampi_sampler *s)
 #ifndef SAMP_NO_MT19937
 /* ---- src/samplers/llama_cpp.h ---- */
 /* =================================================================================================== >>llama
-   Samplers in llama.cpp's arithmetic (SAMP_RNG_MT19937): those that compute or draw differently from the canonical
-   ones, as llama.cpp 0.5 does on x86-64, so that a seed gives its tokens. sampi_run calls a row's apply_llama in place
-   of apply; arguments and meaning are the same. Each stands in its sampler's room, beside the canonical one; here is
-   what they share.
+   Samplers in llama.cpp's arithmetic (SAMP_RNG_MT19937): they compute or draw as llama.cpp 0.5 does on x86-64, so that
+   a seed gives llama.cpp's tokens. sampi_run calls a row's apply_llama in place of apply; arguments and meaning are the
+   same. Each function is in its sampler's room, beside the canonical one; this room has what they share.
 
    The differences: float sums in array order, libm's float functions, no fused multiply-add (sampi_roundf keeps
-   products apart). Masked tokens stay in the array, with p = 0, and count for min_keep and n. Random numbers come one
-   after the other from the sampler's own std::mt19937 (its part 0), which a draw moves on; sampi_restore_state can move
-   it back.
+   products rounded). Masked tokens stay in the array, with p = 0, and count for min_keep and n. Random numbers come one
+   after another from the sampler's own std::mt19937 (part 0), which each draw advances; sampi_restore_state can take it
+   back.
 
-   The order of additions is part of the result: a sum over a sorted array is another one than over the same array as it
-   came. So an array is sorted here where llama.cpp sorts it, no sooner. samp_sample comes here with what
+   The order of additions is part of the result: a sum over a sorted array differs from the sum over the array as it
+   came. So an array is sorted where llama.cpp sorts it, and nowhere else. samp_sample comes here with the tokens that
    rows/llama_cpp/ has left of the row. */
 
-/* What makes probabilities: the maximum, and the sum of e^(l - max) in the order of the array. Those of the logits
-   as they were: one that has been kept aside still has its p by them. */
+/* The numbers that give probabilities: the maximum, and the sum of e^(l - max) in array order. They also give the p of
+   a logit that has changed since, as long as its old value was kept. */
 typedef struct sampi_llama_sums {
     float max, sum;
 } sampi_llama_sums;
 
-/* The probability of a logit. Recomputed wherever llama.cpp would read p: it is the same expression of the same
-   floats. */
+/* The probability of a logit. It is computed anew where llama.cpp reads p: the same expression of the same floats. */
 static float sampi_llama_p(const sampi_llama_sums *sums, float l) { return expf(l - sums->max) / sums->sum; }
 
-/* By data [0] if the array says that it is sorted, as llama.cpp has it, else by the maximum. Reads only.
-   adaptive_p needs it without p, which holds the old logits then. */
+/* The sums of an array, without writing p. As in llama.cpp the maximum is data [0] if `sorted` is set. adaptive_p needs
+   it, because p holds its old logits then. */
 static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
 {
     sampi_llama_sums sums = { cur->data[sampi_argmax(cur)].logit, 0.0f };
@@ -6879,8 +6877,8 @@ static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
     return sums;
 }
 
-/* llama_sampler_softmax_impl: p of all, after sorting or without. Most samplers here begin with it, as llama.cpp's
-   do, so p is written also where the canonical one leaves it (temp_ext). */
+/* llama_sampler_softmax_impl: sets p of all, after sorting if `sort`. Most samplers of this arithmetic begin with it,
+   as llama.cpp's do, so p is also written where the canonical sampler leaves it (temp_ext). */
 static sampi_llama_sums sampi_llama_softmax(samp_token_data_array *cur, bool sort)
 {
     if (sort) sampi_sort_all(cur);
@@ -6890,8 +6888,8 @@ static sampi_llama_sums sampi_llama_softmax(samp_token_data_array *cur, bool sor
     return sums;
 }
 
-/* The first maximum in the order of the array, whatever its id. For greedy and for temperature 0; sampi_argmax
-   would take the smaller id of equal ones. */
+/* The index of the first maximum in array order, whatever its id, for greedy and temperature 0. (sampi_argmax takes the
+   smallest id of equal logits.) */
 static size_t sampi_llama_argmax(const samp_token_data_array *cur)
 {
     size_t best = 0;
@@ -6900,15 +6898,15 @@ static size_t sampi_llama_argmax(const samp_token_data_array *cur)
     return best;
 }
 
-/* The other softmax, of dist and the end of temp_ext: p holds e^(l - max) rounded to float already, the sum is
+/* The other softmax, of dist and at the end of temp_ext: p already is e^(l - max) rounded to float, and the sum is a
    double. */
 static void sampi_llama_divide(samp_token_data_array *cur, double sum)
 {
     for (size_t i = 0; i < cur->size; i++) cur->data[i].p = (float)((double)cur->data[i].p / sum);
 }
 
-/* Of p as it stands: in typical and temp_ext, after the softmax. A p of 0 has no part in it (llama.cpp's entropy
-   is NaN then). */
+/* sampi_llama_share: -p ln p, the share of a token in the entropy. It is 0 for p = 0, where llama.cpp's entropy is NaN.
+   sampi_llama_entropy: the entropy from p, after the softmax, for typical and temp_ext. */
 static float sampi_llama_share(float p) { return p > 0.0f ? -sampi_roundf(p * logf(p)) : 0.0f; }
 
 static float sampi_llama_entropy(const samp_token_data_array *cur)
@@ -6918,8 +6916,8 @@ static float sampi_llama_entropy(const samp_token_data_array *cur)
     return entropy;
 }
 
-/* The cut of top_p and typical: keep what comes before the sum of p reaches `share` (or, if it must exceed it, does
-   that), and the one that does it; all if none does. */
+/* The cut of top_p and typical: keeps the candidates up to the one at which the sum of p reaches `share` (exceeds it,
+   if `exceed`); all candidates if it never does. */
 static void sampi_llama_keep_share(samp_token_data_array *cur, float share, bool exceed, size_t min_keep)
 {
     float run = 0.0f;
@@ -6934,19 +6932,19 @@ static void sampi_llama_keep_share(samp_token_data_array *cur, float share, bool
 #endif
 /* ---- src/samplers/logit_bias.h ---- */
 /* ================================================================================================== >>logits
-   Samplers that change the logits of a few tokens: logit_bias, penalties, dry. Each has a list of tokens (sorted in the
-   last two: sampi_patch relies on it), changes their logits, and leaves the array unsorted. A masked token stays
-   masked; a result that overflows becomes +-FLT_MAX.
+   Samplers that change the logits of a few tokens: logit_bias, penalties, dry. Each has a list of tokens (sorted in
+   penalties and dry, which sampi_patch relies on), changes their logits, and leaves the array unsorted. A masked token
+   stays masked; a result that overflows becomes +-FLT_MAX.
 
-   Of each sampler: build fills its parts when it is made; reset and accept alone change its window; apply does the step
-   on an array; change is the new logit of one token. Rows and the GPU take lists and changes from here, so a token's
-   new logit is computed in one way only.
+   The functions of each sampler: build fills its parts when it is made; reset and accept change its window, and nothing
+   else does; apply changes an array; change returns the new logit of one token. Rows and the GPU use the lists and
+   `change` too, so a token's new logit is computed in one way only.
 
-   logit_bias itself: l += bias, entry by entry. Biases 1.5 and -0.5 of one token move it from 2 to 3. Part 0 is the
-   list, as given. */
+   logit_bias: l += bias, entry by entry. Biases 1.5 and -0.5 of one token change its logit from 2 to 3. Part 0 is the
+   list as given. */
 
-/* Each entry, in order, as the first bad one decides. +infinity is SAMP_E_NAN like NaN: no number to add. Masking
-   by -infinity is what the sampler is for. */
+/* Checks each entry in order, because the first bad one is reported. +infinity is SAMP_E_NAN like NaN; -infinity bans
+   the token. */
 static SAMPI_COLD void sampi_logit_bias_prepare(sampi_sampler *t, bool make)
 {
     const samp_logit_bias *bias = t->u.bias.from;
@@ -6962,7 +6960,7 @@ static SAMPI_COLD void sampi_logit_bias_prepare(sampi_sampler *t, bool make)
     t->part_size[0] = (size_t)n * sizeof *bias;
 }
 
-/* Copy the caller's list, which need not live any longer; its checks were the constructor's. */
+/* Copies the caller's list, which the constructor has checked and the caller may free then. */
 static SAMPI_COLD void sampi_logit_bias_build(sampi_sampler *s)
 {
     if (s->u.bias.n) memcpy(sampi_part(s, 0), s->u.bias.from, s->part_size[0]);
@@ -6972,7 +6970,8 @@ static SAMPI_COLD void sampi_logit_bias_build(sampi_sampler *s)
 /* The new logit of a token that was not masked. */
 static float sampi_bias_change(float l, float bias) { return sampi_masked(bias) ? bias : sampi_finite(l + bias); }
 
-/* Not by sampi_patch: a token may be there twice, then both biases are added, in the list's order, rounding each. */
+/* It does not use sampi_patch, because a token may occur twice: then both biases are added in the list's order, and
+   each sum is rounded. */
 static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
@@ -6985,7 +6984,7 @@ static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* The settings hook of logit_bias: the entries, behind their number, which is a field. */
+/* The settings hook: adds the entries to the fingerprint, which has their number already as a field. */
 static SAMPI_COLD void sampi_logit_bias_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
@@ -6995,7 +6994,7 @@ static SAMPI_COLD void sampi_logit_bias_settings(const sampi_sampler *s, uint64_
     }
 }
 
-/* The list is borrowed until sampi_init is through: prepare checks it, build copies it. */
+/* The caller's list must live until sampi_init returns: prepare checks it, build copies it. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t n, const samp_logit_bias *bias)
 {
     sampi_sampler t = sampi_blank(SAMPI_LOGIT_BIAS);
@@ -7035,12 +7034,12 @@ static const sampi_hooks SAMPI_LOGIT_BIAS_HOOKS = {
 
 /* ---- src/samplers/patch.h ---- */
 /* ---- patches ----
-   Rules that change the logits of a few tokens: penalties, dry and the lists of constraints. And how the window of the
-   first two goes on in a sampler with other numbers. */
+   Rules that change the logits of a few tokens (penalties, dry, the lists of constraints), and how the window of
+   penalties and dry goes on in a sampler with other numbers. */
 
-/* The apply of all three: change the logits of the tokens in a list, at once if they all stand at data[id], as in an
-   array that nobody has reordered, else by looking up each candidate. The list is sorted, so the last id bounds the
-   others. Writes logits and `sorted`, nothing else; `change` must leave a masked logit masked. */
+/* The apply function of these samplers: changes the logits of the tokens in a list. If each token is at data[id], as in
+   an array that is not reordered, it changes them directly; otherwise it looks up each candidate. The list is sorted,
+   so its last id is the largest. It writes logits and `sorted` only; `change` must leave a masked logit masked. */
 static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const sampi_count *list, uint32_t n,
                         float (*change)(const sampi_sampler *, float logit, const sampi_count *))
 {
@@ -7058,7 +7057,7 @@ static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const samp
     cur->sorted = false;
 }
 
-/* Does the chain know tokens that have fallen out of a window, and the same of those that are in it? */
+/* Does the chain have older tokens than a full window, and the same newer ones? */
 static SAMPI_COLD bool sampi_knows_more(const sampi_sampler *chain, const sampi_ring *ring, const samp_token *token)
 {
     const sampi_ring *prev = &chain->u.chain.ring;
@@ -7068,9 +7067,9 @@ static SAMPI_COLD bool sampi_knows_more(const sampi_sampler *chain, const sampi_
     return more;
 }
 
-/* A window goes on: the old one's, the oldest token first; without an old sampler (its ring NULL), and where that has
-   forgotten more, what the chain has accepted. Through accept, since the new window may have another length, and what
-   is derived from it (counts) is right at once. */
+/* Fills the window of a new sampler: with the old sampler's tokens, oldest first; with the chain's accepted tokens if
+   there is no old sampler (ring NULL) or the chain has more. It calls accept, because the new window may have another
+   length, and so the counts derived from it are right at once. */
 static SAMPI_COLD void sampi_take_over_window(sampi_sampler *s, const sampi_sampler *old, const sampi_ring *ring,
                                               const sampi_sampler *chain)
 {
@@ -7087,13 +7086,13 @@ static SAMPI_COLD void sampi_take_over_window(sampi_sampler *s, const sampi_samp
 /* ---- penalties ----
    Repetition, frequency and presence penalties: a token that is c > 0 times among the last accepted ones gets l = (l <=
    0 ? l * repeat : l / repeat) - (c * freq + present). With repeat 1.25, freq 0.1, present 0.2 and c = 3 a logit of 2
-   becomes 1.6 - 0.5 = 1.1. Part 0 is the window, part 1 its tokens, sorted, each with its c. accept keeps c up to date,
-   so apply never walks through the window. */
+   becomes 1.6 - 0.5 = 1.1. Part 0 is the window, part 1 the sorted list of its tokens with their counts c. accept keeps
+   the counts up to date, so apply never walks over the window. */
 
-/* [u.penalties.n], room for a whole window. Saved states and the GPU's host read it as well. */
+/* [u.penalties.n] the list of counts, with memory for a whole window. */
 static sampi_count *sampi_penalties_list(const sampi_sampler *s) { return (sampi_count *)sampi_part(s, 1); }
 
-/* The parts have room for a full window and as many different tokens: accept may not allocate, as it may not fail. */
+/* Sizes the parts for a full window of different tokens, because accept must not fail and so must not allocate. */
 static SAMPI_COLD void sampi_penalties_prepare(sampi_sampler *t, bool make)
 {
     size_t n = (size_t)t->u.penalties.last_n;
@@ -7103,13 +7102,13 @@ static SAMPI_COLD void sampi_penalties_prepare(sampi_sampler *t, bool make)
     t->part_size[1] = n * sizeof(sampi_count);
 }
 
-/* An empty window. The parts keep their old contents, which the sizes leave out. */
+/* Empties the window. The parts keep their bytes, but the sizes are 0. */
 static void sampi_penalties_reset(sampi_sampler *s)
 {
     s->u.penalties.ring.size = s->u.penalties.ring.head = s->u.penalties.n = 0;
 }
 
-/* A token has left the window: one less of it. */
+/* Takes one off the count of a token that has left the window. */
 static void sampi_penalties_drop(sampi_sampler *s, samp_token token)
 {
     sampi_count *list = sampi_penalties_list(s);
@@ -7119,7 +7118,7 @@ static void sampi_penalties_drop(sampi_sampler *s, samp_token token)
     memmove(&list[i], &list[i + 1], (s->u.penalties.n - i) * sizeof *list);
 }
 
-/* The counts follow the window, so that apply need not look at the window at all. */
+/* Adds a token to the window, and keeps the counts up to date. */
 static void sampi_penalties_accept(sampi_sampler *s, samp_token token)
 {
     samp_token old = sampi_ring_push(&s->u.penalties.ring, (samp_token *)sampi_part(s, 0), token);
@@ -7127,15 +7126,15 @@ static void sampi_penalties_accept(sampi_sampler *s, samp_token token)
     sampi_count_at(sampi_penalties_list(s), &s->u.penalties.n, token)->count++;
 }
 
-/* How far the logit falls by frequency and presence, after the repetition penalty. Apart, since the GPU does the
-   subtraction itself; rounded, since the sum must not become an fma. */
+/* How much frequency and presence subtract from the logit, after the repetition penalty. A function of its own, because
+   the GPU subtracts itself; the product is rounded, because the sum must not become an fma. */
 static float sampi_penalties_fall(const sampi_sampler *s, const sampi_count *entry)
 {
     return sampi_roundf((float)entry->count * s->u.penalties.freq) + s->u.penalties.present;
 }
 
-/* The repetition penalty divides what is above 0 and multiplies what is below (Hugging Face's rule for CTRL's
-   penalty), so that with repeat > 1 it always makes a token less likely. */
+/* The new logit of a token. The repetition penalty divides logits above 0 and multiplies others (Hugging Face's rule
+   for CTRL's penalty), so that repeat > 1 always makes a token less likely. */
 static float sampi_penalties_change(const sampi_sampler *s, float l, const sampi_count *entry)
 {
     if (sampi_masked(l)) return l;
@@ -7149,7 +7148,8 @@ static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* The count of the token that goes, then that of the one that comes: the list has room for a full window, no more. */
+/* Restores the count of the token that leaves before that of the one that comes back, because the list has memory for a
+   full window only. */
 static void sampi_penalties_past(sampi_sampler *s, sampi_record *r)
 {
     samp_token *token = (samp_token *)sampi_part(s, 0);
@@ -7163,7 +7163,7 @@ static void sampi_penalties_take_over(sampi_sampler *s, const sampi_sampler *old
     sampi_take_over_window(s, old, old ? &old->u.penalties.ring : NULL, chain);
 }
 
-/* The sorted list of n tokens and how often each occurs -> its length. list [n] is written, token [n] is not. */
+/* Writes the sorted list of the different tokens among token [n], with counts, to list [n]; returns its length. */
 static SAMPI_COLD uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint32_t n)
 {
     uint32_t kept = 0;
@@ -7178,7 +7178,7 @@ static SAMPI_COLD uint32_t sampi_count_all(sampi_count *list, const samp_token *
     return kept;
 }
 
-/* The counts are made again once the window is there: the list is part 1, which has room for a full window. */
+/* Saves or loads the window; a load counts the tokens again. */
 static SAMPI_COLD void sampi_penalties_state(sampi_sampler *s, sampi_io *io)
 {
     samp_token *token = (samp_token *)sampi_part(s, 0);
@@ -7695,12 +7695,14 @@ static const sampi_hooks SAMPI_DRY_HOOKS = {
    Samplers that remove tokens, over the array: this room and the next ones down to xtc. Each room has sampi_..._apply,
    which the table of kinds names, and the arithmetic of the threshold, which rows, slices and the GPU use too.
    sampi_run calls apply after sampi_check, and never for a sampler that is off: so the parameters are in range and the
-   row has a maximum. It changes the array, nothing of the sampler, and leaves one token at least.
+   row has a maximum. apply changes the array, not the sampler, and leaves at least one token.
 
-   A token is in or out by its own logit and sums over the row, never by its place in the array: so rows may find the
-   same tokens in another way. First what decides is computed (an integer mass, or a double), then >>array cuts.
+   Whether a token stays depends on its logit and on sums over the row, never on its index in the array: so rows may
+   find the same tokens in another way. apply first computes the threshold (an integer mass, or a double), then >>array
+   cuts.
 
-   In this room: what samplers have in common that cut by one number, u.cut.p. What it means is each one's business. */
+   This room has what all samplers share that cut by one number, u.cut.p. Each sampler gives the number its own
+   meaning. */
 
 static SAMPI_COLD bool sampi_off_at_0(const sampi_sampler *s) { return s->u.cut.p == 0.0f; }
 static SAMPI_COLD bool sampi_off_at_1(const sampi_sampler *s) { return s->u.cut.p == 1.0f; }
@@ -8119,9 +8121,9 @@ static const sampi_field SAMPI_TOP_P_FIELDS[] = {
 
 /* ---- src/samplers/min_p.h ---- */
 /* ---- min_p (Nguyen et al. 2024) ----
-   It keeps p_i >= p * p_max, which needs no sum: l >= max + ln p. p = 0.5, 0.3, 0.15, 0.05: min_p 0.2 keeps three. */
+   It keeps the tokens with p_i >= p * p_max. This needs no sum: l >= max + ln p. Of p = 0.5, 0.3, 0.15, 0.05 min_p 0.2
+   keeps three. */
 
-/* p_i >= p * p_max without a sum: l >= max + ln p. */
 static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     double max = cur->data[sampi_argmax(cur)].logit;
@@ -8131,7 +8133,7 @@ static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 #ifndef SAMP_NO_MT19937
-/* The cut is by logit, as in the canonical arithmetic, with logf's last bit and a sum in float. */
+/* The cut is by logit, as in the canonical arithmetic, but with logf and a float sum. */
 static int sampi_llama_min_p(sampi_sampler *s, samp_token_data_array *cur)
 {
     float floor = cur->data[sampi_argmax(cur)].logit + logf(s->u.cut.p);
@@ -8161,35 +8163,35 @@ static const sampi_field SAMPI_MIN_P_FIELDS[] = {
 
 /* ---- src/samplers/by_sums.h ---- */
 /* ---- top_a, p_less, p_less_norm, epsilon, eta ----
-   Each keeps p_i >= a threshold that sums over the row decide, and the first token always: a * p_max^2; scale * sum
-   p^2; scale * (n sum p^2 - 1) / (n - 1); epsilon; min(epsilon, sqrt(epsilon) e^-H). p = 0.5, 0.3, 0.15, 0.05: top_a
-   0.5 (0.125) keeps three, p_less 1 (0.365) one, p_less_norm 1 (0.153) two, epsilon 0.1 three, eta 0.2 (0.143) three.
-   As a logit the threshold is at most the maximum. */
+   Each keeps the tokens with p_i >= a threshold, and always the first token. The thresholds come from sums over the
+   row: a * p_max^2; scale * sum p^2; scale * (n sum p^2 - 1) / (n - 1); epsilon; min(epsilon, sqrt(epsilon) e^-H). For
+   p = 0.5, 0.3, 0.15, 0.05: top_a 0.5 (0.125) keeps three tokens, p_less 1 (0.365) one, p_less_norm 1 (0.153) two,
+   epsilon 0.1 three, eta 0.2 (0.143) three. As a logit the threshold is at most the maximum. */
 
 static bool sampi_takes_squares(sampi_kind kind) { return kind == SAMPI_P_LESS || kind == SAMPI_P_LESS_NORM; }
 
-/* The smallest logit that is kept. ln_p: of its number; n: the unmasked tokens, for p_less_norm; z: the sum of weights;
-   more: eta's sum of distances, p_less' of squares; in units of 2^-40. The fast path calls it with both ends of an
-   estimate, hence the doubles. */
+/* The smallest logit that is kept. ln_p: the logarithm of the sampler's number; n: the number of unmasked tokens, for
+   p_less_norm; z: the sum of weights; more: the sum of distances for eta, of squares for p_less, in units of 2^-40.
+   They are doubles, because the fast path passes both ends of an estimate. */
 static SAMPI_COLD double sampi_sums_floor(sampi_kind kind, double ln_p, float max, double n, double z, double more)
 {
     double ln_z = sampi_ln(z / (double)SAMPI_ONE), down = ln_p - ln_z;
     if (kind == SAMPI_P_LESS) down = ln_p + sampi_ln(more / z);
     if (kind == SAMPI_P_LESS_NORM) {
-        double above = SAMPI_FMA(more / z, n, -(z / (double)SAMPI_ONE)); /* times Z; a flat row's squares give 0 */
+        double above = SAMPI_FMA(more / z, n, -(z / (double)SAMPI_ONE)); /* times Z; 0 for a uniform row */
         if (!(above > 0.0)) return -(double)FLT_MAX;
         down = ln_p + sampi_ln(above / (n - 1.0));
     }
     if (kind == SAMPI_EPSILON || kind == SAMPI_ETA) down = ln_p + ln_z;
     if (kind == SAMPI_ETA) {
         double bound = SAMPI_FMA(ln_p, 0.5,
-                                 -(more / z)); /* the half is exact: fused by us, not as a compiler likes */
+                                 -(more / z)); /* the product is exact; an explicit fma, so no compiler chooses */
         if (bound < down) down = bound;
     }
     return (double)max + (down < 0.0 ? down : 0.0);
 }
 
-/* The squares of w / 2^20, rounded down, of at most a tile's weights: more than 2^22 of them fit 64 bits. */
+/* The sum of (w / 2^20)^2, with w / 2^20 rounded down. More than 2^22 squares fit 64 bits. */
 static SAMPI_HOT uint64_t sampi_squares(const uint64_t *w, size_t n)
 {
     uint64_t sum = 0;
@@ -8197,7 +8199,7 @@ static SAMPI_HOT uint64_t sampi_squares(const uint64_t *w, size_t n)
     return sum;
 }
 
-/* What the threshold needs beside z. */
+/* The second sum that the threshold needs: of squares or of distances. */
 static SAMPI_COLD uint64_t sampi_more_of(sampi_kind kind, const samp_token_data_array *cur, const sampi_sums *sums)
 {
     uint64_t w[SAMPI_TILE + 16], squares = 0;
@@ -8222,7 +8224,8 @@ static SAMPI_COLD int sampi_by_sums_apply(sampi_sampler *s, samp_token_data_arra
 }
 
 #ifndef SAMP_NO_MT19937
-/* No peer's arithmetic to keep but the others' here: p is a float, the prefix ends before the first below a p_max^2. */
+/* llama.cpp has no top_a. Like the other samplers in this arithmetic it uses float probabilities: the prefix ends
+   before the first p below a p_max^2. */
 static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t kept = 1;
@@ -8234,7 +8237,8 @@ static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array 
 }
 #endif
 
-/* What the rows share. In llama.cpp's arithmetic, which has none of them, all but top_a compute as they do here. */
+/* What the rows of the table share. llama.cpp has none of these samplers; in its arithmetic all except top_a compute as
+   in the canonical one. */
 #define SAMPI_BY_SUMS_FLAGS \
     SAMPI_LISTS_FEW | SAMPI_CUTS_LAST | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | \
         SAMPI_VIEW_SORTED
@@ -8363,22 +8367,22 @@ static const sampi_field SAMPI_TOP_H_FIELDS[] = {
 
 /* ---- src/samplers/min_k.h ---- */
 /* ---- min_k (Ding et al. 2026) ----
-   It keeps the beginning of the order by logit up to the largest (l_k - l_k+1) / k: logits 5, 4.9, 2, 1 have 0.1, 1.45,
-   0.33, so it keeps two. */
+   It keeps the tokens up to the largest (l_k - l_k+1) / k, in order of logits: for 5, 4.9, 2, 1 the quotients are 0.1,
+   1.45, 0.33, so it keeps two. */
 
-/* How far the logit falls behind place i, divided by i. */
+/* The fall of the logit after place i, divided by i. */
 static double sampi_fall_behind(float l, float next, size_t i) { return ((double)l - (double)next) / (double)i; }
 
-/* What min_k keeps of n tokens, from the largest logit to the smallest: up to the cliff, or more if they are flat. */
+/* How many of n tokens min_k keeps, with logits from max to low: up to the cliff, or more if the logits are flat. */
 static size_t sampi_min_k_keeps(size_t cliff, double tau, float max, float low, size_t n)
 {
     double flat = tau / ((double)max - (double)low + 0.0); /* -0 - 0 is -0 */
-    if (!(flat > (double)cliff)) return cliff;             /* 0 / 0, too */
+    if (!(flat > (double)cliff)) return cliff;             /* also for 0 / 0 */
     return flat < (double)n ? (size_t)flat : n;
 }
 
-/* The cliff: behind which place the logit falls most, the fall divided by the place; the first such one. *steepest:
-   that quotient; or -1, where the row is so flat that more are kept. The array becomes sorted. */
+/* How many tokens min_k keeps of an array, which becomes sorted. *steepest: the largest quotient, at the cliff; -1 if
+   the logits are so flat that more are kept. */
 static SAMPI_COLD size_t sampi_min_k_size(samp_token_data_array *cur, size_t n, double tau, double *steepest)
 {
     const samp_token_data *d = cur->data;
@@ -8504,11 +8508,11 @@ static SAMPI_COLD bool sampi_xtc_is_off(const sampi_sampler *s) { return s->u.xt
 
 /* ---- src/samplers/infill.h ---- */
 /* ---- infill ----
-   llama.cpp's sampler for text in a hole, by its arithmetic under both random sources: sums of floats, in order. Four
-   candidates of which the end has p = 0.1: 3 * 4 * 0.1 = 1.2 exceeds the others' 0.9, so the end alone stays. The
-   contract in api/samplers.h has the other rules. */
+   llama.cpp's sampler for text that fills a gap, in its arithmetic with both random sources: sums of floats, in order.
+   An example: with four candidates of which the end has p = 0.1, 3 * 4 * 0.1 = 1.2 exceeds the others' 0.9, so only the
+   end stays. The contract in api/samplers.h has the other rules. */
 
-/* A token's text; none of a token that the vocabulary has not. */
+/* A token's text; empty if the vocabulary does not have the token. */
 static SAMPI_COLD const char *sampi_piece_of(const samp_vocab *vocab, samp_token token, size_t *n)
 {
     *n = 0;
@@ -8522,7 +8526,8 @@ static SAMPI_COLD bool sampi_is_eog(const samp_vocab *vocab, samp_token token)
     return false;
 }
 
-/* Merge each candidate with all whose text it begins. What is merged into another has no p and no logit. */
+/* Merges each candidate with all candidates whose text begins with its own. Of the two the less likely one gets p 0 and
+   is masked. */
 static SAMPI_COLD void sampi_infill_merge(const samp_vocab *vocab, samp_token_data_array *cur)
 {
     samp_token_data *d = cur->data;
@@ -8541,8 +8546,8 @@ static SAMPI_COLD void sampi_infill_merge(const samp_vocab *vocab, samp_token_da
     }
 }
 
-/* Keep the ends, and of the others those with a p of at least `least`; return how many others. p is not normalised if
-   there are none. llama: what has been merged into another stays, if it is an end. */
+/* Keeps the ends, and other tokens with p of at least `least`; returns how many others. p is not normalised if there
+   are no others. llama: an end stays even if it has been merged into another token. */
 static SAMPI_COLD size_t sampi_infill_keep(const samp_vocab *vocab, samp_token_data_array *cur, float least,
                                            bool llama)
 {
@@ -8565,7 +8570,7 @@ static SAMPI_COLD int sampi_infill_apply(sampi_sampler *s, samp_token_data_array
 {
     const samp_vocab *vocab = s->u.infill.vocab;
     const sampi_traits *softmax = sampi_traits_of(SAMPI_SOFTMAX);
-    const bool llama = sampi_is_llama_cpp(s); /* which counts masked tokens too */
+    const bool llama = sampi_is_llama_cpp(s); /* llama.cpp counts masked tokens too */
     float sum[2] = { 0.0f, 0.0f }, n = 0.0f;
     sampi_apply_of(softmax, llama)(s, cur);
     for (size_t i = 0; i < cur->size; i++) {
@@ -8585,7 +8590,7 @@ static SAMPI_COLD int sampi_infill_apply(sampi_sampler *s, samp_token_data_array
     return SAMP_OK;
 }
 
-/* The prepare hook: pieces must be there, and a token to end with. */
+/* The prepare hook: the vocabulary must have texts, and a token that ends. */
 static SAMPI_COLD void sampi_infill_prepare(sampi_sampler *t, bool make)
 {
     const samp_vocab *v = t->u.infill.vocab;
@@ -8905,22 +8910,22 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_softmax(void) { return sampi_init_pl
 
 /* ---- src/samplers/drafted.h ---- */
 /* ---- a row of a draft ----
-   What a sampler that draws knows of the draft's token that it is to test (s->draft): the numbers that the draft has of
-   this row, and how it is tested. The ratio test is the usual one (ratio.h). Other tests are functions that whoever
-   makes the row hands along, so that nothing here names them. */
+   The draft's token that a drawing sampler has to test (s->draft), with the draft's probabilities for this row and the
+   test. The usual test is the ratio test (ratio.h). Other tests are functions in the struct, so nothing here names
+   them. */
 
-/* samp_verify and its kin make it, and hand it to all samplers of a chain. */
+/* A row of a draft. samp_verify and the functions of drafts/ make it, and give it to all samplers of a chain. */
 typedef struct sampi_draft {
     samp_token token;
-    const float *probs;      /* NULL: certain */
+    const float *probs;      /* NULL: the token was certain */
     const samp_token *ids;   /* [n_top], or NULL: dense */
-    size_t n_top;            /* dense: the vocabulary */
-    struct sampi_test *test; /* what another test knows, for these; all are NULL where there is none: */
-    void (*draw)(const sampi_sampler *s, samp_token_data_array *cur);  /* in place of the ratio test */
-    bool (*takes)(const sampi_sampler *s, samp_token_data_array *cur); /* is the token good enough? It selects it */
-    bool exact;                                                        /* if not, the draw is as without a draft */
-    samp_token (*next)(const struct sampi_draft *row, int32_t *at);    /* in place of sampi_next_drafted */
-    bool *waited; /* bans that go back in the text wait until it is known what stays; set where one has */
+    size_t n_top;            /* dense: the vocabulary's size */
+    struct sampi_test *test; /* the data of another test. It and the three functions are NULL for the ratio test */
+    void (*draw)(const sampi_sampler *s, samp_token_data_array *cur);  /* takes the place of the ratio test */
+    bool (*takes)(const sampi_sampler *s, samp_token_data_array *cur); /* selects the token if it passes */
+    bool exact;                                                        /* if it does not pass, an ordinary draw */
+    samp_token (*next)(const struct sampi_draft *row, int32_t *at);    /* takes the place of sampi_next_drafted */
+    bool *waited; /* set if a rewinding ban was held back until it is known which tokens are kept; or NULL */
 } sampi_draft;
 
 static bool sampi_is_taken(const sampi_sampler *s, samp_token_data_array *cur)
@@ -8930,18 +8935,18 @@ static bool sampi_is_taken(const sampi_sampler *s, samp_token_data_array *cur)
 
 /* ---- src/samplers/greedy.h ---- */
 /* =============================================================================================== >>selection
-   Samplers that end a chain: greedy, dist, mirostat, mirostat_v2, adaptive_p. Each leaves its candidate's index in
-   cur->selected, and (but for greedy) p of all that are left. Of the sampler apply changes mirostat's mu (s->now.mu)
-   and what adaptive_p remembers until its token is accepted (s->now.pending, pending_p); sampi_end_draw puts s->now
-   back if a later sampler fails.
+   Samplers that end a chain: greedy, dist, mirostat, mirostat_v2, adaptive_p. Each writes its candidate's index to
+   cur->selected and (except greedy) p of all candidates. apply changes mirostat's mu (s->now.mu) and the selection that
+   adaptive_p remembers until its token is accepted (s->now.pending, pending_p). sampi_end_draw restores s->now if a
+   later sampler fails.
 
-   All random ones choose by sampi_draw: by the envelope (draw.h), or for a row of a draft by a test (ratio.h), so that
-   mu follows the token that was really taken. A draw goes by ascending id, whatever the array's order: that would
+   All random samplers choose by sampi_draw: by the envelope (draw.h), or for a row of a draft by a test (ratio.h), so
+   that mu follows the token that was really chosen. A draw goes by ascending id, not in the array's order: that would
    depend on which samplers have sorted, and rows do not sort.
 
-   In this room: greedy, the first in order. */
+   This room has greedy, which selects the first candidate in order. */
 
-/* No p: nothing needs it, and it would cost a pass of exps. */
+/* p is not set: nothing needs it, and it would cost a pass of exp. */
 static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (sampi_is_taken(s, cur)) return SAMP_OK;
@@ -8950,7 +8955,7 @@ static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 #ifndef SAMP_NO_MT19937
-/* Not sampi_greedy_apply: of equal logits llama.cpp takes the one that comes first. */
+/* Of equal logits llama.cpp selects the one that comes first in the array. */
 static int sampi_llama_greedy(sampi_sampler *s, samp_token_data_array *cur)
 {
     (void)s;
@@ -8971,12 +8976,12 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_greedy(void) { return sampi_init_pla
 
 
 /* ---- src/samplers/choose.h ---- */
-/* ---- which candidate a random number falls on ----
+/* ---- the candidate at a mass ----
    The search that all draws share: the first candidate, in ascending id, at which the running sum of masses exceeds a
-   random number. Masses 2, 5, 3 and the number 6: the second. The masses are given by a function: envelopes for a draw,
-   what is left of p for a rejected draft. */
+   random number. With masses 2, 5, 3 and the number 6 it is the second. A function gives the masses: envelopes for a
+   draw, the rest of p after a rejected draft. */
 
-/* The mass that a candidate has in a draw; `draw` is what its function needs to know. */
+/* The mass of a candidate in a draw; `draw` is the function's own data. */
 typedef uint64_t (*sampi_mass)(const void *draw, const samp_token_data *candidate);
 
 /* sum [256] = the masses of the candidates with ids lo .. hi, by the digit (id - lo) >> shift. */
@@ -8989,9 +8994,9 @@ static void sampi_sum_digits(const samp_token_data_array *cur, sampi_mass mass, 
         if (d[i].id >= lo && d[i].id <= hi) sum[(d[i].id - lo) >> shift] += mass(draw, &d[i]);
 }
 
-/* The index of the candidate with the smallest id such that the masses of all ids up to it sum to more than t; t is
-   below the sum of all. Instead of sorting by id it goes digit by digit of the id, 8 bits at a time, the highest
-   first: at most four passes over an array in any order. */
+/* The index of the first candidate, in ascending id, whose running sum of masses exceeds t; t must be below the total.
+   The array may be in any order: instead of sorting by id the search goes digit by digit of the id, 8 bits at a time,
+   the highest first, in at most four passes. */
 static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass mass, const void *draw, uint64_t t)
 {
     const samp_token_data *d = cur->data;
@@ -9013,7 +9018,7 @@ static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass ma
         lo += (int64_t)digit << shift;
         hi = lo + ((int64_t)1 << shift) - 1;
     }
-    for (size_t i = 0;; i++) { /* a user's array may have an id twice: the masses of both are in its sum */
+    for (size_t i = 0;; i++) { /* a user's array may have an id twice: the sum has the masses of both */
         if (d[i].id != lo) continue;
         uint64_t m = mass(draw, &d[i]);
         if (t < m) return i;
@@ -9021,13 +9026,13 @@ static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass ma
     }
 }
 
-/* As sampi_mass wants it. */
+/* The envelope of a candidate (a sampi_mass). */
 static uint64_t sampi_envelope_mass(const void *max, const samp_token_data *d)
 {
     return sampi_envelope(*(const float *)max, d->logit);
 }
 
-/* The proposal of sampi_draw. */
+/* The proposal of a draw: the candidate at the mass t of envelopes. */
 static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t)
 {
     return sampi_find_by_mass(cur, sampi_envelope_mass, &max, t);
@@ -9102,18 +9107,19 @@ static SAMPI_COLD void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_
 
 /* ---- src/samplers/draw.h ---- */
 /* ---- the draw ----
-   One token with probability w / Z by rejection: propose by the envelope q, accept by the weight w. q is integer
-   arithmetic on a linear function of the logit: cheap, exact to sum, and at most 6.2 % above w, so 4 % of the
-   proposals fail. So one exp a proposal is taken instead of one for every token. Rows draw the same way. dist is the
-   draw and nothing else; mirostat and adaptive_p end in it. For a row of a draft its test takes the draw's place.
+   Draws a token with probability w / Z by rejection: proposes by the envelope q, and accepts by the weight w. q is
+   integer arithmetic on a linear function of the logit: it is cheap, its sums are exact, and it is at most 6.2 % above
+   w, so 4 % of the proposals are rejected. So the draw needs one exp for each proposal instead of one for each token.
+   Rows draw in the same way. dist is the draw and nothing else; mirostat and adaptive_p end with it. For a row of a
+   draft the draft's test takes the place of the draw.
 
-   llama.cpp draws in another way: random numbers come from the sampler's own std::mt19937, its part 0, and a running
-   sum over the array as it lies decides. */
+   llama.cpp draws in another way: the sampler's own std::mt19937 (part 0) gives the random numbers, and a running sum
+   in array order decides. */
 
-/* With r, v two 64-bit random numbers and Q the sum of q: propose the first token in ascending id whose running sum
-   of q exceeds floor(r Q / 2^64); accept it if floor(v (2^14 q) / 2^64) < w, else try again with the next attempt's
-   numbers. So token i comes with probability q_i / Q * w_i / (2^14 q_i), proportional to w_i. Sets cur->selected and
-   nothing else. */
+/* With two 64-bit random numbers r, v and Q the sum of q: proposes the first token, in ascending id, whose running sum
+   of q exceeds floor(r Q / 2^64); accepts it if floor(v (2^14 q) / 2^64) < w; otherwise tries again with the next
+   attempt's numbers. So token i has the probability q_i / Q * w_i / (2^14 q_i), proportional to w_i. It sets
+   cur->selected only. */
 static void sampi_draw_envelope(const sampi_sampler *s, samp_token_data_array *cur)
 {
     float max = cur->data[sampi_argmax(cur)].logit;
@@ -9128,7 +9134,7 @@ static void sampi_draw_envelope(const sampi_sampler *s, samp_token_data_array *c
     }
 }
 
-/* The one or the other. */
+/* Draws, or tests the draft's token if there is a draft. */
 static void sampi_draw(const sampi_sampler *s, samp_token_data_array *cur)
 {
     if (s->draft && s->draft->draw)
@@ -9139,7 +9145,7 @@ static void sampi_draw(const sampi_sampler *s, samp_token_data_array *cur)
         sampi_draw_envelope(s, cur);
 }
 
-/* Draw, leave p, and return the sums that p comes from. */
+/* Draws, sets p of all candidates, and returns the sums of p. */
 static sampi_sums sampi_select(const sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_draw(s, cur);
@@ -9149,8 +9155,8 @@ static sampi_sums sampi_select(const sampi_sampler *s, samp_token_data_array *cu
 }
 
 #ifndef SAMP_NO_MT19937
-/* The first in array order at which the sum of p reaches u of the total. The sums are double, of floats; p is divided
-   in the end. */
+/* Selects the first candidate in array order at which the sum of p reaches the share u of the total. The terms are
+   floats, the sums doubles; p is divided at the end. */
 static void sampi_llama_choose(samp_token_data_array *cur, double u)
 {
     samp_token_data *d = cur->data;
@@ -9169,8 +9175,8 @@ static void sampi_llama_choose(samp_token_data_array *cur, double u)
     cur->selected = (int64_t)chosen;
 }
 
-/* std::discrete_distribution over the probabilities, for mirostat and adaptive_p: the first i whose running sum of
-   p / sum reaches u. A single candidate takes no random number. */
+/* std::discrete_distribution over the probabilities, for mirostat and adaptive_p: returns the first i at which the
+   running sum of p / sum reaches u. A single candidate takes no random number. */
 static size_t sampi_llama_discrete(sampi_sampler *s, const samp_token_data_array *cur, const sampi_llama_sums *sums)
 {
     double sum = 0.0, run = 0.0;
@@ -9187,11 +9193,11 @@ static size_t sampi_llama_discrete(sampi_sampler *s, const samp_token_data_array
 
 /* ---- src/samplers/dist.h ---- */
 /* ---- dist ----
-   The draw and nothing else: each token with its probability. In llama.cpp's arithmetic it takes one double u of
-   std::mt19937, and the first candidate in array order at which the running sum of e^(l - max) reaches u of the total.
-   */
+   The draw and nothing else: each token with its probability. In llama.cpp's arithmetic it draws one double u from
+   std::mt19937, and selects the first candidate in array order at which the running sum of e^(l - max) reaches the
+   share u of the total. */
 
-/* adaptive_p with a target below 0 is the same. */
+/* adaptive_p with a target below 0 does the same. */
 static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_select(s, cur);
@@ -9219,17 +9225,18 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_dist(uint64_t seed) { return sampi_i
 
 /* ---- src/samplers/gumbel.h ---- */
 /* ---- gumbel ----
-   Draws that couple (SAMPLING_GUMBEL): each token runs for a time E / w, E = -ln u exponential noise of (seed,
-   position, token), and the shortest time wins: probability w / Z, as dist. Weights 3 and 1 with E = 0.9 and 0.2: times
-   0.3 and 0.2, the second wins. As the noise belongs to the token, two similar rows mostly get the same one. */
+   Coupled draws (SAMPLING_GUMBEL): each token takes the time E / w, with E = -ln u exponential noise, a function of
+   (seed, position, token). The shortest time wins, with probability w / Z as in dist. Weights 3 and 1 with E = 0.9 and
+   0.2 take the times 0.3 and 0.2, so the second token wins. The noise belongs to the token, so similar rows mostly get
+   the same token. */
 
 #ifdef SAMPLING_GUMBEL_DECLARED
 
-/* A race under way: who leads, and the time that is to be beaten. */
+/* A race: the leading candidate, and its time. */
 typedef struct sampi_race {
     uint64_t seed, position;
     uint32_t stream;
-    float max, logit; /* of all, of who leads */
+    float max, logit; /* the maximum; the leading candidate's logit */
     samp_token id;
     double time;
     size_t index;
@@ -9242,9 +9249,9 @@ static sampi_race sampi_race_of(const sampi_sampler *s, float max)
     return race;
 }
 
-/* Candidate `index` runs: E / w. Since -ln u >= 1 - u and q >= w / 2^14, most lose before there is a logarithm or an
-   exp to take; 2^-40 is more than the rounding of both sides. What comes first in order wins a tie, so the order of the
-   runs does not matter. */
+/* Candidate `index` runs for the time E / w. Because -ln u >= 1 - u and q >= w / 2^14, most candidates lose without a
+   logarithm and an exp; the margin of 2^-40 covers the rounding of both sides. The first in order wins a tie, so the
+   order of the runs does not matter. */
 SAMPI_INLINE void sampi_race_run(sampi_race *race, float logit, samp_token id, size_t index)
 {
     uint64_t r[2];
@@ -10190,11 +10197,11 @@ static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
 
 /* ---- src/samplers/custom.h ---- */
 /* ---- custom ----
-   A sampler of the user's, behind samp_sampler_i: what the library has of it is its interface and its context. Running
-   it and judging what it leaves is life/chain.h's. */
+   A sampler of the user's: the library has its interface (samp_sampler_i) and its context. life/chain.h calls it and
+   checks the array that it leaves. */
 
-/* The only constructor that sets iface; sampi_new gives what has none the built-in one. The interface's contents
-   are not copied: *iface is the caller's, and must stay. */
+/* The only constructor that sets iface; other samplers get the built-in interface from sampi_new. The pointer is kept,
+   so *iface must outlive the sampler. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx)
 {
     sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
@@ -10204,7 +10211,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_custom(const samp_sampler_i *iface, 
     return sampi_init(&t);
 }
 
-/* What the chain had set it to, for a copy whose state somebody else has copied. */
+/* Copies the random source, position, counts and depth of rollback to a clone that the user's function, or a part's,
+   has made. */
 static SAMPI_COLD samp_sampler *sampi_clone_outside(sampi_sampler *copy, const sampi_sampler *s)
 {
     if (!copy) return NULL;
@@ -10215,9 +10223,9 @@ static SAMPI_COLD samp_sampler *sampi_clone_outside(sampi_sampler *copy, const s
     return &copy->base;
 }
 
-/* By the user's clone, which returns a sampler of its own making: what the chain had set it to is for us to copy, or
-   else it would not be the equal that a state asks for. Without one, a sampler whose ctx is NULL has nothing to copy
-   but its iface; any other becomes one that carries SAMP_E_UNSUPPORTED, which a chain with it carries too. */
+/* Clones by the user's function, if there is one. It returns a new sampler, so the library copies what the chain has
+   set: otherwise a saved state would not fit the clone. Without a clone function, a sampler with ctx NULL is copied
+   with its iface; any other becomes a sampler that carries SAMP_E_UNSUPPORTED. */
 static SAMPI_COLD samp_sampler *sampi_clone_custom(const sampi_sampler *s)
 {
     const samp_sampler_i *iface = s->base.iface;
@@ -34821,7 +34829,7 @@ static int SAMPI_ON(plan_min_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/by_sums.h ---- */
 
-/* Phase 0: the floor (number) from the sums; 1: keep what reaches it. */
+/* Phase 0 computes the floor (memory->number) from the sums; phase 1 keeps the tokens that reach it. */
 static int SAMPI_ON(plan_by_sums)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -34842,7 +34850,7 @@ static int SAMPI_ON(plan_by_sums)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/min_k.h ---- */
 
-/* How long the beginning is, for top_h and min_k, needs the first tokens in order: an answer of its own. */
+/* top_h and min_k need the first tokens in order, token after token; the executor has a question for that. */
 static int SAMPI_ON(plan_beginning)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     return SAMPI_ON(keep_beginning)(row, s);

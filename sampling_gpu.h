@@ -3675,7 +3675,7 @@ static int SAMPI_ON(plan_min_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/by_sums.h ---- */
 
-/* Phase 0: the floor (number) from the sums; 1: keep what reaches it. */
+/* Phase 0 computes the floor (memory->number) from the sums; phase 1 keeps the tokens that reach it. */
 static int SAMPI_ON(plan_by_sums)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -3696,7 +3696,7 @@ static int SAMPI_ON(plan_by_sums)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/min_k.h ---- */
 
-/* How long the beginning is, for top_h and min_k, needs the first tokens in order: an answer of its own. */
+/* top_h and min_k need the first tokens in order, token after token; the executor has a question for that. */
 static int SAMPI_ON(plan_beginning)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     return SAMPI_ON(keep_beginning)(row, s);

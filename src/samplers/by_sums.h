@@ -1,34 +1,34 @@
 /* ---- top_a, p_less, p_less_norm, epsilon, eta ----
-   Each keeps p_i >= a threshold that sums over the row decide, and the first token always: a * p_max^2; scale * sum
-   p^2; scale * (n sum p^2 - 1) / (n - 1); epsilon; min(epsilon, sqrt(epsilon) e^-H). p = 0.5, 0.3, 0.15, 0.05: top_a
-   0.5 (0.125) keeps three, p_less 1 (0.365) one, p_less_norm 1 (0.153) two, epsilon 0.1 three, eta 0.2 (0.143) three.
-   As a logit the threshold is at most the maximum. */
+   Each keeps the tokens with p_i >= a threshold, and always the first token. The thresholds come from sums over the
+   row: a * p_max^2; scale * sum p^2; scale * (n sum p^2 - 1) / (n - 1); epsilon; min(epsilon, sqrt(epsilon) e^-H). For
+   p = 0.5, 0.3, 0.15, 0.05: top_a 0.5 (0.125) keeps three tokens, p_less 1 (0.365) one, p_less_norm 1 (0.153) two,
+   epsilon 0.1 three, eta 0.2 (0.143) three. As a logit the threshold is at most the maximum. */
 #ifndef SAMPI_PLANS
 
 static bool sampi_takes_squares(sampi_kind kind) { return kind == SAMPI_P_LESS || kind == SAMPI_P_LESS_NORM; }
 
-/* The smallest logit that is kept. ln_p: of its number; n: the unmasked tokens, for p_less_norm; z: the sum of weights;
-   more: eta's sum of distances, p_less' of squares; in units of 2^-40. The fast path calls it with both ends of an
-   estimate, hence the doubles. */
+/* The smallest logit that is kept. ln_p: the logarithm of the sampler's number; n: the number of unmasked tokens, for
+   p_less_norm; z: the sum of weights; more: the sum of distances for eta, of squares for p_less, in units of 2^-40.
+   They are doubles, because the fast path passes both ends of an estimate. */
 static SAMPI_COLD double sampi_sums_floor(sampi_kind kind, double ln_p, float max, double n, double z, double more)
 {
     double ln_z = sampi_ln(z / (double)SAMPI_ONE), down = ln_p - ln_z;
     if (kind == SAMPI_P_LESS) down = ln_p + sampi_ln(more / z);
     if (kind == SAMPI_P_LESS_NORM) {
-        double above = SAMPI_FMA(more / z, n, -(z / (double)SAMPI_ONE)); /* times Z; a flat row's squares give 0 */
+        double above = SAMPI_FMA(more / z, n, -(z / (double)SAMPI_ONE)); /* times Z; 0 for a uniform row */
         if (!(above > 0.0)) return -(double)FLT_MAX;
         down = ln_p + sampi_ln(above / (n - 1.0));
     }
     if (kind == SAMPI_EPSILON || kind == SAMPI_ETA) down = ln_p + ln_z;
     if (kind == SAMPI_ETA) {
         double bound = SAMPI_FMA(ln_p, 0.5,
-                                 -(more / z)); /* the half is exact: fused by us, not as a compiler likes */
+                                 -(more / z)); /* the product is exact; an explicit fma, so no compiler chooses */
         if (bound < down) down = bound;
     }
     return (double)max + (down < 0.0 ? down : 0.0);
 }
 
-/* The squares of w / 2^20, rounded down, of at most a tile's weights: more than 2^22 of them fit 64 bits. */
+/* The sum of (w / 2^20)^2, with w / 2^20 rounded down. More than 2^22 squares fit 64 bits. */
 static SAMPI_HOT uint64_t sampi_squares(const uint64_t *w, size_t n)
 {
     uint64_t sum = 0;
@@ -36,7 +36,7 @@ static SAMPI_HOT uint64_t sampi_squares(const uint64_t *w, size_t n)
     return sum;
 }
 
-/* What the threshold needs beside z. */
+/* The second sum that the threshold needs: of squares or of distances. */
 static SAMPI_COLD uint64_t sampi_more_of(sampi_kind kind, const samp_token_data_array *cur, const sampi_sums *sums)
 {
     uint64_t w[SAMPI_TILE + 16], squares = 0;
@@ -61,7 +61,8 @@ static SAMPI_COLD int sampi_by_sums_apply(sampi_sampler *s, samp_token_data_arra
 }
 
 #ifndef SAMP_NO_MT19937
-/* No peer's arithmetic to keep but the others' here: p is a float, the prefix ends before the first below a p_max^2. */
+/* llama.cpp has no top_a. Like the other samplers in this arithmetic it uses float probabilities: the prefix ends
+   before the first p below a p_max^2. */
 static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t kept = 1;
@@ -73,7 +74,8 @@ static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array 
 }
 #endif
 
-/* What the rows share. In llama.cpp's arithmetic, which has none of them, all but top_a compute as they do here. */
+/* What the rows of the table share. llama.cpp has none of these samplers; in its arithmetic all except top_a compute as
+   in the canonical one. */
 #define SAMPI_BY_SUMS_FLAGS \
     SAMPI_LISTS_FEW | SAMPI_CUTS_LAST | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | \
         SAMPI_VIEW_SORTED
@@ -148,7 +150,7 @@ static const sampi_field SAMPI_ETA_FIELDS[] = {
 
 #else /* the plan */
 
-/* Phase 0: the floor (number) from the sums; 1: keep what reaches it. */
+/* Phase 0 computes the floor (memory->number) from the sums; phase 1 keeps the tokens that reach it. */
 static int SAMPI_ON(plan_by_sums)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);

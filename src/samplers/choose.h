@@ -1,9 +1,9 @@
-/* ---- which candidate a random number falls on ----
+/* ---- the candidate at a mass ----
    The search that all draws share: the first candidate, in ascending id, at which the running sum of masses exceeds a
-   random number. Masses 2, 5, 3 and the number 6: the second. The masses are given by a function: envelopes for a draw,
-   what is left of p for a rejected draft. */
+   random number. With masses 2, 5, 3 and the number 6 it is the second. A function gives the masses: envelopes for a
+   draw, the rest of p after a rejected draft. */
 
-/* The mass that a candidate has in a draw; `draw` is what its function needs to know. */
+/* The mass of a candidate in a draw; `draw` is the function's own data. */
 typedef uint64_t (*sampi_mass)(const void *draw, const samp_token_data *candidate);
 
 /* sum [256] = the masses of the candidates with ids lo .. hi, by the digit (id - lo) >> shift. */
@@ -16,9 +16,9 @@ static void sampi_sum_digits(const samp_token_data_array *cur, sampi_mass mass, 
         if (d[i].id >= lo && d[i].id <= hi) sum[(d[i].id - lo) >> shift] += mass(draw, &d[i]);
 }
 
-/* The index of the candidate with the smallest id such that the masses of all ids up to it sum to more than t; t is
-   below the sum of all. Instead of sorting by id it goes digit by digit of the id, 8 bits at a time, the highest
-   first: at most four passes over an array in any order. */
+/* The index of the first candidate, in ascending id, whose running sum of masses exceeds t; t must be below the total.
+   The array may be in any order: instead of sorting by id the search goes digit by digit of the id, 8 bits at a time,
+   the highest first, in at most four passes. */
 static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass mass, const void *draw, uint64_t t)
 {
     const samp_token_data *d = cur->data;
@@ -40,7 +40,7 @@ static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass ma
         lo += (int64_t)digit << shift;
         hi = lo + ((int64_t)1 << shift) - 1;
     }
-    for (size_t i = 0;; i++) { /* a user's array may have an id twice: the masses of both are in its sum */
+    for (size_t i = 0;; i++) { /* a user's array may have an id twice: the sum has the masses of both */
         if (d[i].id != lo) continue;
         uint64_t m = mass(draw, &d[i]);
         if (t < m) return i;
@@ -48,13 +48,13 @@ static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass ma
     }
 }
 
-/* As sampi_mass wants it. */
+/* The envelope of a candidate (a sampi_mass). */
 static uint64_t sampi_envelope_mass(const void *max, const samp_token_data *d)
 {
     return sampi_envelope(*(const float *)max, d->logit);
 }
 
-/* The proposal of sampi_draw. */
+/* The proposal of a draw: the candidate at the mass t of envelopes. */
 static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t)
 {
     return sampi_find_by_mass(cur, sampi_envelope_mass, &max, t);

@@ -1,9 +1,9 @@
 /* ---- custom ----
-   A sampler of the user's, behind samp_sampler_i: what the library has of it is its interface and its context. Running
-   it and judging what it leaves is life/chain.h's. */
+   A sampler of the user's: the library has its interface (samp_sampler_i) and its context. life/chain.h calls it and
+   checks the array that it leaves. */
 
-/* The only constructor that sets iface; sampi_new gives what has none the built-in one. The interface's contents
-   are not copied: *iface is the caller's, and must stay. */
+/* The only constructor that sets iface; other samplers get the built-in interface from sampi_new. The pointer is kept,
+   so *iface must outlive the sampler. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx)
 {
     sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
@@ -13,7 +13,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_custom(const samp_sampler_i *iface, 
     return sampi_init(&t);
 }
 
-/* What the chain had set it to, for a copy whose state somebody else has copied. */
+/* Copies the random source, position, counts and depth of rollback to a clone that the user's function, or a part's,
+   has made. */
 static SAMPI_COLD samp_sampler *sampi_clone_outside(sampi_sampler *copy, const sampi_sampler *s)
 {
     if (!copy) return NULL;
@@ -24,9 +25,9 @@ static SAMPI_COLD samp_sampler *sampi_clone_outside(sampi_sampler *copy, const s
     return &copy->base;
 }
 
-/* By the user's clone, which returns a sampler of its own making: what the chain had set it to is for us to copy, or
-   else it would not be the equal that a state asks for. Without one, a sampler whose ctx is NULL has nothing to copy
-   but its iface; any other becomes one that carries SAMP_E_UNSUPPORTED, which a chain with it carries too. */
+/* Clones by the user's function, if there is one. It returns a new sampler, so the library copies what the chain has
+   set: otherwise a saved state would not fit the clone. Without a clone function, a sampler with ctx NULL is copied
+   with its iface; any other becomes a sampler that carries SAMP_E_UNSUPPORTED. */
 static SAMPI_COLD samp_sampler *sampi_clone_custom(const sampi_sampler *s)
 {
     const samp_sampler_i *iface = s->base.iface;

@@ -2,12 +2,14 @@
    Samplers that remove tokens, over the array: this room and the next ones down to xtc. Each room has sampi_..._apply,
    which the table of kinds names, and the arithmetic of the threshold, which rows, slices and the GPU use too.
    sampi_run calls apply after sampi_check, and never for a sampler that is off: so the parameters are in range and the
-   row has a maximum. It changes the array, nothing of the sampler, and leaves one token at least.
+   row has a maximum. apply changes the array, not the sampler, and leaves at least one token.
 
-   A token is in or out by its own logit and sums over the row, never by its place in the array: so rows may find the
-   same tokens in another way. First what decides is computed (an integer mass, or a double), then >>array cuts.
+   Whether a token stays depends on its logit and on sums over the row, never on its index in the array: so rows may
+   find the same tokens in another way. apply first computes the threshold (an integer mass, or a double), then >>array
+   cuts.
 
-   In this room: what samplers have in common that cut by one number, u.cut.p. What it means is each one's business. */
+   This room has what all samplers share that cut by one number, u.cut.p. Each sampler gives the number its own
+   meaning. */
 
 static SAMPI_COLD bool sampi_off_at_0(const sampi_sampler *s) { return s->u.cut.p == 0.0f; }
 static SAMPI_COLD bool sampi_off_at_1(const sampi_sampler *s) { return s->u.cut.p == 1.0f; }

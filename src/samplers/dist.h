@@ -1,10 +1,10 @@
 /* ---- dist ----
-   The draw and nothing else: each token with its probability. In llama.cpp's arithmetic it takes one double u of
-   std::mt19937, and the first candidate in array order at which the running sum of e^(l - max) reaches u of the total.
-   */
+   The draw and nothing else: each token with its probability. In llama.cpp's arithmetic it draws one double u from
+   std::mt19937, and selects the first candidate in array order at which the running sum of e^(l - max) reaches the
+   share u of the total. */
 #ifndef SAMPI_PLANS
 
-/* adaptive_p with a target below 0 is the same. */
+/* adaptive_p with a target below 0 does the same. */
 static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_select(s, cur);

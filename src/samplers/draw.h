@@ -1,16 +1,17 @@
 /* ---- the draw ----
-   One token with probability w / Z by rejection: propose by the envelope q, accept by the weight w. q is integer
-   arithmetic on a linear function of the logit: cheap, exact to sum, and at most 6.2 % above w, so 4 % of the
-   proposals fail. So one exp a proposal is taken instead of one for every token. Rows draw the same way. dist is the
-   draw and nothing else; mirostat and adaptive_p end in it. For a row of a draft its test takes the draw's place.
+   Draws a token with probability w / Z by rejection: proposes by the envelope q, and accepts by the weight w. q is
+   integer arithmetic on a linear function of the logit: it is cheap, its sums are exact, and it is at most 6.2 % above
+   w, so 4 % of the proposals are rejected. So the draw needs one exp for each proposal instead of one for each token.
+   Rows draw in the same way. dist is the draw and nothing else; mirostat and adaptive_p end with it. For a row of a
+   draft the draft's test takes the place of the draw.
 
-   llama.cpp draws in another way: random numbers come from the sampler's own std::mt19937, its part 0, and a running
-   sum over the array as it lies decides. */
+   llama.cpp draws in another way: the sampler's own std::mt19937 (part 0) gives the random numbers, and a running sum
+   in array order decides. */
 
-/* With r, v two 64-bit random numbers and Q the sum of q: propose the first token in ascending id whose running sum
-   of q exceeds floor(r Q / 2^64); accept it if floor(v (2^14 q) / 2^64) < w, else try again with the next attempt's
-   numbers. So token i comes with probability q_i / Q * w_i / (2^14 q_i), proportional to w_i. Sets cur->selected and
-   nothing else. */
+/* With two 64-bit random numbers r, v and Q the sum of q: proposes the first token, in ascending id, whose running sum
+   of q exceeds floor(r Q / 2^64); accepts it if floor(v (2^14 q) / 2^64) < w; otherwise tries again with the next
+   attempt's numbers. So token i has the probability q_i / Q * w_i / (2^14 q_i), proportional to w_i. It sets
+   cur->selected only. */
 static void sampi_draw_envelope(const sampi_sampler *s, samp_token_data_array *cur)
 {
     float max = cur->data[sampi_argmax(cur)].logit;
@@ -25,7 +26,7 @@ static void sampi_draw_envelope(const sampi_sampler *s, samp_token_data_array *c
     }
 }
 
-/* The one or the other. */
+/* Draws, or tests the draft's token if there is a draft. */
 static void sampi_draw(const sampi_sampler *s, samp_token_data_array *cur)
 {
     if (s->draft && s->draft->draw)
@@ -36,7 +37,7 @@ static void sampi_draw(const sampi_sampler *s, samp_token_data_array *cur)
         sampi_draw_envelope(s, cur);
 }
 
-/* Draw, leave p, and return the sums that p comes from. */
+/* Draws, sets p of all candidates, and returns the sums of p. */
 static sampi_sums sampi_select(const sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_draw(s, cur);
@@ -46,8 +47,8 @@ static sampi_sums sampi_select(const sampi_sampler *s, samp_token_data_array *cu
 }
 
 #ifndef SAMP_NO_MT19937
-/* The first in array order at which the sum of p reaches u of the total. The sums are double, of floats; p is divided
-   in the end. */
+/* Selects the first candidate in array order at which the sum of p reaches the share u of the total. The terms are
+   floats, the sums doubles; p is divided at the end. */
 static void sampi_llama_choose(samp_token_data_array *cur, double u)
 {
     samp_token_data *d = cur->data;
@@ -66,8 +67,8 @@ static void sampi_llama_choose(samp_token_data_array *cur, double u)
     cur->selected = (int64_t)chosen;
 }
 
-/* std::discrete_distribution over the probabilities, for mirostat and adaptive_p: the first i whose running sum of
-   p / sum reaches u. A single candidate takes no random number. */
+/* std::discrete_distribution over the probabilities, for mirostat and adaptive_p: returns the first i at which the
+   running sum of p / sum reaches u. A single candidate takes no random number. */
 static size_t sampi_llama_discrete(sampi_sampler *s, const samp_token_data_array *cur, const sampi_llama_sums *sums)
 {
     double sum = 0.0, run = 0.0;

@@ -1,17 +1,17 @@
 /* =============================================================================================== >>selection
-   Samplers that end a chain: greedy, dist, mirostat, mirostat_v2, adaptive_p. Each leaves its candidate's index in
-   cur->selected, and (but for greedy) p of all that are left. Of the sampler apply changes mirostat's mu (s->now.mu)
-   and what adaptive_p remembers until its token is accepted (s->now.pending, pending_p); sampi_end_draw puts s->now
-   back if a later sampler fails.
+   Samplers that end a chain: greedy, dist, mirostat, mirostat_v2, adaptive_p. Each writes its candidate's index to
+   cur->selected and (except greedy) p of all candidates. apply changes mirostat's mu (s->now.mu) and the selection that
+   adaptive_p remembers until its token is accepted (s->now.pending, pending_p). sampi_end_draw restores s->now if a
+   later sampler fails.
 
-   All random ones choose by sampi_draw: by the envelope (draw.h), or for a row of a draft by a test (ratio.h), so that
-   mu follows the token that was really taken. A draw goes by ascending id, whatever the array's order: that would
+   All random samplers choose by sampi_draw: by the envelope (draw.h), or for a row of a draft by a test (ratio.h), so
+   that mu follows the token that was really chosen. A draw goes by ascending id, not in the array's order: that would
    depend on which samplers have sorted, and rows do not sort.
 
-   In this room: greedy, the first in order. */
+   This room has greedy, which selects the first candidate in order. */
 #ifndef SAMPI_PLANS
 
-/* No p: nothing needs it, and it would cost a pass of exps. */
+/* p is not set: nothing needs it, and it would cost a pass of exp. */
 static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (sampi_is_taken(s, cur)) return SAMP_OK;
@@ -20,7 +20,7 @@ static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 #ifndef SAMP_NO_MT19937
-/* Not sampi_greedy_apply: of equal logits llama.cpp takes the one that comes first. */
+/* Of equal logits llama.cpp selects the one that comes first in the array. */
 static int sampi_llama_greedy(sampi_sampler *s, samp_token_data_array *cur)
 {
     (void)s;

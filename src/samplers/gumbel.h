@@ -1,16 +1,17 @@
 /* ---- gumbel ----
-   Draws that couple (SAMPLING_GUMBEL): each token runs for a time E / w, E = -ln u exponential noise of (seed,
-   position, token), and the shortest time wins: probability w / Z, as dist. Weights 3 and 1 with E = 0.9 and 0.2: times
-   0.3 and 0.2, the second wins. As the noise belongs to the token, two similar rows mostly get the same one. */
+   Coupled draws (SAMPLING_GUMBEL): each token takes the time E / w, with E = -ln u exponential noise, a function of
+   (seed, position, token). The shortest time wins, with probability w / Z as in dist. Weights 3 and 1 with E = 0.9 and
+   0.2 take the times 0.3 and 0.2, so the second token wins. The noise belongs to the token, so similar rows mostly get
+   the same token. */
 #ifndef SAMPI_PLANS
 
 #ifdef SAMPLING_GUMBEL_DECLARED
 
-/* A race under way: who leads, and the time that is to be beaten. */
+/* A race: the leading candidate, and its time. */
 typedef struct sampi_race {
     uint64_t seed, position;
     uint32_t stream;
-    float max, logit; /* of all, of who leads */
+    float max, logit; /* the maximum; the leading candidate's logit */
     samp_token id;
     double time;
     size_t index;
@@ -23,9 +24,9 @@ static sampi_race sampi_race_of(const sampi_sampler *s, float max)
     return race;
 }
 
-/* Candidate `index` runs: E / w. Since -ln u >= 1 - u and q >= w / 2^14, most lose before there is a logarithm or an
-   exp to take; 2^-40 is more than the rounding of both sides. What comes first in order wins a tie, so the order of the
-   runs does not matter. */
+/* Candidate `index` runs for the time E / w. Because -ln u >= 1 - u and q >= w / 2^14, most candidates lose without a
+   logarithm and an exp; the margin of 2^-40 covers the rounding of both sides. The first in order wins a tie, so the
+   order of the runs does not matter. */
 SAMPI_INLINE void sampi_race_run(sampi_race *race, float logit, samp_token id, size_t index)
 {
     uint64_t r[2];

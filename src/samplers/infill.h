@@ -1,9 +1,9 @@
 /* ---- infill ----
-   llama.cpp's sampler for text in a hole, by its arithmetic under both random sources: sums of floats, in order. Four
-   candidates of which the end has p = 0.1: 3 * 4 * 0.1 = 1.2 exceeds the others' 0.9, so the end alone stays. The
-   contract in api/samplers.h has the other rules. */
+   llama.cpp's sampler for text that fills a gap, in its arithmetic with both random sources: sums of floats, in order.
+   An example: with four candidates of which the end has p = 0.1, 3 * 4 * 0.1 = 1.2 exceeds the others' 0.9, so only the
+   end stays. The contract in api/samplers.h has the other rules. */
 
-/* A token's text; none of a token that the vocabulary has not. */
+/* A token's text; empty if the vocabulary does not have the token. */
 static SAMPI_COLD const char *sampi_piece_of(const samp_vocab *vocab, samp_token token, size_t *n)
 {
     *n = 0;
@@ -17,7 +17,8 @@ static SAMPI_COLD bool sampi_is_eog(const samp_vocab *vocab, samp_token token)
     return false;
 }
 
-/* Merge each candidate with all whose text it begins. What is merged into another has no p and no logit. */
+/* Merges each candidate with all candidates whose text begins with its own. Of the two the less likely one gets p 0 and
+   is masked. */
 static SAMPI_COLD void sampi_infill_merge(const samp_vocab *vocab, samp_token_data_array *cur)
 {
     samp_token_data *d = cur->data;
@@ -36,8 +37,8 @@ static SAMPI_COLD void sampi_infill_merge(const samp_vocab *vocab, samp_token_da
     }
 }
 
-/* Keep the ends, and of the others those with a p of at least `least`; return how many others. p is not normalised if
-   there are none. llama: what has been merged into another stays, if it is an end. */
+/* Keeps the ends, and other tokens with p of at least `least`; returns how many others. p is not normalised if there
+   are no others. llama: an end stays even if it has been merged into another token. */
 static SAMPI_COLD size_t sampi_infill_keep(const samp_vocab *vocab, samp_token_data_array *cur, float least,
                                            bool llama)
 {
@@ -60,7 +61,7 @@ static SAMPI_COLD int sampi_infill_apply(sampi_sampler *s, samp_token_data_array
 {
     const samp_vocab *vocab = s->u.infill.vocab;
     const sampi_traits *softmax = sampi_traits_of(SAMPI_SOFTMAX);
-    const bool llama = sampi_is_llama_cpp(s); /* which counts masked tokens too */
+    const bool llama = sampi_is_llama_cpp(s); /* llama.cpp counts masked tokens too */
     float sum[2] = { 0.0f, 0.0f }, n = 0.0f;
     sampi_apply_of(softmax, llama)(s, cur);
     for (size_t i = 0; i < cur->size; i++) {
@@ -80,7 +81,7 @@ static SAMPI_COLD int sampi_infill_apply(sampi_sampler *s, samp_token_data_array
     return SAMP_OK;
 }
 
-/* The prepare hook: pieces must be there, and a token to end with. */
+/* The prepare hook: the vocabulary must have texts, and a token that ends. */
 static SAMPI_COLD void sampi_infill_prepare(sampi_sampler *t, bool make)
 {
     const samp_vocab *v = t->u.infill.vocab;

@@ -1,30 +1,28 @@
 /* =================================================================================================== >>llama
-   Samplers in llama.cpp's arithmetic (SAMP_RNG_MT19937): those that compute or draw differently from the canonical
-   ones, as llama.cpp 0.5 does on x86-64, so that a seed gives its tokens. sampi_run calls a row's apply_llama in place
-   of apply; arguments and meaning are the same. Each stands in its sampler's room, beside the canonical one; here is
-   what they share.
+   Samplers in llama.cpp's arithmetic (SAMP_RNG_MT19937): they compute or draw as llama.cpp 0.5 does on x86-64, so that
+   a seed gives llama.cpp's tokens. sampi_run calls a row's apply_llama in place of apply; arguments and meaning are the
+   same. Each function is in its sampler's room, beside the canonical one; this room has what they share.
 
    The differences: float sums in array order, libm's float functions, no fused multiply-add (sampi_roundf keeps
-   products apart). Masked tokens stay in the array, with p = 0, and count for min_keep and n. Random numbers come one
-   after the other from the sampler's own std::mt19937 (its part 0), which a draw moves on; sampi_restore_state can move
-   it back.
+   products rounded). Masked tokens stay in the array, with p = 0, and count for min_keep and n. Random numbers come one
+   after another from the sampler's own std::mt19937 (part 0), which each draw advances; sampi_restore_state can take it
+   back.
 
-   The order of additions is part of the result: a sum over a sorted array is another one than over the same array as it
-   came. So an array is sorted here where llama.cpp sorts it, no sooner. samp_sample comes here with what
+   The order of additions is part of the result: a sum over a sorted array differs from the sum over the array as it
+   came. So an array is sorted where llama.cpp sorts it, and nowhere else. samp_sample comes here with the tokens that
    rows/llama_cpp/ has left of the row. */
 
-/* What makes probabilities: the maximum, and the sum of e^(l - max) in the order of the array. Those of the logits
-   as they were: one that has been kept aside still has its p by them. */
+/* The numbers that give probabilities: the maximum, and the sum of e^(l - max) in array order. They also give the p of
+   a logit that has changed since, as long as its old value was kept. */
 typedef struct sampi_llama_sums {
     float max, sum;
 } sampi_llama_sums;
 
-/* The probability of a logit. Recomputed wherever llama.cpp would read p: it is the same expression of the same
-   floats. */
+/* The probability of a logit. It is computed anew where llama.cpp reads p: the same expression of the same floats. */
 static float sampi_llama_p(const sampi_llama_sums *sums, float l) { return expf(l - sums->max) / sums->sum; }
 
-/* By data [0] if the array says that it is sorted, as llama.cpp has it, else by the maximum. Reads only.
-   adaptive_p needs it without p, which holds the old logits then. */
+/* The sums of an array, without writing p. As in llama.cpp the maximum is data [0] if `sorted` is set. adaptive_p needs
+   it, because p holds its old logits then. */
 static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
 {
     sampi_llama_sums sums = { cur->data[sampi_argmax(cur)].logit, 0.0f };
@@ -32,8 +30,8 @@ static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
     return sums;
 }
 
-/* llama_sampler_softmax_impl: p of all, after sorting or without. Most samplers here begin with it, as llama.cpp's
-   do, so p is written also where the canonical one leaves it (temp_ext). */
+/* llama_sampler_softmax_impl: sets p of all, after sorting if `sort`. Most samplers of this arithmetic begin with it,
+   as llama.cpp's do, so p is also written where the canonical sampler leaves it (temp_ext). */
 static sampi_llama_sums sampi_llama_softmax(samp_token_data_array *cur, bool sort)
 {
     if (sort) sampi_sort_all(cur);
@@ -43,8 +41,8 @@ static sampi_llama_sums sampi_llama_softmax(samp_token_data_array *cur, bool sor
     return sums;
 }
 
-/* The first maximum in the order of the array, whatever its id. For greedy and for temperature 0; sampi_argmax
-   would take the smaller id of equal ones. */
+/* The index of the first maximum in array order, whatever its id, for greedy and temperature 0. (sampi_argmax takes the
+   smallest id of equal logits.) */
 static size_t sampi_llama_argmax(const samp_token_data_array *cur)
 {
     size_t best = 0;
@@ -53,15 +51,15 @@ static size_t sampi_llama_argmax(const samp_token_data_array *cur)
     return best;
 }
 
-/* The other softmax, of dist and the end of temp_ext: p holds e^(l - max) rounded to float already, the sum is
+/* The other softmax, of dist and at the end of temp_ext: p already is e^(l - max) rounded to float, and the sum is a
    double. */
 static void sampi_llama_divide(samp_token_data_array *cur, double sum)
 {
     for (size_t i = 0; i < cur->size; i++) cur->data[i].p = (float)((double)cur->data[i].p / sum);
 }
 
-/* Of p as it stands: in typical and temp_ext, after the softmax. A p of 0 has no part in it (llama.cpp's entropy
-   is NaN then). */
+/* sampi_llama_share: -p ln p, the share of a token in the entropy. It is 0 for p = 0, where llama.cpp's entropy is NaN.
+   sampi_llama_entropy: the entropy from p, after the softmax, for typical and temp_ext. */
 static float sampi_llama_share(float p) { return p > 0.0f ? -sampi_roundf(p * logf(p)) : 0.0f; }
 
 static float sampi_llama_entropy(const samp_token_data_array *cur)
@@ -71,8 +69,8 @@ static float sampi_llama_entropy(const samp_token_data_array *cur)
     return entropy;
 }
 
-/* The cut of top_p and typical: keep what comes before the sum of p reaches `share` (or, if it must exceed it, does
-   that), and the one that does it; all if none does. */
+/* The cut of top_p and typical: keeps the candidates up to the one at which the sum of p reaches `share` (exceeds it,
+   if `exceed`); all candidates if it never does. */
 static void sampi_llama_keep_share(samp_token_data_array *cur, float share, bool exceed, size_t min_keep)
 {
     float run = 0.0f;

@@ -1,17 +1,17 @@
 /* ================================================================================================== >>logits
-   Samplers that change the logits of a few tokens: logit_bias, penalties, dry. Each has a list of tokens (sorted in the
-   last two: sampi_patch relies on it), changes their logits, and leaves the array unsorted. A masked token stays
-   masked; a result that overflows becomes +-FLT_MAX.
+   Samplers that change the logits of a few tokens: logit_bias, penalties, dry. Each has a list of tokens (sorted in
+   penalties and dry, which sampi_patch relies on), changes their logits, and leaves the array unsorted. A masked token
+   stays masked; a result that overflows becomes +-FLT_MAX.
 
-   Of each sampler: build fills its parts when it is made; reset and accept alone change its window; apply does the step
-   on an array; change is the new logit of one token. Rows and the GPU take lists and changes from here, so a token's
-   new logit is computed in one way only.
+   The functions of each sampler: build fills its parts when it is made; reset and accept change its window, and nothing
+   else does; apply changes an array; change returns the new logit of one token. Rows and the GPU use the lists and
+   `change` too, so a token's new logit is computed in one way only.
 
-   logit_bias itself: l += bias, entry by entry. Biases 1.5 and -0.5 of one token move it from 2 to 3. Part 0 is the
-   list, as given. */
+   logit_bias: l += bias, entry by entry. Biases 1.5 and -0.5 of one token change its logit from 2 to 3. Part 0 is the
+   list as given. */
 
-/* Each entry, in order, as the first bad one decides. +infinity is SAMP_E_NAN like NaN: no number to add. Masking
-   by -infinity is what the sampler is for. */
+/* Checks each entry in order, because the first bad one is reported. +infinity is SAMP_E_NAN like NaN; -infinity bans
+   the token. */
 static SAMPI_COLD void sampi_logit_bias_prepare(sampi_sampler *t, bool make)
 {
     const samp_logit_bias *bias = t->u.bias.from;
@@ -27,7 +27,7 @@ static SAMPI_COLD void sampi_logit_bias_prepare(sampi_sampler *t, bool make)
     t->part_size[0] = (size_t)n * sizeof *bias;
 }
 
-/* Copy the caller's list, which need not live any longer; its checks were the constructor's. */
+/* Copies the caller's list, which the constructor has checked and the caller may free then. */
 static SAMPI_COLD void sampi_logit_bias_build(sampi_sampler *s)
 {
     if (s->u.bias.n) memcpy(sampi_part(s, 0), s->u.bias.from, s->part_size[0]);
@@ -37,7 +37,8 @@ static SAMPI_COLD void sampi_logit_bias_build(sampi_sampler *s)
 /* The new logit of a token that was not masked. */
 static float sampi_bias_change(float l, float bias) { return sampi_masked(bias) ? bias : sampi_finite(l + bias); }
 
-/* Not by sampi_patch: a token may be there twice, then both biases are added, in the list's order, rounding each. */
+/* It does not use sampi_patch, because a token may occur twice: then both biases are added in the list's order, and
+   each sum is rounded. */
 static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
@@ -50,7 +51,7 @@ static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* The settings hook of logit_bias: the entries, behind their number, which is a field. */
+/* The settings hook: adds the entries to the fingerprint, which has their number already as a field. */
 static SAMPI_COLD void sampi_logit_bias_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
@@ -60,7 +61,7 @@ static SAMPI_COLD void sampi_logit_bias_settings(const sampi_sampler *s, uint64_
     }
 }
 
-/* The list is borrowed until sampi_init is through: prepare checks it, build copies it. */
+/* The caller's list must live until sampi_init returns: prepare checks it, build copies it. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t n, const samp_logit_bias *bias)
 {
     sampi_sampler t = sampi_blank(SAMPI_LOGIT_BIAS);

@@ -1,21 +1,21 @@
 /* ---- min_k (Ding et al. 2026) ----
-   It keeps the beginning of the order by logit up to the largest (l_k - l_k+1) / k: logits 5, 4.9, 2, 1 have 0.1, 1.45,
-   0.33, so it keeps two. */
+   It keeps the tokens up to the largest (l_k - l_k+1) / k, in order of logits: for 5, 4.9, 2, 1 the quotients are 0.1,
+   1.45, 0.33, so it keeps two. */
 #ifndef SAMPI_PLANS
 
-/* How far the logit falls behind place i, divided by i. */
+/* The fall of the logit after place i, divided by i. */
 static double sampi_fall_behind(float l, float next, size_t i) { return ((double)l - (double)next) / (double)i; }
 
-/* What min_k keeps of n tokens, from the largest logit to the smallest: up to the cliff, or more if they are flat. */
+/* How many of n tokens min_k keeps, with logits from max to low: up to the cliff, or more if the logits are flat. */
 static size_t sampi_min_k_keeps(size_t cliff, double tau, float max, float low, size_t n)
 {
     double flat = tau / ((double)max - (double)low + 0.0); /* -0 - 0 is -0 */
-    if (!(flat > (double)cliff)) return cliff;             /* 0 / 0, too */
+    if (!(flat > (double)cliff)) return cliff;             /* also for 0 / 0 */
     return flat < (double)n ? (size_t)flat : n;
 }
 
-/* The cliff: behind which place the logit falls most, the fall divided by the place; the first such one. *steepest:
-   that quotient; or -1, where the row is so flat that more are kept. The array becomes sorted. */
+/* How many tokens min_k keeps of an array, which becomes sorted. *steepest: the largest quotient, at the cliff; -1 if
+   the logits are so flat that more are kept. */
 static SAMPI_COLD size_t sampi_min_k_size(samp_token_data_array *cur, size_t n, double tau, double *steepest)
 {
     const samp_token_data *d = cur->data;
@@ -56,7 +56,7 @@ static SAMPI_COLD bool sampi_min_k_is_off(const sampi_sampler *s) { return s->u.
 
 #else /* the plan */
 
-/* How long the beginning is, for top_h and min_k, needs the first tokens in order: an answer of its own. */
+/* top_h and min_k need the first tokens in order, token after token; the executor has a question for that. */
 static int SAMPI_ON(plan_beginning)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     return SAMPI_ON(keep_beginning)(row, s);

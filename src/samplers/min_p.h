@@ -1,8 +1,8 @@
 /* ---- min_p (Nguyen et al. 2024) ----
-   It keeps p_i >= p * p_max, which needs no sum: l >= max + ln p. p = 0.5, 0.3, 0.15, 0.05: min_p 0.2 keeps three. */
+   It keeps the tokens with p_i >= p * p_max. This needs no sum: l >= max + ln p. Of p = 0.5, 0.3, 0.15, 0.05 min_p 0.2
+   keeps three. */
 #ifndef SAMPI_PLANS
 
-/* p_i >= p * p_max without a sum: l >= max + ln p. */
 static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     double max = cur->data[sampi_argmax(cur)].logit;
@@ -12,7 +12,7 @@ static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 #ifndef SAMP_NO_MT19937
-/* The cut is by logit, as in the canonical arithmetic, with logf's last bit and a sum in float. */
+/* The cut is by logit, as in the canonical arithmetic, but with logf and a float sum. */
 static int sampi_llama_min_p(sampi_sampler *s, samp_token_data_array *cur)
 {
     float floor = cur->data[sampi_argmax(cur)].logit + logf(s->u.cut.p);

@@ -1,10 +1,10 @@
 /* ---- patches ----
-   Rules that change the logits of a few tokens: penalties, dry and the lists of constraints. And how the window of the
-   first two goes on in a sampler with other numbers. */
+   Rules that change the logits of a few tokens (penalties, dry, the lists of constraints), and how the window of
+   penalties and dry goes on in a sampler with other numbers. */
 
-/* The apply of all three: change the logits of the tokens in a list, at once if they all stand at data[id], as in an
-   array that nobody has reordered, else by looking up each candidate. The list is sorted, so the last id bounds the
-   others. Writes logits and `sorted`, nothing else; `change` must leave a masked logit masked. */
+/* The apply function of these samplers: changes the logits of the tokens in a list. If each token is at data[id], as in
+   an array that is not reordered, it changes them directly; otherwise it looks up each candidate. The list is sorted,
+   so its last id is the largest. It writes logits and `sorted` only; `change` must leave a masked logit masked. */
 static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const sampi_count *list, uint32_t n,
                         float (*change)(const sampi_sampler *, float logit, const sampi_count *))
 {
@@ -22,7 +22,7 @@ static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const samp
     cur->sorted = false;
 }
 
-/* Does the chain know tokens that have fallen out of a window, and the same of those that are in it? */
+/* Does the chain have older tokens than a full window, and the same newer ones? */
 static SAMPI_COLD bool sampi_knows_more(const sampi_sampler *chain, const sampi_ring *ring, const samp_token *token)
 {
     const sampi_ring *prev = &chain->u.chain.ring;
@@ -32,9 +32,9 @@ static SAMPI_COLD bool sampi_knows_more(const sampi_sampler *chain, const sampi_
     return more;
 }
 
-/* A window goes on: the old one's, the oldest token first; without an old sampler (its ring NULL), and where that has
-   forgotten more, what the chain has accepted. Through accept, since the new window may have another length, and what
-   is derived from it (counts) is right at once. */
+/* Fills the window of a new sampler: with the old sampler's tokens, oldest first; with the chain's accepted tokens if
+   there is no old sampler (ring NULL) or the chain has more. It calls accept, because the new window may have another
+   length, and so the counts derived from it are right at once. */
 static SAMPI_COLD void sampi_take_over_window(sampi_sampler *s, const sampi_sampler *old, const sampi_ring *ring,
                                               const sampi_sampler *chain)
 {

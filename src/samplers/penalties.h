@@ -1,13 +1,13 @@
 /* ---- penalties ----
    Repetition, frequency and presence penalties: a token that is c > 0 times among the last accepted ones gets l = (l <=
    0 ? l * repeat : l / repeat) - (c * freq + present). With repeat 1.25, freq 0.1, present 0.2 and c = 3 a logit of 2
-   becomes 1.6 - 0.5 = 1.1. Part 0 is the window, part 1 its tokens, sorted, each with its c. accept keeps c up to date,
-   so apply never walks through the window. */
+   becomes 1.6 - 0.5 = 1.1. Part 0 is the window, part 1 the sorted list of its tokens with their counts c. accept keeps
+   the counts up to date, so apply never walks over the window. */
 
-/* [u.penalties.n], room for a whole window. Saved states and the GPU's host read it as well. */
+/* [u.penalties.n] the list of counts, with memory for a whole window. */
 static sampi_count *sampi_penalties_list(const sampi_sampler *s) { return (sampi_count *)sampi_part(s, 1); }
 
-/* The parts have room for a full window and as many different tokens: accept may not allocate, as it may not fail. */
+/* Sizes the parts for a full window of different tokens, because accept must not fail and so must not allocate. */
 static SAMPI_COLD void sampi_penalties_prepare(sampi_sampler *t, bool make)
 {
     size_t n = (size_t)t->u.penalties.last_n;
@@ -17,13 +17,13 @@ static SAMPI_COLD void sampi_penalties_prepare(sampi_sampler *t, bool make)
     t->part_size[1] = n * sizeof(sampi_count);
 }
 
-/* An empty window. The parts keep their old contents, which the sizes leave out. */
+/* Empties the window. The parts keep their bytes, but the sizes are 0. */
 static void sampi_penalties_reset(sampi_sampler *s)
 {
     s->u.penalties.ring.size = s->u.penalties.ring.head = s->u.penalties.n = 0;
 }
 
-/* A token has left the window: one less of it. */
+/* Takes one off the count of a token that has left the window. */
 static void sampi_penalties_drop(sampi_sampler *s, samp_token token)
 {
     sampi_count *list = sampi_penalties_list(s);
@@ -33,7 +33,7 @@ static void sampi_penalties_drop(sampi_sampler *s, samp_token token)
     memmove(&list[i], &list[i + 1], (s->u.penalties.n - i) * sizeof *list);
 }
 
-/* The counts follow the window, so that apply need not look at the window at all. */
+/* Adds a token to the window, and keeps the counts up to date. */
 static void sampi_penalties_accept(sampi_sampler *s, samp_token token)
 {
     samp_token old = sampi_ring_push(&s->u.penalties.ring, (samp_token *)sampi_part(s, 0), token);
@@ -41,15 +41,15 @@ static void sampi_penalties_accept(sampi_sampler *s, samp_token token)
     sampi_count_at(sampi_penalties_list(s), &s->u.penalties.n, token)->count++;
 }
 
-/* How far the logit falls by frequency and presence, after the repetition penalty. Apart, since the GPU does the
-   subtraction itself; rounded, since the sum must not become an fma. */
+/* How much frequency and presence subtract from the logit, after the repetition penalty. A function of its own, because
+   the GPU subtracts itself; the product is rounded, because the sum must not become an fma. */
 static float sampi_penalties_fall(const sampi_sampler *s, const sampi_count *entry)
 {
     return sampi_roundf((float)entry->count * s->u.penalties.freq) + s->u.penalties.present;
 }
 
-/* The repetition penalty divides what is above 0 and multiplies what is below (Hugging Face's rule for CTRL's
-   penalty), so that with repeat > 1 it always makes a token less likely. */
+/* The new logit of a token. The repetition penalty divides logits above 0 and multiplies others (Hugging Face's rule
+   for CTRL's penalty), so that repeat > 1 always makes a token less likely. */
 static float sampi_penalties_change(const sampi_sampler *s, float l, const sampi_count *entry)
 {
     if (sampi_masked(l)) return l;
@@ -63,7 +63,8 @@ static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* The count of the token that goes, then that of the one that comes: the list has room for a full window, no more. */
+/* Restores the count of the token that leaves before that of the one that comes back, because the list has memory for a
+   full window only. */
 static void sampi_penalties_past(sampi_sampler *s, sampi_record *r)
 {
     samp_token *token = (samp_token *)sampi_part(s, 0);
@@ -77,7 +78,7 @@ static void sampi_penalties_take_over(sampi_sampler *s, const sampi_sampler *old
     sampi_take_over_window(s, old, old ? &old->u.penalties.ring : NULL, chain);
 }
 
-/* The sorted list of n tokens and how often each occurs -> its length. list [n] is written, token [n] is not. */
+/* Writes the sorted list of the different tokens among token [n], with counts, to list [n]; returns its length. */
 static SAMPI_COLD uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint32_t n)
 {
     uint32_t kept = 0;
@@ -92,7 +93,7 @@ static SAMPI_COLD uint32_t sampi_count_all(sampi_count *list, const samp_token *
     return kept;
 }
 
-/* The counts are made again once the window is there: the list is part 1, which has room for a full window. */
+/* Saves or loads the window; a load counts the tokens again. */
 static SAMPI_COLD void sampi_penalties_state(sampi_sampler *s, sampi_io *io)
 {
     samp_token *token = (samp_token *)sampi_part(s, 0);
