@@ -534,8 +534,7 @@ class chain : public sampler
         kept_.push_back(keep);
         check(samp_chain_insert(get(), i, s.release()));
     }
-    // It takes the place of number i (-1: the last one), as a watermark that draws takes dist's. What draws then has no
-    // update().
+    // It takes the place of number i (-1: the last one), as a watermark that draws takes dist's.
     void replace(int32_t i, member s)
     {
         int32_t at = i < 0 ? i + size() : i;

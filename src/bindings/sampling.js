@@ -861,8 +861,7 @@ const PEERS = { openai: 0, vllm: 1, transformers: 2, llama_server: 3, ollama: 4,
 
 // A chain of samplers: new Chain(vocab, { topK: 40, temperature: 0.8, dryBreakers: ['\n'], logitBias: { 7: -100 }, grammar }).
 // vocab: how many tokens there are, a Vocab, or a list for one; null: rows of any length. constraints: copies of these stand
-// behind the grammar. watermark: a Watermark, which draws in place of the last sampler, or stands behind the constraints; a
-// chain with one that draws has no update().
+// behind the grammar. watermark: a Watermark, which draws in place of the last sampler, or stands behind the constraints.
 class Chain extends Sampler {
     #values = {};
     #keep = null;
@@ -910,12 +909,18 @@ class Chain extends Sampler {
             check(c.chainInsert(this.handle, place, mark));
             return;
         }
-        if (c.name(c.chainGet(this.handle, last)) !== 'dist') {
+        try {
+            this.#mustDraw();
+        } catch (error) {
             c.free(mark);
-            throw wrong('watermark', 'this kind needs a draw: temperature above 0, no mirostat, no adaptiveTarget', E_UNSUPPORTED);
+            throw error;
         }
         c.free(c.chainRemove(this.handle, last));
         check(c.chainAdd(this.handle, mark));
+    }
+    #mustDraw() {
+        if (c.name(c.chainGet(this.handle, c.chainN(this.handle) - 1)) !== 'dist')
+            throw wrong('watermark', 'this kind needs a draw: temperature above 0, no mirostat, no adaptiveTarget', E_UNSUPPORTED);
     }
     clone() {
         check(c.status(this.handle, [null]));
@@ -994,13 +999,14 @@ class Chain extends Sampler {
     // Other values for these settings, between two tokens; what the chain has seen stays. null: the default.
     update(settings) {
         if (!this.#values) throw new SamplingError(E_UNSUPPORTED, null, 'a chain of fromRequest has no settings by name');
-        if (this.#marks) throw wrong('watermark', 'it draws, and settings would bring a draw of their own', E_UNSUPPORTED);
         const values = { ...this.#values };
         for (const [name, value] of Object.entries(settings)) {
             for (const old of Object.keys(values)) if (nameOf(old) === nameOf(name)) delete values[old];
             values[name] = value;
         }
+        if (this.#marks) new Chain(this.vocab, values).#mustDraw();
         withSettings(values, this.vocab, (of) => check(c.chainUpdate(this.handle, c.settingsParams(of))));
+        if (this.#marks) c.free(c.chainRemove(this.handle, c.chainN(this.handle) - 2)); // the new draw, in front of the mark
         this.#values = values;
     }
     get settings() {

@@ -1077,7 +1077,7 @@ class Chain(Sampler):
     settings: samp_params' members (takes(name) tells what one takes), or names of vLLM, transformers, llama-cpp-python
     (aliases). None is the default. A request as a whole, with its program's defaults: from_request.
     constraints: copies of these stand behind the grammar. watermark: a Watermark, which draws in place of the last
-    sampler, or stands behind the constraints; a chain with one that draws has no update()."""
+    sampler, or stands behind the constraints."""
 
     def __init__(self, vocab=None, grammar=None, *, constraints=(), watermark=None, **settings):
         super().__init__(None, None)
@@ -1114,13 +1114,18 @@ class Chain(Sampler):
         if not watermark._selects():
             _check(_chain_insert(self._handle, place, mark))
             return
-        last = _chain_n(self._handle) - 1
-        if _name(_chain_get(self._handle, last)) != b"dist":
+        try:
+            self._must_draw()
+        except SamplingError:
             _free(mark)
+            raise
+        _free(_chain_remove(self._handle, _chain_n(self._handle) - 1))
+        _check(_chain_add(self._handle, mark))
+
+    def _must_draw(self):
+        if _name(_chain_get(self._handle, _chain_n(self._handle) - 1)) != b"dist":
             raise SamplingError(_UNSUPPORTED, "watermark", "watermark: this kind needs a draw: temperature above 0, no "
                                                            "mirostat, no adaptive_target")
-        _free(_chain_remove(self._handle, last))
-        _check(_chain_add(self._handle, mark))
 
     @classmethod
     def from_request(cls, peer, request, vocab=None, grammar=None, *, handled=(), seed=None, thinking=None,
@@ -1225,13 +1230,15 @@ class Chain(Sampler):
         """Other values for these settings, between two tokens; what the chain has seen stays. None: the default."""
         if self._values is None:
             raise SamplingError(_UNSUPPORTED, None, "a chain of from_request has no settings by name")
-        if self._marks:
-            raise SamplingError(_UNSUPPORTED, "watermark", "watermark: it draws, and settings would bring a draw of their own")
         new = {aliases.get(name, name) for name in settings}
         values = {name: value for name, value in self._values.items() if aliases.get(name, name) not in new}
         values.update(settings)
         of = _Settings(values, self._vocab)
+        if self._marks:
+            Chain(self._vocab, **values)._must_draw()
         _check(_chain_update(self._handle, of.params()))
+        if self._marks:  # the new draw, in front of the mark
+            _free(_chain_remove(self._handle, _chain_n(self._handle) - 2))
         self._values = values
 
     @property
