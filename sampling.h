@@ -188,86 +188,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8936 samplers/greedy.h               20985 grammar/regex.h
-     275 api/config.h                     8978 samplers/choose.h               21382 grammar/derivatives.h
-     306 api/types.h                      9041 samplers/ratio.h                22035 grammar/vocabulary.h
-     561 api/missing.h                    9108 samplers/draw.h                 22506 grammar/triggers.h
-     575 api/sample.h                     9194 samplers/dist.h                 22831 grammar/matcher.h
-     669 api/chains.h                     9226 samplers/gumbel.h               23096 grammar/store.h
-     935 api/samplers.h                   9296 watermark/function.h            23351 grammar/moving.h
-    1208 api/gumbel.h                     9414 watermark/text.h                23700 grammar/visits.h
-    1231 api/operator.h                   9604 watermark/draw.h                23979 grammar/states.h
-    1282 api/kv.h                         9815 samplers/mirostat.h             24139 grammar/items.h
-    1465 api/llama_cpp.h                 10047 samplers/adaptive_p.h           24265 grammar/masks.h
-    1511 api/text_error.h                10198 samplers/custom.h               24476 grammar/runs.h
-    1527 api/grammar.h                   10259 config/describe.h               24678 grammar/entries.h
-    1765 api/shards.h                    10439 config/from_params.h            25152 grammar/accepting.h
-    1865 api/peers.h                     10503 config/orders.h                 25493 grammar/waiting.h
-    1949 api/drafts.h                    10734 config/numbers.h                25619 grammar/history.h
-    2051 api/constraints.h               10876 config/set.h                    25745 grammar/room.h
-    2354 api/watermark.h                 11032 config/tell.h                   26081 grammar/sampler.h
-    2499 api/parts.h                     11162 config/settings.h               26323 grammar/forced.h
-    2541 base/switches.h                 11275 life/rollback.h                 26491 grammar/hooks.h
-    2856 base/random.h                   11534 life/chain.h                    26614 schema/head.h
-    2879 base/mt19937.h                  11818 life/members.h                  26788 schema/errors.h
-    2954 base/exact.h                    11932 life/update.h                   26900 schema/collections.h
-    3172 base/bits128.h                  12129 life/copy.h                     26934 schema/references.h
-    3253 base/elements.h                 12299 rows/row.h                      27206 schema/strings.h
-    3383 watermark/colours.h             12608 rows/reserve.h                  27268 schema/numbers.h
-    3447 kernels/llama_cpp/contract.h    12678 rows/pieces.h                   27470 schema/sets.h
-    3495 kernels/contract.h              12793 rows/thresholds.h               27668 schema/formats.h
-    3623 kernels/scalar.h                12899 rows/compact.h                  27865 schema/scalars.h
-    3829 kernels/llama_cpp/scalar.h      13081 rows/sums.h                     28164 schema/goals.h
-    3850 kernels/sets.h                  13230 rows/changes.h                  28385 schema/alternatives.h
-    3899 kernels/vectors.h               13311 rows/cuts.h                     28863 schema/objects.h
-    4017 kernels/avx512.h                13749 rows/typical.h                  29376 schema/arrays.h
-    4101 kernels/avx2.h                  14063 rows/tail_free.h                29736 schema/whole.h
-    4163 kernels/sse2.h                  14136 rows/selecting.h                29909 tags/head.h
-    4180 kernels/neon.h                  14267 rows/mirostat.h                 30032 tags/words.h
-    4202 kernels/wasm.h                  14350 watermark/rows.h                30140 tags/inside.h
-    4218 kernels/generic.h               14464 rows/flat.h                     30281 tags/formats.h
-    4238 kernels/shared.h                14512 rows/logprobs.h                 30682 grammar/grammars.h
-    4362 kernels/passes.h                14598 rows/step.h                     30749 peers/tables.h
-    5051 kernels/llama_cpp/passes.h      14615 rows/llama_cpp/sums.h           31148 peers/values.h
-    5135 kernels/check.h                 14929 rows/llama_cpp/samplers.h       31580 peers/llama_server.h
-    5158 kernels/dispatch.h              15394 rows/llama_cpp/step.h           31649 peers/fields.h
-    5368 core/array.h                    15424 run/apply.h                     31895 peers/requests.h
-    5698 core/table.h                    15506 run/writing.h                   32034 shards/head.h
-    5895 core/windows.h                  15630 run/arrays.h                    32183 shards/bytes.h
-    5987 constraints/record.h            15732 run/arrays_llama_cpp.h          32281 shards/merging.h
-    6045 watermark/record.h              15930 run/walk.h                      32571 shards/row.h
-    6065 rows/work.h                     16034 run/finish.h                    32704 shards/answers.h
-    6091 life/past.h                     16074 run/draw_llama_cpp.h            33256 shards/logprobs.h
-    6150 core/record.h                   16148 run/draw.h                      33402 shards/told.h
-    6286 core/plans.h                    16226 run/sample.h                    33556 shards/asking.h
-    6324 core/fields.h                   16342 watermark/making.h              33691 shards/prefix.h
-    6411 core/owners.h                   16571 watermark/tails.h               34245 shards/plans.h
-    6487 core/mt19937.h                  16671 watermark/detect.h              34747 samplers/plans.h
-    6544 core/no_mt19937.h               16894 run/verify.h                    35022 shards/way.h
-    6577 core/making.h                   16998 run/batch.h                     35170 shards/memory.h
-    6709 core/streams.h                  17150 life/state.h                    35238 shards/batch.h
-    6747 life/state_fields.h             17326 operator/weights.h              35646 drafts/head.h
-    6847 samplers/llama_cpp.h            17414 operator/search.h               35705 drafts/block.h
-    6933 samplers/logit_bias.h           17552 operator/run.h                  35896 drafts/tree.h
-    7035 samplers/patch.h                17720 kv/cells.h                      36031 drafts/relaxed.h
-    7085 samplers/penalties.h            17757 kv/making.h                     36116 constraints/automaton.h
-    7236 samplers/dry.h                  17981 kv/slot.h                       36214 constraints/making.h
-    7693 samplers/cut.h                  18118 kv/sequences.h                  36467 constraints/sampler.h
-    7718 samplers/top_n_sigma.h          18252 kv/data.h                       36562 constraints/constructors.h
-    7821 samplers/top_k.h                18375 kv/update.h                     36927 constraints/patterns.h
-    7878 samplers/tail_free.h            18500 kv/state.h                      37132 constraints/looking.h
-    8002 samplers/typical.h              18709 llama_cpp/functions.h           37199 constraints/thinking.h
-    8078 samplers/top_p.h                18776 llama_cpp/object.h              37450 constraints/schedule.h
-    8122 samplers/min_p.h                18831 llama_cpp/vocabulary.h          37540 constraints/accepting.h
-    8164 samplers/by_sums.h              18908 text/reading.h                  37724 constraints/drawing.h
-    8315 samplers/top_h.h                19019 text/strings.h                  37911 constraints/told.h
-    8368 samplers/min_k.h                19118 text/values.h                   37976 constraints/kind.h
-    8425 samplers/xtc.h                  19274 text/documents.h                38034 constraints/top_p_decay.h
-    8509 samplers/infill.h               19350 grammar/head.h                  38120 constraints/accessors.h
-    8625 samplers/temperature.h          19385 grammar/tree.h                  38228 core/kinds.h
-    8794 samplers/smoothing.h            20304 grammar/finishing.h             38277 base/restore.h
-    8878 samplers/softmax.h              20608 grammar/reading.h               38291 api/license.h
-    8911 samplers/drafted.h              20693 grammar/gbnf.h
+       2 api/opening.h                    8937 samplers/greedy.h               20970 grammar/regex.h
+     275 api/config.h                     8979 samplers/choose.h               21367 grammar/derivatives.h
+     306 api/types.h                      9042 samplers/ratio.h                22020 grammar/vocabulary.h
+     561 api/missing.h                    9109 samplers/draw.h                 22491 grammar/triggers.h
+     575 api/sample.h                     9195 samplers/dist.h                 22816 grammar/matcher.h
+     669 api/chains.h                     9227 samplers/gumbel.h               23081 grammar/store.h
+     935 api/samplers.h                   9297 watermark/function.h            23336 grammar/moving.h
+    1208 api/gumbel.h                     9415 watermark/text.h                23685 grammar/visits.h
+    1231 api/operator.h                   9605 watermark/draw.h                23964 grammar/states.h
+    1282 api/kv.h                         9816 samplers/mirostat.h             24124 grammar/items.h
+    1465 api/llama_cpp.h                 10048 samplers/adaptive_p.h           24250 grammar/masks.h
+    1511 api/text_error.h                10199 samplers/custom.h               24461 grammar/runs.h
+    1527 api/grammar.h                   10260 config/describe.h               24663 grammar/entries.h
+    1765 api/shards.h                    10440 config/from_params.h            25137 grammar/accepting.h
+    1865 api/peers.h                     10504 config/orders.h                 25478 grammar/waiting.h
+    1949 api/drafts.h                    10735 config/numbers.h                25604 grammar/history.h
+    2051 api/constraints.h               10877 config/set.h                    25730 grammar/room.h
+    2354 api/watermark.h                 11033 config/tell.h                   26066 grammar/sampler.h
+    2499 api/parts.h                     11163 config/settings.h               26308 grammar/forced.h
+    2541 base/switches.h                 11276 life/rollback.h                 26476 grammar/hooks.h
+    2856 base/random.h                   11535 life/chain.h                    26599 schema/head.h
+    2879 base/mt19937.h                  11819 life/members.h                  26773 schema/errors.h
+    2954 base/exact.h                    11933 life/update.h                   26885 schema/collections.h
+    3172 base/bits128.h                  12130 life/copy.h                     26919 schema/references.h
+    3253 base/elements.h                 12300 rows/row.h                      27191 schema/strings.h
+    3383 watermark/colours.h             12610 rows/reserve.h                  27253 schema/numbers.h
+    3447 kernels/llama_cpp/contract.h    12680 rows/pieces.h                   27455 schema/sets.h
+    3495 kernels/contract.h              12795 rows/thresholds.h               27653 schema/formats.h
+    3623 kernels/scalar.h                12901 rows/compact.h                  27850 schema/scalars.h
+    3829 kernels/llama_cpp/scalar.h      13083 rows/sums.h                     28149 schema/goals.h
+    3850 kernels/sets.h                  13232 rows/changes.h                  28370 schema/alternatives.h
+    3899 kernels/vectors.h               13313 rows/cuts.h                     28848 schema/objects.h
+    4017 kernels/avx512.h                13757 rows/typical.h                  29361 schema/arrays.h
+    4101 kernels/avx2.h                  14071 rows/tail_free.h                29721 schema/whole.h
+    4163 kernels/sse2.h                  14144 rows/selecting.h                29894 tags/head.h
+    4180 kernels/neon.h                  14275 rows/mirostat.h                 30017 tags/words.h
+    4202 kernels/wasm.h                  14359 watermark/rows.h                30125 tags/inside.h
+    4218 kernels/generic.h               14473 rows/flat.h                     30266 tags/formats.h
+    4238 kernels/shared.h                14521 rows/logprobs.h                 30667 grammar/grammars.h
+    4362 kernels/passes.h                14607 rows/step.h                     30734 peers/tables.h
+    5051 kernels/llama_cpp/passes.h      14624 rows/llama_cpp/sums.h           31133 peers/values.h
+    5135 kernels/check.h                 14938 rows/llama_cpp/samplers.h       31565 peers/llama_server.h
+    5158 kernels/dispatch.h              15403 rows/llama_cpp/step.h           31634 peers/fields.h
+    5368 core/array.h                    15433 run/apply.h                     31880 peers/requests.h
+    5698 core/table.h                    15516 run/writing.h                   32019 shards/head.h
+    5896 core/windows.h                  15640 run/arrays.h                    32168 shards/bytes.h
+    5988 constraints/record.h            15717 run/arrays_llama_cpp.h          32266 shards/merging.h
+    6046 watermark/record.h              15915 run/walk.h                      32556 shards/row.h
+    6066 rows/work.h                     16019 run/finish.h                    32689 shards/answers.h
+    6092 life/past.h                     16059 run/draw_llama_cpp.h            33241 shards/logprobs.h
+    6151 core/record.h                   16133 run/draw.h                      33387 shards/told.h
+    6287 core/plans.h                    16211 run/sample.h                    33541 shards/asking.h
+    6325 core/fields.h                   16327 watermark/making.h              33676 shards/prefix.h
+    6412 core/owners.h                   16556 watermark/tails.h               34230 shards/plans.h
+    6488 core/mt19937.h                  16656 watermark/detect.h              34732 samplers/plans.h
+    6545 core/no_mt19937.h               16879 run/verify.h                    35007 shards/way.h
+    6578 core/making.h                   16983 run/batch.h                     35155 shards/memory.h
+    6710 core/streams.h                  17135 life/state.h                    35223 shards/batch.h
+    6748 life/state_fields.h             17311 operator/weights.h              35631 drafts/head.h
+    6848 samplers/llama_cpp.h            17399 operator/search.h               35690 drafts/block.h
+    6934 samplers/logit_bias.h           17537 operator/run.h                  35881 drafts/tree.h
+    7036 samplers/patch.h                17705 kv/cells.h                      36016 drafts/relaxed.h
+    7086 samplers/penalties.h            17742 kv/making.h                     36101 constraints/automaton.h
+    7237 samplers/dry.h                  17966 kv/slot.h                       36199 constraints/making.h
+    7694 samplers/cut.h                  18103 kv/sequences.h                  36452 constraints/sampler.h
+    7719 samplers/top_n_sigma.h          18237 kv/data.h                       36547 constraints/constructors.h
+    7822 samplers/top_k.h                18360 kv/update.h                     36912 constraints/patterns.h
+    7879 samplers/tail_free.h            18485 kv/state.h                      37117 constraints/looking.h
+    8003 samplers/typical.h              18694 llama_cpp/functions.h           37184 constraints/thinking.h
+    8079 samplers/top_p.h                18761 llama_cpp/object.h              37435 constraints/schedule.h
+    8123 samplers/min_p.h                18816 llama_cpp/vocabulary.h          37525 constraints/accepting.h
+    8165 samplers/by_sums.h              18893 text/reading.h                  37709 constraints/drawing.h
+    8316 samplers/top_h.h                19004 text/strings.h                  37896 constraints/told.h
+    8369 samplers/min_k.h                19103 text/values.h                   37961 constraints/kind.h
+    8426 samplers/xtc.h                  19259 text/documents.h                38019 constraints/top_p_decay.h
+    8510 samplers/infill.h               19335 grammar/head.h                  38105 constraints/accessors.h
+    8626 samplers/temperature.h          19370 grammar/tree.h                  38213 core/kinds.h
+    8795 samplers/smoothing.h            20289 grammar/finishing.h             38262 base/restore.h
+    8879 samplers/softmax.h              20593 grammar/reading.h               38276 api/license.h
+    8912 samplers/drafted.h              20678 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -5812,13 +5812,14 @@ enum {
     SAMPI_LLAMA_SORTS = 0x400000,       /* its apply sorts first, so the array may be sorted before it */
 
     /* What its plan does, for executors that look ahead. */
-    SAMPI_LISTS_FEW = 0x800000,  /* never needs the list of all tokens, which may be long */
-    SAMPI_LISTS_M = 0x1000000,   /* needs the first u.mirostat.m, which may be many */
-    SAMPI_SEEKS_END = 0x2000000, /* looks for the end of a prefix by mass or by number, or asks for the deviation */
-    SAMPI_CUTS_LAST = 0x4000000, /* cuts, and behind the cut only draws, if it selects */
-    SAMPI_TO_K = 0x8000000,      /* keeps the first u.top_k.k, and what equals the last of them if u.top_k.ties */
-    SAMPI_TO_FLOOR = 0x10000000, /* keeps what reaches the maximum + ln u.cut.p, or the first u.cut.min_keep */
-    SAMPI_DRAWS_ALL = 0x20000000 /* draws from all that it gets, by these logits, and nothing else */
+    SAMPI_LISTS_FEW = 0x800000,   /* never needs the list of all tokens, which may be long */
+    SAMPI_LISTS_M = 0x1000000,    /* needs the first u.mirostat.m, which may be many */
+    SAMPI_SEEKS_END = 0x2000000,  /* looks for the end of a prefix by mass or by number, or asks for the deviation */
+    SAMPI_CUTS_LAST = 0x4000000,  /* cuts, and behind the cut only draws, if it selects */
+    SAMPI_TO_K = 0x8000000,       /* keeps the first u.top_k.k, and what equals the last of them if u.top_k.ties */
+    SAMPI_TO_FLOOR = 0x10000000,  /* keeps what reaches the maximum + ln u.cut.p, or the first u.cut.min_keep */
+    SAMPI_DRAWS_ALL = 0x20000000, /* draws from all that it gets, by these logits, and nothing else */
+    SAMPI_BY_SCORE = 0x40000000   /* cuts by typical's score, and leaves the candidates in that order */
 };
 
 /* The functions of a kind beyond apply. Each may be NULL.
@@ -8069,8 +8070,8 @@ static const sampi_field SAMPI_TYPICAL_FIELDS[] = {
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_TYPICAL_ROW \
     "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
-        SAMPI_LISTS_FEW | SAMPI_SEEKS_END | SAMPI_CUTS_LAST | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED | \
-            SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
+        SAMPI_LISTS_FEW | SAMPI_BY_SCORE | SAMPI_SEEKS_END | SAMPI_CUTS_LAST | SAMPI_DROPS | SAMPI_SORTS | \
+            SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_TYPICAL_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_typical_apply, \
         sampi_fast_typical, SAMPI_BY_LLAMA_CPP(sampi_llama_typical, sampi_fast_llama_typical)
 
@@ -12409,6 +12410,7 @@ struct sampi_row {
     float r;          /* 1 in a compact row */
     bool is_own;      /* dense, and x are the workspace's logits: changed in place */
     float top;        /* the maximum of x, changes aside */
+    bool sorts;       /* the function under way has kept tokens that it would cut, which the steps sort for */
     float floor;      /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
     size_t n_change;  /* dense only: elements of x that have another value, by id */
     samp_token token; /* what the last sampler selected */
@@ -13337,9 +13339,11 @@ static void sampi_keep_at_least(sampi_row *row, const sampi_row *before, size_t 
 {
     if (!sampi_is_compact(row) && row->n / 128 >= min_keep) return;
     sampi_compact(row); /* to count them */
-    if (row->n >= min_keep) return;
+    const size_t n = row->n;
+    if (n >= min_keep) return;
     *row = *before;
     sampi_keep_first(row, min_keep);
+    row->sorts = row->n > n;
 }
 
 /* Keep what reaches the floor, but at least the first min_keep (1 or more) in order. Counting first would be a pass
@@ -13350,11 +13354,15 @@ static void sampi_keep_from(sampi_row *row, float floor, size_t min_keep)
         sampi_row before = *row;
         sampi_raise_floor(row, sampi_unscale(row, floor));
         sampi_keep_at_least(row, &before, min_keep);
-    } else if (row->k->count(row->x, row->n, floor) < min_keep) {
-        sampi_keep_first(row, min_keep);
-    } else {
-        sampi_gather(row, floor);
+        return;
     }
+    const size_t n = row->k->count(row->x, row->n, floor);
+    if (n >= min_keep) {
+        sampi_gather(row, floor);
+        return;
+    }
+    sampi_keep_first(row, min_keep);
+    row->sorts = row->n > n;
 }
 
 static size_t sampi_min_keep(const sampi_sampler *s) { return s->u.cut.min_keep > 1 ? s->u.cut.min_keep : 1; }
@@ -14304,6 +14312,7 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
         lo = sampi_surprise_floor(s->now.mu, range.max, range.z_lo);
         if (lo > max) { /* not even the maximum reaches it: that stays alone */
             sampi_keep_first(row, 1);
+            row->sorts = true;
             break;
         }
         if (hi <= max && sampi_keep_between(row, lo, hi)) break;
@@ -15466,9 +15475,10 @@ static SAMPI_COLD const sampi_sampler *sampi_first_cut(const sampi_sampler *s)
 /* Does s look at few of n logits, those of lines with a large maximum? */
 static SAMPI_COLD bool sampi_looks_at_few(const sampi_sampler *s, size_t n)
 {
-    if (sampi_is_custom(s) || s->kind == SAMPI_GREEDY) return true;
-    if (s->kind == SAMPI_MIN_P) return s->u.cut.p >= 0.001f && s->u.cut.min_keep <= n / 64;
-    return s->kind == SAMPI_TOP_K && (size_t)s->u.top_k.k <= n / 64;
+    const unsigned flags = sampi_traits_of(s->kind)->flags;
+    if (sampi_is_custom(s) || (flags & SAMPI_SELECTS && flags & SAMPI_KEEPS_P)) return true;
+    if (flags & SAMPI_TO_FLOOR) return s->u.cut.p >= 0.001f && s->u.cut.min_keep <= n / 64;
+    return flags & SAMPI_TO_K && (size_t)s->u.top_k.k <= n / 64;
 }
 
 /* Check the array, which s comes to first, and copy its logits if they will be asked for more than once.
@@ -15671,60 +15681,35 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
     return (sampi_traits_of(s->kind)->flags & SAMPI_VIEW) >= state;
 }
 
-/* Did a cut by a floor on logits keep more than what reaches it, and so sort? */
-static SAMPI_COLD bool sampi_kept_more(const sampi_row *row, double floor, size_t min_keep)
-{
-    if (!sampi_is_compact(row) || row->n > min_keep) return false;
-    return row->k->count(row->x, row->n, sampi_float_up(floor)) < row->n;
-}
-
-/* Is the array in order after s, which has made `row` of `before`, whose maximum is max? mu: as it was then. */
-static SAMPI_COLD bool sampi_view_sorts(const sampi_row *row, const sampi_row *before, const sampi_sampler *s,
-                                        float max, float mu)
-{
-    double z;
-    switch (s->kind) {
-        case SAMPI_MIN_P: return sampi_kept_more(row, (double)max + sampi_ln(s->u.cut.p), s->u.cut.min_keep);
-        case SAMPI_MIROSTAT_V2:
-            if (row->n > 1) return false;
-            z = (double)sampi_row_sums(before, max, -FLT_MAX, false).z;
-            return sampi_kept_more(row, sampi_surprise_floor(mu, max, z), 1);
-        default: return sampi_traits_of(s->kind)->flags & SAMPI_SORTS;
-    }
-}
-
 /* One sampler on the row of an open view, and the view is closed if it has to be. A status like that of a fast
    function; if it is not SAMP_OK the row tells how the array is to be written. */
 static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
-    const sampi_kind kind = s->kind;
     sampi_row *row = &view->row;
     if (row->floor > -FLT_MAX && !(flags & SAMPI_TAKES_FLOOR)) sampi_compact(row);
-    sampi_row before = *row;
+    row->sorts = false;
     bool behind = false, selects = flags & SAMPI_SELECTS, by_chance = flags & SAMPI_BY_CHANCE,
-         is_typical = kind == SAMPI_TYPICAL;
+         by_score = flags & SAMPI_BY_SCORE, few_stay = flags & SAMPI_DROPS_FAST && !selects;
     bool shows = (sampi_sets_p(s) || by_chance) && sampi_fate_of_p(view->outer, s, &behind) <= 0;
-    float max = sampi_row_max(row), mu = s->now.mu;
-    size_t n = by_chance || kind == SAMPI_TAIL_FREE ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
+    float max = sampi_row_max(row);
+    size_t n = by_chance || few_stay ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
     sampi_sums sums = { max, 0, 0, 0, 0 };
-    if (flags & SAMPI_KEEPS_SOME && kind != SAMPI_MIN_P && s->u.cut.min_keep > 1)
-        return SAMPI_DECLINED;                                                   /* it may sort, */
-    if (kind == SAMPI_TAIL_FREE && n <= 2) return SAMPI_DECLINED;                /* it may keep what is masked, */
+    if (few_stay && n <= 2) return SAMPI_DECLINED;                               /* it may keep what is masked, */
     if (by_chance && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* and it does */
-    if ((shows && !selects) || is_typical) sums = sampi_row_sums(row, max, -FLT_MAX, is_typical);
+    if ((shows && !selects) || by_score) sums = sampi_row_sums(row, max, -FLT_MAX, by_score);
     int status = flags & SAMPI_ONLY_SHOWS ? SAMP_OK : sampi_run_fast(row, s, view->outer->position, &view->ordinal);
     if (status) return status;
     if (by_chance) shows &= n = n > sampi_row_count(row, -FLT_MAX, INFINITY);
     view->drops |= flags & (SAMPI_DROPS | SAMPI_DROPS_FAST) || (by_chance && n);
-    view->sorts |= sampi_view_sorts(row, &before, s, max, mu);
-    if (is_typical) {
+    view->sorts |= row->sorts || flags & SAMPI_SORTS;
+    if (by_score) {
         view->order.score = sampi_typical_score;
         view->order.max = max;
         view->order.mean = (double)sums.s / (double)sums.z;
     }
     bool is_short = view->drops && sampi_is_compact(row) && row->n <= SAMPI_FEW;
-    if (shows || selects || is_short || is_typical || flags & SAMPI_ONLY_SHOWS)
+    if (shows || selects || is_short || by_score || flags & SAMPI_ONLY_SHOWS)
         sampi_close_view(view, shows ? &sums : NULL, selects ? row->token : -1);
     return SAMP_OK;
 }

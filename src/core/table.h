@@ -114,13 +114,14 @@ enum {
     SAMPI_LLAMA_SORTS = 0x400000,       /* its apply sorts first, so the array may be sorted before it */
 
     /* What its plan does, for executors that look ahead. */
-    SAMPI_LISTS_FEW = 0x800000,  /* never needs the list of all tokens, which may be long */
-    SAMPI_LISTS_M = 0x1000000,   /* needs the first u.mirostat.m, which may be many */
-    SAMPI_SEEKS_END = 0x2000000, /* looks for the end of a prefix by mass or by number, or asks for the deviation */
-    SAMPI_CUTS_LAST = 0x4000000, /* cuts, and behind the cut only draws, if it selects */
-    SAMPI_TO_K = 0x8000000,      /* keeps the first u.top_k.k, and what equals the last of them if u.top_k.ties */
-    SAMPI_TO_FLOOR = 0x10000000, /* keeps what reaches the maximum + ln u.cut.p, or the first u.cut.min_keep */
-    SAMPI_DRAWS_ALL = 0x20000000 /* draws from all that it gets, by these logits, and nothing else */
+    SAMPI_LISTS_FEW = 0x800000,   /* never needs the list of all tokens, which may be long */
+    SAMPI_LISTS_M = 0x1000000,    /* needs the first u.mirostat.m, which may be many */
+    SAMPI_SEEKS_END = 0x2000000,  /* looks for the end of a prefix by mass or by number, or asks for the deviation */
+    SAMPI_CUTS_LAST = 0x4000000,  /* cuts, and behind the cut only draws, if it selects */
+    SAMPI_TO_K = 0x8000000,       /* keeps the first u.top_k.k, and what equals the last of them if u.top_k.ties */
+    SAMPI_TO_FLOOR = 0x10000000,  /* keeps what reaches the maximum + ln u.cut.p, or the first u.cut.min_keep */
+    SAMPI_DRAWS_ALL = 0x20000000, /* draws from all that it gets, by these logits, and nothing else */
+    SAMPI_BY_SCORE = 0x40000000   /* cuts by typical's score, and leaves the candidates in that order */
 };
 
 /* The functions of a kind beyond apply. Each may be NULL.

@@ -26,9 +26,11 @@ static void sampi_keep_at_least(sampi_row *row, const sampi_row *before, size_t 
 {
     if (!sampi_is_compact(row) && row->n / 128 >= min_keep) return;
     sampi_compact(row); /* to count them */
-    if (row->n >= min_keep) return;
+    const size_t n = row->n;
+    if (n >= min_keep) return;
     *row = *before;
     sampi_keep_first(row, min_keep);
+    row->sorts = row->n > n;
 }
 
 /* Keep what reaches the floor, but at least the first min_keep (1 or more) in order. Counting first would be a pass
@@ -39,11 +41,15 @@ static void sampi_keep_from(sampi_row *row, float floor, size_t min_keep)
         sampi_row before = *row;
         sampi_raise_floor(row, sampi_unscale(row, floor));
         sampi_keep_at_least(row, &before, min_keep);
-    } else if (row->k->count(row->x, row->n, floor) < min_keep) {
-        sampi_keep_first(row, min_keep);
-    } else {
-        sampi_gather(row, floor);
+        return;
     }
+    const size_t n = row->k->count(row->x, row->n, floor);
+    if (n >= min_keep) {
+        sampi_gather(row, floor);
+        return;
+    }
+    sampi_keep_first(row, min_keep);
+    row->sorts = row->n > n;
 }
 
 static size_t sampi_min_keep(const sampi_sampler *s) { return s->u.cut.min_keep > 1 ? s->u.cut.min_keep : 1; }

@@ -37,6 +37,7 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
         lo = sampi_surprise_floor(s->now.mu, range.max, range.z_lo);
         if (lo > max) { /* not even the maximum reaches it: that stays alone */
             sampi_keep_first(row, 1);
+            row->sorts = true;
             break;
         }
         if (hi <= max && sampi_keep_between(row, lo, hi)) break;

@@ -110,6 +110,7 @@ struct sampi_row {
     float r;          /* 1 in a compact row */
     bool is_own;      /* dense, and x are the workspace's logits: changed in place */
     float top;        /* the maximum of x, changes aside */
+    bool sorts;       /* the function under way has kept tokens that it would cut, which the steps sort for */
     float floor;      /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
     size_t n_change;  /* dense only: elements of x that have another value, by id */
     samp_token token; /* what the last sampler selected */

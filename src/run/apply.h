@@ -42,9 +42,10 @@ static SAMPI_COLD const sampi_sampler *sampi_first_cut(const sampi_sampler *s)
 /* Does s look at few of n logits, those of lines with a large maximum? */
 static SAMPI_COLD bool sampi_looks_at_few(const sampi_sampler *s, size_t n)
 {
-    if (sampi_is_custom(s) || s->kind == SAMPI_GREEDY) return true;
-    if (s->kind == SAMPI_MIN_P) return s->u.cut.p >= 0.001f && s->u.cut.min_keep <= n / 64;
-    return s->kind == SAMPI_TOP_K && (size_t)s->u.top_k.k <= n / 64;
+    const unsigned flags = sampi_traits_of(s->kind)->flags;
+    if (sampi_is_custom(s) || (flags & SAMPI_SELECTS && flags & SAMPI_KEEPS_P)) return true;
+    if (flags & SAMPI_TO_FLOOR) return s->u.cut.p >= 0.001f && s->u.cut.min_keep <= n / 64;
+    return flags & SAMPI_TO_K && (size_t)s->u.top_k.k <= n / 64;
 }
 
 /* Check the array, which s comes to first, and copy its logits if they will be asked for more than once.

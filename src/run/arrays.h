@@ -41,60 +41,35 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
     return (sampi_traits_of(s->kind)->flags & SAMPI_VIEW) >= state;
 }
 
-/* Did a cut by a floor on logits keep more than what reaches it, and so sort? */
-static SAMPI_COLD bool sampi_kept_more(const sampi_row *row, double floor, size_t min_keep)
-{
-    if (!sampi_is_compact(row) || row->n > min_keep) return false;
-    return row->k->count(row->x, row->n, sampi_float_up(floor)) < row->n;
-}
-
-/* Is the array in order after s, which has made `row` of `before`, whose maximum is max? mu: as it was then. */
-static SAMPI_COLD bool sampi_view_sorts(const sampi_row *row, const sampi_row *before, const sampi_sampler *s,
-                                        float max, float mu)
-{
-    double z;
-    switch (s->kind) {
-        case SAMPI_MIN_P: return sampi_kept_more(row, (double)max + sampi_ln(s->u.cut.p), s->u.cut.min_keep);
-        case SAMPI_MIROSTAT_V2:
-            if (row->n > 1) return false;
-            z = (double)sampi_row_sums(before, max, -FLT_MAX, false).z;
-            return sampi_kept_more(row, sampi_surprise_floor(mu, max, z), 1);
-        default: return sampi_traits_of(s->kind)->flags & SAMPI_SORTS;
-    }
-}
-
 /* One sampler on the row of an open view, and the view is closed if it has to be. A status like that of a fast
    function; if it is not SAMP_OK the row tells how the array is to be written. */
 static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
-    const sampi_kind kind = s->kind;
     sampi_row *row = &view->row;
     if (row->floor > -FLT_MAX && !(flags & SAMPI_TAKES_FLOOR)) sampi_compact(row);
-    sampi_row before = *row;
+    row->sorts = false;
     bool behind = false, selects = flags & SAMPI_SELECTS, by_chance = flags & SAMPI_BY_CHANCE,
-         is_typical = kind == SAMPI_TYPICAL;
+         by_score = flags & SAMPI_BY_SCORE, few_stay = flags & SAMPI_DROPS_FAST && !selects;
     bool shows = (sampi_sets_p(s) || by_chance) && sampi_fate_of_p(view->outer, s, &behind) <= 0;
-    float max = sampi_row_max(row), mu = s->now.mu;
-    size_t n = by_chance || kind == SAMPI_TAIL_FREE ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
+    float max = sampi_row_max(row);
+    size_t n = by_chance || few_stay ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
     sampi_sums sums = { max, 0, 0, 0, 0 };
-    if (flags & SAMPI_KEEPS_SOME && kind != SAMPI_MIN_P && s->u.cut.min_keep > 1)
-        return SAMPI_DECLINED;                                                   /* it may sort, */
-    if (kind == SAMPI_TAIL_FREE && n <= 2) return SAMPI_DECLINED;                /* it may keep what is masked, */
+    if (few_stay && n <= 2) return SAMPI_DECLINED;                               /* it may keep what is masked, */
     if (by_chance && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* and it does */
-    if ((shows && !selects) || is_typical) sums = sampi_row_sums(row, max, -FLT_MAX, is_typical);
+    if ((shows && !selects) || by_score) sums = sampi_row_sums(row, max, -FLT_MAX, by_score);
     int status = flags & SAMPI_ONLY_SHOWS ? SAMP_OK : sampi_run_fast(row, s, view->outer->position, &view->ordinal);
     if (status) return status;
     if (by_chance) shows &= n = n > sampi_row_count(row, -FLT_MAX, INFINITY);
     view->drops |= flags & (SAMPI_DROPS | SAMPI_DROPS_FAST) || (by_chance && n);
-    view->sorts |= sampi_view_sorts(row, &before, s, max, mu);
-    if (is_typical) {
+    view->sorts |= row->sorts || flags & SAMPI_SORTS;
+    if (by_score) {
         view->order.score = sampi_typical_score;
         view->order.max = max;
         view->order.mean = (double)sums.s / (double)sums.z;
     }
     bool is_short = view->drops && sampi_is_compact(row) && row->n <= SAMPI_FEW;
-    if (shows || selects || is_short || is_typical || flags & SAMPI_ONLY_SHOWS)
+    if (shows || selects || is_short || by_score || flags & SAMPI_ONLY_SHOWS)
         sampi_close_view(view, shows ? &sums : NULL, selects ? row->token : -1);
     return SAMP_OK;
 }
