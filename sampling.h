@@ -188,86 +188,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8937 samplers/greedy.h               20970 grammar/regex.h
-     275 api/config.h                     8979 samplers/choose.h               21367 grammar/derivatives.h
-     306 api/types.h                      9042 samplers/ratio.h                22020 grammar/vocabulary.h
-     561 api/missing.h                    9109 samplers/draw.h                 22491 grammar/triggers.h
-     575 api/sample.h                     9195 samplers/dist.h                 22816 grammar/matcher.h
-     669 api/chains.h                     9227 samplers/gumbel.h               23081 grammar/store.h
-     935 api/samplers.h                   9297 watermark/function.h            23336 grammar/moving.h
-    1208 api/gumbel.h                     9415 watermark/text.h                23685 grammar/visits.h
-    1231 api/operator.h                   9605 watermark/draw.h                23964 grammar/states.h
-    1282 api/kv.h                         9816 samplers/mirostat.h             24124 grammar/items.h
-    1465 api/llama_cpp.h                 10048 samplers/adaptive_p.h           24250 grammar/masks.h
-    1511 api/text_error.h                10199 samplers/custom.h               24461 grammar/runs.h
-    1527 api/grammar.h                   10260 config/describe.h               24663 grammar/entries.h
-    1765 api/shards.h                    10440 config/from_params.h            25137 grammar/accepting.h
-    1865 api/peers.h                     10504 config/orders.h                 25478 grammar/waiting.h
-    1949 api/drafts.h                    10735 config/numbers.h                25604 grammar/history.h
-    2051 api/constraints.h               10877 config/set.h                    25730 grammar/room.h
-    2354 api/watermark.h                 11033 config/tell.h                   26066 grammar/sampler.h
-    2499 api/parts.h                     11163 config/settings.h               26308 grammar/forced.h
-    2541 base/switches.h                 11276 life/rollback.h                 26476 grammar/hooks.h
-    2856 base/random.h                   11535 life/chain.h                    26599 schema/head.h
-    2879 base/mt19937.h                  11819 life/members.h                  26773 schema/errors.h
-    2954 base/exact.h                    11933 life/update.h                   26885 schema/collections.h
-    3172 base/bits128.h                  12130 life/copy.h                     26919 schema/references.h
-    3253 base/elements.h                 12300 rows/row.h                      27191 schema/strings.h
-    3383 watermark/colours.h             12610 rows/reserve.h                  27253 schema/numbers.h
-    3447 kernels/llama_cpp/contract.h    12680 rows/pieces.h                   27455 schema/sets.h
-    3495 kernels/contract.h              12795 rows/thresholds.h               27653 schema/formats.h
-    3623 kernels/scalar.h                12901 rows/compact.h                  27850 schema/scalars.h
-    3829 kernels/llama_cpp/scalar.h      13083 rows/sums.h                     28149 schema/goals.h
-    3850 kernels/sets.h                  13232 rows/changes.h                  28370 schema/alternatives.h
-    3899 kernels/vectors.h               13313 rows/cuts.h                     28848 schema/objects.h
-    4017 kernels/avx512.h                13757 rows/typical.h                  29361 schema/arrays.h
-    4101 kernels/avx2.h                  14071 rows/tail_free.h                29721 schema/whole.h
-    4163 kernels/sse2.h                  14144 rows/selecting.h                29894 tags/head.h
-    4180 kernels/neon.h                  14275 rows/mirostat.h                 30017 tags/words.h
-    4202 kernels/wasm.h                  14359 watermark/rows.h                30125 tags/inside.h
-    4218 kernels/generic.h               14473 rows/flat.h                     30266 tags/formats.h
-    4238 kernels/shared.h                14521 rows/logprobs.h                 30667 grammar/grammars.h
-    4362 kernels/passes.h                14607 rows/step.h                     30734 peers/tables.h
-    5051 kernels/llama_cpp/passes.h      14624 rows/llama_cpp/sums.h           31133 peers/values.h
-    5135 kernels/check.h                 14938 rows/llama_cpp/samplers.h       31565 peers/llama_server.h
-    5158 kernels/dispatch.h              15403 rows/llama_cpp/step.h           31634 peers/fields.h
-    5368 core/array.h                    15433 run/apply.h                     31880 peers/requests.h
-    5698 core/table.h                    15516 run/writing.h                   32019 shards/head.h
-    5896 core/windows.h                  15640 run/arrays.h                    32168 shards/bytes.h
-    5988 constraints/record.h            15717 run/arrays_llama_cpp.h          32266 shards/merging.h
-    6046 watermark/record.h              15915 run/walk.h                      32556 shards/row.h
-    6066 rows/work.h                     16019 run/finish.h                    32689 shards/answers.h
-    6092 life/past.h                     16059 run/draw_llama_cpp.h            33241 shards/logprobs.h
-    6151 core/record.h                   16133 run/draw.h                      33387 shards/told.h
-    6287 core/plans.h                    16211 run/sample.h                    33541 shards/asking.h
-    6325 core/fields.h                   16327 watermark/making.h              33676 shards/prefix.h
-    6412 core/owners.h                   16556 watermark/tails.h               34230 shards/plans.h
-    6488 core/mt19937.h                  16656 watermark/detect.h              34732 samplers/plans.h
-    6545 core/no_mt19937.h               16879 run/verify.h                    35007 shards/way.h
-    6578 core/making.h                   16983 run/batch.h                     35155 shards/memory.h
-    6710 core/streams.h                  17135 life/state.h                    35223 shards/batch.h
-    6748 life/state_fields.h             17311 operator/weights.h              35631 drafts/head.h
-    6848 samplers/llama_cpp.h            17399 operator/search.h               35690 drafts/block.h
-    6934 samplers/logit_bias.h           17537 operator/run.h                  35881 drafts/tree.h
-    7036 samplers/patch.h                17705 kv/cells.h                      36016 drafts/relaxed.h
-    7086 samplers/penalties.h            17742 kv/making.h                     36101 constraints/automaton.h
-    7237 samplers/dry.h                  17966 kv/slot.h                       36199 constraints/making.h
-    7694 samplers/cut.h                  18103 kv/sequences.h                  36452 constraints/sampler.h
-    7719 samplers/top_n_sigma.h          18237 kv/data.h                       36547 constraints/constructors.h
-    7822 samplers/top_k.h                18360 kv/update.h                     36912 constraints/patterns.h
-    7879 samplers/tail_free.h            18485 kv/state.h                      37117 constraints/looking.h
-    8003 samplers/typical.h              18694 llama_cpp/functions.h           37184 constraints/thinking.h
-    8079 samplers/top_p.h                18761 llama_cpp/object.h              37435 constraints/schedule.h
-    8123 samplers/min_p.h                18816 llama_cpp/vocabulary.h          37525 constraints/accepting.h
-    8165 samplers/by_sums.h              18893 text/reading.h                  37709 constraints/drawing.h
-    8316 samplers/top_h.h                19004 text/strings.h                  37896 constraints/told.h
-    8369 samplers/min_k.h                19103 text/values.h                   37961 constraints/kind.h
-    8426 samplers/xtc.h                  19259 text/documents.h                38019 constraints/top_p_decay.h
-    8510 samplers/infill.h               19335 grammar/head.h                  38105 constraints/accessors.h
-    8626 samplers/temperature.h          19370 grammar/tree.h                  38213 core/kinds.h
-    8795 samplers/smoothing.h            20289 grammar/finishing.h             38262 base/restore.h
-    8879 samplers/softmax.h              20593 grammar/reading.h               38276 api/license.h
-    8912 samplers/drafted.h              20678 grammar/gbnf.h
+       2 api/opening.h                    8935 samplers/greedy.h               20968 grammar/regex.h
+     275 api/config.h                     8977 samplers/choose.h               21365 grammar/derivatives.h
+     306 api/types.h                      9040 samplers/ratio.h                22018 grammar/vocabulary.h
+     561 api/missing.h                    9107 samplers/draw.h                 22489 grammar/triggers.h
+     575 api/sample.h                     9193 samplers/dist.h                 22814 grammar/matcher.h
+     669 api/chains.h                     9225 samplers/gumbel.h               23079 grammar/store.h
+     935 api/samplers.h                   9295 watermark/function.h            23334 grammar/moving.h
+    1208 api/gumbel.h                     9413 watermark/text.h                23683 grammar/visits.h
+    1231 api/operator.h                   9603 watermark/draw.h                23962 grammar/states.h
+    1282 api/kv.h                         9814 samplers/mirostat.h             24122 grammar/items.h
+    1465 api/llama_cpp.h                 10046 samplers/adaptive_p.h           24248 grammar/masks.h
+    1511 api/text_error.h                10197 samplers/custom.h               24459 grammar/runs.h
+    1527 api/grammar.h                   10258 config/describe.h               24661 grammar/entries.h
+    1765 api/shards.h                    10438 config/from_params.h            25135 grammar/accepting.h
+    1865 api/peers.h                     10502 config/orders.h                 25476 grammar/waiting.h
+    1949 api/drafts.h                    10733 config/numbers.h                25602 grammar/history.h
+    2051 api/constraints.h               10875 config/set.h                    25728 grammar/room.h
+    2354 api/watermark.h                 11031 config/tell.h                   26064 grammar/sampler.h
+    2499 api/parts.h                     11161 config/settings.h               26306 grammar/forced.h
+    2541 base/switches.h                 11274 life/rollback.h                 26474 grammar/hooks.h
+    2856 base/random.h                   11533 life/chain.h                    26597 schema/head.h
+    2879 base/mt19937.h                  11817 life/members.h                  26771 schema/errors.h
+    2954 base/exact.h                    11931 life/update.h                   26883 schema/collections.h
+    3172 base/bits128.h                  12128 life/copy.h                     26917 schema/references.h
+    3253 base/elements.h                 12298 rows/row.h                      27189 schema/strings.h
+    3383 watermark/colours.h             12608 rows/reserve.h                  27251 schema/numbers.h
+    3447 kernels/llama_cpp/contract.h    12678 rows/pieces.h                   27453 schema/sets.h
+    3495 kernels/contract.h              12793 rows/thresholds.h               27651 schema/formats.h
+    3623 kernels/scalar.h                12899 rows/compact.h                  27848 schema/scalars.h
+    3829 kernels/llama_cpp/scalar.h      13081 rows/sums.h                     28147 schema/goals.h
+    3850 kernels/sets.h                  13230 rows/changes.h                  28368 schema/alternatives.h
+    3899 kernels/vectors.h               13311 rows/cuts.h                     28846 schema/objects.h
+    4017 kernels/avx512.h                13755 rows/typical.h                  29359 schema/arrays.h
+    4101 kernels/avx2.h                  14069 rows/tail_free.h                29719 schema/whole.h
+    4163 kernels/sse2.h                  14142 rows/selecting.h                29892 tags/head.h
+    4180 kernels/neon.h                  14273 rows/mirostat.h                 30015 tags/words.h
+    4202 kernels/wasm.h                  14357 watermark/rows.h                30123 tags/inside.h
+    4218 kernels/generic.h               14471 rows/flat.h                     30264 tags/formats.h
+    4238 kernels/shared.h                14519 rows/logprobs.h                 30665 grammar/grammars.h
+    4362 kernels/passes.h                14605 rows/step.h                     30732 peers/tables.h
+    5051 kernels/llama_cpp/passes.h      14622 rows/llama_cpp/sums.h           31131 peers/values.h
+    5135 kernels/check.h                 14936 rows/llama_cpp/samplers.h       31563 peers/llama_server.h
+    5158 kernels/dispatch.h              15401 rows/llama_cpp/step.h           31632 peers/fields.h
+    5368 core/array.h                    15431 run/apply.h                     31878 peers/requests.h
+    5698 core/table.h                    15514 run/writing.h                   32017 shards/head.h
+    5896 core/windows.h                  15638 run/arrays.h                    32166 shards/bytes.h
+    5988 constraints/record.h            15715 run/arrays_llama_cpp.h          32264 shards/merging.h
+    6046 watermark/record.h              15913 run/walk.h                      32554 shards/row.h
+    6066 rows/work.h                     16017 run/finish.h                    32687 shards/answers.h
+    6092 life/past.h                     16057 run/draw_llama_cpp.h            33239 shards/logprobs.h
+    6151 core/record.h                   16131 run/draw.h                      33385 shards/told.h
+    6287 core/plans.h                    16209 run/sample.h                    33539 shards/asking.h
+    6325 core/fields.h                   16325 watermark/making.h              33674 shards/prefix.h
+    6412 core/owners.h                   16554 watermark/tails.h               34228 shards/plans.h
+    6488 core/mt19937.h                  16654 watermark/detect.h              34730 samplers/plans.h
+    6545 core/no_mt19937.h               16877 run/verify.h                    35007 shards/way.h
+    6578 core/making.h                   16981 run/batch.h                     35155 shards/memory.h
+    6710 core/streams.h                  17133 life/state.h                    35223 shards/batch.h
+    6748 life/state_fields.h             17309 operator/weights.h              35631 drafts/head.h
+    6848 samplers/llama_cpp.h            17397 operator/search.h               35690 drafts/block.h
+    6934 samplers/logit_bias.h           17535 operator/run.h                  35881 drafts/tree.h
+    7036 samplers/patch.h                17703 kv/cells.h                      36016 drafts/relaxed.h
+    7086 samplers/penalties.h            17740 kv/making.h                     36101 constraints/automaton.h
+    7237 samplers/dry.h                  17964 kv/slot.h                       36199 constraints/making.h
+    7694 samplers/cut.h                  18101 kv/sequences.h                  36452 constraints/sampler.h
+    7719 samplers/top_n_sigma.h          18235 kv/data.h                       36547 constraints/constructors.h
+    7822 samplers/top_k.h                18358 kv/update.h                     36912 constraints/patterns.h
+    7879 samplers/tail_free.h            18483 kv/state.h                      37117 constraints/looking.h
+    8002 samplers/typical.h              18692 llama_cpp/functions.h           37184 constraints/thinking.h
+    8078 samplers/top_p.h                18759 llama_cpp/object.h              37435 constraints/schedule.h
+    8121 samplers/min_p.h                18814 llama_cpp/vocabulary.h          37525 constraints/accepting.h
+    8163 samplers/by_sums.h              18891 text/reading.h                  37709 constraints/drawing.h
+    8314 samplers/top_h.h                19002 text/strings.h                  37896 constraints/told.h
+    8367 samplers/min_k.h                19101 text/values.h                   37961 constraints/kind.h
+    8424 samplers/xtc.h                  19257 text/documents.h                38019 constraints/top_p_decay.h
+    8507 samplers/infill.h               19333 grammar/head.h                  38105 constraints/accessors.h
+    8623 samplers/temperature.h          19368 grammar/tree.h                  38213 core/kinds.h
+    8792 samplers/smoothing.h            20287 grammar/finishing.h             38262 base/restore.h
+    8877 samplers/softmax.h              20591 grammar/reading.h               38276 api/license.h
+    8910 samplers/drafted.h              20676 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -7236,17 +7236,17 @@ static const sampi_hooks SAMPI_PENALTIES_HOOKS = {
 
 /* ---- src/samplers/dry.h ---- */
 /* ---- dry ("don't repeat yourself") ----
-   A token that would continue a repetition of length L >= allowed loses multiplier * base^(L - allowed). Behind "a b c
+   A token that would continue a repetition of length L >= allowed loses multiplier * base^(L - allowed). After "a b c
    d a b c" the token d continues one of length 3: with multiplier 0.8, base 1.75, allowed 2 it loses 0.8 * 1.75 = 1.4.
-   Parts: 0 the window; 1 room for the list of such tokens; 2 room for the lengths; 3 tails, heads, the breakers' texts.
+   Parts: 0 the window; 1 memory for the list of such tokens; 2 memory for lengths; 3 tails, heads, the breakers' texts.
 
-   A breaker is a text across which no repetition is seen ("\n", say). The breakers are tokenised here, when the sampler
-   is made (sampi_dry_build). As a breaker may begin inside of one token and end inside of another, it becomes heads and
-   tails: a head is a token that contains the breaker or ends with a beginning of it; the tail is the rest, in tokens.
-   */
+   A breaker is a text, such as "\n", that ends a repetition. The breakers are tokenised here, when the sampler is made
+   (sampi_dry_build). A breaker may begin inside one token and end inside another, so it is stored as heads and tails: a
+   head is a token that contains the breaker, or ends with a beginning of it; the tail is the rest of the breaker as
+   tokens. */
 
-/* One way for a breaker to begin: with this token (tail -1: it contains the breaker), continued by the tokens of a
-   tail. */
+/* A head: a token with which a breaker can begin. tail -1: the token contains the breaker; otherwise the tokens of that
+   tail must follow. */
 typedef struct sampi_tail {
     int32_t n;
     samp_token token[20];
@@ -7256,20 +7256,20 @@ typedef struct sampi_head {
     int32_t tail;
 } sampi_head;
 
-/* As much of a breaker as counts, and a 0. */
+/* The bytes of a breaker that count, and a 0. */
 #define SAMPI_BREAKER_MAX 40
 typedef char sampi_breaker[SAMPI_BREAKER_MAX + 1];
 
 #define SAMPI_TAIL_MAX ((int32_t)(sizeof(((sampi_tail *)0)->token) / sizeof(samp_token)))
 
-/* How much of a breaker counts: the constructor counts tails with the same bound. */
+/* How many bytes of a breaker count. */
 static size_t sampi_breaker_length(const char *text)
 {
     size_t n = strlen(text);
     return n < SAMPI_BREAKER_MAX ? n : SAMPI_BREAKER_MAX;
 }
 
-/* The longest token that text [n] begins with, and its length in *n_best (0: none). */
+/* The longest token with which text [n] begins; *n_best gets its length, 0 if there is none. */
 static samp_token sampi_longest_token(const samp_vocab *v, const char *text, size_t n, size_t *n_best)
 {
     samp_token best = -1;
@@ -7284,8 +7284,8 @@ static samp_token sampi_longest_token(const samp_vocab *v, const char *text, siz
     return best;
 }
 
-/* A tail's text to tokens, by the vocabulary's tokenizer or by greedy longest match: out [<= n_max] and how many, or
-   -1 if no tokens spell it. What is longer than n_max is cut off. */
+/* Tokenises a text, by the vocabulary's function or by greedy longest match. Writes at most n_max tokens to out, and
+   returns their number; -1 if no tokens spell the text. */
 static int32_t sampi_tokenize(const samp_vocab *v, const char *text, size_t n, samp_token *out, int32_t n_max)
 {
     int32_t n_out = 0;
@@ -7306,7 +7306,7 @@ static int32_t sampi_tokenize(const samp_vocab *v, const char *text, size_t n, s
     return n_out;
 }
 
-/* Is there a part within a text? Both may hold any bytes, zeros too, so this is not strstr. */
+/* Does text [n] contain part [n_part]? Not strstr, because both may have zeros. */
 static bool sampi_contains(const char *text, size_t n, const char *part, size_t n_part)
 {
     for (size_t i = 0; i + n_part <= n; i++)
@@ -7314,7 +7314,7 @@ static bool sampi_contains(const char *text, size_t n, const char *part, size_t 
     return false;
 }
 
-/* One more head, written only if there is a list to write to; returns how many there are then. */
+/* Appends a head, if heads is not NULL; returns the new number of heads. */
 static size_t sampi_add_head(sampi_head *heads, size_t n, samp_token token, int32_t tail)
 {
     if (heads) {
@@ -7324,10 +7324,9 @@ static size_t sampi_add_head(sampi_head *heads, size_t n, samp_token token, int3
     return n + 1;
 }
 
-/* Find every token that contains a breaker (tail -1), or ends with a beginning of one (the tail is the rest of it),
-   in order of ids, and return how many. Tails are numbered through all
-   breakers, one for each proper suffix, hence tails_before. A token may give several heads. sampi_dry_prepare calls it
-   with heads NULL, to count them before there is room; sampi_dry_build then has it write them. */
+/* Finds all heads: each token that contains a breaker (tail -1), or ends with a beginning of one (the tail is its
+   rest), in order of ids; returns their number. Tails are numbered through all breakers, one for each proper suffix. A
+   token may give several heads. sampi_dry_prepare passes heads NULL to count them, sampi_dry_build has them written. */
 static SAMPI_COLD size_t sampi_dry_heads(const samp_vocab *v, const char *const *breaker, size_t n_breakers,
                                          sampi_head *heads)
 {
@@ -7351,20 +7350,20 @@ static SAMPI_COLD size_t sampi_dry_heads(const samp_vocab *v, const char *const 
     return n;
 }
 
-/* [n_heads], sorted by token: behind the tails in part 3. */
+/* [n_heads] the heads, sorted by token, after the tails in part 3. */
 static sampi_head *sampi_dry_head(const sampi_sampler *s)
 {
     return (sampi_head *)((sampi_tail *)sampi_part(s, 3) + s->u.dry.n_tails);
 }
 
-/* [n_from], behind the heads. */
+/* [n_from] the breakers' texts, after the heads. */
 static sampi_breaker *sampi_dry_text(const sampi_sampler *s)
 {
     return (sampi_breaker *)(sampi_dry_head(s) + s->u.dry.n_heads);
 }
 
-/* Were its breakers these, in this vocabulary? Then their tokens are the same: to find them is a walk over the
-   vocabulary for each. */
+/* Does s have the breakers and the vocabulary of t? Then heads and tails are the same and can be copied, which saves a
+   walk over the vocabulary for each breaker. */
 static SAMPI_COLD bool sampi_dry_has_breakers(const sampi_sampler *s, const sampi_sampler *t)
 {
     const samp_vocab *v = &s->u.dry.spelt, *w = t->u.dry.vocab;
@@ -7380,9 +7379,9 @@ static SAMPI_COLD bool sampi_dry_has_breakers(const sampi_sampler *s, const samp
     return same;
 }
 
-/* The window is the smaller of last_n and n_ctx_train; what is off needs neither breakers nor a vocabulary. Each
-   breaker has a tail for each of its proper suffixes (sampi_dry_build fills them), and heads are counted by a walk
-   over the vocabulary, only if a sampler is to be made. */
+/* The prepare hook. The window is the smaller of last_n and n_ctx_train. A sampler that is off needs neither breakers
+   nor a vocabulary. A breaker has a tail for each of its proper suffixes (sampi_dry_build fills them). Heads are
+   counted by a walk over the vocabulary, only if a sampler is going to be made. */
 static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
 {
     const char *const *breaker = t->u.dry.from;
@@ -7411,7 +7410,8 @@ static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
                       n_breakers * sizeof(sampi_breaker);
 }
 
-/* Tail k - 1 of a breaker is what is left of it after k bytes: sampi_dry_heads numbers them in the same way. */
+/* The build hook: fills tails, heads and texts. Tail k - 1 of a breaker is its rest after k bytes, as sampi_dry_heads
+   numbers them. */
 static SAMPI_COLD void sampi_dry_build(sampi_sampler *s)
 {
     const samp_vocab *v = s->u.dry.vocab;
@@ -7430,19 +7430,19 @@ static SAMPI_COLD void sampi_dry_build(sampi_sampler *s)
     s->u.dry.from = NULL;
 }
 
-/* The token `back` places ago in the window, 0 = the newest. All that follows reads the text from its end. */
+/* The token `back` positions ago in the window, 0 = the newest. The functions below read the text from its end. */
 static samp_token sampi_dry_token(const sampi_sampler *s, int32_t back)
 {
     return sampi_ring_at(&s->u.dry.ring, (const samp_token *)sampi_part(s, 0), (uint32_t)back);
 }
 
-/* The first head with this token; heads are sorted by token. */
+/* The index of the first head with this token. */
 static size_t sampi_dry_find(const sampi_sampler *s, samp_token token)
 {
     return sampi_find_token(sampi_dry_head(s), sizeof(sampi_head), s->u.dry.n_heads, token);
 }
 
-/* Do the tokens after the one `back` places ago go on with this tail? */
+/* Are the tokens after the one `back` positions ago those of this tail? */
 static bool sampi_dry_tail_follows(const sampi_sampler *s, const sampi_tail *tail, int32_t back)
 {
     for (int32_t k = 0; k < tail->n; k++)
@@ -7450,8 +7450,8 @@ static bool sampi_dry_tail_follows(const sampi_sampler *s, const sampi_tail *tai
     return true;
 }
 
-/* The length of the longest tail that a breaker beginning `back` places ago has there: 0 if the token contains one,
-   -1 if none is complete. */
+/* The length of the longest tail of a complete breaker that begins `back` positions ago: 0 if the token contains a
+   breaker, -1 if there is no complete breaker. */
 static int32_t sampi_dry_breaker_at(const sampi_sampler *s, int32_t back)
 {
     const sampi_head *head = sampi_dry_head(s);
@@ -7462,13 +7462,13 @@ static int32_t sampi_dry_breaker_at(const sampi_sampler *s, int32_t back)
         SAMPI_COUNT_STEPS(1);
         bool whole = head[h].tail < 0;
         int32_t len = whole ? 0 : tail[head[h].tail].n;
-        if (len <= longest || len > back) continue; /* a tail that no tokens spell has length -1 */
+        if (len <= longest || len > back) continue; /* len is -1 if no tokens spell the tail */
         if (whole || sampi_dry_tail_follows(s, &tail[head[h].tail], back)) longest = len;
     }
     return longest;
 }
 
-/* An empty window, and no breaker in it. */
+/* Empties the window. */
 static void sampi_dry_reset(sampi_sampler *s)
 {
     s->u.dry.ring.size = s->u.dry.ring.head = 0;
@@ -7476,9 +7476,9 @@ static void sampi_dry_reset(sampi_sampler *s)
     s->u.dry.settled_tail = 0;
 }
 
-/* Once all tokens that a tail may have are there, what begins before them is a breaker for good or none: of the
-   breakers that begin so far back the nearest one is remembered, how far it is and its tail, so that nobody looks for
-   it again. `back` is the place to be settled now, which lies nearer than all that have been. */
+/* Decides whether a breaker begins `back` positions ago, once all tokens that its tail may have are there: after that
+   the answer never changes. The nearest such breaker is remembered (its position and tail), so that it need not be
+   searched again. `back` is nearer than all positions decided before. */
 static void sampi_dry_settle(sampi_sampler *s, int32_t back)
 {
     int32_t tail = back < (int32_t)s->u.dry.ring.size ? sampi_dry_breaker_at(s, back) : -1;
@@ -7487,8 +7487,8 @@ static void sampi_dry_settle(sampi_sampler *s, int32_t back)
     s->u.dry.settled_tail = tail;
 }
 
-/* The window, and the breaker that moves back with it. What it means is worked out by sampi_dry_list, when the next
-   token is drawn. */
+/* Adds a token to the window; the remembered breaker moves back by one. sampi_dry_list works out the repetitions when
+   the next token is drawn. */
 static void sampi_dry_accept(sampi_sampler *s, samp_token token)
 {
     sampi_ring_push(&s->u.dry.ring, (samp_token *)sampi_part(s, 0), token);
@@ -7496,7 +7496,8 @@ static void sampi_dry_accept(sampi_sampler *s, samp_token token)
     sampi_dry_settle(s, SAMPI_TAIL_MAX);
 }
 
-/* How many of the newest n tokens, which are all, a repetition may reach back over: to behind the nearest breaker. */
+/* How many of the newest tokens a repetition may contain: those after the nearest breaker; n, all of them, if there is
+   none. */
 static int32_t sampi_dry_limit(const sampi_sampler *s, int32_t n)
 {
     for (int32_t back = 0; back < n && back < SAMPI_TAIL_MAX; back++) {
@@ -7506,9 +7507,9 @@ static int32_t sampi_dry_limit(const sampi_sampler *s, int32_t n)
     return s->u.dry.settled < 0 ? n : s->u.dry.settled - s->u.dry.settled_tail;
 }
 
-/* length [k], 0 < k < n = the length of the common suffix of the window and the window k tokens ago, at most limit:
-   the Z algorithm (Gusfield 1997) over the text read from its end, n steps in all. What it has matched farthest,
-   [left, right), equals the newest right - left tokens, so inside of it a length found before can be taken over. */
+/* length [k], 0 < k < n: the length of the common suffix of the window and the window k tokens ago, at most `limit`.
+   The Z algorithm (Gusfield 1997) over the text read from its end, in n steps. The tokens [left, right) of its farthest
+   match equal the newest right - left tokens, so inside it an earlier length can be reused. */
 static void sampi_dry_lengths(const sampi_sampler *s, int32_t n, int32_t limit, int32_t *length)
 {
     int32_t left = 0, right = 0;
@@ -7529,7 +7530,7 @@ static void sampi_dry_lengths(const sampi_sampler *s, int32_t n, int32_t limit, 
     }
 }
 
-/* Is this token a breaker itself? It is never punished then. */
+/* Does this token contain a breaker? Then it is never penalised. */
 static bool sampi_dry_is_breaker(const sampi_sampler *s, samp_token token)
 {
     const sampi_head *head = sampi_dry_head(s);
@@ -7538,31 +7539,30 @@ static bool sampi_dry_is_breaker(const sampi_sampler *s, samp_token token)
     return false;
 }
 
-/* How far the logit of a token falls, entry->count = the length of what it would repeat. The power is bounded so that
-   base^power stays within a float; for the random source of llama.cpp all is computed as there. The GPU's host calls
-   it too, and sends the results. */
+/* How much is subtracted from a token's logit; entry->count is the length of the repetition that it would continue. The
+   power is bounded so that base^power fits a float. In llama.cpp's arithmetic all is computed as there. */
 static float sampi_dry_fall(const sampi_sampler *s, const sampi_count *entry)
 {
     if (sampi_dry_is_breaker(s, entry->token)) return 0.0f;
     const float ln_float_max = 88.7228391f;
     float base = s->u.dry.base;
     bool llama = sampi_is_llama_cpp(s);
-    int32_t power = entry->count - s->u.dry.allowed, most = 0; /* 0: no bound, for base is 1 */
+    int32_t power = entry->count - s->u.dry.allowed, most = 0; /* most 0: no bound, since base is 1 */
     if (base > 1.000001f) most = (int32_t)(llama ? ln_float_max / logf(base) : (double)ln_float_max / sampi_ln(base));
     if (most > 0 && power > most) power = most;
     double factor = llama ? pow((double)base, (double)power) : sampi_powi(base, power);
     return (float)((double)s->u.dry.multiplier * factor);
 }
 
-/* As sampi_patch wants it; the fast path applies it to the tokens of the list alone. */
+/* The new logit of a token in the list. */
 static float sampi_dry_change(const sampi_sampler *s, float l, const sampi_count *entry)
 {
     return sampi_masked(l) ? l : sampi_finite(l - sampi_dry_fall(s, entry));
 }
 
-/* The tokens that would lengthen a repetition, each with the length of the longest: list [at most the window], sorted
-   by token, and how many. Writes the list, which is mostly part 1, and part 2. Before each draw: by apply, or by the
-   fast path and the GPU's host in its place. */
+/* Lists the tokens that would continue a repetition, sorted by token, each with the length of the longest; returns
+   their number, at most the window's. It writes the list, usually part 1, and part 2. Called before each draw, by apply
+   or in its place by the fast path and the GPU's host. */
 static uint32_t sampi_dry_list(const sampi_sampler *s, sampi_count *list)
 {
     int32_t n = (int32_t)s->u.dry.ring.size, allowed = s->u.dry.allowed;
@@ -7573,7 +7573,7 @@ static uint32_t sampi_dry_list(const sampi_sampler *s, sampi_count *list)
     sampi_dry_lengths(s, n, limit, length);
     for (int32_t k = 1; k < n; k++) {
         if (length[k] < allowed) continue;
-        list[n_list].token = sampi_dry_token(s, k - 1); /* what followed it then */
+        list[n_list].token = sampi_dry_token(s, k - 1); /* the token that followed */
         list[n_list++].count = length[k];
     }
     sampi_count_sort(list, n_list);
@@ -7587,7 +7587,7 @@ static uint32_t sampi_dry_list(const sampi_sampler *s, sampi_count *list)
     return kept;
 }
 
-/* The list is made anew for each draw, in the sampler's own parts: nothing of it is kept. */
+/* The list is made anew for each draw, in the sampler's own parts. */
 static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_count *list = (sampi_count *)sampi_part(s, 1);
@@ -7595,7 +7595,7 @@ static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
     int32_t seen = (int32_t)s->u.dry.ring.size, allowed = s->u.dry.allowed;
     if (n > 0) sampi_patch(s, cur, list, n, sampi_dry_change);
     if (sampi_is_llama_cpp(s) && seen > allowed && sampi_dry_limit(s, seen) >= allowed)
-        cur->sorted = false; /* as llama.cpp has it, whether a token was hit or not: adaptive_p looks at it */
+        cur->sorted = false; /* as in llama.cpp, whether a token changed or not: adaptive_p reads it */
     return SAMP_OK;
 }
 
@@ -7611,7 +7611,7 @@ static void sampi_dry_take_over(sampi_sampler *s, const sampi_sampler *old, cons
     sampi_take_over_window(s, old, old ? &old->u.dry.ring : NULL, chain);
 }
 
-/* The window is all that dry has: its lists are made for each draw, and where its breakers are is found again. */
+/* Saves or loads the window, the whole state of dry; a load finds the breakers in it again. */
 static SAMPI_COLD void sampi_dry_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_io_ring(io, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
@@ -7620,8 +7620,8 @@ static SAMPI_COLD void sampi_dry_state(sampi_sampler *s, sampi_io *io)
     for (int32_t back = (int32_t)s->u.dry.ring.size; back-- > SAMPI_TAIL_MAX;) sampi_dry_settle(s, back);
 }
 
-/* The breakers as the vocabulary spells them: the strings are not there any more, and another vocabulary makes
-   other tokens of them, with which a saved window would mean something else. */
+/* Adds the breakers' tokens to the fingerprint: with another vocabulary they would be others, and a saved window would
+   have another meaning. */
 static SAMPI_COLD void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_tail *tail = (const sampi_tail *)sampi_part(s, 3);
@@ -7636,8 +7636,8 @@ static SAMPI_COLD void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash
         sampi_mix(hash, (uint64_t)(uint32_t)head[i].token << 32 | (uint32_t)head[i].tail);
 }
 
-/* Breakers are read while it is made, and not kept: what is kept is their tokens. last_n and n_ctx_train become
-   one number, the window (sampi_dry_prepare). */
+/* The breakers are read by the constructor and may be freed then. last_n and n_ctx_train become one number, the window
+   (sampi_dry_prepare). */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_train, float multiplier,
                                                 float base, int32_t allowed_length, int32_t last_n,
                                                 const char *const *breakers, size_t n_breakers)
@@ -7718,10 +7718,10 @@ static SAMPI_COLD samp_sampler *sampi_init_cut(sampi_kind kind, float p, size_t 
 
 /* ---- src/samplers/top_n_sigma.h ---- */
 /* ---- top_n_sigma (Tang et al. 2024) ----
-   It masks l < max - n * sigma: of logits 4, 2, 1, 1 sigma is 1.22, so n = 2 keeps 4 and 2. */
+   It masks tokens with l < max - n * sigma: for logits 4, 2, 1, 1 sigma is 1.22, so n = 2 keeps 4 and 2. */
 
-/* top_n_sigma's variance comes from integers: x = max - l in units of 2^-40 of the range's power of two, sums of x
-   and x^2 exact in 128 bits. */
+/* The scale that makes the variance exact: x = max - l becomes an integer in units of 2^-40 of the range's power of
+   two, so that the sums of x and x^2 are exact in 128 bits. */
 static double sampi_sigma_scale(double range)
 {
     uint64_t exponent = sampi_bits(range) >> 52; /* range < 2^(exponent - 1022) */
@@ -7740,7 +7740,7 @@ static double sampi_sigma_of(uint64_t n, uint64_t sum, sampi_u128 squares, doubl
     return sqrt(sampi_double_of_128(sampi_sub128(by_n, square))) / ((double)n * scale);
 }
 
-/* Its cut: keep l if max - l <= the result. */
+/* The largest distance from the maximum that is kept: n_sigma standard deviations. */
 static double sampi_sigma_reach(const samp_token_data_array *cur, float n_sigma, float *max)
 {
     float low = INFINITY;
@@ -7764,7 +7764,7 @@ static double sampi_sigma_reach(const samp_token_data_array *cur, float n_sigma,
     return (double)n_sigma * sampi_sigma_of(n, sum, squares, scale);
 }
 
-/* Mask what is farther below the maximum than n standard deviations. The array keeps its size, and p is not set. */
+/* Masks the tokens that are farther below the maximum. The array keeps its size, and p is not set. */
 static SAMPI_COLD int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     float max;
@@ -7776,8 +7776,8 @@ static SAMPI_COLD int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_
 }
 
 #ifndef SAMP_NO_MT19937
-/* Mean and deviation in two passes of float sums; the square is added in double and rounded each time, as C++ does
-   with std::pow's double. */
+/* Mean and deviation in two passes of float sums; each square is added in double and the sum rounded to float, as in
+   C++ with std::pow's double. */
 static SAMPI_COLD int sampi_llama_top_n_sigma(sampi_sampler *s, samp_token_data_array *cur)
 {
     float max = -INFINITY, sum = 0.0f, squares = 0.0f, count = 0.0f;
@@ -7821,10 +7821,10 @@ static SAMPI_COLD bool sampi_top_n_sigma_is_off(const sampi_sampler *s) { return
 
 /* ---- src/samplers/top_k.h ---- */
 /* ---- top_k ----
-   It keeps the first k of the order: of logits 4, 2, 2, 1 k = 2 keeps 4 and the 2 with the smaller id; with ties it
-   keeps all that equal the last one, so both. */
+   It keeps the first k tokens in order: of logits 4, 2, 2, 1 k = 2 keeps 4 and the 2 with the smaller id. With ties it
+   also keeps all tokens that equal the last one, here both 2. */
 
-/* The cheapest cut: no probability is needed, so p is not set. */
+/* It needs no probabilities, so p is not set. */
 static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t k = (size_t)s->u.top_k.k, n = sampi_unmasked(cur);
@@ -7839,7 +7839,7 @@ static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 #ifndef SAMP_NO_MT19937
-/* Masked tokens count here, and may be among the k. */
+/* Masked tokens may be among the k. */
 static int sampi_llama_top_k(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t k = (size_t)s->u.top_k.k;
@@ -7878,25 +7878,25 @@ static SAMPI_COLD bool sampi_top_k_is_off(const sampi_sampler *s) { return s->u.
 
 /* ---- src/samplers/tail_free.h ---- */
 /* ---- tail_free (Bricken 2019) ----
-   In order, a_i = |p_i - 2 p_i+1 + p_i+2| is how much the curve of probabilities bends. Divided by their sum the a_i
-   are a distribution; the first i whose running sum exceeds z ends the row, for behind it lies the flat tail. p = 0.5,
-   0.3, 0.1, 0.06, 0.04: a = 0, 0.16, 0.02, so z = 0.95 keeps two. All in units of weight. Where the sum of a_i is next
-   to nothing every a_i counts the same, as in the original. */
+   With p in order, a_i = |p_i - 2 p_i+1 + p_i+2| is how much the curve of probabilities bends at i. Divided by their
+   sum, the a_i are a distribution. The first i at which the running sum exceeds z is the cut: the tail after it is
+   flat. For p = 0.5, 0.3, 0.1, 0.06, 0.04: a = 0, 0.16, 0.02, so z = 0.95 keeps two. All numbers are in units of
+   weight. If the sum of a_i is below 1e-6, all a_i count the same, as in the original. */
 
-/* a_i of three neighbours' weights, w_i first: how much they bend. */
+/* The bend a_i of three neighbours' weights, w_i first. */
 static uint64_t sampi_bend(const uint64_t *w)
 {
     uint64_t ends = w[0] + w[2], middle = 2 * w[1];
     return ends > middle ? ends - middle : middle - ends;
 }
 
-/* Is the sum of a_i below 1e-6, in units of probability? z: the sum of weights. */
+/* Is the sum of a_i below 1e-6 in units of probability? z: the sum of weights. */
 static SAMPI_CALLED bool sampi_tail_is_flat(uint64_t total, uint64_t z)
 {
     return (double)total * 1000000.0 < (double)z;
 }
 
-/* A walk along a sorted array: w [0 .. 2] are the weights at i, i + 1, i + 2, so each is computed once. */
+/* A walk over a sorted array: w [0 .. 2] are the weights at i, i + 1, i + 2, so each is computed once. */
 typedef struct sampi_bends {
     const samp_token_data *d;
     float max;
@@ -7904,7 +7904,7 @@ typedef struct sampi_bends {
     uint64_t w[3];
 } sampi_bends;
 
-/* The array must be sorted and have two candidates; it must not change during the walk. */
+/* Begins a walk. The array must be sorted and have two candidates, and must not change during the walk. */
 static SAMPI_COLD void sampi_bends_begin(sampi_bends *bends, const samp_token_data_array *cur, float max)
 {
     bends->d = cur->data;
@@ -7913,7 +7913,7 @@ static SAMPI_COLD void sampi_bends_begin(sampi_bends *bends, const samp_token_da
     for (int k = 0; k < 2; k++) bends->w[k] = sampi_weight(max, cur->data[k].logit);
 }
 
-/* a_i, and on to i + 1; there must be an i + 2. */
+/* Returns a_i and advances to i + 1; there must be an i + 2. */
 static SAMPI_COLD uint64_t sampi_bends_next(sampi_bends *bends)
 {
     uint64_t *w = bends->w;
@@ -7924,7 +7924,8 @@ static SAMPI_COLD uint64_t sampi_bends_next(sampi_bends *bends)
     return bend;
 }
 
-/* How many of the row are left, min_keep and what lies before the cut at least; all if nothing exceeds the share. */
+/* How many tokens of the row stay: those before the cut, at least min_keep; all if the running sum never exceeds the
+   share. */
 static size_t sampi_tail_free_size(const samp_token_data_array *cur, const sampi_sums *sums, uint64_t share,
                                    size_t min_keep)
 {
@@ -7945,25 +7946,23 @@ static size_t sampi_tail_free_size(const samp_token_data_array *cur, const sampi
     return sums->n;
 }
 
-/* p is set for all before the cut, so it is the probability among all tokens. */
+/* p is set before the cut, so it is the probability among all tokens. */
 static SAMPI_COLD int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
     sampi_sort_all(cur);
     sampi_set_p(cur, &sums);
-    if (sums.n <= 2) return SAMP_OK; /* nothing bends; masked tokens stay, too */
+    if (sums.n <= 2) return SAMP_OK; /* no bend; masked tokens stay too */
     size_t min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
     cur->size = sampi_tail_free_size(cur, &sums, sampi_share(s->u.cut.p), min_keep);
     return SAMP_OK;
 }
 
 #ifndef SAMP_NO_MT19937
-/* |p_i - 2 p_i+1 + p_i+2| as the difference of two rounded differences; tail_free's second derivative, from p as
-   it stands. */
+/* |p_i - 2 p_i+1 + p_i+2| from p, as the difference of two rounded differences. */
 static float sampi_llama_bend(const samp_token_data *d) { return fabsf((d[0].p - d[1].p) - (d[1].p - d[2].p)); }
 
-/* As llama.cpp did it before it dropped the sampler: sums in float, and all bends equal where they sum to nearly
-   nothing. */
+/* As llama.cpp did it before it dropped the sampler: float sums, and all bends equal if their sum is below 1e-6. */
 static SAMPI_COLD int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t n = cur->size, min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
@@ -8002,18 +8001,18 @@ static const sampi_field SAMPI_TAIL_FREE_FIELDS[] = {
 
 /* ---- src/samplers/typical.h ---- */
 /* ---- typical (Meister et al. 2022) ----
-   It keeps the shortest beginning of an order whose mass exceeds p, the order being by |surprise - entropy|. p = 0.5,
-   0.3, 0.15, 0.05: the entropy is 1.14 and the surprises 0.69, 1.20, 1.90, 3.00, so typical 0.25 keeps the second
-   alone. */
+   It orders tokens by |surprise - entropy|, and keeps the shortest prefix whose mass exceeds p. For p = 0.5, 0.3, 0.15,
+   0.05 the entropy is 1.14 and the surprises are 0.69, 1.20, 1.90, 3.00, so typical 0.25 keeps only the second
+   token. */
 
-/* |surprise - entropy| without ln Z, which is in both: order->max = the row's maximum, order->mean = the mean of max
-   - l under p. The fast path sorts by it too. */
+/* The score |surprise - entropy|; ln Z is in both and cancels. order->max is the row's maximum, order->mean the mean of
+   max - l under p. The fast path sorts by it too. */
 static double sampi_typical_score(const sampi_order *order, const samp_token_data *d)
 {
     return sampi_abs((order->max - (double)d->logit) - order->mean);
 }
 
-/* More than p, so one unit of mass above the share rounded down. */
+/* The mass must exceed p, so it is one unit above the share rounded down. */
 static SAMPI_COLD int sampi_typical_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -8027,18 +8026,18 @@ static SAMPI_COLD int sampi_typical_apply(sampi_sampler *s, samp_token_data_arra
 }
 
 #ifndef SAMP_NO_MT19937
-/* How far the surprise of a p is from the entropy. A p of 0 comes last (in llama.cpp it is NaN, and the order
-   garbage). */
+/* The distance of the surprise of p from the entropy. A p of 0 comes last; in llama.cpp it is NaN, which breaks the
+   order. */
 static float sampi_llama_score(float p, float entropy) { return p > 0.0f ? fabsf(-logf(p) - entropy) : INFINITY; }
 
-/* For sampi_sort: the score stands where p does. */
+/* The score for sampi_sort, which has been stored in p. */
 static double sampi_llama_typical_score(const sampi_order *order, const samp_token_data *d)
 {
     (void)order;
     return (double)d->p;
 }
 
-/* Sort by score. sums: what p comes from. */
+/* Sorts by score; `sums` give p. */
 static void sampi_llama_sort_by_score(samp_token_data_array *cur, const sampi_llama_sums *sums, float entropy)
 {
     sampi_order by_score = { sampi_llama_typical_score, 0.0, 0.0 };
@@ -8047,7 +8046,7 @@ static void sampi_llama_sort_by_score(samp_token_data_array *cur, const sampi_ll
     for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_p(sums, cur->data[i].logit);
 }
 
-/* The running sum is in the order of the scores, and must exceed the share. */
+/* The running sum, in the order of scores, must exceed the share. */
 static SAMPI_COLD int sampi_llama_typical(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_sums sums = sampi_llama_softmax(cur, true);
@@ -8078,10 +8077,9 @@ static const sampi_field SAMPI_TYPICAL_FIELDS[] = {
 
 /* ---- src/samplers/top_p.h ---- */
 /* ---- top_p (Holtzman et al. 2019) ----
-   It keeps the shortest beginning of the order by logit whose mass reaches p. p = 0.5, 0.3, 0.15, 0.05: top_p 0.7 keeps
-   two. */
+   It keeps the shortest prefix in order whose mass is at least p. Of p = 0.5, 0.3, 0.15, 0.05 top_p 0.7 keeps two. */
 
-/* p at least, so the share rounded up. */
+/* The mass must be at least p, so the share is rounded up. */
 static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -8091,7 +8089,7 @@ static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 #ifndef SAMP_NO_MT19937
-/* Sums before it sorts, so p may differ from typical's in the last bits. */
+/* It sums before it sorts, so p may differ from typical's in the last bits. */
 static int sampi_llama_top_p(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_softmax(cur, false);
@@ -8315,18 +8313,18 @@ static const sampi_field SAMPI_ETA_FIELDS[] = {
 
 /* ---- src/samplers/top_h.h ---- */
 /* ---- top_h (Baghaei Potraghloo et al. 2025) ----
-   It keeps the longest beginning of the order by logit whose own entropy is at most alpha H: p = 0.5, 0.3, 0.15, 0.05
-   has H = 1.14, its first two 0.66, its first three 0.99, so alpha 0.6 keeps two. Only as many candidates are sorted as
-   are needed. */
+   It keeps the longest prefix in order whose own entropy is at most alpha H. For p = 0.5, 0.3, 0.15, 0.05 H is 1.14;
+   the first two tokens have 0.66, the first three 0.99, so alpha 0.6 keeps two. Only as many candidates as necessary
+   are sorted. */
 
-/* The longest beginning whose own entropy, its probabilities made to sum to 1, is at most `most`; the first token at
-   least. *over: the entropy with one token more, if there is one. */
+/* The length of the longest prefix whose own entropy (of renormalised probabilities) is at most `most`; at least 1.
+   *over: the entropy with one more token, if there is one. */
 static SAMPI_COLD size_t sampi_top_h_size(samp_token_data_array *cur, size_t n, float max, double most, double *over)
 {
     uint64_t w[SAMPI_TILE + 16];
     float x[SAMPI_TILE];
     sampi_sums sums = { max, 0, 0, 0, 0 };
-    size_t k = 0; /* so many are in order */
+    size_t k = 0; /* the first k are in order */
     for (size_t i = 0; i < n; i++) {
         size_t at = i % SAMPI_TILE;
         if (i == k) k = i ? 8 * i : SAMPI_TILE, sampi_sort(&SAMPI_BY_LOGIT, cur, k < n ? k : n);
@@ -8425,17 +8423,17 @@ static SAMPI_COLD bool sampi_min_k_is_off(const sampi_sampler *s) { return s->u.
 
 /* ---- src/samplers/xtc.h ---- */
 /* ---- xtc, "exclude top choices" (p-e-w) ----
-   With probability p (the coin) it removes all tokens of probability >= t but the least likely of them. 0.5, 0.3, 0.15,
-   0.05 with t = 0.1: 0.15 and 0.05 are left. The coin is 64 random bits of the position. */
+   With probability p (the coin) it removes all tokens of probability >= t except the least likely of them. Of 0.5, 0.3,
+   0.15, 0.05 with t = 0.1 it leaves 0.15 and 0.05. The coin is 64 random bits of the position. */
 
-/* Does this candidate have a probability of t, that is the mass `required`? */
+/* Is this candidate's probability at least t, that is its weight at least `required`? */
 static SAMPI_COLD bool sampi_xtc_reaches(const samp_token_data *d, float max, uint64_t required)
 {
     return !sampi_masked(d->logit) && sampi_weight(max, d->logit) >= required;
 }
 
-/* With probability p, drop all candidates that reach t but the last of them in order. If that would leave fewer than
-   min_keep, nothing is dropped. The position's number is used up either way. */
+/* With probability p, removes all candidates that reach t except the last of them in order. If that would leave fewer
+   than min_keep, it removes none. The position advances in either case. */
 static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     uint64_t random[2];
@@ -8443,7 +8441,7 @@ static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *c
     sampi_random(s, 0, random);
     if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return SAMP_OK;
     sampi_sums sums = sampi_sum(cur);
-    uint64_t required = sampi_mass_of(sampi_share(s->u.xtc.t), sums.z); /* t <= 1/2, or it would be off */
+    uint64_t required = sampi_mass_of(sampi_share(s->u.xtc.t), sums.z); /* t <= 1/2, or the sampler is off */
     size_t above = 0, last = 0;
     for (size_t i = 0; i < cur->size; i++) {
         if (!sampi_xtc_reaches(&cur->data[i], sums.max, required)) continue;
@@ -8460,7 +8458,7 @@ static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *c
 }
 
 #ifndef SAMP_NO_MT19937
-/* Of a sorted array with p. What is dropped is its beginning, so it is still sorted. */
+/* The cut of a sorted array with p. It removes the beginning, so the array stays sorted. */
 static SAMPI_COLD void sampi_llama_xtc_cut(const sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t above = 0;
@@ -8470,8 +8468,7 @@ static SAMPI_COLD void sampi_llama_xtc_cut(const sampi_sampler *s, samp_token_da
     memmove(cur->data, cur->data + (above - 1), cur->size * sizeof *cur->data);
 }
 
-/* Its number is drawn before anything else, and even if p is 1: one output of the mt19937 each time there is a
-   choice. */
+/* The coin is drawn first, even if p is 1: one output of the mt19937 each time there is more than one candidate. */
 static SAMPI_COLD int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
@@ -8625,34 +8622,34 @@ static const sampi_hooks SAMPI_INFILL_HOOKS = {
 
 /* ---- src/samplers/temperature.h ---- */
 /* ============================================================================================= >>temperature
-   temp divides the logits by T; temp_ext first computes T = t - delta .. t + delta from the row's entropy (0 .. ln n).
-   At T = 2 logits 3 and 1 become 1.5 and 0.5. Nothing is dropped, and the order stays, but for ties that rounding
-   makes. T = 0 (and what temp_ext finds below 2^-20) masks all but the first in order.
+   temp divides the logits by T; temp_ext first computes T in t - delta .. t + delta from the row's entropy (0 .. ln n).
+   At T = 2 logits 3 and 1 become 1.5 and 0.5. No token is removed, and the order stays except at ties that rounding
+   makes. T = 0, and a T of temp_ext below 2^-20, masks all tokens but the first in order.
 
-   The factor 1 / T is rounded to f32, and each logit is one product rounded to f32. Rows carry that factor along
-   instead of multiplying (sampi_row's r), so it must be the same product. */
+   The factor 1 / T is rounded to f32, and each logit is one product rounded to f32. Rows keep the factor instead of
+   multiplying (sampi_row's r), so it must be the same product. */
 
-/* Mask all but the candidate at `best`. */
+/* Masks all candidates but the one at index `best`. */
 static void sampi_mask_but(samp_token_data_array *cur, size_t best)
 {
     for (size_t i = 0; i < cur->size; i++)
         if (i != best) cur->data[i].logit = -INFINITY;
 }
 
-/* Does either of the two mask tokens perhaps? */
+/* Can this sampler (temp or temp_ext) mask tokens? */
 static bool sampi_temp_masks(const sampi_sampler *s)
 {
     if (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f) return true;
     return (s->kind == SAMPI_TEMP || s->kind == SAMPI_TEMP_EXT) && s->u.temp.t < SAMPI_TEMP_MIN;
 }
 
-/* Is it a temperature that nothing of the row has to be known for, and that masks nothing? */
+/* Is it a temperature that does not depend on the row, and masks no token? */
 SAMPI_INLINE bool sampi_is_plain_temp(const sampi_sampler *s)
 {
     return (s->kind == SAMPI_TEMP || s->kind == SAMPI_TEMP_EXT) && !sampi_temp_masks(s);
 }
 
-/* Both samplers end here. What overflows becomes +-FLT_MAX: a masked token must stay the only one at -infinity. */
+/* The end of both samplers. Results that overflow become +-FLT_MAX: only masked tokens may be -infinity. */
 static void sampi_scale(samp_token_data_array *cur, float t)
 {
     if (t >= SAMPI_TEMP_MIN) {
@@ -8671,8 +8668,8 @@ static int sampi_temp_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* The temperature of temp_ext (dynamic temperature, kalomaze 2023): T goes from t - delta, for a row whose entropy is
-   0, to t + delta, for the entropy ln n of n equal tokens. */
+/* The temperature of temp_ext (dynamic temperature, kalomaze 2023): from t - delta for a row with entropy 0, to t +
+   delta for the entropy ln n of n equal tokens. */
 static float sampi_dynamic_temp(const sampi_temp_numbers *of, const sampi_sums *sums)
 {
     float lo = of->t > of->delta ? of->t - of->delta : 0.0f, hi = of->t + of->delta;
@@ -8680,13 +8677,13 @@ static float sampi_dynamic_temp(const sampi_temp_numbers *of, const sampi_sums *
     return (float)SAMPI_FMA((double)hi - (double)lo, power, (double)lo);
 }
 
-/* Without a delta it is temp. The sums are those of the logits as they come, before any scaling. */
+/* With delta 0 it is temp. The entropy is that of the original logits. */
 static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     float t = s->u.temp.t;
     if (s->u.temp.delta > 0.0f) {
         sampi_sums sums = sampi_sum(cur);
-        if (sums.n == 1) return SAMP_OK; /* ln n = 0, and nothing to choose from */
+        if (sums.n == 1) return SAMP_OK; /* ln n is 0, and there is no choice */
         t = sampi_dynamic_temp(&s->u.temp, &sums);
     }
     sampi_scale(cur, t);
@@ -8694,8 +8691,8 @@ static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_arr
 }
 
 #ifndef SAMP_NO_MT19937
-/* A division, not a product, and no look at ties: `sorted` stays what it was. What overflows becomes +-FLT_MAX, as
-   in the canonical samplers. */
+/* llama.cpp divides, and does not check ties: `sorted` stays as it was. Results that overflow become +-FLT_MAX, as in
+   the canonical samplers. */
 static void sampi_llama_scale(samp_token_data_array *cur, float t)
 {
     if (!(t > 0.0f)) {
@@ -8706,14 +8703,14 @@ static void sampi_llama_scale(samp_token_data_array *cur, float t)
         if (!sampi_masked(cur->data[i].logit)) cur->data[i].logit = sampi_finite(cur->data[i].logit / t);
 }
 
-/* Without a range there is no entropy to find, hence no p and no order. */
+/* temp needs no entropy, so it neither sets p nor sorts. */
 static int sampi_llama_temp(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_scale(cur, s->u.temp.t);
     return SAMP_OK;
 }
 
-/* The temperature that belongs to an entropy. The largest possible one is that of all n candidates, masked ones too. */
+/* The temperature for an entropy. The largest entropy is that of all n candidates, masked ones included. */
 static float sampi_llama_temp_of(const sampi_sampler *s, float entropy, size_t n)
 {
     float t = s->u.temp.t, delta = s->u.temp.delta, lo = t > delta ? t - delta : 0.0f, hi = t + delta;
@@ -8721,7 +8718,7 @@ static float sampi_llama_temp_of(const sampi_sampler *s, float entropy, size_t n
     return lo + sampi_roundf((hi - lo) * power);
 }
 
-/* Dynamic temperature sorts, and leaves p of the new logits. */
+/* temp_ext sorts, and sets p of the new logits. */
 static SAMPI_COLD int sampi_llama_temp_ext(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (!(s->u.temp.delta > 0.0f)) {
@@ -8751,14 +8748,14 @@ static SAMPI_COLD samp_sampler *sampi_init_temp(sampi_kind kind, float temp, flo
     return sampi_init(&t);
 }
 
-/* A kind of its own beside temp_ext, so that samp_describe tells what the user has made. */
+/* temp is a kind of its own beside temp_ext, so that samp_describe shows what the user has made. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_temp(float temp) { return sampi_init_temp(SAMPI_TEMP, temp, 0.0f, 1.0f); }
 SAMP_API SAMPI_COLD samp_sampler *samp_init_temp_ext(float temp, float delta, float exponent)
 {
     return sampi_init_temp(SAMPI_TEMP_EXT, temp, delta, exponent);
 }
 
-/* Of both. */
+/* Is either sampler off? */
 static SAMPI_COLD bool sampi_temp_is_off(const sampi_sampler *s)
 {
     return s->u.temp.t == 1.0f && s->u.temp.delta == 0.0f;
@@ -8766,8 +8763,8 @@ static SAMPI_COLD bool sampi_temp_is_off(const sampi_sampler *s)
 
 static const sampi_field SAMPI_TEMP_FIELDS[] = {
     SAMPI_FIELD(FLOAT, temp, temp.t, 0.8, SAMPI_TEMP_MIN, SAMPI_TEMP_MAX, SAMPI_OR_ZERO, "t"),
-    SAMPI_FIXED(FLOAT, dynatemp_range, temp.delta, 0, 0, 0, NULL),       /* temp is temp_ext without a range, */
-    SAMPI_FIXED(FLOAT, dynatemp_exponent, temp.exponent, 1, 1, 1, NULL), /* also in the fingerprint */
+    SAMPI_FIXED(FLOAT, dynatemp_range, temp.delta, 0, 0, 0, NULL),       /* temp has temp_ext's numbers */
+    SAMPI_FIXED(FLOAT, dynatemp_exponent, temp.exponent, 1, 1, 1, NULL), /* in the fingerprint too */
 };
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
@@ -8794,14 +8791,14 @@ static const sampi_field SAMPI_TEMP_EXT_FIELDS[] = {
 
 /* ---- src/samplers/smoothing.h ---- */
 /* ---- smoothing, log_softmax ----
-   Two samplers that give every logit another value. smoothing: l = max - factor d^2 (1 - c + c d), d = max - l, c =
-   (curve - 1) / 2; with factor 0.2 and curve 1 a logit 2 below the maximum comes to 0.8 below. log_softmax: l = ln p,
-   so that penalties behind it do not depend on the logits' zero. */
+   Two samplers that change every logit. smoothing: l = max - factor d^2 (1 - c + c d), d = max - l, c = (curve - 1) /
+   2; with factor 0.2 and curve 1 a logit that is 2 below the maximum becomes 0.8 below it. log_softmax: l = ln p, so
+   that penalties after it do not depend on the zero of the logits. */
 
 static double sampi_bend_of(float curve) { return 0.5 * ((double)curve - 1.0); }
 
-/* A logit that smoothing bends, in doubles, with every product rounded before it meets a sum; c is sampi_bend_of. For c
-   in [0, 1] the order stays, ties aside, and the maximum: each step is monotone. */
+/* A logit after smoothing, computed in doubles, with each product rounded before it is added; c is sampi_bend_of. For c
+   in [0, 1] order (ties aside) and maximum stay, because each step is monotone. */
 static float sampi_smoothed(double top, double factor, double c, float l)
 {
     double d = top - (double)l, square = sampi_round(sampi_round(d * d) * factor);
@@ -8809,20 +8806,21 @@ static float sampi_smoothed(double top, double factor, double c, float l)
     return sampi_finite((float)sampi_add_to_product64(-bent, top));
 }
 
-/* A logit that becomes ln p; all: the maximum and ln Z. */
+/* The logit as ln p; all: the maximum plus ln Z. */
 static float sampi_log_softmaxed(double all, float l) { return sampi_finite((float)((double)l - all)); }
 
-/* What all is; z: the sum of weights. */
+/* The maximum plus ln Z; z: the sum of weights. */
 static double sampi_log_sum(float max, uint64_t z) { return (double)max + sampi_ln((double)z / (double)SAMPI_ONE); }
 
-/* The same for a tile, by the compiler's vectors, where none can be too large or small: for all below 2^100. */
+/* sampi_log_softmaxed for a tile, in the compiler's vectors. No result can overflow; |all| must be below 2^100. */
 static SAMPI_HOT void sampi_log_softmax_tile(double all, float *x)
 {
     for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = (float)((double)x[i] - all);
 }
 
-/* l [n], each `stride` bytes behind the last: of candidates, or of a row on the fast path. z, of log_softmax alone: the
-   sum of weights. Which zero is the maximum depends on the instruction set: +0 for both. */
+/* Applies either sampler to l [n], which lie `stride` bytes apart: in candidates, or in a row on the fast path. z: the
+   sum of weights, for log_softmax only. A maximum of -0 counts as +0, because which zero is found depends on the
+   instruction set. */
 static SAMPI_COLD void sampi_smooth(const sampi_sampler *s, float max, uint64_t z, void *l, size_t stride, size_t n)
 {
     double c = sampi_bend_of(s->u.smoothing.curve), top = (double)max + 0.0;
@@ -8878,9 +8876,9 @@ static SAMPI_COLD bool sampi_smoothing_is_off(const sampi_sampler *s) { return s
 
 /* ---- src/samplers/softmax.h ---- */
 /* ---- softmax ----
-   It sorts, and sets p: of logits 1 and 0 p = 0.73 and 0.27. */
+   It sorts, and sets p: logits 1 and 0 get p = 0.73 and 0.27. */
 
-/* For users who want p and the order, not a token: it selects nothing. */
+/* For users who need p and the order, but no token: it does not select. */
 static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     (void)s;
@@ -8891,7 +8889,7 @@ static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 #ifndef SAMP_NO_MT19937
-/* The softmax sampler; sampi_llama_softmax is what others build on. */
+/* The sampler itself; other samplers call sampi_llama_softmax. */
 static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     (void)s;
@@ -9041,21 +9039,21 @@ static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t
 
 /* ---- src/samplers/ratio.h ---- */
 /* ---- the ratio test (Leviathan et al. 2023), in place of the draw ----
-   It tests a draft's token of probability q in the draft and p here: accepted with min(1, p / q), else another one is
-   drawn from the residual max(0, p - q). So what comes out has p's distribution; q = 0.6 and p = 0.3 is accepted half
-   of the time. A token that is rejected has p < q, hence no residual, and is never drawn again: samp_verify need only
-   compare tokens. */
+   It tests a draft's token with probability q in the draft and p in the row: accepts it with probability min(1, p / q),
+   and otherwise draws another token from the residual max(0, p - q). So the result has the distribution p. With q = 0.6
+   and p = 0.3 the token is accepted half of the time. A rejected token has p < q, so its residual is 0 and it is never
+   drawn: samp_verify need only compare tokens. */
 
 #define SAMPI_DRAWS_RATIO 0x100 /* added to the sampler's number in the stream of its numbers */
 
-/* A draw from the residual, or, with draft NULL, from p. */
+/* The data of a draw from the residual, or with draft NULL from p. */
 typedef struct sampi_residual {
     const sampi_draft *draft;
     float max;
     uint64_t z; /* the sum of weights */
 } sampi_residual;
 
-/* q(id) in units of weight: floor(q z). A token that the draft doesn't name has q = 0. */
+/* q(id) in units of weight: floor(q z). A token that the draft does not name has q = 0. */
 static uint64_t sampi_draft_mass(const sampi_draft *draft, samp_token id, uint64_t z)
 {
     if (!draft->probs) return id == draft->token ? z : 0;
@@ -9063,11 +9061,11 @@ static uint64_t sampi_draft_mass(const sampi_draft *draft, samp_token id, uint64
     if (draft->ids)
         for (i = 0; i < draft->n_top; i++)
             if (draft->ids[i] == id) break;
-    if (i >= draft->n_top) return 0; /* dense: an id that a custom sampler made up */
+    if (i >= draft->n_top) return 0; /* dense: an id that a custom sampler invented */
     return draft->probs[i] < 1.0f ? sampi_mulhi(sampi_share(draft->probs[i]), z) : z; /* 1 has no share: 2^64 */
 }
 
-/* As sampi_mass wants it. */
+/* The residual of a candidate (a sampi_mass). */
 static SAMPI_COLD uint64_t sampi_residual_mass(const void *draw, const samp_token_data *d)
 {
     const sampi_residual *residual = (const sampi_residual *)draw;
@@ -9076,10 +9074,10 @@ static SAMPI_COLD uint64_t sampi_residual_mass(const void *draw, const samp_toke
     return w > q ? w - q : 0;
 }
 
-/* With r, v two 64-bit random numbers: accept the draft's token if floor(r q / 2^64) < w, which has probability
-   min(1, w / q). Else the first token in ascending id whose running sum of residuals exceeds floor(v R / 2^64), R
-   their total. Sets cur->selected and nothing else. The numbers are those of a stream of its own, so that they are
-   independent of what the same position's plain draw would be. */
+/* With two 64-bit random numbers r, v: accepts the draft's token if floor(r q / 2^64) < w, which has the probability
+   min(1, w / q). Otherwise selects the first token, in ascending id, whose running sum of residuals exceeds
+   floor(v R / 2^64), R their total. It sets cur->selected only. The numbers come from a stream of their own, so they
+   are independent of an ordinary draw at the same position. */
 static SAMPI_COLD void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_array *cur)
 {
     uint64_t random[2], total = 0;
@@ -9098,7 +9096,7 @@ static SAMPI_COLD void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_
         }
         total += sampi_residual_mass(&residual, d);
     }
-    if (total == 0) { /* the numbers of the draft sum to more than 1 */
+    if (total == 0) { /* the draft's probabilities sum to more than 1 */
         residual.draft = NULL;
         total = sums.z;
     }
@@ -9815,23 +9813,23 @@ static SAMPI_COLD int sampi_sbw_apply(sampi_sampler *s, samp_token_data_array *c
 #endif
 /* ---- src/samplers/mirostat.h ---- */
 /* ---- mirostat (Basu et al. 2020) ----
-   Both versions steer the surprise of the tokens, log2(1 / p), to tau. mu is what is allowed now, 2 tau at first.
-   Version 1 keeps as many tokens as a Zipf law with the row's exponent needs for mu, version 2 those with a surprise of
-   at most mu. Then a token is drawn and mu -= eta * (surprise - tau): with tau 3, eta 0.1 a token of p = 1/4 (2 bits)
-   raises mu by 0.1. mu moves in apply and not in accept, as in llama.cpp. */
+   Both versions steer the surprise of the chosen tokens, log2(1 / p), to tau. mu is the surprise that is allowed now;
+   it starts at 2 tau. Version 1 keeps as many tokens as a Zipf law with the row's exponent gives for mu; version 2
+   keeps the tokens with a surprise of at most mu. Then a token is drawn, and mu -= eta * (surprise - tau): with tau 3
+   and eta 0.1 a token of p = 1/4 (2 bits) raises mu by 0.1. mu changes in apply, not in accept, as in llama.cpp. */
 
-/* When a sampler is made and by samp_reset: of both versions. */
+/* The reset hook of both versions. */
 static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mirostat.tau; }
 
-/* mu follows the surprise of the chosen token: d = max - l, z over the tokens kept. The fast path calls it with both
-   ends of an estimate of z: hence the double. */
+/* The new mu, from the surprise of the chosen token: d = max - l, z is the sum of weights of the tokens kept. z is a
+   double, because the fast path passes both ends of an estimate. */
 static float sampi_mirostat_mu(const sampi_mirostat_numbers *of, float mu, double d, double z)
 {
     double surprise = SAMPI_FMA(d, SAMPI_LOG2E, sampi_log2(z / (double)SAMPI_ONE));
     return sampi_finite((float)SAMPI_FMA(-(double)of->eta, surprise - (double)of->tau, (double)mu));
 }
 
-/* The end of both versions, after their cuts. */
+/* The end of both versions, after their cuts: draws, and changes mu. */
 static int sampi_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_select(s, cur);
@@ -9840,14 +9838,14 @@ static int sampi_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* Zipf's exponent by least squares through 0, from neighbours in order, i and i + 1: b = ln (p_i / p_i+1) against t =
-   ln ((i + 2) / (i + 1)). The exponent is tb / tt. */
+/* Zipf's exponent by least squares through 0: for neighbours i and i + 1 in order, b = ln (p_i / p_i+1) against t = ln
+   ((i + 2) / (i + 1)). The exponent is tb / tt. */
 typedef struct sampi_zipf {
     double tb, tt;
 } sampi_zipf;
 
-/* One pair of neighbours: their logits' difference is ln (p_i / p_i+1). In ascending i, since the sums are rounded.
-   */
+/* Adds a pair of neighbours; the difference of their logits is ln (p_i / p_i+1). i must ascend, because the sums are
+   rounded. */
 static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
 {
     double t = sampi_ln((double)(i + 2) / (double)(i + 1)), b = (double)l - (double)next;
@@ -9855,20 +9853,20 @@ static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
     zipf->tt = SAMPI_FMA(t, t, zipf->tt);
 }
 
-/* How many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), e = exponent - 1, N = n_vocab;
-   clamped to 1 .. n, which a NaN becomes too. */
+/* How many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), e = exponent - 1, N = n_vocab, clamped
+   to 1 .. n; n if k is NaN. */
 static SAMPI_COLD size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, size_t n)
 {
     double exponent = zipf->tt > 0.0 ? zipf->tb / zipf->tt : 1.0, e = exponent - 1.0;
     double ln_n = sampi_ln(n_vocab), x = e * ln_n, below = 1.0 - sampi_pow(n_vocab, -e);
-    /* e / (1 - N^-e), near e = 0 by its series, where the quotient would lose its digits */
+    /* e / (1 - N^-e); near e = 0 by its series, because the quotient would lose precision */
     double scale = fabs(x) < 1e-3 ? SAMPI_FMA(x, SAMPI_FMA(x, 1.0 / 12.0, 0.5), 1.0) / ln_n : e / below;
     double k = sampi_pow(sampi_round(scale * sampi_exp2((double)mu)), 1.0 / exponent);
-    if (!(k < (double)n)) return n; /* more than there are, or no number */
+    if (!(k < (double)n)) return n; /* more than n, or NaN */
     return k >= 1.0 ? (size_t)k : 1;
 }
 
-/* The first m in order are enough for the exponent; what is to be kept may be more, and is sorted then. */
+/* The exponent needs the first m tokens in order. If more are kept, they are sorted afterwards. */
 static SAMPI_COLD int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t n = sampi_unmasked(cur), m = (size_t)s->u.mirostat.m;
@@ -9880,14 +9878,14 @@ static SAMPI_COLD int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_arr
     return sampi_mirostat_select(s, cur);
 }
 
-/* The smallest logit that mirostat_v2 keeps: surprise = (max - l) log2 e + log2 Z <= mu; z in units of 2^-40. */
+/* The smallest logit that mirostat_v2 keeps: surprise = (max - l) log2 e + log2 Z <= mu; z is in units of 2^-40. */
 static double sampi_surprise_floor(float mu, float max, double z)
 {
     double room = SAMPI_FMA(sampi_log2(z / (double)SAMPI_ONE), -1.0, (double)mu); /* ptxas would fuse mu - log2 */
     return SAMPI_FMA(-room, SAMPI_LN2, (double)max);
 }
 
-/* One threshold, no sort: the least probable token that mu allows is a floor on logits. */
+/* No sort is needed: mu gives a floor for the logits. */
 static SAMPI_COLD int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -9896,14 +9894,14 @@ static SAMPI_COLD int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_
 }
 
 #ifndef SAMP_NO_MT19937
-/* mu moves against the error of the surprise. */
+/* Changes mu by the surprise of a token of probability p. */
 static void sampi_llama_follow(sampi_sampler *s, float p)
 {
     s->now.mu -= sampi_roundf(s->u.mirostat.eta * (-log2f(p) - s->u.mirostat.tau));
 }
 
-/* The end of both mirostats, after their cuts: draw, and move mu. p is made anew, of what the cut has left, so the
-   surprise is that among these. */
+/* The end of both versions, after their cuts: draws, and changes mu. p is computed anew from the tokens kept, so the
+   surprise is that among them. */
 static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_sums sums = sampi_llama_softmax(cur, true);
@@ -9912,8 +9910,8 @@ static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *
     return SAMP_OK;
 }
 
-/* How many to keep. All in float, by libm: N^-e and the powers are what the token depends on, so nothing may be
-   rearranged here. */
+/* How many tokens version 1 keeps. All in float, by libm: the token depends on the exact N^-e and powers, so nothing
+   may be rearranged. */
 static size_t sampi_llama_zipf(const sampi_sampler *s, const samp_token_data_array *cur, const sampi_llama_sums *sums)
 {
     float tb = 0.0f, tt = 0.0f, p = sampi_llama_p(sums, cur->data[0].logit);
@@ -9930,13 +9928,13 @@ static size_t sampi_llama_zipf(const sampi_sampler *s, const samp_token_data_arr
     return k >= 1.0f && k < 2147483648.0f ? (size_t)k : 1; /* NaN and overflow count as 1 */
 }
 
-/* Is the surprise of a logit within mu? */
+/* Is the surprise of a logit at most mu? */
 static bool sampi_llama_is_within(const sampi_sampler *s, const sampi_llama_sums *sums, float l)
 {
     return !(-log2f(sampi_llama_p(sums, l)) > s->now.mu);
 }
 
-/* How many are, which is the beginning of a sorted array; one token stays in any case. */
+/* How many tokens of a sorted array have a surprise of at most mu; at least 1. */
 static size_t sampi_llama_within(const sampi_sampler *s, const samp_token_data_array *cur,
                                  const sampi_llama_sums *sums)
 {
@@ -9956,15 +9954,15 @@ static int sampi_llama_mirostat(sampi_sampler *s, samp_token_data_array *cur)
 
 static void sampi_mirostat_past(sampi_sampler *s, sampi_record *r) { sampi_record_words(r, &s->now.mu, 1); }
 
-/* llama.cpp's mu may overflow, ours is always a number: one that is none begins anew. */
+/* Starts mu anew if it is not a number: in llama.cpp's arithmetic it may overflow, in the canonical one it must not. */
 static void sampi_mend_mu(sampi_sampler *s)
 {
     bool finite = s->now.mu >= -FLT_MAX && s->now.mu <= FLT_MAX;
     if (!sampi_is_llama_cpp(s) && !finite) sampi_traits_of(s->kind)->hooks->reset(s);
 }
 
-/* mu goes on from where it is, and a new tau pulls it along. Tokens alone could not tell it, so without an old
-   sampler of the same version it starts anew. */
+/* mu goes on from its old value, and a new tau pulls it along. It cannot be computed from the accepted tokens, so
+   without an old sampler of the same version it starts anew. */
 static SAMPI_COLD void sampi_mirostat_take_over(sampi_sampler *s, const sampi_sampler *old,
                                                 const sampi_sampler *chain)
 {
@@ -9973,15 +9971,15 @@ static SAMPI_COLD void sampi_mirostat_take_over(sampi_sampler *s, const sampi_sa
     sampi_mend_mu(s);
 }
 
-/* mu, which is all that both versions become. Under MT19937 it may be anything: llama.cpp's arithmetic does not clamp
-   it, and what it gave is what goes on. */
+/* Saves or loads mu, the whole state of both versions. Under MT19937 any value is valid, because llama.cpp's arithmetic
+   does not clamp it. */
 static SAMPI_COLD void sampi_mirostat_state(sampi_sampler *s, sampi_io *io)
 {
     bool any = sampi_is_llama_cpp(s); /* llama.cpp's mu may overflow */
     sampi_io_float(io, &s->now.mu, any ? NAN : -FLT_MAX, FLT_MAX);
 }
 
-/* Version 2 has the same record; n_vocab and m stay 0, and only the fingerprint has them. */
+/* Version 2 has the same record; its n_vocab and m stay 0, and only the fingerprint uses them. */
 static SAMPI_COLD samp_sampler *sampi_init_mirostat(sampi_kind kind, int32_t n_vocab, uint64_t seed, float tau,
                                                     float eta, int32_t m)
 {
@@ -9994,8 +9992,8 @@ static SAMPI_COLD samp_sampler *sampi_init_mirostat(sampi_kind kind, int32_t n_v
     return sampi_init(&t);
 }
 
-/* The only way to another m than 100, which samp_params has not. n_vocab is a number of the formula, not a bound
-   on ids. */
+/* The only way to set m, which samp_params does not have (its m is 100). n_vocab is a number of the formula, not a
+   bound of ids. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m)
 {
     return sampi_init_mirostat(SAMPI_MIROSTAT, n_vocab, seed, tau, eta, m);
@@ -10032,7 +10030,7 @@ static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
 static const sampi_field SAMPI_MIROSTAT_V2_FIELDS[] = {
     SAMPI_FIELD(FLOAT, mirostat_tau, mirostat.tau, 5, 0, FLT_MAX / 2, 0, "tau"),
     SAMPI_FIELD(FLOAT, mirostat_eta, mirostat.eta, 0.1, 0, FLT_MAX, 0, "eta"),
-    SAMPI_FIXED(INT32, n_vocab, mirostat.n_vocab, 0, 0, 0, NULL), /* not used: in the fingerprint only */
+    SAMPI_FIXED(INT32, n_vocab, mirostat.n_vocab, 0, 0, 0, NULL), /* unused, for the fingerprint only */
     SAMPI_FIXED(INT32, mirostat_m, mirostat.m, 0, 0, 0, NULL),
 };
 
@@ -10047,19 +10045,19 @@ static const sampi_field SAMPI_MIROSTAT_V2_FIELDS[] = {
 
 /* ---- src/samplers/adaptive_p.h ---- */
 /* ---- adaptive_p (MrJackSpade) ----
-   It steers the probability of the chosen tokens to a target. aim = 2 target - average so far (target 0.5, average 0.4:
-   0.6); a logit becomes 5 - 10 x^2 / (1 + x), x = |p - aim| / 0.3, largest where p is the aim; then a token is drawn by
-   these. It learns from the token that is accepted, if it had selected that one: apply notes it (pending), accept adds
-   its p to the decaying average (sum / total). */
+   It steers the probability of the chosen tokens to a target. aim = 2 target - average so far (for target 0.5 and
+   average 0.4: 0.6). A logit becomes 5 - 10 x^2 / (1 + x) with x = |p - aim| / 0.3, which is largest at p = aim; then a
+   token is drawn by these logits. apply notes the selected token (pending); if that token is accepted, accept adds its
+   p to the decaying average (sum / total). */
 
-/* As if tokens of the target's probability had been chosen for ever: the first aim is the target. */
+/* Sets the average as if all earlier tokens had had the target's probability, so that the first aim is the target. */
 static void sampi_adaptive_p_reset(sampi_sampler *s)
 {
     s->u.adaptive.sum = s->u.adaptive.target / (1.0f - s->u.adaptive.decay);
     s->u.adaptive.total = 1.0f / (1.0f - s->u.adaptive.decay);
 }
 
-/* The target of this draw, moved against the average so far. */
+/* The aim of this draw: the target, corrected by the average so far. */
 static float sampi_adaptive_p_aim(const sampi_adaptive_numbers *of)
 {
     float aim = of->target + of->target - of->sum / of->total;
@@ -10067,14 +10065,14 @@ static float sampi_adaptive_p_aim(const sampi_adaptive_numbers *of)
     return aim > 1.0f ? 1.0f : aim;
 }
 
-/* One more value in a decaying sum. */
+/* A decaying sum after one more value. */
 static float sampi_decay(float sum, float decay, float x)
 {
     return sampi_add_to_product(sampi_roundf(decay * sum), x);
 }
 
-/* The adapted logits of all candidates that are not masked, from their p; p becomes the old logit, which is needed
-   once more when the token is known. The order is lost. In both arithmetics. */
+/* Replaces the logits of unmasked candidates by the adapted ones, computed from p; p becomes the old logit, which is
+   needed again when the token is known. The array is not sorted any more. For both arithmetics. */
 static void sampi_adapt(const sampi_sampler *s, samp_token_data_array *cur)
 {
     float aim = sampi_adaptive_p_aim(&s->u.adaptive);
@@ -10086,8 +10084,8 @@ static void sampi_adapt(const sampi_sampler *s, samp_token_data_array *cur)
     }
 }
 
-/* Two rounds of probabilities: by the logits as they come, which make the adapted ones, and by these, for the draw
-   and for whoever looks at p. */
+/* Probabilities are computed twice: from the original logits, for the adapted ones; and from the adapted ones, for the
+   draw and for the array's p. */
 static SAMPI_COLD int sampi_adaptive_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (s->u.adaptive.target < 0.0f) return sampi_dist_apply(s, cur);
@@ -10098,13 +10096,13 @@ static SAMPI_COLD int sampi_adaptive_p_apply(sampi_sampler *s, samp_token_data_a
     sampi_draw(s, cur);
     const samp_token_data *chosen = &cur->data[cur->selected];
     s->now.pending = chosen->id;
-    s->now.pending_p = (float)(sampi_exp(sums.max, chosen->p) / (double)sums.z); /* p is the old logit still */
+    s->now.pending_p = (float)(sampi_exp(sums.max, chosen->p) / (double)sums.z); /* p still is the old logit */
     sums = sampi_sum(cur);
     sampi_set_p(cur, &sums);
     return SAMP_OK;
 }
 
-/* Another token than the selected one, as after a rejected draft, teaches nothing. */
+/* A token other than the selected one, such as after a rejected draft, does not change the average. */
 static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
 {
     if (token == s->now.pending) {
@@ -10116,8 +10114,8 @@ static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
 }
 
 #ifndef SAMP_NO_MT19937
-/* llama.cpp trusts `sorted` in the second softmax too, although the map is not monotone: the first token stands for
-   the maximum, which shows in the last bits of p. */
+/* As llama.cpp, the second softmax trusts `sorted`, although the map is not monotone: it takes the first token's logit
+   as the maximum, which shows in the last bits of p. */
 static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_sums sums = sampi_llama_softmax(cur, false);
@@ -10130,7 +10128,7 @@ static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_a
     cur->selected = (int64_t)sampi_llama_discrete(s, cur, &adapted);
     const samp_token_data *chosen = &cur->data[cur->selected];
     s->now.pending = chosen->id;
-    s->now.pending_p = sampi_llama_p(&sums, chosen->p); /* p is the old logit still */
+    s->now.pending_p = sampi_llama_p(&sums, chosen->p); /* p still is the old logit */
     sampi_llama_softmax(cur, false);
     cur->sorted = false;
     return SAMP_OK;
@@ -10143,7 +10141,7 @@ static void sampi_adaptive_p_past(sampi_sampler *s, sampi_record *r)
     sampi_record_words(r, &s->now.pending, 2);    /* and pending_p */
 }
 
-/* The average, and the selection that is not accepted yet. */
+/* Takes over the average, and the selection that is not accepted yet. */
 static SAMPI_COLD void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_sampler *old,
                                                   const sampi_sampler *chain)
 {
@@ -10154,7 +10152,7 @@ static SAMPI_COLD void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_
     s->u.adaptive.total = old->u.adaptive.total;
 }
 
-/* The average, whose total is never below 1, and the selection that waits for samp_accept. */
+/* Saves or loads the average, whose total is at least 1, and the selection that is not accepted yet. */
 static SAMPI_COLD void sampi_adaptive_p_state(sampi_sampler *s, sampi_io *io)
 {
     if (s->u.adaptive.target < 0.0f) return; /* plain dist */
@@ -34731,11 +34729,12 @@ static int sampi_shard_choose(sampi_shard_row *row, sampi_sampler *s, const samp
 #define SAMPI_ON(name) sampi_shard_##name
 /* ---- src/samplers/plans.h ---- */
 /* ---- the plans ----
-   The rooms of samplers that have one, once more, for their plans alone (core/plans.h). Included for each executor. */
+   Includes the rooms of samplers again, for their plans alone (core/plans.h). This list is included once for each
+   executor. */
 
 /* ---- src/samplers/top_n_sigma.h ---- */
 
-/* The smallest logit that is within reach of the maximum, by bisection over floats. */
+/* The smallest logit whose distance from the maximum is at most `reach`, by bisection over floats. */
 static float SAMPI_ON(least_within)(float max, double reach)
 {
     int64_t out = (int64_t)sampi_key(-FLT_MAX) - 1, in = sampi_key(max);
@@ -34767,12 +34766,12 @@ static int SAMPI_ON(plan_top_k)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/tail_free.h ---- */
 
-/* Second differences need all weights in order: an answer of its own. */
+/* The bends need all weights in order; the executor has a question for that. */
 static int SAMPI_ON(plan_tail_free)(SAMPI_ON(row) * row, SAMPI_ON(step) * s) { return SAMPI_ON(keep_tail)(row, s); }
 
 /* ---- src/samplers/typical.h ---- */
 
-/* Phase 1: the cut is made, which mostly leaves few. */
+/* In phase 1 the cut is made; it mostly leaves few tokens. */
 static int SAMPI_ON(plan_typical)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -34843,7 +34842,7 @@ static int SAMPI_ON(plan_beginning)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/xtc.h ---- */
 
-/* The coin is the same at each entry: it follows from the position. */
+/* The coin is the same in each call of the plan, because it is a function of the position. */
 static int SAMPI_ON(plan_xtc)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     samp_token_data last;
@@ -34861,7 +34860,7 @@ static int SAMPI_ON(plan_xtc)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/temperature.h ---- */
 
-/* Phase 1: a dynamic temperature is known (number), of the entropy as it was. */
+/* In phase 1 the dynamic temperature (number) is known, from the entropy of the original logits. */
 static int SAMPI_ON(plan_temp)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -34869,7 +34868,7 @@ static int SAMPI_ON(plan_temp)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     if (memory->phase == 0) {
         sampi_sums sums;
         const int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_NOTHING, &sums);
-        if (known != SAMPI_KNOWN || sums.n <= 1) return known; /* one token has no entropy */
+        if (known != SAMPI_KNOWN || sums.n <= 1) return known; /* one token: the entropy is 0 */
         memory->number = (double)sampi_dynamic_temp(&s->u.temp, &sums);
         memory->phase = 1;
     }
@@ -34927,7 +34926,7 @@ static int SAMPI_ON(plan_gumbel)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 #endif
 /* ---- src/samplers/mirostat.h ---- */
 
-/* The end of both versions: a draw from what is kept, by whose surprise mu moves. */
+/* The end of both versions: draws from the tokens kept, and changes mu by the token's surprise. */
 static int SAMPI_ON(plan_mirostat_draw)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     samp_token_data token;
@@ -34938,7 +34937,7 @@ static int SAMPI_ON(plan_mirostat_draw)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     return SAMPI_ON(choose)(row, s, &token, sampi_mirostat_mu(&s->u.mirostat, s->now.mu, down, (double)sums.z));
 }
 
-/* Phase 0: how many to keep (count), from the first m tokens in order; 1: keep them; 2: draw. */
+/* Phase 0 computes how many tokens to keep (count), from the first m in order; phase 1 keeps them; phase 2 draws. */
 static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -34959,7 +34958,7 @@ static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     return SAMPI_ON(plan_mirostat_draw)(row, s);
 }
 
-/* Phase 0: the floor (number) from mu; 1: keep what reaches it; 2: draw. */
+/* Phase 0 computes the floor (number) from mu; phase 1 keeps the tokens that reach it; phase 2 draws. */
 static int SAMPI_ON(plan_mirostat_v2)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -34980,7 +34979,8 @@ static int SAMPI_ON(plan_mirostat_v2)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/adaptive_p.h ---- */
 
-/* Phase 1: the logits are adapted; max and count: of the first distribution, which the token's p is of. */
+/* In phase 1 the logits are adapted; memory->max and count are the maximum and sum of the original distribution, which
+   gives the token's p. */
 static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);

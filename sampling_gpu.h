@@ -108,15 +108,15 @@
    bound to, to what, and a probe's counters; they are written in a critical section. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2155 gpu/prefix.h                     4545 gpu/device.h
-     135 gpu/api.h                        2654 gpu/choosing.h                   4678 gpu/contexts.h
-     251 gpu/switches.h                   2756 gpu/ending.h                     4839 gpu/steps.h
-     297 gpu/records.h                    2907 gpu/answers.h                    4934 gpu/where.h
-     601 gpu/elements.h                   3593 samplers/plans.h                 5101 gpu/sending.h
-     872 gpu/passes.h                     3868 gpu/users.h                      5373 gpu/batch.h
-    1406 gpu/list.h                       3969 gpu/logprobs.h                   5633 gpu/results.h
-    1805 gpu/left.h                       4125 gpu/advance.h
-    2030 gpu/done.h                       4348 gpu/shapes.h
+       2 gpu/opening.h                    2155 gpu/prefix.h                     4547 gpu/device.h
+     135 gpu/api.h                        2654 gpu/choosing.h                   4680 gpu/contexts.h
+     251 gpu/switches.h                   2756 gpu/ending.h                     4841 gpu/steps.h
+     297 gpu/records.h                    2907 gpu/answers.h                    4936 gpu/where.h
+     601 gpu/elements.h                   3593 samplers/plans.h                 5103 gpu/sending.h
+     872 gpu/passes.h                     3870 gpu/users.h                      5375 gpu/batch.h
+    1406 gpu/list.h                       3971 gpu/logprobs.h                   5635 gpu/results.h
+    1805 gpu/left.h                       4127 gpu/advance.h
+    2030 gpu/done.h                       4350 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -3592,11 +3592,12 @@ static int sampi_gpu_race(sampi_gpu_row *h, const sampi_gpu_step *step, samp_tok
 #define SAMPI_ON(name) sampi_gpu_##name
 /* ---- src/samplers/plans.h ---- */
 /* ---- the plans ----
-   The rooms of samplers that have one, once more, for their plans alone (core/plans.h). Included for each executor. */
+   Includes the rooms of samplers again, for their plans alone (core/plans.h). This list is included once for each
+   executor. */
 
 /* ---- src/samplers/top_n_sigma.h ---- */
 
-/* The smallest logit that is within reach of the maximum, by bisection over floats. */
+/* The smallest logit whose distance from the maximum is at most `reach`, by bisection over floats. */
 static float SAMPI_ON(least_within)(float max, double reach)
 {
     int64_t out = (int64_t)sampi_key(-FLT_MAX) - 1, in = sampi_key(max);
@@ -3628,12 +3629,12 @@ static int SAMPI_ON(plan_top_k)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/tail_free.h ---- */
 
-/* Second differences need all weights in order: an answer of its own. */
+/* The bends need all weights in order; the executor has a question for that. */
 static int SAMPI_ON(plan_tail_free)(SAMPI_ON(row) * row, SAMPI_ON(step) * s) { return SAMPI_ON(keep_tail)(row, s); }
 
 /* ---- src/samplers/typical.h ---- */
 
-/* Phase 1: the cut is made, which mostly leaves few. */
+/* In phase 1 the cut is made; it mostly leaves few tokens. */
 static int SAMPI_ON(plan_typical)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -3704,7 +3705,7 @@ static int SAMPI_ON(plan_beginning)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/xtc.h ---- */
 
-/* The coin is the same at each entry: it follows from the position. */
+/* The coin is the same in each call of the plan, because it is a function of the position. */
 static int SAMPI_ON(plan_xtc)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     samp_token_data last;
@@ -3722,7 +3723,7 @@ static int SAMPI_ON(plan_xtc)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/temperature.h ---- */
 
-/* Phase 1: a dynamic temperature is known (number), of the entropy as it was. */
+/* In phase 1 the dynamic temperature (number) is known, from the entropy of the original logits. */
 static int SAMPI_ON(plan_temp)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -3730,7 +3731,7 @@ static int SAMPI_ON(plan_temp)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     if (memory->phase == 0) {
         sampi_sums sums;
         const int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_NOTHING, &sums);
-        if (known != SAMPI_KNOWN || sums.n <= 1) return known; /* one token has no entropy */
+        if (known != SAMPI_KNOWN || sums.n <= 1) return known; /* one token: the entropy is 0 */
         memory->number = (double)sampi_dynamic_temp(&s->u.temp, &sums);
         memory->phase = 1;
     }
@@ -3788,7 +3789,7 @@ static int SAMPI_ON(plan_gumbel)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 #endif
 /* ---- src/samplers/mirostat.h ---- */
 
-/* The end of both versions: a draw from what is kept, by whose surprise mu moves. */
+/* The end of both versions: draws from the tokens kept, and changes mu by the token's surprise. */
 static int SAMPI_ON(plan_mirostat_draw)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     samp_token_data token;
@@ -3799,7 +3800,7 @@ static int SAMPI_ON(plan_mirostat_draw)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     return SAMPI_ON(choose)(row, s, &token, sampi_mirostat_mu(&s->u.mirostat, s->now.mu, down, (double)sums.z));
 }
 
-/* Phase 0: how many to keep (count), from the first m tokens in order; 1: keep them; 2: draw. */
+/* Phase 0 computes how many tokens to keep (count), from the first m in order; phase 1 keeps them; phase 2 draws. */
 static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -3820,7 +3821,7 @@ static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     return SAMPI_ON(plan_mirostat_draw)(row, s);
 }
 
-/* Phase 0: the floor (number) from mu; 1: keep what reaches it; 2: draw. */
+/* Phase 0 computes the floor (number) from mu; phase 1 keeps the tokens that reach it; phase 2 draws. */
 static int SAMPI_ON(plan_mirostat_v2)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -3841,7 +3842,8 @@ static int SAMPI_ON(plan_mirostat_v2)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/adaptive_p.h ---- */
 
-/* Phase 1: the logits are adapted; max and count: of the first distribution, which the token's p is of. */
+/* In phase 1 the logits are adapted; memory->max and count are the maximum and sum of the original distribution, which
+   gives the token's p. */
 static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);

@@ -1,18 +1,18 @@
 /* ---- adaptive_p (MrJackSpade) ----
-   It steers the probability of the chosen tokens to a target. aim = 2 target - average so far (target 0.5, average 0.4:
-   0.6); a logit becomes 5 - 10 x^2 / (1 + x), x = |p - aim| / 0.3, largest where p is the aim; then a token is drawn by
-   these. It learns from the token that is accepted, if it had selected that one: apply notes it (pending), accept adds
-   its p to the decaying average (sum / total). */
+   It steers the probability of the chosen tokens to a target. aim = 2 target - average so far (for target 0.5 and
+   average 0.4: 0.6). A logit becomes 5 - 10 x^2 / (1 + x) with x = |p - aim| / 0.3, which is largest at p = aim; then a
+   token is drawn by these logits. apply notes the selected token (pending); if that token is accepted, accept adds its
+   p to the decaying average (sum / total). */
 #ifndef SAMPI_PLANS
 
-/* As if tokens of the target's probability had been chosen for ever: the first aim is the target. */
+/* Sets the average as if all earlier tokens had had the target's probability, so that the first aim is the target. */
 static void sampi_adaptive_p_reset(sampi_sampler *s)
 {
     s->u.adaptive.sum = s->u.adaptive.target / (1.0f - s->u.adaptive.decay);
     s->u.adaptive.total = 1.0f / (1.0f - s->u.adaptive.decay);
 }
 
-/* The target of this draw, moved against the average so far. */
+/* The aim of this draw: the target, corrected by the average so far. */
 static float sampi_adaptive_p_aim(const sampi_adaptive_numbers *of)
 {
     float aim = of->target + of->target - of->sum / of->total;
@@ -20,14 +20,14 @@ static float sampi_adaptive_p_aim(const sampi_adaptive_numbers *of)
     return aim > 1.0f ? 1.0f : aim;
 }
 
-/* One more value in a decaying sum. */
+/* A decaying sum after one more value. */
 static float sampi_decay(float sum, float decay, float x)
 {
     return sampi_add_to_product(sampi_roundf(decay * sum), x);
 }
 
-/* The adapted logits of all candidates that are not masked, from their p; p becomes the old logit, which is needed
-   once more when the token is known. The order is lost. In both arithmetics. */
+/* Replaces the logits of unmasked candidates by the adapted ones, computed from p; p becomes the old logit, which is
+   needed again when the token is known. The array is not sorted any more. For both arithmetics. */
 static void sampi_adapt(const sampi_sampler *s, samp_token_data_array *cur)
 {
     float aim = sampi_adaptive_p_aim(&s->u.adaptive);
@@ -39,8 +39,8 @@ static void sampi_adapt(const sampi_sampler *s, samp_token_data_array *cur)
     }
 }
 
-/* Two rounds of probabilities: by the logits as they come, which make the adapted ones, and by these, for the draw
-   and for whoever looks at p. */
+/* Probabilities are computed twice: from the original logits, for the adapted ones; and from the adapted ones, for the
+   draw and for the array's p. */
 static SAMPI_COLD int sampi_adaptive_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (s->u.adaptive.target < 0.0f) return sampi_dist_apply(s, cur);
@@ -51,13 +51,13 @@ static SAMPI_COLD int sampi_adaptive_p_apply(sampi_sampler *s, samp_token_data_a
     sampi_draw(s, cur);
     const samp_token_data *chosen = &cur->data[cur->selected];
     s->now.pending = chosen->id;
-    s->now.pending_p = (float)(sampi_exp(sums.max, chosen->p) / (double)sums.z); /* p is the old logit still */
+    s->now.pending_p = (float)(sampi_exp(sums.max, chosen->p) / (double)sums.z); /* p still is the old logit */
     sums = sampi_sum(cur);
     sampi_set_p(cur, &sums);
     return SAMP_OK;
 }
 
-/* Another token than the selected one, as after a rejected draft, teaches nothing. */
+/* A token other than the selected one, such as after a rejected draft, does not change the average. */
 static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
 {
     if (token == s->now.pending) {
@@ -69,8 +69,8 @@ static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
 }
 
 #ifndef SAMP_NO_MT19937
-/* llama.cpp trusts `sorted` in the second softmax too, although the map is not monotone: the first token stands for
-   the maximum, which shows in the last bits of p. */
+/* As llama.cpp, the second softmax trusts `sorted`, although the map is not monotone: it takes the first token's logit
+   as the maximum, which shows in the last bits of p. */
 static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_sums sums = sampi_llama_softmax(cur, false);
@@ -83,7 +83,7 @@ static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_a
     cur->selected = (int64_t)sampi_llama_discrete(s, cur, &adapted);
     const samp_token_data *chosen = &cur->data[cur->selected];
     s->now.pending = chosen->id;
-    s->now.pending_p = sampi_llama_p(&sums, chosen->p); /* p is the old logit still */
+    s->now.pending_p = sampi_llama_p(&sums, chosen->p); /* p still is the old logit */
     sampi_llama_softmax(cur, false);
     cur->sorted = false;
     return SAMP_OK;
@@ -96,7 +96,7 @@ static void sampi_adaptive_p_past(sampi_sampler *s, sampi_record *r)
     sampi_record_words(r, &s->now.pending, 2);    /* and pending_p */
 }
 
-/* The average, and the selection that is not accepted yet. */
+/* Takes over the average, and the selection that is not accepted yet. */
 static SAMPI_COLD void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_sampler *old,
                                                   const sampi_sampler *chain)
 {
@@ -107,7 +107,7 @@ static SAMPI_COLD void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_
     s->u.adaptive.total = old->u.adaptive.total;
 }
 
-/* The average, whose total is never below 1, and the selection that waits for samp_accept. */
+/* Saves or loads the average, whose total is at least 1, and the selection that is not accepted yet. */
 static SAMPI_COLD void sampi_adaptive_p_state(sampi_sampler *s, sampi_io *io)
 {
     if (s->u.adaptive.target < 0.0f) return; /* plain dist */
@@ -150,7 +150,8 @@ static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
 
 #else /* the plan */
 
-/* Phase 1: the logits are adapted; max and count: of the first distribution, which the token's p is of. */
+/* In phase 1 the logits are adapted; memory->max and count are the maximum and sum of the original distribution, which
+   gives the token's p. */
 static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);

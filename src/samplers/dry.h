@@ -1,15 +1,15 @@
 /* ---- dry ("don't repeat yourself") ----
-   A token that would continue a repetition of length L >= allowed loses multiplier * base^(L - allowed). Behind "a b c
+   A token that would continue a repetition of length L >= allowed loses multiplier * base^(L - allowed). After "a b c
    d a b c" the token d continues one of length 3: with multiplier 0.8, base 1.75, allowed 2 it loses 0.8 * 1.75 = 1.4.
-   Parts: 0 the window; 1 room for the list of such tokens; 2 room for the lengths; 3 tails, heads, the breakers' texts.
+   Parts: 0 the window; 1 memory for the list of such tokens; 2 memory for lengths; 3 tails, heads, the breakers' texts.
 
-   A breaker is a text across which no repetition is seen ("\n", say). The breakers are tokenised here, when the sampler
-   is made (sampi_dry_build). As a breaker may begin inside of one token and end inside of another, it becomes heads and
-   tails: a head is a token that contains the breaker or ends with a beginning of it; the tail is the rest, in tokens.
-   */
+   A breaker is a text, such as "\n", that ends a repetition. The breakers are tokenised here, when the sampler is made
+   (sampi_dry_build). A breaker may begin inside one token and end inside another, so it is stored as heads and tails: a
+   head is a token that contains the breaker, or ends with a beginning of it; the tail is the rest of the breaker as
+   tokens. */
 
-/* One way for a breaker to begin: with this token (tail -1: it contains the breaker), continued by the tokens of a
-   tail. */
+/* A head: a token with which a breaker can begin. tail -1: the token contains the breaker; otherwise the tokens of that
+   tail must follow. */
 typedef struct sampi_tail {
     int32_t n;
     samp_token token[20];
@@ -19,20 +19,20 @@ typedef struct sampi_head {
     int32_t tail;
 } sampi_head;
 
-/* As much of a breaker as counts, and a 0. */
+/* The bytes of a breaker that count, and a 0. */
 #define SAMPI_BREAKER_MAX 40
 typedef char sampi_breaker[SAMPI_BREAKER_MAX + 1];
 
 #define SAMPI_TAIL_MAX ((int32_t)(sizeof(((sampi_tail *)0)->token) / sizeof(samp_token)))
 
-/* How much of a breaker counts: the constructor counts tails with the same bound. */
+/* How many bytes of a breaker count. */
 static size_t sampi_breaker_length(const char *text)
 {
     size_t n = strlen(text);
     return n < SAMPI_BREAKER_MAX ? n : SAMPI_BREAKER_MAX;
 }
 
-/* The longest token that text [n] begins with, and its length in *n_best (0: none). */
+/* The longest token with which text [n] begins; *n_best gets its length, 0 if there is none. */
 static samp_token sampi_longest_token(const samp_vocab *v, const char *text, size_t n, size_t *n_best)
 {
     samp_token best = -1;
@@ -47,8 +47,8 @@ static samp_token sampi_longest_token(const samp_vocab *v, const char *text, siz
     return best;
 }
 
-/* A tail's text to tokens, by the vocabulary's tokenizer or by greedy longest match: out [<= n_max] and how many, or
-   -1 if no tokens spell it. What is longer than n_max is cut off. */
+/* Tokenises a text, by the vocabulary's function or by greedy longest match. Writes at most n_max tokens to out, and
+   returns their number; -1 if no tokens spell the text. */
 static int32_t sampi_tokenize(const samp_vocab *v, const char *text, size_t n, samp_token *out, int32_t n_max)
 {
     int32_t n_out = 0;
@@ -69,7 +69,7 @@ static int32_t sampi_tokenize(const samp_vocab *v, const char *text, size_t n, s
     return n_out;
 }
 
-/* Is there a part within a text? Both may hold any bytes, zeros too, so this is not strstr. */
+/* Does text [n] contain part [n_part]? Not strstr, because both may have zeros. */
 static bool sampi_contains(const char *text, size_t n, const char *part, size_t n_part)
 {
     for (size_t i = 0; i + n_part <= n; i++)
@@ -77,7 +77,7 @@ static bool sampi_contains(const char *text, size_t n, const char *part, size_t 
     return false;
 }
 
-/* One more head, written only if there is a list to write to; returns how many there are then. */
+/* Appends a head, if heads is not NULL; returns the new number of heads. */
 static size_t sampi_add_head(sampi_head *heads, size_t n, samp_token token, int32_t tail)
 {
     if (heads) {
@@ -87,10 +87,9 @@ static size_t sampi_add_head(sampi_head *heads, size_t n, samp_token token, int3
     return n + 1;
 }
 
-/* Find every token that contains a breaker (tail -1), or ends with a beginning of one (the tail is the rest of it),
-   in order of ids, and return how many. Tails are numbered through all
-   breakers, one for each proper suffix, hence tails_before. A token may give several heads. sampi_dry_prepare calls it
-   with heads NULL, to count them before there is room; sampi_dry_build then has it write them. */
+/* Finds all heads: each token that contains a breaker (tail -1), or ends with a beginning of one (the tail is its
+   rest), in order of ids; returns their number. Tails are numbered through all breakers, one for each proper suffix. A
+   token may give several heads. sampi_dry_prepare passes heads NULL to count them, sampi_dry_build has them written. */
 static SAMPI_COLD size_t sampi_dry_heads(const samp_vocab *v, const char *const *breaker, size_t n_breakers,
                                          sampi_head *heads)
 {
@@ -114,20 +113,20 @@ static SAMPI_COLD size_t sampi_dry_heads(const samp_vocab *v, const char *const 
     return n;
 }
 
-/* [n_heads], sorted by token: behind the tails in part 3. */
+/* [n_heads] the heads, sorted by token, after the tails in part 3. */
 static sampi_head *sampi_dry_head(const sampi_sampler *s)
 {
     return (sampi_head *)((sampi_tail *)sampi_part(s, 3) + s->u.dry.n_tails);
 }
 
-/* [n_from], behind the heads. */
+/* [n_from] the breakers' texts, after the heads. */
 static sampi_breaker *sampi_dry_text(const sampi_sampler *s)
 {
     return (sampi_breaker *)(sampi_dry_head(s) + s->u.dry.n_heads);
 }
 
-/* Were its breakers these, in this vocabulary? Then their tokens are the same: to find them is a walk over the
-   vocabulary for each. */
+/* Does s have the breakers and the vocabulary of t? Then heads and tails are the same and can be copied, which saves a
+   walk over the vocabulary for each breaker. */
 static SAMPI_COLD bool sampi_dry_has_breakers(const sampi_sampler *s, const sampi_sampler *t)
 {
     const samp_vocab *v = &s->u.dry.spelt, *w = t->u.dry.vocab;
@@ -143,9 +142,9 @@ static SAMPI_COLD bool sampi_dry_has_breakers(const sampi_sampler *s, const samp
     return same;
 }
 
-/* The window is the smaller of last_n and n_ctx_train; what is off needs neither breakers nor a vocabulary. Each
-   breaker has a tail for each of its proper suffixes (sampi_dry_build fills them), and heads are counted by a walk
-   over the vocabulary, only if a sampler is to be made. */
+/* The prepare hook. The window is the smaller of last_n and n_ctx_train. A sampler that is off needs neither breakers
+   nor a vocabulary. A breaker has a tail for each of its proper suffixes (sampi_dry_build fills them). Heads are
+   counted by a walk over the vocabulary, only if a sampler is going to be made. */
 static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
 {
     const char *const *breaker = t->u.dry.from;
@@ -174,7 +173,8 @@ static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
                       n_breakers * sizeof(sampi_breaker);
 }
 
-/* Tail k - 1 of a breaker is what is left of it after k bytes: sampi_dry_heads numbers them in the same way. */
+/* The build hook: fills tails, heads and texts. Tail k - 1 of a breaker is its rest after k bytes, as sampi_dry_heads
+   numbers them. */
 static SAMPI_COLD void sampi_dry_build(sampi_sampler *s)
 {
     const samp_vocab *v = s->u.dry.vocab;
@@ -193,19 +193,19 @@ static SAMPI_COLD void sampi_dry_build(sampi_sampler *s)
     s->u.dry.from = NULL;
 }
 
-/* The token `back` places ago in the window, 0 = the newest. All that follows reads the text from its end. */
+/* The token `back` positions ago in the window, 0 = the newest. The functions below read the text from its end. */
 static samp_token sampi_dry_token(const sampi_sampler *s, int32_t back)
 {
     return sampi_ring_at(&s->u.dry.ring, (const samp_token *)sampi_part(s, 0), (uint32_t)back);
 }
 
-/* The first head with this token; heads are sorted by token. */
+/* The index of the first head with this token. */
 static size_t sampi_dry_find(const sampi_sampler *s, samp_token token)
 {
     return sampi_find_token(sampi_dry_head(s), sizeof(sampi_head), s->u.dry.n_heads, token);
 }
 
-/* Do the tokens after the one `back` places ago go on with this tail? */
+/* Are the tokens after the one `back` positions ago those of this tail? */
 static bool sampi_dry_tail_follows(const sampi_sampler *s, const sampi_tail *tail, int32_t back)
 {
     for (int32_t k = 0; k < tail->n; k++)
@@ -213,8 +213,8 @@ static bool sampi_dry_tail_follows(const sampi_sampler *s, const sampi_tail *tai
     return true;
 }
 
-/* The length of the longest tail that a breaker beginning `back` places ago has there: 0 if the token contains one,
-   -1 if none is complete. */
+/* The length of the longest tail of a complete breaker that begins `back` positions ago: 0 if the token contains a
+   breaker, -1 if there is no complete breaker. */
 static int32_t sampi_dry_breaker_at(const sampi_sampler *s, int32_t back)
 {
     const sampi_head *head = sampi_dry_head(s);
@@ -225,13 +225,13 @@ static int32_t sampi_dry_breaker_at(const sampi_sampler *s, int32_t back)
         SAMPI_COUNT_STEPS(1);
         bool whole = head[h].tail < 0;
         int32_t len = whole ? 0 : tail[head[h].tail].n;
-        if (len <= longest || len > back) continue; /* a tail that no tokens spell has length -1 */
+        if (len <= longest || len > back) continue; /* len is -1 if no tokens spell the tail */
         if (whole || sampi_dry_tail_follows(s, &tail[head[h].tail], back)) longest = len;
     }
     return longest;
 }
 
-/* An empty window, and no breaker in it. */
+/* Empties the window. */
 static void sampi_dry_reset(sampi_sampler *s)
 {
     s->u.dry.ring.size = s->u.dry.ring.head = 0;
@@ -239,9 +239,9 @@ static void sampi_dry_reset(sampi_sampler *s)
     s->u.dry.settled_tail = 0;
 }
 
-/* Once all tokens that a tail may have are there, what begins before them is a breaker for good or none: of the
-   breakers that begin so far back the nearest one is remembered, how far it is and its tail, so that nobody looks for
-   it again. `back` is the place to be settled now, which lies nearer than all that have been. */
+/* Decides whether a breaker begins `back` positions ago, once all tokens that its tail may have are there: after that
+   the answer never changes. The nearest such breaker is remembered (its position and tail), so that it need not be
+   searched again. `back` is nearer than all positions decided before. */
 static void sampi_dry_settle(sampi_sampler *s, int32_t back)
 {
     int32_t tail = back < (int32_t)s->u.dry.ring.size ? sampi_dry_breaker_at(s, back) : -1;
@@ -250,8 +250,8 @@ static void sampi_dry_settle(sampi_sampler *s, int32_t back)
     s->u.dry.settled_tail = tail;
 }
 
-/* The window, and the breaker that moves back with it. What it means is worked out by sampi_dry_list, when the next
-   token is drawn. */
+/* Adds a token to the window; the remembered breaker moves back by one. sampi_dry_list works out the repetitions when
+   the next token is drawn. */
 static void sampi_dry_accept(sampi_sampler *s, samp_token token)
 {
     sampi_ring_push(&s->u.dry.ring, (samp_token *)sampi_part(s, 0), token);
@@ -259,7 +259,8 @@ static void sampi_dry_accept(sampi_sampler *s, samp_token token)
     sampi_dry_settle(s, SAMPI_TAIL_MAX);
 }
 
-/* How many of the newest n tokens, which are all, a repetition may reach back over: to behind the nearest breaker. */
+/* How many of the newest tokens a repetition may contain: those after the nearest breaker; n, all of them, if there is
+   none. */
 static int32_t sampi_dry_limit(const sampi_sampler *s, int32_t n)
 {
     for (int32_t back = 0; back < n && back < SAMPI_TAIL_MAX; back++) {
@@ -269,9 +270,9 @@ static int32_t sampi_dry_limit(const sampi_sampler *s, int32_t n)
     return s->u.dry.settled < 0 ? n : s->u.dry.settled - s->u.dry.settled_tail;
 }
 
-/* length [k], 0 < k < n = the length of the common suffix of the window and the window k tokens ago, at most limit:
-   the Z algorithm (Gusfield 1997) over the text read from its end, n steps in all. What it has matched farthest,
-   [left, right), equals the newest right - left tokens, so inside of it a length found before can be taken over. */
+/* length [k], 0 < k < n: the length of the common suffix of the window and the window k tokens ago, at most `limit`.
+   The Z algorithm (Gusfield 1997) over the text read from its end, in n steps. The tokens [left, right) of its farthest
+   match equal the newest right - left tokens, so inside it an earlier length can be reused. */
 static void sampi_dry_lengths(const sampi_sampler *s, int32_t n, int32_t limit, int32_t *length)
 {
     int32_t left = 0, right = 0;
@@ -292,7 +293,7 @@ static void sampi_dry_lengths(const sampi_sampler *s, int32_t n, int32_t limit, 
     }
 }
 
-/* Is this token a breaker itself? It is never punished then. */
+/* Does this token contain a breaker? Then it is never penalised. */
 static bool sampi_dry_is_breaker(const sampi_sampler *s, samp_token token)
 {
     const sampi_head *head = sampi_dry_head(s);
@@ -301,31 +302,30 @@ static bool sampi_dry_is_breaker(const sampi_sampler *s, samp_token token)
     return false;
 }
 
-/* How far the logit of a token falls, entry->count = the length of what it would repeat. The power is bounded so that
-   base^power stays within a float; for the random source of llama.cpp all is computed as there. The GPU's host calls
-   it too, and sends the results. */
+/* How much is subtracted from a token's logit; entry->count is the length of the repetition that it would continue. The
+   power is bounded so that base^power fits a float. In llama.cpp's arithmetic all is computed as there. */
 static float sampi_dry_fall(const sampi_sampler *s, const sampi_count *entry)
 {
     if (sampi_dry_is_breaker(s, entry->token)) return 0.0f;
     const float ln_float_max = 88.7228391f;
     float base = s->u.dry.base;
     bool llama = sampi_is_llama_cpp(s);
-    int32_t power = entry->count - s->u.dry.allowed, most = 0; /* 0: no bound, for base is 1 */
+    int32_t power = entry->count - s->u.dry.allowed, most = 0; /* most 0: no bound, since base is 1 */
     if (base > 1.000001f) most = (int32_t)(llama ? ln_float_max / logf(base) : (double)ln_float_max / sampi_ln(base));
     if (most > 0 && power > most) power = most;
     double factor = llama ? pow((double)base, (double)power) : sampi_powi(base, power);
     return (float)((double)s->u.dry.multiplier * factor);
 }
 
-/* As sampi_patch wants it; the fast path applies it to the tokens of the list alone. */
+/* The new logit of a token in the list. */
 static float sampi_dry_change(const sampi_sampler *s, float l, const sampi_count *entry)
 {
     return sampi_masked(l) ? l : sampi_finite(l - sampi_dry_fall(s, entry));
 }
 
-/* The tokens that would lengthen a repetition, each with the length of the longest: list [at most the window], sorted
-   by token, and how many. Writes the list, which is mostly part 1, and part 2. Before each draw: by apply, or by the
-   fast path and the GPU's host in its place. */
+/* Lists the tokens that would continue a repetition, sorted by token, each with the length of the longest; returns
+   their number, at most the window's. It writes the list, usually part 1, and part 2. Called before each draw, by apply
+   or in its place by the fast path and the GPU's host. */
 static uint32_t sampi_dry_list(const sampi_sampler *s, sampi_count *list)
 {
     int32_t n = (int32_t)s->u.dry.ring.size, allowed = s->u.dry.allowed;
@@ -336,7 +336,7 @@ static uint32_t sampi_dry_list(const sampi_sampler *s, sampi_count *list)
     sampi_dry_lengths(s, n, limit, length);
     for (int32_t k = 1; k < n; k++) {
         if (length[k] < allowed) continue;
-        list[n_list].token = sampi_dry_token(s, k - 1); /* what followed it then */
+        list[n_list].token = sampi_dry_token(s, k - 1); /* the token that followed */
         list[n_list++].count = length[k];
     }
     sampi_count_sort(list, n_list);
@@ -350,7 +350,7 @@ static uint32_t sampi_dry_list(const sampi_sampler *s, sampi_count *list)
     return kept;
 }
 
-/* The list is made anew for each draw, in the sampler's own parts: nothing of it is kept. */
+/* The list is made anew for each draw, in the sampler's own parts. */
 static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_count *list = (sampi_count *)sampi_part(s, 1);
@@ -358,7 +358,7 @@ static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
     int32_t seen = (int32_t)s->u.dry.ring.size, allowed = s->u.dry.allowed;
     if (n > 0) sampi_patch(s, cur, list, n, sampi_dry_change);
     if (sampi_is_llama_cpp(s) && seen > allowed && sampi_dry_limit(s, seen) >= allowed)
-        cur->sorted = false; /* as llama.cpp has it, whether a token was hit or not: adaptive_p looks at it */
+        cur->sorted = false; /* as in llama.cpp, whether a token changed or not: adaptive_p reads it */
     return SAMP_OK;
 }
 
@@ -374,7 +374,7 @@ static void sampi_dry_take_over(sampi_sampler *s, const sampi_sampler *old, cons
     sampi_take_over_window(s, old, old ? &old->u.dry.ring : NULL, chain);
 }
 
-/* The window is all that dry has: its lists are made for each draw, and where its breakers are is found again. */
+/* Saves or loads the window, the whole state of dry; a load finds the breakers in it again. */
 static SAMPI_COLD void sampi_dry_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_io_ring(io, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
@@ -383,8 +383,8 @@ static SAMPI_COLD void sampi_dry_state(sampi_sampler *s, sampi_io *io)
     for (int32_t back = (int32_t)s->u.dry.ring.size; back-- > SAMPI_TAIL_MAX;) sampi_dry_settle(s, back);
 }
 
-/* The breakers as the vocabulary spells them: the strings are not there any more, and another vocabulary makes
-   other tokens of them, with which a saved window would mean something else. */
+/* Adds the breakers' tokens to the fingerprint: with another vocabulary they would be others, and a saved window would
+   have another meaning. */
 static SAMPI_COLD void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_tail *tail = (const sampi_tail *)sampi_part(s, 3);
@@ -399,8 +399,8 @@ static SAMPI_COLD void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash
         sampi_mix(hash, (uint64_t)(uint32_t)head[i].token << 32 | (uint32_t)head[i].tail);
 }
 
-/* Breakers are read while it is made, and not kept: what is kept is their tokens. last_n and n_ctx_train become
-   one number, the window (sampi_dry_prepare). */
+/* The breakers are read by the constructor and may be freed then. last_n and n_ctx_train become one number, the window
+   (sampi_dry_prepare). */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_train, float multiplier,
                                                 float base, int32_t allowed_length, int32_t last_n,
                                                 const char *const *breakers, size_t n_breakers)

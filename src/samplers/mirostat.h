@@ -1,22 +1,22 @@
 /* ---- mirostat (Basu et al. 2020) ----
-   Both versions steer the surprise of the tokens, log2(1 / p), to tau. mu is what is allowed now, 2 tau at first.
-   Version 1 keeps as many tokens as a Zipf law with the row's exponent needs for mu, version 2 those with a surprise of
-   at most mu. Then a token is drawn and mu -= eta * (surprise - tau): with tau 3, eta 0.1 a token of p = 1/4 (2 bits)
-   raises mu by 0.1. mu moves in apply and not in accept, as in llama.cpp. */
+   Both versions steer the surprise of the chosen tokens, log2(1 / p), to tau. mu is the surprise that is allowed now;
+   it starts at 2 tau. Version 1 keeps as many tokens as a Zipf law with the row's exponent gives for mu; version 2
+   keeps the tokens with a surprise of at most mu. Then a token is drawn, and mu -= eta * (surprise - tau): with tau 3
+   and eta 0.1 a token of p = 1/4 (2 bits) raises mu by 0.1. mu changes in apply, not in accept, as in llama.cpp. */
 #ifndef SAMPI_PLANS
 
-/* When a sampler is made and by samp_reset: of both versions. */
+/* The reset hook of both versions. */
 static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mirostat.tau; }
 
-/* mu follows the surprise of the chosen token: d = max - l, z over the tokens kept. The fast path calls it with both
-   ends of an estimate of z: hence the double. */
+/* The new mu, from the surprise of the chosen token: d = max - l, z is the sum of weights of the tokens kept. z is a
+   double, because the fast path passes both ends of an estimate. */
 static float sampi_mirostat_mu(const sampi_mirostat_numbers *of, float mu, double d, double z)
 {
     double surprise = SAMPI_FMA(d, SAMPI_LOG2E, sampi_log2(z / (double)SAMPI_ONE));
     return sampi_finite((float)SAMPI_FMA(-(double)of->eta, surprise - (double)of->tau, (double)mu));
 }
 
-/* The end of both versions, after their cuts. */
+/* The end of both versions, after their cuts: draws, and changes mu. */
 static int sampi_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_select(s, cur);
@@ -25,14 +25,14 @@ static int sampi_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* Zipf's exponent by least squares through 0, from neighbours in order, i and i + 1: b = ln (p_i / p_i+1) against t =
-   ln ((i + 2) / (i + 1)). The exponent is tb / tt. */
+/* Zipf's exponent by least squares through 0: for neighbours i and i + 1 in order, b = ln (p_i / p_i+1) against t = ln
+   ((i + 2) / (i + 1)). The exponent is tb / tt. */
 typedef struct sampi_zipf {
     double tb, tt;
 } sampi_zipf;
 
-/* One pair of neighbours: their logits' difference is ln (p_i / p_i+1). In ascending i, since the sums are rounded.
-   */
+/* Adds a pair of neighbours; the difference of their logits is ln (p_i / p_i+1). i must ascend, because the sums are
+   rounded. */
 static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
 {
     double t = sampi_ln((double)(i + 2) / (double)(i + 1)), b = (double)l - (double)next;
@@ -40,20 +40,20 @@ static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
     zipf->tt = SAMPI_FMA(t, t, zipf->tt);
 }
 
-/* How many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), e = exponent - 1, N = n_vocab;
-   clamped to 1 .. n, which a NaN becomes too. */
+/* How many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), e = exponent - 1, N = n_vocab, clamped
+   to 1 .. n; n if k is NaN. */
 static SAMPI_COLD size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, size_t n)
 {
     double exponent = zipf->tt > 0.0 ? zipf->tb / zipf->tt : 1.0, e = exponent - 1.0;
     double ln_n = sampi_ln(n_vocab), x = e * ln_n, below = 1.0 - sampi_pow(n_vocab, -e);
-    /* e / (1 - N^-e), near e = 0 by its series, where the quotient would lose its digits */
+    /* e / (1 - N^-e); near e = 0 by its series, because the quotient would lose precision */
     double scale = fabs(x) < 1e-3 ? SAMPI_FMA(x, SAMPI_FMA(x, 1.0 / 12.0, 0.5), 1.0) / ln_n : e / below;
     double k = sampi_pow(sampi_round(scale * sampi_exp2((double)mu)), 1.0 / exponent);
-    if (!(k < (double)n)) return n; /* more than there are, or no number */
+    if (!(k < (double)n)) return n; /* more than n, or NaN */
     return k >= 1.0 ? (size_t)k : 1;
 }
 
-/* The first m in order are enough for the exponent; what is to be kept may be more, and is sorted then. */
+/* The exponent needs the first m tokens in order. If more are kept, they are sorted afterwards. */
 static SAMPI_COLD int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t n = sampi_unmasked(cur), m = (size_t)s->u.mirostat.m;
@@ -65,14 +65,14 @@ static SAMPI_COLD int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_arr
     return sampi_mirostat_select(s, cur);
 }
 
-/* The smallest logit that mirostat_v2 keeps: surprise = (max - l) log2 e + log2 Z <= mu; z in units of 2^-40. */
+/* The smallest logit that mirostat_v2 keeps: surprise = (max - l) log2 e + log2 Z <= mu; z is in units of 2^-40. */
 static double sampi_surprise_floor(float mu, float max, double z)
 {
     double room = SAMPI_FMA(sampi_log2(z / (double)SAMPI_ONE), -1.0, (double)mu); /* ptxas would fuse mu - log2 */
     return SAMPI_FMA(-room, SAMPI_LN2, (double)max);
 }
 
-/* One threshold, no sort: the least probable token that mu allows is a floor on logits. */
+/* No sort is needed: mu gives a floor for the logits. */
 static SAMPI_COLD int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -81,14 +81,14 @@ static SAMPI_COLD int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_
 }
 
 #ifndef SAMP_NO_MT19937
-/* mu moves against the error of the surprise. */
+/* Changes mu by the surprise of a token of probability p. */
 static void sampi_llama_follow(sampi_sampler *s, float p)
 {
     s->now.mu -= sampi_roundf(s->u.mirostat.eta * (-log2f(p) - s->u.mirostat.tau));
 }
 
-/* The end of both mirostats, after their cuts: draw, and move mu. p is made anew, of what the cut has left, so the
-   surprise is that among these. */
+/* The end of both versions, after their cuts: draws, and changes mu. p is computed anew from the tokens kept, so the
+   surprise is that among them. */
 static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_sums sums = sampi_llama_softmax(cur, true);
@@ -97,8 +97,8 @@ static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *
     return SAMP_OK;
 }
 
-/* How many to keep. All in float, by libm: N^-e and the powers are what the token depends on, so nothing may be
-   rearranged here. */
+/* How many tokens version 1 keeps. All in float, by libm: the token depends on the exact N^-e and powers, so nothing
+   may be rearranged. */
 static size_t sampi_llama_zipf(const sampi_sampler *s, const samp_token_data_array *cur, const sampi_llama_sums *sums)
 {
     float tb = 0.0f, tt = 0.0f, p = sampi_llama_p(sums, cur->data[0].logit);
@@ -115,13 +115,13 @@ static size_t sampi_llama_zipf(const sampi_sampler *s, const samp_token_data_arr
     return k >= 1.0f && k < 2147483648.0f ? (size_t)k : 1; /* NaN and overflow count as 1 */
 }
 
-/* Is the surprise of a logit within mu? */
+/* Is the surprise of a logit at most mu? */
 static bool sampi_llama_is_within(const sampi_sampler *s, const sampi_llama_sums *sums, float l)
 {
     return !(-log2f(sampi_llama_p(sums, l)) > s->now.mu);
 }
 
-/* How many are, which is the beginning of a sorted array; one token stays in any case. */
+/* How many tokens of a sorted array have a surprise of at most mu; at least 1. */
 static size_t sampi_llama_within(const sampi_sampler *s, const samp_token_data_array *cur,
                                  const sampi_llama_sums *sums)
 {
@@ -141,15 +141,15 @@ static int sampi_llama_mirostat(sampi_sampler *s, samp_token_data_array *cur)
 
 static void sampi_mirostat_past(sampi_sampler *s, sampi_record *r) { sampi_record_words(r, &s->now.mu, 1); }
 
-/* llama.cpp's mu may overflow, ours is always a number: one that is none begins anew. */
+/* Starts mu anew if it is not a number: in llama.cpp's arithmetic it may overflow, in the canonical one it must not. */
 static void sampi_mend_mu(sampi_sampler *s)
 {
     bool finite = s->now.mu >= -FLT_MAX && s->now.mu <= FLT_MAX;
     if (!sampi_is_llama_cpp(s) && !finite) sampi_traits_of(s->kind)->hooks->reset(s);
 }
 
-/* mu goes on from where it is, and a new tau pulls it along. Tokens alone could not tell it, so without an old
-   sampler of the same version it starts anew. */
+/* mu goes on from its old value, and a new tau pulls it along. It cannot be computed from the accepted tokens, so
+   without an old sampler of the same version it starts anew. */
 static SAMPI_COLD void sampi_mirostat_take_over(sampi_sampler *s, const sampi_sampler *old,
                                                 const sampi_sampler *chain)
 {
@@ -158,15 +158,15 @@ static SAMPI_COLD void sampi_mirostat_take_over(sampi_sampler *s, const sampi_sa
     sampi_mend_mu(s);
 }
 
-/* mu, which is all that both versions become. Under MT19937 it may be anything: llama.cpp's arithmetic does not clamp
-   it, and what it gave is what goes on. */
+/* Saves or loads mu, the whole state of both versions. Under MT19937 any value is valid, because llama.cpp's arithmetic
+   does not clamp it. */
 static SAMPI_COLD void sampi_mirostat_state(sampi_sampler *s, sampi_io *io)
 {
     bool any = sampi_is_llama_cpp(s); /* llama.cpp's mu may overflow */
     sampi_io_float(io, &s->now.mu, any ? NAN : -FLT_MAX, FLT_MAX);
 }
 
-/* Version 2 has the same record; n_vocab and m stay 0, and only the fingerprint has them. */
+/* Version 2 has the same record; its n_vocab and m stay 0, and only the fingerprint uses them. */
 static SAMPI_COLD samp_sampler *sampi_init_mirostat(sampi_kind kind, int32_t n_vocab, uint64_t seed, float tau,
                                                     float eta, int32_t m)
 {
@@ -179,8 +179,8 @@ static SAMPI_COLD samp_sampler *sampi_init_mirostat(sampi_kind kind, int32_t n_v
     return sampi_init(&t);
 }
 
-/* The only way to another m than 100, which samp_params has not. n_vocab is a number of the formula, not a bound
-   on ids. */
+/* The only way to set m, which samp_params does not have (its m is 100). n_vocab is a number of the formula, not a
+   bound of ids. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m)
 {
     return sampi_init_mirostat(SAMPI_MIROSTAT, n_vocab, seed, tau, eta, m);
@@ -217,7 +217,7 @@ static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
 static const sampi_field SAMPI_MIROSTAT_V2_FIELDS[] = {
     SAMPI_FIELD(FLOAT, mirostat_tau, mirostat.tau, 5, 0, FLT_MAX / 2, 0, "tau"),
     SAMPI_FIELD(FLOAT, mirostat_eta, mirostat.eta, 0.1, 0, FLT_MAX, 0, "eta"),
-    SAMPI_FIXED(INT32, n_vocab, mirostat.n_vocab, 0, 0, 0, NULL), /* not used: in the fingerprint only */
+    SAMPI_FIXED(INT32, n_vocab, mirostat.n_vocab, 0, 0, 0, NULL), /* unused, for the fingerprint only */
     SAMPI_FIXED(INT32, mirostat_m, mirostat.m, 0, 0, 0, NULL),
 };
 
@@ -231,7 +231,7 @@ static const sampi_field SAMPI_MIROSTAT_V2_FIELDS[] = {
 
 #else /* the plan */
 
-/* The end of both versions: a draw from what is kept, by whose surprise mu moves. */
+/* The end of both versions: draws from the tokens kept, and changes mu by the token's surprise. */
 static int SAMPI_ON(plan_mirostat_draw)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     samp_token_data token;
@@ -242,7 +242,7 @@ static int SAMPI_ON(plan_mirostat_draw)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     return SAMPI_ON(choose)(row, s, &token, sampi_mirostat_mu(&s->u.mirostat, s->now.mu, down, (double)sums.z));
 }
 
-/* Phase 0: how many to keep (count), from the first m tokens in order; 1: keep them; 2: draw. */
+/* Phase 0 computes how many tokens to keep (count), from the first m in order; phase 1 keeps them; phase 2 draws. */
 static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -263,7 +263,7 @@ static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     return SAMPI_ON(plan_mirostat_draw)(row, s);
 }
 
-/* Phase 0: the floor (number) from mu; 1: keep what reaches it; 2: draw. */
+/* Phase 0 computes the floor (number) from mu; phase 1 keeps the tokens that reach it; phase 2 draws. */
 static int SAMPI_ON(plan_mirostat_v2)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);

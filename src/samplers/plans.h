@@ -1,5 +1,6 @@
 /* ---- the plans ----
-   The rooms of samplers that have one, once more, for their plans alone (core/plans.h). Included for each executor. */
+   Includes the rooms of samplers again, for their plans alone (core/plans.h). This list is included once for each
+   executor. */
 
 #define SAMPI_PLANS
 #include "samplers/top_n_sigma.h"

@@ -1,13 +1,13 @@
 /* ---- smoothing, log_softmax ----
-   Two samplers that give every logit another value. smoothing: l = max - factor d^2 (1 - c + c d), d = max - l, c =
-   (curve - 1) / 2; with factor 0.2 and curve 1 a logit 2 below the maximum comes to 0.8 below. log_softmax: l = ln p,
-   so that penalties behind it do not depend on the logits' zero. */
+   Two samplers that change every logit. smoothing: l = max - factor d^2 (1 - c + c d), d = max - l, c = (curve - 1) /
+   2; with factor 0.2 and curve 1 a logit that is 2 below the maximum becomes 0.8 below it. log_softmax: l = ln p, so
+   that penalties after it do not depend on the zero of the logits. */
 #ifndef SAMPI_PLANS
 
 static double sampi_bend_of(float curve) { return 0.5 * ((double)curve - 1.0); }
 
-/* A logit that smoothing bends, in doubles, with every product rounded before it meets a sum; c is sampi_bend_of. For c
-   in [0, 1] the order stays, ties aside, and the maximum: each step is monotone. */
+/* A logit after smoothing, computed in doubles, with each product rounded before it is added; c is sampi_bend_of. For c
+   in [0, 1] order (ties aside) and maximum stay, because each step is monotone. */
 static float sampi_smoothed(double top, double factor, double c, float l)
 {
     double d = top - (double)l, square = sampi_round(sampi_round(d * d) * factor);
@@ -15,20 +15,21 @@ static float sampi_smoothed(double top, double factor, double c, float l)
     return sampi_finite((float)sampi_add_to_product64(-bent, top));
 }
 
-/* A logit that becomes ln p; all: the maximum and ln Z. */
+/* The logit as ln p; all: the maximum plus ln Z. */
 static float sampi_log_softmaxed(double all, float l) { return sampi_finite((float)((double)l - all)); }
 
-/* What all is; z: the sum of weights. */
+/* The maximum plus ln Z; z: the sum of weights. */
 static double sampi_log_sum(float max, uint64_t z) { return (double)max + sampi_ln((double)z / (double)SAMPI_ONE); }
 
-/* The same for a tile, by the compiler's vectors, where none can be too large or small: for all below 2^100. */
+/* sampi_log_softmaxed for a tile, in the compiler's vectors. No result can overflow; |all| must be below 2^100. */
 static SAMPI_HOT void sampi_log_softmax_tile(double all, float *x)
 {
     for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = (float)((double)x[i] - all);
 }
 
-/* l [n], each `stride` bytes behind the last: of candidates, or of a row on the fast path. z, of log_softmax alone: the
-   sum of weights. Which zero is the maximum depends on the instruction set: +0 for both. */
+/* Applies either sampler to l [n], which lie `stride` bytes apart: in candidates, or in a row on the fast path. z: the
+   sum of weights, for log_softmax only. A maximum of -0 counts as +0, because which zero is found depends on the
+   instruction set. */
 static SAMPI_COLD void sampi_smooth(const sampi_sampler *s, float max, uint64_t z, void *l, size_t stride, size_t n)
 {
     double c = sampi_bend_of(s->u.smoothing.curve), top = (double)max + 0.0;

@@ -1,8 +1,8 @@
 /* ---- softmax ----
-   It sorts, and sets p: of logits 1 and 0 p = 0.73 and 0.27. */
+   It sorts, and sets p: logits 1 and 0 get p = 0.73 and 0.27. */
 #ifndef SAMPI_PLANS
 
-/* For users who want p and the order, not a token: it selects nothing. */
+/* For users who need p and the order, but no token: it does not select. */
 static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     (void)s;
@@ -13,7 +13,7 @@ static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 #ifndef SAMP_NO_MT19937
-/* The softmax sampler; sampi_llama_softmax is what others build on. */
+/* The sampler itself; other samplers call sampi_llama_softmax. */
 static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     (void)s;

@@ -1,24 +1,24 @@
 /* ---- tail_free (Bricken 2019) ----
-   In order, a_i = |p_i - 2 p_i+1 + p_i+2| is how much the curve of probabilities bends. Divided by their sum the a_i
-   are a distribution; the first i whose running sum exceeds z ends the row, for behind it lies the flat tail. p = 0.5,
-   0.3, 0.1, 0.06, 0.04: a = 0, 0.16, 0.02, so z = 0.95 keeps two. All in units of weight. Where the sum of a_i is next
-   to nothing every a_i counts the same, as in the original. */
+   With p in order, a_i = |p_i - 2 p_i+1 + p_i+2| is how much the curve of probabilities bends at i. Divided by their
+   sum, the a_i are a distribution. The first i at which the running sum exceeds z is the cut: the tail after it is
+   flat. For p = 0.5, 0.3, 0.1, 0.06, 0.04: a = 0, 0.16, 0.02, so z = 0.95 keeps two. All numbers are in units of
+   weight. If the sum of a_i is below 1e-6, all a_i count the same, as in the original. */
 #ifndef SAMPI_PLANS
 
-/* a_i of three neighbours' weights, w_i first: how much they bend. */
+/* The bend a_i of three neighbours' weights, w_i first. */
 static uint64_t sampi_bend(const uint64_t *w)
 {
     uint64_t ends = w[0] + w[2], middle = 2 * w[1];
     return ends > middle ? ends - middle : middle - ends;
 }
 
-/* Is the sum of a_i below 1e-6, in units of probability? z: the sum of weights. */
+/* Is the sum of a_i below 1e-6 in units of probability? z: the sum of weights. */
 static SAMPI_CALLED bool sampi_tail_is_flat(uint64_t total, uint64_t z)
 {
     return (double)total * 1000000.0 < (double)z;
 }
 
-/* A walk along a sorted array: w [0 .. 2] are the weights at i, i + 1, i + 2, so each is computed once. */
+/* A walk over a sorted array: w [0 .. 2] are the weights at i, i + 1, i + 2, so each is computed once. */
 typedef struct sampi_bends {
     const samp_token_data *d;
     float max;
@@ -26,7 +26,7 @@ typedef struct sampi_bends {
     uint64_t w[3];
 } sampi_bends;
 
-/* The array must be sorted and have two candidates; it must not change during the walk. */
+/* Begins a walk. The array must be sorted and have two candidates, and must not change during the walk. */
 static SAMPI_COLD void sampi_bends_begin(sampi_bends *bends, const samp_token_data_array *cur, float max)
 {
     bends->d = cur->data;
@@ -35,7 +35,7 @@ static SAMPI_COLD void sampi_bends_begin(sampi_bends *bends, const samp_token_da
     for (int k = 0; k < 2; k++) bends->w[k] = sampi_weight(max, cur->data[k].logit);
 }
 
-/* a_i, and on to i + 1; there must be an i + 2. */
+/* Returns a_i and advances to i + 1; there must be an i + 2. */
 static SAMPI_COLD uint64_t sampi_bends_next(sampi_bends *bends)
 {
     uint64_t *w = bends->w;
@@ -46,7 +46,8 @@ static SAMPI_COLD uint64_t sampi_bends_next(sampi_bends *bends)
     return bend;
 }
 
-/* How many of the row are left, min_keep and what lies before the cut at least; all if nothing exceeds the share. */
+/* How many tokens of the row stay: those before the cut, at least min_keep; all if the running sum never exceeds the
+   share. */
 static size_t sampi_tail_free_size(const samp_token_data_array *cur, const sampi_sums *sums, uint64_t share,
                                    size_t min_keep)
 {
@@ -67,25 +68,23 @@ static size_t sampi_tail_free_size(const samp_token_data_array *cur, const sampi
     return sums->n;
 }
 
-/* p is set for all before the cut, so it is the probability among all tokens. */
+/* p is set before the cut, so it is the probability among all tokens. */
 static SAMPI_COLD int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
     sampi_sort_all(cur);
     sampi_set_p(cur, &sums);
-    if (sums.n <= 2) return SAMP_OK; /* nothing bends; masked tokens stay, too */
+    if (sums.n <= 2) return SAMP_OK; /* no bend; masked tokens stay too */
     size_t min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
     cur->size = sampi_tail_free_size(cur, &sums, sampi_share(s->u.cut.p), min_keep);
     return SAMP_OK;
 }
 
 #ifndef SAMP_NO_MT19937
-/* |p_i - 2 p_i+1 + p_i+2| as the difference of two rounded differences; tail_free's second derivative, from p as
-   it stands. */
+/* |p_i - 2 p_i+1 + p_i+2| from p, as the difference of two rounded differences. */
 static float sampi_llama_bend(const samp_token_data *d) { return fabsf((d[0].p - d[1].p) - (d[1].p - d[2].p)); }
 
-/* As llama.cpp did it before it dropped the sampler: sums in float, and all bends equal where they sum to nearly
-   nothing. */
+/* As llama.cpp did it before it dropped the sampler: float sums, and all bends equal if their sum is below 1e-6. */
 static SAMPI_COLD int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t n = cur->size, min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
@@ -123,7 +122,7 @@ static const sampi_field SAMPI_TAIL_FREE_FIELDS[] = {
 
 #else /* the plan */
 
-/* Second differences need all weights in order: an answer of its own. */
+/* The bends need all weights in order; the executor has a question for that. */
 static int SAMPI_ON(plan_tail_free)(SAMPI_ON(row) * row, SAMPI_ON(step) * s) { return SAMPI_ON(keep_tail)(row, s); }
 
 #endif

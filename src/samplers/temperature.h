@@ -1,33 +1,33 @@
 /* ============================================================================================= >>temperature
-   temp divides the logits by T; temp_ext first computes T = t - delta .. t + delta from the row's entropy (0 .. ln n).
-   At T = 2 logits 3 and 1 become 1.5 and 0.5. Nothing is dropped, and the order stays, but for ties that rounding
-   makes. T = 0 (and what temp_ext finds below 2^-20) masks all but the first in order.
+   temp divides the logits by T; temp_ext first computes T in t - delta .. t + delta from the row's entropy (0 .. ln n).
+   At T = 2 logits 3 and 1 become 1.5 and 0.5. No token is removed, and the order stays except at ties that rounding
+   makes. T = 0, and a T of temp_ext below 2^-20, masks all tokens but the first in order.
 
-   The factor 1 / T is rounded to f32, and each logit is one product rounded to f32. Rows carry that factor along
-   instead of multiplying (sampi_row's r), so it must be the same product. */
+   The factor 1 / T is rounded to f32, and each logit is one product rounded to f32. Rows keep the factor instead of
+   multiplying (sampi_row's r), so it must be the same product. */
 #ifndef SAMPI_PLANS
 
-/* Mask all but the candidate at `best`. */
+/* Masks all candidates but the one at index `best`. */
 static void sampi_mask_but(samp_token_data_array *cur, size_t best)
 {
     for (size_t i = 0; i < cur->size; i++)
         if (i != best) cur->data[i].logit = -INFINITY;
 }
 
-/* Does either of the two mask tokens perhaps? */
+/* Can this sampler (temp or temp_ext) mask tokens? */
 static bool sampi_temp_masks(const sampi_sampler *s)
 {
     if (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f) return true;
     return (s->kind == SAMPI_TEMP || s->kind == SAMPI_TEMP_EXT) && s->u.temp.t < SAMPI_TEMP_MIN;
 }
 
-/* Is it a temperature that nothing of the row has to be known for, and that masks nothing? */
+/* Is it a temperature that does not depend on the row, and masks no token? */
 SAMPI_INLINE bool sampi_is_plain_temp(const sampi_sampler *s)
 {
     return (s->kind == SAMPI_TEMP || s->kind == SAMPI_TEMP_EXT) && !sampi_temp_masks(s);
 }
 
-/* Both samplers end here. What overflows becomes +-FLT_MAX: a masked token must stay the only one at -infinity. */
+/* The end of both samplers. Results that overflow become +-FLT_MAX: only masked tokens may be -infinity. */
 static void sampi_scale(samp_token_data_array *cur, float t)
 {
     if (t >= SAMPI_TEMP_MIN) {
@@ -46,8 +46,8 @@ static int sampi_temp_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* The temperature of temp_ext (dynamic temperature, kalomaze 2023): T goes from t - delta, for a row whose entropy is
-   0, to t + delta, for the entropy ln n of n equal tokens. */
+/* The temperature of temp_ext (dynamic temperature, kalomaze 2023): from t - delta for a row with entropy 0, to t +
+   delta for the entropy ln n of n equal tokens. */
 static float sampi_dynamic_temp(const sampi_temp_numbers *of, const sampi_sums *sums)
 {
     float lo = of->t > of->delta ? of->t - of->delta : 0.0f, hi = of->t + of->delta;
@@ -55,13 +55,13 @@ static float sampi_dynamic_temp(const sampi_temp_numbers *of, const sampi_sums *
     return (float)SAMPI_FMA((double)hi - (double)lo, power, (double)lo);
 }
 
-/* Without a delta it is temp. The sums are those of the logits as they come, before any scaling. */
+/* With delta 0 it is temp. The entropy is that of the original logits. */
 static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     float t = s->u.temp.t;
     if (s->u.temp.delta > 0.0f) {
         sampi_sums sums = sampi_sum(cur);
-        if (sums.n == 1) return SAMP_OK; /* ln n = 0, and nothing to choose from */
+        if (sums.n == 1) return SAMP_OK; /* ln n is 0, and there is no choice */
         t = sampi_dynamic_temp(&s->u.temp, &sums);
     }
     sampi_scale(cur, t);
@@ -69,8 +69,8 @@ static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_arr
 }
 
 #ifndef SAMP_NO_MT19937
-/* A division, not a product, and no look at ties: `sorted` stays what it was. What overflows becomes +-FLT_MAX, as
-   in the canonical samplers. */
+/* llama.cpp divides, and does not check ties: `sorted` stays as it was. Results that overflow become +-FLT_MAX, as in
+   the canonical samplers. */
 static void sampi_llama_scale(samp_token_data_array *cur, float t)
 {
     if (!(t > 0.0f)) {
@@ -81,14 +81,14 @@ static void sampi_llama_scale(samp_token_data_array *cur, float t)
         if (!sampi_masked(cur->data[i].logit)) cur->data[i].logit = sampi_finite(cur->data[i].logit / t);
 }
 
-/* Without a range there is no entropy to find, hence no p and no order. */
+/* temp needs no entropy, so it neither sets p nor sorts. */
 static int sampi_llama_temp(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_scale(cur, s->u.temp.t);
     return SAMP_OK;
 }
 
-/* The temperature that belongs to an entropy. The largest possible one is that of all n candidates, masked ones too. */
+/* The temperature for an entropy. The largest entropy is that of all n candidates, masked ones included. */
 static float sampi_llama_temp_of(const sampi_sampler *s, float entropy, size_t n)
 {
     float t = s->u.temp.t, delta = s->u.temp.delta, lo = t > delta ? t - delta : 0.0f, hi = t + delta;
@@ -96,7 +96,7 @@ static float sampi_llama_temp_of(const sampi_sampler *s, float entropy, size_t n
     return lo + sampi_roundf((hi - lo) * power);
 }
 
-/* Dynamic temperature sorts, and leaves p of the new logits. */
+/* temp_ext sorts, and sets p of the new logits. */
 static SAMPI_COLD int sampi_llama_temp_ext(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (!(s->u.temp.delta > 0.0f)) {
@@ -126,14 +126,14 @@ static SAMPI_COLD samp_sampler *sampi_init_temp(sampi_kind kind, float temp, flo
     return sampi_init(&t);
 }
 
-/* A kind of its own beside temp_ext, so that samp_describe tells what the user has made. */
+/* temp is a kind of its own beside temp_ext, so that samp_describe shows what the user has made. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_temp(float temp) { return sampi_init_temp(SAMPI_TEMP, temp, 0.0f, 1.0f); }
 SAMP_API SAMPI_COLD samp_sampler *samp_init_temp_ext(float temp, float delta, float exponent)
 {
     return sampi_init_temp(SAMPI_TEMP_EXT, temp, delta, exponent);
 }
 
-/* Of both. */
+/* Is either sampler off? */
 static SAMPI_COLD bool sampi_temp_is_off(const sampi_sampler *s)
 {
     return s->u.temp.t == 1.0f && s->u.temp.delta == 0.0f;
@@ -141,8 +141,8 @@ static SAMPI_COLD bool sampi_temp_is_off(const sampi_sampler *s)
 
 static const sampi_field SAMPI_TEMP_FIELDS[] = {
     SAMPI_FIELD(FLOAT, temp, temp.t, 0.8, SAMPI_TEMP_MIN, SAMPI_TEMP_MAX, SAMPI_OR_ZERO, "t"),
-    SAMPI_FIXED(FLOAT, dynatemp_range, temp.delta, 0, 0, 0, NULL),       /* temp is temp_ext without a range, */
-    SAMPI_FIXED(FLOAT, dynatemp_exponent, temp.exponent, 1, 1, 1, NULL), /* also in the fingerprint */
+    SAMPI_FIXED(FLOAT, dynatemp_range, temp.delta, 0, 0, 0, NULL),       /* temp has temp_ext's numbers */
+    SAMPI_FIXED(FLOAT, dynatemp_exponent, temp.exponent, 1, 1, 1, NULL), /* in the fingerprint too */
 };
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
@@ -168,7 +168,7 @@ static const sampi_field SAMPI_TEMP_EXT_FIELDS[] = {
 
 #else /* the plan */
 
-/* Phase 1: a dynamic temperature is known (number), of the entropy as it was. */
+/* In phase 1 the dynamic temperature (number) is known, from the entropy of the original logits. */
 static int SAMPI_ON(plan_temp)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -176,7 +176,7 @@ static int SAMPI_ON(plan_temp)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     if (memory->phase == 0) {
         sampi_sums sums;
         const int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_NOTHING, &sums);
-        if (known != SAMPI_KNOWN || sums.n <= 1) return known; /* one token has no entropy */
+        if (known != SAMPI_KNOWN || sums.n <= 1) return known; /* one token: the entropy is 0 */
         memory->number = (double)sampi_dynamic_temp(&s->u.temp, &sums);
         memory->phase = 1;
     }

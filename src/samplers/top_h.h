@@ -1,16 +1,16 @@
 /* ---- top_h (Baghaei Potraghloo et al. 2025) ----
-   It keeps the longest beginning of the order by logit whose own entropy is at most alpha H: p = 0.5, 0.3, 0.15, 0.05
-   has H = 1.14, its first two 0.66, its first three 0.99, so alpha 0.6 keeps two. Only as many candidates are sorted as
-   are needed. */
+   It keeps the longest prefix in order whose own entropy is at most alpha H. For p = 0.5, 0.3, 0.15, 0.05 H is 1.14;
+   the first two tokens have 0.66, the first three 0.99, so alpha 0.6 keeps two. Only as many candidates as necessary
+   are sorted. */
 
-/* The longest beginning whose own entropy, its probabilities made to sum to 1, is at most `most`; the first token at
-   least. *over: the entropy with one token more, if there is one. */
+/* The length of the longest prefix whose own entropy (of renormalised probabilities) is at most `most`; at least 1.
+   *over: the entropy with one more token, if there is one. */
 static SAMPI_COLD size_t sampi_top_h_size(samp_token_data_array *cur, size_t n, float max, double most, double *over)
 {
     uint64_t w[SAMPI_TILE + 16];
     float x[SAMPI_TILE];
     sampi_sums sums = { max, 0, 0, 0, 0 };
-    size_t k = 0; /* so many are in order */
+    size_t k = 0; /* the first k are in order */
     for (size_t i = 0; i < n; i++) {
         size_t at = i % SAMPI_TILE;
         if (i == k) k = i ? 8 * i : SAMPI_TILE, sampi_sort(&SAMPI_BY_LOGIT, cur, k < n ? k : n);

@@ -1,9 +1,9 @@
 /* ---- top_k ----
-   It keeps the first k of the order: of logits 4, 2, 2, 1 k = 2 keeps 4 and the 2 with the smaller id; with ties it
-   keeps all that equal the last one, so both. */
+   It keeps the first k tokens in order: of logits 4, 2, 2, 1 k = 2 keeps 4 and the 2 with the smaller id. With ties it
+   also keeps all tokens that equal the last one, here both 2. */
 #ifndef SAMPI_PLANS
 
-/* The cheapest cut: no probability is needed, so p is not set. */
+/* It needs no probabilities, so p is not set. */
 static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t k = (size_t)s->u.top_k.k, n = sampi_unmasked(cur);
@@ -18,7 +18,7 @@ static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 #ifndef SAMP_NO_MT19937
-/* Masked tokens count here, and may be among the k. */
+/* Masked tokens may be among the k. */
 static int sampi_llama_top_k(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t k = (size_t)s->u.top_k.k;

@@ -1,9 +1,9 @@
 /* ---- top_n_sigma (Tang et al. 2024) ----
-   It masks l < max - n * sigma: of logits 4, 2, 1, 1 sigma is 1.22, so n = 2 keeps 4 and 2. */
+   It masks tokens with l < max - n * sigma: for logits 4, 2, 1, 1 sigma is 1.22, so n = 2 keeps 4 and 2. */
 #ifndef SAMPI_PLANS
 
-/* top_n_sigma's variance comes from integers: x = max - l in units of 2^-40 of the range's power of two, sums of x
-   and x^2 exact in 128 bits. */
+/* The scale that makes the variance exact: x = max - l becomes an integer in units of 2^-40 of the range's power of
+   two, so that the sums of x and x^2 are exact in 128 bits. */
 static double sampi_sigma_scale(double range)
 {
     uint64_t exponent = sampi_bits(range) >> 52; /* range < 2^(exponent - 1022) */
@@ -22,7 +22,7 @@ static double sampi_sigma_of(uint64_t n, uint64_t sum, sampi_u128 squares, doubl
     return sqrt(sampi_double_of_128(sampi_sub128(by_n, square))) / ((double)n * scale);
 }
 
-/* Its cut: keep l if max - l <= the result. */
+/* The largest distance from the maximum that is kept: n_sigma standard deviations. */
 static double sampi_sigma_reach(const samp_token_data_array *cur, float n_sigma, float *max)
 {
     float low = INFINITY;
@@ -46,7 +46,7 @@ static double sampi_sigma_reach(const samp_token_data_array *cur, float n_sigma,
     return (double)n_sigma * sampi_sigma_of(n, sum, squares, scale);
 }
 
-/* Mask what is farther below the maximum than n standard deviations. The array keeps its size, and p is not set. */
+/* Masks the tokens that are farther below the maximum. The array keeps its size, and p is not set. */
 static SAMPI_COLD int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     float max;
@@ -58,8 +58,8 @@ static SAMPI_COLD int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_
 }
 
 #ifndef SAMP_NO_MT19937
-/* Mean and deviation in two passes of float sums; the square is added in double and rounded each time, as C++ does
-   with std::pow's double. */
+/* Mean and deviation in two passes of float sums; each square is added in double and the sum rounded to float, as in
+   C++ with std::pow's double. */
 static SAMPI_COLD int sampi_llama_top_n_sigma(sampi_sampler *s, samp_token_data_array *cur)
 {
     float max = -INFINITY, sum = 0.0f, squares = 0.0f, count = 0.0f;
@@ -102,7 +102,7 @@ static SAMPI_COLD bool sampi_top_n_sigma_is_off(const sampi_sampler *s) { return
 
 #else /* the plan */
 
-/* The smallest logit that is within reach of the maximum, by bisection over floats. */
+/* The smallest logit whose distance from the maximum is at most `reach`, by bisection over floats. */
 static float SAMPI_ON(least_within)(float max, double reach)
 {
     int64_t out = (int64_t)sampi_key(-FLT_MAX) - 1, in = sampi_key(max);

@@ -1,9 +1,8 @@
 /* ---- top_p (Holtzman et al. 2019) ----
-   It keeps the shortest beginning of the order by logit whose mass reaches p. p = 0.5, 0.3, 0.15, 0.05: top_p 0.7 keeps
-   two. */
+   It keeps the shortest prefix in order whose mass is at least p. Of p = 0.5, 0.3, 0.15, 0.05 top_p 0.7 keeps two. */
 #ifndef SAMPI_PLANS
 
-/* p at least, so the share rounded up. */
+/* The mass must be at least p, so the share is rounded up. */
 static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -13,7 +12,7 @@ static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 #ifndef SAMP_NO_MT19937
-/* Sums before it sorts, so p may differ from typical's in the last bits. */
+/* It sums before it sorts, so p may differ from typical's in the last bits. */
 static int sampi_llama_top_p(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_softmax(cur, false);

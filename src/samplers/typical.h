@@ -1,17 +1,17 @@
 /* ---- typical (Meister et al. 2022) ----
-   It keeps the shortest beginning of an order whose mass exceeds p, the order being by |surprise - entropy|. p = 0.5,
-   0.3, 0.15, 0.05: the entropy is 1.14 and the surprises 0.69, 1.20, 1.90, 3.00, so typical 0.25 keeps the second
-   alone. */
+   It orders tokens by |surprise - entropy|, and keeps the shortest prefix whose mass exceeds p. For p = 0.5, 0.3, 0.15,
+   0.05 the entropy is 1.14 and the surprises are 0.69, 1.20, 1.90, 3.00, so typical 0.25 keeps only the second
+   token. */
 #ifndef SAMPI_PLANS
 
-/* |surprise - entropy| without ln Z, which is in both: order->max = the row's maximum, order->mean = the mean of max
-   - l under p. The fast path sorts by it too. */
+/* The score |surprise - entropy|; ln Z is in both and cancels. order->max is the row's maximum, order->mean the mean of
+   max - l under p. The fast path sorts by it too. */
 static double sampi_typical_score(const sampi_order *order, const samp_token_data *d)
 {
     return sampi_abs((order->max - (double)d->logit) - order->mean);
 }
 
-/* More than p, so one unit of mass above the share rounded down. */
+/* The mass must exceed p, so it is one unit above the share rounded down. */
 static SAMPI_COLD int sampi_typical_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -25,18 +25,18 @@ static SAMPI_COLD int sampi_typical_apply(sampi_sampler *s, samp_token_data_arra
 }
 
 #ifndef SAMP_NO_MT19937
-/* How far the surprise of a p is from the entropy. A p of 0 comes last (in llama.cpp it is NaN, and the order
-   garbage). */
+/* The distance of the surprise of p from the entropy. A p of 0 comes last; in llama.cpp it is NaN, which breaks the
+   order. */
 static float sampi_llama_score(float p, float entropy) { return p > 0.0f ? fabsf(-logf(p) - entropy) : INFINITY; }
 
-/* For sampi_sort: the score stands where p does. */
+/* The score for sampi_sort, which has been stored in p. */
 static double sampi_llama_typical_score(const sampi_order *order, const samp_token_data *d)
 {
     (void)order;
     return (double)d->p;
 }
 
-/* Sort by score. sums: what p comes from. */
+/* Sorts by score; `sums` give p. */
 static void sampi_llama_sort_by_score(samp_token_data_array *cur, const sampi_llama_sums *sums, float entropy)
 {
     sampi_order by_score = { sampi_llama_typical_score, 0.0, 0.0 };
@@ -45,7 +45,7 @@ static void sampi_llama_sort_by_score(samp_token_data_array *cur, const sampi_ll
     for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_p(sums, cur->data[i].logit);
 }
 
-/* The running sum is in the order of the scores, and must exceed the share. */
+/* The running sum, in the order of scores, must exceed the share. */
 static SAMPI_COLD int sampi_llama_typical(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_sums sums = sampi_llama_softmax(cur, true);
@@ -75,7 +75,7 @@ static const sampi_field SAMPI_TYPICAL_FIELDS[] = {
 
 #else /* the plan */
 
-/* Phase 1: the cut is made, which mostly leaves few. */
+/* In phase 1 the cut is made; it mostly leaves few tokens. */
 static int SAMPI_ON(plan_typical)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);

@@ -1,16 +1,16 @@
 /* ---- xtc, "exclude top choices" (p-e-w) ----
-   With probability p (the coin) it removes all tokens of probability >= t but the least likely of them. 0.5, 0.3, 0.15,
-   0.05 with t = 0.1: 0.15 and 0.05 are left. The coin is 64 random bits of the position. */
+   With probability p (the coin) it removes all tokens of probability >= t except the least likely of them. Of 0.5, 0.3,
+   0.15, 0.05 with t = 0.1 it leaves 0.15 and 0.05. The coin is 64 random bits of the position. */
 #ifndef SAMPI_PLANS
 
-/* Does this candidate have a probability of t, that is the mass `required`? */
+/* Is this candidate's probability at least t, that is its weight at least `required`? */
 static SAMPI_COLD bool sampi_xtc_reaches(const samp_token_data *d, float max, uint64_t required)
 {
     return !sampi_masked(d->logit) && sampi_weight(max, d->logit) >= required;
 }
 
-/* With probability p, drop all candidates that reach t but the last of them in order. If that would leave fewer than
-   min_keep, nothing is dropped. The position's number is used up either way. */
+/* With probability p, removes all candidates that reach t except the last of them in order. If that would leave fewer
+   than min_keep, it removes none. The position advances in either case. */
 static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     uint64_t random[2];
@@ -18,7 +18,7 @@ static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *c
     sampi_random(s, 0, random);
     if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return SAMP_OK;
     sampi_sums sums = sampi_sum(cur);
-    uint64_t required = sampi_mass_of(sampi_share(s->u.xtc.t), sums.z); /* t <= 1/2, or it would be off */
+    uint64_t required = sampi_mass_of(sampi_share(s->u.xtc.t), sums.z); /* t <= 1/2, or the sampler is off */
     size_t above = 0, last = 0;
     for (size_t i = 0; i < cur->size; i++) {
         if (!sampi_xtc_reaches(&cur->data[i], sums.max, required)) continue;
@@ -35,7 +35,7 @@ static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *c
 }
 
 #ifndef SAMP_NO_MT19937
-/* Of a sorted array with p. What is dropped is its beginning, so it is still sorted. */
+/* The cut of a sorted array with p. It removes the beginning, so the array stays sorted. */
 static SAMPI_COLD void sampi_llama_xtc_cut(const sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t above = 0;
@@ -45,8 +45,7 @@ static SAMPI_COLD void sampi_llama_xtc_cut(const sampi_sampler *s, samp_token_da
     memmove(cur->data, cur->data + (above - 1), cur->size * sizeof *cur->data);
 }
 
-/* Its number is drawn before anything else, and even if p is 1: one output of the mt19937 each time there is a
-   choice. */
+/* The coin is drawn first, even if p is 1: one output of the mt19937 each time there is more than one candidate. */
 static SAMPI_COLD int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
@@ -83,7 +82,7 @@ static SAMPI_COLD bool sampi_xtc_is_off(const sampi_sampler *s) { return s->u.xt
 
 #else /* the plan */
 
-/* The coin is the same at each entry: it follows from the position. */
+/* The coin is the same in each call of the plan, because it is a function of the position. */
 static int SAMPI_ON(plan_xtc)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     samp_token_data last;
