@@ -190,83 +190,83 @@
 
        2 api/opening.h                    8935 samplers/greedy.h               20968 grammar/regex.h
      275 api/config.h                     8977 samplers/choose.h               21365 grammar/derivatives.h
-     306 api/types.h                      9040 samplers/ratio.h                22018 grammar/vocabulary.h
-     561 api/missing.h                    9107 samplers/draw.h                 22489 grammar/triggers.h
-     575 api/sample.h                     9193 samplers/dist.h                 22814 grammar/matcher.h
-     669 api/chains.h                     9225 samplers/gumbel.h               23079 grammar/store.h
-     935 api/samplers.h                   9295 watermark/function.h            23334 grammar/moving.h
-    1208 api/gumbel.h                     9413 watermark/text.h                23683 grammar/visits.h
-    1231 api/operator.h                   9603 watermark/draw.h                23962 grammar/states.h
-    1282 api/kv.h                         9814 samplers/mirostat.h             24122 grammar/items.h
-    1465 api/llama_cpp.h                 10046 samplers/adaptive_p.h           24248 grammar/masks.h
-    1511 api/text_error.h                10197 samplers/custom.h               24459 grammar/runs.h
-    1527 api/grammar.h                   10258 config/describe.h               24661 grammar/entries.h
-    1765 api/shards.h                    10438 config/from_params.h            25135 grammar/accepting.h
-    1865 api/peers.h                     10502 config/orders.h                 25476 grammar/waiting.h
-    1949 api/drafts.h                    10733 config/numbers.h                25602 grammar/history.h
-    2051 api/constraints.h               10875 config/set.h                    25728 grammar/room.h
-    2354 api/watermark.h                 11031 config/tell.h                   26064 grammar/sampler.h
-    2499 api/parts.h                     11161 config/settings.h               26306 grammar/forced.h
-    2541 base/switches.h                 11274 life/rollback.h                 26474 grammar/hooks.h
-    2856 base/random.h                   11533 life/chain.h                    26597 schema/head.h
-    2879 base/mt19937.h                  11817 life/members.h                  26771 schema/errors.h
-    2954 base/exact.h                    11931 life/update.h                   26883 schema/collections.h
-    3172 base/bits128.h                  12128 life/copy.h                     26917 schema/references.h
-    3253 base/elements.h                 12298 rows/row.h                      27189 schema/strings.h
-    3383 watermark/colours.h             12608 rows/reserve.h                  27251 schema/numbers.h
-    3447 kernels/llama_cpp/contract.h    12678 rows/pieces.h                   27453 schema/sets.h
-    3495 kernels/contract.h              12793 rows/thresholds.h               27651 schema/formats.h
-    3623 kernels/scalar.h                12899 rows/compact.h                  27848 schema/scalars.h
-    3829 kernels/llama_cpp/scalar.h      13081 rows/sums.h                     28147 schema/goals.h
-    3850 kernels/sets.h                  13230 rows/changes.h                  28368 schema/alternatives.h
-    3899 kernels/vectors.h               13311 rows/cuts.h                     28846 schema/objects.h
-    4017 kernels/avx512.h                13755 rows/typical.h                  29359 schema/arrays.h
-    4101 kernels/avx2.h                  14069 rows/tail_free.h                29719 schema/whole.h
-    4163 kernels/sse2.h                  14142 rows/selecting.h                29892 tags/head.h
-    4180 kernels/neon.h                  14273 rows/mirostat.h                 30015 tags/words.h
-    4202 kernels/wasm.h                  14357 watermark/rows.h                30123 tags/inside.h
-    4218 kernels/generic.h               14471 rows/flat.h                     30264 tags/formats.h
-    4238 kernels/shared.h                14519 rows/logprobs.h                 30665 grammar/grammars.h
-    4362 kernels/passes.h                14605 rows/step.h                     30732 peers/tables.h
-    5051 kernels/llama_cpp/passes.h      14622 rows/llama_cpp/sums.h           31131 peers/values.h
-    5135 kernels/check.h                 14936 rows/llama_cpp/samplers.h       31563 peers/llama_server.h
-    5158 kernels/dispatch.h              15401 rows/llama_cpp/step.h           31632 peers/fields.h
-    5368 core/array.h                    15431 run/apply.h                     31878 peers/requests.h
-    5698 core/table.h                    15514 run/writing.h                   32017 shards/head.h
-    5896 core/windows.h                  15638 run/arrays.h                    32166 shards/bytes.h
-    5988 constraints/record.h            15715 run/arrays_llama_cpp.h          32264 shards/merging.h
-    6046 watermark/record.h              15913 run/walk.h                      32554 shards/row.h
-    6066 rows/work.h                     16017 run/finish.h                    32687 shards/answers.h
-    6092 life/past.h                     16057 run/draw_llama_cpp.h            33239 shards/logprobs.h
-    6151 core/record.h                   16131 run/draw.h                      33385 shards/told.h
-    6287 core/plans.h                    16209 run/sample.h                    33539 shards/asking.h
-    6325 core/fields.h                   16325 watermark/making.h              33674 shards/prefix.h
-    6412 core/owners.h                   16554 watermark/tails.h               34228 shards/plans.h
-    6488 core/mt19937.h                  16654 watermark/detect.h              34730 samplers/plans.h
-    6545 core/no_mt19937.h               16877 run/verify.h                    35007 shards/way.h
-    6578 core/making.h                   16981 run/batch.h                     35155 shards/memory.h
-    6710 core/streams.h                  17133 life/state.h                    35223 shards/batch.h
-    6748 life/state_fields.h             17309 operator/weights.h              35631 drafts/head.h
-    6848 samplers/llama_cpp.h            17397 operator/search.h               35690 drafts/block.h
-    6934 samplers/logit_bias.h           17535 operator/run.h                  35881 drafts/tree.h
-    7036 samplers/patch.h                17703 kv/cells.h                      36016 drafts/relaxed.h
-    7086 samplers/penalties.h            17740 kv/making.h                     36101 constraints/automaton.h
-    7237 samplers/dry.h                  17964 kv/slot.h                       36199 constraints/making.h
-    7694 samplers/cut.h                  18101 kv/sequences.h                  36452 constraints/sampler.h
-    7719 samplers/top_n_sigma.h          18235 kv/data.h                       36547 constraints/constructors.h
-    7822 samplers/top_k.h                18358 kv/update.h                     36912 constraints/patterns.h
-    7879 samplers/tail_free.h            18483 kv/state.h                      37117 constraints/looking.h
-    8002 samplers/typical.h              18692 llama_cpp/functions.h           37184 constraints/thinking.h
-    8078 samplers/top_p.h                18759 llama_cpp/object.h              37435 constraints/schedule.h
-    8121 samplers/min_p.h                18814 llama_cpp/vocabulary.h          37525 constraints/accepting.h
-    8163 samplers/by_sums.h              18891 text/reading.h                  37709 constraints/drawing.h
-    8314 samplers/top_h.h                19002 text/strings.h                  37896 constraints/told.h
-    8367 samplers/min_k.h                19101 text/values.h                   37961 constraints/kind.h
-    8424 samplers/xtc.h                  19257 text/documents.h                38019 constraints/top_p_decay.h
-    8507 samplers/infill.h               19333 grammar/head.h                  38105 constraints/accessors.h
-    8623 samplers/temperature.h          19368 grammar/tree.h                  38213 core/kinds.h
-    8792 samplers/smoothing.h            20287 grammar/finishing.h             38262 base/restore.h
-    8877 samplers/softmax.h              20591 grammar/reading.h               38276 api/license.h
+     306 api/types.h                      9040 samplers/ratio.h                22042 grammar/vocabulary.h
+     561 api/missing.h                    9107 samplers/draw.h                 22513 grammar/triggers.h
+     575 api/sample.h                     9193 samplers/dist.h                 22838 grammar/matcher.h
+     669 api/chains.h                     9225 samplers/gumbel.h               23103 grammar/store.h
+     935 api/samplers.h                   9295 watermark/function.h            23358 grammar/moving.h
+    1208 api/gumbel.h                     9413 watermark/text.h                23707 grammar/visits.h
+    1231 api/operator.h                   9603 watermark/draw.h                23986 grammar/states.h
+    1282 api/kv.h                         9814 samplers/mirostat.h             24146 grammar/items.h
+    1465 api/llama_cpp.h                 10046 samplers/adaptive_p.h           24272 grammar/masks.h
+    1511 api/text_error.h                10197 samplers/custom.h               24483 grammar/runs.h
+    1527 api/grammar.h                   10258 config/describe.h               24696 grammar/entries.h
+    1765 api/shards.h                    10438 config/from_params.h            25170 grammar/accepting.h
+    1865 api/peers.h                     10502 config/orders.h                 25511 grammar/waiting.h
+    1949 api/drafts.h                    10733 config/numbers.h                25637 grammar/history.h
+    2051 api/constraints.h               10875 config/set.h                    25763 grammar/room.h
+    2354 api/watermark.h                 11031 config/tell.h                   26099 grammar/sampler.h
+    2499 api/parts.h                     11161 config/settings.h               26341 grammar/forced.h
+    2541 base/switches.h                 11274 life/rollback.h                 26509 grammar/hooks.h
+    2856 base/random.h                   11533 life/chain.h                    26632 schema/head.h
+    2879 base/mt19937.h                  11817 life/members.h                  26806 schema/errors.h
+    2954 base/exact.h                    11931 life/update.h                   26918 schema/collections.h
+    3172 base/bits128.h                  12128 life/copy.h                     26952 schema/references.h
+    3253 base/elements.h                 12298 rows/row.h                      27224 schema/strings.h
+    3383 watermark/colours.h             12608 rows/reserve.h                  27286 schema/numbers.h
+    3447 kernels/llama_cpp/contract.h    12678 rows/pieces.h                   27488 schema/sets.h
+    3495 kernels/contract.h              12793 rows/thresholds.h               27686 schema/formats.h
+    3623 kernels/scalar.h                12899 rows/compact.h                  27883 schema/scalars.h
+    3829 kernels/llama_cpp/scalar.h      13081 rows/sums.h                     28182 schema/goals.h
+    3850 kernels/sets.h                  13230 rows/changes.h                  28403 schema/alternatives.h
+    3899 kernels/vectors.h               13311 rows/cuts.h                     28881 schema/objects.h
+    4017 kernels/avx512.h                13755 rows/typical.h                  29394 schema/arrays.h
+    4101 kernels/avx2.h                  14069 rows/tail_free.h                29754 schema/whole.h
+    4163 kernels/sse2.h                  14142 rows/selecting.h                29927 tags/head.h
+    4180 kernels/neon.h                  14273 rows/mirostat.h                 30050 tags/words.h
+    4202 kernels/wasm.h                  14357 watermark/rows.h                30158 tags/inside.h
+    4218 kernels/generic.h               14471 rows/flat.h                     30299 tags/formats.h
+    4238 kernels/shared.h                14519 rows/logprobs.h                 30700 grammar/grammars.h
+    4362 kernels/passes.h                14605 rows/step.h                     30767 peers/tables.h
+    5051 kernels/llama_cpp/passes.h      14622 rows/llama_cpp/sums.h           31166 peers/values.h
+    5135 kernels/check.h                 14936 rows/llama_cpp/samplers.h       31598 peers/llama_server.h
+    5158 kernels/dispatch.h              15401 rows/llama_cpp/step.h           31667 peers/fields.h
+    5368 core/array.h                    15431 run/apply.h                     31913 peers/requests.h
+    5698 core/table.h                    15514 run/writing.h                   32052 shards/head.h
+    5896 core/windows.h                  15638 run/arrays.h                    32201 shards/bytes.h
+    5988 constraints/record.h            15715 run/arrays_llama_cpp.h          32299 shards/merging.h
+    6046 watermark/record.h              15913 run/walk.h                      32589 shards/row.h
+    6066 rows/work.h                     16017 run/finish.h                    32722 shards/answers.h
+    6092 life/past.h                     16057 run/draw_llama_cpp.h            33274 shards/logprobs.h
+    6151 core/record.h                   16131 run/draw.h                      33420 shards/told.h
+    6287 core/plans.h                    16209 run/sample.h                    33574 shards/asking.h
+    6325 core/fields.h                   16325 watermark/making.h              33709 shards/prefix.h
+    6412 core/owners.h                   16554 watermark/tails.h               34263 shards/plans.h
+    6488 core/mt19937.h                  16654 watermark/detect.h              34765 samplers/plans.h
+    6545 core/no_mt19937.h               16877 run/verify.h                    35042 shards/way.h
+    6578 core/making.h                   16981 run/batch.h                     35190 shards/memory.h
+    6710 core/streams.h                  17133 life/state.h                    35258 shards/batch.h
+    6748 life/state_fields.h             17309 operator/weights.h              35666 drafts/head.h
+    6848 samplers/llama_cpp.h            17397 operator/search.h               35725 drafts/block.h
+    6934 samplers/logit_bias.h           17535 operator/run.h                  35916 drafts/tree.h
+    7036 samplers/patch.h                17703 kv/cells.h                      36051 drafts/relaxed.h
+    7086 samplers/penalties.h            17740 kv/making.h                     36136 constraints/automaton.h
+    7237 samplers/dry.h                  17964 kv/slot.h                       36234 constraints/making.h
+    7694 samplers/cut.h                  18101 kv/sequences.h                  36487 constraints/sampler.h
+    7719 samplers/top_n_sigma.h          18235 kv/data.h                       36582 constraints/constructors.h
+    7822 samplers/top_k.h                18358 kv/update.h                     36947 constraints/patterns.h
+    7879 samplers/tail_free.h            18483 kv/state.h                      37152 constraints/looking.h
+    8002 samplers/typical.h              18692 llama_cpp/functions.h           37219 constraints/thinking.h
+    8078 samplers/top_p.h                18759 llama_cpp/object.h              37470 constraints/schedule.h
+    8121 samplers/min_p.h                18814 llama_cpp/vocabulary.h          37560 constraints/accepting.h
+    8163 samplers/by_sums.h              18891 text/reading.h                  37744 constraints/drawing.h
+    8314 samplers/top_h.h                19002 text/strings.h                  37931 constraints/told.h
+    8367 samplers/min_k.h                19101 text/values.h                   37996 constraints/kind.h
+    8424 samplers/xtc.h                  19257 text/documents.h                38054 constraints/top_p_decay.h
+    8507 samplers/infill.h               19333 grammar/head.h                  38140 constraints/accessors.h
+    8623 samplers/temperature.h          19368 grammar/tree.h                  38248 core/kinds.h
+    8792 samplers/smoothing.h            20287 grammar/finishing.h             38297 base/restore.h
+    8877 samplers/softmax.h              20591 grammar/reading.h               38311 api/license.h
     8910 samplers/drafted.h              20676 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
@@ -21940,37 +21940,61 @@ static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
     }
 }
 
+/* A node that sampi_search has come to: from which one (-1: it is the first); the one that came before it; whether it has
+   been looked at. They lie on the stack, from `first` on. */
+typedef struct sampi_reached {
+    sampi_node node;
+    int32_t from, before, looked_at;
+} sampi_reached;
+
+static sampi_reached *sampi_reached_at(const sampi_deriver *d, int32_t first, int32_t i)
+{
+    return (sampi_reached *)sampi_vec_at(&d->work, sizeof(sampi_node), first) + i;
+}
+static void sampi_reached_add(sampi_deriver *d, sampi_node node, int32_t from, int32_t before)
+{
+    const sampi_reached reached = { node, from, before, 0 };
+    void *room = sampi_more(d, &d->work, sizeof(sampi_node), sizeof reached / sizeof(sampi_node));
+    if (room) memcpy(room, &reached, sizeof reached);
+}
+
 /* Is there a text that n, regular and with an AND in it, matches? Looks for a derivative that matches the empty text;
-   the way to it is alive, and if there is none, all that were looked at are dead. */
+   the way to it is alive, and if there is none, all that were looked at are dead. By turns the oldest node is looked
+   at, so that a short text is found before long ones are tried, and the newest, so that a long one is found without
+   all that are shorter. */
 static bool sampi_search(sampi_deriver *d, sampi_node start)
 {
-    int32_t first = d->work.n;
+    const int32_t first = d->work.n;
+    int32_t n = 1, oldest = 0, newest = 0;
     bool found = false;
-    sampi_work_push_pair(d, start, -1);
-    if (d->status) return false;
+    sampi_reached_add(d, start, -1, -1);
     sampi_pairs_clear(&d->queued);
     sampi_pairs_add(d, &d->queued, start, 0);
-    for (int32_t at = first; at < d->work.n && !found && !d->status; at += 2) {
-        sampi_node n = ((sampi_node *)d->work.data)[at];
+    for (int32_t turn = 0; !found && !d->status; turn++) {
+        while (oldest < n && sampi_reached_at(d, first, oldest)->looked_at) oldest++;
+        while (newest >= 0 && sampi_reached_at(d, first, newest)->looked_at)
+            newest = sampi_reached_at(d, first, newest)->before;
+        if (oldest == n) break;
+        const int32_t at = turn % 2 ? newest : oldest;
+        const sampi_node node = sampi_reached_at(d, first, at)->node;
+        sampi_reached_at(d, first, at)->looked_at = 1;
         uint8_t kinds[256];
-        sampi_kinds_of(d, n, kinds);
+        sampi_kinds_of(d, node, kinds);
         for (int32_t c = 0; c < d->bytes->n_classes && !found && !d->status; c++) {
             if (kinds[c] != c) continue;
-            sampi_node next = sampi_derive(d, n, d->bytes->byte_of[c]);
+            sampi_node next = sampi_derive(d, node, d->bytes->byte_of[c]);
             const int32_t known = sampi_known(&d->tree, next);
             if ((known & SAMPI_KNOWN_DEAD) || !sampi_pairs_add(d, &d->queued, next, 0)) continue;
             found = (known & (SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_ALIVE)) || !(known & SAMPI_KNOWN_AND);
-            sampi_work_push_pair(d, next, at);
+            sampi_reached_add(d, next, at, newest);
+            newest = n++;
         }
     }
-    if (found && !d->status) /* the last one, and those it was reached by */
-        for (int32_t at = d->work.n - 2; at >= first;) {
-            const sampi_node *pair = (const sampi_node *)d->work.data + at;
-            sampi_learnt(&d->tree, pair[0], SAMPI_KNOWN_ALIVE);
-            at = pair[1];
-        }
-    for (int32_t at = first; at < d->work.n && !found && !d->status; at += 2)
-        sampi_learnt(&d->tree, ((sampi_node *)d->work.data)[at], SAMPI_KNOWN_DEAD);
+    if (!d->status && found) /* the last one, and those it was reached by */
+        for (int32_t at = n - 1; at >= 0; at = sampi_reached_at(d, first, at)->from)
+            sampi_learnt(&d->tree, sampi_reached_at(d, first, at)->node, SAMPI_KNOWN_ALIVE);
+    for (int32_t at = 0; at < n && !found && !d->status; at++)
+        sampi_learnt(&d->tree, sampi_reached_at(d, first, at)->node, SAMPI_KNOWN_DEAD);
     d->work.n = first;
     return found;
 }
@@ -24470,11 +24494,13 @@ typedef struct sampi_demand {
 } sampi_demand;
 
 /* Of which of the kinds does a state take all characters, as demanded? The states behind them are pushed on work, some
-   more than once. `expects` is sampi_plain_next's. */
+   more than once. `expects` is sampi_plain_next's. Bytes within a character mostly lead to the few states that others
+   have led to (through), and these are looked at once. */
 static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expects, uint32_t kinds, sampi_demand is)
 {
+    enum { THROUGH = 8 };
     const int32_t end = expects ? 0xc0 : kinds >> 15 ? 0xf5 : 0x7f;
-    int32_t last = -1, last_to = -1;
+    int32_t last = -1, last_to = -1, through[THROUGH][2] = { { 0, 0 } }, n_through = 0;
     uint32_t last_kind = 16;
     for (int32_t b = expects ? 0x80 : 0x20; b < end && !m->d.status; b++) {
         const int32_t to = sampi_plain_next(expects, b), c = m->grammar->bytes.class_of[b];
@@ -24485,9 +24511,16 @@ static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expec
         last_to = to;
         last_kind = kind;
         const int32_t next = sampi_next(m, state, (uint8_t)b), flags = sampi_lex_at(m, next)->flags;
-        bool taken = next && !(flags & is.never);
+        bool taken = next && !(flags & is.never), known = false;
         if (taken && to == 0) taken = !(is.behind & ~flags) && (!is.only || is.only == next);
-        if (taken && to != 0) taken = sampi_kinds_taken(m, next, to, 1u << kind, is) != 0;
+        for (int32_t i = 0; i < THROUGH && taken && to != 0; i++)
+            known |= through[i][0] == next && through[i][1] == to;
+        if (known) continue;
+        if (taken && to != 0) {
+            taken = sampi_kinds_taken(m, next, to, 1u << kind, is) != 0;
+            through[n_through % THROUGH][0] = next;
+            through[n_through++ % THROUGH][1] = to;
+        }
         if (!taken) kinds &= ~(1u << kind);
         const int32_t n = m->d.work.n;
         if (taken && to == 0 && (n == 0 || ((const sampi_node *)m->d.work.data)[n - 1] != next))
@@ -24555,8 +24588,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
     const uint32_t NOT_ASCII = 1u << 15;
     const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
     const int32_t limit = SAMPI_INT_GET(&m->shared->in_vain) < PATIENCE ? MANY : FEW, bottom = m->d.work.n;
-    const int64_t before = m->d.budget +
-                           m->d.charged; /* what is charged does not count: it is the size of the search */
+    int64_t before = m->d.budget + m->d.charged; /* what is charged does not count: it is the size of the search */
     int32_t found[MANY] = { state }, found_depth[MANY] = { 0 }, n = 1, depth = 0, level = 1;
     uint32_t kinds = SAMPI_ALL_KINDS;
     *reach = INT32_MAX;
@@ -24568,7 +24600,10 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
             depth++;
         }
         uint32_t taken = sampi_kinds_taken(m, found[i], 0, kinds, goes_on);
-        if (depth < FAR && before - m->d.budget - m->d.charged > DEAR * (i + 1)) taken &= ~NOT_ASCII;
+        if (depth < FAR && (taken & NOT_ASCII) && before - m->d.budget - m->d.charged > DEAR * (i + 1)) {
+            taken &= ~NOT_ASCII;
+            before = m->d.budget + m->d.charged;
+        }
         if (depth == LONG || before - m->d.budget - m->d.charged > PATIENCE / 2 || (taken != kinds && depth >= FAR))
             *reach = depth;
         if (taken != kinds && depth < FAR) { /* all anew, with fewer kinds */

@@ -575,37 +575,61 @@ static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
     }
 }
 
+/* A node that sampi_search has come to: from which one (-1: it is the first); the one that came before it; whether it has
+   been looked at. They lie on the stack, from `first` on. */
+typedef struct sampi_reached {
+    sampi_node node;
+    int32_t from, before, looked_at;
+} sampi_reached;
+
+static sampi_reached *sampi_reached_at(const sampi_deriver *d, int32_t first, int32_t i)
+{
+    return (sampi_reached *)sampi_vec_at(&d->work, sizeof(sampi_node), first) + i;
+}
+static void sampi_reached_add(sampi_deriver *d, sampi_node node, int32_t from, int32_t before)
+{
+    const sampi_reached reached = { node, from, before, 0 };
+    void *room = sampi_more(d, &d->work, sizeof(sampi_node), sizeof reached / sizeof(sampi_node));
+    if (room) memcpy(room, &reached, sizeof reached);
+}
+
 /* Is there a text that n, regular and with an AND in it, matches? Looks for a derivative that matches the empty text;
-   the way to it is alive, and if there is none, all that were looked at are dead. */
+   the way to it is alive, and if there is none, all that were looked at are dead. By turns the oldest node is looked
+   at, so that a short text is found before long ones are tried, and the newest, so that a long one is found without
+   all that are shorter. */
 static bool sampi_search(sampi_deriver *d, sampi_node start)
 {
-    int32_t first = d->work.n;
+    const int32_t first = d->work.n;
+    int32_t n = 1, oldest = 0, newest = 0;
     bool found = false;
-    sampi_work_push_pair(d, start, -1);
-    if (d->status) return false;
+    sampi_reached_add(d, start, -1, -1);
     sampi_pairs_clear(&d->queued);
     sampi_pairs_add(d, &d->queued, start, 0);
-    for (int32_t at = first; at < d->work.n && !found && !d->status; at += 2) {
-        sampi_node n = ((sampi_node *)d->work.data)[at];
+    for (int32_t turn = 0; !found && !d->status; turn++) {
+        while (oldest < n && sampi_reached_at(d, first, oldest)->looked_at) oldest++;
+        while (newest >= 0 && sampi_reached_at(d, first, newest)->looked_at)
+            newest = sampi_reached_at(d, first, newest)->before;
+        if (oldest == n) break;
+        const int32_t at = turn % 2 ? newest : oldest;
+        const sampi_node node = sampi_reached_at(d, first, at)->node;
+        sampi_reached_at(d, first, at)->looked_at = 1;
         uint8_t kinds[256];
-        sampi_kinds_of(d, n, kinds);
+        sampi_kinds_of(d, node, kinds);
         for (int32_t c = 0; c < d->bytes->n_classes && !found && !d->status; c++) {
             if (kinds[c] != c) continue;
-            sampi_node next = sampi_derive(d, n, d->bytes->byte_of[c]);
+            sampi_node next = sampi_derive(d, node, d->bytes->byte_of[c]);
             const int32_t known = sampi_known(&d->tree, next);
             if ((known & SAMPI_KNOWN_DEAD) || !sampi_pairs_add(d, &d->queued, next, 0)) continue;
             found = (known & (SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_ALIVE)) || !(known & SAMPI_KNOWN_AND);
-            sampi_work_push_pair(d, next, at);
+            sampi_reached_add(d, next, at, newest);
+            newest = n++;
         }
     }
-    if (found && !d->status) /* the last one, and those it was reached by */
-        for (int32_t at = d->work.n - 2; at >= first;) {
-            const sampi_node *pair = (const sampi_node *)d->work.data + at;
-            sampi_learnt(&d->tree, pair[0], SAMPI_KNOWN_ALIVE);
-            at = pair[1];
-        }
-    for (int32_t at = first; at < d->work.n && !found && !d->status; at += 2)
-        sampi_learnt(&d->tree, ((sampi_node *)d->work.data)[at], SAMPI_KNOWN_DEAD);
+    if (!d->status && found) /* the last one, and those it was reached by */
+        for (int32_t at = n - 1; at >= 0; at = sampi_reached_at(d, first, at)->from)
+            sampi_learnt(&d->tree, sampi_reached_at(d, first, at)->node, SAMPI_KNOWN_ALIVE);
+    for (int32_t at = 0; at < n && !found && !d->status; at++)
+        sampi_learnt(&d->tree, sampi_reached_at(d, first, at)->node, SAMPI_KNOWN_DEAD);
     d->work.n = first;
     return found;
 }

@@ -11,11 +11,13 @@ typedef struct sampi_demand {
 } sampi_demand;
 
 /* Of which of the kinds does a state take all characters, as demanded? The states behind them are pushed on work, some
-   more than once. `expects` is sampi_plain_next's. */
+   more than once. `expects` is sampi_plain_next's. Bytes within a character mostly lead to the few states that others
+   have led to (through), and these are looked at once. */
 static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expects, uint32_t kinds, sampi_demand is)
 {
+    enum { THROUGH = 8 };
     const int32_t end = expects ? 0xc0 : kinds >> 15 ? 0xf5 : 0x7f;
-    int32_t last = -1, last_to = -1;
+    int32_t last = -1, last_to = -1, through[THROUGH][2] = { { 0, 0 } }, n_through = 0;
     uint32_t last_kind = 16;
     for (int32_t b = expects ? 0x80 : 0x20; b < end && !m->d.status; b++) {
         const int32_t to = sampi_plain_next(expects, b), c = m->grammar->bytes.class_of[b];
@@ -26,9 +28,16 @@ static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expec
         last_to = to;
         last_kind = kind;
         const int32_t next = sampi_next(m, state, (uint8_t)b), flags = sampi_lex_at(m, next)->flags;
-        bool taken = next && !(flags & is.never);
+        bool taken = next && !(flags & is.never), known = false;
         if (taken && to == 0) taken = !(is.behind & ~flags) && (!is.only || is.only == next);
-        if (taken && to != 0) taken = sampi_kinds_taken(m, next, to, 1u << kind, is) != 0;
+        for (int32_t i = 0; i < THROUGH && taken && to != 0; i++)
+            known |= through[i][0] == next && through[i][1] == to;
+        if (known) continue;
+        if (taken && to != 0) {
+            taken = sampi_kinds_taken(m, next, to, 1u << kind, is) != 0;
+            through[n_through % THROUGH][0] = next;
+            through[n_through++ % THROUGH][1] = to;
+        }
         if (!taken) kinds &= ~(1u << kind);
         const int32_t n = m->d.work.n;
         if (taken && to == 0 && (n == 0 || ((const sampi_node *)m->d.work.data)[n - 1] != next))
@@ -96,8 +105,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
     const uint32_t NOT_ASCII = 1u << 15;
     const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
     const int32_t limit = SAMPI_INT_GET(&m->shared->in_vain) < PATIENCE ? MANY : FEW, bottom = m->d.work.n;
-    const int64_t before = m->d.budget +
-                           m->d.charged; /* what is charged does not count: it is the size of the search */
+    int64_t before = m->d.budget + m->d.charged; /* what is charged does not count: it is the size of the search */
     int32_t found[MANY] = { state }, found_depth[MANY] = { 0 }, n = 1, depth = 0, level = 1;
     uint32_t kinds = SAMPI_ALL_KINDS;
     *reach = INT32_MAX;
@@ -109,7 +117,10 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
             depth++;
         }
         uint32_t taken = sampi_kinds_taken(m, found[i], 0, kinds, goes_on);
-        if (depth < FAR && before - m->d.budget - m->d.charged > DEAR * (i + 1)) taken &= ~NOT_ASCII;
+        if (depth < FAR && (taken & NOT_ASCII) && before - m->d.budget - m->d.charged > DEAR * (i + 1)) {
+            taken &= ~NOT_ASCII;
+            before = m->d.budget + m->d.charged;
+        }
         if (depth == LONG || before - m->d.budget - m->d.charged > PATIENCE / 2 || (taken != kinds && depth >= FAR))
             *reach = depth;
         if (taken != kinds && depth < FAR) { /* all anew, with fewer kinds */
