@@ -188,86 +188,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8935 samplers/greedy.h               20968 grammar/regex.h
-     275 api/config.h                     8977 samplers/choose.h               21365 grammar/derivatives.h
-     306 api/types.h                      9040 samplers/ratio.h                22042 grammar/vocabulary.h
-     561 api/missing.h                    9107 samplers/draw.h                 22513 grammar/triggers.h
-     575 api/sample.h                     9193 samplers/dist.h                 22838 grammar/matcher.h
-     669 api/chains.h                     9225 samplers/gumbel.h               23103 grammar/store.h
-     935 api/samplers.h                   9295 watermark/function.h            23358 grammar/moving.h
-    1208 api/gumbel.h                     9413 watermark/text.h                23707 grammar/visits.h
-    1231 api/operator.h                   9603 watermark/draw.h                23986 grammar/states.h
-    1282 api/kv.h                         9814 samplers/mirostat.h             24146 grammar/items.h
-    1465 api/llama_cpp.h                 10046 samplers/adaptive_p.h           24272 grammar/masks.h
-    1511 api/text_error.h                10197 samplers/custom.h               24483 grammar/runs.h
-    1527 api/grammar.h                   10258 config/describe.h               24696 grammar/entries.h
-    1765 api/shards.h                    10438 config/from_params.h            25170 grammar/accepting.h
-    1865 api/peers.h                     10502 config/orders.h                 25511 grammar/waiting.h
-    1949 api/drafts.h                    10733 config/numbers.h                25637 grammar/history.h
-    2051 api/constraints.h               10875 config/set.h                    25763 grammar/room.h
-    2354 api/watermark.h                 11031 config/tell.h                   26099 grammar/sampler.h
-    2499 api/parts.h                     11161 config/settings.h               26341 grammar/forced.h
-    2541 base/switches.h                 11274 life/rollback.h                 26509 grammar/hooks.h
-    2856 base/random.h                   11533 life/chain.h                    26632 schema/head.h
-    2879 base/mt19937.h                  11817 life/members.h                  26806 schema/errors.h
-    2954 base/exact.h                    11931 life/update.h                   26918 schema/collections.h
-    3172 base/bits128.h                  12128 life/copy.h                     26952 schema/references.h
-    3253 base/elements.h                 12298 rows/row.h                      27224 schema/strings.h
-    3383 watermark/colours.h             12608 rows/reserve.h                  27286 schema/numbers.h
-    3447 kernels/llama_cpp/contract.h    12678 rows/pieces.h                   27488 schema/sets.h
-    3495 kernels/contract.h              12793 rows/thresholds.h               27686 schema/formats.h
-    3623 kernels/scalar.h                12899 rows/compact.h                  27883 schema/scalars.h
-    3829 kernels/llama_cpp/scalar.h      13081 rows/sums.h                     28182 schema/goals.h
-    3850 kernels/sets.h                  13230 rows/changes.h                  28403 schema/alternatives.h
-    3899 kernels/vectors.h               13311 rows/cuts.h                     28881 schema/objects.h
-    4017 kernels/avx512.h                13755 rows/typical.h                  29394 schema/arrays.h
-    4101 kernels/avx2.h                  14069 rows/tail_free.h                29754 schema/whole.h
-    4163 kernels/sse2.h                  14142 rows/selecting.h                29927 tags/head.h
-    4180 kernels/neon.h                  14273 rows/mirostat.h                 30050 tags/words.h
-    4202 kernels/wasm.h                  14357 watermark/rows.h                30158 tags/inside.h
-    4218 kernels/generic.h               14471 rows/flat.h                     30299 tags/formats.h
-    4238 kernels/shared.h                14519 rows/logprobs.h                 30700 grammar/grammars.h
-    4362 kernels/passes.h                14605 rows/step.h                     30767 peers/tables.h
-    5051 kernels/llama_cpp/passes.h      14622 rows/llama_cpp/sums.h           31166 peers/values.h
-    5135 kernels/check.h                 14936 rows/llama_cpp/samplers.h       31598 peers/llama_server.h
-    5158 kernels/dispatch.h              15401 rows/llama_cpp/step.h           31667 peers/fields.h
-    5368 core/array.h                    15431 run/apply.h                     31913 peers/requests.h
-    5698 core/table.h                    15514 run/writing.h                   32052 shards/head.h
-    5896 core/windows.h                  15638 run/arrays.h                    32201 shards/bytes.h
-    5988 constraints/record.h            15715 run/arrays_llama_cpp.h          32299 shards/merging.h
-    6046 watermark/record.h              15913 run/walk.h                      32589 shards/row.h
-    6066 rows/work.h                     16017 run/finish.h                    32722 shards/answers.h
-    6092 life/past.h                     16057 run/draw_llama_cpp.h            33274 shards/logprobs.h
-    6151 core/record.h                   16131 run/draw.h                      33420 shards/told.h
-    6287 core/plans.h                    16209 run/sample.h                    33574 shards/asking.h
-    6325 core/fields.h                   16325 watermark/making.h              33709 shards/prefix.h
-    6412 core/owners.h                   16554 watermark/tails.h               34263 shards/plans.h
-    6488 core/mt19937.h                  16654 watermark/detect.h              34765 samplers/plans.h
-    6545 core/no_mt19937.h               16877 run/verify.h                    35042 shards/way.h
-    6578 core/making.h                   16981 run/batch.h                     35190 shards/memory.h
-    6710 core/streams.h                  17133 life/state.h                    35258 shards/batch.h
-    6748 life/state_fields.h             17309 operator/weights.h              35666 drafts/head.h
-    6848 samplers/llama_cpp.h            17397 operator/search.h               35725 drafts/block.h
-    6934 samplers/logit_bias.h           17535 operator/run.h                  35916 drafts/tree.h
-    7036 samplers/patch.h                17703 kv/cells.h                      36051 drafts/relaxed.h
-    7086 samplers/penalties.h            17740 kv/making.h                     36136 constraints/automaton.h
-    7237 samplers/dry.h                  17964 kv/slot.h                       36234 constraints/making.h
-    7694 samplers/cut.h                  18101 kv/sequences.h                  36487 constraints/sampler.h
-    7719 samplers/top_n_sigma.h          18235 kv/data.h                       36582 constraints/constructors.h
-    7822 samplers/top_k.h                18358 kv/update.h                     36947 constraints/patterns.h
-    7879 samplers/tail_free.h            18483 kv/state.h                      37152 constraints/looking.h
-    8002 samplers/typical.h              18692 llama_cpp/functions.h           37219 constraints/thinking.h
-    8078 samplers/top_p.h                18759 llama_cpp/object.h              37470 constraints/schedule.h
-    8121 samplers/min_p.h                18814 llama_cpp/vocabulary.h          37560 constraints/accepting.h
-    8163 samplers/by_sums.h              18891 text/reading.h                  37744 constraints/drawing.h
-    8314 samplers/top_h.h                19002 text/strings.h                  37931 constraints/told.h
-    8367 samplers/min_k.h                19101 text/values.h                   37996 constraints/kind.h
-    8424 samplers/xtc.h                  19257 text/documents.h                38054 constraints/top_p_decay.h
-    8507 samplers/infill.h               19333 grammar/head.h                  38140 constraints/accessors.h
-    8623 samplers/temperature.h          19368 grammar/tree.h                  38248 core/kinds.h
-    8792 samplers/smoothing.h            20287 grammar/finishing.h             38297 base/restore.h
-    8877 samplers/softmax.h              20591 grammar/reading.h               38311 api/license.h
-    8910 samplers/drafted.h              20676 grammar/gbnf.h
+       2 api/opening.h                    8936 samplers/greedy.h               20974 grammar/regex.h
+     275 api/config.h                     8978 samplers/choose.h               21371 grammar/derivatives.h
+     306 api/types.h                      9041 samplers/ratio.h                22048 grammar/vocabulary.h
+     561 api/missing.h                    9108 samplers/draw.h                 22519 grammar/triggers.h
+     575 api/sample.h                     9194 samplers/dist.h                 22844 grammar/matcher.h
+     669 api/chains.h                     9226 samplers/gumbel.h               23109 grammar/store.h
+     935 api/samplers.h                   9296 watermark/function.h            23364 grammar/moving.h
+    1208 api/gumbel.h                     9414 watermark/text.h                23713 grammar/visits.h
+    1231 api/operator.h                   9604 watermark/draw.h                23992 grammar/states.h
+    1282 api/kv.h                         9815 samplers/mirostat.h             24152 grammar/items.h
+    1465 api/llama_cpp.h                 10047 samplers/adaptive_p.h           24278 grammar/masks.h
+    1511 api/text_error.h                10198 samplers/custom.h               24489 grammar/runs.h
+    1527 api/grammar.h                   10259 config/describe.h               24702 grammar/entries.h
+    1765 api/shards.h                    10439 config/from_params.h            25176 grammar/accepting.h
+    1865 api/peers.h                     10503 config/orders.h                 25517 grammar/waiting.h
+    1949 api/drafts.h                    10734 config/numbers.h                25643 grammar/history.h
+    2051 api/constraints.h               10876 config/set.h                    25769 grammar/room.h
+    2354 api/watermark.h                 11032 config/tell.h                   26105 grammar/sampler.h
+    2499 api/parts.h                     11162 config/settings.h               26347 grammar/forced.h
+    2541 base/switches.h                 11275 life/rollback.h                 26515 grammar/hooks.h
+    2856 base/random.h                   11534 life/chain.h                    26638 schema/head.h
+    2879 base/mt19937.h                  11818 life/members.h                  26812 schema/errors.h
+    2954 base/exact.h                    11932 life/update.h                   26924 schema/collections.h
+    3172 base/bits128.h                  12129 life/copy.h                     26958 schema/references.h
+    3253 base/elements.h                 12299 rows/row.h                      27230 schema/strings.h
+    3383 watermark/colours.h             12609 rows/reserve.h                  27292 schema/numbers.h
+    3447 kernels/llama_cpp/contract.h    12678 rows/pieces.h                   27494 schema/sets.h
+    3495 kernels/contract.h              12792 rows/thresholds.h               27692 schema/formats.h
+    3623 kernels/scalar.h                12899 rows/compact.h                  27889 schema/scalars.h
+    3829 kernels/llama_cpp/scalar.h      13082 rows/sums.h                     28188 schema/goals.h
+    3850 kernels/sets.h                  13231 rows/changes.h                  28409 schema/alternatives.h
+    3899 kernels/vectors.h               13312 rows/cuts.h                     28887 schema/objects.h
+    4017 kernels/avx512.h                13760 rows/typical.h                  29400 schema/arrays.h
+    4101 kernels/avx2.h                  14075 rows/tail_free.h                29760 schema/whole.h
+    4163 kernels/sse2.h                  14149 rows/selecting.h                29933 tags/head.h
+    4180 kernels/neon.h                  14280 rows/mirostat.h                 30056 tags/words.h
+    4202 kernels/wasm.h                  14364 watermark/rows.h                30164 tags/inside.h
+    4218 kernels/generic.h               14478 rows/flat.h                     30305 tags/formats.h
+    4238 kernels/shared.h                14525 rows/logprobs.h                 30706 grammar/grammars.h
+    4362 kernels/passes.h                14611 rows/step.h                     30773 peers/tables.h
+    5051 kernels/llama_cpp/passes.h      14628 rows/llama_cpp/sums.h           31172 peers/values.h
+    5135 kernels/check.h                 14942 rows/llama_cpp/samplers.h       31604 peers/llama_server.h
+    5158 kernels/dispatch.h              15407 rows/llama_cpp/step.h           31673 peers/fields.h
+    5368 core/array.h                    15437 run/apply.h                     31919 peers/requests.h
+    5698 core/table.h                    15520 run/writing.h                   32058 shards/head.h
+    5896 core/windows.h                  15644 run/arrays.h                    32207 shards/bytes.h
+    5988 constraints/record.h            15721 run/arrays_llama_cpp.h          32305 shards/merging.h
+    6046 watermark/record.h              15919 run/walk.h                      32595 shards/row.h
+    6066 rows/work.h                     16023 run/finish.h                    32728 shards/answers.h
+    6093 life/past.h                     16063 run/draw_llama_cpp.h            33280 shards/logprobs.h
+    6152 core/record.h                   16137 run/draw.h                      33426 shards/told.h
+    6288 core/plans.h                    16215 run/sample.h                    33580 shards/asking.h
+    6326 core/fields.h                   16331 watermark/making.h              33715 shards/prefix.h
+    6413 core/owners.h                   16560 watermark/tails.h               34269 shards/plans.h
+    6489 core/mt19937.h                  16660 watermark/detect.h              34771 samplers/plans.h
+    6546 core/no_mt19937.h               16883 run/verify.h                    35048 shards/way.h
+    6579 core/making.h                   16987 run/batch.h                     35196 shards/memory.h
+    6711 core/streams.h                  17139 life/state.h                    35264 shards/batch.h
+    6749 life/state_fields.h             17315 operator/weights.h              35672 drafts/head.h
+    6849 samplers/llama_cpp.h            17403 operator/search.h               35731 drafts/block.h
+    6935 samplers/logit_bias.h           17541 operator/run.h                  35922 drafts/tree.h
+    7037 samplers/patch.h                17709 kv/cells.h                      36057 drafts/relaxed.h
+    7087 samplers/penalties.h            17746 kv/making.h                     36142 constraints/automaton.h
+    7238 samplers/dry.h                  17970 kv/slot.h                       36240 constraints/making.h
+    7695 samplers/cut.h                  18107 kv/sequences.h                  36493 constraints/sampler.h
+    7720 samplers/top_n_sigma.h          18241 kv/data.h                       36588 constraints/constructors.h
+    7823 samplers/top_k.h                18364 kv/update.h                     36953 constraints/patterns.h
+    7880 samplers/tail_free.h            18489 kv/state.h                      37158 constraints/looking.h
+    8003 samplers/typical.h              18698 llama_cpp/functions.h           37225 constraints/thinking.h
+    8079 samplers/top_p.h                18765 llama_cpp/object.h              37476 constraints/schedule.h
+    8122 samplers/min_p.h                18820 llama_cpp/vocabulary.h          37566 constraints/accepting.h
+    8164 samplers/by_sums.h              18897 text/reading.h                  37750 constraints/drawing.h
+    8315 samplers/top_h.h                19008 text/strings.h                  37937 constraints/told.h
+    8368 samplers/min_k.h                19107 text/values.h                   38002 constraints/kind.h
+    8425 samplers/xtc.h                  19263 text/documents.h                38060 constraints/top_p_decay.h
+    8508 samplers/infill.h               19339 grammar/head.h                  38146 constraints/accessors.h
+    8624 samplers/temperature.h          19374 grammar/tree.h                  38254 core/kinds.h
+    8793 samplers/smoothing.h            20293 grammar/finishing.h             38303 base/restore.h
+    8878 samplers/softmax.h              20597 grammar/reading.h               38317 api/license.h
+    8911 samplers/drafted.h              20682 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -6065,28 +6065,29 @@ typedef struct sampi_watermark {
 #endif
 /* ---- src/rows/work.h ---- */
 /* ---- the workspace ----
-   Memory of a draw, in the record of the sampler that samp_sample was called on. rows/reserve.h makes it. */
+   The memory of a draw. It belongs to the sampler that samp_sample was called on; rows/reserve.h allocates it. */
 
-/* The logit that a token has in place of the one in a dense row (>>fast). */
+/* A token's logit in place of the one in a dense row (>>fast). */
 typedef struct sampi_change {
     samp_token id;
     float x;
 } sampi_change;
 
-/* What samp_sample works in: one heap block, made by samp_reserve. Who may write what, and when, is told in >>fast. */
+/* The workspace of samp_sample: one heap block, made by samp_reserve. >>fast says which function may write which
+   array. */
 typedef struct sampi_work {
     void *block;
-    size_t n;                   /* the vocabulary it is for */
-    samp_token_data *candidate; /* [n] the array, where samp_sample needs one: apart from w, or in its place */
+    size_t n;                   /* the largest vocabulary it is for */
+    samp_token_data *candidate; /* [n] the array, if samp_sample needs one: separate from w, or in its memory */
     uint64_t *w;                /* [n] weights */
     float *x;                   /* [n] logits of a compact row */
-    int32_t *id;                /* [n] and their ids */
-    float *line, *scratch;      /* maxima of lines, and what is made of them */
+    int32_t *id;                /* [n] ids of a compact row */
+    float *line, *scratch;      /* maxima of lines; folded maxima */
     uint64_t *sum;              /* sums of tiles */
     sampi_change *change;       /* changed logits of a dense row */
     float *logits;              /* [n] under MT19937 e^(l - max) */
-    float *own;                 /* [n] logits of the array that samp_apply was given, or of a row that is its own */
-    int libm;                   /* is its expf good for the kernels'? 1: yes, -1: no, 0: not asked yet */
+    float *own;                 /* [n] a copy of logits: of samp_apply's array, or of a dense row */
+    int libm;                   /* does libm's expf equal the kernels'? 1 yes, -1 no, 0 not tested yet */
 } sampi_work;
 
 /* ---- src/life/past.h ---- */
@@ -12297,32 +12298,33 @@ SAMP_API SAMPI_COLD void samp_perf_reset(samp_sampler *s)
 
 /* ---- src/rows/row.h ---- */
 /* ==================================================================================================== >>fast
-   From logits to the token without the array. The row stays where it is for as long as possible ("dense"); the first
-   sampler that leaves few tokens copies these, ids ascending, to the workspace ("compact"), where the next ones work
-   on. What a sampler does not do here is left to the samplers above: the row becomes an array and goes on step by step.
+   From logits to the token without an array. The row stays in the caller's memory as long as possible ("dense"). The
+   first sampler that leaves few tokens copies them, ids ascending, to the workspace ("compact"), and the next samplers
+   work on the copy. Where a sampler has no function for rows, the row becomes an array, and the chain goes on step by
+   step.
 
-   The result is that of the steps, always. Thresholds come from the same integers and doubles. Where a sum over the
-   whole row is needed, sweep estimates it; the estimate decides only if both ends of its error bound give the same
-   answer, and else the exact sum is taken. Under MT19937 samplers work on the dense row only, and what is left becomes
-   an array for >>llama: see "in llama.cpp's arithmetic" below.
+   The result is always that of the steps. Thresholds come from the same integers and doubles. If a sum over the whole
+   row is needed, sweep estimates it. The estimate decides only if both ends of its error bound give the same answer;
+   otherwise the exact sum is computed. Under MT19937 samplers work on the dense row only, and the tokens that are left
+   become an array for >>llama: see "in llama.cpp's arithmetic" below.
 
    THE LIFE OF A ROW. It goes down this list, and back only by a copy of its record:
 
      dense     as it was given, in its dtype and with its mask; a token's id is its index       sampi_open_row
-               - or a copy of its logits, which is its own                                      sampi_flatten
+               - or a copy of its logits in the workspace ("own")                               sampi_flatten
                - a few elements have other values, kept aside ("changes")                       sampi_set_element
                - logits are elements times r                                                    sampi_scale_row
                - elements below a floor count as masked                                         sampi_raise_floor
-     compact   x [n] and id [n], what is left: nothing masked, no changes, r = 1, no floor      sampi_gather
-               - fewer tokens, in place: sampi_gather, sampi_cut_at; others stay in order of ids
+     compact   x [n] and id [n], the tokens left: no masked ones, no changes, r = 1, no floor   sampi_gather
+               - fewer tokens, in place, by ascending id: sampi_gather, sampi_cut_at
                - other logits, in place                                                         sampi_set_element
-     array     samp_token_data [n], for the samplers above                                      sampi_row_array
+     array     samp_token_data [n], for the steps                                               sampi_row_array
 
-   Gathering leaves the dense row untouched, so a sampler may try on a copy of the record ("head", "best", "before") and
-   go back to the row itself if that was not enough. From a compact row there is no way back.
+   Gathering does not change the dense row. So a sampler may try with a copy of the record ("head", "best", "before"),
+   and go back to the row itself if the copy was not enough. From a compact row there is no way back.
 
-   SHAPES. No other mix of the record's members is legal. (x is elsewhere only in rows that a function makes for itself,
-   in slices, and behind adaptive_p, whose logits only a view looks at then.)
+   SHAPES. No other combination of the record's members is legal. (x has other memory only in rows that a function makes
+   for itself, in slices, and after adaptive_p, whose logits only a view reads then.)
 
      shape          id     x                           r     floor   n_change   is_own   array
      dense          NULL   data, or NULL: see dtype    any   any     any        no       NULL
@@ -12335,43 +12337,42 @@ SAMP_API SAMPI_COLD void samp_perf_reset(samp_sampler *s)
      sampi_open_row, sampi_open_view                -> dense, r = 1; a view
      sampi_flatten          dense                   -> dense, own, r = 1, no floor, no changes
      sampi_begin_patch      no floor                -> compact, or dense with r = 1 and room for the changes
-     sampi_set_element      sampi_has_room          -> the same; top holds again behind sampi_end_changes
+     sampi_set_element      sampi_has_room          -> the same; top is right again after sampi_end_changes
      sampi_scale_row        any                     -> dense with r, or compact
      sampi_raise_floor      dense                   -> dense with a floor, or compact
      sampi_gather           any with such a token   -> compact; so do sampi_gather_first, _keep_first, _compact
      sampi_cut, _cut_at     compact                 -> compact
      sampi_range_of         any                     -> dense and long, or compact
-     sampi_next_piece, sampi_row_array: any, and the row stays; a fast function: any, but for the floor told below
+     sampi_next_piece, sampi_row_array: any, and the row stays; a fast function: any, but see below for a floor
 
    One function gathers where no such token may be left: sampi_end_changes, which says so (SAMP_E_EMPTY).
 
    INVARIANTS. The row is scanned once, when it is opened, and every function here may rely on this and leaves it so:
      - no NaN, no +infinity, and at least one token is not masked;
      - top is the largest element of a compact row, and of a dense one but for its changes (sampi_row_max counts them);
-     - line holds the maxima of the dense row's lines, but for its changes, until the draw ends.
-   A sampler that can declines with SAMPI_DECLINED: then the row holds the same logits as before, and the chain goes
-   on step by step. A dense row with a floor comes only to samplers whose row of the table says so
-   (SAMPI_TAKES_FLOOR); the others get it compact.
+     - line holds the maxima of the dense row's lines, without its changes, until the draw ends.
+   A fast function may return SAMPI_DECLINED: then the row has the same logits as before, and the chain goes on step by
+   step. Only samplers with the flag SAMPI_TAKES_FLOOR get a dense row with a floor; others get it compact.
 
-   THE WORKSPACE. One block (sampi_reserve), which belongs to one draw at a time. What outlives the function that wrote
-   it is marked with *; all the rest is free for whoever comes next.
+   THE WORKSPACE. One block (sampi_reserve), which belongs to one draw at a time. Arrays marked with * stay valid after
+   the function that wrote them; the others are free for the next function.
 
      line     * maxima of the dense row's lines
      change   * changed elements of the dense row, by id
-     x, id    * the compact row. While the row is dense: what top_p looks at, and copies that are being tried
+     x, id    * the compact row. While the row is dense: tokens that top_p reads, and copies that are tried
      w          12 bytes a token:
                   sampi_gather      the lines that it collects from
-                  top_p, xtc        weights of the compact row, or of the tokens looked at
-                  typical           weights, scores and places (sampi_scored), then the tokens that tie
+                  top_p, xtc        weights of the compact row, or of the tokens read
+                  typical           weights, scores and indices (sampi_scored), then the tokens that tie
                   tail_free         keys to sort, then weights; the sorted logits behind them
                   adaptive_p        the logits that it draws from
-     candidate * the array, once the row has become one
+     candidate * the array that the row has become
      logits   * under MT19937 e^(l - max), and buckets of logits
-     own      * a copy of an array's logits (>>apply), or those of a row that is its own (sampi_flatten)
-     scratch    folded line maxima (sampi_row_bound); a compact row's line maxima, which nobody reads
+     own      * a copy of an array's logits (>>apply), or of a dense row's (sampi_flatten)
+     scratch    folded line maxima (sampi_row_bound); a compact row's line maxima, which are not used
      sum        dist's sums of tiles */
 
-/* One draw to make. */
+/* The input of a draw. */
 typedef struct sampi_job {
     sampi_sampler *s;
     sampi_work *work;
@@ -12384,12 +12385,12 @@ typedef struct sampi_job {
 } sampi_job;
 
 #ifndef SAMP_NO_MT19937
-/* What a row has besides in llama.cpp's arithmetic; all zero in the other one. */
+/* The members of a row that only llama.cpp's arithmetic uses; all are 0 in the canonical one. */
 typedef struct sampi_row_llama {
     bool divided;  /* the logits are x / r */
-    bool by_order; /* dense, but the array would be in order; masked elements have been dropped from it */
+    bool by_order; /* dense, but its array would be in order, without masked elements */
     double (*expf)(const float *x, size_t n, float t, float max, float *e); /* a kernel, or libm's own; else NULL */
-    double sum;                /* of an array: p is work->logits over this; 0: as it was */
+    double sum;                /* for an array: p is work->logits / sum; 0: p is unchanged */
     samp_token_data_array cur; /* the candidates, once the row has become an array */
 } sampi_row_llama;
 #endif
@@ -12398,20 +12399,20 @@ struct sampi_row {
     const sampi_kernels *k;
     sampi_work *work;
     samp_perf_data *perf;
-    const float *x;       /* [n] the logits are x * r; NULL for a dense row of another dtype, or with a mask: */
-    const void *data;     /* [n] the elements as given; */
-    const uint32_t *mask; /* their mask or NULL, */
-    samp_dtype dtype;     /* and their dtype */
-    const int32_t *id;    /* [n] of a compact row; NULL: dense, id = index */
-    const samp_token_data_array *array; /* whose logits these are: an "id" is an index there; or NULL */
+    const float *x;       /* [n] the logits are x * r; NULL for a dense row of another dtype, or with a mask */
+    const void *data;     /* [n] the caller's elements, if x is NULL */
+    const uint32_t *mask; /* their mask, or NULL */
+    samp_dtype dtype;     /* their dtype */
+    const int32_t *id;    /* [n] the ids of a compact row; NULL: dense, id = index */
+    const samp_token_data_array *array; /* view: the array with these logits; an "id" is an index in it; or NULL */
     size_t n;
     float r;          /* 1 in a compact row */
-    bool is_own;      /* dense, and x are the workspace's logits: changed in place */
-    float top;        /* the maximum of x, changes aside */
-    bool sorts;       /* the function under way has kept tokens that it would cut, which the steps sort for */
-    float floor;      /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
-    size_t n_change;  /* dense only: elements of x that have another value, by id */
-    samp_token token; /* what the last sampler selected */
+    bool is_own;      /* dense, and x are the workspace's logits, which may be changed in place */
+    float top;        /* the maximum of x, without changes */
+    bool sorts;       /* the present function has kept tokens for min_keep, for which the steps sort */
+    float floor;      /* dense only: elements below it count as masked; -FLT_MAX: no floor */
+    size_t n_change;  /* dense only: how many elements have another value, kept by id */
+    samp_token token; /* the selected token */
 #ifndef SAMP_NO_MT19937
     sampi_row_llama llama;
 #endif
@@ -12423,13 +12424,13 @@ static bool sampi_is_llama_row(const sampi_row *row) { return row->llama.expf !=
 static double sampi_sum_for_p(const sampi_row *row) { return row->llama.sum; }
 #endif
 
-#define SAMPI_DECLINED 1 /* "not here": go on step by step */
+#define SAMPI_DECLINED 1 /* a fast function declines: the chain goes on step by step */
 
-/* More changed elements than this make a row of its own (sampi_flatten). There are a few hundred at most in use; each
-   is put in its place among the others, and each is one more token that a bound has to allow for. */
+/* A row with more changes than this is copied (sampi_flatten). A few hundred are usual. Each change is inserted in
+   order, and each makes a bound one token looser. */
 #define SAMPI_CHANGES 1024
 
-/* Rows up to this length are copied and summed exactly at once: that costs hardly more than an estimate. */
+/* Rows up to this length are copied and summed exactly, which costs hardly more than an estimate. */
 #define SAMPI_SMALL 4096
 
 /* ---- elements and logits ---- */
@@ -12467,9 +12468,9 @@ static bool sampi_reaches(const void *what, float x)
     return sampi_scaled(of->row, x) >= of->l;
 }
 
-/* The smallest element whose logit is at least l. Thresholds are on logits, the kernels compare elements: the rounded
-   product never falls as the element grows, so one threshold gives the same tokens as the other. The quotient alone
-   would not do: it may lie an ulp or two off. (Or product for quotient, where the row is divided.) */
+/* The smallest element whose logit is at least l. Thresholds are on logits, but kernels compare elements. The rounded
+   product never falls as the element grows, so both thresholds give the same tokens. The quotient l / r is not enough,
+   because it may be an ulp or two off. (A divided row has quotients for products.) */
 static SAMPI_CALLED float sampi_unscale(const sampi_row *row, float l)
 {
     const float r = row->r;
@@ -12478,20 +12479,20 @@ static SAMPI_CALLED float sampi_unscale(const sampi_row *row, float l)
     return sampi_least(sampi_reaches, &of, sampi_finite(sampi_is_divided(row) ? l * r : l / r));
 }
 
-/* ---- a row from the outside ---- */
+/* ---- opening a row ---- */
 
-/* NaN, +infinity, all masked: what every sampler checks first. */
+/* The status of a row by its maximum: NaN or +infinity, all masked, or valid. */
 static int sampi_max_status(float top)
 {
     if (!(top <= FLT_MAX)) return SAMP_E_NAN;
     return top >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
 }
 
-/* The last tile counts as a whole one: maxima gives all of its lines. */
+/* The number of tiles; the last may be shorter, but maxima writes all of its lines. */
 static size_t sampi_n_tiles(size_t n) { return (n + SAMPI_TILE - 1) / SAMPI_TILE; }
 static size_t sampi_n_lines(size_t n) { return SAMPI_TILE / SAMPI_LINE * sampi_n_tiles(n); }
 
-/* Find top, and a dense row's line maxima. Returns what is wrong with the row, if anything is. */
+/* Computes top, and a dense row's line maxima. Returns the row's status. */
 static int sampi_scan(sampi_row *row)
 {
     float *line = sampi_is_compact(row) ? row->work->scratch : row->work->line;
@@ -12499,7 +12500,7 @@ static int sampi_scan(sampi_row *row)
     return sampi_max_status(row->top);
 }
 
-/* The row as given, scanned. */
+/* Makes a dense row of the job's logits, and scans it. */
 static int sampi_open_row(sampi_row *row, const sampi_job *job)
 {
     memset(row, 0, sizeof *row);
@@ -12517,7 +12518,7 @@ static int sampi_open_row(sampi_row *row, const sampi_job *job)
     return sampi_scan(row);
 }
 
-/* From now on the row is these logits: compact, or dense if id is NULL. Its top is left to the caller. */
+/* Makes the row consist of these logits: compact, or dense if id is NULL. The caller sets top. */
 static SAMPI_CALLED void sampi_set_tokens(sampi_row *row, const float *x, const int32_t *id, size_t n)
 {
     row->x = x;
@@ -12535,7 +12536,7 @@ static SAMPI_CALLED void sampi_set_tokens(sampi_row *row, const float *x, const 
     row->n_change = 0;
 }
 
-/* x [i] of a row, changes aside. */
+/* Element i of a row, without changes. */
 static float sampi_element_at(const sampi_row *row, size_t i)
 {
     return row->x ? row->x[i] : sampi_element(row->data, row->dtype, row->mask, i);
@@ -12543,7 +12544,7 @@ static float sampi_element_at(const sampi_row *row, size_t i)
 
 static samp_token sampi_id_at(const sampi_row *row, size_t i) { return row->id ? row->id[i] : (samp_token)i; }
 
-/* Where a token stands; row->n if it doesn't. */
+/* The index of a token; row->n if it is not in the row. */
 static size_t sampi_find_id(const sampi_row *row, samp_token id)
 {
     if (!sampi_is_compact(row)) return (size_t)id < row->n ? (size_t)id : row->n;
@@ -12553,15 +12554,15 @@ static size_t sampi_find_id(const sampi_row *row, samp_token id)
 
 /* ---- changes ---- */
 
-/* Where the change of this token is, or belongs. */
+/* The index at which this token's change is, or would be inserted. */
 static size_t sampi_change_at(const sampi_row *row, samp_token id)
 {
     if (row->n_change == 0 || row->work->change[row->n_change - 1].id < id)
-        return row->n_change; /* of lists in order */
+        return row->n_change; /* the usual case: tokens come in order */
     return sampi_find_token(row->work->change, sizeof(sampi_change), row->n_change, id);
 }
 
-/* x [i] as it is now. The steps begin with +0 where a row has -0; with an array they begin as it is. */
+/* Element i with its change. -0 becomes +0, as it does in the steps; in a view it stays. */
 static float sampi_present(const sampi_row *row, size_t i)
 {
     if (sampi_is_compact(row)) return row->x[i];
@@ -12572,7 +12573,7 @@ static float sampi_present(const sampi_row *row, size_t i)
     return row->array ? x : x + 0.0f;
 }
 
-/* One more element of a dense row with another value. Most come in order of ids, so that none has to move. */
+/* Adds a change to a dense row. Most changes come in order of ids, so that none has to move. */
 static void sampi_add_change(sampi_row *row, samp_token id, float x)
 {
     sampi_change *change = row->work->change;
@@ -12586,15 +12587,15 @@ static void sampi_add_change(sampi_row *row, samp_token id, float x)
     change[i].x = x;
 }
 
-/* May so many more elements be changed here? */
+/* Can n more elements be changed in this row? */
 static bool sampi_has_room(const sampi_row *row, size_t n)
 {
     return sampi_is_compact(row) || row->is_own || row->n_change + n <= SAMPI_CHANGES;
 }
 
-/* Give the element at place i (sampi_find_id) another value: beside a dense row, whose data is the caller's, or in a
-   compact one. The caller has asked sampi_has_room. Top and masked tokens of a compact row are not right again before
-   sampi_end_changes, which comes after the last change. */
+/* Gives element i (sampi_find_id) another value: beside a dense row, whose data is the caller's, or in a compact one.
+   The caller has checked sampi_has_room. After the last change sampi_end_changes must follow: until then a compact
+   row's top and masked tokens are not right. */
 static void sampi_set_element(sampi_row *row, size_t i, float x)
 {
     if (sampi_is_compact(row))
@@ -12606,11 +12607,10 @@ static void sampi_set_element(sampi_row *row, size_t i, float x)
 }
 
 /* ---- src/rows/reserve.h ---- */
-/* ---- room for a draw ----
-   samp_reserve and what it is made of: a sampler and the size of a vocabulary come in; the sampler's workspace
-   (rows/work.h) has room for rows of that size when it returns. */
+/* ---- memory for a draw ----
+   samp_reserve: allocates a sampler's workspace (rows/work.h) for rows of a given size. */
 
-/* The next `bytes` of a block of *size so far, from a cache line on: where they begin. */
+/* Lays out `bytes` more in a block, aligned to a cache line; returns their offset and grows *size. */
 static size_t sampi_lay(size_t *size, size_t bytes)
 {
     size_t at = *size;
@@ -12618,13 +12618,13 @@ static size_t sampi_lay(size_t *size, size_t bytes)
     return at;
 }
 
-/* Can the array be a view while w is used? */
+/* Does the array have memory of its own, separate from w, so that it can be a view? */
 static bool sampi_has_array(const sampi_work *work) { return (const void *)work->candidate != (const void *)work->w; }
 
-/* Room for rows of n tokens. Kernels write up to 16 elements behind a result; the rest is what rows/ puts there:
-     w           12 bytes a token, for what is laid over it (sampi_scored). Candidates lie there too, unless with_array
-     line        a maximum for each line, filled up to less than twice as many where they are folded
-     scratch     the folded maxima are fewer, a compact row's lines at most as many */
+/* Allocates memory for rows of n tokens. Kernels write up to 16 elements beyond a result; besides:
+     w           12 bytes a token, for arrays that overlay it (sampi_scored), and for candidates unless with_array
+     line        a maximum for each line; filled up to less than twice as many for folding
+     scratch     fewer folded maxima than lines, or at most as many lines of a compact row */
 static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
 {
     size_t size = 0;
@@ -12659,7 +12659,7 @@ static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
     return SAMP_OK;
 }
 
-/* Such chains need the array. */
+/* Does the chain have a custom sampler, so that it needs an array? */
 static SAMPI_COLD bool sampi_has_custom(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
@@ -12677,20 +12677,20 @@ SAMP_API SAMPI_COLD int samp_reserve(samp_sampler *s, size_t n_vocab)
 
 /* ---- src/rows/pieces.h ---- */
 /* ---- a row piece by piece ----
-   Whatever its elements are (f32, f16, bf16, f64) and whatever is changed in it (biases, penalties, masks), a row is
-   read as floats, a tile at a time, so that a sampler's loop is written once. */
+   Reads any row as floats, a tile at a time, whatever its elements are (f32, f16, bf16, f64) and whatever is changed in
+   it (biases, penalties, masks). So a sampler's loop is written once. */
 
 /* A walk over a row in pieces of floats:
      sampi_pieces it;
-     for (sampi_start(&it, row); sampi_next_piece(&it);) ... it.x [it.n], the elements it.at and on, changes included.
-   Where floats lie ready, a piece is all of them up to the next tile with a change; else it is one tile, in buf. at is
-   a multiple of SAMPI_TILE. A piece holds until the next one. Two more walks by this record: sampi_next_tile, where a
-   piece has to be one tile, and sampi_next_logits, where elements will not do. */
+     for (sampi_start(&it, row); sampi_next_piece(&it);) ... it.x [it.n]: the elements from it.at on, with changes.
+   If the row has floats, a piece is all of them up to the next tile with a change; otherwise it is one tile, in buf. at
+   is a multiple of SAMPI_TILE. A piece is valid until the next one. There are two more walks with this record:
+   sampi_next_tile, whose pieces are single tiles, and sampi_next_logits, which gives logits in place of elements. */
 typedef struct sampi_pieces {
     const sampi_row *row;
     size_t at, n;
     const float *x;
-    size_t passed; /* of a row spread over an array (run/writing.h): the tokens that have been put there */
+    size_t passed; /* for run/writing.h: how many tokens of the row have been written to the array */
     float buf[SAMPI_TILE];
 } sampi_pieces;
 
@@ -12700,7 +12700,7 @@ static void sampi_start(sampi_pieces *it, const sampi_row *row)
     it->at = it->n = it->passed = 0;
 }
 
-/* The piece that begins with the tile at `at`. */
+/* Sets the piece that begins with the tile at `at`. */
 static void sampi_piece_at(sampi_pieces *it, size_t at)
 {
     const sampi_row *row = it->row;
@@ -12719,7 +12719,7 @@ static void sampi_piece_at(sampi_pieces *it, size_t at)
     it->n = end - at;
 }
 
-/* The next piece; false behind the last one. */
+/* Goes to the next piece; false: there is none. */
 static bool sampi_next_piece(sampi_pieces *it)
 {
     size_t at = it->at + it->n;
@@ -12728,7 +12728,7 @@ static bool sampi_next_piece(sampi_pieces *it)
     return true;
 }
 
-/* The tile at `at`, alone; the next tile, false behind the last one. */
+/* sampi_tile_at sets the tile at `at` as the piece; sampi_next_tile goes to the next tile; false: there is none. */
 static void sampi_tile_at(sampi_pieces *it, size_t at)
 {
     sampi_piece_at(it, at);
@@ -12743,7 +12743,7 @@ static bool sampi_next_tile(sampi_pieces *it)
     return true;
 }
 
-/* The next tile, logits in place of elements, those below the floor masked. */
+/* Goes to the next tile, as logits; those below the floor are masked. */
 static SAMPI_HOT bool sampi_next_logits(sampi_pieces *it)
 {
     const sampi_row *row = it->row;
@@ -12760,8 +12760,7 @@ static SAMPI_HOT bool sampi_next_logits(sampi_pieces *it)
     return true;
 }
 
-/* How many elements x lie in [floor, below). floor = -INFINITY: masked ones too, which the kernels also have behind the
-   end of a row. */
+/* The number of elements x in [floor, below). With floor = -INFINITY masked ones count too. */
 static size_t sampi_row_count(const sampi_row *row, float floor, float below)
 {
     sampi_pieces it;
@@ -12773,7 +12772,7 @@ static size_t sampi_row_count(const sampi_row *row, float floor, float below)
     return count;
 }
 
-/* A row as the array of its candidates. */
+/* Writes the row's candidates as an array. */
 static samp_token_data_array sampi_row_array(const sampi_row *row)
 {
     samp_token_data_array cur = { row->work->candidate, row->n, -1, false };
@@ -12792,11 +12791,11 @@ static samp_token_data_array sampi_row_array(const sampi_row *row)
 
 /* ---- src/rows/thresholds.h ---- */
 /* ---- thresholds without a sort ----
-   The k-th largest of some numbers, or the value at which a mass is reached: bisection over the keys of floats
-   (integers in the same order), each step one counting pass. sampi_row_bound applies it to a row's line maxima: a value
-   that at least k tokens reach. */
+   Finds the k-th largest of some numbers, or the value at which a mass is reached: by bisection over the keys of floats
+   (integers in the same order), with one counting pass for each step. sampi_row_bound applies it to a row's line
+   maxima, for a value that at least k tokens reach. */
 
-/* Numbers, the largest of them top or less, and their weights: NULL if each counts 1. */
+/* Numbers, none above top, and their weights; weights NULL: each counts 1. */
 typedef struct sampi_values {
     const sampi_kernels *k;
     const float *x;
@@ -12811,14 +12810,15 @@ static uint64_t sampi_mass_above(const sampi_values *values, float floor)
                      : values->k->count(values->x, values->n, floor);
 }
 
-/* Room for the few of them that a search has come down to. */
+/* Memory for the few values to which a search has narrowed. */
 typedef struct sampi_few {
     float x[SAMPI_TILE + 16];
     int32_t at[SAMPI_TILE + 16];
     uint64_t w[SAMPI_TILE + 16];
 } sampi_few;
 
-/* Leave only the values in [low, high), if they are few. Returns the mass from high on, which is counted out then. */
+/* Narrows a search to the values in [low, high), if they are few. Returns the mass from high on, which is left out
+   then. */
 static uint64_t sampi_narrow(sampi_values *values, float low, float high, sampi_few *few)
 {
     const sampi_kernels *k = values->k;
@@ -12832,14 +12832,14 @@ static uint64_t sampi_narrow(sampi_values *values, float low, float high, sampi_
     return beyond;
 }
 
-/* The largest value with the mass `want` at or above it, by bisection of the keys; -FLT_MAX if all have less. A smaller
-   value will do if the mass is no more than `enough`, or if it is less than `fine` keys below the largest. The search
-   goes down from the top with steps that double: what is looked for is rarely far from there. (From 0, the best of
-   scores, it is.) */
+/* The largest value with at least the mass `want` at or above it, by bisection of keys; -FLT_MAX if the total is less.
+   A smaller value is accepted if its mass is at most `enough`, or if it is less than `fine` keys below the largest. The
+   search starts at the top with steps that double, because the result is rarely far from it (scores, whose best is 0,
+   are an exception). */
 static float sampi_find_value(const sampi_values *all, uint64_t want, uint64_t enough, int32_t fine)
 {
     const int32_t lowest = sampi_key(-FLT_MAX);
-    int32_t low = sampi_key(all->top), high = low + 1; /* the mass at high is less than wanted */
+    int32_t low = sampi_key(all->top), high = low + 1; /* the mass at high is less than `want` */
     int32_t step = all->top == 0.0f ? 1 << 28 : 1 << 16;
     sampi_values values = *all;
     sampi_few few;
@@ -12879,16 +12879,16 @@ static float sampi_find_about(const sampi_kernels *k, const float *x, size_t n, 
     return sampi_find_value(&values, want, want + want / 4 + 4, 1);
 }
 
-/* A threshold on x that at least `want` tokens of a dense row reach, changes counted out. As many lines as are wanted
-   have a maximum that reaches it. For a few tokens it is enough to look at m sets of lines, if m is several times
-   what is wanted: few sets then hold two of the largest. line has room to be filled up to a multiple of m. */
+/* A threshold on x that at least `want` tokens of a dense row reach, without changes: `want` lines have a maximum that
+   reaches it. For few tokens it is enough to compare m sets of lines, with m several times `want`, because then few
+   sets hold two of the largest. line has memory to be filled up to a multiple of m. */
 static float sampi_row_bound(const sampi_row *row, size_t want)
 {
     float *line = row->work->line, *fold = row->work->scratch;
     size_t n = sampi_n_lines(row->n), m = 64;
     if (want >= row->n) return -FLT_MAX;
     if (want == 1 && row->n_change == 0) return row->top;
-    want += row->n_change; /* each of these may be a line's maximum no more */
+    want += row->n_change; /* each change may have been a line's maximum */
     while (m < 4 * want) m *= 2;
     if (m >= n) return sampi_find_about(row->k, line, n, want, row->top);
     while (n % m) line[n++] = -INFINITY;
@@ -12898,11 +12898,11 @@ static float sampi_row_bound(const sampi_row *row, size_t want)
 
 /* ---- src/rows/compact.h ---- */
 /* ---- from dense to compact ----
-   The tokens that reach a threshold are copied, ids ascending, to the workspace, and the row is these. Only lines (16
-   elements) whose maximum reaches the threshold are read: of 128,256 tokens top_k 40 reads about 40 lines. Cuts of a
-   compact row by number, ties by id, are here too. */
+   Copies the tokens that reach a threshold, ids ascending, to the workspace; the row then consists of the copy. Only
+   lines (16 elements) whose maximum reaches the threshold are read: for top_k 40 about 40 lines of 128,256 tokens. The
+   room also cuts a compact row to a number of tokens, with ties by id. */
 
-/* Take the changed elements out of the m collected ones: how many stay. */
+/* Removes changed elements from the m collected ones; returns how many stay. */
 static size_t sampi_drop_changed(const sampi_row *row, size_t m)
 {
     const sampi_change *change = row->work->change;
@@ -12918,7 +12918,7 @@ static size_t sampi_drop_changed(const sampi_row *row, size_t m)
     return kept;
 }
 
-/* Put the changed elements among the collected ones: m sorted by id -> how many. */
+/* Merges the changed elements that reach the floor into the m collected ones, sorted by id; returns the new number. */
 static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
 {
     const sampi_change *change = row->work->change;
@@ -12928,7 +12928,7 @@ static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
     for (size_t c = 0; c < row->n_change; c++) more += change[c].x >= floor;
     size_t to = kept + more;
     m = to;
-    for (size_t c = row->n_change; c > 0; c--) { /* from the end: places are free there */
+    for (size_t c = row->n_change; c > 0; c--) { /* from the end, where memory is free */
         const sampi_change *next = &change[c - 1];
         if (!(next->x >= floor)) continue;
         while (kept > 0 && id[kept - 1] > next->id) {
@@ -12944,7 +12944,7 @@ static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
     return m;
 }
 
-/* The kernel of this name for rows that are not floats: the lines, one behind the other, a tile at a time. */
+/* The kernel `pick` for rows that are not floats: it reads the lines one after another, a tile at a time. */
 static size_t sampi_pick_row(const sampi_row *row, const int32_t *line, size_t n_lines, float floor)
 {
     sampi_work *work = row->work;
@@ -12963,20 +12963,20 @@ static size_t sampi_pick_row(const sampi_row *row, const int32_t *line, size_t n
     return m;
 }
 
-/* Collect a dense row's elements x >= floor, changes aside: only from lines whose maximum reaches it, which are noted
-   where w is. */
+/* Collects a dense row's elements x >= floor, without changes, from lines whose maximum reaches it. The numbers of the
+   lines are in the memory of w. */
 static size_t sampi_collect_lines(const sampi_row *row, float floor)
 {
     sampi_work *work = row->work;
     size_t lines = sampi_n_lines(row->n);
-    float *maximum = (float *)(void *)work->w; /* collect wants a place for it */
+    float *maximum = (float *)(void *)work->w; /* collect needs memory for it */
     int32_t *line = (int32_t *)(void *)(maximum + lines + 16);
     size_t n = row->k->collect(work->line, NULL, 0, lines, floor, INFINITY, maximum, line);
     if (!row->x) return sampi_pick_row(row, line, n, floor);
     return row->k->pick(row->x, row->n, line, n, floor, work->x, work->id);
 }
 
-/* Keep the tokens with x >= floor, which is at most the largest x. Afterwards the row is compact. */
+/* Keeps the tokens with x >= floor; floor must be at most the largest x. The row becomes compact. */
 static void sampi_gather(sampi_row *row, float floor)
 {
     sampi_work *work = row->work;
@@ -12991,25 +12991,25 @@ static void sampi_gather(sampi_row *row, float floor)
     if (has_changes) m = sampi_merge_changes(row, m, floor);
     if (row->r != 1.0f) row->k->scale(work->x, m, row->r, sampi_is_divided(row), work->x);
     sampi_set_tokens(row, work->x, work->id, m);
-    row->top = top; /* it is among those kept, unless it was changed */
+    row->top = top; /* the maximum is kept, unless it was changed */
     if (has_changes) (void)sampi_scan(row);
 }
 
-/* Keep all, in a compact row. */
+/* Makes the row compact, with all its unmasked tokens. */
 static void sampi_compact(sampi_row *row)
 {
     if (!sampi_is_compact(row)) sampi_gather(row, -FLT_MAX);
 }
 
-/* Keep the first `want` in order and maybe some more; a compact row stays as it is. */
+/* Makes a dense row compact with at least its first `want` tokens in order; a compact row stays as it is. */
 static void sampi_gather_first(sampi_row *row, size_t want)
 {
     if (!sampi_is_compact(row))
         sampi_gather(row, sampi_unscale(row, sampi_logit_of(row, sampi_row_bound(row, want))));
 }
 
-/* Keep the tokens of a dense row with x >= floor. Where an eighth of the lines has one they are not copied: the row
-   gets a floor, and row->n / 128 tokens at least reach it. */
+/* Keeps the tokens of a dense row with x >= floor. If an eighth of the lines has such a token they are not copied: the
+   row gets a floor instead, which at least row->n / 128 tokens reach. */
 static void sampi_raise_floor(sampi_row *row, float floor)
 {
     size_t lines = sampi_n_lines(row->n);
@@ -13019,7 +13019,7 @@ static void sampi_raise_floor(sampi_row *row, float floor)
         row->floor = floor;
 }
 
-/* The row's largest logit. The workspace is free while the row is dense, and only a dense row has changes. */
+/* The row's largest logit. With changes it gathers in the workspace, which is free while the row is dense. */
 static float sampi_row_max(const sampi_row *row)
 {
     if (row->n_change == 0) return sampi_logit_of(row, row->top);
@@ -13028,7 +13028,8 @@ static float sampi_row_max(const sampi_row *row)
     return best.top;
 }
 
-/* Is all of a dense row masked? Lines show it without their elements, unless each may have lost its only token. */
+/* Is all of a dense row masked? The maxima of lines show it, unless changes may have masked the only token of each
+   line. */
 static bool sampi_is_all_masked(const sampi_row *row)
 {
     size_t lines = sampi_n_lines(row->n), alive = 0;
@@ -13036,7 +13037,7 @@ static bool sampi_is_all_masked(const sampi_row *row)
     return alive <= row->n_change && sampi_masked(sampi_row_max(row));
 }
 
-/* Make it a row again whose elements have been set, some of them masked or not. */
+/* Makes a row valid again after sampi_set_element; has_masked: some elements may have been masked. */
 static int sampi_end_changes(sampi_row *row, bool has_masked)
 {
     if (!sampi_is_compact(row) && !row->is_own)
@@ -13045,12 +13046,12 @@ static int sampi_end_changes(sampi_row *row, bool has_masked)
     return sampi_scan(row);
 }
 
-/* Keep what is above `value` and, of what equals it, the smallest ids: `keep` tokens of a compact row. */
+/* Cuts a compact row to `keep` tokens: those above `value`, and of those equal to it the smallest ids. */
 static void sampi_cut_at(sampi_row *row, float value, size_t keep)
 {
     sampi_work *work = row->work;
     size_t m = row->k->collect(row->x, row->id, 0, row->n, value, INFINITY, work->x, work->id);
-    size_t from = m; /* behind it all that equal the value go */
+    size_t from = m; /* from here on all that equal the value are removed */
     for (size_t over = m - keep; over > 0;) {
         from--;
         if (work->x[from] == value) over--;
@@ -13064,14 +13065,14 @@ static void sampi_cut_at(sampi_row *row, float value, size_t keep)
     row->n = keep;
 }
 
-/* Keep `keep` tokens of a compact row: the largest logits, of equal ones the smallest ids. (Compact rows stand by id;
-   "the first in order" always means (logit descending, id ascending).) Writes the row's tokens and n; top stays. */
+/* Cuts a compact row to its first `keep` tokens in order (logit descending, id ascending). The tokens stay sorted by
+   id; top stays. */
 static void sampi_cut(sampi_row *row, size_t keep)
 {
     if (keep < row->n) sampi_cut_at(row, sampi_find_nth(row->k, row->x, row->n, keep, row->top), keep);
 }
 
-/* The first `keep` in order, or all unmasked ones if there are fewer. */
+/* Keeps the first `keep` tokens in order, or all unmasked ones if there are fewer. */
 static void sampi_keep_first(sampi_row *row, size_t keep)
 {
     sampi_gather_first(row, keep);
@@ -13080,12 +13081,12 @@ static void sampi_keep_first(sampi_row *row, size_t keep)
 
 /* ---- src/rows/sums.h ---- */
 /* ---- sums over a row: estimated with bounds, or exact ----
-   sampi_range is what is known of Z (and S, the sum of w (max - l)): two ends, equal if exact. Estimates come from one
-   pass in floats and cost half as much; samplers ask for the exact sum only if the ends leave a doubt. Also here: the
-   shortest prefix of a compact row with a given mass. */
+   A sampi_range has bounds of Z (and of S, the sum of w (max - l)): two ends, equal if exact. Estimates come from one
+   pass in floats and cost half as much; samplers compute the exact sum only if the ends do not decide. The room also
+   finds the shortest prefix of a compact row with a given mass. */
 
-/* The exact sums of a row, floor or not; `above` is the mass of the elements from floor on. A pass of 35 us where an
-   estimate takes 15, for 128k tokens. */
+/* The exact sums of a row; `above` is the mass of the elements from `floor` on. For 128k tokens the pass takes 35 us,
+   an estimate 15. */
 static sampi_sums sampi_row_sums(const sampi_row *row, float max, float floor, bool with_s)
 {
     sampi_sums sums = { max, 0, 0, 0, 0 };
@@ -13094,7 +13095,7 @@ static sampi_sums sampi_row_sums(const sampi_row *row, float max, float floor, b
     return sums;
 }
 
-/* What is known of the sums of a row: both ends, equal if exact. */
+/* Bounds of a row's sums: both ends, equal if exact. */
 typedef struct sampi_range {
     float max;
     double z_lo, z_hi; /* Z in units of 2^-40 */
@@ -13103,7 +13104,7 @@ typedef struct sampi_range {
     bool is_exact;
 } sampi_range;
 
-/* Z and S as they are, with the maximum in *range, as a range with equal ends. Returns the mass from `floor` on. */
+/* Sets *range to the exact Z and S; range->max must be set. Returns the mass from `floor` on. */
 static SAMPI_CALLED uint64_t sampi_exact_above(const sampi_row *row, float floor, bool with_s, sampi_range *range)
 {
     sampi_sums sums = sampi_row_sums(row, range->max, floor, with_s);
@@ -13114,25 +13115,25 @@ static SAMPI_CALLED uint64_t sampi_exact_above(const sampi_row *row, float floor
     return sums.above;
 }
 
-/* The same where an estimate has left a doubt, and for what needs none (compact rows: sampi_range_of). The floor is no
-   matter to them: below it nothing is left out. Counts in n_exact. */
+/* The exact range, after an estimate that did not decide, and for compact rows (sampi_range_of). It counts in
+   n_exact. */
 static SAMPI_CALLED sampi_range sampi_exact(const sampi_row *row, float max, bool with_s)
 {
     sampi_range range;
-    if (!sampi_is_compact(row)) row->perf->n_exact++; /* compact rows are short: no estimate was tried */
+    if (!sampi_is_compact(row)) row->perf->n_exact++; /* a compact row had no estimate before */
     range.max = max;
     (void)sampi_exact_above(row, row->floor, with_s, &range);
     return range;
 }
 
-/* Widen sweep's z and s to what the exact sums of n weights can be.
-   Let d be a token's distance from max and m = s / z its mean under p. Sweep has each e^-d with a relative error of at
-   most ROUNDING + SLOPE d. So z's is ROUNDING + SLOPE m, and as m is an estimate itself, 8 nats more are allowed.
-   For s the errors are weighted with d once more, and the mean of d^2 may be much more than m^2; but sweep ends at
-   d = 86, so it is at most 86 m. ROUNDING is 13 times SLOPE, so the error is at most SLOPE z (86 + 13) m, and
-   4 (1 + m) (13 + m + 8), which is what stands below, is more than 99 m for every m.
-   Then the exact sums are sums of integers: each weight is rounded by half a unit, and exp is off by less than 1e-11 of
-   it; no weight lies farther than 28 nats from the maximum, so s is off by less than 64 times that. */
+/* Makes bounds of the exact sums of n weights from sweep's estimates z and s.
+   Let d be a token's distance from max, and m = s / z its mean under p. Sweep computes each e^-d with a relative error
+   of at most ROUNDING + SLOPE d. So the error of z is ROUNDING + SLOPE m; m is an estimate itself, so 8 nats more are
+   allowed. In s the errors are weighted with d once more, and the mean of d^2 may be much larger than m^2; but sweep
+   clamps d to 86, so it is at most 86 m. ROUNDING is 13 times SLOPE, so the error is at most SLOPE z (86 + 13) m; the
+   code's 4 (1 + m) (13 + m + 8) is above 99 m for every m.
+   The exact sums are sums of integers: each weight is rounded by half a unit, and exp has a relative error below 1e-11;
+   no weight is farther than 28 nats from the maximum, so s is off by less than 64 times that. */
 static void sampi_widen(sampi_range *range, double z, double s, size_t n)
 {
     double off = SAMPI_SWEEP_ROUNDING + SAMPI_SWEEP_SLOPE * (s / z + 8.0);
@@ -13142,13 +13143,13 @@ static void sampi_widen(sampi_range *range, double z, double s, size_t n)
     range->z_hi = (z + z_err) * unit + slack;
     range->s_lo = (s - s_err) * unit - 64.0 * slack;
     range->s_hi = (s + s_err) * unit + 64.0 * slack;
-    if (range->z_lo < unit) range->z_lo = unit; /* the maximum is one whole weight */
+    if (range->z_lo < unit) range->z_lo = unit; /* the maximum has a whole weight */
     if (range->s_lo < 0.0) range->s_lo = 0.0;
     range->z = 0;
     range->is_exact = false;
 }
 
-/* Estimate the sums of a dense row: one pass. They fit in 64 bits: a row has at most 2^22 tokens of at most 2^40. */
+/* Estimates the sums of a dense row in one pass. They fit 64 bits: a row has at most 2^22 weights of at most 2^40. */
 static void sampi_estimate(const sampi_row *row, sampi_range *range)
 {
     double z = 0.0, s = 0.0;
@@ -13163,8 +13164,8 @@ static void sampi_estimate(const sampi_row *row, sampi_range *range)
     sampi_widen(range, z, s, row->n);
 }
 
-/* An estimate for a long dense row. A short one becomes compact, and a compact one is summed exactly, S only where it
-   is asked for. */
+/* The range of a row: an estimate for a long dense row. A short row becomes compact first. A compact row is summed
+   exactly, S only if with_s. */
 static void sampi_range_of(sampi_row *row, sampi_range *range, bool with_s)
 {
     if (!sampi_is_compact(row) && row->n > SAMPI_SMALL) {
@@ -13175,8 +13176,8 @@ static void sampi_range_of(sampi_row *row, sampi_range *range, bool with_s)
     *range = sampi_exact(row, row->top, with_s);
 }
 
-/* Bounds of Z as integers, and of the mass that reaches a share of it. A double holds no exact Z above 2^53, so an
-   exact one has a place of its own. The cast rounds down, so the upper bound is one more. */
+/* Bounds of Z as integers, and of the mass that is a share of it. A double cannot hold an exact Z above 2^53, so an
+   exact Z has a member of its own. The cast rounds down, so the upper bound is one more. */
 static uint64_t sampi_z_lo(const sampi_range *range) { return range->is_exact ? range->z : (uint64_t)range->z_lo; }
 
 static uint64_t sampi_z_hi(const sampi_range *range)
@@ -13194,14 +13195,14 @@ static uint64_t sampi_mass_hi(const sampi_range *range, uint64_t share)
     return sampi_mass_of(share, sampi_z_hi(range));
 }
 
-/* The first tokens in order of a compact row: how many, and the logit of the last of them. */
+/* A prefix in order of a compact row: its length, and the logit of its last token. */
 typedef struct sampi_prefix {
     size_t n;
     float last;
 } sampi_prefix;
 
-/* The shortest prefix that holds the mass `want`, w [n] the row's weights; n = 0 if all of them hold less. Of the
-   tokens that equal the last one, all with one weight, it has as many as are needed. */
+/* The shortest prefix with the mass `want`; w [n] are the row's weights. n = 0: the whole row has less. Of the tokens
+   equal to the last one, which have equal weights, it has as many as are needed. */
 static sampi_prefix sampi_find_prefix(const sampi_row *row, const uint64_t *w, uint64_t want)
 {
     const sampi_kernels *k = row->k;
@@ -13218,7 +13219,7 @@ static sampi_prefix sampi_find_prefix(const sampi_row *row, const uint64_t *w, u
     return prefix;
 }
 
-/* Keep a prefix, but at least the first min_keep. */
+/* Keeps a prefix, but at least the first min_keep tokens. */
 static void sampi_keep_prefix(sampi_row *row, sampi_prefix prefix, size_t min_keep)
 {
     if (prefix.n < min_keep)
@@ -13229,11 +13230,11 @@ static void sampi_keep_prefix(sampi_row *row, sampi_prefix prefix, size_t min_ke
 
 /* ---- src/rows/changes.h ---- */
 /* ---- logit_bias, penalties, dry on a row ----
-   A few tokens get another logit. A dense row keeps these aside as "changes", so it need not be copied; where logits
-   are products (r is not 1) it becomes a copy first, since no element may give the logit wanted. The new logits come
-   from the samplers' own functions (sampi_bias_change, ...). */
+   A few tokens get other logits. A dense row keeps them aside as "changes", so it need not be copied. If its logits are
+   products (r is not 1) it is copied first, because there may be no element that gives the wanted logit. The samplers'
+   own functions compute the new logits (sampi_bias_change, ...). */
 
-/* Where a token stands whose logit can be changed, and that logit; false if it isn't there, or is masked. */
+/* The index and logit of a token; false if it is not in the row, or is masked. */
 static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at, float *l)
 {
     if (row->array) {
@@ -13247,7 +13248,7 @@ static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at,
     return !sampi_masked(*l);
 }
 
-/* A dense row becomes its own logits: dense as before, with r = 1 and without floor or changes. */
+/* Copies the logits of a dense row to the workspace: it stays dense, with r = 1 and without floor or changes. */
 static void sampi_flatten(sampi_row *row)
 {
     float *x = row->work->own;
@@ -13258,8 +13259,8 @@ static void sampi_flatten(sampi_row *row)
     (void)sampi_scan(row);
 }
 
-/* A dense row's changes are elements: where logits are products, none may give the logit that is wanted. Such a row,
-   and one with so many changes that a copy costs less than putting them in order, becomes its own. */
+/* Prepares a row for n changes. It is copied if its logits are products, or if so many changes would cost more than a
+   copy. */
 static void sampi_begin_patch(sampi_row *row, size_t n)
 {
     if (!sampi_is_compact(row) && (row->r != 1.0f || n > SAMPI_CHANGES / 4 || !sampi_has_room(row, n)))
@@ -13282,8 +13283,8 @@ static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
     return sampi_end_changes(row, has_masked);
 }
 
-/* What penalties and dry do to a row: the tokens of a list, each by its count. This masks none, since `change` never
-   gives -infinity. Writes changes of the row, or the compact row itself; the sampler and its list stay as they are. */
+/* Applies penalties or dry: changes the logits of the tokens in a list. No token becomes masked, because `change` never
+   returns -infinity for one that is not. */
 static int sampi_change_listed(sampi_row *row, const sampi_sampler *s, const sampi_count *list, size_t n,
                                float (*change)(const sampi_sampler *, float, const sampi_count *))
 {
@@ -13295,13 +13296,13 @@ static int sampi_change_listed(sampi_row *row, const sampi_sampler *s, const sam
     return sampi_end_changes(row, false);
 }
 
-/* The list is that of sampi_penalties_accept: the tokens of the window, each with how often it is there. */
+/* The list has the tokens of the window with their counts; sampi_penalties_accept keeps it. */
 static int sampi_fast_penalties(sampi_row *row, sampi_sampler *s)
 {
     return sampi_change_listed(row, s, sampi_penalties_list(s), s->u.penalties.n, sampi_penalties_change);
 }
 
-/* The list is made anew for each draw, in the sampler's own room for it: part 1, which nothing else uses. */
+/* The list is made anew for each draw, in part 1 of the sampler. */
 static int sampi_fast_dry(sampi_row *row, sampi_sampler *s)
 {
     sampi_count *list = (sampi_count *)sampi_part(s, 1);
@@ -13344,8 +13345,8 @@ static void sampi_keep_at_least(sampi_row *row, const sampi_row *before, size_t 
     row->sorts = row->n > n;
 }
 
-/* Keep what reaches the floor, but at least the first min_keep (1 or more) in order. Counting first would be a pass
-   over a dense row: it is cut, and if too few are left, taken back. */
+/* Keeps the tokens that reach the floor, but at least the first min_keep (1 or more) in order. It cuts first and goes
+   back if too few are left, because counting would be a pass over the dense row. */
 static void sampi_keep_from(sampi_row *row, float floor, size_t min_keep)
 {
     if (!sampi_is_compact(row)) {
@@ -13365,7 +13366,7 @@ static void sampi_keep_from(sampi_row *row, float floor, size_t min_keep)
 
 static size_t sampi_min_keep(const sampi_sampler *s) { return s->u.cut.min_keep > 1 ? s->u.cut.min_keep : 1; }
 
-/* The floor is known from the maximum alone: no sum. */
+/* The maximum gives the floor; no sum is needed. */
 static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
 {
     double floor = (double)sampi_row_max(row) + sampi_ln(s->u.cut.p);
@@ -13374,22 +13375,22 @@ static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
 }
 
 /* ---- top_p ----
-   It keeps the prefix by mass of sampi_find_prefix, of a row in one of three forms:
-     all    a compact or short row: the weights of all its tokens;
-     head   a long row with a short nucleus: the first tokens, a few times as many as the perplexity tells;
-     wide   a long row with a long nucleus, where copying and weighing it would cost most: only a band of tokens around
-            its end is looked at, between an exact sum of what is above the band and what is wanted. As `all` such a
-            row of 128,256 logits takes 1.8 to 5.8 times as long.
+   It keeps the prefix that sampi_find_prefix finds, in one of three ways:
+     all    a compact or short row: from the weights of all its tokens;
+     head   a long row with a short nucleus: from the first tokens, a few times as many as the perplexity;
+     wide   a long row with a long nucleus, which would cost most to copy and weigh: from an exact sum of the tokens
+            above a band, and the tokens of the band around the nucleus' end. The way `all` would take 1.8 to 5.8 times
+            as long for such a row of 128,256 logits.
    Its plan takes 1.2 to 2.7 times as long on 128,256 logits, and 1.1 to 1.3 times on 3,000: it sums exactly. */
 
-/* All of a compact row. */
+/* The way `all`, for a compact row. */
 static void sampi_top_p_all(sampi_row *row, uint64_t share, size_t min_keep)
 {
     uint64_t *w = row->work->w, z = row->k->weights(row->x, row->n, row->top, w, NULL);
     sampi_keep_prefix(row, sampi_find_prefix(row, w, sampi_mass_of(share, z)), min_keep);
 }
 
-/* How many tokens a nucleus may need, roughly: twice the perplexity e^H. */
+/* A guess of a nucleus' length: twice the perplexity e^H. */
 static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
 {
     double entropy = sampi_entropy_of(range->z_hi, range->s_hi + range->s_lo, range->z_hi + range->z_lo);
@@ -13398,7 +13399,7 @@ static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
     return guess < (double)n ? (size_t)guess : n;
 }
 
-/* false: the nucleus is not that short, and nothing has changed but that the range may be exact now. */
+/* The way `head`. False: the nucleus is longer than the head; only the range may have become exact. */
 static bool sampi_top_p_head(sampi_row *row, sampi_range *range, uint64_t share, size_t min_keep)
 {
     uint64_t *w = row->work->w;
@@ -13419,8 +13420,8 @@ static bool sampi_top_p_head(sampi_row *row, sampi_range *range, uint64_t share,
     return false;
 }
 
-/* Where a long nucleus ends, told by every 32nd token: elements low and high with its last one between them, most
-   likely. They leave out an eighth more and an eighth less than the share says, for the noise of the sample. */
+/* A guess of where a long nucleus ends, from every 32nd token: its last element most likely lies between low and high.
+   Their masses differ from the share by an eighth, for the noise of the sample. */
 static bool sampi_top_p_band(const sampi_row *row, const sampi_range *range, uint64_t share, float *low, float *high)
 {
     float *l = row->work->x;
@@ -13436,8 +13437,8 @@ static bool sampi_top_p_band(const sampi_row *row, const sampi_range *range, uin
     return true;
 }
 
-/* The row stays dense and gets the nucleus' last logit as its floor; those that equal it and are too many are changed
-   to masked ones. Declined, with nothing changed, where the band has missed the end. */
+/* The way `wide`. The row stays dense and gets the nucleus' last logit as its floor; tokens equal to it that are too
+   many are masked by changes. It declines, with nothing changed, if the band misses the end. */
 static SAMPI_COLD int sampi_top_p_wide(sampi_row *row, const sampi_range *range, uint64_t share, size_t min_keep)
 {
     const sampi_kernels *k = row->k;
@@ -13464,7 +13465,7 @@ static SAMPI_COLD int sampi_top_p_wide(sampi_row *row, const sampi_range *range,
 
     size_t over = k->count(x, m, prefix.last) - prefix.n;
     if (row->n_change + over > SAMPI_CHANGES) return SAMPI_DECLINED;
-    for (size_t i = m; over > 0;) { /* the largest ids with this value */
+    for (size_t i = m; over > 0;) { /* mask the largest ids with this value */
         i--;
         if (x[i] != prefix.last) continue;
         sampi_add_change(row, work->id[i], -INFINITY);
@@ -13491,7 +13492,7 @@ static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
 
 /* ---- temp, temp_ext ---- */
 
-/* All logits times 1 / t; a dense row's elements stay, and its r tells. */
+/* Multiplies all logits by 1 / t; a dense row's elements stay, and r becomes 1 / t. */
 static int sampi_scale_row(sampi_row *row, float t)
 {
     float r = 1.0f / t;
@@ -13499,13 +13500,13 @@ static int sampi_scale_row(sampi_row *row, float t)
         sampi_keep_first(row, 1);
         return SAMP_OK;
     }
-    if (row->r != 1.0f) sampi_compact(row); /* two products, each rounded, are not one */
+    if (row->r != 1.0f) sampi_compact(row); /* two rounded products are not one */
     if (sampi_is_compact(row)) {
         row->k->scale(row->x, row->n, r, false, row->work->x);
         row->top = sampi_finite(row->top * r);
         return SAMP_OK;
     }
-    /* where a token that counts may overflow, the product is clamped step by step */
+    /* if an unmasked token may overflow, the products have to be clamped: by steps */
     float max = sampi_row_max(row);
     if (!(sampi_abs((double)max) < 1e37 && sampi_abs((double)(max * r)) < 1e37)) return SAMPI_DECLINED;
     row->r = r;
@@ -13514,7 +13515,8 @@ static int sampi_scale_row(sampi_row *row, float t)
 
 static int sampi_fast_temp(sampi_row *row, sampi_sampler *s) { return sampi_scale_row(row, s->u.temp.t); }
 
-/* T is a float of the entropy: no estimate will do. The sums are of all unmasked tokens, so a floor has to go. */
+/* T is a float computed from the entropy, so an estimate is not enough. The sums are of the unmasked tokens, so a row
+   with a floor is gathered first. */
 static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
 {
     if (!(s->u.temp.delta > 0.0f)) return sampi_scale_row(row, s->u.temp.t);
@@ -13524,7 +13526,7 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
     return sampi_scale_row(row, sampi_dynamic_temp(&s->u.temp, &sums));
 }
 
-/* Each logit changes: a dense row becomes its own, so that x may be written to. */
+/* All logits change, so a dense row is copied first. */
 static SAMPI_COLD int sampi_fast_smoothing(sampi_row *row, sampi_sampler *s)
 {
     if (!sampi_is_compact(row)) sampi_flatten(row);
@@ -13535,7 +13537,8 @@ static SAMPI_COLD int sampi_fast_smoothing(sampi_row *row, sampi_sampler *s)
 
 /* ---- top_n_sigma ---- */
 
-/* Keep l >= the threshold, which lies between lo and hi: false if a logit lies there too, and nothing has changed. */
+/* Keeps l >= a threshold that is known to lie between lo and hi. False, with nothing changed, if a logit lies between
+   them too. */
 static SAMPI_COLD bool sampi_keep_between(sampi_row *row, double lo, double hi)
 {
     float floor = sampi_unscale(row, sampi_float_up(lo)), sure = sampi_unscale(row, sampi_float_up(hi));
@@ -13547,7 +13550,7 @@ static SAMPI_COLD bool sampi_keep_between(sampi_row *row, double lo, double hi)
     sampi_row before = *row;
     sampi_raise_floor(row, floor);
     if (floor >= sure) return true;
-    if (sampi_is_compact(row)) { /* only what was kept can lie between them: no pass is needed */
+    if (sampi_is_compact(row)) { /* only kept tokens can lie between them, so no pass is needed */
         if (row->k->count(row->x, row->n, sampi_float_up(hi)) == row->n) return true;
     } else if (sampi_row_count(row, floor, sure) == 0) {
         return true;
@@ -13556,7 +13559,7 @@ static SAMPI_COLD bool sampi_keep_between(sampi_row *row, double lo, double hi)
     return false;
 }
 
-/* The mean of a few elements: near enough to the row's that squares of distances from it lose nothing. */
+/* The mean of a few elements: close enough to the row's that squares of distances from it lose no precision. */
 static float sampi_sigma_pivot(const sampi_row *row)
 {
     double sum = 0.0;
@@ -13570,8 +13573,8 @@ static float sampi_sigma_pivot(const sampi_row *row)
     return n ? (float)(sum / n) : 0.0f;
 }
 
-/* sigma lies between two ends, got from sums in float; n sigma below the maximum they give two thresholds. Its plan
-   takes 18 to 30 times as long on 128,256 logits: it asks for sigma to the last bit, in integers of 128 bits. */
+/* Float sums give bounds of sigma, and these two thresholds. Its plan takes 18 to 30 times as long on 128,256 logits:
+   it asks for the exact sigma, in integers of 128 bits. */
 static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
 {
     double moment[3] = { 0.0, 0.0, 0.0 };
@@ -13584,13 +13587,13 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
         for (int j = 0; j < 3; j++) moment[j] += part[j];
     }
     double mean = moment[1] / moment[0], square = moment[2] / moment[0];
-    if (!(square > 1e-24 && square < 1e30)) return SAMPI_DECLINED; /* floats may have over- or underflowed */
+    if (!(square > 1e-24 && square < 1e30)) return SAMPI_DECLINED; /* float sums may over- or underflow */
     /* Each f32 sum has at most 16 terms a lane, so its relative error is below 20 * 2^-24 = 1.2e-6. The mean is at most
        the root of the mean square, so its square is off by twice as much of that: 3.6e-6 together. */
     double error = 4e-6 * square, variance = square - sampi_round(mean * mean);
     double high = sqrt((variance > 0.0 ? variance : 0.0) + error);
     double low = variance > error ? sqrt(variance - error) : 0.0;
-    double slack = 1e-9 * sqrt(square) + 1e-30; /* what doubles are rounded by, here and in the definition */
+    double slack = 1e-9 * sqrt(square) + 1e-30; /* the rounding of doubles, here and in the definition */
     high = sampi_round(s->u.cut.p * (high + slack));
     low = low > slack ? sampi_round(s->u.cut.p * (low - slack)) : 0.0;
     return sampi_keep_between(row, (double)row->top - high, (double)row->top - low) ? SAMP_OK : (int)SAMPI_DECLINED;
@@ -13598,8 +13601,9 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
 
 /* ---- top_a, p_less, p_less_norm, epsilon, eta ---- */
 
-/* The sum of squares in the place of s: of all tokens, or, while z is an estimate, of those within 10 nats of the
-   maximum, if these are few. None of the others has a weight above e^-10, so their squares are less than that of z. */
+/* Puts the sum of squares in the place of s: of all tokens, or, while z is an estimate, of the tokens within 10 nats of
+   the maximum if these are few. No other token has a weight above e^-10, so the sum of the others' squares is below
+   e^-10 z. */
 static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *range)
 {
     sampi_row head = *row;
@@ -13616,8 +13620,8 @@ static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *ra
     range->s_hi = range->s_lo + (is_part ? 4.6e-5 * range->z_hi : 0.0);
 }
 
-/* An end of what the floor can be. It rises with z and falls with s; in top_a and p_less it is the other way. n: as in
-   sampi_sums_floor. */
+/* One end of the range of the floor. It rises with z and falls with s; for top_a and p_less the other way round. n: as
+   in sampi_sums_floor. */
 static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_range *range, size_t n, bool high)
 {
     if (s->kind == SAMPI_TOP_A || sampi_takes_squares(s->kind)) high = !high;
@@ -13625,9 +13629,10 @@ static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_ran
                             high ? range->s_lo : range->s_hi);
 }
 
-/* At both ends of their range the sums have to leave the same tokens. A compact row's are exact. Their plan, which sums
-   exactly, takes 1.6 to 2.8 times as long on 128,256 logits, that of p_less up to 6.8 times: it squares all weights. Of
-   flat rows, where the estimate leaves eta and p_less in doubt, it takes 0.94 to 0.98 times as long. */
+/* Both ends of the floor's range must leave the same tokens; otherwise the sums are computed exactly, as they are for a
+   compact row. The plan, which sums exactly, takes 1.6 to 2.8 times as long on 128,256 logits; that of p_less, which
+   squares all weights, up to 6.8 times. On flat rows, where the estimate does not decide for eta and p_less, the plan
+   takes 0.94 to 0.98 times as long. */
 static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
 {
     sampi_range range;
@@ -13649,11 +13654,11 @@ static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
 }
 
 /* ---- top_h, min_k ----
-   The first tokens of a long row mostly tell how many are kept, of top_h a few, so that few are sorted; else all of it
-   becomes compact, and tells. */
+   The first tokens of a long row mostly decide how many are kept, so that few are sorted. Otherwise the whole row
+   becomes compact and decides. */
 
-/* How many top_h keeps, 0 if the first tokens don't tell. At both ends of what the row's entropy can be it has to be
-   the same; where it isn't, the range becomes exact. */
+/* How many tokens top_h keeps; 0 if the first tokens do not decide. The number must be the same at both ends of the
+   range of the row's entropy; otherwise the range is made exact. */
 static SAMPI_COLD size_t sampi_top_h_try(const sampi_row *row, samp_token_data_array *cur, double alpha,
                                          sampi_range *range)
 {
@@ -13666,13 +13671,13 @@ static SAMPI_COLD size_t sampi_top_h_try(const sampi_row *row, samp_token_data_a
     }
 }
 
-/* The same of min_k. The first tokens tell if no logit of the row lies so far below them that a fall could be steeper,
-   and if they are not too flat by themselves: the row's range is no less than theirs. */
+/* How many tokens min_k keeps; 0 if the first tokens do not decide. They decide if no logit of the row is so far below
+   them that a fall could be steeper, and if they are not too flat by themselves: the row's range is at least theirs. */
 static SAMPI_COLD size_t sampi_min_k_try(const sampi_row *row, samp_token_data_array *cur, double tau)
 {
     double steepest;
     size_t n = cur->size, keep = sampi_min_k_size(cur, n, tau, &steepest);
-    double fall = sampi_round(0.999 * (steepest * (double)n)); /* 0.999: for all that is rounded */
+    double fall = sampi_round(0.999 * (steepest * (double)n)); /* 0.999 allows for rounding */
     float lowest = sampi_float_up((double)cur->data[n - 1].logit - fall);
     if (n == row->n) return keep;
     return steepest < 0.0 || sampi_row_count(row, -FLT_MAX, sampi_unscale(row, lowest)) > 0 ? 0 : keep;
@@ -13700,13 +13705,13 @@ static SAMPI_COLD int sampi_fast_beginning(sampi_row *row, sampi_sampler *s)
 
 /* ---- xtc ---- */
 
-/* What reaches the threshold in a compact row: how many tokens, and which is the last of them in order. */
+/* The tokens of a compact row that reach the threshold: their number, and the last of them in order. */
 typedef struct sampi_reach {
     size_t n, last;
-    bool is_sure; /* it is the same at both ends of the range */
+    bool is_sure; /* the same at both ends of the range */
 } sampi_reach;
 
-/* Compact rows are in order of ids, so of equal logits the later one is the last. */
+/* Finds them. A compact row is in order of ids, so of equal logits the later one is the last. */
 static sampi_reach sampi_xtc_reach(const sampi_row *row, const uint64_t *w, uint64_t mass_lo, uint64_t mass_hi)
 {
     sampi_reach reach = { 0, 0, true };
@@ -13718,9 +13723,9 @@ static sampi_reach sampi_xtc_reach(const sampi_row *row, const uint64_t *w, uint
     return reach;
 }
 
-/* Remove all that reach the threshold but the last. A dense row is looked at in a copy of its head: w >= t Z needs
-   w >= t 2^40, as Z is at least one whole weight; 1e-6 nats are far more than what ln and w are rounded by. Its plan
-   takes 1.3 to 1.6 times as long on 128,256 logits: it sums exactly. */
+/* Removes all tokens that reach the threshold except the last. For a dense row they are searched in a copy of its head:
+   w >= t Z implies w >= t 2^40, because Z is at least one whole weight; the margin of 1e-6 nats is far above the
+   rounding of ln and w. Its plan, which sums exactly, takes 1.3 to 1.6 times as long on 128,256 logits. */
 static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
 {
     uint64_t random[2], share = sampi_share(s->u.xtc.t), *w = row->work->w;
@@ -13729,7 +13734,7 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
     if (row->n < 2) return SAMP_OK;
     sampi_random(s, 0, random);
     if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return SAMP_OK;
-    if (!(s->u.xtc.t > 1e-3f)) return SAMPI_DECLINED; /* thousands of tokens could reach it */
+    if (!(s->u.xtc.t > 1e-3f)) return SAMPI_DECLINED; /* thousands of tokens might reach it */
     sampi_range_of(row, &range, false);
     sampi_row head = *row;
     if (!sampi_is_compact(row)) {
@@ -13754,17 +13759,17 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
 
 /* ---- src/rows/typical.h ---- */
 /* ---- typical: a selection by score, no sort ----
-   The score of a token is the distance of max - l from its mean; those with the smallest scores are kept. It falls with
-   the logit up to the mean, then rises, so the kept tokens are an interval of logits, and what has to be found are its
-   two ends: in the row's head, or in a band around where every 32nd token lets them expect, or in all of the row.
-   Its plan, which sums exactly, takes 1.1 to 2.7 times as long on 128,256 logits. Without the band a row whose
-   head does not do takes 1.3 to 2.7 times as long. */
+   A token's score is the distance of max - l from its mean; the tokens with the smallest scores are kept. With a
+   falling logit the score falls down to the mean, then rises. So the kept tokens are an interval of logits, whose two
+   ends have to be found: in the row's head, or in a band around the ends that every 32nd token predicts, or in the
+   whole row. Its plan, which sums exactly, takes 1.1 to 2.7 times as long on 128,256 logits. Without the band a row
+   whose head is not enough takes 1.3 to 2.7 times as long. */
 
-/* Put the first tokens of d [n] in the order o that hold the mass `want`, but at least min_keep of them, to the front:
-   how many; 0 if d does not hold as much. Quickselect, whose bad cases end in a sort. */
+/* Moves the first tokens of d [n], in the order o, that have the mass `want`, but at least min_keep, to the front;
+   returns their number; 0 if d has less mass. Quickselect, whose bad cases end in a sort. */
 static size_t sampi_prefix_by(const sampi_order *o, samp_token_data *d, size_t n, uint64_t want, size_t min_keep)
 {
-    size_t from = 0; /* those before it are in */
+    size_t from = 0; /* the tokens before it are in */
     for (int depth = 64; n - from > 16; depth--) {
         if (depth == 0) {
             sampi_heap_sort(o, d + from, n - from);
@@ -13789,8 +13794,8 @@ static size_t sampi_prefix_by(const sampi_order *o, samp_token_data *d, size_t n
     return 0;
 }
 
-/* Where the cut is looked for: none below `low` is kept, all of [in_low, in_high) are, if that is not empty. The others
-   are the band. */
+/* Where the cut is searched: no token below `low` is kept, all of [in_low, in_high) are, if that is not empty. The
+   other tokens are the band. */
 typedef struct sampi_band {
     float low, in_low, in_high;
 } sampi_band;
@@ -13803,9 +13808,9 @@ static sampi_band sampi_band_above(float low)
 
 static bool sampi_band_is_whole(const sampi_band *band) { return !(band->in_low < band->in_high); }
 
-/* Tokens with their scores, laid over w: weights, then logits (soon minus their scores), then where they stand in the
-   row, each with slack 16. With places that is 16 bytes a token of the 12 (row->n + 128) there: for half of the row's
-   tokens. Without them (place NULL: all of the row, in order) it is 12 bytes a token. */
+/* Tokens with their scores, in the memory of w: weights, then logits (later minus their scores), then indices in the
+   row, each with slack 16. With indices a token takes 16 bytes of the 12 (row->n + 128), so they are enough for half of
+   the row's tokens. Without (place NULL: the whole row, in order) a token takes 12 bytes. */
 typedef struct sampi_scored {
     size_t n;
     uint64_t *w;
@@ -13823,7 +13828,7 @@ static sampi_scored sampi_lay_scored(const sampi_work *work, size_t n, bool with
     return t;
 }
 
-/* The band's tokens in a compact row. Returns the mass of those from in_high on. */
+/* Collects the band's tokens of a compact row. Returns the mass of the tokens from in_high on. */
 static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_band *band, const sampi_scored *t)
 {
     const sampi_kernels *k = row->k;
@@ -13832,7 +13837,7 @@ static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_b
     return k->weights(t->y + n, high, max, t->w + n, NULL);
 }
 
-/* Weights, and logits to minus their scores, rounded to f32: so what is greater here comes first. */
+/* Computes weights, and replaces logits by minus their scores, rounded to f32: so the greater comes first. */
 static void sampi_score_tokens(const sampi_kernels *k, const sampi_scored *t, const sampi_order *o)
 {
     k->weights(t->y, t->n, (float)o->max, t->w, NULL);
@@ -13849,7 +13854,7 @@ typedef struct sampi_score_cut {
     size_t n_over, n_upto;
 } sampi_score_cut;
 
-/* Both conditions are looked for apart: the farther of the two cuts satisfies both. */
+/* Finds a cut for the mass and one for min_keep; the farther of the two satisfies both. */
 static SAMPI_COLD sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const sampi_scored *t, uint64_t want,
                                                    size_t min_keep)
 {
@@ -13866,15 +13871,15 @@ static SAMPI_COLD sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const
     return cut;
 }
 
-/* Remove from a compact row the tokens behind the cut, and of those at the cut all but the first that are wanted. What
-   stays unmasked in x is kept. The scored tokens are used up: what w holds becomes scores and places of those behind
-   the cut, then a list of those at the cut, then these as an array of tokens, whose ids are places. The array is made
-   from its end, as it grows over the list. */
+/* Removes from a compact row the tokens behind the cut, and of those at the cut all except the first that are wanted.
+   The tokens that stay unmasked in x are kept. The scored tokens are used up: the memory of w becomes scores and
+   indices of the tokens behind the cut, then a list of those at the cut, then these as an array of tokens, whose ids
+   are indices. The array is written from its end, because it grows over the list. */
 static SAMPI_COLD void sampi_drop_scores(sampi_row *row, const sampi_order *o, const sampi_scored *t, float cut,
                                          uint64_t want, size_t min_keep)
 {
     sampi_work *work = row->work;
-    float *score = (float *)(void *)work->w; /* 8 (n + 16) bytes with place, as w has */
+    float *score = (float *)(void *)work->w; /* 8 (n + 16) bytes with place, as many as w has */
     int32_t *place = (int32_t *)(void *)(score + t->n + 16), *tied = (int32_t *)(void *)work->w;
     samp_token_data *d = (samp_token_data *)(void *)work->w;
     size_t n_tied = 0;
@@ -13896,18 +13901,18 @@ static SAMPI_COLD void sampi_drop_scores(sampi_row *row, const sampi_order *o, c
     for (size_t i = sampi_prefix_by(o, d, n_tied, want, min_keep); i < n_tied; i++) work->x[d[i].id] = -INFINITY;
 }
 
-/* How a look at a band ended: cut; the exact sums are needed; or the cut is not in this band. */
+/* The result of a search in a band: found; the exact sums are needed; or the cut is not in this band. */
 typedef enum sampi_found { SAMPI_FOUND, SAMPI_DOUBT, SAMPI_ELSEWHERE } sampi_found;
 
-/* What typical is to do: its parameters, and what is known of the row's sums. */
+/* typical's parameters, and the range of the row's sums. */
 typedef struct sampi_typical {
     uint64_t share;
     size_t min_keep;
     sampi_range range;
 } sampi_typical;
 
-/* Scores are taken from the mean in the middle of what it can be; *off: how far its ends are from there, with the
-   rounding of the divisions. */
+/* The order by score, with the mean in the middle of its range; *off: the distance of the range's ends from it, with
+   the rounding of the divisions. */
 static sampi_order sampi_typical_order(const sampi_range *range, double *off)
 {
     double mean_lo = range->s_lo / range->z_hi, mean_hi = range->s_hi / range->z_lo;
@@ -13919,7 +13924,8 @@ static sampi_order sampi_typical_order(const sampi_range *range, double *off)
 /* A score with its sign: negative above the mean's logit. */
 static double sampi_signed_score(const sampi_order *o, float l) { return o->max - (double)l - o->mean; }
 
-/* Do all of [in_low, in_high) score less than the last token kept, and all below `low` more, by the margins? */
+/* Are the scores in [in_low, in_high) less than that of the last kept token, and those below `low` greater, by the
+   margins? */
 static bool sampi_band_holds(const sampi_band *band, const sampi_order *o, double last, double slack, double apart)
 {
     if (!(last + apart < sampi_signed_score(o, sampi_next_down(band->low)))) return false;
@@ -13931,8 +13937,8 @@ static bool sampi_band_holds(const sampi_band *band, const sampi_order *o, doubl
 
 static uint64_t sampi_missing(uint64_t want, uint64_t have) { return want > have ? want - have : 0; }
 
-/* Is the choice the same for every mean and Z in the range? The mean moves each score by at most half of `apart`: so
-   no other token may come as near to the last one as that, and this one has to be needed even for the smallest Z. */
+/* Is the choice the same for every mean and Z in the range? The mean changes each score by at most half of `apart`: so
+   no other score may be that close to the last one's, and the last token must be needed even for the smallest Z. */
 static bool sampi_cut_is_sure(const sampi_kernels *k, const sampi_scored *t, const sampi_score_cut *cut, double apart,
                               uint64_t want_lo, size_t min_keep)
 {
@@ -13942,9 +13948,9 @@ static bool sampi_cut_is_sure(const sampi_kernels *k, const sampi_scored *t, con
     return cut->over < want_lo || cut->n_upto == min_keep;
 }
 
-/* Keep the typical tokens of a compact row, if the cut lies in the band. If it lies elsewhere, or the range is not
-   exact and leaves a doubt, no token has changed. A band that leaves an inner part needs the mass of it: that pass
-   makes the range exact. */
+/* Keeps the typical tokens of a compact row, if the cut lies in the band. If it lies elsewhere, or the range is not
+   exact and does not decide, no token has changed. A band with an inner part needs the mass of that part: the pass for
+   it makes the range exact. */
 static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, const sampi_band *band)
 {
     const sampi_kernels *k = row->k;
@@ -13955,7 +13961,7 @@ static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, con
     if (!is_whole) {
         n_inner = sampi_row_count(row, band->in_low, band->in_high);
         n = k->count(row->x, n, band->low) - n_inner;
-        if (n > row->n / 2) return SAMPI_ELSEWHERE; /* that is the room for it */
+        if (n > row->n / 2) return SAMPI_ELSEWHERE; /* there is no memory for more */
         inner = sampi_exact_above(row, band->in_low, true, range);
     }
     uint64_t want_lo = sampi_mulhi(typical->share, sampi_z_lo(range)) + 1;
@@ -13973,19 +13979,19 @@ static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, con
     sampi_score_tokens(k, &t, &order);
     sampi_score_cut cut = sampi_cut_scores(k, &t, want, min_keep);
     if (cut.upto < want || cut.n_upto < min_keep) return SAMPI_ELSEWHERE;
-    double last = -(double)cut.at, slack = 1e-7 * last + 1e-44; /* its score, and the rounding to f32 */
+    double last = -(double)cut.at, slack = 1e-7 * last + 1e-44; /* last: its score; slack: the rounding to f32 */
     double apart = 2.0 * (off + slack);
     if (!sampi_band_holds(band, &order, last, slack, apart)) return SAMPI_ELSEWHERE;
     if (!range->is_exact && !sampi_cut_is_sure(k, &t, &cut, apart, want_lo, min_keep)) return SAMPI_DOUBT;
     sampi_drop_scores(row, &order, &t, cut.at, sampi_missing(want, cut.over),
                       (size_t)sampi_missing(min_keep, cut.n_over));
     sampi_gather(row, band->low);
-    (void)sampi_scan(row); /* the maximum need not be typical */
+    (void)sampi_scan(row); /* the maximum may have been removed */
     return SAMPI_FOUND;
 }
 
-/* A guess at the band of a long compact row: the scores of every 32nd token, and where shares of their mass end that
-   are somewhat larger and smaller than wanted: by 1/64, 1/16, 1/4 of all. The more tries, the wider. */
+/* Guesses the band of a long compact row from the scores of every 32nd token: between the ends of shares that are
+   larger and smaller than wanted by 1/64, 1/16, 1/4 of the total, wider at each try. */
 static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical *typical, int tries)
 {
     const sampi_range *range = &typical->range;
@@ -14000,7 +14006,7 @@ static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical 
     double near_end =
         -(double)sampi_cut_scores(row->k, &t, sampi_missing(part, off), (size_t)sampi_missing(rank, more)).at;
     double middle = order.max - order.mean;
-    double slack = 1e-6 * (order.mean + near_end); /* what ties at the cut goes with it */
+    double slack = 1e-6 * (order.mean + near_end); /* tokens that tie at the cut are in the band */
     if (!(near_end > slack)) return sampi_band_above(-FLT_MAX);
     sampi_band band;
     band.low = sampi_float_up(middle - far_end - slack);
@@ -14009,8 +14015,8 @@ static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical 
     return band;
 }
 
-/* A row of which few tokens come near enough to the mean: those beyond twice the mean below the maximum are less
-   typical than the maximum itself, and so on. */
+/* Tries the head of a row in which few tokens are near the mean: tokens farther below the maximum than twice the mean
+   are less typical than the maximum itself, and so on. */
 static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
 {
     sampi_range *range = &typical->range;
@@ -14019,7 +14025,7 @@ static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
     for (double reach = 1.0; reach <= 64.0; reach *= 2.0) {
         double mean = range->s_hi / range->z_lo;
         float low = sampi_float_up((double)range->max - (1.0 + reach) * mean - 1e-3);
-        if (typical->min_keep > 1 && low < first) { /* these may be enough, and far fewer */
+        if (typical->min_keep > 1 && low < first) { /* the first min_keep may be enough, and far fewer */
             low = first;
             first = -INFINITY;
         }
@@ -14040,8 +14046,8 @@ static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
     return false;
 }
 
-/* A long row: its head with an estimate, else all of it, compact, with exact sums. There the band is guessed, and
-   widened, before everything gets a score. */
+/* For a long row: first its head with an estimate, then the whole row, compact, with exact sums. There a band is
+   guessed, and widened, before all tokens get a score. */
 static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
 {
     sampi_typical typical;
@@ -14050,7 +14056,7 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
     sampi_range_of(row, &typical.range, true);
     if (!sampi_is_compact(row)) {
         if (sampi_typical_head(row, &typical)) return SAMP_OK;
-        if (!typical.range.is_exact) row->perf->n_exact++; /* whichever pass will make it that */
+        if (!typical.range.is_exact) row->perf->n_exact++; /* one of the passes below makes it exact */
         sampi_compact(row);
     }
     if (typical.min_keep > row->n) typical.min_keep = row->n;
@@ -14060,7 +14066,7 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
             if (sampi_typical_cut(row, &typical, &band) == SAMPI_FOUND) return SAMP_OK;
         }
     }
-    sampi_band all = sampi_band_above(-FLT_MAX); /* with an exact range, the cut lies there for sure */
+    sampi_band all = sampi_band_above(-FLT_MAX); /* with an exact range the cut must lie in it */
     if (!typical.range.is_exact) typical.range = sampi_exact(row, typical.range.max, true);
     (void)sampi_typical_cut(row, &typical, &all);
     return SAMP_OK;
@@ -14068,11 +14074,12 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
 
 /* ---- src/rows/tail_free.h ---- */
 /* ---- tail_free on a row ----
-   The second differences need an order: the first few hundred tokens, sorted, mostly decide, with a bound for what all
-   the others could add. A flat row is sorted whole, by radix: some 1 ms for 128,256 tokens. */
+   The second differences need an order. The first few hundred tokens, sorted, mostly decide, with a bound for the sum
+   of the others. A flat row is sorted whole, by radix, which takes some 1 ms for 128,256 tokens. */
 
-/* The logits of a compact row, the largest first: a radix sort of their keys, 11 bits at a time, between the place of
-   the weights and that behind it, 4 bytes a token. Three rounds end there, so that the weights have their place. */
+/* The logits of a compact row, the largest first: a radix sort of their keys, 11 bits at a time, between the memory of
+   the weights and that behind it, 4 bytes a token. After three rounds they are behind it, so the weights' memory is
+   free. */
 static float *sampi_sorted_logits(const sampi_row *row)
 {
     size_t n = row->n;
@@ -14093,11 +14100,11 @@ static float *sampi_sorted_logits(const sampi_row *row)
     return sorted;
 }
 
-/* Cut a compact row, of which `rest` tokens at most are missing, all of them below the others. false: these may matter,
-   and nothing has changed.
-   a_i is |d_i - d_i+1| with d_i = w_i - w_i+1, which is not negative. So those a_i that need a missing token, or are
-   missing themselves, sum to at most the sum of d_i + d_i+1 over them, which is w_i + w_i+1 for the first of them less
-   what the last ones are. (w may fail to be monotone by its rounding: one unit a token, four for each a_i.) */
+/* Cuts a compact row in which at most `rest` tokens are missing, all of them below the others. False: the missing
+   tokens may matter, and nothing has changed.
+   a_i is |d_i - d_i+1| with d_i = w_i - w_i+1, which is not negative. So the sum of those a_i that need a missing token
+   is at most the sum of d_i + d_i+1 over them, which is at most w_i + w_i+1 for the first of them. (Rounding may make w
+   not quite monotone: one unit a token, four for each a_i.) */
 static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, size_t rest)
 {
     const sampi_kernels *k = row->k;
@@ -14123,7 +14130,7 @@ static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, si
     return true;
 }
 
-/* The first few hundred tokens decide, unless the row is flat: then all of it is sorted. */
+/* The first few hundred tokens decide, unless the row is flat: then the whole row is sorted. */
 static int sampi_fast_tail_free(sampi_row *row, sampi_sampler *s)
 {
     float max = sampi_row_max(row);
@@ -14141,14 +14148,14 @@ static int sampi_fast_tail_free(sampi_row *row, sampi_sampler *s)
 
 /* ---- src/rows/selecting.h ---- */
 /* ---- selection on a row: greedy, dist, gumbel, adaptive_p ----
-   Each finds the token that its apply would select. dist sums the envelope by tiles of 256, finds the tile, then the
-   token; gumbel runs the tile with the most weight first, which leaves most other tokens no chance; adaptive_p writes
-   its logits beside the row and draws from these. */
+   Each finds the token that its apply function would select. dist sums the envelope by tiles of 256, finds the tile,
+   then the token. gumbel runs the tile with the most weight first, so most other tokens cannot win. adaptive_p writes
+   its logits beside the row and draws from them. */
 
-/* The first id that has the maximum. */
+/* Selects the smallest id that has the maximum. */
 static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)
 {
-    sampi_row best = *row; /* log-probabilities need the row itself */
+    sampi_row best = *row; /* a copy, because log-probabilities need the row */
     size_t i = 0;
     (void)s;
     sampi_gather_first(&best, 1);
@@ -14157,10 +14164,10 @@ static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* Sums of q for each tile; returns their sum. */
+/* Computes the sum of q for each tile; returns their sum. */
 static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *tile)
 {
-    const float floor = sampi_envelope_floor(row->r, max, row->floor); /* once, not for each piece */
+    const float floor = sampi_envelope_floor(row->r, max, row->floor); /* computed once, not for each piece */
     sampi_pieces it;
     uint64_t total = 0;
     for (sampi_start(&it, row); sampi_next_piece(&it);)
@@ -14170,8 +14177,8 @@ static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *ti
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* Who of a tile may still win, by sampi_race_run's first test: with h a token's upper random bits 1 - u > ~h / 2^32,
-   and no weight of the tile is more than 2^14 times the sum of its q. They run. */
+/* Lets those tokens of a tile run that may still win, by sampi_race_run's first test: with h the upper bits of a
+   token's random number, 1 - u > ~h / 2^32, and no weight of the tile is more than 2^14 times the sum of its q. */
 static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64_t sum)
 {
     const sampi_row *row = it->row;
@@ -14181,7 +14188,7 @@ static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64
     int32_t hit[SAMPI_TILE], room[SAMPI_TILE];
     const int32_t *id = sampi_is_compact(row) ? row->id + t * SAMPI_TILE : NULL;
     sampi_tile_at(it, t * SAMPI_TILE);
-    if (row->array) { /* its view has indices for ids */
+    if (row->array) { /* a view has indices in place of ids */
         for (size_t i = 0; i < it->n; i++) room[i] = row->array->data[sampi_id_at(row, it->at + i)].id;
         id = room;
     }
@@ -14194,7 +14201,7 @@ static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64
     }
 }
 
-/* All that is left runs, by tiles: that with the most weight first, which makes the time to beat short. */
+/* Lets all tokens run, by tiles: the one with the most weight first, which makes the time to beat short. */
 static int sampi_fast_gumbel(sampi_row *row, sampi_sampler *s)
 {
     uint64_t *tile = row->work->sum;
@@ -14215,9 +14222,9 @@ static int sampi_fast_gumbel(sampi_row *row, sampi_sampler *s)
 }
 #endif
 
-/* The draw of sampi_draw (>>selection), token for token: propose by the integer bound q >= w / 2^14, accept with
-   probability w / (2^14 q), else try again. Sums of q per tile make a proposal a walk over the tiles and over one of
-   them; the running sum ends within it, since the tile's own sum said so. sampi_random only reads s. */
+/* The draw of sampi_draw (>>selection), token for token: proposes by the integer bound q >= w / 2^14, accepts with
+   probability w / (2^14 q), otherwise tries again. With the sums of q a proposal is a walk over the tiles and then over
+   one tile, in which the running sum must exceed the random number. */
 static int sampi_fast_dist(sampi_row *row, sampi_sampler *s)
 {
     uint64_t *tile = row->work->sum, random[2];
@@ -14241,8 +14248,8 @@ static int sampi_fast_dist(sampi_row *row, sampi_sampler *s)
     }
 }
 
-/* adaptive_p's logits stand where w does, and are drawn from as a row of their own, of the same shape. p is a float of
-   the sum: no estimate will do. */
+/* adaptive_p's logits are in the memory of w, a row of their own of the same shape, from which dist draws. p is a float
+   computed from the exact sum, so an estimate is not enough. */
 static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
 {
     if (s->u.adaptive.target < 0.0f) return sampi_fast_dist(row, s);
@@ -14250,7 +14257,7 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
     double *e = (double *)(void *)row->work->w, z = (double)row->k->weights(row->x, row->n, row->top, NULL, e);
     float *l = (float *)(void *)e, aim = sampi_adaptive_p_aim(&s->u.adaptive);
     sampi_pieces it;
-    for (sampi_start(&it, row); sampi_next_tile(&it);) { /* while a tile is near */
+    for (sampi_start(&it, row); sampi_next_tile(&it);) { /* while the tile is in cache */
         float *to = l + it.at;
         row->k->probs(it.x, e + it.at, it.n, row->top, z, to);
         row->k->adapt(to, it.n, 1.0f, aim);
@@ -14258,7 +14265,7 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
         for (size_t i = 0; i < it.n && !is_full; i++)
             if (sampi_masked(it.x[i])) to[i] = -INFINITY;
     }
-    sampi_row adapted = *row; /* its scan overwrites the lines of a dense row, which nobody asks for any more */
+    sampi_row adapted = *row; /* its scan overwrites the dense row's lines, which are not needed any more */
     sampi_set_tokens(&adapted, l, row->id, row->n);
     int status = sampi_scan(&adapted);
     if (!status) status = sampi_fast_dist(&adapted, s);
@@ -14266,20 +14273,20 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
     row->token = adapted.token;
     s->now.pending = row->array ? row->array->data[row->token].id : row->token;
     s->now.pending_p = (float)(sampi_exp(row->top, row->x[sampi_find_id(row, row->token)]) / z);
-    *row = adapted; /* samp_apply shows it */
+    *row = adapted; /* samp_apply writes these logits */
     return SAMP_OK;
 }
 
 /* ---- src/rows/mirostat.h ---- */
 /* ---- mirostat on a row ----
-   Version 2 is a floor on logits that depends on Z: an estimate decides if both of its ends keep the same tokens.
-   Version 1 takes Zipf's exponent from the first m tokens of a compact head (m <= 128; more goes step by step). Both
-   draw as dist and move mu; where the ends give another mu, Z is summed. Their plans sum exactly, before the draw and
-   after it: on 128,256 logits version 2 takes 1.7 to 2.7 times as long, version 1 where it keeps all tokens 1.5 times.
-   */
+   Version 2 keeps logits above a floor that depends on Z: an estimate decides if both of its ends keep the same tokens.
+   Version 1 computes Zipf's exponent from the first m tokens of a compact head (m <= 128; a larger m goes step by
+   step). Both draw as dist and change mu; if the ends of Z give different mu, Z is summed exactly. Their plans sum
+   exactly, before and after the draw: on 128,256 logits version 2 takes 1.7 to 2.7 times as long, version 1 1.5 times
+   if it keeps all tokens. */
 
-/* Draw among the tokens kept and learn from the surprise. Their Z is in the range, if that is not NULL, and the floor
-   leaves out no weight: mostly both ends give the same mu. Else they are summed. */
+/* Draws among the tokens kept, and changes mu by the surprise. If range is not NULL it has their Z, which mostly gives
+   the same mu at both ends; otherwise, or if it does not, they are summed exactly. */
 static SAMPI_CALLED int sampi_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_range *range)
 {
     sampi_range exact;
@@ -14299,7 +14306,7 @@ static SAMPI_CALLED int sampi_mirostat_draw(sampi_row *row, sampi_sampler *s, co
     return SAMP_OK;
 }
 
-/* The floor is a function of Z: at both ends of its range it has to leave the same tokens. */
+/* The floor is a function of Z: both ends of its range must leave the same tokens. */
 static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
 {
     sampi_range range;
@@ -14308,7 +14315,7 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
     for (;;) {
         double hi = sampi_surprise_floor(s->now.mu, range.max, range.z_hi), max = (double)range.max;
         lo = sampi_surprise_floor(s->now.mu, range.max, range.z_lo);
-        if (lo > max) { /* not even the maximum reaches it: that stays alone */
+        if (lo > max) { /* not even the maximum reaches it, so only that stays */
             sampi_keep_first(row, 1);
             row->sorts = true;
             break;
@@ -14317,13 +14324,13 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
         if (range.is_exact) return SAMPI_DECLINED;
         range = sampi_exact(row, range.max, false);
     }
-    bool is_all = lo < (double)range.max - 29.0; /* what does not reach it has a weight of 0 */
+    bool is_all = lo < (double)range.max - 29.0; /* tokens below it have weight 0 */
     return sampi_mirostat_draw(row, s, is_all ? &range : NULL);
 }
 
-#define SAMPI_ZIPF_MAX 128 /* tokens whose logits mirostat may look at here; llama.cpp's default is 100 */
+#define SAMPI_ZIPF_MAX 128 /* the largest m on rows; llama.cpp's default is 100 */
 
-/* s of the first m tokens, whose logits are put in order: so few take less time by insertion than by a shell sort. */
+/* Zipf's sums of the first m tokens, whose logits are sorted first: so few are fastest by insertion. */
 static SAMPI_HOT sampi_zipf sampi_row_zipf(const sampi_row *head)
 {
     float l[SAMPI_ZIPF_MAX];
@@ -14337,7 +14344,7 @@ static SAMPI_HOT sampi_zipf sampi_row_zipf(const sampi_row *head)
     return zipf;
 }
 
-/* How many to keep is a float of the first m logits and of n. If that is all, the row stays as it is. */
+/* The number of tokens to keep depends on the first m logits and on n. If it is all of them, the row stays as it is. */
 static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
 {
     if (s->u.mirostat.m > SAMPI_ZIPF_MAX || sampi_is_compact(row) || row->n_change) return SAMPI_DECLINED;
@@ -14470,10 +14477,10 @@ static SAMPI_COLD int sampi_fast_sbw(sampi_row *row, sampi_sampler *s)
 #endif
 /* ---- src/rows/flat.h ---- */
 /* ---- the members of a chain ----
-   A chain as a flat list, chains in it included: what rows, slices and the GPU walk through. */
+   A chain as a flat list, with the members of inner chains: rows, slices and the GPU walk over it. */
 
-/* All members of a chain, of chains in it too, in order: how many; -1: more than SAMPI_MOST_MEMBERS, or not all in one
-   arithmetic. These go step by step. */
+/* Lists all members of a chain, of inner chains too, in order; returns their number. -1: more than SAMPI_MOST_MEMBERS,
+   or not all in one arithmetic; such chains go step by step. */
 #define SAMPI_MOST_MEMBERS 256
 
 static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
@@ -14486,14 +14493,13 @@ static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
     return n + 1;
 }
 
-/* What the fast path has to do for a chain: its members that do something, softmax left out, which only sorts and sets
-   p. With a custom sampler among them, or one behind the selection, it is none that is whole. */
+/* A chain for the fast path: the members that are on, without softmax, which only sorts and sets p. */
 typedef struct sampi_flat_chain {
-    sampi_sampler *member[SAMPI_MOST_MEMBERS]; /* [n_members], of chains in the chain too, in order */
-    sampi_sampler *list[SAMPI_MOST_MEMBERS];   /* [n] those of them to be done */
-    int n_members;                             /* -1: sampi_members has none; these go step by step */
+    sampi_sampler *member[SAMPI_MOST_MEMBERS]; /* [n_members] all members, in order */
+    sampi_sampler *list[SAMPI_MOST_MEMBERS];   /* [n] the members that the fast path runs */
+    int n_members;                             /* -1: the chain goes step by step */
     int n;
-    bool whole; /* list goes from the logits to a token */
+    bool whole; /* list selects a token: no custom sampler, nothing after the selection */
 } sampi_flat_chain;
 
 static void sampi_make_flat(sampi_flat_chain *flat, sampi_sampler *s)
@@ -14501,7 +14507,7 @@ static void sampi_make_flat(sampi_flat_chain *flat, sampi_sampler *s)
     flat->n_members = sampi_members(s, flat->member, 0);
     flat->n = 0;
     flat->whole = false;
-    const sampi_sampler *done = sampi_first_mask(s); /* it is in the row's mask */
+    const sampi_sampler *done = sampi_first_mask(s); /* its mask is in the row already */
     for (int i = 0; i < flat->n_members; i++) {
         sampi_sampler *member = flat->member[i];
         if (member->off || member == done) continue;
@@ -14518,17 +14524,17 @@ static void sampi_make_flat(sampi_flat_chain *flat, sampi_sampler *s)
 
 /* ---- src/rows/logprobs.h ---- */
 /* ---- log-probabilities ----
-   ln p and rank of the token drawn, and the n best, of a row as given or of what a chain has left. The sums are exact,
-   whatever the draw did; p is of the logit, not of its weight, which is 0 for tokens whose ln p is still worth telling.
-   */
+   ln p and rank of the drawn token, and the n best tokens, of a row as given or as a chain leaves it. The sums are
+   exact, whatever the draw did. */
 
-/* ln p of a logit: not of its weight, which is 0 where p is still worth telling. */
+/* ln p of a logit. It is computed from the logit, not from the weight, which is 0 for tokens whose ln p is still of
+   use. */
 static float sampi_logprob(float l, float max, uint64_t z)
 {
     return (float)((double)l - (double)max - sampi_ln((double)z / (double)SAMPI_ONE)) + 0.0f; /* -0 becomes +0 */
 }
 
-/* The token drawn, with so many before it. */
+/* Sets the drawn token, whose rank is `before` + 1. */
 static void sampi_set_chosen(samp_logprob_set *set, samp_token token, size_t before, float logprob)
 {
     set->chosen.token = token;
@@ -14537,7 +14543,7 @@ static void sampi_set_chosen(samp_logprob_set *set, samp_token token, size_t bef
     set->cumulative_logprob += (double)logprob;
 }
 
-/* Put a token among the n best so far, which are sorted: logprob holds its logit for now. Returns the new n. */
+/* Inserts a token among the n best so far, which are sorted; logprob holds the logit for now. Returns the new n. */
 static int32_t sampi_set_top(samp_logprob_set *set, int32_t n, samp_token token, float l)
 {
     samp_logprob *top = set->top_logprobs;
@@ -14549,7 +14555,7 @@ static int32_t sampi_set_top(samp_logprob_set *set, int32_t n, samp_token token,
     return n;
 }
 
-/* The n best are all there: give them ranks, and log-probabilities for their logits. */
+/* Gives the n best their ranks, and log-probabilities in place of logits. */
 static void sampi_finish_top(samp_logprob_set *set, int32_t n, float max, uint64_t z)
 {
     set->n_top_found = n;
@@ -14559,8 +14565,8 @@ static void sampi_finish_top(samp_logprob_set *set, int32_t n, float max, uint64
     }
 }
 
-/* Of a row, which is used up. The rank is one more than the tokens before it: those with larger logits, and of the
-   same logit those with smaller ids. */
+/* Writes the log-probabilities of a row, which is used up. The rank of a token is 1 + the number of tokens with a
+   larger logit, or with the same logit and a smaller id. */
 static void sampi_row_logprobs(sampi_row *row, samp_token token, samp_logprob_set *set)
 {
     float max = sampi_row_max(row);
@@ -14568,7 +14574,7 @@ static void sampi_row_logprobs(sampi_row *row, samp_token token, samp_logprob_se
     size_t at = sampi_find_id(row, token);
     float l = sampi_logit_of(row, sampi_present(row, at));
     float from = sampi_unscale(row, l), above = sampi_unscale(row, sampi_next_up(l));
-    /* not all that become l were kept; what is masked has a rank too */
+    /* a floor may leave out some tokens that become l; a masked token has a rank too */
     if (from >= -FLT_MAX && from < row->floor) from = row->floor;
     sampi_row before = *row;
     before.n = at;
@@ -14584,7 +14590,7 @@ static void sampi_row_logprobs(sampi_row *row, samp_token token, samp_logprob_se
     sampi_finish_top(set, n, max, z);
 }
 
-/* Of the candidates that a chain left, one of them selected. */
+/* Writes the log-probabilities of the candidates that a chain has left, one of them selected. */
 static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *set)
 {
     samp_token_data chosen = cur->data[cur->selected];
@@ -14593,7 +14599,7 @@ static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *s
     for (size_t i = 0; i < cur->size; i++) before += sampi_before(&SAMPI_BY_LOGIT, &cur->data[i], &chosen);
     sampi_set_chosen(set, chosen.id, before, sampi_logprob(chosen.logit, sums.max, sums.z));
     int32_t n = set->n_top < (int32_t)sums.n ? set->n_top : (int32_t)sums.n;
-    sampi_recheck_order(cur); /* under MT19937 `sorted` says nothing about the ids of ties */
+    sampi_recheck_order(cur); /* under MT19937 `sorted` does not promise the order of ties */
     if (n > 0) sampi_sort(&SAMPI_BY_LOGIT, cur, (size_t)n);
     for (int32_t i = 0; i < n; i++) {
         set->top_logprobs[i].token = cur->data[i].id;
@@ -14604,8 +14610,8 @@ static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *s
 
 /* ---- src/rows/step.h ---- */
 /* ---- one sampler on the row ----
-   sampi_run_fast applies one member of a chain to the row by the fast function of its kind, or declines. Draws
-   (run/draw.h) and the view of an array (run/arrays.h) call it for one member after the other. */
+   sampi_run_fast applies one member of a chain to the row by its kind's fast function, or declines. Draws (run/draw.h)
+   and the view of an array (run/arrays.h) call it for one member after another. */
 
 static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t position, sampi_ordinals *ordinal)
 {
@@ -14615,7 +14621,7 @@ static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t positi
     member->at_position = position;
     member->at_ordinal = ordinal->next[member->kind];
     int status = traits->fast(row, member);
-    if (status == SAMP_OK) ordinal->next[member->kind]++; /* else the steps count it */
+    if (status == SAMP_OK) ordinal->next[member->kind]++; /* otherwise the steps count it */
     return status;
 }
 #ifndef SAMP_NO_MT19937

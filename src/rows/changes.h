@@ -1,9 +1,9 @@
 /* ---- logit_bias, penalties, dry on a row ----
-   A few tokens get another logit. A dense row keeps these aside as "changes", so it need not be copied; where logits
-   are products (r is not 1) it becomes a copy first, since no element may give the logit wanted. The new logits come
-   from the samplers' own functions (sampi_bias_change, ...). */
+   A few tokens get other logits. A dense row keeps them aside as "changes", so it need not be copied. If its logits are
+   products (r is not 1) it is copied first, because there may be no element that gives the wanted logit. The samplers'
+   own functions compute the new logits (sampi_bias_change, ...). */
 
-/* Where a token stands whose logit can be changed, and that logit; false if it isn't there, or is masked. */
+/* The index and logit of a token; false if it is not in the row, or is masked. */
 static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at, float *l)
 {
     if (row->array) {
@@ -17,7 +17,7 @@ static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at,
     return !sampi_masked(*l);
 }
 
-/* A dense row becomes its own logits: dense as before, with r = 1 and without floor or changes. */
+/* Copies the logits of a dense row to the workspace: it stays dense, with r = 1 and without floor or changes. */
 static void sampi_flatten(sampi_row *row)
 {
     float *x = row->work->own;
@@ -28,8 +28,8 @@ static void sampi_flatten(sampi_row *row)
     (void)sampi_scan(row);
 }
 
-/* A dense row's changes are elements: where logits are products, none may give the logit that is wanted. Such a row,
-   and one with so many changes that a copy costs less than putting them in order, becomes its own. */
+/* Prepares a row for n changes. It is copied if its logits are products, or if so many changes would cost more than a
+   copy. */
 static void sampi_begin_patch(sampi_row *row, size_t n)
 {
     if (!sampi_is_compact(row) && (row->r != 1.0f || n > SAMPI_CHANGES / 4 || !sampi_has_room(row, n)))
@@ -52,8 +52,8 @@ static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
     return sampi_end_changes(row, has_masked);
 }
 
-/* What penalties and dry do to a row: the tokens of a list, each by its count. This masks none, since `change` never
-   gives -infinity. Writes changes of the row, or the compact row itself; the sampler and its list stay as they are. */
+/* Applies penalties or dry: changes the logits of the tokens in a list. No token becomes masked, because `change` never
+   returns -infinity for one that is not. */
 static int sampi_change_listed(sampi_row *row, const sampi_sampler *s, const sampi_count *list, size_t n,
                                float (*change)(const sampi_sampler *, float, const sampi_count *))
 {
@@ -65,13 +65,13 @@ static int sampi_change_listed(sampi_row *row, const sampi_sampler *s, const sam
     return sampi_end_changes(row, false);
 }
 
-/* The list is that of sampi_penalties_accept: the tokens of the window, each with how often it is there. */
+/* The list has the tokens of the window with their counts; sampi_penalties_accept keeps it. */
 static int sampi_fast_penalties(sampi_row *row, sampi_sampler *s)
 {
     return sampi_change_listed(row, s, sampi_penalties_list(s), s->u.penalties.n, sampi_penalties_change);
 }
 
-/* The list is made anew for each draw, in the sampler's own room for it: part 1, which nothing else uses. */
+/* The list is made anew for each draw, in part 1 of the sampler. */
 static int sampi_fast_dry(sampi_row *row, sampi_sampler *s)
 {
     sampi_count *list = (sampi_count *)sampi_part(s, 1);

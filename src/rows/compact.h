@@ -1,9 +1,9 @@
 /* ---- from dense to compact ----
-   The tokens that reach a threshold are copied, ids ascending, to the workspace, and the row is these. Only lines (16
-   elements) whose maximum reaches the threshold are read: of 128,256 tokens top_k 40 reads about 40 lines. Cuts of a
-   compact row by number, ties by id, are here too. */
+   Copies the tokens that reach a threshold, ids ascending, to the workspace; the row then consists of the copy. Only
+   lines (16 elements) whose maximum reaches the threshold are read: for top_k 40 about 40 lines of 128,256 tokens. The
+   room also cuts a compact row to a number of tokens, with ties by id. */
 
-/* Take the changed elements out of the m collected ones: how many stay. */
+/* Removes changed elements from the m collected ones; returns how many stay. */
 static size_t sampi_drop_changed(const sampi_row *row, size_t m)
 {
     const sampi_change *change = row->work->change;
@@ -19,7 +19,7 @@ static size_t sampi_drop_changed(const sampi_row *row, size_t m)
     return kept;
 }
 
-/* Put the changed elements among the collected ones: m sorted by id -> how many. */
+/* Merges the changed elements that reach the floor into the m collected ones, sorted by id; returns the new number. */
 static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
 {
     const sampi_change *change = row->work->change;
@@ -29,7 +29,7 @@ static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
     for (size_t c = 0; c < row->n_change; c++) more += change[c].x >= floor;
     size_t to = kept + more;
     m = to;
-    for (size_t c = row->n_change; c > 0; c--) { /* from the end: places are free there */
+    for (size_t c = row->n_change; c > 0; c--) { /* from the end, where memory is free */
         const sampi_change *next = &change[c - 1];
         if (!(next->x >= floor)) continue;
         while (kept > 0 && id[kept - 1] > next->id) {
@@ -45,7 +45,7 @@ static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
     return m;
 }
 
-/* The kernel of this name for rows that are not floats: the lines, one behind the other, a tile at a time. */
+/* The kernel `pick` for rows that are not floats: it reads the lines one after another, a tile at a time. */
 static size_t sampi_pick_row(const sampi_row *row, const int32_t *line, size_t n_lines, float floor)
 {
     sampi_work *work = row->work;
@@ -64,20 +64,20 @@ static size_t sampi_pick_row(const sampi_row *row, const int32_t *line, size_t n
     return m;
 }
 
-/* Collect a dense row's elements x >= floor, changes aside: only from lines whose maximum reaches it, which are noted
-   where w is. */
+/* Collects a dense row's elements x >= floor, without changes, from lines whose maximum reaches it. The numbers of the
+   lines are in the memory of w. */
 static size_t sampi_collect_lines(const sampi_row *row, float floor)
 {
     sampi_work *work = row->work;
     size_t lines = sampi_n_lines(row->n);
-    float *maximum = (float *)(void *)work->w; /* collect wants a place for it */
+    float *maximum = (float *)(void *)work->w; /* collect needs memory for it */
     int32_t *line = (int32_t *)(void *)(maximum + lines + 16);
     size_t n = row->k->collect(work->line, NULL, 0, lines, floor, INFINITY, maximum, line);
     if (!row->x) return sampi_pick_row(row, line, n, floor);
     return row->k->pick(row->x, row->n, line, n, floor, work->x, work->id);
 }
 
-/* Keep the tokens with x >= floor, which is at most the largest x. Afterwards the row is compact. */
+/* Keeps the tokens with x >= floor; floor must be at most the largest x. The row becomes compact. */
 static void sampi_gather(sampi_row *row, float floor)
 {
     sampi_work *work = row->work;
@@ -92,25 +92,25 @@ static void sampi_gather(sampi_row *row, float floor)
     if (has_changes) m = sampi_merge_changes(row, m, floor);
     if (row->r != 1.0f) row->k->scale(work->x, m, row->r, sampi_is_divided(row), work->x);
     sampi_set_tokens(row, work->x, work->id, m);
-    row->top = top; /* it is among those kept, unless it was changed */
+    row->top = top; /* the maximum is kept, unless it was changed */
     if (has_changes) (void)sampi_scan(row);
 }
 
-/* Keep all, in a compact row. */
+/* Makes the row compact, with all its unmasked tokens. */
 static void sampi_compact(sampi_row *row)
 {
     if (!sampi_is_compact(row)) sampi_gather(row, -FLT_MAX);
 }
 
-/* Keep the first `want` in order and maybe some more; a compact row stays as it is. */
+/* Makes a dense row compact with at least its first `want` tokens in order; a compact row stays as it is. */
 static void sampi_gather_first(sampi_row *row, size_t want)
 {
     if (!sampi_is_compact(row))
         sampi_gather(row, sampi_unscale(row, sampi_logit_of(row, sampi_row_bound(row, want))));
 }
 
-/* Keep the tokens of a dense row with x >= floor. Where an eighth of the lines has one they are not copied: the row
-   gets a floor, and row->n / 128 tokens at least reach it. */
+/* Keeps the tokens of a dense row with x >= floor. If an eighth of the lines has such a token they are not copied: the
+   row gets a floor instead, which at least row->n / 128 tokens reach. */
 static void sampi_raise_floor(sampi_row *row, float floor)
 {
     size_t lines = sampi_n_lines(row->n);
@@ -120,7 +120,7 @@ static void sampi_raise_floor(sampi_row *row, float floor)
         row->floor = floor;
 }
 
-/* The row's largest logit. The workspace is free while the row is dense, and only a dense row has changes. */
+/* The row's largest logit. With changes it gathers in the workspace, which is free while the row is dense. */
 static float sampi_row_max(const sampi_row *row)
 {
     if (row->n_change == 0) return sampi_logit_of(row, row->top);
@@ -129,7 +129,8 @@ static float sampi_row_max(const sampi_row *row)
     return best.top;
 }
 
-/* Is all of a dense row masked? Lines show it without their elements, unless each may have lost its only token. */
+/* Is all of a dense row masked? The maxima of lines show it, unless changes may have masked the only token of each
+   line. */
 static bool sampi_is_all_masked(const sampi_row *row)
 {
     size_t lines = sampi_n_lines(row->n), alive = 0;
@@ -137,7 +138,7 @@ static bool sampi_is_all_masked(const sampi_row *row)
     return alive <= row->n_change && sampi_masked(sampi_row_max(row));
 }
 
-/* Make it a row again whose elements have been set, some of them masked or not. */
+/* Makes a row valid again after sampi_set_element; has_masked: some elements may have been masked. */
 static int sampi_end_changes(sampi_row *row, bool has_masked)
 {
     if (!sampi_is_compact(row) && !row->is_own)
@@ -146,12 +147,12 @@ static int sampi_end_changes(sampi_row *row, bool has_masked)
     return sampi_scan(row);
 }
 
-/* Keep what is above `value` and, of what equals it, the smallest ids: `keep` tokens of a compact row. */
+/* Cuts a compact row to `keep` tokens: those above `value`, and of those equal to it the smallest ids. */
 static void sampi_cut_at(sampi_row *row, float value, size_t keep)
 {
     sampi_work *work = row->work;
     size_t m = row->k->collect(row->x, row->id, 0, row->n, value, INFINITY, work->x, work->id);
-    size_t from = m; /* behind it all that equal the value go */
+    size_t from = m; /* from here on all that equal the value are removed */
     for (size_t over = m - keep; over > 0;) {
         from--;
         if (work->x[from] == value) over--;
@@ -165,14 +166,14 @@ static void sampi_cut_at(sampi_row *row, float value, size_t keep)
     row->n = keep;
 }
 
-/* Keep `keep` tokens of a compact row: the largest logits, of equal ones the smallest ids. (Compact rows stand by id;
-   "the first in order" always means (logit descending, id ascending).) Writes the row's tokens and n; top stays. */
+/* Cuts a compact row to its first `keep` tokens in order (logit descending, id ascending). The tokens stay sorted by
+   id; top stays. */
 static void sampi_cut(sampi_row *row, size_t keep)
 {
     if (keep < row->n) sampi_cut_at(row, sampi_find_nth(row->k, row->x, row->n, keep, row->top), keep);
 }
 
-/* The first `keep` in order, or all unmasked ones if there are fewer. */
+/* Keeps the first `keep` tokens in order, or all unmasked ones if there are fewer. */
 static void sampi_keep_first(sampi_row *row, size_t keep)
 {
     sampi_gather_first(row, keep);

@@ -33,8 +33,8 @@ static void sampi_keep_at_least(sampi_row *row, const sampi_row *before, size_t 
     row->sorts = row->n > n;
 }
 
-/* Keep what reaches the floor, but at least the first min_keep (1 or more) in order. Counting first would be a pass
-   over a dense row: it is cut, and if too few are left, taken back. */
+/* Keeps the tokens that reach the floor, but at least the first min_keep (1 or more) in order. It cuts first and goes
+   back if too few are left, because counting would be a pass over the dense row. */
 static void sampi_keep_from(sampi_row *row, float floor, size_t min_keep)
 {
     if (!sampi_is_compact(row)) {
@@ -54,7 +54,7 @@ static void sampi_keep_from(sampi_row *row, float floor, size_t min_keep)
 
 static size_t sampi_min_keep(const sampi_sampler *s) { return s->u.cut.min_keep > 1 ? s->u.cut.min_keep : 1; }
 
-/* The floor is known from the maximum alone: no sum. */
+/* The maximum gives the floor; no sum is needed. */
 static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
 {
     double floor = (double)sampi_row_max(row) + sampi_ln(s->u.cut.p);
@@ -63,22 +63,22 @@ static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
 }
 
 /* ---- top_p ----
-   It keeps the prefix by mass of sampi_find_prefix, of a row in one of three forms:
-     all    a compact or short row: the weights of all its tokens;
-     head   a long row with a short nucleus: the first tokens, a few times as many as the perplexity tells;
-     wide   a long row with a long nucleus, where copying and weighing it would cost most: only a band of tokens around
-            its end is looked at, between an exact sum of what is above the band and what is wanted. As `all` such a
-            row of 128,256 logits takes 1.8 to 5.8 times as long.
+   It keeps the prefix that sampi_find_prefix finds, in one of three ways:
+     all    a compact or short row: from the weights of all its tokens;
+     head   a long row with a short nucleus: from the first tokens, a few times as many as the perplexity;
+     wide   a long row with a long nucleus, which would cost most to copy and weigh: from an exact sum of the tokens
+            above a band, and the tokens of the band around the nucleus' end. The way `all` would take 1.8 to 5.8 times
+            as long for such a row of 128,256 logits.
    Its plan takes 1.2 to 2.7 times as long on 128,256 logits, and 1.1 to 1.3 times on 3,000: it sums exactly. */
 
-/* All of a compact row. */
+/* The way `all`, for a compact row. */
 static void sampi_top_p_all(sampi_row *row, uint64_t share, size_t min_keep)
 {
     uint64_t *w = row->work->w, z = row->k->weights(row->x, row->n, row->top, w, NULL);
     sampi_keep_prefix(row, sampi_find_prefix(row, w, sampi_mass_of(share, z)), min_keep);
 }
 
-/* How many tokens a nucleus may need, roughly: twice the perplexity e^H. */
+/* A guess of a nucleus' length: twice the perplexity e^H. */
 static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
 {
     double entropy = sampi_entropy_of(range->z_hi, range->s_hi + range->s_lo, range->z_hi + range->z_lo);
@@ -87,7 +87,7 @@ static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
     return guess < (double)n ? (size_t)guess : n;
 }
 
-/* false: the nucleus is not that short, and nothing has changed but that the range may be exact now. */
+/* The way `head`. False: the nucleus is longer than the head; only the range may have become exact. */
 static bool sampi_top_p_head(sampi_row *row, sampi_range *range, uint64_t share, size_t min_keep)
 {
     uint64_t *w = row->work->w;
@@ -108,8 +108,8 @@ static bool sampi_top_p_head(sampi_row *row, sampi_range *range, uint64_t share,
     return false;
 }
 
-/* Where a long nucleus ends, told by every 32nd token: elements low and high with its last one between them, most
-   likely. They leave out an eighth more and an eighth less than the share says, for the noise of the sample. */
+/* A guess of where a long nucleus ends, from every 32nd token: its last element most likely lies between low and high.
+   Their masses differ from the share by an eighth, for the noise of the sample. */
 static bool sampi_top_p_band(const sampi_row *row, const sampi_range *range, uint64_t share, float *low, float *high)
 {
     float *l = row->work->x;
@@ -125,8 +125,8 @@ static bool sampi_top_p_band(const sampi_row *row, const sampi_range *range, uin
     return true;
 }
 
-/* The row stays dense and gets the nucleus' last logit as its floor; those that equal it and are too many are changed
-   to masked ones. Declined, with nothing changed, where the band has missed the end. */
+/* The way `wide`. The row stays dense and gets the nucleus' last logit as its floor; tokens equal to it that are too
+   many are masked by changes. It declines, with nothing changed, if the band misses the end. */
 static SAMPI_COLD int sampi_top_p_wide(sampi_row *row, const sampi_range *range, uint64_t share, size_t min_keep)
 {
     const sampi_kernels *k = row->k;
@@ -153,7 +153,7 @@ static SAMPI_COLD int sampi_top_p_wide(sampi_row *row, const sampi_range *range,
 
     size_t over = k->count(x, m, prefix.last) - prefix.n;
     if (row->n_change + over > SAMPI_CHANGES) return SAMPI_DECLINED;
-    for (size_t i = m; over > 0;) { /* the largest ids with this value */
+    for (size_t i = m; over > 0;) { /* mask the largest ids with this value */
         i--;
         if (x[i] != prefix.last) continue;
         sampi_add_change(row, work->id[i], -INFINITY);
@@ -180,7 +180,7 @@ static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
 
 /* ---- temp, temp_ext ---- */
 
-/* All logits times 1 / t; a dense row's elements stay, and its r tells. */
+/* Multiplies all logits by 1 / t; a dense row's elements stay, and r becomes 1 / t. */
 static int sampi_scale_row(sampi_row *row, float t)
 {
     float r = 1.0f / t;
@@ -188,13 +188,13 @@ static int sampi_scale_row(sampi_row *row, float t)
         sampi_keep_first(row, 1);
         return SAMP_OK;
     }
-    if (row->r != 1.0f) sampi_compact(row); /* two products, each rounded, are not one */
+    if (row->r != 1.0f) sampi_compact(row); /* two rounded products are not one */
     if (sampi_is_compact(row)) {
         row->k->scale(row->x, row->n, r, false, row->work->x);
         row->top = sampi_finite(row->top * r);
         return SAMP_OK;
     }
-    /* where a token that counts may overflow, the product is clamped step by step */
+    /* if an unmasked token may overflow, the products have to be clamped: by steps */
     float max = sampi_row_max(row);
     if (!(sampi_abs((double)max) < 1e37 && sampi_abs((double)(max * r)) < 1e37)) return SAMPI_DECLINED;
     row->r = r;
@@ -203,7 +203,8 @@ static int sampi_scale_row(sampi_row *row, float t)
 
 static int sampi_fast_temp(sampi_row *row, sampi_sampler *s) { return sampi_scale_row(row, s->u.temp.t); }
 
-/* T is a float of the entropy: no estimate will do. The sums are of all unmasked tokens, so a floor has to go. */
+/* T is a float computed from the entropy, so an estimate is not enough. The sums are of the unmasked tokens, so a row
+   with a floor is gathered first. */
 static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
 {
     if (!(s->u.temp.delta > 0.0f)) return sampi_scale_row(row, s->u.temp.t);
@@ -213,7 +214,7 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
     return sampi_scale_row(row, sampi_dynamic_temp(&s->u.temp, &sums));
 }
 
-/* Each logit changes: a dense row becomes its own, so that x may be written to. */
+/* All logits change, so a dense row is copied first. */
 static SAMPI_COLD int sampi_fast_smoothing(sampi_row *row, sampi_sampler *s)
 {
     if (!sampi_is_compact(row)) sampi_flatten(row);
@@ -224,7 +225,8 @@ static SAMPI_COLD int sampi_fast_smoothing(sampi_row *row, sampi_sampler *s)
 
 /* ---- top_n_sigma ---- */
 
-/* Keep l >= the threshold, which lies between lo and hi: false if a logit lies there too, and nothing has changed. */
+/* Keeps l >= a threshold that is known to lie between lo and hi. False, with nothing changed, if a logit lies between
+   them too. */
 static SAMPI_COLD bool sampi_keep_between(sampi_row *row, double lo, double hi)
 {
     float floor = sampi_unscale(row, sampi_float_up(lo)), sure = sampi_unscale(row, sampi_float_up(hi));
@@ -236,7 +238,7 @@ static SAMPI_COLD bool sampi_keep_between(sampi_row *row, double lo, double hi)
     sampi_row before = *row;
     sampi_raise_floor(row, floor);
     if (floor >= sure) return true;
-    if (sampi_is_compact(row)) { /* only what was kept can lie between them: no pass is needed */
+    if (sampi_is_compact(row)) { /* only kept tokens can lie between them, so no pass is needed */
         if (row->k->count(row->x, row->n, sampi_float_up(hi)) == row->n) return true;
     } else if (sampi_row_count(row, floor, sure) == 0) {
         return true;
@@ -245,7 +247,7 @@ static SAMPI_COLD bool sampi_keep_between(sampi_row *row, double lo, double hi)
     return false;
 }
 
-/* The mean of a few elements: near enough to the row's that squares of distances from it lose nothing. */
+/* The mean of a few elements: close enough to the row's that squares of distances from it lose no precision. */
 static float sampi_sigma_pivot(const sampi_row *row)
 {
     double sum = 0.0;
@@ -259,8 +261,8 @@ static float sampi_sigma_pivot(const sampi_row *row)
     return n ? (float)(sum / n) : 0.0f;
 }
 
-/* sigma lies between two ends, got from sums in float; n sigma below the maximum they give two thresholds. Its plan
-   takes 18 to 30 times as long on 128,256 logits: it asks for sigma to the last bit, in integers of 128 bits. */
+/* Float sums give bounds of sigma, and these two thresholds. Its plan takes 18 to 30 times as long on 128,256 logits:
+   it asks for the exact sigma, in integers of 128 bits. */
 static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
 {
     double moment[3] = { 0.0, 0.0, 0.0 };
@@ -273,13 +275,13 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
         for (int j = 0; j < 3; j++) moment[j] += part[j];
     }
     double mean = moment[1] / moment[0], square = moment[2] / moment[0];
-    if (!(square > 1e-24 && square < 1e30)) return SAMPI_DECLINED; /* floats may have over- or underflowed */
+    if (!(square > 1e-24 && square < 1e30)) return SAMPI_DECLINED; /* float sums may over- or underflow */
     /* Each f32 sum has at most 16 terms a lane, so its relative error is below 20 * 2^-24 = 1.2e-6. The mean is at most
        the root of the mean square, so its square is off by twice as much of that: 3.6e-6 together. */
     double error = 4e-6 * square, variance = square - sampi_round(mean * mean);
     double high = sqrt((variance > 0.0 ? variance : 0.0) + error);
     double low = variance > error ? sqrt(variance - error) : 0.0;
-    double slack = 1e-9 * sqrt(square) + 1e-30; /* what doubles are rounded by, here and in the definition */
+    double slack = 1e-9 * sqrt(square) + 1e-30; /* the rounding of doubles, here and in the definition */
     high = sampi_round(s->u.cut.p * (high + slack));
     low = low > slack ? sampi_round(s->u.cut.p * (low - slack)) : 0.0;
     return sampi_keep_between(row, (double)row->top - high, (double)row->top - low) ? SAMP_OK : (int)SAMPI_DECLINED;
@@ -287,8 +289,9 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
 
 /* ---- top_a, p_less, p_less_norm, epsilon, eta ---- */
 
-/* The sum of squares in the place of s: of all tokens, or, while z is an estimate, of those within 10 nats of the
-   maximum, if these are few. None of the others has a weight above e^-10, so their squares are less than that of z. */
+/* Puts the sum of squares in the place of s: of all tokens, or, while z is an estimate, of the tokens within 10 nats of
+   the maximum if these are few. No other token has a weight above e^-10, so the sum of the others' squares is below
+   e^-10 z. */
 static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *range)
 {
     sampi_row head = *row;
@@ -305,8 +308,8 @@ static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *ra
     range->s_hi = range->s_lo + (is_part ? 4.6e-5 * range->z_hi : 0.0);
 }
 
-/* An end of what the floor can be. It rises with z and falls with s; in top_a and p_less it is the other way. n: as in
-   sampi_sums_floor. */
+/* One end of the range of the floor. It rises with z and falls with s; for top_a and p_less the other way round. n: as
+   in sampi_sums_floor. */
 static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_range *range, size_t n, bool high)
 {
     if (s->kind == SAMPI_TOP_A || sampi_takes_squares(s->kind)) high = !high;
@@ -314,9 +317,10 @@ static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_ran
                             high ? range->s_lo : range->s_hi);
 }
 
-/* At both ends of their range the sums have to leave the same tokens. A compact row's are exact. Their plan, which sums
-   exactly, takes 1.6 to 2.8 times as long on 128,256 logits, that of p_less up to 6.8 times: it squares all weights. Of
-   flat rows, where the estimate leaves eta and p_less in doubt, it takes 0.94 to 0.98 times as long. */
+/* Both ends of the floor's range must leave the same tokens; otherwise the sums are computed exactly, as they are for a
+   compact row. The plan, which sums exactly, takes 1.6 to 2.8 times as long on 128,256 logits; that of p_less, which
+   squares all weights, up to 6.8 times. On flat rows, where the estimate does not decide for eta and p_less, the plan
+   takes 0.94 to 0.98 times as long. */
 static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
 {
     sampi_range range;
@@ -338,11 +342,11 @@ static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
 }
 
 /* ---- top_h, min_k ----
-   The first tokens of a long row mostly tell how many are kept, of top_h a few, so that few are sorted; else all of it
-   becomes compact, and tells. */
+   The first tokens of a long row mostly decide how many are kept, so that few are sorted. Otherwise the whole row
+   becomes compact and decides. */
 
-/* How many top_h keeps, 0 if the first tokens don't tell. At both ends of what the row's entropy can be it has to be
-   the same; where it isn't, the range becomes exact. */
+/* How many tokens top_h keeps; 0 if the first tokens do not decide. The number must be the same at both ends of the
+   range of the row's entropy; otherwise the range is made exact. */
 static SAMPI_COLD size_t sampi_top_h_try(const sampi_row *row, samp_token_data_array *cur, double alpha,
                                          sampi_range *range)
 {
@@ -355,13 +359,13 @@ static SAMPI_COLD size_t sampi_top_h_try(const sampi_row *row, samp_token_data_a
     }
 }
 
-/* The same of min_k. The first tokens tell if no logit of the row lies so far below them that a fall could be steeper,
-   and if they are not too flat by themselves: the row's range is no less than theirs. */
+/* How many tokens min_k keeps; 0 if the first tokens do not decide. They decide if no logit of the row is so far below
+   them that a fall could be steeper, and if they are not too flat by themselves: the row's range is at least theirs. */
 static SAMPI_COLD size_t sampi_min_k_try(const sampi_row *row, samp_token_data_array *cur, double tau)
 {
     double steepest;
     size_t n = cur->size, keep = sampi_min_k_size(cur, n, tau, &steepest);
-    double fall = sampi_round(0.999 * (steepest * (double)n)); /* 0.999: for all that is rounded */
+    double fall = sampi_round(0.999 * (steepest * (double)n)); /* 0.999 allows for rounding */
     float lowest = sampi_float_up((double)cur->data[n - 1].logit - fall);
     if (n == row->n) return keep;
     return steepest < 0.0 || sampi_row_count(row, -FLT_MAX, sampi_unscale(row, lowest)) > 0 ? 0 : keep;
@@ -389,13 +393,13 @@ static SAMPI_COLD int sampi_fast_beginning(sampi_row *row, sampi_sampler *s)
 
 /* ---- xtc ---- */
 
-/* What reaches the threshold in a compact row: how many tokens, and which is the last of them in order. */
+/* The tokens of a compact row that reach the threshold: their number, and the last of them in order. */
 typedef struct sampi_reach {
     size_t n, last;
-    bool is_sure; /* it is the same at both ends of the range */
+    bool is_sure; /* the same at both ends of the range */
 } sampi_reach;
 
-/* Compact rows are in order of ids, so of equal logits the later one is the last. */
+/* Finds them. A compact row is in order of ids, so of equal logits the later one is the last. */
 static sampi_reach sampi_xtc_reach(const sampi_row *row, const uint64_t *w, uint64_t mass_lo, uint64_t mass_hi)
 {
     sampi_reach reach = { 0, 0, true };
@@ -407,9 +411,9 @@ static sampi_reach sampi_xtc_reach(const sampi_row *row, const uint64_t *w, uint
     return reach;
 }
 
-/* Remove all that reach the threshold but the last. A dense row is looked at in a copy of its head: w >= t Z needs
-   w >= t 2^40, as Z is at least one whole weight; 1e-6 nats are far more than what ln and w are rounded by. Its plan
-   takes 1.3 to 1.6 times as long on 128,256 logits: it sums exactly. */
+/* Removes all tokens that reach the threshold except the last. For a dense row they are searched in a copy of its head:
+   w >= t Z implies w >= t 2^40, because Z is at least one whole weight; the margin of 1e-6 nats is far above the
+   rounding of ln and w. Its plan, which sums exactly, takes 1.3 to 1.6 times as long on 128,256 logits. */
 static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
 {
     uint64_t random[2], share = sampi_share(s->u.xtc.t), *w = row->work->w;
@@ -418,7 +422,7 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
     if (row->n < 2) return SAMP_OK;
     sampi_random(s, 0, random);
     if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return SAMP_OK;
-    if (!(s->u.xtc.t > 1e-3f)) return SAMPI_DECLINED; /* thousands of tokens could reach it */
+    if (!(s->u.xtc.t > 1e-3f)) return SAMPI_DECLINED; /* thousands of tokens might reach it */
     sampi_range_of(row, &range, false);
     sampi_row head = *row;
     if (!sampi_is_compact(row)) {

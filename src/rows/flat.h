@@ -1,8 +1,8 @@
 /* ---- the members of a chain ----
-   A chain as a flat list, chains in it included: what rows, slices and the GPU walk through. */
+   A chain as a flat list, with the members of inner chains: rows, slices and the GPU walk over it. */
 
-/* All members of a chain, of chains in it too, in order: how many; -1: more than SAMPI_MOST_MEMBERS, or not all in one
-   arithmetic. These go step by step. */
+/* Lists all members of a chain, of inner chains too, in order; returns their number. -1: more than SAMPI_MOST_MEMBERS,
+   or not all in one arithmetic; such chains go step by step. */
 #define SAMPI_MOST_MEMBERS 256
 
 static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
@@ -15,14 +15,13 @@ static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
     return n + 1;
 }
 
-/* What the fast path has to do for a chain: its members that do something, softmax left out, which only sorts and sets
-   p. With a custom sampler among them, or one behind the selection, it is none that is whole. */
+/* A chain for the fast path: the members that are on, without softmax, which only sorts and sets p. */
 typedef struct sampi_flat_chain {
-    sampi_sampler *member[SAMPI_MOST_MEMBERS]; /* [n_members], of chains in the chain too, in order */
-    sampi_sampler *list[SAMPI_MOST_MEMBERS];   /* [n] those of them to be done */
-    int n_members;                             /* -1: sampi_members has none; these go step by step */
+    sampi_sampler *member[SAMPI_MOST_MEMBERS]; /* [n_members] all members, in order */
+    sampi_sampler *list[SAMPI_MOST_MEMBERS];   /* [n] the members that the fast path runs */
+    int n_members;                             /* -1: the chain goes step by step */
     int n;
-    bool whole; /* list goes from the logits to a token */
+    bool whole; /* list selects a token: no custom sampler, nothing after the selection */
 } sampi_flat_chain;
 
 static void sampi_make_flat(sampi_flat_chain *flat, sampi_sampler *s)
@@ -30,7 +29,7 @@ static void sampi_make_flat(sampi_flat_chain *flat, sampi_sampler *s)
     flat->n_members = sampi_members(s, flat->member, 0);
     flat->n = 0;
     flat->whole = false;
-    const sampi_sampler *done = sampi_first_mask(s); /* it is in the row's mask */
+    const sampi_sampler *done = sampi_first_mask(s); /* its mask is in the row already */
     for (int i = 0; i < flat->n_members; i++) {
         sampi_sampler *member = flat->member[i];
         if (member->off || member == done) continue;

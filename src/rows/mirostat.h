@@ -1,12 +1,12 @@
 /* ---- mirostat on a row ----
-   Version 2 is a floor on logits that depends on Z: an estimate decides if both of its ends keep the same tokens.
-   Version 1 takes Zipf's exponent from the first m tokens of a compact head (m <= 128; more goes step by step). Both
-   draw as dist and move mu; where the ends give another mu, Z is summed. Their plans sum exactly, before the draw and
-   after it: on 128,256 logits version 2 takes 1.7 to 2.7 times as long, version 1 where it keeps all tokens 1.5 times.
-   */
+   Version 2 keeps logits above a floor that depends on Z: an estimate decides if both of its ends keep the same tokens.
+   Version 1 computes Zipf's exponent from the first m tokens of a compact head (m <= 128; a larger m goes step by
+   step). Both draw as dist and change mu; if the ends of Z give different mu, Z is summed exactly. Their plans sum
+   exactly, before and after the draw: on 128,256 logits version 2 takes 1.7 to 2.7 times as long, version 1 1.5 times
+   if it keeps all tokens. */
 
-/* Draw among the tokens kept and learn from the surprise. Their Z is in the range, if that is not NULL, and the floor
-   leaves out no weight: mostly both ends give the same mu. Else they are summed. */
+/* Draws among the tokens kept, and changes mu by the surprise. If range is not NULL it has their Z, which mostly gives
+   the same mu at both ends; otherwise, or if it does not, they are summed exactly. */
 static SAMPI_CALLED int sampi_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_range *range)
 {
     sampi_range exact;
@@ -26,7 +26,7 @@ static SAMPI_CALLED int sampi_mirostat_draw(sampi_row *row, sampi_sampler *s, co
     return SAMP_OK;
 }
 
-/* The floor is a function of Z: at both ends of its range it has to leave the same tokens. */
+/* The floor is a function of Z: both ends of its range must leave the same tokens. */
 static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
 {
     sampi_range range;
@@ -35,7 +35,7 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
     for (;;) {
         double hi = sampi_surprise_floor(s->now.mu, range.max, range.z_hi), max = (double)range.max;
         lo = sampi_surprise_floor(s->now.mu, range.max, range.z_lo);
-        if (lo > max) { /* not even the maximum reaches it: that stays alone */
+        if (lo > max) { /* not even the maximum reaches it, so only that stays */
             sampi_keep_first(row, 1);
             row->sorts = true;
             break;
@@ -44,13 +44,13 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
         if (range.is_exact) return SAMPI_DECLINED;
         range = sampi_exact(row, range.max, false);
     }
-    bool is_all = lo < (double)range.max - 29.0; /* what does not reach it has a weight of 0 */
+    bool is_all = lo < (double)range.max - 29.0; /* tokens below it have weight 0 */
     return sampi_mirostat_draw(row, s, is_all ? &range : NULL);
 }
 
-#define SAMPI_ZIPF_MAX 128 /* tokens whose logits mirostat may look at here; llama.cpp's default is 100 */
+#define SAMPI_ZIPF_MAX 128 /* the largest m on rows; llama.cpp's default is 100 */
 
-/* s of the first m tokens, whose logits are put in order: so few take less time by insertion than by a shell sort. */
+/* Zipf's sums of the first m tokens, whose logits are sorted first: so few are fastest by insertion. */
 static SAMPI_HOT sampi_zipf sampi_row_zipf(const sampi_row *head)
 {
     float l[SAMPI_ZIPF_MAX];
@@ -64,7 +64,7 @@ static SAMPI_HOT sampi_zipf sampi_row_zipf(const sampi_row *head)
     return zipf;
 }
 
-/* How many to keep is a float of the first m logits and of n. If that is all, the row stays as it is. */
+/* The number of tokens to keep depends on the first m logits and on n. If it is all of them, the row stays as it is. */
 static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
 {
     if (s->u.mirostat.m > SAMPI_ZIPF_MAX || sampi_is_compact(row) || row->n_change) return SAMPI_DECLINED;

@@ -1,18 +1,18 @@
 /* ---- a row piece by piece ----
-   Whatever its elements are (f32, f16, bf16, f64) and whatever is changed in it (biases, penalties, masks), a row is
-   read as floats, a tile at a time, so that a sampler's loop is written once. */
+   Reads any row as floats, a tile at a time, whatever its elements are (f32, f16, bf16, f64) and whatever is changed in
+   it (biases, penalties, masks). So a sampler's loop is written once. */
 
 /* A walk over a row in pieces of floats:
      sampi_pieces it;
-     for (sampi_start(&it, row); sampi_next_piece(&it);) ... it.x [it.n], the elements it.at and on, changes included.
-   Where floats lie ready, a piece is all of them up to the next tile with a change; else it is one tile, in buf. at is
-   a multiple of SAMPI_TILE. A piece holds until the next one. Two more walks by this record: sampi_next_tile, where a
-   piece has to be one tile, and sampi_next_logits, where elements will not do. */
+     for (sampi_start(&it, row); sampi_next_piece(&it);) ... it.x [it.n]: the elements from it.at on, with changes.
+   If the row has floats, a piece is all of them up to the next tile with a change; otherwise it is one tile, in buf. at
+   is a multiple of SAMPI_TILE. A piece is valid until the next one. There are two more walks with this record:
+   sampi_next_tile, whose pieces are single tiles, and sampi_next_logits, which gives logits in place of elements. */
 typedef struct sampi_pieces {
     const sampi_row *row;
     size_t at, n;
     const float *x;
-    size_t passed; /* of a row spread over an array (run/writing.h): the tokens that have been put there */
+    size_t passed; /* for run/writing.h: how many tokens of the row have been written to the array */
     float buf[SAMPI_TILE];
 } sampi_pieces;
 
@@ -22,7 +22,7 @@ static void sampi_start(sampi_pieces *it, const sampi_row *row)
     it->at = it->n = it->passed = 0;
 }
 
-/* The piece that begins with the tile at `at`. */
+/* Sets the piece that begins with the tile at `at`. */
 static void sampi_piece_at(sampi_pieces *it, size_t at)
 {
     const sampi_row *row = it->row;
@@ -41,7 +41,7 @@ static void sampi_piece_at(sampi_pieces *it, size_t at)
     it->n = end - at;
 }
 
-/* The next piece; false behind the last one. */
+/* Goes to the next piece; false: there is none. */
 static bool sampi_next_piece(sampi_pieces *it)
 {
     size_t at = it->at + it->n;
@@ -50,7 +50,7 @@ static bool sampi_next_piece(sampi_pieces *it)
     return true;
 }
 
-/* The tile at `at`, alone; the next tile, false behind the last one. */
+/* sampi_tile_at sets the tile at `at` as the piece; sampi_next_tile goes to the next tile; false: there is none. */
 static void sampi_tile_at(sampi_pieces *it, size_t at)
 {
     sampi_piece_at(it, at);
@@ -65,7 +65,7 @@ static bool sampi_next_tile(sampi_pieces *it)
     return true;
 }
 
-/* The next tile, logits in place of elements, those below the floor masked. */
+/* Goes to the next tile, as logits; those below the floor are masked. */
 static SAMPI_HOT bool sampi_next_logits(sampi_pieces *it)
 {
     const sampi_row *row = it->row;
@@ -82,8 +82,7 @@ static SAMPI_HOT bool sampi_next_logits(sampi_pieces *it)
     return true;
 }
 
-/* How many elements x lie in [floor, below). floor = -INFINITY: masked ones too, which the kernels also have behind the
-   end of a row. */
+/* The number of elements x in [floor, below). With floor = -INFINITY masked ones count too. */
 static size_t sampi_row_count(const sampi_row *row, float floor, float below)
 {
     sampi_pieces it;
@@ -95,7 +94,7 @@ static size_t sampi_row_count(const sampi_row *row, float floor, float below)
     return count;
 }
 
-/* A row as the array of its candidates. */
+/* Writes the row's candidates as an array. */
 static samp_token_data_array sampi_row_array(const sampi_row *row)
 {
     samp_token_data_array cur = { row->work->candidate, row->n, -1, false };

@@ -1,8 +1,7 @@
-/* ---- room for a draw ----
-   samp_reserve and what it is made of: a sampler and the size of a vocabulary come in; the sampler's workspace
-   (rows/work.h) has room for rows of that size when it returns. */
+/* ---- memory for a draw ----
+   samp_reserve: allocates a sampler's workspace (rows/work.h) for rows of a given size. */
 
-/* The next `bytes` of a block of *size so far, from a cache line on: where they begin. */
+/* Lays out `bytes` more in a block, aligned to a cache line; returns their offset and grows *size. */
 static size_t sampi_lay(size_t *size, size_t bytes)
 {
     size_t at = *size;
@@ -10,13 +9,13 @@ static size_t sampi_lay(size_t *size, size_t bytes)
     return at;
 }
 
-/* Can the array be a view while w is used? */
+/* Does the array have memory of its own, separate from w, so that it can be a view? */
 static bool sampi_has_array(const sampi_work *work) { return (const void *)work->candidate != (const void *)work->w; }
 
-/* Room for rows of n tokens. Kernels write up to 16 elements behind a result; the rest is what rows/ puts there:
-     w           12 bytes a token, for what is laid over it (sampi_scored). Candidates lie there too, unless with_array
-     line        a maximum for each line, filled up to less than twice as many where they are folded
-     scratch     the folded maxima are fewer, a compact row's lines at most as many */
+/* Allocates memory for rows of n tokens. Kernels write up to 16 elements beyond a result; besides:
+     w           12 bytes a token, for arrays that overlay it (sampi_scored), and for candidates unless with_array
+     line        a maximum for each line; filled up to less than twice as many for folding
+     scratch     fewer folded maxima than lines, or at most as many lines of a compact row */
 static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
 {
     size_t size = 0;
@@ -51,7 +50,7 @@ static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
     return SAMP_OK;
 }
 
-/* Such chains need the array. */
+/* Does the chain have a custom sampler, so that it needs an array? */
 static SAMPI_COLD bool sampi_has_custom(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)

@@ -1,30 +1,31 @@
 /* ==================================================================================================== >>fast
-   From logits to the token without the array. The row stays where it is for as long as possible ("dense"); the first
-   sampler that leaves few tokens copies these, ids ascending, to the workspace ("compact"), where the next ones work
-   on. What a sampler does not do here is left to the samplers above: the row becomes an array and goes on step by step.
+   From logits to the token without an array. The row stays in the caller's memory as long as possible ("dense"). The
+   first sampler that leaves few tokens copies them, ids ascending, to the workspace ("compact"), and the next samplers
+   work on the copy. Where a sampler has no function for rows, the row becomes an array, and the chain goes on step by
+   step.
 
-   The result is that of the steps, always. Thresholds come from the same integers and doubles. Where a sum over the
-   whole row is needed, sweep estimates it; the estimate decides only if both ends of its error bound give the same
-   answer, and else the exact sum is taken. Under MT19937 samplers work on the dense row only, and what is left becomes
-   an array for >>llama: see "in llama.cpp's arithmetic" below.
+   The result is always that of the steps. Thresholds come from the same integers and doubles. If a sum over the whole
+   row is needed, sweep estimates it. The estimate decides only if both ends of its error bound give the same answer;
+   otherwise the exact sum is computed. Under MT19937 samplers work on the dense row only, and the tokens that are left
+   become an array for >>llama: see "in llama.cpp's arithmetic" below.
 
    THE LIFE OF A ROW. It goes down this list, and back only by a copy of its record:
 
      dense     as it was given, in its dtype and with its mask; a token's id is its index       sampi_open_row
-               - or a copy of its logits, which is its own                                      sampi_flatten
+               - or a copy of its logits in the workspace ("own")                               sampi_flatten
                - a few elements have other values, kept aside ("changes")                       sampi_set_element
                - logits are elements times r                                                    sampi_scale_row
                - elements below a floor count as masked                                         sampi_raise_floor
-     compact   x [n] and id [n], what is left: nothing masked, no changes, r = 1, no floor      sampi_gather
-               - fewer tokens, in place: sampi_gather, sampi_cut_at; others stay in order of ids
+     compact   x [n] and id [n], the tokens left: no masked ones, no changes, r = 1, no floor   sampi_gather
+               - fewer tokens, in place, by ascending id: sampi_gather, sampi_cut_at
                - other logits, in place                                                         sampi_set_element
-     array     samp_token_data [n], for the samplers above                                      sampi_row_array
+     array     samp_token_data [n], for the steps                                               sampi_row_array
 
-   Gathering leaves the dense row untouched, so a sampler may try on a copy of the record ("head", "best", "before") and
-   go back to the row itself if that was not enough. From a compact row there is no way back.
+   Gathering does not change the dense row. So a sampler may try with a copy of the record ("head", "best", "before"),
+   and go back to the row itself if the copy was not enough. From a compact row there is no way back.
 
-   SHAPES. No other mix of the record's members is legal. (x is elsewhere only in rows that a function makes for itself,
-   in slices, and behind adaptive_p, whose logits only a view looks at then.)
+   SHAPES. No other combination of the record's members is legal. (x has other memory only in rows that a function makes
+   for itself, in slices, and after adaptive_p, whose logits only a view reads then.)
 
      shape          id     x                           r     floor   n_change   is_own   array
      dense          NULL   data, or NULL: see dtype    any   any     any        no       NULL
@@ -37,43 +38,42 @@
      sampi_open_row, sampi_open_view                -> dense, r = 1; a view
      sampi_flatten          dense                   -> dense, own, r = 1, no floor, no changes
      sampi_begin_patch      no floor                -> compact, or dense with r = 1 and room for the changes
-     sampi_set_element      sampi_has_room          -> the same; top holds again behind sampi_end_changes
+     sampi_set_element      sampi_has_room          -> the same; top is right again after sampi_end_changes
      sampi_scale_row        any                     -> dense with r, or compact
      sampi_raise_floor      dense                   -> dense with a floor, or compact
      sampi_gather           any with such a token   -> compact; so do sampi_gather_first, _keep_first, _compact
      sampi_cut, _cut_at     compact                 -> compact
      sampi_range_of         any                     -> dense and long, or compact
-     sampi_next_piece, sampi_row_array: any, and the row stays; a fast function: any, but for the floor told below
+     sampi_next_piece, sampi_row_array: any, and the row stays; a fast function: any, but see below for a floor
 
    One function gathers where no such token may be left: sampi_end_changes, which says so (SAMP_E_EMPTY).
 
    INVARIANTS. The row is scanned once, when it is opened, and every function here may rely on this and leaves it so:
      - no NaN, no +infinity, and at least one token is not masked;
      - top is the largest element of a compact row, and of a dense one but for its changes (sampi_row_max counts them);
-     - line holds the maxima of the dense row's lines, but for its changes, until the draw ends.
-   A sampler that can declines with SAMPI_DECLINED: then the row holds the same logits as before, and the chain goes
-   on step by step. A dense row with a floor comes only to samplers whose row of the table says so
-   (SAMPI_TAKES_FLOOR); the others get it compact.
+     - line holds the maxima of the dense row's lines, without its changes, until the draw ends.
+   A fast function may return SAMPI_DECLINED: then the row has the same logits as before, and the chain goes on step by
+   step. Only samplers with the flag SAMPI_TAKES_FLOOR get a dense row with a floor; others get it compact.
 
-   THE WORKSPACE. One block (sampi_reserve), which belongs to one draw at a time. What outlives the function that wrote
-   it is marked with *; all the rest is free for whoever comes next.
+   THE WORKSPACE. One block (sampi_reserve), which belongs to one draw at a time. Arrays marked with * stay valid after
+   the function that wrote them; the others are free for the next function.
 
      line     * maxima of the dense row's lines
      change   * changed elements of the dense row, by id
-     x, id    * the compact row. While the row is dense: what top_p looks at, and copies that are being tried
+     x, id    * the compact row. While the row is dense: tokens that top_p reads, and copies that are tried
      w          12 bytes a token:
                   sampi_gather      the lines that it collects from
-                  top_p, xtc        weights of the compact row, or of the tokens looked at
-                  typical           weights, scores and places (sampi_scored), then the tokens that tie
+                  top_p, xtc        weights of the compact row, or of the tokens read
+                  typical           weights, scores and indices (sampi_scored), then the tokens that tie
                   tail_free         keys to sort, then weights; the sorted logits behind them
                   adaptive_p        the logits that it draws from
-     candidate * the array, once the row has become one
+     candidate * the array that the row has become
      logits   * under MT19937 e^(l - max), and buckets of logits
-     own      * a copy of an array's logits (>>apply), or those of a row that is its own (sampi_flatten)
-     scratch    folded line maxima (sampi_row_bound); a compact row's line maxima, which nobody reads
+     own      * a copy of an array's logits (>>apply), or of a dense row's (sampi_flatten)
+     scratch    folded line maxima (sampi_row_bound); a compact row's line maxima, which are not used
      sum        dist's sums of tiles */
 
-/* One draw to make. */
+/* The input of a draw. */
 typedef struct sampi_job {
     sampi_sampler *s;
     sampi_work *work;
@@ -86,12 +86,12 @@ typedef struct sampi_job {
 } sampi_job;
 
 #ifndef SAMP_NO_MT19937
-/* What a row has besides in llama.cpp's arithmetic; all zero in the other one. */
+/* The members of a row that only llama.cpp's arithmetic uses; all are 0 in the canonical one. */
 typedef struct sampi_row_llama {
     bool divided;  /* the logits are x / r */
-    bool by_order; /* dense, but the array would be in order; masked elements have been dropped from it */
+    bool by_order; /* dense, but its array would be in order, without masked elements */
     double (*expf)(const float *x, size_t n, float t, float max, float *e); /* a kernel, or libm's own; else NULL */
-    double sum;                /* of an array: p is work->logits over this; 0: as it was */
+    double sum;                /* for an array: p is work->logits / sum; 0: p is unchanged */
     samp_token_data_array cur; /* the candidates, once the row has become an array */
 } sampi_row_llama;
 #endif
@@ -100,20 +100,20 @@ struct sampi_row {
     const sampi_kernels *k;
     sampi_work *work;
     samp_perf_data *perf;
-    const float *x;       /* [n] the logits are x * r; NULL for a dense row of another dtype, or with a mask: */
-    const void *data;     /* [n] the elements as given; */
-    const uint32_t *mask; /* their mask or NULL, */
-    samp_dtype dtype;     /* and their dtype */
-    const int32_t *id;    /* [n] of a compact row; NULL: dense, id = index */
-    const samp_token_data_array *array; /* whose logits these are: an "id" is an index there; or NULL */
+    const float *x;       /* [n] the logits are x * r; NULL for a dense row of another dtype, or with a mask */
+    const void *data;     /* [n] the caller's elements, if x is NULL */
+    const uint32_t *mask; /* their mask, or NULL */
+    samp_dtype dtype;     /* their dtype */
+    const int32_t *id;    /* [n] the ids of a compact row; NULL: dense, id = index */
+    const samp_token_data_array *array; /* view: the array with these logits; an "id" is an index in it; or NULL */
     size_t n;
     float r;          /* 1 in a compact row */
-    bool is_own;      /* dense, and x are the workspace's logits: changed in place */
-    float top;        /* the maximum of x, changes aside */
-    bool sorts;       /* the function under way has kept tokens that it would cut, which the steps sort for */
-    float floor;      /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
-    size_t n_change;  /* dense only: elements of x that have another value, by id */
-    samp_token token; /* what the last sampler selected */
+    bool is_own;      /* dense, and x are the workspace's logits, which may be changed in place */
+    float top;        /* the maximum of x, without changes */
+    bool sorts;       /* the present function has kept tokens for min_keep, for which the steps sort */
+    float floor;      /* dense only: elements below it count as masked; -FLT_MAX: no floor */
+    size_t n_change;  /* dense only: how many elements have another value, kept by id */
+    samp_token token; /* the selected token */
 #ifndef SAMP_NO_MT19937
     sampi_row_llama llama;
 #endif
@@ -125,13 +125,13 @@ static bool sampi_is_llama_row(const sampi_row *row) { return row->llama.expf !=
 static double sampi_sum_for_p(const sampi_row *row) { return row->llama.sum; }
 #endif
 
-#define SAMPI_DECLINED 1 /* "not here": go on step by step */
+#define SAMPI_DECLINED 1 /* a fast function declines: the chain goes on step by step */
 
-/* More changed elements than this make a row of its own (sampi_flatten). There are a few hundred at most in use; each
-   is put in its place among the others, and each is one more token that a bound has to allow for. */
+/* A row with more changes than this is copied (sampi_flatten). A few hundred are usual. Each change is inserted in
+   order, and each makes a bound one token looser. */
 #define SAMPI_CHANGES 1024
 
-/* Rows up to this length are copied and summed exactly at once: that costs hardly more than an estimate. */
+/* Rows up to this length are copied and summed exactly, which costs hardly more than an estimate. */
 #define SAMPI_SMALL 4096
 
 /* ---- elements and logits ---- */
@@ -169,9 +169,9 @@ static bool sampi_reaches(const void *what, float x)
     return sampi_scaled(of->row, x) >= of->l;
 }
 
-/* The smallest element whose logit is at least l. Thresholds are on logits, the kernels compare elements: the rounded
-   product never falls as the element grows, so one threshold gives the same tokens as the other. The quotient alone
-   would not do: it may lie an ulp or two off. (Or product for quotient, where the row is divided.) */
+/* The smallest element whose logit is at least l. Thresholds are on logits, but kernels compare elements. The rounded
+   product never falls as the element grows, so both thresholds give the same tokens. The quotient l / r is not enough,
+   because it may be an ulp or two off. (A divided row has quotients for products.) */
 static SAMPI_CALLED float sampi_unscale(const sampi_row *row, float l)
 {
     const float r = row->r;
@@ -180,20 +180,20 @@ static SAMPI_CALLED float sampi_unscale(const sampi_row *row, float l)
     return sampi_least(sampi_reaches, &of, sampi_finite(sampi_is_divided(row) ? l * r : l / r));
 }
 
-/* ---- a row from the outside ---- */
+/* ---- opening a row ---- */
 
-/* NaN, +infinity, all masked: what every sampler checks first. */
+/* The status of a row by its maximum: NaN or +infinity, all masked, or valid. */
 static int sampi_max_status(float top)
 {
     if (!(top <= FLT_MAX)) return SAMP_E_NAN;
     return top >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
 }
 
-/* The last tile counts as a whole one: maxima gives all of its lines. */
+/* The number of tiles; the last may be shorter, but maxima writes all of its lines. */
 static size_t sampi_n_tiles(size_t n) { return (n + SAMPI_TILE - 1) / SAMPI_TILE; }
 static size_t sampi_n_lines(size_t n) { return SAMPI_TILE / SAMPI_LINE * sampi_n_tiles(n); }
 
-/* Find top, and a dense row's line maxima. Returns what is wrong with the row, if anything is. */
+/* Computes top, and a dense row's line maxima. Returns the row's status. */
 static int sampi_scan(sampi_row *row)
 {
     float *line = sampi_is_compact(row) ? row->work->scratch : row->work->line;
@@ -201,7 +201,7 @@ static int sampi_scan(sampi_row *row)
     return sampi_max_status(row->top);
 }
 
-/* The row as given, scanned. */
+/* Makes a dense row of the job's logits, and scans it. */
 static int sampi_open_row(sampi_row *row, const sampi_job *job)
 {
     memset(row, 0, sizeof *row);
@@ -219,7 +219,7 @@ static int sampi_open_row(sampi_row *row, const sampi_job *job)
     return sampi_scan(row);
 }
 
-/* From now on the row is these logits: compact, or dense if id is NULL. Its top is left to the caller. */
+/* Makes the row consist of these logits: compact, or dense if id is NULL. The caller sets top. */
 static SAMPI_CALLED void sampi_set_tokens(sampi_row *row, const float *x, const int32_t *id, size_t n)
 {
     row->x = x;
@@ -237,7 +237,7 @@ static SAMPI_CALLED void sampi_set_tokens(sampi_row *row, const float *x, const 
     row->n_change = 0;
 }
 
-/* x [i] of a row, changes aside. */
+/* Element i of a row, without changes. */
 static float sampi_element_at(const sampi_row *row, size_t i)
 {
     return row->x ? row->x[i] : sampi_element(row->data, row->dtype, row->mask, i);
@@ -245,7 +245,7 @@ static float sampi_element_at(const sampi_row *row, size_t i)
 
 static samp_token sampi_id_at(const sampi_row *row, size_t i) { return row->id ? row->id[i] : (samp_token)i; }
 
-/* Where a token stands; row->n if it doesn't. */
+/* The index of a token; row->n if it is not in the row. */
 static size_t sampi_find_id(const sampi_row *row, samp_token id)
 {
     if (!sampi_is_compact(row)) return (size_t)id < row->n ? (size_t)id : row->n;
@@ -255,15 +255,15 @@ static size_t sampi_find_id(const sampi_row *row, samp_token id)
 
 /* ---- changes ---- */
 
-/* Where the change of this token is, or belongs. */
+/* The index at which this token's change is, or would be inserted. */
 static size_t sampi_change_at(const sampi_row *row, samp_token id)
 {
     if (row->n_change == 0 || row->work->change[row->n_change - 1].id < id)
-        return row->n_change; /* of lists in order */
+        return row->n_change; /* the usual case: tokens come in order */
     return sampi_find_token(row->work->change, sizeof(sampi_change), row->n_change, id);
 }
 
-/* x [i] as it is now. The steps begin with +0 where a row has -0; with an array they begin as it is. */
+/* Element i with its change. -0 becomes +0, as it does in the steps; in a view it stays. */
 static float sampi_present(const sampi_row *row, size_t i)
 {
     if (sampi_is_compact(row)) return row->x[i];
@@ -274,7 +274,7 @@ static float sampi_present(const sampi_row *row, size_t i)
     return row->array ? x : x + 0.0f;
 }
 
-/* One more element of a dense row with another value. Most come in order of ids, so that none has to move. */
+/* Adds a change to a dense row. Most changes come in order of ids, so that none has to move. */
 static void sampi_add_change(sampi_row *row, samp_token id, float x)
 {
     sampi_change *change = row->work->change;
@@ -288,15 +288,15 @@ static void sampi_add_change(sampi_row *row, samp_token id, float x)
     change[i].x = x;
 }
 
-/* May so many more elements be changed here? */
+/* Can n more elements be changed in this row? */
 static bool sampi_has_room(const sampi_row *row, size_t n)
 {
     return sampi_is_compact(row) || row->is_own || row->n_change + n <= SAMPI_CHANGES;
 }
 
-/* Give the element at place i (sampi_find_id) another value: beside a dense row, whose data is the caller's, or in a
-   compact one. The caller has asked sampi_has_room. Top and masked tokens of a compact row are not right again before
-   sampi_end_changes, which comes after the last change. */
+/* Gives element i (sampi_find_id) another value: beside a dense row, whose data is the caller's, or in a compact one.
+   The caller has checked sampi_has_room. After the last change sampi_end_changes must follow: until then a compact
+   row's top and masked tokens are not right. */
 static void sampi_set_element(sampi_row *row, size_t i, float x)
 {
     if (sampi_is_compact(row))

@@ -1,12 +1,12 @@
 /* ---- selection on a row: greedy, dist, gumbel, adaptive_p ----
-   Each finds the token that its apply would select. dist sums the envelope by tiles of 256, finds the tile, then the
-   token; gumbel runs the tile with the most weight first, which leaves most other tokens no chance; adaptive_p writes
-   its logits beside the row and draws from these. */
+   Each finds the token that its apply function would select. dist sums the envelope by tiles of 256, finds the tile,
+   then the token. gumbel runs the tile with the most weight first, so most other tokens cannot win. adaptive_p writes
+   its logits beside the row and draws from them. */
 
-/* The first id that has the maximum. */
+/* Selects the smallest id that has the maximum. */
 static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)
 {
-    sampi_row best = *row; /* log-probabilities need the row itself */
+    sampi_row best = *row; /* a copy, because log-probabilities need the row */
     size_t i = 0;
     (void)s;
     sampi_gather_first(&best, 1);
@@ -15,10 +15,10 @@ static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* Sums of q for each tile; returns their sum. */
+/* Computes the sum of q for each tile; returns their sum. */
 static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *tile)
 {
-    const float floor = sampi_envelope_floor(row->r, max, row->floor); /* once, not for each piece */
+    const float floor = sampi_envelope_floor(row->r, max, row->floor); /* computed once, not for each piece */
     sampi_pieces it;
     uint64_t total = 0;
     for (sampi_start(&it, row); sampi_next_piece(&it);)
@@ -28,8 +28,8 @@ static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *ti
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* Who of a tile may still win, by sampi_race_run's first test: with h a token's upper random bits 1 - u > ~h / 2^32,
-   and no weight of the tile is more than 2^14 times the sum of its q. They run. */
+/* Lets those tokens of a tile run that may still win, by sampi_race_run's first test: with h the upper bits of a
+   token's random number, 1 - u > ~h / 2^32, and no weight of the tile is more than 2^14 times the sum of its q. */
 static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64_t sum)
 {
     const sampi_row *row = it->row;
@@ -39,7 +39,7 @@ static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64
     int32_t hit[SAMPI_TILE], room[SAMPI_TILE];
     const int32_t *id = sampi_is_compact(row) ? row->id + t * SAMPI_TILE : NULL;
     sampi_tile_at(it, t * SAMPI_TILE);
-    if (row->array) { /* its view has indices for ids */
+    if (row->array) { /* a view has indices in place of ids */
         for (size_t i = 0; i < it->n; i++) room[i] = row->array->data[sampi_id_at(row, it->at + i)].id;
         id = room;
     }
@@ -52,7 +52,7 @@ static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64
     }
 }
 
-/* All that is left runs, by tiles: that with the most weight first, which makes the time to beat short. */
+/* Lets all tokens run, by tiles: the one with the most weight first, which makes the time to beat short. */
 static int sampi_fast_gumbel(sampi_row *row, sampi_sampler *s)
 {
     uint64_t *tile = row->work->sum;
@@ -73,9 +73,9 @@ static int sampi_fast_gumbel(sampi_row *row, sampi_sampler *s)
 }
 #endif
 
-/* The draw of sampi_draw (>>selection), token for token: propose by the integer bound q >= w / 2^14, accept with
-   probability w / (2^14 q), else try again. Sums of q per tile make a proposal a walk over the tiles and over one of
-   them; the running sum ends within it, since the tile's own sum said so. sampi_random only reads s. */
+/* The draw of sampi_draw (>>selection), token for token: proposes by the integer bound q >= w / 2^14, accepts with
+   probability w / (2^14 q), otherwise tries again. With the sums of q a proposal is a walk over the tiles and then over
+   one tile, in which the running sum must exceed the random number. */
 static int sampi_fast_dist(sampi_row *row, sampi_sampler *s)
 {
     uint64_t *tile = row->work->sum, random[2];
@@ -99,8 +99,8 @@ static int sampi_fast_dist(sampi_row *row, sampi_sampler *s)
     }
 }
 
-/* adaptive_p's logits stand where w does, and are drawn from as a row of their own, of the same shape. p is a float of
-   the sum: no estimate will do. */
+/* adaptive_p's logits are in the memory of w, a row of their own of the same shape, from which dist draws. p is a float
+   computed from the exact sum, so an estimate is not enough. */
 static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
 {
     if (s->u.adaptive.target < 0.0f) return sampi_fast_dist(row, s);
@@ -108,7 +108,7 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
     double *e = (double *)(void *)row->work->w, z = (double)row->k->weights(row->x, row->n, row->top, NULL, e);
     float *l = (float *)(void *)e, aim = sampi_adaptive_p_aim(&s->u.adaptive);
     sampi_pieces it;
-    for (sampi_start(&it, row); sampi_next_tile(&it);) { /* while a tile is near */
+    for (sampi_start(&it, row); sampi_next_tile(&it);) { /* while the tile is in cache */
         float *to = l + it.at;
         row->k->probs(it.x, e + it.at, it.n, row->top, z, to);
         row->k->adapt(to, it.n, 1.0f, aim);
@@ -116,7 +116,7 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
         for (size_t i = 0; i < it.n && !is_full; i++)
             if (sampi_masked(it.x[i])) to[i] = -INFINITY;
     }
-    sampi_row adapted = *row; /* its scan overwrites the lines of a dense row, which nobody asks for any more */
+    sampi_row adapted = *row; /* its scan overwrites the dense row's lines, which are not needed any more */
     sampi_set_tokens(&adapted, l, row->id, row->n);
     int status = sampi_scan(&adapted);
     if (!status) status = sampi_fast_dist(&adapted, s);
@@ -124,6 +124,6 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
     row->token = adapted.token;
     s->now.pending = row->array ? row->array->data[row->token].id : row->token;
     s->now.pending_p = (float)(sampi_exp(row->top, row->x[sampi_find_id(row, row->token)]) / z);
-    *row = adapted; /* samp_apply shows it */
+    *row = adapted; /* samp_apply writes these logits */
     return SAMP_OK;
 }

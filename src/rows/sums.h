@@ -1,10 +1,10 @@
 /* ---- sums over a row: estimated with bounds, or exact ----
-   sampi_range is what is known of Z (and S, the sum of w (max - l)): two ends, equal if exact. Estimates come from one
-   pass in floats and cost half as much; samplers ask for the exact sum only if the ends leave a doubt. Also here: the
-   shortest prefix of a compact row with a given mass. */
+   A sampi_range has bounds of Z (and of S, the sum of w (max - l)): two ends, equal if exact. Estimates come from one
+   pass in floats and cost half as much; samplers compute the exact sum only if the ends do not decide. The room also
+   finds the shortest prefix of a compact row with a given mass. */
 
-/* The exact sums of a row, floor or not; `above` is the mass of the elements from floor on. A pass of 35 us where an
-   estimate takes 15, for 128k tokens. */
+/* The exact sums of a row; `above` is the mass of the elements from `floor` on. For 128k tokens the pass takes 35 us,
+   an estimate 15. */
 static sampi_sums sampi_row_sums(const sampi_row *row, float max, float floor, bool with_s)
 {
     sampi_sums sums = { max, 0, 0, 0, 0 };
@@ -13,7 +13,7 @@ static sampi_sums sampi_row_sums(const sampi_row *row, float max, float floor, b
     return sums;
 }
 
-/* What is known of the sums of a row: both ends, equal if exact. */
+/* Bounds of a row's sums: both ends, equal if exact. */
 typedef struct sampi_range {
     float max;
     double z_lo, z_hi; /* Z in units of 2^-40 */
@@ -22,7 +22,7 @@ typedef struct sampi_range {
     bool is_exact;
 } sampi_range;
 
-/* Z and S as they are, with the maximum in *range, as a range with equal ends. Returns the mass from `floor` on. */
+/* Sets *range to the exact Z and S; range->max must be set. Returns the mass from `floor` on. */
 static SAMPI_CALLED uint64_t sampi_exact_above(const sampi_row *row, float floor, bool with_s, sampi_range *range)
 {
     sampi_sums sums = sampi_row_sums(row, range->max, floor, with_s);
@@ -33,25 +33,25 @@ static SAMPI_CALLED uint64_t sampi_exact_above(const sampi_row *row, float floor
     return sums.above;
 }
 
-/* The same where an estimate has left a doubt, and for what needs none (compact rows: sampi_range_of). The floor is no
-   matter to them: below it nothing is left out. Counts in n_exact. */
+/* The exact range, after an estimate that did not decide, and for compact rows (sampi_range_of). It counts in
+   n_exact. */
 static SAMPI_CALLED sampi_range sampi_exact(const sampi_row *row, float max, bool with_s)
 {
     sampi_range range;
-    if (!sampi_is_compact(row)) row->perf->n_exact++; /* compact rows are short: no estimate was tried */
+    if (!sampi_is_compact(row)) row->perf->n_exact++; /* a compact row had no estimate before */
     range.max = max;
     (void)sampi_exact_above(row, row->floor, with_s, &range);
     return range;
 }
 
-/* Widen sweep's z and s to what the exact sums of n weights can be.
-   Let d be a token's distance from max and m = s / z its mean under p. Sweep has each e^-d with a relative error of at
-   most ROUNDING + SLOPE d. So z's is ROUNDING + SLOPE m, and as m is an estimate itself, 8 nats more are allowed.
-   For s the errors are weighted with d once more, and the mean of d^2 may be much more than m^2; but sweep ends at
-   d = 86, so it is at most 86 m. ROUNDING is 13 times SLOPE, so the error is at most SLOPE z (86 + 13) m, and
-   4 (1 + m) (13 + m + 8), which is what stands below, is more than 99 m for every m.
-   Then the exact sums are sums of integers: each weight is rounded by half a unit, and exp is off by less than 1e-11 of
-   it; no weight lies farther than 28 nats from the maximum, so s is off by less than 64 times that. */
+/* Makes bounds of the exact sums of n weights from sweep's estimates z and s.
+   Let d be a token's distance from max, and m = s / z its mean under p. Sweep computes each e^-d with a relative error
+   of at most ROUNDING + SLOPE d. So the error of z is ROUNDING + SLOPE m; m is an estimate itself, so 8 nats more are
+   allowed. In s the errors are weighted with d once more, and the mean of d^2 may be much larger than m^2; but sweep
+   clamps d to 86, so it is at most 86 m. ROUNDING is 13 times SLOPE, so the error is at most SLOPE z (86 + 13) m; the
+   code's 4 (1 + m) (13 + m + 8) is above 99 m for every m.
+   The exact sums are sums of integers: each weight is rounded by half a unit, and exp has a relative error below 1e-11;
+   no weight is farther than 28 nats from the maximum, so s is off by less than 64 times that. */
 static void sampi_widen(sampi_range *range, double z, double s, size_t n)
 {
     double off = SAMPI_SWEEP_ROUNDING + SAMPI_SWEEP_SLOPE * (s / z + 8.0);
@@ -61,13 +61,13 @@ static void sampi_widen(sampi_range *range, double z, double s, size_t n)
     range->z_hi = (z + z_err) * unit + slack;
     range->s_lo = (s - s_err) * unit - 64.0 * slack;
     range->s_hi = (s + s_err) * unit + 64.0 * slack;
-    if (range->z_lo < unit) range->z_lo = unit; /* the maximum is one whole weight */
+    if (range->z_lo < unit) range->z_lo = unit; /* the maximum has a whole weight */
     if (range->s_lo < 0.0) range->s_lo = 0.0;
     range->z = 0;
     range->is_exact = false;
 }
 
-/* Estimate the sums of a dense row: one pass. They fit in 64 bits: a row has at most 2^22 tokens of at most 2^40. */
+/* Estimates the sums of a dense row in one pass. They fit 64 bits: a row has at most 2^22 weights of at most 2^40. */
 static void sampi_estimate(const sampi_row *row, sampi_range *range)
 {
     double z = 0.0, s = 0.0;
@@ -82,8 +82,8 @@ static void sampi_estimate(const sampi_row *row, sampi_range *range)
     sampi_widen(range, z, s, row->n);
 }
 
-/* An estimate for a long dense row. A short one becomes compact, and a compact one is summed exactly, S only where it
-   is asked for. */
+/* The range of a row: an estimate for a long dense row. A short row becomes compact first. A compact row is summed
+   exactly, S only if with_s. */
 static void sampi_range_of(sampi_row *row, sampi_range *range, bool with_s)
 {
     if (!sampi_is_compact(row) && row->n > SAMPI_SMALL) {
@@ -94,8 +94,8 @@ static void sampi_range_of(sampi_row *row, sampi_range *range, bool with_s)
     *range = sampi_exact(row, row->top, with_s);
 }
 
-/* Bounds of Z as integers, and of the mass that reaches a share of it. A double holds no exact Z above 2^53, so an
-   exact one has a place of its own. The cast rounds down, so the upper bound is one more. */
+/* Bounds of Z as integers, and of the mass that is a share of it. A double cannot hold an exact Z above 2^53, so an
+   exact Z has a member of its own. The cast rounds down, so the upper bound is one more. */
 static uint64_t sampi_z_lo(const sampi_range *range) { return range->is_exact ? range->z : (uint64_t)range->z_lo; }
 
 static uint64_t sampi_z_hi(const sampi_range *range)
@@ -113,14 +113,14 @@ static uint64_t sampi_mass_hi(const sampi_range *range, uint64_t share)
     return sampi_mass_of(share, sampi_z_hi(range));
 }
 
-/* The first tokens in order of a compact row: how many, and the logit of the last of them. */
+/* A prefix in order of a compact row: its length, and the logit of its last token. */
 typedef struct sampi_prefix {
     size_t n;
     float last;
 } sampi_prefix;
 
-/* The shortest prefix that holds the mass `want`, w [n] the row's weights; n = 0 if all of them hold less. Of the
-   tokens that equal the last one, all with one weight, it has as many as are needed. */
+/* The shortest prefix with the mass `want`; w [n] are the row's weights. n = 0: the whole row has less. Of the tokens
+   equal to the last one, which have equal weights, it has as many as are needed. */
 static sampi_prefix sampi_find_prefix(const sampi_row *row, const uint64_t *w, uint64_t want)
 {
     const sampi_kernels *k = row->k;
@@ -137,7 +137,7 @@ static sampi_prefix sampi_find_prefix(const sampi_row *row, const uint64_t *w, u
     return prefix;
 }
 
-/* Keep a prefix, but at least the first min_keep. */
+/* Keeps a prefix, but at least the first min_keep tokens. */
 static void sampi_keep_prefix(sampi_row *row, sampi_prefix prefix, size_t min_keep)
 {
     if (prefix.n < min_keep)

@@ -1,9 +1,10 @@
 /* ---- tail_free on a row ----
-   The second differences need an order: the first few hundred tokens, sorted, mostly decide, with a bound for what all
-   the others could add. A flat row is sorted whole, by radix: some 1 ms for 128,256 tokens. */
+   The second differences need an order. The first few hundred tokens, sorted, mostly decide, with a bound for the sum
+   of the others. A flat row is sorted whole, by radix, which takes some 1 ms for 128,256 tokens. */
 
-/* The logits of a compact row, the largest first: a radix sort of their keys, 11 bits at a time, between the place of
-   the weights and that behind it, 4 bytes a token. Three rounds end there, so that the weights have their place. */
+/* The logits of a compact row, the largest first: a radix sort of their keys, 11 bits at a time, between the memory of
+   the weights and that behind it, 4 bytes a token. After three rounds they are behind it, so the weights' memory is
+   free. */
 static float *sampi_sorted_logits(const sampi_row *row)
 {
     size_t n = row->n;
@@ -24,11 +25,11 @@ static float *sampi_sorted_logits(const sampi_row *row)
     return sorted;
 }
 
-/* Cut a compact row, of which `rest` tokens at most are missing, all of them below the others. false: these may matter,
-   and nothing has changed.
-   a_i is |d_i - d_i+1| with d_i = w_i - w_i+1, which is not negative. So those a_i that need a missing token, or are
-   missing themselves, sum to at most the sum of d_i + d_i+1 over them, which is w_i + w_i+1 for the first of them less
-   what the last ones are. (w may fail to be monotone by its rounding: one unit a token, four for each a_i.) */
+/* Cuts a compact row in which at most `rest` tokens are missing, all of them below the others. False: the missing
+   tokens may matter, and nothing has changed.
+   a_i is |d_i - d_i+1| with d_i = w_i - w_i+1, which is not negative. So the sum of those a_i that need a missing token
+   is at most the sum of d_i + d_i+1 over them, which is at most w_i + w_i+1 for the first of them. (Rounding may make w
+   not quite monotone: one unit a token, four for each a_i.) */
 static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, size_t rest)
 {
     const sampi_kernels *k = row->k;
@@ -54,7 +55,7 @@ static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, si
     return true;
 }
 
-/* The first few hundred tokens decide, unless the row is flat: then all of it is sorted. */
+/* The first few hundred tokens decide, unless the row is flat: then the whole row is sorted. */
 static int sampi_fast_tail_free(sampi_row *row, sampi_sampler *s)
 {
     float max = sampi_row_max(row);

@@ -1,9 +1,9 @@
 /* ---- thresholds without a sort ----
-   The k-th largest of some numbers, or the value at which a mass is reached: bisection over the keys of floats
-   (integers in the same order), each step one counting pass. sampi_row_bound applies it to a row's line maxima: a value
-   that at least k tokens reach. */
+   Finds the k-th largest of some numbers, or the value at which a mass is reached: by bisection over the keys of floats
+   (integers in the same order), with one counting pass for each step. sampi_row_bound applies it to a row's line
+   maxima, for a value that at least k tokens reach. */
 
-/* Numbers, the largest of them top or less, and their weights: NULL if each counts 1. */
+/* Numbers, none above top, and their weights; weights NULL: each counts 1. */
 typedef struct sampi_values {
     const sampi_kernels *k;
     const float *x;
@@ -18,14 +18,15 @@ static uint64_t sampi_mass_above(const sampi_values *values, float floor)
                      : values->k->count(values->x, values->n, floor);
 }
 
-/* Room for the few of them that a search has come down to. */
+/* Memory for the few values to which a search has narrowed. */
 typedef struct sampi_few {
     float x[SAMPI_TILE + 16];
     int32_t at[SAMPI_TILE + 16];
     uint64_t w[SAMPI_TILE + 16];
 } sampi_few;
 
-/* Leave only the values in [low, high), if they are few. Returns the mass from high on, which is counted out then. */
+/* Narrows a search to the values in [low, high), if they are few. Returns the mass from high on, which is left out
+   then. */
 static uint64_t sampi_narrow(sampi_values *values, float low, float high, sampi_few *few)
 {
     const sampi_kernels *k = values->k;
@@ -39,14 +40,14 @@ static uint64_t sampi_narrow(sampi_values *values, float low, float high, sampi_
     return beyond;
 }
 
-/* The largest value with the mass `want` at or above it, by bisection of the keys; -FLT_MAX if all have less. A smaller
-   value will do if the mass is no more than `enough`, or if it is less than `fine` keys below the largest. The search
-   goes down from the top with steps that double: what is looked for is rarely far from there. (From 0, the best of
-   scores, it is.) */
+/* The largest value with at least the mass `want` at or above it, by bisection of keys; -FLT_MAX if the total is less.
+   A smaller value is accepted if its mass is at most `enough`, or if it is less than `fine` keys below the largest. The
+   search starts at the top with steps that double, because the result is rarely far from it (scores, whose best is 0,
+   are an exception). */
 static float sampi_find_value(const sampi_values *all, uint64_t want, uint64_t enough, int32_t fine)
 {
     const int32_t lowest = sampi_key(-FLT_MAX);
-    int32_t low = sampi_key(all->top), high = low + 1; /* the mass at high is less than wanted */
+    int32_t low = sampi_key(all->top), high = low + 1; /* the mass at high is less than `want` */
     int32_t step = all->top == 0.0f ? 1 << 28 : 1 << 16;
     sampi_values values = *all;
     sampi_few few;
@@ -86,16 +87,16 @@ static float sampi_find_about(const sampi_kernels *k, const float *x, size_t n, 
     return sampi_find_value(&values, want, want + want / 4 + 4, 1);
 }
 
-/* A threshold on x that at least `want` tokens of a dense row reach, changes counted out. As many lines as are wanted
-   have a maximum that reaches it. For a few tokens it is enough to look at m sets of lines, if m is several times
-   what is wanted: few sets then hold two of the largest. line has room to be filled up to a multiple of m. */
+/* A threshold on x that at least `want` tokens of a dense row reach, without changes: `want` lines have a maximum that
+   reaches it. For few tokens it is enough to compare m sets of lines, with m several times `want`, because then few
+   sets hold two of the largest. line has memory to be filled up to a multiple of m. */
 static float sampi_row_bound(const sampi_row *row, size_t want)
 {
     float *line = row->work->line, *fold = row->work->scratch;
     size_t n = sampi_n_lines(row->n), m = 64;
     if (want >= row->n) return -FLT_MAX;
     if (want == 1 && row->n_change == 0) return row->top;
-    want += row->n_change; /* each of these may be a line's maximum no more */
+    want += row->n_change; /* each change may have been a line's maximum */
     while (m < 4 * want) m *= 2;
     if (m >= n) return sampi_find_about(row->k, line, n, want, row->top);
     while (n % m) line[n++] = -INFINITY;

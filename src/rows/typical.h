@@ -1,15 +1,15 @@
 /* ---- typical: a selection by score, no sort ----
-   The score of a token is the distance of max - l from its mean; those with the smallest scores are kept. It falls with
-   the logit up to the mean, then rises, so the kept tokens are an interval of logits, and what has to be found are its
-   two ends: in the row's head, or in a band around where every 32nd token lets them expect, or in all of the row.
-   Its plan, which sums exactly, takes 1.1 to 2.7 times as long on 128,256 logits. Without the band a row whose
-   head does not do takes 1.3 to 2.7 times as long. */
+   A token's score is the distance of max - l from its mean; the tokens with the smallest scores are kept. With a
+   falling logit the score falls down to the mean, then rises. So the kept tokens are an interval of logits, whose two
+   ends have to be found: in the row's head, or in a band around the ends that every 32nd token predicts, or in the
+   whole row. Its plan, which sums exactly, takes 1.1 to 2.7 times as long on 128,256 logits. Without the band a row
+   whose head is not enough takes 1.3 to 2.7 times as long. */
 
-/* Put the first tokens of d [n] in the order o that hold the mass `want`, but at least min_keep of them, to the front:
-   how many; 0 if d does not hold as much. Quickselect, whose bad cases end in a sort. */
+/* Moves the first tokens of d [n], in the order o, that have the mass `want`, but at least min_keep, to the front;
+   returns their number; 0 if d has less mass. Quickselect, whose bad cases end in a sort. */
 static size_t sampi_prefix_by(const sampi_order *o, samp_token_data *d, size_t n, uint64_t want, size_t min_keep)
 {
-    size_t from = 0; /* those before it are in */
+    size_t from = 0; /* the tokens before it are in */
     for (int depth = 64; n - from > 16; depth--) {
         if (depth == 0) {
             sampi_heap_sort(o, d + from, n - from);
@@ -34,8 +34,8 @@ static size_t sampi_prefix_by(const sampi_order *o, samp_token_data *d, size_t n
     return 0;
 }
 
-/* Where the cut is looked for: none below `low` is kept, all of [in_low, in_high) are, if that is not empty. The others
-   are the band. */
+/* Where the cut is searched: no token below `low` is kept, all of [in_low, in_high) are, if that is not empty. The
+   other tokens are the band. */
 typedef struct sampi_band {
     float low, in_low, in_high;
 } sampi_band;
@@ -48,9 +48,9 @@ static sampi_band sampi_band_above(float low)
 
 static bool sampi_band_is_whole(const sampi_band *band) { return !(band->in_low < band->in_high); }
 
-/* Tokens with their scores, laid over w: weights, then logits (soon minus their scores), then where they stand in the
-   row, each with slack 16. With places that is 16 bytes a token of the 12 (row->n + 128) there: for half of the row's
-   tokens. Without them (place NULL: all of the row, in order) it is 12 bytes a token. */
+/* Tokens with their scores, in the memory of w: weights, then logits (later minus their scores), then indices in the
+   row, each with slack 16. With indices a token takes 16 bytes of the 12 (row->n + 128), so they are enough for half of
+   the row's tokens. Without (place NULL: the whole row, in order) a token takes 12 bytes. */
 typedef struct sampi_scored {
     size_t n;
     uint64_t *w;
@@ -68,7 +68,7 @@ static sampi_scored sampi_lay_scored(const sampi_work *work, size_t n, bool with
     return t;
 }
 
-/* The band's tokens in a compact row. Returns the mass of those from in_high on. */
+/* Collects the band's tokens of a compact row. Returns the mass of the tokens from in_high on. */
 static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_band *band, const sampi_scored *t)
 {
     const sampi_kernels *k = row->k;
@@ -77,7 +77,7 @@ static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_b
     return k->weights(t->y + n, high, max, t->w + n, NULL);
 }
 
-/* Weights, and logits to minus their scores, rounded to f32: so what is greater here comes first. */
+/* Computes weights, and replaces logits by minus their scores, rounded to f32: so the greater comes first. */
 static void sampi_score_tokens(const sampi_kernels *k, const sampi_scored *t, const sampi_order *o)
 {
     k->weights(t->y, t->n, (float)o->max, t->w, NULL);
@@ -94,7 +94,7 @@ typedef struct sampi_score_cut {
     size_t n_over, n_upto;
 } sampi_score_cut;
 
-/* Both conditions are looked for apart: the farther of the two cuts satisfies both. */
+/* Finds a cut for the mass and one for min_keep; the farther of the two satisfies both. */
 static SAMPI_COLD sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const sampi_scored *t, uint64_t want,
                                                    size_t min_keep)
 {
@@ -111,15 +111,15 @@ static SAMPI_COLD sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const
     return cut;
 }
 
-/* Remove from a compact row the tokens behind the cut, and of those at the cut all but the first that are wanted. What
-   stays unmasked in x is kept. The scored tokens are used up: what w holds becomes scores and places of those behind
-   the cut, then a list of those at the cut, then these as an array of tokens, whose ids are places. The array is made
-   from its end, as it grows over the list. */
+/* Removes from a compact row the tokens behind the cut, and of those at the cut all except the first that are wanted.
+   The tokens that stay unmasked in x are kept. The scored tokens are used up: the memory of w becomes scores and
+   indices of the tokens behind the cut, then a list of those at the cut, then these as an array of tokens, whose ids
+   are indices. The array is written from its end, because it grows over the list. */
 static SAMPI_COLD void sampi_drop_scores(sampi_row *row, const sampi_order *o, const sampi_scored *t, float cut,
                                          uint64_t want, size_t min_keep)
 {
     sampi_work *work = row->work;
-    float *score = (float *)(void *)work->w; /* 8 (n + 16) bytes with place, as w has */
+    float *score = (float *)(void *)work->w; /* 8 (n + 16) bytes with place, as many as w has */
     int32_t *place = (int32_t *)(void *)(score + t->n + 16), *tied = (int32_t *)(void *)work->w;
     samp_token_data *d = (samp_token_data *)(void *)work->w;
     size_t n_tied = 0;
@@ -141,18 +141,18 @@ static SAMPI_COLD void sampi_drop_scores(sampi_row *row, const sampi_order *o, c
     for (size_t i = sampi_prefix_by(o, d, n_tied, want, min_keep); i < n_tied; i++) work->x[d[i].id] = -INFINITY;
 }
 
-/* How a look at a band ended: cut; the exact sums are needed; or the cut is not in this band. */
+/* The result of a search in a band: found; the exact sums are needed; or the cut is not in this band. */
 typedef enum sampi_found { SAMPI_FOUND, SAMPI_DOUBT, SAMPI_ELSEWHERE } sampi_found;
 
-/* What typical is to do: its parameters, and what is known of the row's sums. */
+/* typical's parameters, and the range of the row's sums. */
 typedef struct sampi_typical {
     uint64_t share;
     size_t min_keep;
     sampi_range range;
 } sampi_typical;
 
-/* Scores are taken from the mean in the middle of what it can be; *off: how far its ends are from there, with the
-   rounding of the divisions. */
+/* The order by score, with the mean in the middle of its range; *off: the distance of the range's ends from it, with
+   the rounding of the divisions. */
 static sampi_order sampi_typical_order(const sampi_range *range, double *off)
 {
     double mean_lo = range->s_lo / range->z_hi, mean_hi = range->s_hi / range->z_lo;
@@ -164,7 +164,8 @@ static sampi_order sampi_typical_order(const sampi_range *range, double *off)
 /* A score with its sign: negative above the mean's logit. */
 static double sampi_signed_score(const sampi_order *o, float l) { return o->max - (double)l - o->mean; }
 
-/* Do all of [in_low, in_high) score less than the last token kept, and all below `low` more, by the margins? */
+/* Are the scores in [in_low, in_high) less than that of the last kept token, and those below `low` greater, by the
+   margins? */
 static bool sampi_band_holds(const sampi_band *band, const sampi_order *o, double last, double slack, double apart)
 {
     if (!(last + apart < sampi_signed_score(o, sampi_next_down(band->low)))) return false;
@@ -176,8 +177,8 @@ static bool sampi_band_holds(const sampi_band *band, const sampi_order *o, doubl
 
 static uint64_t sampi_missing(uint64_t want, uint64_t have) { return want > have ? want - have : 0; }
 
-/* Is the choice the same for every mean and Z in the range? The mean moves each score by at most half of `apart`: so
-   no other token may come as near to the last one as that, and this one has to be needed even for the smallest Z. */
+/* Is the choice the same for every mean and Z in the range? The mean changes each score by at most half of `apart`: so
+   no other score may be that close to the last one's, and the last token must be needed even for the smallest Z. */
 static bool sampi_cut_is_sure(const sampi_kernels *k, const sampi_scored *t, const sampi_score_cut *cut, double apart,
                               uint64_t want_lo, size_t min_keep)
 {
@@ -187,9 +188,9 @@ static bool sampi_cut_is_sure(const sampi_kernels *k, const sampi_scored *t, con
     return cut->over < want_lo || cut->n_upto == min_keep;
 }
 
-/* Keep the typical tokens of a compact row, if the cut lies in the band. If it lies elsewhere, or the range is not
-   exact and leaves a doubt, no token has changed. A band that leaves an inner part needs the mass of it: that pass
-   makes the range exact. */
+/* Keeps the typical tokens of a compact row, if the cut lies in the band. If it lies elsewhere, or the range is not
+   exact and does not decide, no token has changed. A band with an inner part needs the mass of that part: the pass for
+   it makes the range exact. */
 static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, const sampi_band *band)
 {
     const sampi_kernels *k = row->k;
@@ -200,7 +201,7 @@ static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, con
     if (!is_whole) {
         n_inner = sampi_row_count(row, band->in_low, band->in_high);
         n = k->count(row->x, n, band->low) - n_inner;
-        if (n > row->n / 2) return SAMPI_ELSEWHERE; /* that is the room for it */
+        if (n > row->n / 2) return SAMPI_ELSEWHERE; /* there is no memory for more */
         inner = sampi_exact_above(row, band->in_low, true, range);
     }
     uint64_t want_lo = sampi_mulhi(typical->share, sampi_z_lo(range)) + 1;
@@ -218,19 +219,19 @@ static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, con
     sampi_score_tokens(k, &t, &order);
     sampi_score_cut cut = sampi_cut_scores(k, &t, want, min_keep);
     if (cut.upto < want || cut.n_upto < min_keep) return SAMPI_ELSEWHERE;
-    double last = -(double)cut.at, slack = 1e-7 * last + 1e-44; /* its score, and the rounding to f32 */
+    double last = -(double)cut.at, slack = 1e-7 * last + 1e-44; /* last: its score; slack: the rounding to f32 */
     double apart = 2.0 * (off + slack);
     if (!sampi_band_holds(band, &order, last, slack, apart)) return SAMPI_ELSEWHERE;
     if (!range->is_exact && !sampi_cut_is_sure(k, &t, &cut, apart, want_lo, min_keep)) return SAMPI_DOUBT;
     sampi_drop_scores(row, &order, &t, cut.at, sampi_missing(want, cut.over),
                       (size_t)sampi_missing(min_keep, cut.n_over));
     sampi_gather(row, band->low);
-    (void)sampi_scan(row); /* the maximum need not be typical */
+    (void)sampi_scan(row); /* the maximum may have been removed */
     return SAMPI_FOUND;
 }
 
-/* A guess at the band of a long compact row: the scores of every 32nd token, and where shares of their mass end that
-   are somewhat larger and smaller than wanted: by 1/64, 1/16, 1/4 of all. The more tries, the wider. */
+/* Guesses the band of a long compact row from the scores of every 32nd token: between the ends of shares that are
+   larger and smaller than wanted by 1/64, 1/16, 1/4 of the total, wider at each try. */
 static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical *typical, int tries)
 {
     const sampi_range *range = &typical->range;
@@ -245,7 +246,7 @@ static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical 
     double near_end =
         -(double)sampi_cut_scores(row->k, &t, sampi_missing(part, off), (size_t)sampi_missing(rank, more)).at;
     double middle = order.max - order.mean;
-    double slack = 1e-6 * (order.mean + near_end); /* what ties at the cut goes with it */
+    double slack = 1e-6 * (order.mean + near_end); /* tokens that tie at the cut are in the band */
     if (!(near_end > slack)) return sampi_band_above(-FLT_MAX);
     sampi_band band;
     band.low = sampi_float_up(middle - far_end - slack);
@@ -254,8 +255,8 @@ static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical 
     return band;
 }
 
-/* A row of which few tokens come near enough to the mean: those beyond twice the mean below the maximum are less
-   typical than the maximum itself, and so on. */
+/* Tries the head of a row in which few tokens are near the mean: tokens farther below the maximum than twice the mean
+   are less typical than the maximum itself, and so on. */
 static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
 {
     sampi_range *range = &typical->range;
@@ -264,7 +265,7 @@ static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
     for (double reach = 1.0; reach <= 64.0; reach *= 2.0) {
         double mean = range->s_hi / range->z_lo;
         float low = sampi_float_up((double)range->max - (1.0 + reach) * mean - 1e-3);
-        if (typical->min_keep > 1 && low < first) { /* these may be enough, and far fewer */
+        if (typical->min_keep > 1 && low < first) { /* the first min_keep may be enough, and far fewer */
             low = first;
             first = -INFINITY;
         }
@@ -285,8 +286,8 @@ static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
     return false;
 }
 
-/* A long row: its head with an estimate, else all of it, compact, with exact sums. There the band is guessed, and
-   widened, before everything gets a score. */
+/* For a long row: first its head with an estimate, then the whole row, compact, with exact sums. There a band is
+   guessed, and widened, before all tokens get a score. */
 static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
 {
     sampi_typical typical;
@@ -295,7 +296,7 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
     sampi_range_of(row, &typical.range, true);
     if (!sampi_is_compact(row)) {
         if (sampi_typical_head(row, &typical)) return SAMP_OK;
-        if (!typical.range.is_exact) row->perf->n_exact++; /* whichever pass will make it that */
+        if (!typical.range.is_exact) row->perf->n_exact++; /* one of the passes below makes it exact */
         sampi_compact(row);
     }
     if (typical.min_keep > row->n) typical.min_keep = row->n;
@@ -305,7 +306,7 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
             if (sampi_typical_cut(row, &typical, &band) == SAMPI_FOUND) return SAMP_OK;
         }
     }
-    sampi_band all = sampi_band_above(-FLT_MAX); /* with an exact range, the cut lies there for sure */
+    sampi_band all = sampi_band_above(-FLT_MAX); /* with an exact range the cut must lie in it */
     if (!typical.range.is_exact) typical.range = sampi_exact(row, typical.range.max, true);
     (void)sampi_typical_cut(row, &typical, &all);
     return SAMP_OK;
