@@ -188,86 +188,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8936 samplers/greedy.h               20974 grammar/regex.h
-     275 api/config.h                     8978 samplers/choose.h               21371 grammar/derivatives.h
-     306 api/types.h                      9041 samplers/ratio.h                22048 grammar/vocabulary.h
-     561 api/missing.h                    9108 samplers/draw.h                 22519 grammar/triggers.h
-     575 api/sample.h                     9194 samplers/dist.h                 22844 grammar/matcher.h
-     669 api/chains.h                     9226 samplers/gumbel.h               23109 grammar/store.h
-     935 api/samplers.h                   9296 watermark/function.h            23364 grammar/moving.h
-    1208 api/gumbel.h                     9414 watermark/text.h                23713 grammar/visits.h
-    1231 api/operator.h                   9604 watermark/draw.h                23992 grammar/states.h
-    1282 api/kv.h                         9815 samplers/mirostat.h             24152 grammar/items.h
-    1465 api/llama_cpp.h                 10047 samplers/adaptive_p.h           24278 grammar/masks.h
-    1511 api/text_error.h                10198 samplers/custom.h               24489 grammar/runs.h
-    1527 api/grammar.h                   10259 config/describe.h               24702 grammar/entries.h
-    1765 api/shards.h                    10439 config/from_params.h            25176 grammar/accepting.h
-    1865 api/peers.h                     10503 config/orders.h                 25517 grammar/waiting.h
-    1949 api/drafts.h                    10734 config/numbers.h                25643 grammar/history.h
-    2051 api/constraints.h               10876 config/set.h                    25769 grammar/room.h
-    2354 api/watermark.h                 11032 config/tell.h                   26105 grammar/sampler.h
-    2499 api/parts.h                     11162 config/settings.h               26347 grammar/forced.h
-    2541 base/switches.h                 11275 life/rollback.h                 26515 grammar/hooks.h
-    2856 base/random.h                   11534 life/chain.h                    26638 schema/head.h
-    2879 base/mt19937.h                  11818 life/members.h                  26812 schema/errors.h
-    2954 base/exact.h                    11932 life/update.h                   26924 schema/collections.h
-    3172 base/bits128.h                  12129 life/copy.h                     26958 schema/references.h
-    3253 base/elements.h                 12299 rows/row.h                      27230 schema/strings.h
-    3383 watermark/colours.h             12609 rows/reserve.h                  27292 schema/numbers.h
-    3447 kernels/llama_cpp/contract.h    12678 rows/pieces.h                   27494 schema/sets.h
-    3495 kernels/contract.h              12792 rows/thresholds.h               27692 schema/formats.h
-    3623 kernels/scalar.h                12899 rows/compact.h                  27889 schema/scalars.h
-    3829 kernels/llama_cpp/scalar.h      13082 rows/sums.h                     28188 schema/goals.h
-    3850 kernels/sets.h                  13231 rows/changes.h                  28409 schema/alternatives.h
-    3899 kernels/vectors.h               13312 rows/cuts.h                     28887 schema/objects.h
-    4017 kernels/avx512.h                13760 rows/typical.h                  29400 schema/arrays.h
-    4101 kernels/avx2.h                  14075 rows/tail_free.h                29760 schema/whole.h
-    4163 kernels/sse2.h                  14149 rows/selecting.h                29933 tags/head.h
-    4180 kernels/neon.h                  14280 rows/mirostat.h                 30056 tags/words.h
-    4202 kernels/wasm.h                  14364 watermark/rows.h                30164 tags/inside.h
-    4218 kernels/generic.h               14478 rows/flat.h                     30305 tags/formats.h
-    4238 kernels/shared.h                14525 rows/logprobs.h                 30706 grammar/grammars.h
-    4362 kernels/passes.h                14611 rows/step.h                     30773 peers/tables.h
-    5051 kernels/llama_cpp/passes.h      14628 rows/llama_cpp/sums.h           31172 peers/values.h
-    5135 kernels/check.h                 14942 rows/llama_cpp/samplers.h       31604 peers/llama_server.h
-    5158 kernels/dispatch.h              15407 rows/llama_cpp/step.h           31673 peers/fields.h
-    5368 core/array.h                    15437 run/apply.h                     31919 peers/requests.h
-    5698 core/table.h                    15520 run/writing.h                   32058 shards/head.h
-    5896 core/windows.h                  15644 run/arrays.h                    32207 shards/bytes.h
-    5988 constraints/record.h            15721 run/arrays_llama_cpp.h          32305 shards/merging.h
-    6046 watermark/record.h              15919 run/walk.h                      32595 shards/row.h
-    6066 rows/work.h                     16023 run/finish.h                    32728 shards/answers.h
-    6093 life/past.h                     16063 run/draw_llama_cpp.h            33280 shards/logprobs.h
-    6152 core/record.h                   16137 run/draw.h                      33426 shards/told.h
-    6288 core/plans.h                    16215 run/sample.h                    33580 shards/asking.h
-    6326 core/fields.h                   16331 watermark/making.h              33715 shards/prefix.h
-    6413 core/owners.h                   16560 watermark/tails.h               34269 shards/plans.h
-    6489 core/mt19937.h                  16660 watermark/detect.h              34771 samplers/plans.h
-    6546 core/no_mt19937.h               16883 run/verify.h                    35048 shards/way.h
-    6579 core/making.h                   16987 run/batch.h                     35196 shards/memory.h
-    6711 core/streams.h                  17139 life/state.h                    35264 shards/batch.h
-    6749 life/state_fields.h             17315 operator/weights.h              35672 drafts/head.h
-    6849 samplers/llama_cpp.h            17403 operator/search.h               35731 drafts/block.h
-    6935 samplers/logit_bias.h           17541 operator/run.h                  35922 drafts/tree.h
-    7037 samplers/patch.h                17709 kv/cells.h                      36057 drafts/relaxed.h
-    7087 samplers/penalties.h            17746 kv/making.h                     36142 constraints/automaton.h
-    7238 samplers/dry.h                  17970 kv/slot.h                       36240 constraints/making.h
-    7695 samplers/cut.h                  18107 kv/sequences.h                  36493 constraints/sampler.h
-    7720 samplers/top_n_sigma.h          18241 kv/data.h                       36588 constraints/constructors.h
-    7823 samplers/top_k.h                18364 kv/update.h                     36953 constraints/patterns.h
-    7880 samplers/tail_free.h            18489 kv/state.h                      37158 constraints/looking.h
-    8003 samplers/typical.h              18698 llama_cpp/functions.h           37225 constraints/thinking.h
-    8079 samplers/top_p.h                18765 llama_cpp/object.h              37476 constraints/schedule.h
-    8122 samplers/min_p.h                18820 llama_cpp/vocabulary.h          37566 constraints/accepting.h
-    8164 samplers/by_sums.h              18897 text/reading.h                  37750 constraints/drawing.h
-    8315 samplers/top_h.h                19008 text/strings.h                  37937 constraints/told.h
-    8368 samplers/min_k.h                19107 text/values.h                   38002 constraints/kind.h
-    8425 samplers/xtc.h                  19263 text/documents.h                38060 constraints/top_p_decay.h
-    8508 samplers/infill.h               19339 grammar/head.h                  38146 constraints/accessors.h
-    8624 samplers/temperature.h          19374 grammar/tree.h                  38254 core/kinds.h
-    8793 samplers/smoothing.h            20293 grammar/finishing.h             38303 base/restore.h
-    8878 samplers/softmax.h              20597 grammar/reading.h               38317 api/license.h
-    8911 samplers/drafted.h              20682 grammar/gbnf.h
+       2 api/opening.h                    8936 samplers/greedy.h               20975 grammar/regex.h
+     275 api/config.h                     8978 samplers/choose.h               21372 grammar/derivatives.h
+     306 api/types.h                      9041 samplers/ratio.h                22049 grammar/vocabulary.h
+     561 api/missing.h                    9108 samplers/draw.h                 22520 grammar/triggers.h
+     575 api/sample.h                     9194 samplers/dist.h                 22845 grammar/matcher.h
+     669 api/chains.h                     9226 samplers/gumbel.h               23110 grammar/store.h
+     935 api/samplers.h                   9296 watermark/function.h            23365 grammar/moving.h
+    1208 api/gumbel.h                     9414 watermark/text.h                23714 grammar/visits.h
+    1231 api/operator.h                   9604 watermark/draw.h                23993 grammar/states.h
+    1282 api/kv.h                         9815 samplers/mirostat.h             24153 grammar/items.h
+    1465 api/llama_cpp.h                 10047 samplers/adaptive_p.h           24279 grammar/masks.h
+    1511 api/text_error.h                10198 samplers/custom.h               24490 grammar/runs.h
+    1527 api/grammar.h                   10259 config/describe.h               24703 grammar/entries.h
+    1765 api/shards.h                    10439 config/from_params.h            25177 grammar/accepting.h
+    1865 api/peers.h                     10503 config/orders.h                 25518 grammar/waiting.h
+    1949 api/drafts.h                    10734 config/numbers.h                25644 grammar/history.h
+    2051 api/constraints.h               10876 config/set.h                    25770 grammar/room.h
+    2354 api/watermark.h                 11032 config/tell.h                   26106 grammar/sampler.h
+    2499 api/parts.h                     11162 config/settings.h               26348 grammar/forced.h
+    2541 base/switches.h                 11275 life/rollback.h                 26516 grammar/hooks.h
+    2856 base/random.h                   11534 life/chain.h                    26639 schema/head.h
+    2879 base/mt19937.h                  11818 life/members.h                  26813 schema/errors.h
+    2954 base/exact.h                    11932 life/update.h                   26925 schema/collections.h
+    3172 base/bits128.h                  12129 life/copy.h                     26959 schema/references.h
+    3253 base/elements.h                 12299 rows/row.h                      27231 schema/strings.h
+    3383 watermark/colours.h             12609 rows/reserve.h                  27293 schema/numbers.h
+    3447 kernels/llama_cpp/contract.h    12678 rows/pieces.h                   27495 schema/sets.h
+    3495 kernels/contract.h              12792 rows/thresholds.h               27693 schema/formats.h
+    3623 kernels/scalar.h                12899 rows/compact.h                  27890 schema/scalars.h
+    3829 kernels/llama_cpp/scalar.h      13082 rows/sums.h                     28189 schema/goals.h
+    3850 kernels/sets.h                  13231 rows/changes.h                  28410 schema/alternatives.h
+    3899 kernels/vectors.h               13312 rows/cuts.h                     28888 schema/objects.h
+    4017 kernels/avx512.h                13760 rows/typical.h                  29401 schema/arrays.h
+    4101 kernels/avx2.h                  14075 rows/tail_free.h                29761 schema/whole.h
+    4163 kernels/sse2.h                  14149 rows/selecting.h                29934 tags/head.h
+    4180 kernels/neon.h                  14280 rows/mirostat.h                 30057 tags/words.h
+    4202 kernels/wasm.h                  14364 watermark/rows.h                30165 tags/inside.h
+    4218 kernels/generic.h               14478 rows/flat.h                     30306 tags/formats.h
+    4238 kernels/shared.h                14525 rows/logprobs.h                 30707 grammar/grammars.h
+    4362 kernels/passes.h                14611 rows/step.h                     30774 peers/tables.h
+    5051 kernels/llama_cpp/passes.h      14628 rows/llama_cpp/sums.h           31173 peers/values.h
+    5135 kernels/check.h                 14942 rows/llama_cpp/samplers.h       31605 peers/llama_server.h
+    5158 kernels/dispatch.h              15407 rows/llama_cpp/step.h           31674 peers/fields.h
+    5368 core/array.h                    15437 run/apply.h                     31920 peers/requests.h
+    5698 core/table.h                    15519 run/writing.h                   32059 shards/head.h
+    5896 core/windows.h                  15643 run/arrays.h                    32208 shards/bytes.h
+    5988 constraints/record.h            15720 run/arrays_llama_cpp.h          32306 shards/merging.h
+    6046 watermark/record.h              15920 run/walk.h                      32596 shards/row.h
+    6066 rows/work.h                     16025 run/finish.h                    32729 shards/answers.h
+    6093 life/past.h                     16065 run/draw_llama_cpp.h            33281 shards/logprobs.h
+    6152 core/record.h                   16139 run/draw.h                      33427 shards/told.h
+    6288 core/plans.h                    16217 run/sample.h                    33581 shards/asking.h
+    6326 core/fields.h                   16333 watermark/making.h              33716 shards/prefix.h
+    6413 core/owners.h                   16562 watermark/tails.h               34270 shards/plans.h
+    6489 core/mt19937.h                  16662 watermark/detect.h              34772 samplers/plans.h
+    6546 core/no_mt19937.h               16885 run/verify.h                    35049 shards/way.h
+    6579 core/making.h                   16989 run/batch.h                     35197 shards/memory.h
+    6711 core/streams.h                  17140 life/state.h                    35265 shards/batch.h
+    6749 life/state_fields.h             17316 operator/weights.h              35673 drafts/head.h
+    6849 samplers/llama_cpp.h            17404 operator/search.h               35732 drafts/block.h
+    6935 samplers/logit_bias.h           17542 operator/run.h                  35923 drafts/tree.h
+    7037 samplers/patch.h                17710 kv/cells.h                      36058 drafts/relaxed.h
+    7087 samplers/penalties.h            17747 kv/making.h                     36143 constraints/automaton.h
+    7238 samplers/dry.h                  17971 kv/slot.h                       36241 constraints/making.h
+    7695 samplers/cut.h                  18108 kv/sequences.h                  36494 constraints/sampler.h
+    7720 samplers/top_n_sigma.h          18242 kv/data.h                       36589 constraints/constructors.h
+    7823 samplers/top_k.h                18365 kv/update.h                     36954 constraints/patterns.h
+    7880 samplers/tail_free.h            18490 kv/state.h                      37159 constraints/looking.h
+    8003 samplers/typical.h              18699 llama_cpp/functions.h           37226 constraints/thinking.h
+    8079 samplers/top_p.h                18766 llama_cpp/object.h              37477 constraints/schedule.h
+    8122 samplers/min_p.h                18821 llama_cpp/vocabulary.h          37567 constraints/accepting.h
+    8164 samplers/by_sums.h              18898 text/reading.h                  37751 constraints/drawing.h
+    8315 samplers/top_h.h                19009 text/strings.h                  37938 constraints/told.h
+    8368 samplers/min_k.h                19108 text/values.h                   38003 constraints/kind.h
+    8425 samplers/xtc.h                  19264 text/documents.h                38061 constraints/top_p_decay.h
+    8508 samplers/infill.h               19340 grammar/head.h                  38147 constraints/accessors.h
+    8624 samplers/temperature.h          19375 grammar/tree.h                  38255 core/kinds.h
+    8793 samplers/smoothing.h            20294 grammar/finishing.h             38304 base/restore.h
+    8878 samplers/softmax.h              20598 grammar/reading.h               38318 api/license.h
+    8911 samplers/drafted.h              20683 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -12866,7 +12866,7 @@ static float sampi_find_value(const sampi_values *all, uint64_t want, uint64_t e
     return sampi_unkey(low);
 }
 
-/* The largest value that `want` of x [n] reach, exactly; or one that not many more reach. */
+/* The largest value that `want` of x [n] reach, or one that few more reach. */
 static float sampi_find_nth(const sampi_kernels *k, const float *x, size_t n, size_t want, float top)
 {
     sampi_values values = { k, x, NULL, n, top };
@@ -13311,11 +13311,11 @@ static int sampi_fast_dry(sampi_row *row, sampi_sampler *s)
 
 /* ---- src/rows/cuts.h ---- */
 /* ---- truncations and temperatures on a row ----
-   What the table's rows name as fast: each finds a threshold, not an order, and keeps what reaches it. Where the
-   threshold needs a sum over the row, the estimate (sums.h) decides if both of its ends keep the same tokens, else the
-   exact sum. Prefixes try the row's head first, then a band around where a sample expects the end. typical.h and
-   tail_free.h have rooms of their own. What a text gains over the sampler's plan stands with it; where nothing does,
-   the plan asks for what the function does, and would be as fast (run/README.md, "Rows answer no plans"). */
+   The fast functions of the table: each finds a threshold, not an order, and keeps the tokens that reach it. If the
+   threshold needs a sum over the row, the estimate (sums.h) decides if both of its ends keep the same tokens; otherwise
+   the exact sum does. Prefixes try the row's head first, then a band around the end that a sample predicts. typical.h
+   and tail_free.h have rooms of their own. A function's comment says how much faster it is than the sampler's plan;
+   without such a figure the plan asks for the same and would be as fast (run/README.md, "Rows answer no plans"). */
 
 /* ---- top_k, min_p ---- */
 
@@ -13332,8 +13332,8 @@ static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* A dense row has been cut, before it was `before`: back to that if fewer than min_keep tokens are left, and the first
-   ones in order stay. What is still dense has tokens enough: more than an eighth of its lines reach the floor. */
+/* After a cut of a dense row, which was `before`: if fewer than min_keep tokens are left, goes back to `before` and
+   keeps the first min_keep in order. A row that is still dense has enough: an eighth of its lines reach the floor. */
 static void sampi_keep_at_least(sampi_row *row, const sampi_row *before, size_t min_keep)
 {
     if (!sampi_is_compact(row) && row->n / 128 >= min_keep) return;
@@ -15436,31 +15436,30 @@ static SAMPI_COLD bool sampi_fits_llama(const sampi_row *row, const sampi_sample
 #endif
 /* ---- src/run/apply.h ---- */
 /* =================================================================================================== >>apply
-   samp_apply: a sampler and the user's array of candidates come in, the array is changed in place. The steps
-   (sampi_apply_steps in life/chain.h) define the result. A long array whose ids ascend gets there faster, as a view,
-   which the functions of rows/ work on. To open a view means: one pass checks the array and finds the maxima of its
-   lines, and from then on the array counts as a dense row (rows/row.h), whose ids are indices in the array. Logits
-   stay where they are, unless a sampler will ask for all of them; then that pass copies them. To close a view means:
-   one pass writes the row back to the array. A sampler that does not fit the view closes it; the next one opens it
-   again, or, where few or sorted candidates are left, goes step by step. This room opens a view; run/writing.h closes
-   it, run/arrays.h has its steps, run/walk.h the loop over a chain.
+   samp_apply applies a sampler to the user's array of candidates, in place. The steps (sampi_apply_steps in
+   life/chain.h) define the result. A long array whose ids ascend is done faster as a view, on which the functions of
+   rows/ work. Opening a view: one pass checks the array and finds the maxima of its lines; then the array counts as a
+   dense row (rows/row.h), whose ids are indices in the array. Logits stay in the array, unless a sampler needs all of
+   them: then the pass copies them. Closing a view: one pass writes the row back to the array. A sampler that does not
+   fit the view closes it; the next one opens it again, or goes step by step if few or sorted candidates are left. This
+   room opens a view; run/writing.h closes it, run/arrays.h has its steps, run/walk.h the loop over a chain.
 
-   While the view is open the array is as it was, and these hold:
-     - as long as nothing has dropped masked tokens, what the row has lost is masked in the array, and stays in it;
-       afterwards the row's tokens are all that are left;
-     - p is that of the array. A sampler that writes another p closes the view, unless a later one overwrites that;
+   While a view is open the array is unchanged, and these hold:
+     - until a sampler removes masked tokens, the tokens that the row has lost are masked candidates of the array;
+       afterwards the row's tokens are the only candidates;
+     - p is that of the array. A sampler that writes another p closes the view, unless a later one overwrites it;
      - the candidates' order is the array's, or, if the view `sorts`, that of its `order`.
-   Under MT19937 the row is one in llama.cpp's arithmetic (rows/llama_cpp/sums.h). What is left of it as an array takes
-   the array's place, and a step that the view declines begins, if it sorts, with a radix sort of all candidates. The
-   only sampler that fails here is one that masks the last token: what its steps leave is written, and the next one
-   finds it. */
+   Under MT19937 the row is one in llama.cpp's arithmetic (rows/llama_cpp/sums.h). If an array is left of it, that takes
+   the place of the user's array; and a step that the view declines begins, if it sorts, with a radix sort of all
+   candidates. Only a sampler that masks the last token can fail here: the view then writes what its steps leave, and
+   the next sampler finds it. */
 
-#define SAMPI_FEW 256 /* so many candidates go step by step */
+#define SAMPI_FEW 256 /* up to this many candidates go step by step */
 
 typedef struct sampi_view {
     sampi_row row;
     samp_token_data_array *cur;
-    sampi_sampler *outer; /* what samp_apply was called on: has the position */
+    sampi_sampler *outer; /* the sampler that samp_apply was called on; it has the position */
     sampi_work *work, own;
     samp_perf_data perf; /* samp_apply counts nothing */
     sampi_order order;
@@ -15468,7 +15467,7 @@ typedef struct sampi_view {
     sampi_ordinals ordinal; /* as sampi_run wants it */
 } sampi_view;
 
-/* The first of s that is on and does more than to set or scale logits; or NULL. */
+/* The first sampler in s that is on and does more than set or scale logits; or NULL. */
 static SAMPI_COLD const sampi_sampler *sampi_first_cut(const sampi_sampler *s)
 {
     const sampi_sampler *first = NULL;
@@ -15476,7 +15475,7 @@ static SAMPI_COLD const sampi_sampler *sampi_first_cut(const sampi_sampler *s)
     return sampi_is_chain(s) || sampi_idles(s) || sampi_traits_of(s->kind)->flags & SAMPI_ONLY_EDITS ? first : s;
 }
 
-/* Does s look at few of n logits, those of lines with a large maximum? */
+/* Does s read only few of n logits, those of lines with a large maximum? */
 static SAMPI_COLD bool sampi_looks_at_few(const sampi_sampler *s, size_t n)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
@@ -15485,8 +15484,8 @@ static SAMPI_COLD bool sampi_looks_at_few(const sampi_sampler *s, size_t n)
     return flags & SAMPI_TO_K && (size_t)s->u.top_k.k <= n / 64;
 }
 
-/* Check the array, which s comes to first, and copy its logits if they will be asked for more than once.
-   SAMPI_DECLINED: it is none for a view, and may be a bad one. */
+/* Opens a view of the array for s: checks the array, and copies its logits if they will be read more than once.
+   SAMPI_DECLINED: the array does not suit a view, or may be invalid. */
 static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
 {
     const bool is_llama = sampi_is_llama_cpp(s);
@@ -15519,15 +15518,15 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
 
 /* ---- src/run/writing.h ---- */
 /* ---- samp_apply: closing a view ----
-   A view's row comes in, and one pass writes the array: the candidates that are left, each with its logit, with p if a
-   sampler has set it, and sorted if the samplers would have sorted. The room has the radix sort for that, and walks
-   through the row by rows/pieces.h. */
+   One pass writes a view's row to the array: the candidates that are left, each with its logit, with p if a sampler has
+   set it, and sorted if the samplers would have sorted. The room has the radix sort for that, and walks over the row by
+   rows/pieces.h. */
 
-/* The order of candidates that stand by id: a radix sort of keys and indices, 11 bits at a time. Scores are rounded to
-   f32 for it, so pieces of equal keys are put in order behind it. */
+/* Sorts candidates that are in order of ids: a radix sort of keys and indices, 11 bits at a time. Scores are rounded to
+   f32 for it, so pieces of equal keys are sorted afterwards. */
 static SAMPI_COLD void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t n, sampi_work *work)
 {
-    uint64_t *from = work->w, *to = (uint64_t *)(void *)work->x; /* x and id: as many bytes */
+    uint64_t *from = work->w, *to = (uint64_t *)(void *)work->x; /* x and id together have as many bytes */
     if (n <= SAMPI_FEW) {
         sampi_sort_part(order, d, n, n, 64);
         return;
@@ -15537,7 +15536,7 @@ static SAMPI_COLD void sampi_sort_long(const sampi_order *order, samp_token_data
         from[i] = (uint64_t)sampi_falling_key(x) << 32 | i;
     }
     sampi_sort_keys(from, to, n);
-    from = to; /* where they are now */
+    from = to; /* the sorted ones */
     samp_token_data *sorted = (samp_token_data *)(void *)work->w;
     for (size_t i = 0; i < n; i++) sorted[i] = d[(uint32_t)from[i]];
     memcpy(d, sorted, n * sizeof *d);
@@ -15547,13 +15546,13 @@ static SAMPI_COLD void sampi_sort_long(const sampi_order *order, samp_token_data
     }
 }
 
-/* Are candidates masked that the row has not? */
+/* Does the array have masked candidates that the row does not have? */
 static bool sampi_is_sparse(const sampi_view *view)
 {
     return !view->drops && sampi_is_compact(&view->row) && view->row.n < view->cur->size;
 }
 
-/* The next tile of the logits of the candidates that are left, masked ones included. */
+/* Goes to the next tile of logits of the candidates that are left, masked ones included. */
 static SAMPI_HOT bool sampi_next_candidates(const sampi_view *view, sampi_pieces *it)
 {
     const sampi_row *row = it->row;
@@ -15568,8 +15567,8 @@ static SAMPI_HOT bool sampi_next_candidates(const sampi_view *view, sampi_pieces
     return it->n > 0;
 }
 
-/* The sum of the weights of the candidates that are left. *e = e^(l - max) of each, where w is, if it is free and
-   nearly all are left; else NULL. */
+/* The sum of the weights of the candidates that are left. *e: e^(l - max) of each, in the memory of w, if that is free
+   and nearly all candidates are left; otherwise NULL. */
 static SAMPI_COLD uint64_t sampi_view_exps(const sampi_view *view, float max, double **e_out)
 {
     const sampi_row *row = &view->row;
@@ -15583,8 +15582,8 @@ static SAMPI_COLD uint64_t sampi_view_exps(const sampi_view *view, float max, do
     return z;
 }
 
-/* The candidates that are left, by id, each with its logit, and p from these sums or the row's; else as it was.
-   e: what sampi_view_exps made of them, or NULL. */
+/* Writes the candidates that are left, by id, each with its logit and with p from `sums` or the row's sums, or p as it
+   was. e: the result of sampi_view_exps, or NULL. */
 static SAMPI_COLD void sampi_write_view(const sampi_view *view, const sampi_sums *sums, const double *e)
 {
     const sampi_row *row = &view->row;
@@ -15609,8 +15608,8 @@ static SAMPI_COLD void sampi_write_view(const sampi_view *view, const sampi_sums
     }
 }
 
-/* Write the array. sums: p comes from these, or, with the candidate at `index` selected (-1: none was), from those of
-   what is left then; NULL: p stays. */
+/* Closes a view: writes the array. p comes from `sums`; if a candidate is selected (index, -1: none), from the sums of
+   the candidates left; with sums NULL p stays. */
 static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp_token index)
 {
     sampi_row *row = &view->row;
@@ -15643,9 +15642,9 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp
 
 /* ---- src/run/arrays.h ---- */
 /* ---- samp_apply: one sampler on a view ----
-   Three questions and one function. Does a sampler fit the view, by its kind and its settings? Who overwrites its p?
-   Does it leave the array sorted? sampi_view_step then applies one sampler to the open view, by its fast function of
-   rows/, and closes the view if it has to. */
+   The room decides whether a sampler fits the view, by its kind and settings, whether a later sampler overwrites its p,
+   and whether it leaves the array sorted. sampi_view_step then applies one sampler to the open view, by its fast
+   function of rows/, and closes the view if necessary. */
 
 static SAMPI_COLD bool sampi_sets_p(const sampi_sampler *s)
 {
@@ -15671,7 +15670,7 @@ static SAMPI_COLD int sampi_fate_of_p(const sampi_sampler *s, const sampi_sample
     return sampi_sets_p(s);
 }
 
-/* Can the view go on with this sampler? */
+/* Can this sampler work on the open view? */
 static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampler *s)
 {
     const sampi_row *row = &view->row;
@@ -15681,12 +15680,12 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
     unsigned state = has_floor || is_compact ? SAMPI_VIEW_MASKED : SAMPI_VIEW_DENSE;
     if (view->drops) state = SAMPI_VIEW_DROPPED;
     if (view->sorts) state = SAMPI_VIEW_SORTED;
-    if (view->drops && sampi_temp_masks(s)) return false; /* what is masked would stay */
+    if (view->drops && sampi_temp_masks(s)) return false; /* masked tokens would have to stay */
     return (sampi_traits_of(s->kind)->flags & SAMPI_VIEW) >= state;
 }
 
-/* One sampler on the row of an open view, and the view is closed if it has to be. A status like that of a fast
-   function; if it is not SAMP_OK the row tells how the array is to be written. */
+/* Applies one sampler to the row of an open view, and closes the view if necessary. Returns a status like a fast
+   function's; if it is not SAMP_OK, the array has to be written from the row as it is. */
 static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
@@ -15699,7 +15698,7 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     float max = sampi_row_max(row);
     size_t n = by_chance || few_stay ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
     sampi_sums sums = { max, 0, 0, 0, 0 };
-    if (few_stay && n <= 2) return SAMPI_DECLINED;                               /* it may keep what is masked, */
+    if (few_stay && n <= 2) return SAMPI_DECLINED;                               /* it may keep masked tokens */
     if (by_chance && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* and it does */
     if ((shows && !selects) || by_score) sums = sampi_row_sums(row, max, -FLT_MAX, by_score);
     int status = flags & SAMPI_ONLY_SHOWS ? SAMP_OK : sampi_run_fast(row, s, view->outer->position, &view->ordinal);
@@ -15721,11 +15720,12 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
 /* ---- src/run/arrays_llama_cpp.h ---- */
 /* ---- samp_apply: one sampler on a view, in llama.cpp's arithmetic ----
    The same as run/arrays.h under MT19937. llama.cpp adds floats and doubles in the order of the array, and the result
-   depends on that order. These functions get the sums of its loops to the bit, but by tiles of 256 elements, which
-   takes less time. sampi_view_llama applies one sampler; what declines is sorted here, if its steps begin with that. */
+   depends on that order. These functions compute the sums of its loops to the last bit, but by tiles of 256 elements,
+   which is faster. sampi_view_llama applies one sampler; if it declines and its steps begin with a sort, the array is
+   sorted here. */
 
-/* How a sum of doubles grows by a tile's e if it begins one ulp above `sum`, from where it grows by d: by as much, but
-   for the first term half way between two sums, after which both are even. */
+/* How much a sum of doubles grows by a tile's e if it begins one ulp above `sum`, where it grows by d: the same, except
+   for the first term that is half way between two sums; after it both sums are even. */
 static double sampi_llama_odd_sum(const float *e, double sum, double d)
 {
     const double up = sampi_from_bits(sampi_bits(sum) + 1), ulp = up - sum;
@@ -15734,9 +15734,9 @@ static double sampi_llama_odd_sum(const float *e, double sum, double d)
     return d + (b - a - ulp);
 }
 
-/* sum + e [0] + e [1] + ... as a loop of doubles gives it, tile [i] what it is behind each tile. While it stays between
-   two powers of two a tile adds the same whatever the sum was before, but for one thing, whether that was even. So four
-   tiles are added at once. */
+/* The sum + e [0] + e [1] + ... that a loop of doubles gives; tile [i] is the sum after each tile. As long as the sum
+   stays between two powers of two, what a tile adds depends only on whether the sum before it was even. So four tiles
+   are added at once. */
 static SAMPI_HOT double sampi_llama_sum_tiles(const float *e, size_t n, double *tile)
 {
     double sum = 0.0;
@@ -15763,7 +15763,7 @@ static SAMPI_HOT double sampi_llama_sum_tiles(const float *e, size_t n, double *
     return sum;
 }
 
-/* Where e [0] + e [1] + ... reaches `want`, or the last one; tile: its sums behind each tile. */
+/* The index at which e [0] + e [1] + ... reaches `want`, or the last index; tile: the sums after each tile. */
 static SAMPI_COLD samp_token sampi_llama_reach(const float *e, const double *tile, size_t n, double want)
 {
     double run = 0.0;
@@ -15776,7 +15776,7 @@ static SAMPI_COLD samp_token sampi_llama_reach(const float *e, const double *til
     return (samp_token)i;
 }
 
-/* sampi_llama_choose, of a row: the sums are those of its loops. */
+/* sampi_llama_choose on a row, with the sums of its loops. */
 static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
 {
     sampi_row *row = &view->row;
@@ -15784,7 +15784,7 @@ static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
     float max = sampi_row_max(row), *e = row->work->logits;
     size_t n = view->cur->size;
     sampi_pieces it;
-    if (!sampi_is_compact(row) && row->r != 1.0f) sampi_flatten(row); /* its logits are looked at twice */
+    if (!sampi_is_compact(row) && row->r != 1.0f) sampi_flatten(row); /* its logits are read twice */
     for (sampi_start(&it, row); sampi_next_candidates(view, &it);)
         if (row->k->count(it.x, it.n, -FLT_MAX))
             (void)row->llama.expf(it.x, it.n, 1.0f, max, e + it.at);
@@ -15794,8 +15794,8 @@ static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
     row->token = sampi_llama_reach(e, tile, n, u * row->llama.sum);
 }
 
-/* p of all of a sorted array, which is no view: e^(l - max), where `logits` is, over their sum as a loop of doubles
-   gives it; tile [tiles]: what that is behind each tile. Returns the sum. */
+/* Sets p of a sorted array that is not a view: e^(l - max), in the memory of `logits`, over their sum as a loop of
+   doubles gives it; tile [tiles]: the sum after each tile. Returns the sum. */
 static SAMPI_COLD double sampi_view_softmax(const sampi_view *view, double *tile)
 {
     const sampi_kernels *k = sampi_use();
@@ -15808,7 +15808,7 @@ static SAMPI_COLD double sampi_view_softmax(const sampi_view *view, double *tile
     return sum;
 }
 
-/* Keys of candidates with what else they have to go along: the id, times two, and one more for a logit of -0. */
+/* Packs candidates for sorting: the key, and below it the id times two, plus one for a logit of -0. */
 static SAMPI_HOT void sampi_pack_keys(const samp_token_data *d, size_t n, uint64_t *to)
 {
     for (size_t i = 0; i < n; i++) {
@@ -15818,7 +15818,7 @@ static SAMPI_HOT void sampi_pack_keys(const samp_token_data *d, size_t n, uint64
     }
 }
 
-/* Their logits. */
+/* The logits of packed candidates. */
 static SAMPI_HOT void sampi_unpack_keys(const uint64_t *from, size_t n, float *x)
 {
     for (size_t i = 0; i < n; i++) {
@@ -15827,7 +15827,8 @@ static SAMPI_HOT void sampi_unpack_keys(const uint64_t *from, size_t n, float *x
     }
 }
 
-/* xtc that does cut, of an array that is no view: in order, and what is left has p of all. */
+/* The cut of xtc, if it acts, on an array that is not a view: the array is in order, and p is that of all
+   candidates. */
 static SAMPI_COLD void sampi_view_xtc_cut(const sampi_view *view, const sampi_sampler *s)
 {
     const sampi_kernels *k = sampi_use();
@@ -15848,7 +15849,7 @@ static SAMPI_COLD void sampi_view_xtc_cut(const sampi_view *view, const sampi_sa
     k->put(cur->data, cur->size, x + cut, e + cut, sum);
 }
 
-/* dist, of a long sorted array. */
+/* dist on a long sorted array. */
 static SAMPI_COLD bool sampi_view_sorted_dist(sampi_view *view, sampi_sampler *s)
 {
     samp_token_data_array *cur = view->cur;
@@ -15862,7 +15863,7 @@ static SAMPI_COLD bool sampi_view_sorted_dist(sampi_view *view, sampi_sampler *s
     return true;
 }
 
-/* What is left, indices in place of ids, takes the array's place. */
+/* The row's array, which has indices in place of ids, takes the place of the user's array. */
 static SAMPI_COLD void sampi_view_keep(sampi_view *view, bool keeps_p)
 {
     sampi_row *row = &view->row;
@@ -15870,7 +15871,7 @@ static SAMPI_COLD void sampi_view_keep(sampi_view *view, bool keeps_p)
     for (size_t i = 0; i < row->llama.cur.size; i++) {
         samp_token_data *d = &row->llama.cur.data[i];
         const samp_token_data *old = &cur->data[d->id];
-        if (d->logit == 0.0f) d->logit = sampi_logit_of(row, sampi_present(row, (size_t)d->id)); /* of this sign */
+        if (d->logit == 0.0f) d->logit = sampi_logit_of(row, sampi_present(row, (size_t)d->id)); /* its sign */
         if (keeps_p) d->p = old->p;
         d->id = old->id;
     }
@@ -15881,7 +15882,7 @@ static SAMPI_COLD void sampi_view_keep(sampi_view *view, bool keeps_p)
     view->is_open = false;
 }
 
-/* sampi_view_step under MT19937. What declines is sorted here, if that is what it begins with. */
+/* sampi_view_step under MT19937. If the sampler declines and its steps begin with a sort, the array is sorted here. */
 static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
@@ -15892,7 +15893,7 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
     if (s->kind == SAMPI_DIST)
         sampi_view_dist(view, s);
     else if (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f)
-        status = SAMPI_DECLINED; /* it leaves the p that its entropy comes from */
+        status = SAMPI_DECLINED; /* its steps leave the p of which its entropy is computed */
     else
         status = sampi_run_llama(row, s, true);
     if (status == SAMPI_DECLINED && sampi_llama_sorts(s)) {
@@ -15918,12 +15919,12 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
 #endif
 /* ---- src/run/walk.h ---- */
 /* ---- samp_apply: an array through a chain ----
-   The loop of samp_apply over the members of a chain. Each member works through the view while that is open, else step
-   by step; a custom sampler gets the array itself, so the view is closed for it. The room stands on the other rooms of
+   The loop of samp_apply over the members of a chain. Each member works on the view while it is open, otherwise step by
+   step; a custom sampler gets the array itself, so the view is closed for it. The room stands on the other rooms of
    samp_apply and on life/chain.h. run/finish.h calls it too, for a row that has become an array
    (sampi_apply_members). */
 
-/* One sampler that is no chain and not a user's, through a view or step by step. */
+/* Applies one built-in sampler, on the view or step by step. */
 static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
 {
     const uint64_t position = view->outer->position;
@@ -15941,7 +15942,7 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
     return status == SAMPI_DECLINED ? sampi_run(s, view->cur, position, &view->ordinal) : (int)SAMP_OK;
 }
 
-/* A custom sampler sees the array. Where the view can be opened again nothing else is left to check. */
+/* Applies a custom sampler to the array. If the view can be opened again, its check of the array is enough. */
 static SAMPI_COLD int sampi_view_custom(sampi_view *view, sampi_sampler *s)
 {
     samp_token_data_array *cur = view->cur;
@@ -15976,8 +15977,8 @@ static SAMPI_COLD sampi_view sampi_make_view(sampi_sampler *outer, sampi_work *w
     return view;
 }
 
-/* The members from .. n of a draw, over the array that its row has become. Not samp_apply: the draw has noted states,
-   counts and the position, and without memory for an array beside w there is no view. */
+/* Applies the members from .. n of a draw to the array that its row has become. It is not samp_apply, because the draw
+   has noted states, counts and position already; and if the array has no memory besides w there is no view. */
 static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                           samp_token_data_array *cur, const sampi_ordinals *ordinal)
 {
@@ -15991,7 +15992,8 @@ static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *c
     return status;
 }
 
-/* Alone, these take less time by their steps than by a view: they look for tokens where most are at their ids. */
+/* Is s a sampler that alone is faster by steps than by a view? Such samplers look up tokens, most of which are at the
+   index of their id. */
 static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_token_data_array *cur)
 {
     const unsigned few = SAMPI_ONLY_EDITS | SAMPI_PATCHES;
@@ -15999,7 +16001,7 @@ static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_
     return !s->off && is_dense && (sampi_traits_of(s->kind)->flags & few) == few;
 }
 
-/* As in the steps, the array is checked before anything is counted as an edit or written. */
+/* As in the steps, the array is checked before an edit is counted or anything is written. */
 SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array *cur)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -16022,26 +16024,26 @@ SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array 
 
 /* ---- src/run/finish.h ---- */
 /* ================================================================================================== >>sample
-   samp_sample and samp_draw: a row of logits comes in, a token or a negative status goes out. The fast path
-   (run/draw.h) is asked first. Where it declines, the array of all candidates goes through the samplers one by one
-   (life/chain.h), which is what defines the token. Log-probabilities and counts are written at the end. A draw is all
-   or nothing: after an error the samplers' state is as before.
+   samp_sample and samp_draw: a token, or a negative status, from a row of logits. The fast path (run/draw.h) is tried
+   first. If it declines, the array of all candidates goes through the samplers one by one (life/chain.h), which defines
+   the token. Log-probabilities and counts are written at the end. A draw is all or nothing: after an error the
+   samplers' state is as before.
 
-   This room has the end of both ways: an array and the members of the chain that have not seen it come in. They are
-   applied to it one by one, as samp_apply does it (run/walk.h), and the token that is selected is accepted. */
+   This room has the end of both ways: it applies the remaining members of the chain to an array one by one, as
+   samp_apply does (run/walk.h), and accepts the selected token. */
 
-/* The token that an array has selected. If a custom sampler refuses it, it is as if it had not been drawn: the caller
-   puts the state back, and no log-probability is told. */
+/* Accepts the token that an array has selected. If a custom sampler refuses it, the draw is undone: the caller restores
+   the state, and no log-probability is written. */
 static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cur, samp_token *token)
 {
     *token = cur->data[cur->selected].id;
-    if ((size_t)*token >= job->n) return SAMP_E_RANGE; /* a custom sampler's */
+    if ((size_t)*token >= job->n) return SAMP_E_RANGE; /* from a custom sampler */
     int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
     if (!status && job->logprobs) sampi_array_logprobs(cur, &job->logprobs->processed);
     return status;
 }
 
-/* The token that a row has selected; `before`: that row, or what it was before a selection that has used it up. */
+/* Accepts the token that a row has selected; `before`: the row, or its state before a selection that has used it up. */
 static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_row *before, samp_token *token)
 {
     *token = row->token;
@@ -16050,7 +16052,7 @@ static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_
     return status;
 }
 
-/* The rest of a draw, members from .. n, over an array. */
+/* The rest of a draw: applies members from .. n to an array. */
 static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                             samp_token_data_array *cur, const sampi_ordinals *ordinal,
                                             samp_token *token)
@@ -16063,17 +16065,17 @@ static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler 
 /* ---- src/run/draw_llama_cpp.h ---- */
 /* ---- a draw in llama.cpp's arithmetic ----
    As run/draw.h under MT19937: members work on the row (rows/llama_cpp/step.h) up to the first that declines, and the
-   chain goes on by steps over the array of what is left. It is a walk of its own: a member may leave the row as an
-   array in order (row->llama.cur), one that is off may have to say that nothing is left, and one that declines takes
-   its random numbers back. */
+   chain goes on by steps over the array of the tokens left. It is a walk of its own: a member may leave the row as an
+   array in order (row->llama.cur), a member that is off may have to report that no token is left, and a member that
+   declines takes its random numbers back. */
 
-/* The rest of a draw in llama.cpp's arithmetic, over row->llama.cur. Long arrays are drawn from by kernels. */
+/* The rest of a draw in llama.cpp's arithmetic, over row->llama.cur. Kernels draw from long arrays. */
 static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                          sampi_row *row, samp_token *token)
 {
     const sampi_ordinals ordinal = { { 0 }, false };
     samp_token_data_array *cur = &row->llama.cur;
-    int status = sampi_check(cur), before = errno; /* libm's functions set it on underflow */
+    int status = sampi_check(cur), before = errno; /* libm sets errno on underflow */
     if (status) return status;
     if (member[n - 1]->kind != SAMPI_DIST || cur->size <= SAMPI_TILE)
         return sampi_finish_by_steps(job, member, from, n, cur, &ordinal, token);
@@ -16085,8 +16087,8 @@ static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *co
     return sampi_accept_selected(job, cur, token);
 }
 
-/* One draw in llama.cpp's arithmetic: members on the row until it is an array, then step by step. A custom sampler sees
-   exactly what the steps would show it, so before it nobody may write p. SAMPI_DECLINED before anything has changed. */
+/* A draw in llama.cpp's arithmetic: members work on the row until it is an array, then step by step. A custom sampler
+   must get exactly the array of the steps, so no member before it may write p. SAMPI_DECLINED: nothing has changed. */
 static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_flat_chain *flat, sampi_row *row,
                                        samp_token *token)
 {
@@ -16096,8 +16098,8 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_flat_ch
     bool by_steps = false;
     if (status) return status;
     sampi_open_llama(row, row->work);
-    const sampi_sampler *done = flat->whole ? sampi_first_mask(s) : NULL; /* it is in the row's mask */
-    for (int j = 0; j < flat->n_members; j++) { /* one that is off says whether what may mask all has left anything */
+    const sampi_sampler *done = flat->whole ? sampi_first_mask(s) : NULL; /* its mask is in the row already */
+    for (int j = 0; j < flat->n_members; j++) { /* a member that is off reports an error if all tokens are masked */
         const unsigned flags = n ? sampi_traits_of(member[n - 1]->kind)->flags : 0;
         bool masks = !flat->whole && (flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE);
         bool is_late = n > 0 && (masks || sampi_is_custom(member[n - 1]));
@@ -16136,15 +16138,15 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_flat_ch
 #endif
 /* ---- src/run/draw.h ---- */
 /* ---- a draw ----
-   One token from one row: the chain as a flat list, its members on the row, and, where one declines, the rest over the
-   array; then the token is accepted and log-probabilities are told. A custom sampler has to see what the steps would
-   show it, so the row serves up to where that is known. samp_sample, batches and samp_verify draw by sampi_draw_fast.
-   */
+   One token from one row: the members of the flat chain work on the row; if one declines, the rest of the chain works
+   on an array; then the token is accepted, and log-probabilities are written. A custom sampler must get the array that
+   the steps would give it, so the row is used only as far as that array is known. samp_sample, batches and samp_verify
+   draw by sampi_draw_fast. */
 
-/* How many members from the first on leave an array that is known to the last byte, though it was not there: they
-   don't write p, and the order is that of the last one that sorts, or by id up to the first that may have sorted
-   (one that drops tokens, where min_keep decides). The array must be free of masked tokens then, as after those that
-   drop some. */
+/* How many members, from the first on, would leave an array that is known to the last byte without making it: they do
+   not write p, and the order is that of the last member that sorts, or by id up to the first that may have sorted (one
+   that removes tokens, where min_keep decides). The array must have no masked tokens then, as after members that remove
+   them. */
 static int sampi_known_members(const sampi_flat_chain *flat, bool *sorted)
 {
     int known = 0;
@@ -16167,8 +16169,8 @@ static int sampi_known_members(const sampi_flat_chain *flat, bool *sorted)
     return known;
 }
 
-/* What would show a custom sampler another zero than the steps: the row's -0 would be +0 by now, but one that a sampler
-   made would not. */
+/* Has the row a -0? A custom sampler would see it as +0 if it came from the caller, and as -0 if a sampler made it;
+   here that is not known. */
 static bool sampi_has_minus_zero(const sampi_row *row)
 {
     for (size_t i = 0; i < row->n; i++)
@@ -16176,9 +16178,9 @@ static bool sampi_has_minus_zero(const sampi_row *row)
     return false;
 }
 
-/* One whole draw. SAMPI_DECLINED before anything has changed, or a status. A custom sampler is to see exactly what the
-   steps would show it: a chain with one goes over the row as far as that is known, and declines as a whole where one of
-   these members does, and is as before then. */
+/* A whole draw. Returns a status, or SAMPI_DECLINED with nothing changed. A chain with a custom sampler works on the
+   row as far as the array of the steps is known; if one of these members declines, the whole draw does, and is
+   undone. */
 static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 {
     sampi_ordinals ordinal = { { 0 }, false };
@@ -16214,12 +16216,11 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 
 /* ---- src/run/sample.h ---- */
 /* ---- samp_sample and samp_draw ----
-   A draw either way, the fast one first: this room has the draw by steps, the mask of a first member that masks,
+   A draw by either way, the fast one first. This room has the draw by steps, the mask of a first member that masks,
    log-probabilities and counts. It stands on run/draw.h and run/finish.h. */
 
-/* The definition of a token: the array of all candidates, through the samplers one by one: s is the only member of
-   the list that runs, and no sampler of any kind (ordinal) has gone before it. What ran of the fast path is as if it
-   had not. */
+/* The definition of a token: the array of all candidates goes through the samplers one by one. s is the only member of
+   the list, and no sampler of any kind (ordinal) has run before it: what the fast path has done is undone. */
 static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
 {
     const sampi_ordinals ordinal = { { 0 }, false };
@@ -16232,8 +16233,8 @@ static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
     return sampi_end_draw(s, sampi_finish_by_steps(job, &s, 0, 1, &cur, &ordinal, token));
 }
 
-/* A chain that begins with a sampler that masks (sampi_first_mask) is the rest of it on a masked row: the job's mask
-   becomes that sampler's, joined with its own. */
+/* For a chain whose first member masks (sampi_first_mask): the job's mask becomes that member's mask, combined with the
+   job's own, and the rest of the chain samples the masked row. */
 static SAMPI_COLD int sampi_mask_job(sampi_job *job, sampi_sampler *first)
 {
     uint32_t *bits = NULL;
@@ -16244,7 +16245,7 @@ static SAMPI_COLD int sampi_mask_job(sampi_job *job, sampi_sampler *first)
     return SAMP_OK;
 }
 
-/* A token by either way, or a negative status. */
+/* Draws a token by either way; or returns a negative status. */
 static samp_token sampi_draw_job(const sampi_job *job)
 {
     samp_token token = -1;
@@ -16256,7 +16257,8 @@ static samp_token sampi_draw_job(const sampi_job *job)
     return status ? status : token;
 }
 
-/* The same of a chain that begins with what masks. The raw log-probabilities are of all logits, so all are checked. */
+/* The same for a chain whose first member masks. Raw log-probabilities are of all logits, so all of them are
+   checked. */
 static SAMPI_COLD samp_token sampi_draw_masked(const sampi_job *job, sampi_sampler *first)
 {
     sampi_job masked = *job;
@@ -16273,14 +16275,14 @@ static samp_token sampi_draw_any(const sampi_job *job)
     return first ? sampi_draw_masked(job, first) : sampi_draw_job(job);
 }
 
-/* Of the logits as given: the row is opened anew, as the draw has used up the first one. */
+/* Writes the log-probabilities of the logits as given. The row is opened anew, because the draw has used it up. */
 static void sampi_raw_logprobs(const sampi_job *job, samp_token token)
 {
     sampi_row row;
     if (sampi_open_row(&row, job) == SAMP_OK) sampi_row_logprobs(&row, token, &job->logprobs->raw);
 }
 
-/* Draw, tell log-probabilities, and count. To the chains that a sampler is in, a draw from it alone is an edit. */
+/* Draws, writes log-probabilities, and counts. A draw from a member alone is an edit of the chains that hold it. */
 static samp_token sampi_sample(const sampi_job *job)
 {
     sampi_sampler *s = job->s;
@@ -16882,17 +16884,16 @@ SAMP_API SAMPI_COLD int samp_watermark_find(const samp_watermark *mark, const sa
 #endif
 /* ---- src/run/verify.h ---- */
 /* ================================================================================================== >>verify
-   samp_verify, for speculative decoding: a draft's tokens come in with a row of logits for each and one more; the
-   tokens that are taken go out, and how many of the draft are among them. Both methods are one loop: sample a row, and
-   go on while the draft's token comes out. For the ratio test the draw itself is another one: sampi_draw
-   (samplers/draw.h) asks s->draft for it, so what follows a draw, such as mirostat's mu, sees the token that was
-   taken.
+   samp_verify, for speculative decoding: from a draft's tokens, with a row of logits for each and one more, it finds
+   the tokens that are accepted. Both methods are one loop: sample a row, and go on as long as the draft's token comes
+   out. The ratio test changes the draw itself: sampi_draw (samplers/draw.h) uses s->draft, so code after the draw, such
+   as mirostat's mu, sees the token that was really chosen.
 
-   The one thing to know: s->draft points to a row on samp_verify's stack. It is set in all samplers of the chain
-   before a row is sampled, and must be NULL in all of them when samp_verify returns. */
+   s->draft points to a row on samp_verify's stack. It is set in all samplers of the chain before a row is sampled, and
+   must be NULL in all of them when samp_verify returns. */
 
-/* Tokens and ids within the vocabulary, probabilities within [0, 1]: all rows are looked at before anything is drawn,
-   so that a bad draft changes no state. Reads only. */
+/* Checks a draft: tokens and ids in the vocabulary, probabilities in [0, 1]. All rows are checked before anything is
+   drawn, so that a bad draft changes no state. */
 static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verify_method method)
 {
     if (method != SAMP_VERIFY_EXACT && method != SAMP_VERIFY_RATIO) return SAMP_E_RANGE;
@@ -16900,7 +16901,7 @@ static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verif
     if (draft->n > INT32_MAX || n_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
     for (size_t i = 0; i < draft->n; i++)
         if (draft->tokens[i] < 0 || (size_t)draft->tokens[i] >= n_vocab) return SAMP_E_RANGE;
-    if (method == SAMP_VERIFY_EXACT) return SAMP_OK; /* does not look at the probabilities */
+    if (method == SAMP_VERIFY_EXACT) return SAMP_OK; /* it does not use the probabilities */
     if (draft->ids && !draft->probs) return SAMP_E_NULL;
     if (draft->ids && draft->n_top == 0) return SAMP_E_RANGE;
     size_t n_ids = draft->ids ? draft->n * draft->n_top : 0;
@@ -16914,8 +16915,8 @@ static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verif
     return SAMP_OK;
 }
 
-/* Hand a row of the draft, or NULL, to all samplers of a chain; false if one of them has another random source: the
-   ratio test knows Philox only. */
+/* Gives a row of the draft, or NULL, to all samplers of a chain; false if one of them has another random source than
+   Philox, which the ratio test needs. */
 static SAMPI_COLD bool sampi_set_draft(sampi_sampler *s, const sampi_draft *draft)
 {
     bool philox = !sampi_is_llama_cpp(s);
@@ -16938,15 +16939,16 @@ static sampi_draft sampi_draft_row(const samp_draft *draft, size_t i, size_t n_v
     return row;
 }
 
-/* The tokens that a row may be asked to take, in turn: the draft's, in a tree those of all siblings. *at: which one it
-   was, -1 before the first. -1: there are no more. */
+/* Walks over the tokens that a row may have to accept: the draft's token, in a tree those of all siblings. *at: the
+   index of the present one, -1 before the first. Returns -1 at the end. */
 static inline samp_token sampi_next_drafted(const sampi_draft *row, int32_t *at)
 {
     if (row->next) return row->next(row, at);
     return ++*at == 0 ? row->token : -1;
 }
 
-/* The row behind a whole draft. A mark with two keys has one for what a test of a draft adds. */
+/* Samples the row after a whole draft. A watermark with two keys uses the second one for tokens that a test of a draft
+   adds. */
 static inline samp_token sampi_sample_behind(sampi_sampler *s, const float *logits, size_t n_vocab, bool ratio)
 {
 #ifdef SAMPLING_WATERMARK_DECLARED
@@ -16960,8 +16962,8 @@ static inline samp_token sampi_sample_behind(sampi_sampler *s, const float *logi
 #endif
 }
 
-/* Rows 0 .. n of logits: the last one, behind the whole draft, is an ordinary draw with either method. out [n + 1]
-   has the tokens taken, then -1; a status in the place of a token ends the loop as a rejection would. */
+/* Rows 0 .. n of logits; the last one, after the whole draft, is an ordinary draw with either method. out [n + 1] gets
+   the accepted tokens, the next one, then -1; a status in the place of a token ends the loop as a rejection does. */
 SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t n_vocab, const samp_draft *draft,
                              samp_verify_method method, samp_token *out)
 {
@@ -16986,17 +16988,17 @@ SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t 
 
 /* ---- src/run/batch.h ---- */
 /* =================================================================================================== >>batch
-   samp_sample_batch: rows of logits and a sampler for each come in, a token or a status for each goes out. Rows have
-   nothing to do with each other, so this is samp_sample in a loop, by several threads where OpenMP is on. A row gives
-   the token that it would give alone. The loop calls run/sample.h.
+   samp_sample_batch draws a token, or returns a status, for each of many rows of logits, each with its own sampler.
+   Rows are independent, so it is samp_sample in a loop, in several threads if OpenMP is on. A row gives the token that
+   it would give alone. The loop calls run/sample.h.
 
-   The one thing to know: a thread works in a workspace that belongs to some row's sampler, mostly another one's than
-   the row it is at. That is right because a workspace holds nothing between two draws. So a batch of a thousand rows
-   needs as many workspaces as threads, and memory that samp_reserve has taken is used before any more is taken. */
+   A thread works in a workspace that belongs to the sampler of some row, mostly not the row it samples. This is right
+   because a workspace holds nothing between two draws. So a batch of a thousand rows needs only as many workspaces as
+   threads, and memory of samp_reserve is used before more is allocated. */
 
 #define SAMPI_MAX_THREADS 256
 
-/* In elements and in words; 0 stands for rows without a gap. */
+/* The strides of rows, in elements, and of masks, in words; 0 means rows without a gap. */
 static size_t sampi_stride(const samp_logits *batch) { return batch->stride ? batch->stride : batch->n_vocab; }
 
 static size_t sampi_mask_stride(const samp_logits *batch)
@@ -17004,10 +17006,10 @@ static size_t sampi_mask_stride(const samp_logits *batch)
     return batch->mask_stride ? batch->mask_stride : (batch->n_vocab + 31) / 32;
 }
 
-/* Is a sampler there twice, or a chain and one of its members? Their rows could not be sampled at once, and their order
-   would decide their tokens. First each sampler is marked with the number of the last row that has it (s->in_batch,
-   written here); a row whose sampler bears another number shares it with a later one, and a chain around it has a row
-   if that row has the chain. */
+/* Does a sampler occur twice, or a chain together with one of its members? Then rows could not be sampled in parallel,
+   and their order would decide their tokens. First each sampler is marked with the number of the last row that has it
+   (s->in_batch). A row whose sampler has another number shares it with a later row; and a chain around a sampler is in
+   the batch if the row of the chain's number has that chain. */
 static bool sampi_has_twice(samp_sampler *const *rows, size_t n_rows)
 {
     for (size_t r = 0; r < n_rows; r++)
@@ -17021,8 +17023,8 @@ static bool sampi_has_twice(samp_sampler *const *rows, size_t n_rows)
     return false;
 }
 
-/* What is wrong with the call itself; what is wrong with one row is that row's status. Called before any row is
-   sampled, by the GPU's batch too. Writes in_batch of the samplers. */
+/* Checks the call itself; an error in one row is that row's status. Called before any row is sampled, by the GPU's
+   batch too. Writes in_batch of the samplers. */
 static int sampi_check_batch(samp_sampler *const *rows, const samp_logits *batch)
 {
     size_t size = SAMPI_SIZE_OF(batch->dtype);
@@ -17036,18 +17038,17 @@ static int sampi_check_batch(samp_sampler *const *rows, const samp_logits *batch
     return sampi_has_twice(rows, batch->n_rows) ? SAMP_E_RANGE : SAMP_OK;
 }
 
-/* Of one set of log-probabilities that a row asks for. Asked by sampi_batch_row, before it draws: what a row asks
-   for is wrong for that row alone. */
+/* Is a row's request of log-probabilities out of range? It is an error of that row alone. */
 static bool sampi_bad_logprobs(const samp_logprob_set *set)
 {
     return set->n_top < 0 || set->n_top > SAMP_MAX_TOP_LOGPROBS;
 }
 
-/* Does the set want tokens, but has no list to write them to? Then SAMP_E_NULL, before the samplers move on. */
+/* Does the request want tokens, but has no list for them? Then the row is SAMP_E_NULL, before its samplers change. */
 static bool sampi_no_room_for_logprobs(const samp_logprob_set *set) { return set->n_top && !set->top_logprobs; }
 
-/* One row, in any thread's workspace: samp_sample with the batch's dtype, mask and log-probabilities. Changes the
-   row's sampler and its log-probabilities, and overwrites the workspace. */
+/* Samples one row in any workspace: samp_sample with the batch's dtype, mask and log-probabilities. Changes the row's
+   sampler and log-probabilities, and overwrites the workspace. */
 static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *batch, size_t r, sampi_work *work)
 {
     samp_logprobs *lp = batch->logprobs ? &batch->logprobs[r] : NULL;
@@ -17058,7 +17059,7 @@ static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *
     if (lp && (sampi_bad_logprobs(&lp->raw) || sampi_bad_logprobs(&lp->processed))) return SAMP_E_RANGE;
     if (lp && (sampi_no_room_for_logprobs(&lp->raw) || sampi_no_room_for_logprobs(&lp->processed)))
         return SAMP_E_NULL;
-    size_t at = batch->row_index ? (size_t)batch->row_index[r] : r; /* of the logits; the mask goes with the row */
+    size_t at = batch->row_index ? (size_t)batch->row_index[r] : r; /* the index of the logits; masks go by row */
     sampi_job job;
     job.s = (sampi_sampler *)rows[r];
     job.work = work;
@@ -17071,8 +17072,8 @@ static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *
     return sampi_sample(&job);
 }
 
-/* How many threads. Waking them takes about 40 us, as much as four rows of 128k tokens, so without a number from the
-   caller a thread must have 2^18 logits to do. */
+/* The number of threads. Waking them takes about 40 us, as much as four rows of 128k tokens. So if the caller gives no
+   number, each thread must have at least 2^18 logits. */
 static int sampi_batch_threads(const samp_logits *batch)
 {
     size_t n = 1;
@@ -17090,9 +17091,9 @@ static int sampi_batch_threads(const samp_logits *batch)
     return n < 1 ? 1 : (int)n;
 }
 
-/* Up to n workspaces for the batch's vocabulary: first those of samplers that have one, then, if these are too few,
-   of samplers that get one now (the only place in a batch that allocates). Returns how many there are: fewer than n
-   without memory. */
+/* Finds up to n workspaces for the batch's vocabulary: first those of samplers that have one, then, if these are too
+   few, of samplers that get one now (the only allocation in a batch). Returns their number; fewer than n if memory runs
+   out. */
 static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *batch, sampi_work **work, int n)
 {
     int have = 0;
@@ -17107,10 +17108,10 @@ static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *batch,
     return have;
 }
 
-/* One workspace is enough to go on, with one thread. None is an error, unless no row has a sampler anyway. Rows
-   are handed out one at a time, as they cost very different times (one that goes step by step, many times another
-   one). A thread's number is below n, so each has a workspace of its own; what a row writes besides is its
-   sampler, which no other row has, and its places in out and logprobs. */
+/* One workspace is enough, with one thread. Without any it is an error, unless no row has a sampler. Rows are handed
+   out one at a time, because their costs differ (one that goes step by step costs many times another). A thread's
+   number is below n, so each has its own workspace. Besides, a row writes only its sampler, which no other row has, and
+   its entries in out and logprobs. */
 SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out)
 {
     sampi_work *work[SAMPI_MAX_THREADS] = { NULL };
@@ -17124,7 +17125,7 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
 #ifdef _OPENMP
     if (n > 1) {
         long long n_rows = (long long)logits->n_rows;
-        for (long long r = 0; r < n_rows; r++) /* no thread is to allocate */
+        for (long long r = 0; r < n_rows; r++) /* so that no thread allocates */
             if (samp_status(rows[r], NULL) == SAMP_OK) sampi_past_ready((sampi_sampler *)rows[r]);
 #pragma omp parallel for num_threads(n) schedule(dynamic, 1)
         for (long long r = 0; r < n_rows; r++)

@@ -1,9 +1,9 @@
 /* ---- truncations and temperatures on a row ----
-   What the table's rows name as fast: each finds a threshold, not an order, and keeps what reaches it. Where the
-   threshold needs a sum over the row, the estimate (sums.h) decides if both of its ends keep the same tokens, else the
-   exact sum. Prefixes try the row's head first, then a band around where a sample expects the end. typical.h and
-   tail_free.h have rooms of their own. What a text gains over the sampler's plan stands with it; where nothing does,
-   the plan asks for what the function does, and would be as fast (run/README.md, "Rows answer no plans"). */
+   The fast functions of the table: each finds a threshold, not an order, and keeps the tokens that reach it. If the
+   threshold needs a sum over the row, the estimate (sums.h) decides if both of its ends keep the same tokens; otherwise
+   the exact sum does. Prefixes try the row's head first, then a band around the end that a sample predicts. typical.h
+   and tail_free.h have rooms of their own. A function's comment says how much faster it is than the sampler's plan;
+   without such a figure the plan asks for the same and would be as fast (run/README.md, "Rows answer no plans"). */
 
 /* ---- top_k, min_p ---- */
 
@@ -20,8 +20,8 @@ static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* A dense row has been cut, before it was `before`: back to that if fewer than min_keep tokens are left, and the first
-   ones in order stay. What is still dense has tokens enough: more than an eighth of its lines reach the floor. */
+/* After a cut of a dense row, which was `before`: if fewer than min_keep tokens are left, goes back to `before` and
+   keeps the first min_keep in order. A row that is still dense has enough: an eighth of its lines reach the floor. */
 static void sampi_keep_at_least(sampi_row *row, const sampi_row *before, size_t min_keep)
 {
     if (!sampi_is_compact(row) && row->n / 128 >= min_keep) return;

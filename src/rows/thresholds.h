@@ -74,7 +74,7 @@ static float sampi_find_value(const sampi_values *all, uint64_t want, uint64_t e
     return sampi_unkey(low);
 }
 
-/* The largest value that `want` of x [n] reach, exactly; or one that not many more reach. */
+/* The largest value that `want` of x [n] reach, or one that few more reach. */
 static float sampi_find_nth(const sampi_kernels *k, const float *x, size_t n, size_t want, float top)
 {
     sampi_values values = { k, x, NULL, n, top };

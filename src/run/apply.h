@@ -1,29 +1,28 @@
 /* =================================================================================================== >>apply
-   samp_apply: a sampler and the user's array of candidates come in, the array is changed in place. The steps
-   (sampi_apply_steps in life/chain.h) define the result. A long array whose ids ascend gets there faster, as a view,
-   which the functions of rows/ work on. To open a view means: one pass checks the array and finds the maxima of its
-   lines, and from then on the array counts as a dense row (rows/row.h), whose ids are indices in the array. Logits
-   stay where they are, unless a sampler will ask for all of them; then that pass copies them. To close a view means:
-   one pass writes the row back to the array. A sampler that does not fit the view closes it; the next one opens it
-   again, or, where few or sorted candidates are left, goes step by step. This room opens a view; run/writing.h closes
-   it, run/arrays.h has its steps, run/walk.h the loop over a chain.
+   samp_apply applies a sampler to the user's array of candidates, in place. The steps (sampi_apply_steps in
+   life/chain.h) define the result. A long array whose ids ascend is done faster as a view, on which the functions of
+   rows/ work. Opening a view: one pass checks the array and finds the maxima of its lines; then the array counts as a
+   dense row (rows/row.h), whose ids are indices in the array. Logits stay in the array, unless a sampler needs all of
+   them: then the pass copies them. Closing a view: one pass writes the row back to the array. A sampler that does not
+   fit the view closes it; the next one opens it again, or goes step by step if few or sorted candidates are left. This
+   room opens a view; run/writing.h closes it, run/arrays.h has its steps, run/walk.h the loop over a chain.
 
-   While the view is open the array is as it was, and these hold:
-     - as long as nothing has dropped masked tokens, what the row has lost is masked in the array, and stays in it;
-       afterwards the row's tokens are all that are left;
-     - p is that of the array. A sampler that writes another p closes the view, unless a later one overwrites that;
+   While a view is open the array is unchanged, and these hold:
+     - until a sampler removes masked tokens, the tokens that the row has lost are masked candidates of the array;
+       afterwards the row's tokens are the only candidates;
+     - p is that of the array. A sampler that writes another p closes the view, unless a later one overwrites it;
      - the candidates' order is the array's, or, if the view `sorts`, that of its `order`.
-   Under MT19937 the row is one in llama.cpp's arithmetic (rows/llama_cpp/sums.h). What is left of it as an array takes
-   the array's place, and a step that the view declines begins, if it sorts, with a radix sort of all candidates. The
-   only sampler that fails here is one that masks the last token: what its steps leave is written, and the next one
-   finds it. */
+   Under MT19937 the row is one in llama.cpp's arithmetic (rows/llama_cpp/sums.h). If an array is left of it, that takes
+   the place of the user's array; and a step that the view declines begins, if it sorts, with a radix sort of all
+   candidates. Only a sampler that masks the last token can fail here: the view then writes what its steps leave, and
+   the next sampler finds it. */
 
-#define SAMPI_FEW 256 /* so many candidates go step by step */
+#define SAMPI_FEW 256 /* up to this many candidates go step by step */
 
 typedef struct sampi_view {
     sampi_row row;
     samp_token_data_array *cur;
-    sampi_sampler *outer; /* what samp_apply was called on: has the position */
+    sampi_sampler *outer; /* the sampler that samp_apply was called on; it has the position */
     sampi_work *work, own;
     samp_perf_data perf; /* samp_apply counts nothing */
     sampi_order order;
@@ -31,7 +30,7 @@ typedef struct sampi_view {
     sampi_ordinals ordinal; /* as sampi_run wants it */
 } sampi_view;
 
-/* The first of s that is on and does more than to set or scale logits; or NULL. */
+/* The first sampler in s that is on and does more than set or scale logits; or NULL. */
 static SAMPI_COLD const sampi_sampler *sampi_first_cut(const sampi_sampler *s)
 {
     const sampi_sampler *first = NULL;
@@ -39,7 +38,7 @@ static SAMPI_COLD const sampi_sampler *sampi_first_cut(const sampi_sampler *s)
     return sampi_is_chain(s) || sampi_idles(s) || sampi_traits_of(s->kind)->flags & SAMPI_ONLY_EDITS ? first : s;
 }
 
-/* Does s look at few of n logits, those of lines with a large maximum? */
+/* Does s read only few of n logits, those of lines with a large maximum? */
 static SAMPI_COLD bool sampi_looks_at_few(const sampi_sampler *s, size_t n)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
@@ -48,8 +47,8 @@ static SAMPI_COLD bool sampi_looks_at_few(const sampi_sampler *s, size_t n)
     return flags & SAMPI_TO_K && (size_t)s->u.top_k.k <= n / 64;
 }
 
-/* Check the array, which s comes to first, and copy its logits if they will be asked for more than once.
-   SAMPI_DECLINED: it is none for a view, and may be a bad one. */
+/* Opens a view of the array for s: checks the array, and copies its logits if they will be read more than once.
+   SAMPI_DECLINED: the array does not suit a view, or may be invalid. */
 static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
 {
     const bool is_llama = sampi_is_llama_cpp(s);

@@ -1,7 +1,7 @@
 /* ---- samp_apply: one sampler on a view ----
-   Three questions and one function. Does a sampler fit the view, by its kind and its settings? Who overwrites its p?
-   Does it leave the array sorted? sampi_view_step then applies one sampler to the open view, by its fast function of
-   rows/, and closes the view if it has to. */
+   The room decides whether a sampler fits the view, by its kind and settings, whether a later sampler overwrites its p,
+   and whether it leaves the array sorted. sampi_view_step then applies one sampler to the open view, by its fast
+   function of rows/, and closes the view if necessary. */
 
 static SAMPI_COLD bool sampi_sets_p(const sampi_sampler *s)
 {
@@ -27,7 +27,7 @@ static SAMPI_COLD int sampi_fate_of_p(const sampi_sampler *s, const sampi_sample
     return sampi_sets_p(s);
 }
 
-/* Can the view go on with this sampler? */
+/* Can this sampler work on the open view? */
 static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampler *s)
 {
     const sampi_row *row = &view->row;
@@ -37,12 +37,12 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
     unsigned state = has_floor || is_compact ? SAMPI_VIEW_MASKED : SAMPI_VIEW_DENSE;
     if (view->drops) state = SAMPI_VIEW_DROPPED;
     if (view->sorts) state = SAMPI_VIEW_SORTED;
-    if (view->drops && sampi_temp_masks(s)) return false; /* what is masked would stay */
+    if (view->drops && sampi_temp_masks(s)) return false; /* masked tokens would have to stay */
     return (sampi_traits_of(s->kind)->flags & SAMPI_VIEW) >= state;
 }
 
-/* One sampler on the row of an open view, and the view is closed if it has to be. A status like that of a fast
-   function; if it is not SAMP_OK the row tells how the array is to be written. */
+/* Applies one sampler to the row of an open view, and closes the view if necessary. Returns a status like a fast
+   function's; if it is not SAMP_OK, the array has to be written from the row as it is. */
 static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
@@ -55,7 +55,7 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     float max = sampi_row_max(row);
     size_t n = by_chance || few_stay ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
     sampi_sums sums = { max, 0, 0, 0, 0 };
-    if (few_stay && n <= 2) return SAMPI_DECLINED;                               /* it may keep what is masked, */
+    if (few_stay && n <= 2) return SAMPI_DECLINED;                               /* it may keep masked tokens */
     if (by_chance && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* and it does */
     if ((shows && !selects) || by_score) sums = sampi_row_sums(row, max, -FLT_MAX, by_score);
     int status = flags & SAMPI_ONLY_SHOWS ? SAMP_OK : sampi_run_fast(row, s, view->outer->position, &view->ordinal);

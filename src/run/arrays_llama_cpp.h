@@ -1,10 +1,11 @@
 /* ---- samp_apply: one sampler on a view, in llama.cpp's arithmetic ----
    The same as run/arrays.h under MT19937. llama.cpp adds floats and doubles in the order of the array, and the result
-   depends on that order. These functions get the sums of its loops to the bit, but by tiles of 256 elements, which
-   takes less time. sampi_view_llama applies one sampler; what declines is sorted here, if its steps begin with that. */
+   depends on that order. These functions compute the sums of its loops to the last bit, but by tiles of 256 elements,
+   which is faster. sampi_view_llama applies one sampler; if it declines and its steps begin with a sort, the array is
+   sorted here. */
 
-/* How a sum of doubles grows by a tile's e if it begins one ulp above `sum`, from where it grows by d: by as much, but
-   for the first term half way between two sums, after which both are even. */
+/* How much a sum of doubles grows by a tile's e if it begins one ulp above `sum`, where it grows by d: the same, except
+   for the first term that is half way between two sums; after it both sums are even. */
 static double sampi_llama_odd_sum(const float *e, double sum, double d)
 {
     const double up = sampi_from_bits(sampi_bits(sum) + 1), ulp = up - sum;
@@ -13,9 +14,9 @@ static double sampi_llama_odd_sum(const float *e, double sum, double d)
     return d + (b - a - ulp);
 }
 
-/* sum + e [0] + e [1] + ... as a loop of doubles gives it, tile [i] what it is behind each tile. While it stays between
-   two powers of two a tile adds the same whatever the sum was before, but for one thing, whether that was even. So four
-   tiles are added at once. */
+/* The sum + e [0] + e [1] + ... that a loop of doubles gives; tile [i] is the sum after each tile. As long as the sum
+   stays between two powers of two, what a tile adds depends only on whether the sum before it was even. So four tiles
+   are added at once. */
 static SAMPI_HOT double sampi_llama_sum_tiles(const float *e, size_t n, double *tile)
 {
     double sum = 0.0;
@@ -42,7 +43,7 @@ static SAMPI_HOT double sampi_llama_sum_tiles(const float *e, size_t n, double *
     return sum;
 }
 
-/* Where e [0] + e [1] + ... reaches `want`, or the last one; tile: its sums behind each tile. */
+/* The index at which e [0] + e [1] + ... reaches `want`, or the last index; tile: the sums after each tile. */
 static SAMPI_COLD samp_token sampi_llama_reach(const float *e, const double *tile, size_t n, double want)
 {
     double run = 0.0;
@@ -55,7 +56,7 @@ static SAMPI_COLD samp_token sampi_llama_reach(const float *e, const double *til
     return (samp_token)i;
 }
 
-/* sampi_llama_choose, of a row: the sums are those of its loops. */
+/* sampi_llama_choose on a row, with the sums of its loops. */
 static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
 {
     sampi_row *row = &view->row;
@@ -63,7 +64,7 @@ static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
     float max = sampi_row_max(row), *e = row->work->logits;
     size_t n = view->cur->size;
     sampi_pieces it;
-    if (!sampi_is_compact(row) && row->r != 1.0f) sampi_flatten(row); /* its logits are looked at twice */
+    if (!sampi_is_compact(row) && row->r != 1.0f) sampi_flatten(row); /* its logits are read twice */
     for (sampi_start(&it, row); sampi_next_candidates(view, &it);)
         if (row->k->count(it.x, it.n, -FLT_MAX))
             (void)row->llama.expf(it.x, it.n, 1.0f, max, e + it.at);
@@ -73,8 +74,8 @@ static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
     row->token = sampi_llama_reach(e, tile, n, u * row->llama.sum);
 }
 
-/* p of all of a sorted array, which is no view: e^(l - max), where `logits` is, over their sum as a loop of doubles
-   gives it; tile [tiles]: what that is behind each tile. Returns the sum. */
+/* Sets p of a sorted array that is not a view: e^(l - max), in the memory of `logits`, over their sum as a loop of
+   doubles gives it; tile [tiles]: the sum after each tile. Returns the sum. */
 static SAMPI_COLD double sampi_view_softmax(const sampi_view *view, double *tile)
 {
     const sampi_kernels *k = sampi_use();
@@ -87,7 +88,7 @@ static SAMPI_COLD double sampi_view_softmax(const sampi_view *view, double *tile
     return sum;
 }
 
-/* Keys of candidates with what else they have to go along: the id, times two, and one more for a logit of -0. */
+/* Packs candidates for sorting: the key, and below it the id times two, plus one for a logit of -0. */
 static SAMPI_HOT void sampi_pack_keys(const samp_token_data *d, size_t n, uint64_t *to)
 {
     for (size_t i = 0; i < n; i++) {
@@ -97,7 +98,7 @@ static SAMPI_HOT void sampi_pack_keys(const samp_token_data *d, size_t n, uint64
     }
 }
 
-/* Their logits. */
+/* The logits of packed candidates. */
 static SAMPI_HOT void sampi_unpack_keys(const uint64_t *from, size_t n, float *x)
 {
     for (size_t i = 0; i < n; i++) {
@@ -106,7 +107,8 @@ static SAMPI_HOT void sampi_unpack_keys(const uint64_t *from, size_t n, float *x
     }
 }
 
-/* xtc that does cut, of an array that is no view: in order, and what is left has p of all. */
+/* The cut of xtc, if it acts, on an array that is not a view: the array is in order, and p is that of all
+   candidates. */
 static SAMPI_COLD void sampi_view_xtc_cut(const sampi_view *view, const sampi_sampler *s)
 {
     const sampi_kernels *k = sampi_use();
@@ -127,7 +129,7 @@ static SAMPI_COLD void sampi_view_xtc_cut(const sampi_view *view, const sampi_sa
     k->put(cur->data, cur->size, x + cut, e + cut, sum);
 }
 
-/* dist, of a long sorted array. */
+/* dist on a long sorted array. */
 static SAMPI_COLD bool sampi_view_sorted_dist(sampi_view *view, sampi_sampler *s)
 {
     samp_token_data_array *cur = view->cur;
@@ -141,7 +143,7 @@ static SAMPI_COLD bool sampi_view_sorted_dist(sampi_view *view, sampi_sampler *s
     return true;
 }
 
-/* What is left, indices in place of ids, takes the array's place. */
+/* The row's array, which has indices in place of ids, takes the place of the user's array. */
 static SAMPI_COLD void sampi_view_keep(sampi_view *view, bool keeps_p)
 {
     sampi_row *row = &view->row;
@@ -149,7 +151,7 @@ static SAMPI_COLD void sampi_view_keep(sampi_view *view, bool keeps_p)
     for (size_t i = 0; i < row->llama.cur.size; i++) {
         samp_token_data *d = &row->llama.cur.data[i];
         const samp_token_data *old = &cur->data[d->id];
-        if (d->logit == 0.0f) d->logit = sampi_logit_of(row, sampi_present(row, (size_t)d->id)); /* of this sign */
+        if (d->logit == 0.0f) d->logit = sampi_logit_of(row, sampi_present(row, (size_t)d->id)); /* its sign */
         if (keeps_p) d->p = old->p;
         d->id = old->id;
     }
@@ -160,7 +162,7 @@ static SAMPI_COLD void sampi_view_keep(sampi_view *view, bool keeps_p)
     view->is_open = false;
 }
 
-/* sampi_view_step under MT19937. What declines is sorted here, if that is what it begins with. */
+/* sampi_view_step under MT19937. If the sampler declines and its steps begin with a sort, the array is sorted here. */
 static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
@@ -171,7 +173,7 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
     if (s->kind == SAMPI_DIST)
         sampi_view_dist(view, s);
     else if (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f)
-        status = SAMPI_DECLINED; /* it leaves the p that its entropy comes from */
+        status = SAMPI_DECLINED; /* its steps leave the p of which its entropy is computed */
     else
         status = sampi_run_llama(row, s, true);
     if (status == SAMPI_DECLINED && sampi_llama_sorts(s)) {

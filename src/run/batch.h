@@ -1,15 +1,15 @@
 /* =================================================================================================== >>batch
-   samp_sample_batch: rows of logits and a sampler for each come in, a token or a status for each goes out. Rows have
-   nothing to do with each other, so this is samp_sample in a loop, by several threads where OpenMP is on. A row gives
-   the token that it would give alone. The loop calls run/sample.h.
+   samp_sample_batch draws a token, or returns a status, for each of many rows of logits, each with its own sampler.
+   Rows are independent, so it is samp_sample in a loop, in several threads if OpenMP is on. A row gives the token that
+   it would give alone. The loop calls run/sample.h.
 
-   The one thing to know: a thread works in a workspace that belongs to some row's sampler, mostly another one's than
-   the row it is at. That is right because a workspace holds nothing between two draws. So a batch of a thousand rows
-   needs as many workspaces as threads, and memory that samp_reserve has taken is used before any more is taken. */
+   A thread works in a workspace that belongs to the sampler of some row, mostly not the row it samples. This is right
+   because a workspace holds nothing between two draws. So a batch of a thousand rows needs only as many workspaces as
+   threads, and memory of samp_reserve is used before more is allocated. */
 
 #define SAMPI_MAX_THREADS 256
 
-/* In elements and in words; 0 stands for rows without a gap. */
+/* The strides of rows, in elements, and of masks, in words; 0 means rows without a gap. */
 static size_t sampi_stride(const samp_logits *batch) { return batch->stride ? batch->stride : batch->n_vocab; }
 
 static size_t sampi_mask_stride(const samp_logits *batch)
@@ -17,10 +17,10 @@ static size_t sampi_mask_stride(const samp_logits *batch)
     return batch->mask_stride ? batch->mask_stride : (batch->n_vocab + 31) / 32;
 }
 
-/* Is a sampler there twice, or a chain and one of its members? Their rows could not be sampled at once, and their order
-   would decide their tokens. First each sampler is marked with the number of the last row that has it (s->in_batch,
-   written here); a row whose sampler bears another number shares it with a later one, and a chain around it has a row
-   if that row has the chain. */
+/* Does a sampler occur twice, or a chain together with one of its members? Then rows could not be sampled in parallel,
+   and their order would decide their tokens. First each sampler is marked with the number of the last row that has it
+   (s->in_batch). A row whose sampler has another number shares it with a later row; and a chain around a sampler is in
+   the batch if the row of the chain's number has that chain. */
 static bool sampi_has_twice(samp_sampler *const *rows, size_t n_rows)
 {
     for (size_t r = 0; r < n_rows; r++)
@@ -34,8 +34,8 @@ static bool sampi_has_twice(samp_sampler *const *rows, size_t n_rows)
     return false;
 }
 
-/* What is wrong with the call itself; what is wrong with one row is that row's status. Called before any row is
-   sampled, by the GPU's batch too. Writes in_batch of the samplers. */
+/* Checks the call itself; an error in one row is that row's status. Called before any row is sampled, by the GPU's
+   batch too. Writes in_batch of the samplers. */
 static int sampi_check_batch(samp_sampler *const *rows, const samp_logits *batch)
 {
     size_t size = SAMPI_SIZE_OF(batch->dtype);
@@ -49,18 +49,17 @@ static int sampi_check_batch(samp_sampler *const *rows, const samp_logits *batch
     return sampi_has_twice(rows, batch->n_rows) ? SAMP_E_RANGE : SAMP_OK;
 }
 
-/* Of one set of log-probabilities that a row asks for. Asked by sampi_batch_row, before it draws: what a row asks
-   for is wrong for that row alone. */
+/* Is a row's request of log-probabilities out of range? It is an error of that row alone. */
 static bool sampi_bad_logprobs(const samp_logprob_set *set)
 {
     return set->n_top < 0 || set->n_top > SAMP_MAX_TOP_LOGPROBS;
 }
 
-/* Does the set want tokens, but has no list to write them to? Then SAMP_E_NULL, before the samplers move on. */
+/* Does the request want tokens, but has no list for them? Then the row is SAMP_E_NULL, before its samplers change. */
 static bool sampi_no_room_for_logprobs(const samp_logprob_set *set) { return set->n_top && !set->top_logprobs; }
 
-/* One row, in any thread's workspace: samp_sample with the batch's dtype, mask and log-probabilities. Changes the
-   row's sampler and its log-probabilities, and overwrites the workspace. */
+/* Samples one row in any workspace: samp_sample with the batch's dtype, mask and log-probabilities. Changes the row's
+   sampler and log-probabilities, and overwrites the workspace. */
 static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *batch, size_t r, sampi_work *work)
 {
     samp_logprobs *lp = batch->logprobs ? &batch->logprobs[r] : NULL;
@@ -71,7 +70,7 @@ static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *
     if (lp && (sampi_bad_logprobs(&lp->raw) || sampi_bad_logprobs(&lp->processed))) return SAMP_E_RANGE;
     if (lp && (sampi_no_room_for_logprobs(&lp->raw) || sampi_no_room_for_logprobs(&lp->processed)))
         return SAMP_E_NULL;
-    size_t at = batch->row_index ? (size_t)batch->row_index[r] : r; /* of the logits; the mask goes with the row */
+    size_t at = batch->row_index ? (size_t)batch->row_index[r] : r; /* the index of the logits; masks go by row */
     sampi_job job;
     job.s = (sampi_sampler *)rows[r];
     job.work = work;
@@ -84,8 +83,8 @@ static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *
     return sampi_sample(&job);
 }
 
-/* How many threads. Waking them takes about 40 us, as much as four rows of 128k tokens, so without a number from the
-   caller a thread must have 2^18 logits to do. */
+/* The number of threads. Waking them takes about 40 us, as much as four rows of 128k tokens. So if the caller gives no
+   number, each thread must have at least 2^18 logits. */
 static int sampi_batch_threads(const samp_logits *batch)
 {
     size_t n = 1;
@@ -103,9 +102,9 @@ static int sampi_batch_threads(const samp_logits *batch)
     return n < 1 ? 1 : (int)n;
 }
 
-/* Up to n workspaces for the batch's vocabulary: first those of samplers that have one, then, if these are too few,
-   of samplers that get one now (the only place in a batch that allocates). Returns how many there are: fewer than n
-   without memory. */
+/* Finds up to n workspaces for the batch's vocabulary: first those of samplers that have one, then, if these are too
+   few, of samplers that get one now (the only allocation in a batch). Returns their number; fewer than n if memory runs
+   out. */
 static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *batch, sampi_work **work, int n)
 {
     int have = 0;
@@ -120,10 +119,10 @@ static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *batch,
     return have;
 }
 
-/* One workspace is enough to go on, with one thread. None is an error, unless no row has a sampler anyway. Rows
-   are handed out one at a time, as they cost very different times (one that goes step by step, many times another
-   one). A thread's number is below n, so each has a workspace of its own; what a row writes besides is its
-   sampler, which no other row has, and its places in out and logprobs. */
+/* One workspace is enough, with one thread. Without any it is an error, unless no row has a sampler. Rows are handed
+   out one at a time, because their costs differ (one that goes step by step costs many times another). A thread's
+   number is below n, so each has its own workspace. Besides, a row writes only its sampler, which no other row has, and
+   its entries in out and logprobs. */
 SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out)
 {
     sampi_work *work[SAMPI_MAX_THREADS] = { NULL };
@@ -137,7 +136,7 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
 #ifdef _OPENMP
     if (n > 1) {
         long long n_rows = (long long)logits->n_rows;
-        for (long long r = 0; r < n_rows; r++) /* no thread is to allocate */
+        for (long long r = 0; r < n_rows; r++) /* so that no thread allocates */
             if (samp_status(rows[r], NULL) == SAMP_OK) sampi_past_ready((sampi_sampler *)rows[r]);
 #pragma omp parallel for num_threads(n) schedule(dynamic, 1)
         for (long long r = 0; r < n_rows; r++)

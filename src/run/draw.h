@@ -1,13 +1,13 @@
 /* ---- a draw ----
-   One token from one row: the chain as a flat list, its members on the row, and, where one declines, the rest over the
-   array; then the token is accepted and log-probabilities are told. A custom sampler has to see what the steps would
-   show it, so the row serves up to where that is known. samp_sample, batches and samp_verify draw by sampi_draw_fast.
-   */
+   One token from one row: the members of the flat chain work on the row; if one declines, the rest of the chain works
+   on an array; then the token is accepted, and log-probabilities are written. A custom sampler must get the array that
+   the steps would give it, so the row is used only as far as that array is known. samp_sample, batches and samp_verify
+   draw by sampi_draw_fast. */
 
-/* How many members from the first on leave an array that is known to the last byte, though it was not there: they
-   don't write p, and the order is that of the last one that sorts, or by id up to the first that may have sorted
-   (one that drops tokens, where min_keep decides). The array must be free of masked tokens then, as after those that
-   drop some. */
+/* How many members, from the first on, would leave an array that is known to the last byte without making it: they do
+   not write p, and the order is that of the last member that sorts, or by id up to the first that may have sorted (one
+   that removes tokens, where min_keep decides). The array must have no masked tokens then, as after members that remove
+   them. */
 static int sampi_known_members(const sampi_flat_chain *flat, bool *sorted)
 {
     int known = 0;
@@ -30,8 +30,8 @@ static int sampi_known_members(const sampi_flat_chain *flat, bool *sorted)
     return known;
 }
 
-/* What would show a custom sampler another zero than the steps: the row's -0 would be +0 by now, but one that a sampler
-   made would not. */
+/* Has the row a -0? A custom sampler would see it as +0 if it came from the caller, and as -0 if a sampler made it;
+   here that is not known. */
 static bool sampi_has_minus_zero(const sampi_row *row)
 {
     for (size_t i = 0; i < row->n; i++)
@@ -39,9 +39,9 @@ static bool sampi_has_minus_zero(const sampi_row *row)
     return false;
 }
 
-/* One whole draw. SAMPI_DECLINED before anything has changed, or a status. A custom sampler is to see exactly what the
-   steps would show it: a chain with one goes over the row as far as that is known, and declines as a whole where one of
-   these members does, and is as before then. */
+/* A whole draw. Returns a status, or SAMPI_DECLINED with nothing changed. A chain with a custom sampler works on the
+   row as far as the array of the steps is known; if one of these members declines, the whole draw does, and is
+   undone. */
 static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 {
     sampi_ordinals ordinal = { { 0 }, false };

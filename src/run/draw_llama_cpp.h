@@ -1,16 +1,16 @@
 /* ---- a draw in llama.cpp's arithmetic ----
    As run/draw.h under MT19937: members work on the row (rows/llama_cpp/step.h) up to the first that declines, and the
-   chain goes on by steps over the array of what is left. It is a walk of its own: a member may leave the row as an
-   array in order (row->llama.cur), one that is off may have to say that nothing is left, and one that declines takes
-   its random numbers back. */
+   chain goes on by steps over the array of the tokens left. It is a walk of its own: a member may leave the row as an
+   array in order (row->llama.cur), a member that is off may have to report that no token is left, and a member that
+   declines takes its random numbers back. */
 
-/* The rest of a draw in llama.cpp's arithmetic, over row->llama.cur. Long arrays are drawn from by kernels. */
+/* The rest of a draw in llama.cpp's arithmetic, over row->llama.cur. Kernels draw from long arrays. */
 static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                          sampi_row *row, samp_token *token)
 {
     const sampi_ordinals ordinal = { { 0 }, false };
     samp_token_data_array *cur = &row->llama.cur;
-    int status = sampi_check(cur), before = errno; /* libm's functions set it on underflow */
+    int status = sampi_check(cur), before = errno; /* libm sets errno on underflow */
     if (status) return status;
     if (member[n - 1]->kind != SAMPI_DIST || cur->size <= SAMPI_TILE)
         return sampi_finish_by_steps(job, member, from, n, cur, &ordinal, token);
@@ -22,8 +22,8 @@ static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *co
     return sampi_accept_selected(job, cur, token);
 }
 
-/* One draw in llama.cpp's arithmetic: members on the row until it is an array, then step by step. A custom sampler sees
-   exactly what the steps would show it, so before it nobody may write p. SAMPI_DECLINED before anything has changed. */
+/* A draw in llama.cpp's arithmetic: members work on the row until it is an array, then step by step. A custom sampler
+   must get exactly the array of the steps, so no member before it may write p. SAMPI_DECLINED: nothing has changed. */
 static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_flat_chain *flat, sampi_row *row,
                                        samp_token *token)
 {
@@ -33,8 +33,8 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_flat_ch
     bool by_steps = false;
     if (status) return status;
     sampi_open_llama(row, row->work);
-    const sampi_sampler *done = flat->whole ? sampi_first_mask(s) : NULL; /* it is in the row's mask */
-    for (int j = 0; j < flat->n_members; j++) { /* one that is off says whether what may mask all has left anything */
+    const sampi_sampler *done = flat->whole ? sampi_first_mask(s) : NULL; /* its mask is in the row already */
+    for (int j = 0; j < flat->n_members; j++) { /* a member that is off reports an error if all tokens are masked */
         const unsigned flags = n ? sampi_traits_of(member[n - 1]->kind)->flags : 0;
         bool masks = !flat->whole && (flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE);
         bool is_late = n > 0 && (masks || sampi_is_custom(member[n - 1]));

@@ -1,10 +1,9 @@
 /* ---- samp_sample and samp_draw ----
-   A draw either way, the fast one first: this room has the draw by steps, the mask of a first member that masks,
+   A draw by either way, the fast one first. This room has the draw by steps, the mask of a first member that masks,
    log-probabilities and counts. It stands on run/draw.h and run/finish.h. */
 
-/* The definition of a token: the array of all candidates, through the samplers one by one: s is the only member of
-   the list that runs, and no sampler of any kind (ordinal) has gone before it. What ran of the fast path is as if it
-   had not. */
+/* The definition of a token: the array of all candidates goes through the samplers one by one. s is the only member of
+   the list, and no sampler of any kind (ordinal) has run before it: what the fast path has done is undone. */
 static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
 {
     const sampi_ordinals ordinal = { { 0 }, false };
@@ -17,8 +16,8 @@ static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
     return sampi_end_draw(s, sampi_finish_by_steps(job, &s, 0, 1, &cur, &ordinal, token));
 }
 
-/* A chain that begins with a sampler that masks (sampi_first_mask) is the rest of it on a masked row: the job's mask
-   becomes that sampler's, joined with its own. */
+/* For a chain whose first member masks (sampi_first_mask): the job's mask becomes that member's mask, combined with the
+   job's own, and the rest of the chain samples the masked row. */
 static SAMPI_COLD int sampi_mask_job(sampi_job *job, sampi_sampler *first)
 {
     uint32_t *bits = NULL;
@@ -29,7 +28,7 @@ static SAMPI_COLD int sampi_mask_job(sampi_job *job, sampi_sampler *first)
     return SAMP_OK;
 }
 
-/* A token by either way, or a negative status. */
+/* Draws a token by either way; or returns a negative status. */
 static samp_token sampi_draw_job(const sampi_job *job)
 {
     samp_token token = -1;
@@ -41,7 +40,8 @@ static samp_token sampi_draw_job(const sampi_job *job)
     return status ? status : token;
 }
 
-/* The same of a chain that begins with what masks. The raw log-probabilities are of all logits, so all are checked. */
+/* The same for a chain whose first member masks. Raw log-probabilities are of all logits, so all of them are
+   checked. */
 static SAMPI_COLD samp_token sampi_draw_masked(const sampi_job *job, sampi_sampler *first)
 {
     sampi_job masked = *job;
@@ -58,14 +58,14 @@ static samp_token sampi_draw_any(const sampi_job *job)
     return first ? sampi_draw_masked(job, first) : sampi_draw_job(job);
 }
 
-/* Of the logits as given: the row is opened anew, as the draw has used up the first one. */
+/* Writes the log-probabilities of the logits as given. The row is opened anew, because the draw has used it up. */
 static void sampi_raw_logprobs(const sampi_job *job, samp_token token)
 {
     sampi_row row;
     if (sampi_open_row(&row, job) == SAMP_OK) sampi_row_logprobs(&row, token, &job->logprobs->raw);
 }
 
-/* Draw, tell log-probabilities, and count. To the chains that a sampler is in, a draw from it alone is an edit. */
+/* Draws, writes log-probabilities, and counts. A draw from a member alone is an edit of the chains that hold it. */
 static samp_token sampi_sample(const sampi_job *job)
 {
     sampi_sampler *s = job->s;

@@ -1,15 +1,14 @@
 /* ================================================================================================== >>verify
-   samp_verify, for speculative decoding: a draft's tokens come in with a row of logits for each and one more; the
-   tokens that are taken go out, and how many of the draft are among them. Both methods are one loop: sample a row, and
-   go on while the draft's token comes out. For the ratio test the draw itself is another one: sampi_draw
-   (samplers/draw.h) asks s->draft for it, so what follows a draw, such as mirostat's mu, sees the token that was
-   taken.
+   samp_verify, for speculative decoding: from a draft's tokens, with a row of logits for each and one more, it finds
+   the tokens that are accepted. Both methods are one loop: sample a row, and go on as long as the draft's token comes
+   out. The ratio test changes the draw itself: sampi_draw (samplers/draw.h) uses s->draft, so code after the draw, such
+   as mirostat's mu, sees the token that was really chosen.
 
-   The one thing to know: s->draft points to a row on samp_verify's stack. It is set in all samplers of the chain
-   before a row is sampled, and must be NULL in all of them when samp_verify returns. */
+   s->draft points to a row on samp_verify's stack. It is set in all samplers of the chain before a row is sampled, and
+   must be NULL in all of them when samp_verify returns. */
 
-/* Tokens and ids within the vocabulary, probabilities within [0, 1]: all rows are looked at before anything is drawn,
-   so that a bad draft changes no state. Reads only. */
+/* Checks a draft: tokens and ids in the vocabulary, probabilities in [0, 1]. All rows are checked before anything is
+   drawn, so that a bad draft changes no state. */
 static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verify_method method)
 {
     if (method != SAMP_VERIFY_EXACT && method != SAMP_VERIFY_RATIO) return SAMP_E_RANGE;
@@ -17,7 +16,7 @@ static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verif
     if (draft->n > INT32_MAX || n_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
     for (size_t i = 0; i < draft->n; i++)
         if (draft->tokens[i] < 0 || (size_t)draft->tokens[i] >= n_vocab) return SAMP_E_RANGE;
-    if (method == SAMP_VERIFY_EXACT) return SAMP_OK; /* does not look at the probabilities */
+    if (method == SAMP_VERIFY_EXACT) return SAMP_OK; /* it does not use the probabilities */
     if (draft->ids && !draft->probs) return SAMP_E_NULL;
     if (draft->ids && draft->n_top == 0) return SAMP_E_RANGE;
     size_t n_ids = draft->ids ? draft->n * draft->n_top : 0;
@@ -31,8 +30,8 @@ static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verif
     return SAMP_OK;
 }
 
-/* Hand a row of the draft, or NULL, to all samplers of a chain; false if one of them has another random source: the
-   ratio test knows Philox only. */
+/* Gives a row of the draft, or NULL, to all samplers of a chain; false if one of them has another random source than
+   Philox, which the ratio test needs. */
 static SAMPI_COLD bool sampi_set_draft(sampi_sampler *s, const sampi_draft *draft)
 {
     bool philox = !sampi_is_llama_cpp(s);
@@ -55,15 +54,16 @@ static sampi_draft sampi_draft_row(const samp_draft *draft, size_t i, size_t n_v
     return row;
 }
 
-/* The tokens that a row may be asked to take, in turn: the draft's, in a tree those of all siblings. *at: which one it
-   was, -1 before the first. -1: there are no more. */
+/* Walks over the tokens that a row may have to accept: the draft's token, in a tree those of all siblings. *at: the
+   index of the present one, -1 before the first. Returns -1 at the end. */
 static inline samp_token sampi_next_drafted(const sampi_draft *row, int32_t *at)
 {
     if (row->next) return row->next(row, at);
     return ++*at == 0 ? row->token : -1;
 }
 
-/* The row behind a whole draft. A mark with two keys has one for what a test of a draft adds. */
+/* Samples the row after a whole draft. A watermark with two keys uses the second one for tokens that a test of a draft
+   adds. */
 static inline samp_token sampi_sample_behind(sampi_sampler *s, const float *logits, size_t n_vocab, bool ratio)
 {
 #ifdef SAMPLING_WATERMARK_DECLARED
@@ -77,8 +77,8 @@ static inline samp_token sampi_sample_behind(sampi_sampler *s, const float *logi
 #endif
 }
 
-/* Rows 0 .. n of logits: the last one, behind the whole draft, is an ordinary draw with either method. out [n + 1]
-   has the tokens taken, then -1; a status in the place of a token ends the loop as a rejection would. */
+/* Rows 0 .. n of logits; the last one, after the whole draft, is an ordinary draw with either method. out [n + 1] gets
+   the accepted tokens, the next one, then -1; a status in the place of a token ends the loop as a rejection does. */
 SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t n_vocab, const samp_draft *draft,
                              samp_verify_method method, samp_token *out)
 {

@@ -1,10 +1,10 @@
 /* ---- samp_apply: an array through a chain ----
-   The loop of samp_apply over the members of a chain. Each member works through the view while that is open, else step
-   by step; a custom sampler gets the array itself, so the view is closed for it. The room stands on the other rooms of
+   The loop of samp_apply over the members of a chain. Each member works on the view while it is open, otherwise step by
+   step; a custom sampler gets the array itself, so the view is closed for it. The room stands on the other rooms of
    samp_apply and on life/chain.h. run/finish.h calls it too, for a row that has become an array
    (sampi_apply_members). */
 
-/* One sampler that is no chain and not a user's, through a view or step by step. */
+/* Applies one built-in sampler, on the view or step by step. */
 static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
 {
     const uint64_t position = view->outer->position;
@@ -22,7 +22,7 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
     return status == SAMPI_DECLINED ? sampi_run(s, view->cur, position, &view->ordinal) : (int)SAMP_OK;
 }
 
-/* A custom sampler sees the array. Where the view can be opened again nothing else is left to check. */
+/* Applies a custom sampler to the array. If the view can be opened again, its check of the array is enough. */
 static SAMPI_COLD int sampi_view_custom(sampi_view *view, sampi_sampler *s)
 {
     samp_token_data_array *cur = view->cur;
@@ -57,8 +57,8 @@ static SAMPI_COLD sampi_view sampi_make_view(sampi_sampler *outer, sampi_work *w
     return view;
 }
 
-/* The members from .. n of a draw, over the array that its row has become. Not samp_apply: the draw has noted states,
-   counts and the position, and without memory for an array beside w there is no view. */
+/* Applies the members from .. n of a draw to the array that its row has become. It is not samp_apply, because the draw
+   has noted states, counts and position already; and if the array has no memory besides w there is no view. */
 static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                           samp_token_data_array *cur, const sampi_ordinals *ordinal)
 {
@@ -72,7 +72,8 @@ static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *c
     return status;
 }
 
-/* Alone, these take less time by their steps than by a view: they look for tokens where most are at their ids. */
+/* Is s a sampler that alone is faster by steps than by a view? Such samplers look up tokens, most of which are at the
+   index of their id. */
 static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_token_data_array *cur)
 {
     const unsigned few = SAMPI_ONLY_EDITS | SAMPI_PATCHES;
@@ -80,7 +81,7 @@ static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_
     return !s->off && is_dense && (sampi_traits_of(s->kind)->flags & few) == few;
 }
 
-/* As in the steps, the array is checked before anything is counted as an edit or written. */
+/* As in the steps, the array is checked before an edit is counted or anything is written. */
 SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array *cur)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;

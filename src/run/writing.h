@@ -1,13 +1,13 @@
 /* ---- samp_apply: closing a view ----
-   A view's row comes in, and one pass writes the array: the candidates that are left, each with its logit, with p if a
-   sampler has set it, and sorted if the samplers would have sorted. The room has the radix sort for that, and walks
-   through the row by rows/pieces.h. */
+   One pass writes a view's row to the array: the candidates that are left, each with its logit, with p if a sampler has
+   set it, and sorted if the samplers would have sorted. The room has the radix sort for that, and walks over the row by
+   rows/pieces.h. */
 
-/* The order of candidates that stand by id: a radix sort of keys and indices, 11 bits at a time. Scores are rounded to
-   f32 for it, so pieces of equal keys are put in order behind it. */
+/* Sorts candidates that are in order of ids: a radix sort of keys and indices, 11 bits at a time. Scores are rounded to
+   f32 for it, so pieces of equal keys are sorted afterwards. */
 static SAMPI_COLD void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t n, sampi_work *work)
 {
-    uint64_t *from = work->w, *to = (uint64_t *)(void *)work->x; /* x and id: as many bytes */
+    uint64_t *from = work->w, *to = (uint64_t *)(void *)work->x; /* x and id together have as many bytes */
     if (n <= SAMPI_FEW) {
         sampi_sort_part(order, d, n, n, 64);
         return;
@@ -17,7 +17,7 @@ static SAMPI_COLD void sampi_sort_long(const sampi_order *order, samp_token_data
         from[i] = (uint64_t)sampi_falling_key(x) << 32 | i;
     }
     sampi_sort_keys(from, to, n);
-    from = to; /* where they are now */
+    from = to; /* the sorted ones */
     samp_token_data *sorted = (samp_token_data *)(void *)work->w;
     for (size_t i = 0; i < n; i++) sorted[i] = d[(uint32_t)from[i]];
     memcpy(d, sorted, n * sizeof *d);
@@ -27,13 +27,13 @@ static SAMPI_COLD void sampi_sort_long(const sampi_order *order, samp_token_data
     }
 }
 
-/* Are candidates masked that the row has not? */
+/* Does the array have masked candidates that the row does not have? */
 static bool sampi_is_sparse(const sampi_view *view)
 {
     return !view->drops && sampi_is_compact(&view->row) && view->row.n < view->cur->size;
 }
 
-/* The next tile of the logits of the candidates that are left, masked ones included. */
+/* Goes to the next tile of logits of the candidates that are left, masked ones included. */
 static SAMPI_HOT bool sampi_next_candidates(const sampi_view *view, sampi_pieces *it)
 {
     const sampi_row *row = it->row;
@@ -48,8 +48,8 @@ static SAMPI_HOT bool sampi_next_candidates(const sampi_view *view, sampi_pieces
     return it->n > 0;
 }
 
-/* The sum of the weights of the candidates that are left. *e = e^(l - max) of each, where w is, if it is free and
-   nearly all are left; else NULL. */
+/* The sum of the weights of the candidates that are left. *e: e^(l - max) of each, in the memory of w, if that is free
+   and nearly all candidates are left; otherwise NULL. */
 static SAMPI_COLD uint64_t sampi_view_exps(const sampi_view *view, float max, double **e_out)
 {
     const sampi_row *row = &view->row;
@@ -63,8 +63,8 @@ static SAMPI_COLD uint64_t sampi_view_exps(const sampi_view *view, float max, do
     return z;
 }
 
-/* The candidates that are left, by id, each with its logit, and p from these sums or the row's; else as it was.
-   e: what sampi_view_exps made of them, or NULL. */
+/* Writes the candidates that are left, by id, each with its logit and with p from `sums` or the row's sums, or p as it
+   was. e: the result of sampi_view_exps, or NULL. */
 static SAMPI_COLD void sampi_write_view(const sampi_view *view, const sampi_sums *sums, const double *e)
 {
     const sampi_row *row = &view->row;
@@ -89,8 +89,8 @@ static SAMPI_COLD void sampi_write_view(const sampi_view *view, const sampi_sums
     }
 }
 
-/* Write the array. sums: p comes from these, or, with the candidate at `index` selected (-1: none was), from those of
-   what is left then; NULL: p stays. */
+/* Closes a view: writes the array. p comes from `sums`; if a candidate is selected (index, -1: none), from the sums of
+   the candidates left; with sums NULL p stays. */
 static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp_token index)
 {
     sampi_row *row = &view->row;
