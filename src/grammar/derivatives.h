@@ -575,8 +575,8 @@ static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
     }
 }
 
-/* A node that sampi_search has come to: from which one (-1: it is the first); the one that came before it; whether it has
-   been looked at. They lie on the stack, from `first` on. */
+/* A node that sampi_search has come to: from which one (-1: it is the first); the one that came before it; whether it
+   has been looked at. They lie on the stack, from `first` on. */
 typedef struct sampi_reached {
     sampi_node node;
     int32_t from, before, looked_at;
