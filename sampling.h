@@ -188,86 +188,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8936 samplers/greedy.h               20975 grammar/regex.h
-     275 api/config.h                     8978 samplers/choose.h               21372 grammar/derivatives.h
-     306 api/types.h                      9041 samplers/ratio.h                22049 grammar/vocabulary.h
-     561 api/missing.h                    9108 samplers/draw.h                 22520 grammar/triggers.h
-     575 api/sample.h                     9194 samplers/dist.h                 22845 grammar/matcher.h
-     669 api/chains.h                     9226 samplers/gumbel.h               23110 grammar/store.h
-     935 api/samplers.h                   9296 watermark/function.h            23365 grammar/moving.h
-    1208 api/gumbel.h                     9414 watermark/text.h                23714 grammar/visits.h
-    1231 api/operator.h                   9604 watermark/draw.h                23993 grammar/states.h
-    1282 api/kv.h                         9815 samplers/mirostat.h             24153 grammar/items.h
-    1465 api/llama_cpp.h                 10047 samplers/adaptive_p.h           24279 grammar/masks.h
-    1511 api/text_error.h                10198 samplers/custom.h               24490 grammar/runs.h
-    1527 api/grammar.h                   10259 config/describe.h               24703 grammar/entries.h
-    1765 api/shards.h                    10439 config/from_params.h            25177 grammar/accepting.h
-    1865 api/peers.h                     10503 config/orders.h                 25518 grammar/waiting.h
-    1949 api/drafts.h                    10734 config/numbers.h                25644 grammar/history.h
-    2051 api/constraints.h               10876 config/set.h                    25770 grammar/room.h
-    2354 api/watermark.h                 11032 config/tell.h                   26106 grammar/sampler.h
-    2499 api/parts.h                     11162 config/settings.h               26348 grammar/forced.h
-    2541 base/switches.h                 11275 life/rollback.h                 26516 grammar/hooks.h
-    2856 base/random.h                   11534 life/chain.h                    26639 schema/head.h
-    2879 base/mt19937.h                  11818 life/members.h                  26813 schema/errors.h
-    2954 base/exact.h                    11932 life/update.h                   26925 schema/collections.h
-    3172 base/bits128.h                  12129 life/copy.h                     26959 schema/references.h
-    3253 base/elements.h                 12299 rows/row.h                      27231 schema/strings.h
-    3383 watermark/colours.h             12609 rows/reserve.h                  27293 schema/numbers.h
-    3447 kernels/llama_cpp/contract.h    12678 rows/pieces.h                   27495 schema/sets.h
-    3495 kernels/contract.h              12792 rows/thresholds.h               27693 schema/formats.h
-    3623 kernels/scalar.h                12899 rows/compact.h                  27890 schema/scalars.h
-    3829 kernels/llama_cpp/scalar.h      13082 rows/sums.h                     28189 schema/goals.h
-    3850 kernels/sets.h                  13231 rows/changes.h                  28410 schema/alternatives.h
-    3899 kernels/vectors.h               13312 rows/cuts.h                     28888 schema/objects.h
-    4017 kernels/avx512.h                13760 rows/typical.h                  29401 schema/arrays.h
-    4101 kernels/avx2.h                  14075 rows/tail_free.h                29761 schema/whole.h
-    4163 kernels/sse2.h                  14149 rows/selecting.h                29934 tags/head.h
-    4180 kernels/neon.h                  14280 rows/mirostat.h                 30057 tags/words.h
-    4202 kernels/wasm.h                  14364 watermark/rows.h                30165 tags/inside.h
-    4218 kernels/generic.h               14478 rows/flat.h                     30306 tags/formats.h
-    4238 kernels/shared.h                14525 rows/logprobs.h                 30707 grammar/grammars.h
-    4362 kernels/passes.h                14611 rows/step.h                     30774 peers/tables.h
-    5051 kernels/llama_cpp/passes.h      14628 rows/llama_cpp/sums.h           31173 peers/values.h
-    5135 kernels/check.h                 14942 rows/llama_cpp/samplers.h       31605 peers/llama_server.h
-    5158 kernels/dispatch.h              15407 rows/llama_cpp/step.h           31674 peers/fields.h
-    5368 core/array.h                    15437 run/apply.h                     31920 peers/requests.h
-    5698 core/table.h                    15519 run/writing.h                   32059 shards/head.h
-    5896 core/windows.h                  15643 run/arrays.h                    32208 shards/bytes.h
-    5988 constraints/record.h            15720 run/arrays_llama_cpp.h          32306 shards/merging.h
-    6046 watermark/record.h              15920 run/walk.h                      32596 shards/row.h
-    6066 rows/work.h                     16025 run/finish.h                    32729 shards/answers.h
-    6093 life/past.h                     16065 run/draw_llama_cpp.h            33281 shards/logprobs.h
-    6152 core/record.h                   16139 run/draw.h                      33427 shards/told.h
-    6288 core/plans.h                    16217 run/sample.h                    33581 shards/asking.h
-    6326 core/fields.h                   16333 watermark/making.h              33716 shards/prefix.h
-    6413 core/owners.h                   16562 watermark/tails.h               34270 shards/plans.h
-    6489 core/mt19937.h                  16662 watermark/detect.h              34772 samplers/plans.h
-    6546 core/no_mt19937.h               16885 run/verify.h                    35049 shards/way.h
-    6579 core/making.h                   16989 run/batch.h                     35197 shards/memory.h
-    6711 core/streams.h                  17140 life/state.h                    35265 shards/batch.h
-    6749 life/state_fields.h             17316 operator/weights.h              35673 drafts/head.h
-    6849 samplers/llama_cpp.h            17404 operator/search.h               35732 drafts/block.h
-    6935 samplers/logit_bias.h           17542 operator/run.h                  35923 drafts/tree.h
-    7037 samplers/patch.h                17710 kv/cells.h                      36058 drafts/relaxed.h
-    7087 samplers/penalties.h            17747 kv/making.h                     36143 constraints/automaton.h
-    7238 samplers/dry.h                  17971 kv/slot.h                       36241 constraints/making.h
-    7695 samplers/cut.h                  18108 kv/sequences.h                  36494 constraints/sampler.h
-    7720 samplers/top_n_sigma.h          18242 kv/data.h                       36589 constraints/constructors.h
-    7823 samplers/top_k.h                18365 kv/update.h                     36954 constraints/patterns.h
-    7880 samplers/tail_free.h            18490 kv/state.h                      37159 constraints/looking.h
-    8003 samplers/typical.h              18699 llama_cpp/functions.h           37226 constraints/thinking.h
-    8079 samplers/top_p.h                18766 llama_cpp/object.h              37477 constraints/schedule.h
-    8122 samplers/min_p.h                18821 llama_cpp/vocabulary.h          37567 constraints/accepting.h
-    8164 samplers/by_sums.h              18898 text/reading.h                  37751 constraints/drawing.h
-    8315 samplers/top_h.h                19009 text/strings.h                  37938 constraints/told.h
-    8368 samplers/min_k.h                19108 text/values.h                   38003 constraints/kind.h
-    8425 samplers/xtc.h                  19264 text/documents.h                38061 constraints/top_p_decay.h
-    8508 samplers/infill.h               19340 grammar/head.h                  38147 constraints/accessors.h
-    8624 samplers/temperature.h          19375 grammar/tree.h                  38255 core/kinds.h
-    8793 samplers/smoothing.h            20294 grammar/finishing.h             38304 base/restore.h
-    8878 samplers/softmax.h              20598 grammar/reading.h               38318 api/license.h
-    8911 samplers/drafted.h              20683 grammar/gbnf.h
+       2 api/opening.h                    8937 samplers/greedy.h               20976 grammar/regex.h
+     275 api/config.h                     8979 samplers/choose.h               21373 grammar/derivatives.h
+     306 api/types.h                      9042 samplers/ratio.h                22050 grammar/vocabulary.h
+     561 api/missing.h                    9109 samplers/draw.h                 22521 grammar/triggers.h
+     575 api/sample.h                     9195 samplers/dist.h                 22846 grammar/matcher.h
+     669 api/chains.h                     9227 samplers/gumbel.h               23112 grammar/store.h
+     935 api/samplers.h                   9297 watermark/function.h            23367 grammar/moving.h
+    1208 api/gumbel.h                     9415 watermark/text.h                23716 grammar/visits.h
+    1231 api/operator.h                   9605 watermark/draw.h                23999 grammar/states.h
+    1282 api/kv.h                         9816 samplers/mirostat.h             24159 grammar/items.h
+    1465 api/llama_cpp.h                 10048 samplers/adaptive_p.h           24285 grammar/masks.h
+    1511 api/text_error.h                10199 samplers/custom.h               24496 grammar/runs.h
+    1527 api/grammar.h                   10260 config/describe.h               24709 grammar/entries.h
+    1766 api/shards.h                    10440 config/from_params.h            25183 grammar/accepting.h
+    1866 api/peers.h                     10504 config/orders.h                 25524 grammar/waiting.h
+    1950 api/drafts.h                    10735 config/numbers.h                25650 grammar/history.h
+    2052 api/constraints.h               10877 config/set.h                    25776 grammar/room.h
+    2355 api/watermark.h                 11033 config/tell.h                   26127 grammar/sampler.h
+    2500 api/parts.h                     11163 config/settings.h               26369 grammar/forced.h
+    2542 base/switches.h                 11276 life/rollback.h                 26537 grammar/hooks.h
+    2857 base/random.h                   11535 life/chain.h                    26660 schema/head.h
+    2880 base/mt19937.h                  11819 life/members.h                  26834 schema/errors.h
+    2955 base/exact.h                    11933 life/update.h                   26946 schema/collections.h
+    3173 base/bits128.h                  12130 life/copy.h                     26980 schema/references.h
+    3254 base/elements.h                 12300 rows/row.h                      27252 schema/strings.h
+    3384 watermark/colours.h             12610 rows/reserve.h                  27314 schema/numbers.h
+    3448 kernels/llama_cpp/contract.h    12679 rows/pieces.h                   27516 schema/sets.h
+    3496 kernels/contract.h              12793 rows/thresholds.h               27714 schema/formats.h
+    3624 kernels/scalar.h                12900 rows/compact.h                  27911 schema/scalars.h
+    3830 kernels/llama_cpp/scalar.h      13083 rows/sums.h                     28210 schema/goals.h
+    3851 kernels/sets.h                  13232 rows/changes.h                  28431 schema/alternatives.h
+    3900 kernels/vectors.h               13313 rows/cuts.h                     28909 schema/objects.h
+    4018 kernels/avx512.h                13761 rows/typical.h                  29422 schema/arrays.h
+    4102 kernels/avx2.h                  14076 rows/tail_free.h                29782 schema/whole.h
+    4164 kernels/sse2.h                  14150 rows/selecting.h                29955 tags/head.h
+    4181 kernels/neon.h                  14281 rows/mirostat.h                 30078 tags/words.h
+    4203 kernels/wasm.h                  14365 watermark/rows.h                30186 tags/inside.h
+    4219 kernels/generic.h               14479 rows/flat.h                     30327 tags/formats.h
+    4239 kernels/shared.h                14526 rows/logprobs.h                 30728 grammar/grammars.h
+    4363 kernels/passes.h                14612 rows/step.h                     30795 peers/tables.h
+    5052 kernels/llama_cpp/passes.h      14629 rows/llama_cpp/sums.h           31194 peers/values.h
+    5136 kernels/check.h                 14943 rows/llama_cpp/samplers.h       31626 peers/llama_server.h
+    5159 kernels/dispatch.h              15408 rows/llama_cpp/step.h           31695 peers/fields.h
+    5369 core/array.h                    15438 run/apply.h                     31941 peers/requests.h
+    5699 core/table.h                    15520 run/writing.h                   32080 shards/head.h
+    5897 core/windows.h                  15644 run/arrays.h                    32229 shards/bytes.h
+    5989 constraints/record.h            15721 run/arrays_llama_cpp.h          32327 shards/merging.h
+    6047 watermark/record.h              15921 run/walk.h                      32617 shards/row.h
+    6067 rows/work.h                     16026 run/finish.h                    32750 shards/answers.h
+    6094 life/past.h                     16066 run/draw_llama_cpp.h            33302 shards/logprobs.h
+    6153 core/record.h                   16140 run/draw.h                      33448 shards/told.h
+    6289 core/plans.h                    16218 run/sample.h                    33602 shards/asking.h
+    6327 core/fields.h                   16334 watermark/making.h              33737 shards/prefix.h
+    6414 core/owners.h                   16563 watermark/tails.h               34291 shards/plans.h
+    6490 core/mt19937.h                  16663 watermark/detect.h              34793 samplers/plans.h
+    6547 core/no_mt19937.h               16886 run/verify.h                    35070 shards/way.h
+    6580 core/making.h                   16990 run/batch.h                     35218 shards/memory.h
+    6712 core/streams.h                  17141 life/state.h                    35286 shards/batch.h
+    6750 life/state_fields.h             17317 operator/weights.h              35694 drafts/head.h
+    6850 samplers/llama_cpp.h            17405 operator/search.h               35753 drafts/block.h
+    6936 samplers/logit_bias.h           17543 operator/run.h                  35944 drafts/tree.h
+    7038 samplers/patch.h                17711 kv/cells.h                      36079 drafts/relaxed.h
+    7088 samplers/penalties.h            17748 kv/making.h                     36164 constraints/automaton.h
+    7239 samplers/dry.h                  17972 kv/slot.h                       36262 constraints/making.h
+    7696 samplers/cut.h                  18109 kv/sequences.h                  36515 constraints/sampler.h
+    7721 samplers/top_n_sigma.h          18243 kv/data.h                       36610 constraints/constructors.h
+    7824 samplers/top_k.h                18366 kv/update.h                     36975 constraints/patterns.h
+    7881 samplers/tail_free.h            18491 kv/state.h                      37180 constraints/looking.h
+    8004 samplers/typical.h              18700 llama_cpp/functions.h           37247 constraints/thinking.h
+    8080 samplers/top_p.h                18767 llama_cpp/object.h              37498 constraints/schedule.h
+    8123 samplers/min_p.h                18822 llama_cpp/vocabulary.h          37588 constraints/accepting.h
+    8165 samplers/by_sums.h              18899 text/reading.h                  37772 constraints/drawing.h
+    8316 samplers/top_h.h                19010 text/strings.h                  37959 constraints/told.h
+    8369 samplers/min_k.h                19109 text/values.h                   38024 constraints/kind.h
+    8426 samplers/xtc.h                  19265 text/documents.h                38082 constraints/top_p_decay.h
+    8509 samplers/infill.h               19341 grammar/head.h                  38168 constraints/accessors.h
+    8625 samplers/temperature.h          19376 grammar/tree.h                  38276 core/kinds.h
+    8794 samplers/smoothing.h            20295 grammar/finishing.h             38325 base/restore.h
+    8879 samplers/softmax.h              20599 grammar/reading.h               38339 api/license.h
+    8912 samplers/drafted.h              20684 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1624,8 +1624,9 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
               that is not one). Applying: SAMP_E_EMPTY if nothing is left, SAMP_E_FULL beyond the limits below.
      Memory   what is met is learnt once for all samplers of the grammar and the index, clones too: states of the
               grammar, and masks. It is the grammar's, grows also while sampling (SAMP_E_NOMEM), stays for the samplers
-              to come, and goes with the grammar. A sampler has its place in the text, and a mask (4 bytes for 32
-              tokens). index and grammar are borrowed.
+              to come, and goes with the grammar; that of an index without samplers, such as one that has been freed,
+              goes when the grammar is first used with another index. A sampler has its place in the text, and a mask (4
+              bytes for 32 tokens). index and grammar are borrowed.
      Threads  samplers of one grammar may be used by any number of threads at once; none waits for another. SAMP_MALLOC
               must be one that threads may call. With SAMP_NO_THREADS defined there is one thread, and no atomics.
      Source   llama.cpp's grammars and GBNF; llguidance (derivatives, a lazy DFA, the trie); XGrammar (masks kept for
@@ -23024,6 +23025,7 @@ typedef struct sampi_shared {
     sampi_held held;         /* all that there is: workspaces, samplers' own arrays; and apart from them the stores */
     sampi_store *now, *gone; /* gone: a list of those that somebody may still look into */
     sampi_workspace *workspaces;
+    int32_t n_users; /* matchers */
     size_t renewals; /* stores that have gone */
     int32_t in_vain; /* steps that sampi_explore took before it gave up */
 } sampi_shared;
@@ -23797,8 +23799,12 @@ static bool sampi_look(sampi_matcher *m, const sampi_store_plan *plan, sampi_sto
    between. */
 static bool sampi_swap_store(sampi_matcher *m, sampi_store *old, const sampi_store_plan *plan, int32_t share)
 {
+    enum {
+        FEW = 128
+    }; /* calls that have filled it: more does not fit, and to keep some of it costs more than it saves */
     sampi_shared *h = m->shared;
-    sampi_store *kept = share ? sampi_move_between(h, old, plan, share, plan->most / 6) : NULL;
+    const bool keeps = share && SAMPI_INT_GET(&old->n_calls) > FEW;
+    sampi_store *kept = keeps ? sampi_move_between(h, old, plan, share, plan->most / 6) : NULL;
     (void)sampi_replace_store(h, old, NULL);
     SAMPI_PTR_PUT(&m->space->reads, (sampi_store *)NULL);
     m->store = NULL;
@@ -25879,6 +25885,7 @@ static void sampi_matcher_free(sampi_matcher *m)
     for (int i = 0; i < SAMPI_MATCHER_VECS; i++) sampi_vec_free(vecs[i]);
     sampi_free_block(&m->d.held, m->bits, (size_t)m->index->n_mask * 4 + 4);
     sampi_let_go(&m->d.held, sizeof *m);
+    (void)SAMPI_INT_ADD(&m->shared->n_users, -1);
     SAMP_FREE(m);
 }
 
@@ -25889,6 +25896,7 @@ static sampi_matcher *sampi_matcher_blank(sampi_shared *h)
     sampi_matcher *m = (sampi_matcher *)sampi_hold_block(&held, sizeof *m);
     if (!m) return NULL;
     memset(m, 0, sizeof *m);
+    (void)SAMPI_INT_ADD(&h->n_users, 1);
     m->shared = h;
     m->index = h->index;
     m->grammar = h->grammar;
@@ -26047,6 +26055,17 @@ static sampi_shared *sampi_shared_make(const samp_vocab_index *index, const samp
     return h;
 }
 
+/* Stores of other indexes that no sampler uses go: their index may be gone, too. Whoever uses one of them after all
+   makes another one. */
+static void sampi_drop_unused(sampi_shared *list, const sampi_shared *used)
+{
+    for (sampi_shared *h = list; h; h = h->behind) {
+        if (h == used || SAMPI_INT_GET(&h->n_users) > 0) continue;
+        sampi_store *store = (sampi_store *)SAMPI_PTR_GET(&h->now);
+        if (store && sampi_replace_store(h, store, NULL)) sampi_sweep_stores(h);
+    }
+}
+
 /* The one that there is, or a new one in the grammar's list. NULL: no memory. */
 static sampi_shared *sampi_shared_of(const samp_vocab_index *index, const samp_grammar *grammar)
 {
@@ -26058,7 +26077,9 @@ static sampi_shared *sampi_shared_of(const samp_vocab_index *index, const samp_g
         if (h) return h;
         if (!made && !(made = sampi_shared_make(index, grammar))) return NULL;
         made->behind = first;
-        if (SAMPI_PTR_CAS(list, first, made)) return made;
+        if (!SAMPI_PTR_CAS(list, first, made)) continue;
+        sampi_drop_unused(first, made);
+        return made;
     }
 }
 

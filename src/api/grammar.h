@@ -97,8 +97,9 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
               that is not one). Applying: SAMP_E_EMPTY if nothing is left, SAMP_E_FULL beyond the limits below.
      Memory   what is met is learnt once for all samplers of the grammar and the index, clones too: states of the
               grammar, and masks. It is the grammar's, grows also while sampling (SAMP_E_NOMEM), stays for the samplers
-              to come, and goes with the grammar. A sampler has its place in the text, and a mask (4 bytes for 32
-              tokens). index and grammar are borrowed.
+              to come, and goes with the grammar; that of an index without samplers, such as one that has been freed,
+              goes when the grammar is first used with another index. A sampler has its place in the text, and a mask (4
+              bytes for 32 tokens). index and grammar are borrowed.
      Threads  samplers of one grammar may be used by any number of threads at once; none waits for another. SAMP_MALLOC
               must be one that threads may call. With SAMP_NO_THREADS defined there is one thread, and no atomics.
      Source   llama.cpp's grammars and GBNF; llguidance (derivatives, a lazy DFA, the trie); XGrammar (masks kept for

@@ -179,6 +179,7 @@ typedef struct sampi_shared {
     sampi_held held;         /* all that there is: workspaces, samplers' own arrays; and apart from them the stores */
     sampi_store *now, *gone; /* gone: a list of those that somebody may still look into */
     sampi_workspace *workspaces;
+    int32_t n_users; /* matchers */
     size_t renewals; /* stores that have gone */
     int32_t in_vain; /* steps that sampi_explore took before it gave up */
 } sampi_shared;

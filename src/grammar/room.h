@@ -109,6 +109,7 @@ static void sampi_matcher_free(sampi_matcher *m)
     for (int i = 0; i < SAMPI_MATCHER_VECS; i++) sampi_vec_free(vecs[i]);
     sampi_free_block(&m->d.held, m->bits, (size_t)m->index->n_mask * 4 + 4);
     sampi_let_go(&m->d.held, sizeof *m);
+    (void)SAMPI_INT_ADD(&m->shared->n_users, -1);
     SAMP_FREE(m);
 }
 
@@ -119,6 +120,7 @@ static sampi_matcher *sampi_matcher_blank(sampi_shared *h)
     sampi_matcher *m = (sampi_matcher *)sampi_hold_block(&held, sizeof *m);
     if (!m) return NULL;
     memset(m, 0, sizeof *m);
+    (void)SAMPI_INT_ADD(&h->n_users, 1);
     m->shared = h;
     m->index = h->index;
     m->grammar = h->grammar;
@@ -277,6 +279,17 @@ static sampi_shared *sampi_shared_make(const samp_vocab_index *index, const samp
     return h;
 }
 
+/* Stores of other indexes that no sampler uses go: their index may be gone, too. Whoever uses one of them after all
+   makes another one. */
+static void sampi_drop_unused(sampi_shared *list, const sampi_shared *used)
+{
+    for (sampi_shared *h = list; h; h = h->behind) {
+        if (h == used || SAMPI_INT_GET(&h->n_users) > 0) continue;
+        sampi_store *store = (sampi_store *)SAMPI_PTR_GET(&h->now);
+        if (store && sampi_replace_store(h, store, NULL)) sampi_sweep_stores(h);
+    }
+}
+
 /* The one that there is, or a new one in the grammar's list. NULL: no memory. */
 static sampi_shared *sampi_shared_of(const samp_vocab_index *index, const samp_grammar *grammar)
 {
@@ -288,7 +301,9 @@ static sampi_shared *sampi_shared_of(const samp_vocab_index *index, const samp_g
         if (h) return h;
         if (!made && !(made = sampi_shared_make(index, grammar))) return NULL;
         made->behind = first;
-        if (SAMPI_PTR_CAS(list, first, made)) return made;
+        if (!SAMPI_PTR_CAS(list, first, made)) continue;
+        sampi_drop_unused(first, made);
+        return made;
     }
 }
 

@@ -83,8 +83,12 @@ static bool sampi_look(sampi_matcher *m, const sampi_store_plan *plan, sampi_sto
    between. */
 static bool sampi_swap_store(sampi_matcher *m, sampi_store *old, const sampi_store_plan *plan, int32_t share)
 {
+    enum {
+        FEW = 128
+    }; /* calls that have filled it: more does not fit, and to keep some of it costs more than it saves */
     sampi_shared *h = m->shared;
-    sampi_store *kept = share ? sampi_move_between(h, old, plan, share, plan->most / 6) : NULL;
+    const bool keeps = share && SAMPI_INT_GET(&old->n_calls) > FEW;
+    sampi_store *kept = keeps ? sampi_move_between(h, old, plan, share, plan->most / 6) : NULL;
     (void)sampi_replace_store(h, old, NULL);
     SAMPI_PTR_PUT(&m->space->reads, (sampi_store *)NULL);
     m->store = NULL;

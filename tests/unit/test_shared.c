@@ -239,6 +239,33 @@ static void test_new_requests_find(void **state)
     samp_grammar_free(g);
 }
 
+/* What has been learnt with an index stays while it has a sampler, and for those to come; without one it goes when the
+   grammar meets another index. */
+static void test_unused_indexes_go(void **state)
+{
+    (void)state;
+    samp_grammar *g = grammar_of(0);
+    samp_sampler *used = samp_init_grammar(vocab_index, g);
+    const sampi_shared *stays = g->shared, *goes;
+    for (int i = 0; i < 3; i++) {
+        samp_vocab_index *other = samp_vocab_index_init(&small_vocabulary, NULL);
+        for (int k = 0; k < 2; k++) {
+            samp_sampler *s = samp_init_grammar(other, g);
+            assert_ok(samp_accept(s, '{'));
+            samp_free(s);
+        }
+        goes = g->shared;
+        assert_non_null(goes->now);
+        assert_non_null(stays->now);
+        if (i) assert_null(goes->behind->now);
+        samp_vocab_index_free(other);
+    }
+    samp_free(used);
+    samp_free(samp_init_grammar(vocab_index, g));
+    assert_non_null(stays->now);
+    samp_grammar_free(g);
+}
+
 /* How many of a text's masks a new sampler has to look for. */
 static size_t misses_of(samp_grammar *g, const char *text)
 {
@@ -371,10 +398,10 @@ static void test_prepare_refuses(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads_share),           cmocka_unit_test(test_idle_holds_nothing),
-        cmocka_unit_test(test_new_requests_find),       cmocka_unit_test(test_growth_keeps_all),
-        cmocka_unit_test(test_full_keeps_what_is_used), cmocka_unit_test(test_prepared_in_parts),
-        cmocka_unit_test(test_prepare_refuses),
+        cmocka_unit_test(test_threads_share),     cmocka_unit_test(test_idle_holds_nothing),
+        cmocka_unit_test(test_new_requests_find), cmocka_unit_test(test_unused_indexes_go),
+        cmocka_unit_test(test_growth_keeps_all),  cmocka_unit_test(test_full_keeps_what_is_used),
+        cmocka_unit_test(test_prepared_in_parts), cmocka_unit_test(test_prepare_refuses),
     };
     return test_run(argc, argv, tests, make_index, free_index);
 }
