@@ -13,7 +13,7 @@
 
    One header, no dependency beyond libc and libm (link with -lm). C11 or C++11, gcc 11 or clang 14 and later, any
    machine with IEEE floats, of 32 or 64 bits; with kernels of its own for x86-64 (AVX-512, AVX2, SSE2), arm64 and
-   WebAssembly. Another compiler (cl.exe, not tried yet) gets plain C.
+   WebAssembly. Another compiler (cl.exe, not tried yet) gets plain C; clang-cl gets all kernels.
 
    FUNCTIONS (that most programs need; the contract of each is above it in >>api)
        samp_sample                 draws a token from a row of logits; the chain accepts it
@@ -188,86 +188,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8937 samplers/greedy.h               20976 grammar/regex.h
-     275 api/config.h                     8979 samplers/choose.h               21373 grammar/derivatives.h
-     306 api/types.h                      9042 samplers/ratio.h                22050 grammar/vocabulary.h
-     561 api/missing.h                    9109 samplers/draw.h                 22521 grammar/triggers.h
-     575 api/sample.h                     9195 samplers/dist.h                 22846 grammar/matcher.h
-     669 api/chains.h                     9227 samplers/gumbel.h               23112 grammar/store.h
-     935 api/samplers.h                   9297 watermark/function.h            23367 grammar/moving.h
-    1208 api/gumbel.h                     9415 watermark/text.h                23716 grammar/visits.h
-    1231 api/operator.h                   9605 watermark/draw.h                23999 grammar/states.h
-    1282 api/kv.h                         9816 samplers/mirostat.h             24159 grammar/items.h
-    1465 api/llama_cpp.h                 10048 samplers/adaptive_p.h           24285 grammar/masks.h
-    1511 api/text_error.h                10199 samplers/custom.h               24496 grammar/runs.h
-    1527 api/grammar.h                   10260 config/describe.h               24709 grammar/entries.h
-    1766 api/shards.h                    10440 config/from_params.h            25183 grammar/accepting.h
-    1866 api/peers.h                     10504 config/orders.h                 25524 grammar/waiting.h
-    1950 api/drafts.h                    10735 config/numbers.h                25650 grammar/history.h
-    2052 api/constraints.h               10877 config/set.h                    25776 grammar/room.h
-    2355 api/watermark.h                 11033 config/tell.h                   26127 grammar/sampler.h
-    2500 api/parts.h                     11163 config/settings.h               26369 grammar/forced.h
-    2542 base/switches.h                 11276 life/rollback.h                 26537 grammar/hooks.h
-    2857 base/random.h                   11535 life/chain.h                    26660 schema/head.h
-    2880 base/mt19937.h                  11819 life/members.h                  26834 schema/errors.h
-    2955 base/exact.h                    11933 life/update.h                   26946 schema/collections.h
-    3173 base/bits128.h                  12130 life/copy.h                     26980 schema/references.h
-    3254 base/elements.h                 12300 rows/row.h                      27252 schema/strings.h
-    3384 watermark/colours.h             12610 rows/reserve.h                  27314 schema/numbers.h
-    3448 kernels/llama_cpp/contract.h    12679 rows/pieces.h                   27516 schema/sets.h
-    3496 kernels/contract.h              12793 rows/thresholds.h               27714 schema/formats.h
-    3624 kernels/scalar.h                12900 rows/compact.h                  27911 schema/scalars.h
-    3830 kernels/llama_cpp/scalar.h      13083 rows/sums.h                     28210 schema/goals.h
-    3851 kernels/sets.h                  13232 rows/changes.h                  28431 schema/alternatives.h
-    3900 kernels/vectors.h               13313 rows/cuts.h                     28909 schema/objects.h
-    4018 kernels/avx512.h                13761 rows/typical.h                  29422 schema/arrays.h
-    4102 kernels/avx2.h                  14076 rows/tail_free.h                29782 schema/whole.h
-    4164 kernels/sse2.h                  14150 rows/selecting.h                29955 tags/head.h
-    4181 kernels/neon.h                  14281 rows/mirostat.h                 30078 tags/words.h
-    4203 kernels/wasm.h                  14365 watermark/rows.h                30186 tags/inside.h
-    4219 kernels/generic.h               14479 rows/flat.h                     30327 tags/formats.h
-    4239 kernels/shared.h                14526 rows/logprobs.h                 30728 grammar/grammars.h
-    4363 kernels/passes.h                14612 rows/step.h                     30795 peers/tables.h
-    5052 kernels/llama_cpp/passes.h      14629 rows/llama_cpp/sums.h           31194 peers/values.h
-    5136 kernels/check.h                 14943 rows/llama_cpp/samplers.h       31626 peers/llama_server.h
-    5159 kernels/dispatch.h              15408 rows/llama_cpp/step.h           31695 peers/fields.h
-    5369 core/array.h                    15438 run/apply.h                     31941 peers/requests.h
-    5699 core/table.h                    15520 run/writing.h                   32080 shards/head.h
-    5897 core/windows.h                  15644 run/arrays.h                    32229 shards/bytes.h
-    5989 constraints/record.h            15721 run/arrays_llama_cpp.h          32327 shards/merging.h
-    6047 watermark/record.h              15921 run/walk.h                      32617 shards/row.h
-    6067 rows/work.h                     16026 run/finish.h                    32750 shards/answers.h
-    6094 life/past.h                     16066 run/draw_llama_cpp.h            33302 shards/logprobs.h
-    6153 core/record.h                   16140 run/draw.h                      33448 shards/told.h
-    6289 core/plans.h                    16218 run/sample.h                    33602 shards/asking.h
-    6327 core/fields.h                   16334 watermark/making.h              33737 shards/prefix.h
-    6414 core/owners.h                   16563 watermark/tails.h               34291 shards/plans.h
-    6490 core/mt19937.h                  16663 watermark/detect.h              34793 samplers/plans.h
-    6547 core/no_mt19937.h               16886 run/verify.h                    35070 shards/way.h
-    6580 core/making.h                   16990 run/batch.h                     35218 shards/memory.h
-    6712 core/streams.h                  17141 life/state.h                    35286 shards/batch.h
-    6750 life/state_fields.h             17317 operator/weights.h              35694 drafts/head.h
-    6850 samplers/llama_cpp.h            17405 operator/search.h               35753 drafts/block.h
-    6936 samplers/logit_bias.h           17543 operator/run.h                  35944 drafts/tree.h
-    7038 samplers/patch.h                17711 kv/cells.h                      36079 drafts/relaxed.h
-    7088 samplers/penalties.h            17748 kv/making.h                     36164 constraints/automaton.h
-    7239 samplers/dry.h                  17972 kv/slot.h                       36262 constraints/making.h
-    7696 samplers/cut.h                  18109 kv/sequences.h                  36515 constraints/sampler.h
-    7721 samplers/top_n_sigma.h          18243 kv/data.h                       36610 constraints/constructors.h
-    7824 samplers/top_k.h                18366 kv/update.h                     36975 constraints/patterns.h
-    7881 samplers/tail_free.h            18491 kv/state.h                      37180 constraints/looking.h
-    8004 samplers/typical.h              18700 llama_cpp/functions.h           37247 constraints/thinking.h
-    8080 samplers/top_p.h                18767 llama_cpp/object.h              37498 constraints/schedule.h
-    8123 samplers/min_p.h                18822 llama_cpp/vocabulary.h          37588 constraints/accepting.h
-    8165 samplers/by_sums.h              18899 text/reading.h                  37772 constraints/drawing.h
-    8316 samplers/top_h.h                19010 text/strings.h                  37959 constraints/told.h
-    8369 samplers/min_k.h                19109 text/values.h                   38024 constraints/kind.h
-    8426 samplers/xtc.h                  19265 text/documents.h                38082 constraints/top_p_decay.h
-    8509 samplers/infill.h               19341 grammar/head.h                  38168 constraints/accessors.h
-    8625 samplers/temperature.h          19376 grammar/tree.h                  38276 core/kinds.h
-    8794 samplers/smoothing.h            20295 grammar/finishing.h             38325 base/restore.h
-    8879 samplers/softmax.h              20599 grammar/reading.h               38339 api/license.h
-    8912 samplers/drafted.h              20684 grammar/gbnf.h
+       2 api/opening.h                    8941 samplers/greedy.h               20980 grammar/regex.h
+     275 api/config.h                     8983 samplers/choose.h               21377 grammar/derivatives.h
+     306 api/types.h                      9046 samplers/ratio.h                22054 grammar/vocabulary.h
+     561 api/missing.h                    9113 samplers/draw.h                 22525 grammar/triggers.h
+     575 api/sample.h                     9199 samplers/dist.h                 22850 grammar/matcher.h
+     669 api/chains.h                     9231 samplers/gumbel.h               23116 grammar/store.h
+     935 api/samplers.h                   9301 watermark/function.h            23371 grammar/moving.h
+    1208 api/gumbel.h                     9419 watermark/text.h                23720 grammar/visits.h
+    1231 api/operator.h                   9609 watermark/draw.h                24003 grammar/states.h
+    1282 api/kv.h                         9820 samplers/mirostat.h             24163 grammar/items.h
+    1465 api/llama_cpp.h                 10052 samplers/adaptive_p.h           24289 grammar/masks.h
+    1511 api/text_error.h                10203 samplers/custom.h               24500 grammar/runs.h
+    1527 api/grammar.h                   10264 config/describe.h               24713 grammar/entries.h
+    1766 api/shards.h                    10444 config/from_params.h            25187 grammar/accepting.h
+    1866 api/peers.h                     10508 config/orders.h                 25528 grammar/waiting.h
+    1950 api/drafts.h                    10739 config/numbers.h                25654 grammar/history.h
+    2052 api/constraints.h               10881 config/set.h                    25780 grammar/room.h
+    2355 api/watermark.h                 11037 config/tell.h                   26131 grammar/sampler.h
+    2500 api/parts.h                     11167 config/settings.h               26373 grammar/forced.h
+    2542 base/switches.h                 11280 life/rollback.h                 26541 grammar/hooks.h
+    2861 base/random.h                   11539 life/chain.h                    26664 schema/head.h
+    2884 base/mt19937.h                  11823 life/members.h                  26838 schema/errors.h
+    2959 base/exact.h                    11937 life/update.h                   26950 schema/collections.h
+    3177 base/bits128.h                  12134 life/copy.h                     26984 schema/references.h
+    3258 base/elements.h                 12304 rows/row.h                      27256 schema/strings.h
+    3388 watermark/colours.h             12614 rows/reserve.h                  27318 schema/numbers.h
+    3452 kernels/llama_cpp/contract.h    12683 rows/pieces.h                   27520 schema/sets.h
+    3500 kernels/contract.h              12797 rows/thresholds.h               27718 schema/formats.h
+    3628 kernels/scalar.h                12904 rows/compact.h                  27915 schema/scalars.h
+    3834 kernels/llama_cpp/scalar.h      13087 rows/sums.h                     28214 schema/goals.h
+    3855 kernels/sets.h                  13236 rows/changes.h                  28435 schema/alternatives.h
+    3904 kernels/vectors.h               13317 rows/cuts.h                     28913 schema/objects.h
+    4022 kernels/avx512.h                13765 rows/typical.h                  29426 schema/arrays.h
+    4106 kernels/avx2.h                  14080 rows/tail_free.h                29786 schema/whole.h
+    4168 kernels/sse2.h                  14154 rows/selecting.h                29959 tags/head.h
+    4185 kernels/neon.h                  14285 rows/mirostat.h                 30082 tags/words.h
+    4207 kernels/wasm.h                  14369 watermark/rows.h                30190 tags/inside.h
+    4223 kernels/generic.h               14483 rows/flat.h                     30331 tags/formats.h
+    4243 kernels/shared.h                14530 rows/logprobs.h                 30732 grammar/grammars.h
+    4367 kernels/passes.h                14616 rows/step.h                     30799 peers/tables.h
+    5056 kernels/llama_cpp/passes.h      14633 rows/llama_cpp/sums.h           31198 peers/values.h
+    5140 kernels/check.h                 14947 rows/llama_cpp/samplers.h       31630 peers/llama_server.h
+    5163 kernels/dispatch.h              15412 rows/llama_cpp/step.h           31699 peers/fields.h
+    5373 core/array.h                    15442 run/apply.h                     31945 peers/requests.h
+    5703 core/table.h                    15524 run/writing.h                   32084 shards/head.h
+    5901 core/windows.h                  15648 run/arrays.h                    32233 shards/bytes.h
+    5993 constraints/record.h            15725 run/arrays_llama_cpp.h          32331 shards/merging.h
+    6051 watermark/record.h              15925 run/walk.h                      32621 shards/row.h
+    6071 rows/work.h                     16030 run/finish.h                    32754 shards/answers.h
+    6098 life/past.h                     16070 run/draw_llama_cpp.h            33306 shards/logprobs.h
+    6157 core/record.h                   16144 run/draw.h                      33452 shards/told.h
+    6293 core/plans.h                    16222 run/sample.h                    33606 shards/asking.h
+    6331 core/fields.h                   16338 watermark/making.h              33741 shards/prefix.h
+    6418 core/owners.h                   16567 watermark/tails.h               34295 shards/plans.h
+    6494 core/mt19937.h                  16667 watermark/detect.h              34797 samplers/plans.h
+    6551 core/no_mt19937.h               16890 run/verify.h                    35074 shards/way.h
+    6584 core/making.h                   16994 run/batch.h                     35222 shards/memory.h
+    6716 core/streams.h                  17145 life/state.h                    35290 shards/batch.h
+    6754 life/state_fields.h             17321 operator/weights.h              35698 drafts/head.h
+    6854 samplers/llama_cpp.h            17409 operator/search.h               35757 drafts/block.h
+    6940 samplers/logit_bias.h           17547 operator/run.h                  35948 drafts/tree.h
+    7042 samplers/patch.h                17715 kv/cells.h                      36083 drafts/relaxed.h
+    7092 samplers/penalties.h            17752 kv/making.h                     36168 constraints/automaton.h
+    7243 samplers/dry.h                  17976 kv/slot.h                       36266 constraints/making.h
+    7700 samplers/cut.h                  18113 kv/sequences.h                  36519 constraints/sampler.h
+    7725 samplers/top_n_sigma.h          18247 kv/data.h                       36614 constraints/constructors.h
+    7828 samplers/top_k.h                18370 kv/update.h                     36979 constraints/patterns.h
+    7885 samplers/tail_free.h            18495 kv/state.h                      37184 constraints/looking.h
+    8008 samplers/typical.h              18704 llama_cpp/functions.h           37251 constraints/thinking.h
+    8084 samplers/top_p.h                18771 llama_cpp/object.h              37502 constraints/schedule.h
+    8127 samplers/min_p.h                18826 llama_cpp/vocabulary.h          37592 constraints/accepting.h
+    8169 samplers/by_sums.h              18903 text/reading.h                  37776 constraints/drawing.h
+    8320 samplers/top_h.h                19014 text/strings.h                  37963 constraints/told.h
+    8373 samplers/min_k.h                19113 text/values.h                   38028 constraints/kind.h
+    8430 samplers/xtc.h                  19269 text/documents.h                38086 constraints/top_p_decay.h
+    8513 samplers/infill.h               19345 grammar/head.h                  38172 constraints/accessors.h
+    8629 samplers/temperature.h          19380 grammar/tree.h                  38280 core/kinds.h
+    8798 samplers/smoothing.h            20299 grammar/finishing.h             38329 base/restore.h
+    8883 samplers/softmax.h              20603 grammar/reading.h               38343 api/license.h
+    8916 samplers/drafted.h              20688 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2620,7 +2620,10 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
                         offsetof(samp_token_data_array, sorted) == 2 * sizeof(void *) + 8,
                     "samp_token_data_array has llama_token_data_array's layout");
 
-/* 1: the compiler knows gcc's vectors, attributes and assembler. Other compilers get the scalar kernels. */
+/* 1: the compiler knows gcc's vectors, attributes and assembler. Other compilers get the scalar kernels: cl.exe has all
+   intrinsics that kernels/ uses, but kernels/passes.h adds, compares, shifts, indexes and initialises vectors by the
+   operators of C, and cl.exe's __m256 is a union without operators. clang-cl compiles all kernels, and cl.exe can link
+   its object file. */
 #ifndef SAMPI_GNU
 #if defined(__GNUC__) || defined(__clang__)
 #define SAMPI_GNU 1
@@ -2630,7 +2633,8 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #endif
 
 /* The instruction sets that are compiled beside the scalar kernels. gcc for 64-bit Windows aligns the stack to 16 bytes
-   but stores vectors of 32 bytes as if it were aligned to 32, so there only vectors of 16 bytes are compiled. */
+   but stores vectors of 32 bytes as if it were aligned to 32 (some builds of gcc do not, and no macro names these), so
+   there it compiles only vectors of 16 bytes. clang aligns the stack as its vectors need. */
 #if !SAMPI_GNU && !defined(SAMP_NO_SIMD)
 #define SAMP_NO_SIMD
 #endif

@@ -446,8 +446,8 @@ test-ports: deps-ports | $(B)
 test-ports-short: | $(B)
 	@sh tests/ship/ports/ports.sh $(B)/ports_short short
 
-## test-msvc: syntax for Windows with Microsoft's library, as clang takes it, and as cl.exe should
-test-msvc: tests/ship/ports/msvc.sh sampling.h | $(B)
+## test-msvc: syntax and tokens for Windows with Microsoft's library, as clang-cl takes it, and as cl.exe should
+test-msvc: tests/ship/ports/msvc.sh sampling.h deps-windows | $(B)
 	@sh tests/ship/ports/msvc.sh $(B)/msvc
 
 ## test-wasm: the same tokens under WebAssembly as everywhere (tests/ship/ports/digest.c)

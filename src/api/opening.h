@@ -12,7 +12,7 @@
 
    One header, no dependency beyond libc and libm (link with -lm). C11 or C++11, gcc 11 or clang 14 and later, any
    machine with IEEE floats, of 32 or 64 bits; with kernels of its own for x86-64 (AVX-512, AVX2, SSE2), arm64 and
-   WebAssembly. Another compiler (cl.exe, not tried yet) gets plain C.
+   WebAssembly. Another compiler (cl.exe, not tried yet) gets plain C; clang-cl gets all kernels.
 
    FUNCTIONS (that most programs need; the contract of each is above it in >>api)
        samp_sample                 draws a token from a row of logits; the chain accepts it

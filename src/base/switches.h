@@ -78,7 +78,10 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
                         offsetof(samp_token_data_array, sorted) == 2 * sizeof(void *) + 8,
                     "samp_token_data_array has llama_token_data_array's layout");
 
-/* 1: the compiler knows gcc's vectors, attributes and assembler. Other compilers get the scalar kernels. */
+/* 1: the compiler knows gcc's vectors, attributes and assembler. Other compilers get the scalar kernels: cl.exe has all
+   intrinsics that kernels/ uses, but kernels/passes.h adds, compares, shifts, indexes and initialises vectors by the
+   operators of C, and cl.exe's __m256 is a union without operators. clang-cl compiles all kernels, and cl.exe can link
+   its object file. */
 #ifndef SAMPI_GNU
 #if defined(__GNUC__) || defined(__clang__)
 #define SAMPI_GNU 1
@@ -88,7 +91,8 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #endif
 
 /* The instruction sets that are compiled beside the scalar kernels. gcc for 64-bit Windows aligns the stack to 16 bytes
-   but stores vectors of 32 bytes as if it were aligned to 32, so there only vectors of 16 bytes are compiled. */
+   but stores vectors of 32 bytes as if it were aligned to 32 (some builds of gcc do not, and no macro names these), so
+   there it compiles only vectors of 16 bytes. clang aligns the stack as its vectors need. */
 #if !SAMPI_GNU && !defined(SAMP_NO_SIMD)
 #define SAMP_NO_SIMD
 #endif

@@ -1,8 +1,8 @@
 #!/bin/sh
 # What targets need beyond gcc and make.   deps.sh check|install WHAT: is it all there, or get what is missing.
 # WHAT is test (what make test uses), ci (what make ci uses besides), mpi (make test-mpi), wasm (make play), play (make
-# test-play), ports (make test-ports), compilers (make test-flags-long), plots (make plots), valgrind, npm, or
-# gcc-offload-nvptx, gcc-offload-amdgcn.
+# test-play), ports (make test-ports), windows (make test-msvc), compilers (make test-flags-long), plots (make plots),
+# valgrind, npm, or gcc-offload-nvptx, gcc-offload-amdgcn.
 set -eu
 
 # A package, and how to see that it is there.
@@ -32,14 +32,20 @@ libc6-dev-armhf-cross    test -e /usr/arm-linux-gnueabihf/include/stdio.h
 gcc-s390x-linux-gnu      command -v s390x-linux-gnu-gcc
 libc6-dev-s390x-cross    test -e /usr/s390x-linux-gnu/include/stdio.h
 musl-tools               command -v musl-gcc
-gcc-mingw-w64-x86-64-win32 command -v x86_64-w64-mingw32-gcc
-wine64                   test -e /usr/lib/wine/wine64
 EOF
+    windows_list
     mpi_list
     play_list
     valgrind_list
     npm_list
     plots_list
+}
+windows_list() {
+    cat <<'EOF'
+clang                    command -v clang
+gcc-mingw-w64-x86-64-win32 command -v x86_64-w64-mingw32-gcc
+wine64                   test -e /usr/lib/wine/wine64
+EOF
 }
 wasm_list() {
     cat <<'EOF'
@@ -85,7 +91,7 @@ compilers_list() {
 }
 offload() { echo "$1 ls -d \$(dirname \$(gcc -print-prog-name=cc1))/accel/${1#gcc-offload-}*"; }
 
-missing=$(case $2 in test | ci | mpi | wasm | play | ports | compilers | plots | valgrind | npm) "$2_list" ;; *) offload "$2" ;; esac | while read -r package probe; do
+missing=$(case $2 in test | ci | mpi | wasm | play | ports | windows | compilers | plots | valgrind | npm) "$2_list" ;; *) offload "$2" ;; esac | while read -r package probe; do
     sh -c "$probe" > /dev/null 2>&1 || printf '%s ' "$package"
 done)
 

@@ -331,6 +331,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "digest: no such instruction set here: %s\n", argv[1]);
         return 2;
     }
+    if (argc > 1 && strcmp(samp_isa_name(), argv[1]) != 0) return 1;
     fprintf(stderr, "digest: %s\n", samp_isa_name());
     hash = 0xcbf29ce484222325u;
     bad_rows();

@@ -5,3 +5,5 @@ C_FUNCTION void *_InterlockedCompareExchangePointer(void *volatile *, void *, vo
 C_FUNCTION void *_InterlockedExchangePointer(void *volatile *, void *);
 C_FUNCTION long _InterlockedIncrement(long volatile *);
 C_FUNCTION long long _InterlockedIncrement64(long long volatile *);
+C_FUNCTION long long _InterlockedExchange64(long long volatile *, long long);
+C_FUNCTION long long _InterlockedExchangeAdd64(long long volatile *, long long);
