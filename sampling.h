@@ -252,21 +252,21 @@
     7042 samplers/patch.h                17715 kv/cells.h                      36083 drafts/relaxed.h
     7092 samplers/penalties.h            17752 kv/making.h                     36168 constraints/automaton.h
     7243 samplers/dry.h                  17976 kv/slot.h                       36266 constraints/making.h
-    7700 samplers/cut.h                  18113 kv/sequences.h                  36519 constraints/sampler.h
-    7725 samplers/top_n_sigma.h          18247 kv/data.h                       36614 constraints/constructors.h
-    7828 samplers/top_k.h                18370 kv/update.h                     36979 constraints/patterns.h
-    7885 samplers/tail_free.h            18495 kv/state.h                      37184 constraints/looking.h
-    8008 samplers/typical.h              18704 llama_cpp/functions.h           37251 constraints/thinking.h
-    8084 samplers/top_p.h                18771 llama_cpp/object.h              37502 constraints/schedule.h
-    8127 samplers/min_p.h                18826 llama_cpp/vocabulary.h          37592 constraints/accepting.h
-    8169 samplers/by_sums.h              18903 text/reading.h                  37776 constraints/drawing.h
-    8320 samplers/top_h.h                19014 text/strings.h                  37963 constraints/told.h
-    8373 samplers/min_k.h                19113 text/values.h                   38028 constraints/kind.h
-    8430 samplers/xtc.h                  19269 text/documents.h                38086 constraints/top_p_decay.h
-    8513 samplers/infill.h               19345 grammar/head.h                  38172 constraints/accessors.h
-    8629 samplers/temperature.h          19380 grammar/tree.h                  38280 core/kinds.h
-    8798 samplers/smoothing.h            20299 grammar/finishing.h             38329 base/restore.h
-    8883 samplers/softmax.h              20603 grammar/reading.h               38343 api/license.h
+    7700 samplers/cut.h                  18113 kv/sequences.h                  36522 constraints/sampler.h
+    7725 samplers/top_n_sigma.h          18247 kv/data.h                       36617 constraints/constructors.h
+    7828 samplers/top_k.h                18370 kv/update.h                     36984 constraints/patterns.h
+    7885 samplers/tail_free.h            18495 kv/state.h                      37192 constraints/looking.h
+    8008 samplers/typical.h              18704 llama_cpp/functions.h           37259 constraints/thinking.h
+    8084 samplers/top_p.h                18771 llama_cpp/object.h              37511 constraints/schedule.h
+    8127 samplers/min_p.h                18826 llama_cpp/vocabulary.h          37600 constraints/accepting.h
+    8169 samplers/by_sums.h              18903 text/reading.h                  37783 constraints/drawing.h
+    8320 samplers/top_h.h                19014 text/strings.h                  37970 constraints/told.h
+    8373 samplers/min_k.h                19113 text/values.h                   38034 constraints/kind.h
+    8430 samplers/xtc.h                  19269 text/documents.h                38092 constraints/top_p_decay.h
+    8513 samplers/infill.h               19345 grammar/head.h                  38178 constraints/accessors.h
+    8629 samplers/temperature.h          19380 grammar/tree.h                  38286 core/kinds.h
+    8798 samplers/smoothing.h            20299 grammar/finishing.h             38335 base/restore.h
+    8883 samplers/softmax.h              20603 grammar/reading.h               38349 api/license.h
     8916 samplers/drafted.h              20688 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
@@ -5993,52 +5993,52 @@ static void sampi_count_sort(sampi_count *list, uint32_t n)
 /* ---- src/constraints/record.h ---- */
 /* ---- constraints: settings and state ----
    The part of a sampler's record (core/record.h) that the kind SAMPI_CONSTRAINT has. Constructors
-   (constraints/constructors.h) set its numbers; an accepted token moves its state (constraints/accepting.h). All
-   of it is structs, but for what walks through chains must ask of a schedule. */
+   (constraints/constructors.h) set its numbers; an accepted token changes its state (constraints/accepting.h). The room
+   has structs, and the one question that walks over chains ask of a schedule. */
 
-/* Ways to choose tokens (constraints/drawing.h). */
+/* How a constraint chooses tokens (constraints/drawing.h). */
 typedef enum sampi_limit_kind {
-    SAMPI_LIMIT_LISTS, /* those of what the text ends with, or, if it rewinds, those that are bans at this position */
-    SAMPI_LIMIT_GROWING,  /* a list, whose logits grow with the position */
-    SAMPI_LIMIT_ALLOWED,  /* a list and no others */
-    SAMPI_LIMIT_FORCED,   /* one for each position */
-    SAMPI_LIMIT_NGRAM,    /* those that followed the same tokens before */
-    SAMPI_LIMIT_PERIOD,   /* the one that goes on with a loop */
-    SAMPI_LIMIT_CUSUM,    /* as NGRAM, while there are many of them */
-    SAMPI_LIMIT_THINKING, /* those that end a span whose budget is spent */
-    SAMPI_LIMIT_CLOCK     /* none: it tells when a schedule's other members are at work */
+    SAMPI_LIMIT_LISTS,    /* the lists of the current node; if it rewinds, the bans at this position */
+    SAMPI_LIMIT_GROWING,  /* a list whose logits grow with the position */
+    SAMPI_LIMIT_ALLOWED,  /* a list, and no other tokens */
+    SAMPI_LIMIT_FORCED,   /* one token for each position */
+    SAMPI_LIMIT_NGRAM,    /* the tokens that followed the same tokens before */
+    SAMPI_LIMIT_PERIOD,   /* the token that continues a loop */
+    SAMPI_LIMIT_CUSUM,    /* as NGRAM, while there are many repetitions */
+    SAMPI_LIMIT_THINKING, /* the tokens that end a span whose budget is spent */
+    SAMPI_LIMIT_CLOCK     /* no tokens: the clock of a schedule */
 } sampi_limit_kind;
 
 typedef struct sampi_limit {
     sampi_limit_kind what;
     const char *name;
     const samp_vocab *vocab;
-    int32_t n, begin, count; /* of what it is made of; works from the position `begin` on, so long: 0: for ever */
+    int32_t n, begin, count; /* n: of tokens or patterns; active from `begin` on, for `count`; 0: no end */
     int32_t last_n, shortest, longest, copies, every, budget, open, flags;
     int32_t soft, grace, total, loop_from, ramp; /* a plan */
     int32_t from, to, lines, inside;             /* a schedule; inside: 1, outside: 2 */
     float factor, penalty, alarm, loss, soft_ratio, bias;
     bool has_plan, has_loop, has_table;
     uint32_t start, alone, n_classes; /* a banned pattern: states of its table, classes of bytes */
-    uint32_t note, n_note;            /* in words of part 2 */
+    uint32_t note, n_note;            /* the note, in words of part 2 */
     bool is_idle, masks;              /* masks: its lists have no bias but -infinity */
-    uint32_t n_knots, hop_mask;       /* parts 0 and 1 */
-    uint32_t room, ban_room;          /* part 3, behind the window */
-    uint32_t at;                      /* the position; from here to sum what a token changes */
-    uint32_t node;                    /* of the automaton */
-    uint32_t mode; /* THINKING: sampi_limit_span; PERIOD: the period or 0; rewinding: tokens to take back */
-    uint32_t count_in, missing; /* THINKING: tokens since the mode began; bytes of a character still to come */
-    float sum;                  /* CUSUM */
-    uint32_t since, spent, side, noted; /* THINKING with a plan: constraints/thinking.h */
-    uint32_t wish;                      /* what samp_thinking_end has asked for: no token changes it */
+    uint32_t n_knots, hop_mask;       /* sizes of parts 0 and 1 */
+    uint32_t room, ban_room;          /* sizes of the list and the bans in part 3, after the window */
+    uint32_t at;                      /* the position; tokens change the members from here to sum */
+    uint32_t node;                    /* the current node of the automaton */
+    uint32_t mode; /* THINKING: see constraints/thinking.h; PERIOD: the period or 0; rewinding: tokens to take back */
+    uint32_t count_in, missing;         /* THINKING: tokens since the mode began; bytes missing of a character */
+    float sum;                          /* CUSUM: the sum */
+    uint32_t since, spent, side, noted; /* THINKING with a plan: see constraints/thinking.h */
+    uint32_t wish;                      /* set by samp_thinking_end; tokens do not change it */
     uint32_t n_bans;
     sampi_ring ring;
 } sampi_limit;
 
-/* What a clock has seen: its word `missing`. */
+/* What a clock has seen, in its member `missing`. */
 enum { SAMPI_CLOCK_CAME = 1, SAMPI_CLOCK_LOOP = 2 };
 
-/* Is it the time of a schedule, whose clock this is? */
+/* Is the schedule of this clock active now? */
 static bool sampi_is_time(const sampi_limit *r)
 {
     if (r->at < (uint32_t)r->begin || r->missing & SAMPI_CLOCK_CAME) return false;
@@ -36167,45 +36167,45 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits,
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
 /* ---- src/constraints/automaton.h ---- */
 /* ============================================================================================= >>constraints
-   What may follow the text so far (SAMPLING_CONSTRAINTS): bans, biases, budgets, loop breakers. All but top_p_decay
+   Constraints on the next token (SAMPLING_CONSTRAINTS): bans, biases, budgets, loop breakers. All except top_p_decay
    are one kind of sampler (SAMPI_CONSTRAINT), which works in one way. A constructor makes its arrays
-   (constraints/making.h). An accepted token moves its state, a few words and maybe a window (constraints/accepting.h).
-   A draw asks one question (constraints/drawing.h), whose answer has one of two forms:
+   (constraints/making.h). An accepted token changes its state, a few words and perhaps a window
+   (constraints/accepting.h). A draw asks it one question (constraints/drawing.h), whose answer has one of two forms:
 
      only   these tokens and no others: allowed tokens, a forced prefix, the end of a span of thinking
-     lists  short lists of tokens, each with what its logit gets: all others
+     lists  short lists of tokens, each with the change of its logit: all other constraints
 
    Most lists belong to the nodes of an automaton (Aho and Corasick 1975) over tokens or bytes, which this room has. A
-   node is a beginning of a pattern. The current node is the longest one that the text ends with. The lists that count
-   are those of this node and of all shorter beginnings that the text ends with too. Tokens that do not depend on the
-   text before are the list of the first node. Lists for loops and n-grams are made for each draw.
+   node is a beginning of a pattern. The current node is the longest one with which the text ends. The lists of this
+   node, and of all shorter nodes with which the text ends, apply. Tokens that do not depend on the text are in the list
+   of the first node. Lists for loops and n-grams are made for each draw.
 
-   The kind has a row in the table (constraints/kind.h) if this part is on, so it is copied, saved and taken back as all
-   others are. Parts: 0 the nodes, 1 the hash table of their children, 2 what lists and `only` are made of, all three
-   constant; 3 the window, then room for a list, then the bans of rewinding. The one thing to know: samp_rollback does
-   not take back a rewinding ban, since the ban must hold when the same place comes again. */
+   If this part is compiled, the kind has a row in the table (constraints/kind.h), so it is copied, saved and rolled
+   back as all others. Parts: 0 the nodes, 1 the hash table of their children, 2 lists and tokens (all three constant);
+   3 the window, then memory for a list, then the bans of rewinding. samp_rollback does not take back a rewinding ban,
+   because the ban must hold when the same position comes again. */
 
-/* A node of the automaton. Shorter ones come first; the first n_roots are the beginnings of automata of their own. */
+/* A node of the automaton. Nodes are in order of depth; the first n_roots are roots of separate automata. */
 typedef struct sampi_knot {
-    uint32_t fail;     /* the longest of its proper suffixes that is a node; a root's is itself */
-    uint32_t depth;    /* symbols */
-    uint32_t mark;     /* of the longest pattern that ends here; 0: none does */
+    uint32_t fail;     /* the longest proper suffix that is a node; a root's is the root itself */
+    uint32_t depth;    /* its length in symbols */
+    uint32_t mark;     /* the mark of the longest pattern that ends here; 0: no pattern does */
     uint32_t first, n; /* its list in part 2 */
 } sampi_knot;
 
 /* An entry of a hash table, whose length is a power of two. */
 typedef struct sampi_hop {
-    uint32_t from, to; /* to 0: no entry, since the first root is nobody's child */
+    uint32_t from, to; /* to 0: a free entry, because the first root is no child */
     int32_t symbol;
 } sampi_hop;
 
-/* One kind of thinking: part 2 begins with [n_spans] of these, then come the tokens to be forced. */
+/* A kind of span of thinking: part 2 begins with [n_spans] of these, then come the tokens to be forced. */
 typedef struct sampi_span {
-    uint32_t first, n; /* from the beginning of part 2, in words */
-    uint32_t is_end;   /* what is forced is the end sequence */
+    uint32_t first, n; /* the tokens to be forced: words of part 2 */
+    uint32_t is_end;   /* they are the end sequence */
 } sampi_span;
 
-/* Bounds on what is given. */
+/* Bounds on arguments. */
 #define SAMPI_MAX_PATTERNS 65536
 #define SAMPI_MAX_PATTERN  1024
 #define SAMPI_MAX_SYMBOLS  (1 << 20)
@@ -36219,7 +36219,7 @@ typedef struct sampi_span {
 
 static const sampi_knot *sampi_knots(const sampi_sampler *s) { return (const sampi_knot *)sampi_part(s, 0); }
 
-/* Where this hop is, or belongs. There is always a free entry. */
+/* The index of this edge in the hash table, or of the free entry for it. There is always a free entry. */
 static uint32_t sampi_hop_at(const sampi_hop *hop, uint32_t mask, uint32_t from, int32_t symbol)
 {
     uint32_t at = from * 0x9e3779b1u ^ (uint32_t)symbol * 0x85ebca6bu;
@@ -36228,7 +36228,7 @@ static uint32_t sampi_hop_at(const sampi_hop *hop, uint32_t mask, uint32_t from,
     return at & mask;
 }
 
-/* The node behind one more symbol. */
+/* The node after one more symbol. */
 static uint32_t sampi_hop_on(const sampi_knot *knot, const sampi_hop *hop, uint32_t mask, uint32_t node,
                              int32_t symbol)
 {
@@ -36239,22 +36239,22 @@ static uint32_t sampi_hop_on(const sampi_knot *knot, const sampi_hop *hop, uint3
     }
 }
 
-/* The state behind a byte, in the table of a pattern (constraints/patterns.h): 64 words with the class of each byte,
-   then a row a state. */
+/* The state after a byte, in the table of a banned pattern (constraints/patterns.h): 64 words with the class of each
+   byte, then a row for each state. */
 static uint32_t sampi_table_next(const uint32_t *table, uint32_t n_classes, uint32_t state, char byte)
 {
     const uint8_t *class_of = (const uint8_t *)table;
     return ((const uint16_t *)(const void *)(table + 64))[state * n_classes + class_of[(unsigned char)byte]];
 }
 
-/* A byte of a string or of a token, as it is compared. */
+/* A byte of a string or token as it is compared: folded if any_case. */
 static int32_t sampi_fold(char byte, bool any_case)
 {
     unsigned char c = (unsigned char)byte;
     return any_case && c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
 }
 
-/* The bytes of a token, which may be beyond the vocabulary. */
+/* The bytes of a token; empty if it is not in the vocabulary. */
 static const char *sampi_bytes_of(const samp_vocab *v, samp_token token, size_t *n)
 {
     *n = 0;
@@ -36264,18 +36264,18 @@ static const char *sampi_bytes_of(const samp_vocab *v, samp_token token, size_t 
 }
 
 /* ---- src/constraints/making.h ---- */
-/* ---- constraints: the arrays of a sampler, being made ----
-   The kit (sampi_kit) has all arrays of a sampler while a constructor runs: patterns, lists, nodes. Patterns of tokens
-   or of texts come in. Out come the automaton and the list of tokens at each of its nodes; a banned text becomes the
-   tokens that contain it, or that go on with it where another token has begun it. All memory is the kit's, and freed
-   with it (constraints/sampler.h). */
+/* ---- constraints: making the arrays of a sampler ----
+   The kit (sampi_kit) has all arrays of a sampler while a constructor runs: patterns, lists, nodes. From patterns of
+   tokens or of texts it makes the automaton, and the list of tokens at each node; a banned text becomes the tokens that
+   contain it, and those that complete it after other tokens have begun it. The kit owns all its memory, and frees it
+   (constraints/sampler.h). */
 
 typedef struct sampi_pattern {
-    const samp_token *tokens; /* [n], or */
+    const samp_token *tokens; /* [n] or NULL */
     const char *text;         /* [n] */
     size_t n;
-    uint32_t mark;         /* what tells that it is there */
-    uint32_t node, before; /* at first its root; then where it ends, and where all of it but the last symbol does */
+    uint32_t mark;         /* the mark of its last node */
+    uint32_t node, before; /* node: first its root, then its last node; before: the one before that */
     float bias;
 } sampi_pattern;
 
@@ -36286,22 +36286,22 @@ typedef struct sampi_kit {
     sampi_knot *knot;
     sampi_hop *hop;
     uint32_t n_knots, n_hops;
-    const samp_token *tokens; /* [n_tokens] a list on the first node, each with this bias */
+    const samp_token *tokens; /* [n_tokens] the list of the first node, each with this bias */
     size_t n_tokens;
     float bias;
-    uint32_t *start; /* [65537] of each pair of first bytes, where the tokens that begin with it are in */
+    uint32_t *start; /* [65537] for each pair of first bytes, where the tokens with it begin */
     samp_token *by_bytes;
-    sampi_count *entry; /* [n_entries] NULL: they are being counted */
+    sampi_count *entry; /* [n_entries] NULL: entries are only counted */
     size_t n_entries;
     uint32_t *table; /* [n_table] part 1 of a pattern; the first n_lists of its states have lists */
     size_t n_table;
     uint32_t n_lists;
-    uint32_t *words; /* [n_words] part 2, where that is no list */
+    uint32_t *words; /* [n_words] part 2, if it is not a list */
     size_t n_words, n_symbols;
     bool no_memory, is_doubled, weighs; /* weighs: a bias is not -infinity */
 } sampi_kit;
 
-/* Zeroed memory, or kit->no_memory is set. */
+/* Allocates zeroed memory; sets kit->no_memory if there is none. */
 static SAMPI_COLD void *sampi_kit_alloc(sampi_kit *kit, size_t n, size_t size)
 {
     void *p = kit->no_memory || kit->t.status ? NULL : SAMP_MALLOC(n * size + 1);
@@ -36315,8 +36315,8 @@ static int32_t sampi_symbol(const sampi_kit *kit, const sampi_pattern *p, size_t
     return p->tokens ? p->tokens[i] : sampi_fold(p->text[i], kit->t.u.limit.flags & SAMP_BAN_ANY_CASE);
 }
 
-/* The child of a pattern's node by its symbol i, which is made if it is not there. Patterns come here in step, so that
-   all shorter nodes are there, and a new one knows its longest suffix. */
+/* Moves a pattern to the child of its node by symbol i, which is made if necessary. All patterns grow in step, so that
+   all shorter nodes exist, and the longest suffix of a new node is known. */
 static SAMPI_COLD void sampi_kit_grow(sampi_kit *kit, sampi_pattern *p, size_t i)
 {
     int32_t symbol = sampi_symbol(kit, p, i);
@@ -36336,7 +36336,7 @@ static SAMPI_COLD void sampi_kit_grow(sampi_kit *kit, sampi_pattern *p, size_t i
     if (i + 1 == p->n && !kit->knot[p->node].mark) kit->knot[p->node].mark = p->mark;
 }
 
-/* The automaton of all patterns, with so many roots. */
+/* Makes the automaton of all patterns, with n_roots roots. */
 static SAMPI_COLD void sampi_kit_patterns(sampi_kit *kit, uint32_t n_roots)
 {
     size_t total = 0, longest = 0;
@@ -36360,7 +36360,7 @@ static SAMPI_COLD void sampi_kit_patterns(sampi_kit *kit, uint32_t n_roots)
 
 /* ---- its lists: counted first, then written ---- */
 
-/* A bias is kept by its bits, where other lists have a count. */
+/* Adds an entry; a bias is stored as its bits, in the place of a count. */
 static void sampi_kit_put(sampi_kit *kit, uint32_t node, samp_token token, float bias)
 {
     sampi_knot *knot = &kit->knot[node];
@@ -36375,7 +36375,7 @@ static void sampi_kit_put(sampi_kit *kit, uint32_t node, samp_token token, float
     knot->n++;
 }
 
-/* Does a token with these bytes go on like the rest of a pattern from symbol d on? */
+/* Do these bytes begin with the rest of a pattern from symbol d on? */
 static bool sampi_begins(const sampi_kit *kit, const char *bytes, size_t n, const sampi_pattern *p, size_t d)
 {
     bool any_case = kit->t.u.limit.flags & SAMP_BAN_ANY_CASE;
@@ -36385,14 +36385,14 @@ static bool sampi_begins(const sampi_kit *kit, const char *bytes, size_t n, cons
     return true;
 }
 
-/* The first two bytes of a text as a number; one that ends before has zeros. */
+/* The first two bytes of a text as a number, with zeros for missing bytes. */
 static uint32_t sampi_pair(const char *bytes, size_t n, bool any_case)
 {
     uint32_t pair = n > 0 ? (uint32_t)sampi_fold(bytes[0], any_case) << 8 : 0;
     return n > 1 ? pair | (uint32_t)sampi_fold(bytes[1], any_case) : pair;
 }
 
-/* All tokens with bytes by their first two. */
+/* Sorts all tokens with bytes by their first two bytes. */
 static SAMPI_COLD void sampi_kit_sort_tokens(sampi_kit *kit)
 {
     const samp_vocab *v = kit->t.u.limit.vocab;
@@ -36404,16 +36404,18 @@ static SAMPI_COLD void sampi_kit_sort_tokens(sampi_kit *kit)
             size_t n;
             const char *bytes = sampi_bytes_of(v, token, &n);
             if (n == 0) continue;
-            uint32_t *at = &kit->start[sampi_pair(bytes, n, any_case) + 2]; /* two behind its own place: see below */
+            uint32_t *at = &kit->start[sampi_pair(bytes, n, any_case) + 2]; /* two above its own index: see below */
             if (pass == 0) ++*at;
             if (pass == 1) kit->by_bytes[at[-1]++] = token;
         }
         for (uint32_t pair = 2; pass == 0 && pair < 65536 + 2; pair++) kit->start[pair] += kit->start[pair - 1];
     }
-    /* counts moved up by two became beginnings moved up by one, and these ends: the beginnings of the next */
+    /* counts stored two above became beginnings stored one above; after filling they are ends: the next ones'
+       beginnings */
 }
 
-/* Tokens that contain a string, and at each other node of one those that begin with its rest. */
+/* Adds the tokens that contain a string to the first node, and to each other node of a string those that begin with its
+   rest. */
 static SAMPI_COLD void sampi_kit_texts(sampi_kit *kit)
 {
     const samp_vocab *v = kit->t.u.limit.vocab;
@@ -36443,14 +36445,14 @@ static SAMPI_COLD void sampi_kit_texts(sampi_kit *kit)
     }
 }
 
-/* Does a token complete a pattern from a state? Not if it does so from state 0 too, whose list counts everywhere. */
+/* Does a token complete a pattern from this state, and not from state 0, whose list always applies? */
 static SAMPI_COLD bool sampi_kit_completes(const sampi_kit *kit, uint32_t state, samp_token token)
 {
     size_t n;
     uint32_t at = state, base = 0;
     bool there = false;
     const char *bytes = sampi_bytes_of(kit->t.u.limit.vocab, token, &n);
-    for (size_t i = 0; i < n && (at != base || !state || !i); i++) { /* where both are, they go on alike */
+    for (size_t i = 0; i < n && (at != base || !state || !i); i++) { /* equal states stay equal */
         at = sampi_table_next(kit->table, kit->t.u.limit.n_classes, at, bytes[i]);
         base = sampi_table_next(kit->table, kit->t.u.limit.n_classes, base, bytes[i]);
         there |= kit->knot[at].mark != 0;
@@ -36459,7 +36461,8 @@ static SAMPI_COLD bool sampi_kit_completes(const sampi_kit *kit, uint32_t state,
     return there;
 }
 
-/* The tokens of each state of a pattern's table. Where a first byte leads as it does from state 0, there are none. */
+/* Adds the tokens of each state of a pattern's table. First bytes that lead to the same state as from state 0 are
+   skipped. */
 static SAMPI_COLD void sampi_kit_states(sampi_kit *kit)
 {
     const uint32_t n_classes = kit->t.u.limit.n_classes;
@@ -36473,7 +36476,7 @@ static SAMPI_COLD void sampi_kit_states(sampi_kit *kit)
         }
 }
 
-/* All entries that there are to be. */
+/* Adds all entries. */
 static SAMPI_COLD void sampi_kit_fill(sampi_kit *kit)
 {
     if (kit->table) {
@@ -36488,7 +36491,7 @@ static SAMPI_COLD void sampi_kit_fill(sampi_kit *kit)
     }
 }
 
-/* The lists of all nodes, each in order of its tokens, which are there once. */
+/* Makes the lists of all nodes, each in order of tokens, without duplicates. */
 static SAMPI_COLD void sampi_kit_lists(sampi_kit *kit)
 {
     if (kit->t.u.limit.vocab) sampi_kit_sort_tokens(kit);
@@ -36518,13 +36521,13 @@ static SAMPI_COLD void sampi_kit_lists(sampi_kit *kit)
 
 /* ---- src/constraints/sampler.h ---- */
 /* ---- constraints: from a kit to a sampler ----
-   The begin and the end of every constructor: a blank kit, the checks of its arguments, and sampi_kit_make, which
+   The beginning and the end of every constructor: a blank kit, the checks of its arguments, and sampi_kit_make, which
    builds the automaton (constraints/making.h), copies all arrays into the parts of a new sampler and frees the kit.
-   The sampler has the interface of built-in samplers, but for its name. */
+   The sampler has the interface of built-in samplers, except its name. */
 
 static const char *sampi_constraint_name(const samp_sampler *s) { return ((const sampi_sampler *)s)->u.limit.name; }
 
-/* As of all built-in samplers, but for the name. */
+/* The interface of built-in samplers, with another name. */
 static const samp_sampler_i *sampi_constraint_iface(void)
 {
     static const samp_sampler_i iface = {
@@ -36544,7 +36547,7 @@ static SAMPI_COLD sampi_kit sampi_kit_of(sampi_limit_kind what, const char *name
     return kit;
 }
 
-/* Check the ids of a list, which may be NULL if it is empty. */
+/* Checks the ids of a list, which may be NULL if it is empty. */
 static SAMPI_COLD void sampi_require_tokens(sampi_sampler *t, const samp_token *tokens, size_t n, const char *field)
 {
     sampi_require(t, n == 0 || tokens, SAMP_E_NULL, field);
@@ -36553,7 +36556,7 @@ static SAMPI_COLD void sampi_require_tokens(sampi_sampler *t, const samp_token *
         sampi_require(t, tokens[i] >= 0 && tokens[i] < SAMP_MAX_VOCAB, SAMP_E_RANGE, field);
 }
 
-/* Room for so many patterns, which the caller then sets. False: no memory, or an error. */
+/* Allocates n patterns, which the caller then sets. False: no memory, or an error. */
 static SAMPI_COLD bool sampi_kit_room(sampi_kit *kit, const void *given, size_t n, const char *field)
 {
     sampi_require(&kit->t, n == 0 || given, SAMP_E_NULL, field);
@@ -36580,7 +36583,7 @@ static SAMPI_COLD void sampi_kit_add(sampi_kit *kit, const samp_token *tokens, c
     kit->n_patterns++;
 }
 
-/* The end of every constructor: all arrays into a new sampler, and away with the kit. */
+/* The end of every constructor: copies all arrays into a new sampler, and frees the kit. */
 static SAMPI_COLD samp_sampler *sampi_kit_make(sampi_kit *kit)
 {
     sampi_sampler *t = &kit->t;
@@ -36613,17 +36616,17 @@ static SAMPI_COLD samp_sampler *sampi_kit_make(sampi_kit *kit)
 
 /* ---- src/constraints/constructors.h ---- */
 /* ---- constraints: the constructors ----
-   samp_init_banned_strings and all others of api/constraints.h, but samp_init_top_p_decay. Each fills a kit
-   (constraints/making.h) with patterns, lists or spans, and ends in sampi_kit_make (constraints/sampler.h). All lists
-   of the caller's are copied; a vocabulary is borrowed. */
+   All constructors of api/constraints.h except samp_init_top_p_decay. Each fills a kit (constraints/making.h) with
+   patterns, lists or spans, and ends with sampi_kit_make (constraints/sampler.h). The caller's lists are copied; the
+   pointer to a vocabulary is kept. */
 
-/* Lists on the nodes of the automaton of all patterns that are set. */
+/* The end of constructors with patterns: makes the automaton of all patterns, with the lists on its nodes. */
 static SAMPI_COLD samp_sampler *sampi_kit_bans(sampi_kit *kit)
 {
     const bool rewinds = kit->t.u.limit.flags & SAMP_BAN_REWIND;
     sampi_kit_patterns(kit, 1);
     if (!rewinds) sampi_kit_lists(kit);
-    for (size_t i = 0; i < kit->n_patterns && rewinds; i++) /* tokens without bytes may stand in a string */
+    for (size_t i = 0; i < kit->n_patterns && rewinds; i++) /* a string may contain tokens without bytes */
         if (kit->t.u.limit.ring.cap < 2 * kit->pattern[i].n)
             kit->t.u.limit.ring.cap = 2 * (uint32_t)kit->pattern[i].n;
     if (rewinds) kit->t.u.limit.room = kit->t.u.limit.ban_room = SAMPI_BANS;
@@ -36678,7 +36681,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_strings(const samp_vocab *voc
     return sampi_kit_bans(&kit);
 }
 
-/* A list that does not depend on what the text ends with: on the first node, of which there is no more. */
+/* The end of constructors with a list that does not depend on the text: it is the list of the only node. */
 static SAMPI_COLD samp_sampler *sampi_kit_tokens(sampi_kit *kit, const samp_token *tokens, size_t n, float bias)
 {
     sampi_require_tokens(&kit->t, tokens, n, "tokens");
@@ -36706,7 +36709,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_begin_suppressed_tokens(const samp_t
     return sampi_kit_tokens(&kit, tokens, n, -INFINITY);
 }
 
-/* From the first position on, also within the prompt: nothing is drawn there. */
+/* It counts from the first position, also in the prompt, where nothing is drawn. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_min_tokens(const samp_token *tokens, size_t n, int32_t n_min,
                                                        int32_t begin)
 {
@@ -36740,7 +36743,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_length_penalty(const samp_token *tok
     return sampi_kit_tokens(&kit, tokens, n, 0.0f);
 }
 
-/* Part 2 is the tokens themselves; if it sorts, in order of their ids, each once. */
+/* Makes part 2 the tokens themselves; with sorts in order of ids, each once. */
 static SAMPI_COLD void sampi_kit_only(sampi_kit *kit, const samp_token *tokens, size_t n, bool sorts,
                                       const char *field)
 {
@@ -36794,7 +36797,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t l
     return sampi_kit_make(&kit);
 }
 
-/* What a loop is, to the checks and to the record: of a loop breaker, of a samp_loop. */
+/* Checks the definition of a loop, and writes it to the record: for a loop breaker and for a samp_loop. */
 static SAMPI_COLD void sampi_require_loop(sampi_sampler *t, int32_t min_period, int32_t max_period, int32_t copies,
                                           int32_t last_n, int32_t every)
 {
@@ -36827,7 +36830,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_breaker(int32_t min_period, int
     return sampi_kit_make(&kit);
 }
 
-/* The window that a loop is looked for in. */
+/* Sizes the window in which a loop is searched. */
 static SAMPI_COLD void sampi_kit_loop(sampi_kit *kit, const samp_loop *loop)
 {
     sampi_limit *r = &kit->t.u.limit;
@@ -36838,7 +36841,7 @@ static SAMPI_COLD void sampi_kit_loop(sampi_kit *kit, const samp_loop *loop)
     r->has_loop = true;
 }
 
-/* As a loop breaker that takes nothing from a logit, but is on. */
+/* A loop breaker that is on, but changes no logit. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_watch(const samp_loop *loop)
 {
     sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_PERIOD, "loop-watch");
@@ -36865,7 +36868,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_breaker_cusum(int32_t n, int32_
     return sampi_kit_make(&kit);
 }
 
-/* The starts and ends of spans: the first root is that of all starts, the next ones are those of each span's end. */
+/* Adds the start and end sequences of spans as patterns: the first root is that of all starts, the next ones are those
+   of each span's end. */
 static SAMPI_COLD void sampi_kit_add_spans(sampi_kit *kit, const samp_thinking *spans, size_t n_spans)
 {
     for (size_t i = 0; i < 2 * n_spans && kit->pattern && !kit->t.status; i++) {
@@ -36876,7 +36880,7 @@ static SAMPI_COLD void sampi_kit_add_spans(sampi_kit *kit, const samp_thinking *
     }
 }
 
-/* Tokens behind those that part 2 has already: where they are. */
+/* Appends tokens to part 2; returns where they are. */
 static SAMPI_COLD sampi_span sampi_kit_words(sampi_kit *kit, const samp_token *tokens, size_t n)
 {
     sampi_span at = { (uint32_t)kit->n_words, (uint32_t)n, 0 };
@@ -36884,7 +36888,7 @@ static SAMPI_COLD sampi_span sampi_kit_words(sampi_kit *kit, const samp_token *t
     return at;
 }
 
-/* Check what each span forces and the note; in part 2 there will be so many words. 0: an error. */
+/* Checks the tokens that each span forces, and the note; returns the number of words in part 2; 0: an error. */
 static SAMPI_COLD size_t sampi_kit_count_words(sampi_kit *kit, const samp_thinking *spans, size_t n,
                                                const samp_thinking_plan *plan)
 {
@@ -36903,7 +36907,8 @@ static SAMPI_COLD size_t sampi_kit_count_words(sampi_kit *kit, const samp_thinki
     return kit->t.status ? 0 : total;
 }
 
-/* What each span forces, behind the table of spans; with a plan the table has the ends too, and then comes the note. */
+/* Writes the tokens that each span forces, after the table of spans; with a plan the table has the ends too, and the
+   note follows. */
 static SAMPI_COLD void sampi_kit_spans(sampi_kit *kit, const samp_thinking *spans, size_t n,
                                        const samp_thinking_plan *plan)
 {
@@ -36921,7 +36926,7 @@ static SAMPI_COLD void sampi_kit_spans(sampi_kit *kit, const samp_thinking *span
     if (plan) kit->t.u.limit.note = sampi_kit_words(kit, plan->note, plan->n_note).first;
 }
 
-/* The numbers of a plan. Those with a field are checked by the table. */
+/* Copies the numbers of a plan, and checks those without a field. */
 static SAMPI_COLD void sampi_kit_plan(sampi_kit *kit, const samp_thinking_plan *plan)
 {
     sampi_limit *r = &kit->t.u.limit;
@@ -36936,14 +36941,14 @@ static SAMPI_COLD void sampi_kit_plan(sampi_kit *kit, const samp_thinking_plan *
     r->grace = plan->grace;
     r->total = plan->total;
     r->bias = plan->bias;
-    r->ramp = plan->bias != 0.0f ? (int32_t)plan->ramp : 0; /* a NaN is told by the table */
+    r->ramp = plan->bias != 0.0f ? (int32_t)plan->ramp : 0; /* the field's check reports a NaN */
     r->room = r->ramp ? 1 : 0;
     r->loop_from = plan->loop_from;
     r->n_note = kit->t.status ? 0 : (uint32_t)plan->n_note;
     sampi_kit_loop(kit, plan->loop);
 }
 
-/* Roots: that of all starts, those of each span's end, that of the ends that all spans have. */
+/* The roots: that of all starts, those of each span's end, that of the ends that all spans share. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking(const samp_vocab *vocab, const samp_thinking *spans,
                                                      size_t n_spans, int32_t budget, int32_t open,
                                                      const samp_thinking_plan *plan)
@@ -36978,27 +36983,27 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking_budget(const samp_vocab *vo
 #ifdef SAMPLING_GRAMMAR_DECLARED
 /* ---- src/constraints/patterns.h ---- */
 /* ---- constraints: banned patterns ----
-   samp_init_banned_pattern: a regular expression becomes a table, by the derivatives of the grammar (grammar/regex.h,
-   grammar/derivatives.h). A state of the table is what is left of "any bytes, then the pattern" behind some bytes; one
-   that matches the empty text has the pattern behind it. The states are the nodes of the sampler, and lists of tokens
-   hang on them as on an automaton's: state 0 has those that contain the pattern by themselves, the others those beside
-   these that complete it there (constraints/making.h has the rest). All is made by the constructor. */
+   samp_init_banned_pattern: the constructor turns a regular expression into a table, by the derivatives of grammars
+   (grammar/regex.h, grammar/derivatives.h). A state is the rest of "any bytes, then the pattern" after some bytes; in a
+   state that matches the empty text the pattern is complete. The states are the nodes of the sampler, with lists of
+   tokens as an automaton has them: state 0 has the tokens that contain the pattern by themselves, each other state the
+   further tokens that complete it there (see constraints/making.h). */
 
 #define SAMPI_PATTERN_STATES 4096
 #define SAMPI_PATTERN_STEPS  (1 << 24)
-#define SAMPI_PATTERN_BACK   1024 /* tokens that are looked through for the beginning of what must be taken back */
+#define SAMPI_PATTERN_BACK   1024 /* tokens that are searched for the beginning of a match */
 
-/* A table being made. */
+/* A table while it is made. */
 typedef struct sampi_pattern_maker {
     sampi_deriver d;
-    sampi_byte_classes bytes; /* all are told apart */
-    sampi_node *node;         /* [n] each state's */
+    sampi_byte_classes bytes; /* each byte is a class of its own */
+    sampi_node *node;         /* [n] the node of each state */
     uint16_t *next;           /* [n x 256] */
     int32_t n;
     bool any_case;
 } sampi_pattern_maker;
 
-/* The state of a node, which may be a new one. */
+/* The state of a node; a new one if necessary. */
 static SAMPI_COLD uint16_t sampi_pattern_state(sampi_pattern_maker *m, sampi_node node)
 {
     if (node < 0 || m->d.status) {
@@ -37016,7 +37021,7 @@ static SAMPI_COLD uint16_t sampi_pattern_state(sampi_pattern_maker *m, sampi_nod
     return (uint16_t)(m->n - 1);
 }
 
-/* Behind a byte; where case counts for nothing, behind either letter. */
+/* The node after a byte; if case does not matter, after either letter. */
 static SAMPI_COLD sampi_node sampi_pattern_behind(sampi_pattern_maker *m, sampi_node node, int32_t byte)
 {
     sampi_node behind = sampi_derive(&m->d, node, byte);
@@ -37026,7 +37031,7 @@ static SAMPI_COLD sampi_node sampi_pattern_behind(sampi_pattern_maker *m, sampi_
     return m->d.status ? SAMPI_NEVER : sampi_tree_alt(&m->d.tree, behind, other);
 }
 
-/* Where all bytes lead from one state. */
+/* Fills the row of a state: the next state for each byte. */
 static SAMPI_COLD void sampi_pattern_row(sampi_pattern_maker *m, int32_t state)
 {
     uint8_t first[256];
@@ -37041,7 +37046,8 @@ static SAMPI_COLD void sampi_pattern_row(sampi_pattern_maker *m, int32_t state)
     for (int32_t b = 'A'; b <= 'Z' && m->any_case; b++) next[b] = next[sampi_fold((char)b, true)];
 }
 
-/* What a text is: read without marks, ^ as the beginning of the text. $ would be the end, of which there is none. */
+/* Reads a regular expression. ^ is the beginning of the text; $ would be the end, which a running text does not
+   have. */
 static SAMPI_COLD int sampi_pattern_read(sampi_tree *t, const char *text, samp_grammar_error *error,
                                          sampi_node *plain, sampi_node *begun)
 {
@@ -37066,7 +37072,8 @@ static SAMPI_COLD int sampi_pattern_read(sampi_tree *t, const char *text, samp_g
     return SAMP_OK;
 }
 
-/* All states: 0: behind any bytes; *start: at the beginning of the text; *alone: the pattern must begin here. */
+/* Makes all states. State 0: after any bytes; *start: at the beginning of the text; *alone: the pattern must begin
+   here. */
 static SAMPI_COLD int sampi_pattern_states(sampi_pattern_maker *m, const char *text, samp_grammar_error *error,
                                            uint32_t *start, uint32_t *alone, int32_t *n_lists)
 {
@@ -37087,7 +37094,8 @@ static SAMPI_COLD int sampi_pattern_states(sampi_pattern_maker *m, const char *t
     return m->d.status;
 }
 
-/* Bytes that all states lead from to the same place are one class. -> how many; class_of [256], byte_of [256] */
+/* Puts bytes into classes: all states lead to the same next state for the bytes of a class. Returns the number of
+   classes; class_of [256], byte_of [256]. */
 static SAMPI_COLD uint32_t sampi_pattern_classes(const sampi_pattern_maker *m, uint8_t *class_of, uint8_t *byte_of)
 {
     uint32_t n = 0;
@@ -37104,7 +37112,7 @@ static SAMPI_COLD uint32_t sampi_pattern_classes(const sampi_pattern_maker *m, u
     return n;
 }
 
-/* The table into the kit: 64 words with the class of each byte, then the states' rows. */
+/* Writes the table to the kit: 64 words with the class of each byte, then the states' rows. */
 static SAMPI_COLD void sampi_pattern_table(sampi_kit *kit, const sampi_pattern_maker *m)
 {
     uint8_t class_of[256] = { 0 }, byte_of[256] = { 0 };
@@ -37124,7 +37132,7 @@ static SAMPI_COLD void sampi_pattern_table(sampi_kit *kit, const sampi_pattern_m
     kit->t.u.limit.n_classes = n_classes;
 }
 
-/* The automaton of a pattern, or a status. */
+/* Makes the automaton of a pattern; returns a status. */
 static SAMPI_COLD int sampi_kit_automaton(sampi_kit *kit, const char *pattern, samp_grammar_error *error)
 {
     sampi_limit *r = &kit->t.u.limit;
@@ -37183,26 +37191,26 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_pattern(const samp_vocab *voc
 #endif
 /* ---- src/constraints/looking.h ---- */
 /* ---- constraints: looking back ----
-   The window of the last tokens (part 3), what followed the newest ones before, and the period of a loop. They only
-   read, but for the list that is asked for. */
+   Searches in the window of the last tokens (part 3): the tokens that followed the newest ones before, and the period
+   of a loop. The functions only read, and write the list they return. */
 
 static samp_token *sampi_limit_window(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 3); }
 
-/* Room for a list of this draw, and the bans behind it: the token, and the position where it is one. */
+/* The memory for a list of this draw; after it the bans: a token, and the position at which it is banned. */
 static sampi_count *sampi_limit_room(const sampi_sampler *s)
 {
     return (sampi_count *)(void *)(sampi_limit_window(s) + s->u.limit.ring.cap);
 }
 static sampi_count *sampi_limit_bans(const sampi_sampler *s) { return sampi_limit_room(s) + s->u.limit.room; }
 
-/* The token `back` places ago, 0 = the newest; as sampi_ring_at, without a division. */
+/* The token `back` positions ago, 0 = the newest: sampi_ring_at without a division. */
 static samp_token sampi_limit_back(const sampi_sampler *s, uint32_t back)
 {
     const sampi_ring *r = &s->u.limit.ring;
     return sampi_limit_window(s)[r->head > back ? r->head - 1 - back : r->head + r->cap - 1 - back];
 }
 
-/* The first place from `back` on, and before `end`, where this token stands; else end. */
+/* The first position in [back, end) with this token; end if there is none. */
 static uint32_t sampi_limit_find(const sampi_sampler *s, uint32_t back, uint32_t end, samp_token token)
 {
     const sampi_ring *r = &s->u.limit.ring;
@@ -37214,8 +37222,8 @@ static uint32_t sampi_limit_find(const sampi_sampler *s, uint32_t back, uint32_t
     return end;
 }
 
-/* The tokens that followed the newest m, wherever these stood before: list [room] in order, each once, and how many.
-   Without a list: is there any? */
+/* Lists the tokens that followed earlier occurrences of the newest m tokens, in order, each once; returns their number.
+   Without a list it only returns whether there is one. */
 static uint32_t sampi_limit_followers(const sampi_sampler *s, uint32_t m, sampi_count *list)
 {
     const uint32_t size = s->u.limit.ring.size, end = size > m ? size - m + 1 : 1;
@@ -37236,7 +37244,7 @@ static uint32_t sampi_limit_followers(const sampi_sampler *s, uint32_t m, sampi_
     return kept;
 }
 
-/* The smallest period of the newest tokens, of which `size` count; 0: none. */
+/* The smallest period of the newest `size` tokens; 0: they have none. */
 static uint32_t sampi_limit_period(const sampi_sampler *s, uint32_t size)
 {
     for (uint32_t p = (uint32_t)s->u.limit.shortest; p <= (uint32_t)s->u.limit.longest; p++) {
@@ -37250,21 +37258,21 @@ static uint32_t sampi_limit_period(const sampi_sampler *s, uint32_t size)
 
 /* ---- src/constraints/thinking.h ---- */
 /* ---- constraints: thinking ----
-   A budget of thinking, from its start sequence to its end sequence: what an accepted token moves, where the soft
-   point, the grace and the hard end are, what is forced, and how much the end is biased. samp_init_thinking_budget
-   makes one without a plan, samp_init_thinking one with a plan (api/constraints.h). The stage is not stored: it follows
-   from a few words.
+   A thinking budget, from a start sequence to an end sequence: what an accepted token changes, where the soft point,
+   the grace and the hard end are, which tokens are forced, and how much the end is biased. samp_init_thinking_budget
+   makes a budget without a plan, samp_init_thinking one with a plan (api/constraints.h). The stage is not stored: it
+   follows from these members of the record.
 
-     mode      0: no span is open; 2 i + 1: span i is; 2 i + 2: its end is forced
-     count_in  tokens of the open span so far; while the end is forced: how far it is there
-     since     of a plan only, as the next three: the position where the span began
-     spent     tokens of the spans before
-     side      the node of the further ends
-     noted     0: the note is still to be said; k: its token k - 1 is forced; n_note + 1: it is said
-     wish      the position where the span began that samp_thinking_end is to end, and 1; 0: none. It is no effect of a
+     mode      0: no span is open; 2 i + 1: span i is open; 2 i + 2: its end is forced
+     count_in  tokens of the open span so far; while the end is forced: how many of its tokens have come
+     since     with a plan, as the next three: the position at which the span began
+     spent     tokens of earlier spans
+     side      the node of the further end sequences
+     noted     0: the note has not come yet; k: its token k - 1 is forced; n_note + 1: it has come
+     wish      1 + the position at which the span began that samp_thinking_end ends; 0: none. It is not an effect of a
                token, so samp_rollback does not take it back, as it does not take back a ban */
 
-/* Bytes of a character that are still to come, behind a token. */
+/* How many bytes of a character are missing after a token. */
 static uint32_t sampi_limit_missing(const sampi_sampler *s, samp_token token)
 {
     size_t n;
@@ -37280,7 +37288,7 @@ static uint32_t sampi_limit_missing(const sampi_sampler *s, samp_token token)
     return missing;
 }
 
-/* Is a token the last one of its line? */
+/* Does this token end a line? */
 static bool sampi_ends_line(const sampi_sampler *s, samp_token token)
 {
     size_t n;
@@ -37296,7 +37304,8 @@ static const sampi_span *sampi_limit_span(const sampi_sampler *s)
 }
 static bool sampi_limit_counts(const sampi_limit *r) { return r->mode % 2 == 1; }
 
-/* How many tokens the open span may have before its grace, and where its soft point is: there, if it has none. */
+/* sampi_limit_hard: how many tokens the open span may have before its grace. The function after it: the soft point,
+   which is the same if the plan has none. */
 static uint32_t sampi_limit_hard(const sampi_limit *r)
 {
     uint32_t total = (uint32_t)r->total, budget = (uint32_t)r->budget;
@@ -37316,7 +37325,7 @@ static uint64_t sampi_limit_latest(const sampi_limit *r)
     return hard ? (uint64_t)hard + (uint32_t)r->grace : 0;
 }
 
-/* Is samp_thinking_end at work, whose end is not forced yet? A character that has begun is finished before. */
+/* Has samp_thinking_end been called, while the end is not forced yet because a character must be completed first? */
 static bool sampi_limit_hurries(const sampi_limit *r)
 {
     return r->wish && sampi_limit_counts(r) && r->wish == r->at - r->count_in + 1 && !r->missing;
@@ -37330,7 +37339,7 @@ static bool sampi_limit_notes(const sampi_limit *r)
     return sampi_limit_counts(r) && r->noted > 0 && r->noted <= r->n_note && !sampi_limit_hurries(r);
 }
 
-/* The one token that may come: of the end, or of the note; NULL: any. */
+/* The only token that may come, of the end or of the note; NULL: any token. */
 static const samp_token *sampi_limit_forced(const sampi_sampler *s)
 {
     const sampi_limit *r = &s->u.limit;
@@ -37343,7 +37352,7 @@ static const samp_token *sampi_limit_forced(const sampi_sampler *s)
     return words + span->first + (begins ? 0 : r->count_in);
 }
 
-/* What is added to the logit of the end's next token; 0: nothing. */
+/* The bias of the end's next token; 0: no bias. */
 static float sampi_limit_ramp(const sampi_sampler *s, samp_token *token)
 {
     const sampi_limit *r = &s->u.limit;
@@ -37358,11 +37367,11 @@ static float sampi_limit_ramp(const sampi_sampler *s, samp_token *token)
     return (float)((double)r->bias * x);
 }
 
-/* ---- what a token moves ---- */
+/* ---- what a token changes ---- */
 
 static uint32_t sampi_limit_side(const sampi_limit *r) { return r->has_plan ? (uint32_t)r->n + 1 : 0; }
 
-/* The end is forced from here on, beginning where the text is already. */
+/* Forces the end from here on; tokens of it that the text already ends with count. */
 static void sampi_limit_force(sampi_sampler *s)
 {
     sampi_limit *r = &s->u.limit;
@@ -37370,7 +37379,7 @@ static void sampi_limit_force(sampi_sampler *s)
     r->count_in = sampi_limit_span(s)->is_end ? sampi_knots(s)[r->node].depth : 0;
 }
 
-/* Has the open span gone round in a loop, of which it has all copies? */
+/* Does the open span end with a loop, all of whose copies are in the span? */
 static bool sampi_limit_loops(const sampi_sampler *s)
 {
     const sampi_limit *r = &s->u.limit;
@@ -37379,7 +37388,7 @@ static bool sampi_limit_loops(const sampi_sampler *s)
     return sampi_limit_period(s, size) > 0;
 }
 
-/* Is the budget spent? In the grace a line's end is early enough. */
+/* Forces the end if the budget is spent; during the grace at the end of a line. */
 static void sampi_limit_spend(sampi_sampler *s, bool line)
 {
     sampi_limit *r = &s->u.limit;
@@ -37391,7 +37400,7 @@ static void sampi_limit_spend(sampi_sampler *s, bool line)
     sampi_limit_force(s);
 }
 
-/* The next span has all of its budget again, but of what all of them have. */
+/* Closes the open span. The next span has its whole budget again, less what all spans share. */
 static void sampi_limit_close(sampi_limit *r)
 {
     uint32_t used = r->at + 1 - r->since;
@@ -37409,7 +37418,7 @@ static void sampi_limit_open(sampi_limit *r, uint32_t mark)
     r->side = sampi_limit_side(r);
 }
 
-/* A token of the open span that is neither its end nor forced to be: is the note to be said, or how far is it? */
+/* Counts a token of the open span that is neither its end nor forced: the note may begin, or go on. */
 static void sampi_limit_count(sampi_sampler *s, samp_token token, bool line)
 {
     sampi_limit *r = &s->u.limit;
@@ -37423,7 +37432,7 @@ static void sampi_limit_count(sampi_sampler *s, samp_token token, bool line)
     }
 }
 
-/* How far what is forced is, behind one more token. */
+/* Counts a forced token. */
 static void sampi_limit_go_on(sampi_sampler *s, samp_token token)
 {
     sampi_limit *r = &s->u.limit;
@@ -37435,12 +37444,12 @@ static void sampi_limit_go_on(sampi_sampler *s, samp_token token)
         sampi_limit_close(r);
 }
 
-/* r->node is the one behind the token already; `before` is that in front of it. */
+/* r->node already is the node after the token; `before` is the node before it. */
 static void sampi_limit_think(sampi_sampler *s, samp_token token, uint32_t before)
 {
     sampi_limit *r = &s->u.limit;
     const sampi_knot *knot = sampi_knots(s);
-    if (r->wish && r->at + 1 < r->wish) r->wish = 0; /* another text may come to stand before that span's */
+    if (r->wish && r->at + 1 < r->wish) r->wish = 0; /* the text is now another one than that span's */
     if (sampi_limit_hurries(r)) {
         r->mode++;
         r->count_in = sampi_limit_span(s)->is_end ? knot[before].depth : 0;
@@ -37468,7 +37477,7 @@ static void sampi_limit_think(sampi_sampler *s, samp_token token, uint32_t befor
 
 /* ---- state ---- */
 
-/* As new; before the parts are there. */
+/* Sets the state of a new sampler, before its parts exist. */
 static void sampi_limit_begin(sampi_limit *r)
 {
     r->since = r->spent = r->noted = r->wish = 0;
@@ -37485,7 +37494,7 @@ static uint32_t sampi_root_of(const sampi_knot *knot, uint32_t node)
     return node;
 }
 
-/* Could these be the state of a budget? The node must belong to the mode, for what is forced begins there. */
+/* Can these words be the state of a budget? The node must belong to the mode, because the forced tokens begin there. */
 static SAMPI_COLD bool sampi_limit_thinks(const sampi_sampler *s, const sampi_limit *now)
 {
     const sampi_knot *knot = sampi_knots(s);
@@ -37501,16 +37510,15 @@ static SAMPI_COLD bool sampi_limit_thinks(const sampi_sampler *s, const sampi_li
 
 /* ---- src/constraints/schedule.h ---- */
 /* ---- constraints: schedules ----
-   samp_init_schedule: a chain whose first member, the clock, says when the others are at work (sampi_is_time, in
-   constraints/record.h). The clock changes no logit; it is a constraint, so a schedule is copied, saved and taken back
-   as all chains are. Whoever walks through a chain to draw asks sampi_n_at_work (core/owners.h) how many members there
-   are.
+   samp_init_schedule: a chain whose first member, the clock, says when the others are active (sampi_is_time, in
+   constraints/record.h). The clock changes no logit. It is a constraint, so a schedule is copied, saved and rolled back
+   as all chains. A walk over a chain that draws asks sampi_n_at_work (core/owners.h) for the number of active members.
 
-     mode      0: outside of spans; i + 1: inside of span i
-     count_in  tokens or lines since `begin`, a span's begin or end, or the last loop that was found
+     mode      0: outside of spans; i + 1: inside span i
+     count_in  tokens or lines since `begin`, a span's begin or end, or the last loop
      missing   1: a token of `until` has come; 2: a loop was found */
 
-/* How much a token adds to the count. */
+/* How much a token adds to the clock's count. */
 static uint32_t sampi_clock_step(const sampi_sampler *s, samp_token token)
 {
     size_t n = 0;
@@ -37521,7 +37529,7 @@ static uint32_t sampi_clock_step(const sampi_sampler *s, samp_token token)
     return lines;
 }
 
-/* r->node is the one behind the token already. */
+/* r->node already is the node after the token. */
 static void sampi_clock_accept(sampi_sampler *s, samp_token token)
 {
     sampi_limit *r = &s->u.limit;
@@ -37590,21 +37598,20 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_schedule(const samp_schedule *when, 
 }
 
 /* ---- src/constraints/accepting.h ---- */
-/* ---- constraints: a token comes in ----
-   The hooks accept, reset and past: what an accepted token changes. It goes into the window (part 3), if the sampler
-   looks back at tokens (n-grams, loops, rewinds), and moves the current node of the automaton, by the token itself or
-   by each byte of its text. Where a forbidden string is complete, its length in tokens is noted for
-   samp_rewind_length. A budget of thinking counts its tokens here. Nothing is allocated, since an accept must not
-   fail. */
+/* ---- constraints: accepting a token ----
+   The hooks accept, reset and past: what an accepted token changes. If the sampler looks back at tokens (n-grams,
+   loops, rewinds), the token goes into the window (part 3). It moves the current node of the automaton, by the token
+   itself or by each byte of its text. When a banned string is complete, its length in tokens is noted for
+   samp_rewind_length. A thinking budget counts its tokens here. Nothing is allocated, because accept must not fail. */
 
-/* A place in the window, or behind it in the first n bytes of the token that comes in. */
+/* A position in the text: in a token of the window, or in the accepted token. */
 typedef struct sampi_place_back {
-    uint32_t back; /* tokens ago, from 1 on; 0: the one that comes in */
-    size_t at, n;  /* of its bytes */
+    uint32_t back; /* how many tokens ago, from 1 on; 0: the accepted token */
+    size_t at, n;  /* at: the byte in its n bytes */
     const char *bytes;
 } sampi_place_back;
 
-/* The next token, if this one has no byte left; false: there is none. */
+/* Goes to the next token if this one has no byte left; false: there is none. */
 static bool sampi_next_back(const sampi_sampler *s, sampi_place_back *p, const char *bytes, size_t n)
 {
     while (p->at == p->n && p->back > 0) {
@@ -37616,8 +37623,8 @@ static bool sampi_next_back(const sampi_sampler *s, sampi_place_back *p, const c
     return p->at < p->n;
 }
 
-/* How many bytes before bytes [n], the first of a token, of which the last one completes a pattern, does the match
-   begin? 0: within them. The earliest beginning counts; where none is in the window, all of it does. */
+/* How many bytes before the accepted token a match begins whose last byte is the last of bytes [n], the token's first n
+   bytes; 0: inside the token. The earliest beginning counts; if the window has none, the whole window does. */
 static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, size_t n)
 {
     const sampi_limit *r = &s->u.limit;
@@ -37640,7 +37647,7 @@ static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, si
     return all;
 }
 
-/* As sampi_limit_walk, through the table of a pattern. */
+/* sampi_limit_walk for a banned pattern, by its table. */
 static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int64_t *before)
 {
     const sampi_limit *r = &s->u.limit;
@@ -37658,8 +37665,8 @@ static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int
     return node;
 }
 
-/* The node behind a token; *before: how many symbols before this token the longest pattern began that ends in it, -1:
-   none does. */
+/* The node after a token. *before: how many symbols before the token the longest pattern begins that ends in it; -1: no
+   pattern ends in it. */
 static uint32_t sampi_limit_walk(const sampi_sampler *s, samp_token token, int64_t *before)
 {
     const sampi_knot *knot = sampi_knots(s);
@@ -37679,14 +37686,14 @@ static uint32_t sampi_limit_walk(const sampi_sampler *s, samp_token token, int64
     for (size_t i = 0; i < n; i++) {
         node = sampi_hop_on(knot, hop, mask, node, sampi_fold(bytes[i], s->u.limit.flags & SAMP_BAN_ANY_CASE));
         int64_t symbols = (int64_t)knot[node].mark - (int64_t)i - 1;
-        if (symbols < 0) symbols = 0; /* within the token */
+        if (symbols < 0) symbols = 0; /* inside the token */
         if (knot[node].mark && symbols > *before) *before = symbols;
     }
     return node;
 }
 
-/* A pattern of a rewinding ban is complete, and began so many symbols before this token: the token in which that was is
-   one no more, at its place. The window has this token too. */
+/* Notes a ban after a complete pattern of a rewinding ban, which began `before` symbols before this token: the token in
+   which it began is banned at its position. The window has the accepted token already. */
 static void sampi_limit_ban(sampi_sampler *s, int64_t before)
 {
     sampi_limit *r = &s->u.limit;
@@ -37703,7 +37710,7 @@ static void sampi_limit_ban(sampi_sampler *s, int64_t before)
     if (r->mode < count) r->mode = count;
 }
 
-/* Must a ban wait until it is known whether this token of a block stays (samp_verify_block)? */
+/* Must a ban be held back until it is known whether this token of a block is kept (samp_verify_block)? */
 static bool sampi_ban_waits(const sampi_sampler *s)
 {
     bool *waited = s->draft ? s->draft->waited : NULL;
@@ -37716,7 +37723,7 @@ static void sampi_limit_rewinds(sampi_sampler *s, samp_token token, int64_t befo
     sampi_limit *r = &s->u.limit;
     uint32_t kept = 0;
     sampi_count *ban = sampi_limit_bans(s);
-    for (uint32_t i = 0; i < r->n_bans; i++) /* those of another text go */
+    for (uint32_t i = 0; i < r->n_bans; i++) /* drop bans of another text */
         if ((uint32_t)ban[i].count <= r->at) ban[kept++] = ban[i];
     r->n_bans = kept;
     if (r->mode && r->mode < INT32_MAX) r->mode++;
@@ -37774,12 +37781,12 @@ static void sampi_constraint_past(sampi_sampler *s, sampi_record *r)
 }
 
 /* ---- src/constraints/drawing.h ---- */
-/* ---- constraints: what a draw does ----
-   The sampler's apply, over an array and on a row of logits (rows/row.h). Both ask which tokens alone are allowed, or
-   which lists count at the current node, and then mask or change these logits. On a row few tokens become changed
-   logits, and many become a mask. */
+/* ---- constraints: drawing ----
+   The sampler's apply function, on an array and on a row of logits (rows/row.h). Both find the only allowed tokens, or
+   the lists that apply at the current node, and mask or change these logits. On a row few tokens become changes, many
+   become a mask. */
 
-/* The only tokens that are allowed now, in order: how many, 0: all are. */
+/* The only tokens that are allowed now, in order; returns their number, 0: all tokens are allowed. */
 static size_t sampi_limit_only(const sampi_sampler *s, const samp_token **tokens)
 {
     const sampi_limit *r = &s->u.limit;
@@ -37796,7 +37803,7 @@ static size_t sampi_limit_only(const sampi_sampler *s, const samp_token **tokens
     }
 }
 
-/* A walk over the lists that count now: those of a node and of its suffixes, or one that is made for the draw.
+/* A walk over the lists that apply now: those of a node and of its suffixes, or one that is made for the draw.
      for (sampi_lists it = sampi_lists_of(s); sampi_next_list(&it);) ... it.list [it.n], tokens in order, each once */
 typedef struct sampi_lists {
     const sampi_sampler *s;
@@ -37805,7 +37812,7 @@ typedef struct sampi_lists {
     bool is_made, is_over;
 } sampi_lists;
 
-/* The list of those that make one. */
+/* Makes the list of this draw, for constraints that need one (loops, n-grams). */
 static uint32_t sampi_limit_make(const sampi_sampler *s, sampi_count *list)
 {
     const sampi_limit *r = &s->u.limit;
@@ -37879,7 +37886,7 @@ static float sampi_limit_change(const sampi_sampler *s, float l, const sampi_cou
     return sampi_bias_change(l, bias);
 }
 
-/* Step by step: an array may be in any order. */
+/* Applies a constraint to an array, which may be in any order. */
 static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token *only;
@@ -37896,12 +37903,12 @@ static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* Long lists become a mask, as a grammar's is: of the tokens in it, or of all others. False: of this row they can't. */
+/* Applies a long list as a mask: of the tokens in it, or of all others. False: not possible for this row. */
 static bool sampi_fast_mask(sampi_row *row, const void *list, size_t size, size_t n, bool keeps)
 {
-    uint32_t *bits = (uint32_t *)(void *)row->work->logits; /* which only MT19937 has a use for, and slices lack */
+    uint32_t *bits = (uint32_t *)(void *)row->work->logits; /* used by MT19937 only; NULL in slices */
     const size_t words = (row->n + 31) / 32;
-    /* nor a row of products: none overflows as long as its largest is there */
+    /* nor for a row of products: they cannot overflow as long as the largest is there */
     if (!bits || n < SAMPI_LONG_LIST || sampi_is_compact(row) || row->n_change || row->is_own || row->array ||
         row->r != 1.0f || (keeps && row->mask))
         return false;
@@ -37917,7 +37924,7 @@ static bool sampi_fast_mask(sampi_row *row, const void *list, size_t size, size_
     return true;
 }
 
-/* Keep these tokens of a row: few, whatever its length. */
+/* Keeps only these tokens of a row; the cost depends on their number, not on the row's length. */
 static int sampi_fast_only(sampi_row *row, const samp_token *only, size_t n)
 {
     float *x = row->work->x, l;
@@ -37926,7 +37933,7 @@ static int sampi_fast_only(sampi_row *row, const samp_token *only, size_t n)
     if (sampi_fast_mask(row, only, sizeof *only, n, true)) return sampi_scan(row);
     for (size_t i = 0; i < n; i++) {
         if (!sampi_find_logit(row, only[i], &at, &l)) continue;
-        samp_token to = sampi_id_at(row, at); /* of a compact row no place is before its new one */
+        samp_token to = sampi_id_at(row, at); /* in a compact row no token moves to a higher index */
         x[m] = sampi_logit_of(row, l);
         id[m++] = to;
     }
@@ -37934,7 +37941,7 @@ static int sampi_fast_only(sampi_row *row, const samp_token *only, size_t n)
     return sampi_scan(row);
 }
 
-/* On a row of logits. */
+/* Applies a constraint to a row. */
 static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s)
 {
     const samp_token *only;
@@ -37962,11 +37969,10 @@ static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s)
 
 /* ---- src/constraints/told.h ---- */
 /* ---- constraints: fingerprint and saved state ----
-   The hooks settings and state (life/state.h). The fingerprint takes the numbers, the lists and the automaton. The
-   state is a few words and the window; a word from outside is checked against what the constructor could have made
-   before it is taken. */
+   The hooks settings and state (life/state.h). The fingerprint has the numbers, the lists and the automaton. The state
+   is a few words and the window. Each loaded word is checked: it must be one that this sampler can reach. */
 
-/* Its numbers are fields; its lists and automata are what else it was made of. */
+/* Adds the lists and automata to the fingerprint, which has the numbers already as fields. */
 static SAMPI_COLD void sampi_constraint_settings(const sampi_sampler *s, uint64_t *hash)
 {
     sampi_mix(hash, (uint64_t)(uint32_t)s->u.limit.flags << 32 | (uint32_t)s->u.limit.open);
@@ -37974,14 +37980,14 @@ static SAMPI_COLD void sampi_constraint_settings(const sampi_sampler *s, uint64_
         for (size_t k = 0; k < s->part_size[i] / 4; k++) sampi_mix(hash, ((const uint32_t *)sampi_part(s, i))[k]);
 }
 
-/* A word of the state, at most `most`; x is a copy, which gets what stands there in any case. */
+/* A word of the state, at most `most`. *x is a copy, which gets the word in all modes. */
 static SAMPI_COLD void sampi_io_word(sampi_io *io, uint32_t *x, uint64_t most)
 {
     *x = (uint32_t)sampi_io_int(io, *x, 4);
     io->bad |= *x > most;
 }
 
-/* What only a plan's budget has; of another one the wish, where `missing` says that it is there. */
+/* The words that only a budget with a plan has; for another budget the wish, if `missing` says that it is stored. */
 static SAMPI_COLD void sampi_limit_io_plan(sampi_io *io, sampi_limit *now, uint32_t missing)
 {
     now->wish &= io->mode == SAMPI_WRITE ? ~(uint32_t)0 : 0;
@@ -38007,7 +38013,7 @@ static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
     sampi_io_word(io, &missing, thinks && !r->has_plan ? 7 : 3);
     now.missing = missing % 4;
     sampi_io_float(io, &now.sum, 0.0f, r->alarm);
-    sampi_io ahead = *io; /* how many tokens the window will have */
+    sampi_io ahead = *io; /* to read ahead the number of tokens in the window */
     sampi_io_word(&ahead, &now.ring.size, now.at);
     io->bad |= ahead.bad;
     sampi_io_ring(io, &r->ring, sampi_limit_window(s));
@@ -38027,8 +38033,8 @@ static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
 
 /* ---- src/constraints/kind.h ---- */
 /* ---- constraints: the kind ----
-   The numbers, hooks and row of the one kind that all constraints are, whose samplers have names of their own; top_p
-   with a decay is another one (constraints/top_p_decay.h). */
+   The numbers, hooks and table row of the one kind that all constraints are; its samplers have names of their own.
+   top_p with a decay is another kind (constraints/top_p_decay.h). */
 
 /* clang-format off */
 #define SAMPI_LIMIT(type, param, member, hi) /* which most constraints have not: then it is 0 */ \
@@ -38085,9 +38091,9 @@ static const sampi_hooks SAMPI_CONSTRAINT_HOOKS = {
 
 /* ---- src/constraints/top_p_decay.h ---- */
 /* ---- constraints: top_p with decay ----
-   samp_init_top_p_decay and the hooks of its kind: a top_p whose p falls with each accepted token, down to a bound,
-   and goes back to its first value behind certain tokens (the end of a sentence, say). A draw calls the functions of
-   top_p: the record has p and min_keep in the same places as top_p's. */
+   samp_init_top_p_decay and the hooks of its kind: a top_p whose p falls with each accepted token, down to a bound, and
+   goes back to its first value after certain tokens (such as the end of a sentence). A draw calls the functions of
+   top_p: the record has p and min_keep where top_p's has them. */
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_top_p_decay(float p, float decay, float lowest, const samp_token *resets,
                                                         size_t n, size_t min_keep)
@@ -38170,10 +38176,10 @@ static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
         sampi_top_p_apply, sampi_fast_top_p, SAMPI_BY_LLAMA_CPP(sampi_llama_top_p, NULL)
 
 /* ---- src/constraints/accessors.h ---- */
-/* ---- constraints: what a user asks ----
-   samp_rewind_length: how many tokens to take back, the largest number that a member of the chain asks for. The others
-   are about the first member of their sort: what is left of thinking, used, and its stage; a loop's length; whether a
-   schedule's members are at work. All only read, but for samp_thinking_end. */
+/* ---- constraints: questions of users ----
+   samp_rewind_length: how many tokens to take back, the largest number that a member of the chain asks for. The other
+   functions read the first member of their kind: what is left of a thinking budget, used, and its stage; a loop's
+   length; whether a schedule's members are active. All of them only read, except samp_thinking_end. */
 
 static int32_t sampi_rewind_of(const sampi_sampler *s)
 {
@@ -38191,7 +38197,7 @@ SAMP_API int32_t samp_rewind_length(const samp_sampler *s)
     return status ? status : sampi_rewind_of((const sampi_sampler *)s);
 }
 
-/* The first member that is of this sort. */
+/* The first member of this kind; or NULL. */
 static sampi_sampler *sampi_first_limit(const sampi_sampler *s, sampi_limit_kind what)
 {
     sampi_sampler *found = NULL;
@@ -38200,7 +38206,7 @@ static sampi_sampler *sampi_first_limit(const sampi_sampler *s, sampi_limit_kind
     return s->kind == SAMPI_CONSTRAINT && s->u.limit.what == what ? (sampi_sampler *)(uintptr_t)s : found;
 }
 
-/* The first of this sort in what a user has given, or a status. */
+/* The first member of this kind in the user's sampler; NULL, with *status, if there is none. */
 static sampi_sampler *sampi_asked_limit(const samp_sampler *s, sampi_limit_kind what, int *status)
 {
     *status = samp_status(s, NULL);
@@ -38243,7 +38249,7 @@ SAMP_API int32_t samp_thinking_now(const samp_sampler *s)
     return r->count_in >= sampi_limit_soft(r) ? SAMP_THINKING_SOFT : SAMP_THINKING_OPEN;
 }
 
-/* An edit, behind which what rollback has noted is as good as before. */
+/* It counts as an edit, but rollback's records stay valid. */
 SAMP_API int samp_thinking_end(samp_sampler *s)
 {
     int status;

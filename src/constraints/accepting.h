@@ -1,18 +1,17 @@
-/* ---- constraints: a token comes in ----
-   The hooks accept, reset and past: what an accepted token changes. It goes into the window (part 3), if the sampler
-   looks back at tokens (n-grams, loops, rewinds), and moves the current node of the automaton, by the token itself or
-   by each byte of its text. Where a forbidden string is complete, its length in tokens is noted for
-   samp_rewind_length. A budget of thinking counts its tokens here. Nothing is allocated, since an accept must not
-   fail. */
+/* ---- constraints: accepting a token ----
+   The hooks accept, reset and past: what an accepted token changes. If the sampler looks back at tokens (n-grams,
+   loops, rewinds), the token goes into the window (part 3). It moves the current node of the automaton, by the token
+   itself or by each byte of its text. When a banned string is complete, its length in tokens is noted for
+   samp_rewind_length. A thinking budget counts its tokens here. Nothing is allocated, because accept must not fail. */
 
-/* A place in the window, or behind it in the first n bytes of the token that comes in. */
+/* A position in the text: in a token of the window, or in the accepted token. */
 typedef struct sampi_place_back {
-    uint32_t back; /* tokens ago, from 1 on; 0: the one that comes in */
-    size_t at, n;  /* of its bytes */
+    uint32_t back; /* how many tokens ago, from 1 on; 0: the accepted token */
+    size_t at, n;  /* at: the byte in its n bytes */
     const char *bytes;
 } sampi_place_back;
 
-/* The next token, if this one has no byte left; false: there is none. */
+/* Goes to the next token if this one has no byte left; false: there is none. */
 static bool sampi_next_back(const sampi_sampler *s, sampi_place_back *p, const char *bytes, size_t n)
 {
     while (p->at == p->n && p->back > 0) {
@@ -24,8 +23,8 @@ static bool sampi_next_back(const sampi_sampler *s, sampi_place_back *p, const c
     return p->at < p->n;
 }
 
-/* How many bytes before bytes [n], the first of a token, of which the last one completes a pattern, does the match
-   begin? 0: within them. The earliest beginning counts; where none is in the window, all of it does. */
+/* How many bytes before the accepted token a match begins whose last byte is the last of bytes [n], the token's first n
+   bytes; 0: inside the token. The earliest beginning counts; if the window has none, the whole window does. */
 static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, size_t n)
 {
     const sampi_limit *r = &s->u.limit;
@@ -48,7 +47,7 @@ static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, si
     return all;
 }
 
-/* As sampi_limit_walk, through the table of a pattern. */
+/* sampi_limit_walk for a banned pattern, by its table. */
 static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int64_t *before)
 {
     const sampi_limit *r = &s->u.limit;
@@ -66,8 +65,8 @@ static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int
     return node;
 }
 
-/* The node behind a token; *before: how many symbols before this token the longest pattern began that ends in it, -1:
-   none does. */
+/* The node after a token. *before: how many symbols before the token the longest pattern begins that ends in it; -1: no
+   pattern ends in it. */
 static uint32_t sampi_limit_walk(const sampi_sampler *s, samp_token token, int64_t *before)
 {
     const sampi_knot *knot = sampi_knots(s);
@@ -87,14 +86,14 @@ static uint32_t sampi_limit_walk(const sampi_sampler *s, samp_token token, int64
     for (size_t i = 0; i < n; i++) {
         node = sampi_hop_on(knot, hop, mask, node, sampi_fold(bytes[i], s->u.limit.flags & SAMP_BAN_ANY_CASE));
         int64_t symbols = (int64_t)knot[node].mark - (int64_t)i - 1;
-        if (symbols < 0) symbols = 0; /* within the token */
+        if (symbols < 0) symbols = 0; /* inside the token */
         if (knot[node].mark && symbols > *before) *before = symbols;
     }
     return node;
 }
 
-/* A pattern of a rewinding ban is complete, and began so many symbols before this token: the token in which that was is
-   one no more, at its place. The window has this token too. */
+/* Notes a ban after a complete pattern of a rewinding ban, which began `before` symbols before this token: the token in
+   which it began is banned at its position. The window has the accepted token already. */
 static void sampi_limit_ban(sampi_sampler *s, int64_t before)
 {
     sampi_limit *r = &s->u.limit;
@@ -111,7 +110,7 @@ static void sampi_limit_ban(sampi_sampler *s, int64_t before)
     if (r->mode < count) r->mode = count;
 }
 
-/* Must a ban wait until it is known whether this token of a block stays (samp_verify_block)? */
+/* Must a ban be held back until it is known whether this token of a block is kept (samp_verify_block)? */
 static bool sampi_ban_waits(const sampi_sampler *s)
 {
     bool *waited = s->draft ? s->draft->waited : NULL;
@@ -124,7 +123,7 @@ static void sampi_limit_rewinds(sampi_sampler *s, samp_token token, int64_t befo
     sampi_limit *r = &s->u.limit;
     uint32_t kept = 0;
     sampi_count *ban = sampi_limit_bans(s);
-    for (uint32_t i = 0; i < r->n_bans; i++) /* those of another text go */
+    for (uint32_t i = 0; i < r->n_bans; i++) /* drop bans of another text */
         if ((uint32_t)ban[i].count <= r->at) ban[kept++] = ban[i];
     r->n_bans = kept;
     if (r->mode && r->mode < INT32_MAX) r->mode++;

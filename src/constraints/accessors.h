@@ -1,7 +1,7 @@
-/* ---- constraints: what a user asks ----
-   samp_rewind_length: how many tokens to take back, the largest number that a member of the chain asks for. The others
-   are about the first member of their sort: what is left of thinking, used, and its stage; a loop's length; whether a
-   schedule's members are at work. All only read, but for samp_thinking_end. */
+/* ---- constraints: questions of users ----
+   samp_rewind_length: how many tokens to take back, the largest number that a member of the chain asks for. The other
+   functions read the first member of their kind: what is left of a thinking budget, used, and its stage; a loop's
+   length; whether a schedule's members are active. All of them only read, except samp_thinking_end. */
 
 static int32_t sampi_rewind_of(const sampi_sampler *s)
 {
@@ -19,7 +19,7 @@ SAMP_API int32_t samp_rewind_length(const samp_sampler *s)
     return status ? status : sampi_rewind_of((const sampi_sampler *)s);
 }
 
-/* The first member that is of this sort. */
+/* The first member of this kind; or NULL. */
 static sampi_sampler *sampi_first_limit(const sampi_sampler *s, sampi_limit_kind what)
 {
     sampi_sampler *found = NULL;
@@ -28,7 +28,7 @@ static sampi_sampler *sampi_first_limit(const sampi_sampler *s, sampi_limit_kind
     return s->kind == SAMPI_CONSTRAINT && s->u.limit.what == what ? (sampi_sampler *)(uintptr_t)s : found;
 }
 
-/* The first of this sort in what a user has given, or a status. */
+/* The first member of this kind in the user's sampler; NULL, with *status, if there is none. */
 static sampi_sampler *sampi_asked_limit(const samp_sampler *s, sampi_limit_kind what, int *status)
 {
     *status = samp_status(s, NULL);
@@ -71,7 +71,7 @@ SAMP_API int32_t samp_thinking_now(const samp_sampler *s)
     return r->count_in >= sampi_limit_soft(r) ? SAMP_THINKING_SOFT : SAMP_THINKING_OPEN;
 }
 
-/* An edit, behind which what rollback has noted is as good as before. */
+/* It counts as an edit, but rollback's records stay valid. */
 SAMP_API int samp_thinking_end(samp_sampler *s)
 {
     int status;

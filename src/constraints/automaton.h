@@ -1,43 +1,43 @@
 /* ============================================================================================= >>constraints
-   What may follow the text so far (SAMPLING_CONSTRAINTS): bans, biases, budgets, loop breakers. All but top_p_decay
+   Constraints on the next token (SAMPLING_CONSTRAINTS): bans, biases, budgets, loop breakers. All except top_p_decay
    are one kind of sampler (SAMPI_CONSTRAINT), which works in one way. A constructor makes its arrays
-   (constraints/making.h). An accepted token moves its state, a few words and maybe a window (constraints/accepting.h).
-   A draw asks one question (constraints/drawing.h), whose answer has one of two forms:
+   (constraints/making.h). An accepted token changes its state, a few words and perhaps a window
+   (constraints/accepting.h). A draw asks it one question (constraints/drawing.h), whose answer has one of two forms:
 
      only   these tokens and no others: allowed tokens, a forced prefix, the end of a span of thinking
-     lists  short lists of tokens, each with what its logit gets: all others
+     lists  short lists of tokens, each with the change of its logit: all other constraints
 
    Most lists belong to the nodes of an automaton (Aho and Corasick 1975) over tokens or bytes, which this room has. A
-   node is a beginning of a pattern. The current node is the longest one that the text ends with. The lists that count
-   are those of this node and of all shorter beginnings that the text ends with too. Tokens that do not depend on the
-   text before are the list of the first node. Lists for loops and n-grams are made for each draw.
+   node is a beginning of a pattern. The current node is the longest one with which the text ends. The lists of this
+   node, and of all shorter nodes with which the text ends, apply. Tokens that do not depend on the text are in the list
+   of the first node. Lists for loops and n-grams are made for each draw.
 
-   The kind has a row in the table (constraints/kind.h) if this part is on, so it is copied, saved and taken back as all
-   others are. Parts: 0 the nodes, 1 the hash table of their children, 2 what lists and `only` are made of, all three
-   constant; 3 the window, then room for a list, then the bans of rewinding. The one thing to know: samp_rollback does
-   not take back a rewinding ban, since the ban must hold when the same place comes again. */
+   If this part is compiled, the kind has a row in the table (constraints/kind.h), so it is copied, saved and rolled
+   back as all others. Parts: 0 the nodes, 1 the hash table of their children, 2 lists and tokens (all three constant);
+   3 the window, then memory for a list, then the bans of rewinding. samp_rollback does not take back a rewinding ban,
+   because the ban must hold when the same position comes again. */
 
-/* A node of the automaton. Shorter ones come first; the first n_roots are the beginnings of automata of their own. */
+/* A node of the automaton. Nodes are in order of depth; the first n_roots are roots of separate automata. */
 typedef struct sampi_knot {
-    uint32_t fail;     /* the longest of its proper suffixes that is a node; a root's is itself */
-    uint32_t depth;    /* symbols */
-    uint32_t mark;     /* of the longest pattern that ends here; 0: none does */
+    uint32_t fail;     /* the longest proper suffix that is a node; a root's is the root itself */
+    uint32_t depth;    /* its length in symbols */
+    uint32_t mark;     /* the mark of the longest pattern that ends here; 0: no pattern does */
     uint32_t first, n; /* its list in part 2 */
 } sampi_knot;
 
 /* An entry of a hash table, whose length is a power of two. */
 typedef struct sampi_hop {
-    uint32_t from, to; /* to 0: no entry, since the first root is nobody's child */
+    uint32_t from, to; /* to 0: a free entry, because the first root is no child */
     int32_t symbol;
 } sampi_hop;
 
-/* One kind of thinking: part 2 begins with [n_spans] of these, then come the tokens to be forced. */
+/* A kind of span of thinking: part 2 begins with [n_spans] of these, then come the tokens to be forced. */
 typedef struct sampi_span {
-    uint32_t first, n; /* from the beginning of part 2, in words */
-    uint32_t is_end;   /* what is forced is the end sequence */
+    uint32_t first, n; /* the tokens to be forced: words of part 2 */
+    uint32_t is_end;   /* they are the end sequence */
 } sampi_span;
 
-/* Bounds on what is given. */
+/* Bounds on arguments. */
 #define SAMPI_MAX_PATTERNS 65536
 #define SAMPI_MAX_PATTERN  1024
 #define SAMPI_MAX_SYMBOLS  (1 << 20)
@@ -51,7 +51,7 @@ typedef struct sampi_span {
 
 static const sampi_knot *sampi_knots(const sampi_sampler *s) { return (const sampi_knot *)sampi_part(s, 0); }
 
-/* Where this hop is, or belongs. There is always a free entry. */
+/* The index of this edge in the hash table, or of the free entry for it. There is always a free entry. */
 static uint32_t sampi_hop_at(const sampi_hop *hop, uint32_t mask, uint32_t from, int32_t symbol)
 {
     uint32_t at = from * 0x9e3779b1u ^ (uint32_t)symbol * 0x85ebca6bu;
@@ -60,7 +60,7 @@ static uint32_t sampi_hop_at(const sampi_hop *hop, uint32_t mask, uint32_t from,
     return at & mask;
 }
 
-/* The node behind one more symbol. */
+/* The node after one more symbol. */
 static uint32_t sampi_hop_on(const sampi_knot *knot, const sampi_hop *hop, uint32_t mask, uint32_t node,
                              int32_t symbol)
 {
@@ -71,22 +71,22 @@ static uint32_t sampi_hop_on(const sampi_knot *knot, const sampi_hop *hop, uint3
     }
 }
 
-/* The state behind a byte, in the table of a pattern (constraints/patterns.h): 64 words with the class of each byte,
-   then a row a state. */
+/* The state after a byte, in the table of a banned pattern (constraints/patterns.h): 64 words with the class of each
+   byte, then a row for each state. */
 static uint32_t sampi_table_next(const uint32_t *table, uint32_t n_classes, uint32_t state, char byte)
 {
     const uint8_t *class_of = (const uint8_t *)table;
     return ((const uint16_t *)(const void *)(table + 64))[state * n_classes + class_of[(unsigned char)byte]];
 }
 
-/* A byte of a string or of a token, as it is compared. */
+/* A byte of a string or token as it is compared: folded if any_case. */
 static int32_t sampi_fold(char byte, bool any_case)
 {
     unsigned char c = (unsigned char)byte;
     return any_case && c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
 }
 
-/* The bytes of a token, which may be beyond the vocabulary. */
+/* The bytes of a token; empty if it is not in the vocabulary. */
 static const char *sampi_bytes_of(const samp_vocab *v, samp_token token, size_t *n)
 {
     *n = 0;

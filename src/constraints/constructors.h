@@ -1,15 +1,15 @@
 /* ---- constraints: the constructors ----
-   samp_init_banned_strings and all others of api/constraints.h, but samp_init_top_p_decay. Each fills a kit
-   (constraints/making.h) with patterns, lists or spans, and ends in sampi_kit_make (constraints/sampler.h). All lists
-   of the caller's are copied; a vocabulary is borrowed. */
+   All constructors of api/constraints.h except samp_init_top_p_decay. Each fills a kit (constraints/making.h) with
+   patterns, lists or spans, and ends with sampi_kit_make (constraints/sampler.h). The caller's lists are copied; the
+   pointer to a vocabulary is kept. */
 
-/* Lists on the nodes of the automaton of all patterns that are set. */
+/* The end of constructors with patterns: makes the automaton of all patterns, with the lists on its nodes. */
 static SAMPI_COLD samp_sampler *sampi_kit_bans(sampi_kit *kit)
 {
     const bool rewinds = kit->t.u.limit.flags & SAMP_BAN_REWIND;
     sampi_kit_patterns(kit, 1);
     if (!rewinds) sampi_kit_lists(kit);
-    for (size_t i = 0; i < kit->n_patterns && rewinds; i++) /* tokens without bytes may stand in a string */
+    for (size_t i = 0; i < kit->n_patterns && rewinds; i++) /* a string may contain tokens without bytes */
         if (kit->t.u.limit.ring.cap < 2 * kit->pattern[i].n)
             kit->t.u.limit.ring.cap = 2 * (uint32_t)kit->pattern[i].n;
     if (rewinds) kit->t.u.limit.room = kit->t.u.limit.ban_room = SAMPI_BANS;
@@ -64,7 +64,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_strings(const samp_vocab *voc
     return sampi_kit_bans(&kit);
 }
 
-/* A list that does not depend on what the text ends with: on the first node, of which there is no more. */
+/* The end of constructors with a list that does not depend on the text: it is the list of the only node. */
 static SAMPI_COLD samp_sampler *sampi_kit_tokens(sampi_kit *kit, const samp_token *tokens, size_t n, float bias)
 {
     sampi_require_tokens(&kit->t, tokens, n, "tokens");
@@ -92,7 +92,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_begin_suppressed_tokens(const samp_t
     return sampi_kit_tokens(&kit, tokens, n, -INFINITY);
 }
 
-/* From the first position on, also within the prompt: nothing is drawn there. */
+/* It counts from the first position, also in the prompt, where nothing is drawn. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_min_tokens(const samp_token *tokens, size_t n, int32_t n_min,
                                                        int32_t begin)
 {
@@ -126,7 +126,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_length_penalty(const samp_token *tok
     return sampi_kit_tokens(&kit, tokens, n, 0.0f);
 }
 
-/* Part 2 is the tokens themselves; if it sorts, in order of their ids, each once. */
+/* Makes part 2 the tokens themselves; with sorts in order of ids, each once. */
 static SAMPI_COLD void sampi_kit_only(sampi_kit *kit, const samp_token *tokens, size_t n, bool sorts,
                                       const char *field)
 {
@@ -180,7 +180,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t l
     return sampi_kit_make(&kit);
 }
 
-/* What a loop is, to the checks and to the record: of a loop breaker, of a samp_loop. */
+/* Checks the definition of a loop, and writes it to the record: for a loop breaker and for a samp_loop. */
 static SAMPI_COLD void sampi_require_loop(sampi_sampler *t, int32_t min_period, int32_t max_period, int32_t copies,
                                           int32_t last_n, int32_t every)
 {
@@ -213,7 +213,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_breaker(int32_t min_period, int
     return sampi_kit_make(&kit);
 }
 
-/* The window that a loop is looked for in. */
+/* Sizes the window in which a loop is searched. */
 static SAMPI_COLD void sampi_kit_loop(sampi_kit *kit, const samp_loop *loop)
 {
     sampi_limit *r = &kit->t.u.limit;
@@ -224,7 +224,7 @@ static SAMPI_COLD void sampi_kit_loop(sampi_kit *kit, const samp_loop *loop)
     r->has_loop = true;
 }
 
-/* As a loop breaker that takes nothing from a logit, but is on. */
+/* A loop breaker that is on, but changes no logit. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_watch(const samp_loop *loop)
 {
     sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_PERIOD, "loop-watch");
@@ -251,7 +251,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_breaker_cusum(int32_t n, int32_
     return sampi_kit_make(&kit);
 }
 
-/* The starts and ends of spans: the first root is that of all starts, the next ones are those of each span's end. */
+/* Adds the start and end sequences of spans as patterns: the first root is that of all starts, the next ones are those
+   of each span's end. */
 static SAMPI_COLD void sampi_kit_add_spans(sampi_kit *kit, const samp_thinking *spans, size_t n_spans)
 {
     for (size_t i = 0; i < 2 * n_spans && kit->pattern && !kit->t.status; i++) {
@@ -262,7 +263,7 @@ static SAMPI_COLD void sampi_kit_add_spans(sampi_kit *kit, const samp_thinking *
     }
 }
 
-/* Tokens behind those that part 2 has already: where they are. */
+/* Appends tokens to part 2; returns where they are. */
 static SAMPI_COLD sampi_span sampi_kit_words(sampi_kit *kit, const samp_token *tokens, size_t n)
 {
     sampi_span at = { (uint32_t)kit->n_words, (uint32_t)n, 0 };
@@ -270,7 +271,7 @@ static SAMPI_COLD sampi_span sampi_kit_words(sampi_kit *kit, const samp_token *t
     return at;
 }
 
-/* Check what each span forces and the note; in part 2 there will be so many words. 0: an error. */
+/* Checks the tokens that each span forces, and the note; returns the number of words in part 2; 0: an error. */
 static SAMPI_COLD size_t sampi_kit_count_words(sampi_kit *kit, const samp_thinking *spans, size_t n,
                                                const samp_thinking_plan *plan)
 {
@@ -289,7 +290,8 @@ static SAMPI_COLD size_t sampi_kit_count_words(sampi_kit *kit, const samp_thinki
     return kit->t.status ? 0 : total;
 }
 
-/* What each span forces, behind the table of spans; with a plan the table has the ends too, and then comes the note. */
+/* Writes the tokens that each span forces, after the table of spans; with a plan the table has the ends too, and the
+   note follows. */
 static SAMPI_COLD void sampi_kit_spans(sampi_kit *kit, const samp_thinking *spans, size_t n,
                                        const samp_thinking_plan *plan)
 {
@@ -307,7 +309,7 @@ static SAMPI_COLD void sampi_kit_spans(sampi_kit *kit, const samp_thinking *span
     if (plan) kit->t.u.limit.note = sampi_kit_words(kit, plan->note, plan->n_note).first;
 }
 
-/* The numbers of a plan. Those with a field are checked by the table. */
+/* Copies the numbers of a plan, and checks those without a field. */
 static SAMPI_COLD void sampi_kit_plan(sampi_kit *kit, const samp_thinking_plan *plan)
 {
     sampi_limit *r = &kit->t.u.limit;
@@ -322,14 +324,14 @@ static SAMPI_COLD void sampi_kit_plan(sampi_kit *kit, const samp_thinking_plan *
     r->grace = plan->grace;
     r->total = plan->total;
     r->bias = plan->bias;
-    r->ramp = plan->bias != 0.0f ? (int32_t)plan->ramp : 0; /* a NaN is told by the table */
+    r->ramp = plan->bias != 0.0f ? (int32_t)plan->ramp : 0; /* the field's check reports a NaN */
     r->room = r->ramp ? 1 : 0;
     r->loop_from = plan->loop_from;
     r->n_note = kit->t.status ? 0 : (uint32_t)plan->n_note;
     sampi_kit_loop(kit, plan->loop);
 }
 
-/* Roots: that of all starts, those of each span's end, that of the ends that all spans have. */
+/* The roots: that of all starts, those of each span's end, that of the ends that all spans share. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking(const samp_vocab *vocab, const samp_thinking *spans,
                                                      size_t n_spans, int32_t budget, int32_t open,
                                                      const samp_thinking_plan *plan)

@@ -1,9 +1,9 @@
-/* ---- constraints: what a draw does ----
-   The sampler's apply, over an array and on a row of logits (rows/row.h). Both ask which tokens alone are allowed, or
-   which lists count at the current node, and then mask or change these logits. On a row few tokens become changed
-   logits, and many become a mask. */
+/* ---- constraints: drawing ----
+   The sampler's apply function, on an array and on a row of logits (rows/row.h). Both find the only allowed tokens, or
+   the lists that apply at the current node, and mask or change these logits. On a row few tokens become changes, many
+   become a mask. */
 
-/* The only tokens that are allowed now, in order: how many, 0: all are. */
+/* The only tokens that are allowed now, in order; returns their number, 0: all tokens are allowed. */
 static size_t sampi_limit_only(const sampi_sampler *s, const samp_token **tokens)
 {
     const sampi_limit *r = &s->u.limit;
@@ -20,7 +20,7 @@ static size_t sampi_limit_only(const sampi_sampler *s, const samp_token **tokens
     }
 }
 
-/* A walk over the lists that count now: those of a node and of its suffixes, or one that is made for the draw.
+/* A walk over the lists that apply now: those of a node and of its suffixes, or one that is made for the draw.
      for (sampi_lists it = sampi_lists_of(s); sampi_next_list(&it);) ... it.list [it.n], tokens in order, each once */
 typedef struct sampi_lists {
     const sampi_sampler *s;
@@ -29,7 +29,7 @@ typedef struct sampi_lists {
     bool is_made, is_over;
 } sampi_lists;
 
-/* The list of those that make one. */
+/* Makes the list of this draw, for constraints that need one (loops, n-grams). */
 static uint32_t sampi_limit_make(const sampi_sampler *s, sampi_count *list)
 {
     const sampi_limit *r = &s->u.limit;
@@ -103,7 +103,7 @@ static float sampi_limit_change(const sampi_sampler *s, float l, const sampi_cou
     return sampi_bias_change(l, bias);
 }
 
-/* Step by step: an array may be in any order. */
+/* Applies a constraint to an array, which may be in any order. */
 static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token *only;
@@ -120,12 +120,12 @@ static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* Long lists become a mask, as a grammar's is: of the tokens in it, or of all others. False: of this row they can't. */
+/* Applies a long list as a mask: of the tokens in it, or of all others. False: not possible for this row. */
 static bool sampi_fast_mask(sampi_row *row, const void *list, size_t size, size_t n, bool keeps)
 {
-    uint32_t *bits = (uint32_t *)(void *)row->work->logits; /* which only MT19937 has a use for, and slices lack */
+    uint32_t *bits = (uint32_t *)(void *)row->work->logits; /* used by MT19937 only; NULL in slices */
     const size_t words = (row->n + 31) / 32;
-    /* nor a row of products: none overflows as long as its largest is there */
+    /* nor for a row of products: they cannot overflow as long as the largest is there */
     if (!bits || n < SAMPI_LONG_LIST || sampi_is_compact(row) || row->n_change || row->is_own || row->array ||
         row->r != 1.0f || (keeps && row->mask))
         return false;
@@ -141,7 +141,7 @@ static bool sampi_fast_mask(sampi_row *row, const void *list, size_t size, size_
     return true;
 }
 
-/* Keep these tokens of a row: few, whatever its length. */
+/* Keeps only these tokens of a row; the cost depends on their number, not on the row's length. */
 static int sampi_fast_only(sampi_row *row, const samp_token *only, size_t n)
 {
     float *x = row->work->x, l;
@@ -150,7 +150,7 @@ static int sampi_fast_only(sampi_row *row, const samp_token *only, size_t n)
     if (sampi_fast_mask(row, only, sizeof *only, n, true)) return sampi_scan(row);
     for (size_t i = 0; i < n; i++) {
         if (!sampi_find_logit(row, only[i], &at, &l)) continue;
-        samp_token to = sampi_id_at(row, at); /* of a compact row no place is before its new one */
+        samp_token to = sampi_id_at(row, at); /* in a compact row no token moves to a higher index */
         x[m] = sampi_logit_of(row, l);
         id[m++] = to;
     }
@@ -158,7 +158,7 @@ static int sampi_fast_only(sampi_row *row, const samp_token *only, size_t n)
     return sampi_scan(row);
 }
 
-/* On a row of logits. */
+/* Applies a constraint to a row. */
 static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s)
 {
     const samp_token *only;

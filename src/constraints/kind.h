@@ -1,6 +1,6 @@
 /* ---- constraints: the kind ----
-   The numbers, hooks and row of the one kind that all constraints are, whose samplers have names of their own; top_p
-   with a decay is another one (constraints/top_p_decay.h). */
+   The numbers, hooks and table row of the one kind that all constraints are; its samplers have names of their own.
+   top_p with a decay is another kind (constraints/top_p_decay.h). */
 
 /* clang-format off */
 #define SAMPI_LIMIT(type, param, member, hi) /* which most constraints have not: then it is 0 */ \

@@ -1,24 +1,24 @@
 /* ---- constraints: looking back ----
-   The window of the last tokens (part 3), what followed the newest ones before, and the period of a loop. They only
-   read, but for the list that is asked for. */
+   Searches in the window of the last tokens (part 3): the tokens that followed the newest ones before, and the period
+   of a loop. The functions only read, and write the list they return. */
 
 static samp_token *sampi_limit_window(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 3); }
 
-/* Room for a list of this draw, and the bans behind it: the token, and the position where it is one. */
+/* The memory for a list of this draw; after it the bans: a token, and the position at which it is banned. */
 static sampi_count *sampi_limit_room(const sampi_sampler *s)
 {
     return (sampi_count *)(void *)(sampi_limit_window(s) + s->u.limit.ring.cap);
 }
 static sampi_count *sampi_limit_bans(const sampi_sampler *s) { return sampi_limit_room(s) + s->u.limit.room; }
 
-/* The token `back` places ago, 0 = the newest; as sampi_ring_at, without a division. */
+/* The token `back` positions ago, 0 = the newest: sampi_ring_at without a division. */
 static samp_token sampi_limit_back(const sampi_sampler *s, uint32_t back)
 {
     const sampi_ring *r = &s->u.limit.ring;
     return sampi_limit_window(s)[r->head > back ? r->head - 1 - back : r->head + r->cap - 1 - back];
 }
 
-/* The first place from `back` on, and before `end`, where this token stands; else end. */
+/* The first position in [back, end) with this token; end if there is none. */
 static uint32_t sampi_limit_find(const sampi_sampler *s, uint32_t back, uint32_t end, samp_token token)
 {
     const sampi_ring *r = &s->u.limit.ring;
@@ -30,8 +30,8 @@ static uint32_t sampi_limit_find(const sampi_sampler *s, uint32_t back, uint32_t
     return end;
 }
 
-/* The tokens that followed the newest m, wherever these stood before: list [room] in order, each once, and how many.
-   Without a list: is there any? */
+/* Lists the tokens that followed earlier occurrences of the newest m tokens, in order, each once; returns their number.
+   Without a list it only returns whether there is one. */
 static uint32_t sampi_limit_followers(const sampi_sampler *s, uint32_t m, sampi_count *list)
 {
     const uint32_t size = s->u.limit.ring.size, end = size > m ? size - m + 1 : 1;
@@ -52,7 +52,7 @@ static uint32_t sampi_limit_followers(const sampi_sampler *s, uint32_t m, sampi_
     return kept;
 }
 
-/* The smallest period of the newest tokens, of which `size` count; 0: none. */
+/* The smallest period of the newest `size` tokens; 0: they have none. */
 static uint32_t sampi_limit_period(const sampi_sampler *s, uint32_t size)
 {
     for (uint32_t p = (uint32_t)s->u.limit.shortest; p <= (uint32_t)s->u.limit.longest; p++) {

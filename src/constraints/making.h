@@ -1,15 +1,15 @@
-/* ---- constraints: the arrays of a sampler, being made ----
-   The kit (sampi_kit) has all arrays of a sampler while a constructor runs: patterns, lists, nodes. Patterns of tokens
-   or of texts come in. Out come the automaton and the list of tokens at each of its nodes; a banned text becomes the
-   tokens that contain it, or that go on with it where another token has begun it. All memory is the kit's, and freed
-   with it (constraints/sampler.h). */
+/* ---- constraints: making the arrays of a sampler ----
+   The kit (sampi_kit) has all arrays of a sampler while a constructor runs: patterns, lists, nodes. From patterns of
+   tokens or of texts it makes the automaton, and the list of tokens at each node; a banned text becomes the tokens that
+   contain it, and those that complete it after other tokens have begun it. The kit owns all its memory, and frees it
+   (constraints/sampler.h). */
 
 typedef struct sampi_pattern {
-    const samp_token *tokens; /* [n], or */
+    const samp_token *tokens; /* [n] or NULL */
     const char *text;         /* [n] */
     size_t n;
-    uint32_t mark;         /* what tells that it is there */
-    uint32_t node, before; /* at first its root; then where it ends, and where all of it but the last symbol does */
+    uint32_t mark;         /* the mark of its last node */
+    uint32_t node, before; /* node: first its root, then its last node; before: the one before that */
     float bias;
 } sampi_pattern;
 
@@ -20,22 +20,22 @@ typedef struct sampi_kit {
     sampi_knot *knot;
     sampi_hop *hop;
     uint32_t n_knots, n_hops;
-    const samp_token *tokens; /* [n_tokens] a list on the first node, each with this bias */
+    const samp_token *tokens; /* [n_tokens] the list of the first node, each with this bias */
     size_t n_tokens;
     float bias;
-    uint32_t *start; /* [65537] of each pair of first bytes, where the tokens that begin with it are in */
+    uint32_t *start; /* [65537] for each pair of first bytes, where the tokens with it begin */
     samp_token *by_bytes;
-    sampi_count *entry; /* [n_entries] NULL: they are being counted */
+    sampi_count *entry; /* [n_entries] NULL: entries are only counted */
     size_t n_entries;
     uint32_t *table; /* [n_table] part 1 of a pattern; the first n_lists of its states have lists */
     size_t n_table;
     uint32_t n_lists;
-    uint32_t *words; /* [n_words] part 2, where that is no list */
+    uint32_t *words; /* [n_words] part 2, if it is not a list */
     size_t n_words, n_symbols;
     bool no_memory, is_doubled, weighs; /* weighs: a bias is not -infinity */
 } sampi_kit;
 
-/* Zeroed memory, or kit->no_memory is set. */
+/* Allocates zeroed memory; sets kit->no_memory if there is none. */
 static SAMPI_COLD void *sampi_kit_alloc(sampi_kit *kit, size_t n, size_t size)
 {
     void *p = kit->no_memory || kit->t.status ? NULL : SAMP_MALLOC(n * size + 1);
@@ -49,8 +49,8 @@ static int32_t sampi_symbol(const sampi_kit *kit, const sampi_pattern *p, size_t
     return p->tokens ? p->tokens[i] : sampi_fold(p->text[i], kit->t.u.limit.flags & SAMP_BAN_ANY_CASE);
 }
 
-/* The child of a pattern's node by its symbol i, which is made if it is not there. Patterns come here in step, so that
-   all shorter nodes are there, and a new one knows its longest suffix. */
+/* Moves a pattern to the child of its node by symbol i, which is made if necessary. All patterns grow in step, so that
+   all shorter nodes exist, and the longest suffix of a new node is known. */
 static SAMPI_COLD void sampi_kit_grow(sampi_kit *kit, sampi_pattern *p, size_t i)
 {
     int32_t symbol = sampi_symbol(kit, p, i);
@@ -70,7 +70,7 @@ static SAMPI_COLD void sampi_kit_grow(sampi_kit *kit, sampi_pattern *p, size_t i
     if (i + 1 == p->n && !kit->knot[p->node].mark) kit->knot[p->node].mark = p->mark;
 }
 
-/* The automaton of all patterns, with so many roots. */
+/* Makes the automaton of all patterns, with n_roots roots. */
 static SAMPI_COLD void sampi_kit_patterns(sampi_kit *kit, uint32_t n_roots)
 {
     size_t total = 0, longest = 0;
@@ -94,7 +94,7 @@ static SAMPI_COLD void sampi_kit_patterns(sampi_kit *kit, uint32_t n_roots)
 
 /* ---- its lists: counted first, then written ---- */
 
-/* A bias is kept by its bits, where other lists have a count. */
+/* Adds an entry; a bias is stored as its bits, in the place of a count. */
 static void sampi_kit_put(sampi_kit *kit, uint32_t node, samp_token token, float bias)
 {
     sampi_knot *knot = &kit->knot[node];
@@ -109,7 +109,7 @@ static void sampi_kit_put(sampi_kit *kit, uint32_t node, samp_token token, float
     knot->n++;
 }
 
-/* Does a token with these bytes go on like the rest of a pattern from symbol d on? */
+/* Do these bytes begin with the rest of a pattern from symbol d on? */
 static bool sampi_begins(const sampi_kit *kit, const char *bytes, size_t n, const sampi_pattern *p, size_t d)
 {
     bool any_case = kit->t.u.limit.flags & SAMP_BAN_ANY_CASE;
@@ -119,14 +119,14 @@ static bool sampi_begins(const sampi_kit *kit, const char *bytes, size_t n, cons
     return true;
 }
 
-/* The first two bytes of a text as a number; one that ends before has zeros. */
+/* The first two bytes of a text as a number, with zeros for missing bytes. */
 static uint32_t sampi_pair(const char *bytes, size_t n, bool any_case)
 {
     uint32_t pair = n > 0 ? (uint32_t)sampi_fold(bytes[0], any_case) << 8 : 0;
     return n > 1 ? pair | (uint32_t)sampi_fold(bytes[1], any_case) : pair;
 }
 
-/* All tokens with bytes by their first two. */
+/* Sorts all tokens with bytes by their first two bytes. */
 static SAMPI_COLD void sampi_kit_sort_tokens(sampi_kit *kit)
 {
     const samp_vocab *v = kit->t.u.limit.vocab;
@@ -138,16 +138,18 @@ static SAMPI_COLD void sampi_kit_sort_tokens(sampi_kit *kit)
             size_t n;
             const char *bytes = sampi_bytes_of(v, token, &n);
             if (n == 0) continue;
-            uint32_t *at = &kit->start[sampi_pair(bytes, n, any_case) + 2]; /* two behind its own place: see below */
+            uint32_t *at = &kit->start[sampi_pair(bytes, n, any_case) + 2]; /* two above its own index: see below */
             if (pass == 0) ++*at;
             if (pass == 1) kit->by_bytes[at[-1]++] = token;
         }
         for (uint32_t pair = 2; pass == 0 && pair < 65536 + 2; pair++) kit->start[pair] += kit->start[pair - 1];
     }
-    /* counts moved up by two became beginnings moved up by one, and these ends: the beginnings of the next */
+    /* counts stored two above became beginnings stored one above; after filling they are ends: the next ones'
+       beginnings */
 }
 
-/* Tokens that contain a string, and at each other node of one those that begin with its rest. */
+/* Adds the tokens that contain a string to the first node, and to each other node of a string those that begin with its
+   rest. */
 static SAMPI_COLD void sampi_kit_texts(sampi_kit *kit)
 {
     const samp_vocab *v = kit->t.u.limit.vocab;
@@ -177,14 +179,14 @@ static SAMPI_COLD void sampi_kit_texts(sampi_kit *kit)
     }
 }
 
-/* Does a token complete a pattern from a state? Not if it does so from state 0 too, whose list counts everywhere. */
+/* Does a token complete a pattern from this state, and not from state 0, whose list always applies? */
 static SAMPI_COLD bool sampi_kit_completes(const sampi_kit *kit, uint32_t state, samp_token token)
 {
     size_t n;
     uint32_t at = state, base = 0;
     bool there = false;
     const char *bytes = sampi_bytes_of(kit->t.u.limit.vocab, token, &n);
-    for (size_t i = 0; i < n && (at != base || !state || !i); i++) { /* where both are, they go on alike */
+    for (size_t i = 0; i < n && (at != base || !state || !i); i++) { /* equal states stay equal */
         at = sampi_table_next(kit->table, kit->t.u.limit.n_classes, at, bytes[i]);
         base = sampi_table_next(kit->table, kit->t.u.limit.n_classes, base, bytes[i]);
         there |= kit->knot[at].mark != 0;
@@ -193,7 +195,8 @@ static SAMPI_COLD bool sampi_kit_completes(const sampi_kit *kit, uint32_t state,
     return there;
 }
 
-/* The tokens of each state of a pattern's table. Where a first byte leads as it does from state 0, there are none. */
+/* Adds the tokens of each state of a pattern's table. First bytes that lead to the same state as from state 0 are
+   skipped. */
 static SAMPI_COLD void sampi_kit_states(sampi_kit *kit)
 {
     const uint32_t n_classes = kit->t.u.limit.n_classes;
@@ -207,7 +210,7 @@ static SAMPI_COLD void sampi_kit_states(sampi_kit *kit)
         }
 }
 
-/* All entries that there are to be. */
+/* Adds all entries. */
 static SAMPI_COLD void sampi_kit_fill(sampi_kit *kit)
 {
     if (kit->table) {
@@ -222,7 +225,7 @@ static SAMPI_COLD void sampi_kit_fill(sampi_kit *kit)
     }
 }
 
-/* The lists of all nodes, each in order of its tokens, which are there once. */
+/* Makes the lists of all nodes, each in order of tokens, without duplicates. */
 static SAMPI_COLD void sampi_kit_lists(sampi_kit *kit)
 {
     if (kit->t.u.limit.vocab) sampi_kit_sort_tokens(kit);

@@ -1,25 +1,25 @@
 /* ---- constraints: banned patterns ----
-   samp_init_banned_pattern: a regular expression becomes a table, by the derivatives of the grammar (grammar/regex.h,
-   grammar/derivatives.h). A state of the table is what is left of "any bytes, then the pattern" behind some bytes; one
-   that matches the empty text has the pattern behind it. The states are the nodes of the sampler, and lists of tokens
-   hang on them as on an automaton's: state 0 has those that contain the pattern by themselves, the others those beside
-   these that complete it there (constraints/making.h has the rest). All is made by the constructor. */
+   samp_init_banned_pattern: the constructor turns a regular expression into a table, by the derivatives of grammars
+   (grammar/regex.h, grammar/derivatives.h). A state is the rest of "any bytes, then the pattern" after some bytes; in a
+   state that matches the empty text the pattern is complete. The states are the nodes of the sampler, with lists of
+   tokens as an automaton has them: state 0 has the tokens that contain the pattern by themselves, each other state the
+   further tokens that complete it there (see constraints/making.h). */
 
 #define SAMPI_PATTERN_STATES 4096
 #define SAMPI_PATTERN_STEPS  (1 << 24)
-#define SAMPI_PATTERN_BACK   1024 /* tokens that are looked through for the beginning of what must be taken back */
+#define SAMPI_PATTERN_BACK   1024 /* tokens that are searched for the beginning of a match */
 
-/* A table being made. */
+/* A table while it is made. */
 typedef struct sampi_pattern_maker {
     sampi_deriver d;
-    sampi_byte_classes bytes; /* all are told apart */
-    sampi_node *node;         /* [n] each state's */
+    sampi_byte_classes bytes; /* each byte is a class of its own */
+    sampi_node *node;         /* [n] the node of each state */
     uint16_t *next;           /* [n x 256] */
     int32_t n;
     bool any_case;
 } sampi_pattern_maker;
 
-/* The state of a node, which may be a new one. */
+/* The state of a node; a new one if necessary. */
 static SAMPI_COLD uint16_t sampi_pattern_state(sampi_pattern_maker *m, sampi_node node)
 {
     if (node < 0 || m->d.status) {
@@ -37,7 +37,7 @@ static SAMPI_COLD uint16_t sampi_pattern_state(sampi_pattern_maker *m, sampi_nod
     return (uint16_t)(m->n - 1);
 }
 
-/* Behind a byte; where case counts for nothing, behind either letter. */
+/* The node after a byte; if case does not matter, after either letter. */
 static SAMPI_COLD sampi_node sampi_pattern_behind(sampi_pattern_maker *m, sampi_node node, int32_t byte)
 {
     sampi_node behind = sampi_derive(&m->d, node, byte);
@@ -47,7 +47,7 @@ static SAMPI_COLD sampi_node sampi_pattern_behind(sampi_pattern_maker *m, sampi_
     return m->d.status ? SAMPI_NEVER : sampi_tree_alt(&m->d.tree, behind, other);
 }
 
-/* Where all bytes lead from one state. */
+/* Fills the row of a state: the next state for each byte. */
 static SAMPI_COLD void sampi_pattern_row(sampi_pattern_maker *m, int32_t state)
 {
     uint8_t first[256];
@@ -62,7 +62,8 @@ static SAMPI_COLD void sampi_pattern_row(sampi_pattern_maker *m, int32_t state)
     for (int32_t b = 'A'; b <= 'Z' && m->any_case; b++) next[b] = next[sampi_fold((char)b, true)];
 }
 
-/* What a text is: read without marks, ^ as the beginning of the text. $ would be the end, of which there is none. */
+/* Reads a regular expression. ^ is the beginning of the text; $ would be the end, which a running text does not
+   have. */
 static SAMPI_COLD int sampi_pattern_read(sampi_tree *t, const char *text, samp_grammar_error *error,
                                          sampi_node *plain, sampi_node *begun)
 {
@@ -87,7 +88,8 @@ static SAMPI_COLD int sampi_pattern_read(sampi_tree *t, const char *text, samp_g
     return SAMP_OK;
 }
 
-/* All states: 0: behind any bytes; *start: at the beginning of the text; *alone: the pattern must begin here. */
+/* Makes all states. State 0: after any bytes; *start: at the beginning of the text; *alone: the pattern must begin
+   here. */
 static SAMPI_COLD int sampi_pattern_states(sampi_pattern_maker *m, const char *text, samp_grammar_error *error,
                                            uint32_t *start, uint32_t *alone, int32_t *n_lists)
 {
@@ -108,7 +110,8 @@ static SAMPI_COLD int sampi_pattern_states(sampi_pattern_maker *m, const char *t
     return m->d.status;
 }
 
-/* Bytes that all states lead from to the same place are one class. -> how many; class_of [256], byte_of [256] */
+/* Puts bytes into classes: all states lead to the same next state for the bytes of a class. Returns the number of
+   classes; class_of [256], byte_of [256]. */
 static SAMPI_COLD uint32_t sampi_pattern_classes(const sampi_pattern_maker *m, uint8_t *class_of, uint8_t *byte_of)
 {
     uint32_t n = 0;
@@ -125,7 +128,7 @@ static SAMPI_COLD uint32_t sampi_pattern_classes(const sampi_pattern_maker *m, u
     return n;
 }
 
-/* The table into the kit: 64 words with the class of each byte, then the states' rows. */
+/* Writes the table to the kit: 64 words with the class of each byte, then the states' rows. */
 static SAMPI_COLD void sampi_pattern_table(sampi_kit *kit, const sampi_pattern_maker *m)
 {
     uint8_t class_of[256] = { 0 }, byte_of[256] = { 0 };
@@ -145,7 +148,7 @@ static SAMPI_COLD void sampi_pattern_table(sampi_kit *kit, const sampi_pattern_m
     kit->t.u.limit.n_classes = n_classes;
 }
 
-/* The automaton of a pattern, or a status. */
+/* Makes the automaton of a pattern; returns a status. */
 static SAMPI_COLD int sampi_kit_automaton(sampi_kit *kit, const char *pattern, samp_grammar_error *error)
 {
     sampi_limit *r = &kit->t.u.limit;

@@ -1,11 +1,11 @@
 /* ---- constraints: from a kit to a sampler ----
-   The begin and the end of every constructor: a blank kit, the checks of its arguments, and sampi_kit_make, which
+   The beginning and the end of every constructor: a blank kit, the checks of its arguments, and sampi_kit_make, which
    builds the automaton (constraints/making.h), copies all arrays into the parts of a new sampler and frees the kit.
-   The sampler has the interface of built-in samplers, but for its name. */
+   The sampler has the interface of built-in samplers, except its name. */
 
 static const char *sampi_constraint_name(const samp_sampler *s) { return ((const sampi_sampler *)s)->u.limit.name; }
 
-/* As of all built-in samplers, but for the name. */
+/* The interface of built-in samplers, with another name. */
 static const samp_sampler_i *sampi_constraint_iface(void)
 {
     static const samp_sampler_i iface = {
@@ -25,7 +25,7 @@ static SAMPI_COLD sampi_kit sampi_kit_of(sampi_limit_kind what, const char *name
     return kit;
 }
 
-/* Check the ids of a list, which may be NULL if it is empty. */
+/* Checks the ids of a list, which may be NULL if it is empty. */
 static SAMPI_COLD void sampi_require_tokens(sampi_sampler *t, const samp_token *tokens, size_t n, const char *field)
 {
     sampi_require(t, n == 0 || tokens, SAMP_E_NULL, field);
@@ -34,7 +34,7 @@ static SAMPI_COLD void sampi_require_tokens(sampi_sampler *t, const samp_token *
         sampi_require(t, tokens[i] >= 0 && tokens[i] < SAMP_MAX_VOCAB, SAMP_E_RANGE, field);
 }
 
-/* Room for so many patterns, which the caller then sets. False: no memory, or an error. */
+/* Allocates n patterns, which the caller then sets. False: no memory, or an error. */
 static SAMPI_COLD bool sampi_kit_room(sampi_kit *kit, const void *given, size_t n, const char *field)
 {
     sampi_require(&kit->t, n == 0 || given, SAMP_E_NULL, field);
@@ -61,7 +61,7 @@ static SAMPI_COLD void sampi_kit_add(sampi_kit *kit, const samp_token *tokens, c
     kit->n_patterns++;
 }
 
-/* The end of every constructor: all arrays into a new sampler, and away with the kit. */
+/* The end of every constructor: copies all arrays into a new sampler, and frees the kit. */
 static SAMPI_COLD samp_sampler *sampi_kit_make(sampi_kit *kit)
 {
     sampi_sampler *t = &kit->t;

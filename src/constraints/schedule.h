@@ -1,14 +1,13 @@
 /* ---- constraints: schedules ----
-   samp_init_schedule: a chain whose first member, the clock, says when the others are at work (sampi_is_time, in
-   constraints/record.h). The clock changes no logit; it is a constraint, so a schedule is copied, saved and taken back
-   as all chains are. Whoever walks through a chain to draw asks sampi_n_at_work (core/owners.h) how many members there
-   are.
+   samp_init_schedule: a chain whose first member, the clock, says when the others are active (sampi_is_time, in
+   constraints/record.h). The clock changes no logit. It is a constraint, so a schedule is copied, saved and rolled back
+   as all chains. A walk over a chain that draws asks sampi_n_at_work (core/owners.h) for the number of active members.
 
-     mode      0: outside of spans; i + 1: inside of span i
-     count_in  tokens or lines since `begin`, a span's begin or end, or the last loop that was found
+     mode      0: outside of spans; i + 1: inside span i
+     count_in  tokens or lines since `begin`, a span's begin or end, or the last loop
      missing   1: a token of `until` has come; 2: a loop was found */
 
-/* How much a token adds to the count. */
+/* How much a token adds to the clock's count. */
 static uint32_t sampi_clock_step(const sampi_sampler *s, samp_token token)
 {
     size_t n = 0;
@@ -19,7 +18,7 @@ static uint32_t sampi_clock_step(const sampi_sampler *s, samp_token token)
     return lines;
 }
 
-/* r->node is the one behind the token already. */
+/* r->node already is the node after the token. */
 static void sampi_clock_accept(sampi_sampler *s, samp_token token)
 {
     sampi_limit *r = &s->u.limit;

@@ -1,19 +1,19 @@
 /* ---- constraints: thinking ----
-   A budget of thinking, from its start sequence to its end sequence: what an accepted token moves, where the soft
-   point, the grace and the hard end are, what is forced, and how much the end is biased. samp_init_thinking_budget
-   makes one without a plan, samp_init_thinking one with a plan (api/constraints.h). The stage is not stored: it follows
-   from a few words.
+   A thinking budget, from a start sequence to an end sequence: what an accepted token changes, where the soft point,
+   the grace and the hard end are, which tokens are forced, and how much the end is biased. samp_init_thinking_budget
+   makes a budget without a plan, samp_init_thinking one with a plan (api/constraints.h). The stage is not stored: it
+   follows from these members of the record.
 
-     mode      0: no span is open; 2 i + 1: span i is; 2 i + 2: its end is forced
-     count_in  tokens of the open span so far; while the end is forced: how far it is there
-     since     of a plan only, as the next three: the position where the span began
-     spent     tokens of the spans before
-     side      the node of the further ends
-     noted     0: the note is still to be said; k: its token k - 1 is forced; n_note + 1: it is said
-     wish      the position where the span began that samp_thinking_end is to end, and 1; 0: none. It is no effect of a
+     mode      0: no span is open; 2 i + 1: span i is open; 2 i + 2: its end is forced
+     count_in  tokens of the open span so far; while the end is forced: how many of its tokens have come
+     since     with a plan, as the next three: the position at which the span began
+     spent     tokens of earlier spans
+     side      the node of the further end sequences
+     noted     0: the note has not come yet; k: its token k - 1 is forced; n_note + 1: it has come
+     wish      1 + the position at which the span began that samp_thinking_end ends; 0: none. It is not an effect of a
                token, so samp_rollback does not take it back, as it does not take back a ban */
 
-/* Bytes of a character that are still to come, behind a token. */
+/* How many bytes of a character are missing after a token. */
 static uint32_t sampi_limit_missing(const sampi_sampler *s, samp_token token)
 {
     size_t n;
@@ -29,7 +29,7 @@ static uint32_t sampi_limit_missing(const sampi_sampler *s, samp_token token)
     return missing;
 }
 
-/* Is a token the last one of its line? */
+/* Does this token end a line? */
 static bool sampi_ends_line(const sampi_sampler *s, samp_token token)
 {
     size_t n;
@@ -45,7 +45,8 @@ static const sampi_span *sampi_limit_span(const sampi_sampler *s)
 }
 static bool sampi_limit_counts(const sampi_limit *r) { return r->mode % 2 == 1; }
 
-/* How many tokens the open span may have before its grace, and where its soft point is: there, if it has none. */
+/* sampi_limit_hard: how many tokens the open span may have before its grace. The function after it: the soft point,
+   which is the same if the plan has none. */
 static uint32_t sampi_limit_hard(const sampi_limit *r)
 {
     uint32_t total = (uint32_t)r->total, budget = (uint32_t)r->budget;
@@ -65,7 +66,7 @@ static uint64_t sampi_limit_latest(const sampi_limit *r)
     return hard ? (uint64_t)hard + (uint32_t)r->grace : 0;
 }
 
-/* Is samp_thinking_end at work, whose end is not forced yet? A character that has begun is finished before. */
+/* Has samp_thinking_end been called, while the end is not forced yet because a character must be completed first? */
 static bool sampi_limit_hurries(const sampi_limit *r)
 {
     return r->wish && sampi_limit_counts(r) && r->wish == r->at - r->count_in + 1 && !r->missing;
@@ -79,7 +80,7 @@ static bool sampi_limit_notes(const sampi_limit *r)
     return sampi_limit_counts(r) && r->noted > 0 && r->noted <= r->n_note && !sampi_limit_hurries(r);
 }
 
-/* The one token that may come: of the end, or of the note; NULL: any. */
+/* The only token that may come, of the end or of the note; NULL: any token. */
 static const samp_token *sampi_limit_forced(const sampi_sampler *s)
 {
     const sampi_limit *r = &s->u.limit;
@@ -92,7 +93,7 @@ static const samp_token *sampi_limit_forced(const sampi_sampler *s)
     return words + span->first + (begins ? 0 : r->count_in);
 }
 
-/* What is added to the logit of the end's next token; 0: nothing. */
+/* The bias of the end's next token; 0: no bias. */
 static float sampi_limit_ramp(const sampi_sampler *s, samp_token *token)
 {
     const sampi_limit *r = &s->u.limit;
@@ -107,11 +108,11 @@ static float sampi_limit_ramp(const sampi_sampler *s, samp_token *token)
     return (float)((double)r->bias * x);
 }
 
-/* ---- what a token moves ---- */
+/* ---- what a token changes ---- */
 
 static uint32_t sampi_limit_side(const sampi_limit *r) { return r->has_plan ? (uint32_t)r->n + 1 : 0; }
 
-/* The end is forced from here on, beginning where the text is already. */
+/* Forces the end from here on; tokens of it that the text already ends with count. */
 static void sampi_limit_force(sampi_sampler *s)
 {
     sampi_limit *r = &s->u.limit;
@@ -119,7 +120,7 @@ static void sampi_limit_force(sampi_sampler *s)
     r->count_in = sampi_limit_span(s)->is_end ? sampi_knots(s)[r->node].depth : 0;
 }
 
-/* Has the open span gone round in a loop, of which it has all copies? */
+/* Does the open span end with a loop, all of whose copies are in the span? */
 static bool sampi_limit_loops(const sampi_sampler *s)
 {
     const sampi_limit *r = &s->u.limit;
@@ -128,7 +129,7 @@ static bool sampi_limit_loops(const sampi_sampler *s)
     return sampi_limit_period(s, size) > 0;
 }
 
-/* Is the budget spent? In the grace a line's end is early enough. */
+/* Forces the end if the budget is spent; during the grace at the end of a line. */
 static void sampi_limit_spend(sampi_sampler *s, bool line)
 {
     sampi_limit *r = &s->u.limit;
@@ -140,7 +141,7 @@ static void sampi_limit_spend(sampi_sampler *s, bool line)
     sampi_limit_force(s);
 }
 
-/* The next span has all of its budget again, but of what all of them have. */
+/* Closes the open span. The next span has its whole budget again, less what all spans share. */
 static void sampi_limit_close(sampi_limit *r)
 {
     uint32_t used = r->at + 1 - r->since;
@@ -158,7 +159,7 @@ static void sampi_limit_open(sampi_limit *r, uint32_t mark)
     r->side = sampi_limit_side(r);
 }
 
-/* A token of the open span that is neither its end nor forced to be: is the note to be said, or how far is it? */
+/* Counts a token of the open span that is neither its end nor forced: the note may begin, or go on. */
 static void sampi_limit_count(sampi_sampler *s, samp_token token, bool line)
 {
     sampi_limit *r = &s->u.limit;
@@ -172,7 +173,7 @@ static void sampi_limit_count(sampi_sampler *s, samp_token token, bool line)
     }
 }
 
-/* How far what is forced is, behind one more token. */
+/* Counts a forced token. */
 static void sampi_limit_go_on(sampi_sampler *s, samp_token token)
 {
     sampi_limit *r = &s->u.limit;
@@ -184,12 +185,12 @@ static void sampi_limit_go_on(sampi_sampler *s, samp_token token)
         sampi_limit_close(r);
 }
 
-/* r->node is the one behind the token already; `before` is that in front of it. */
+/* r->node already is the node after the token; `before` is the node before it. */
 static void sampi_limit_think(sampi_sampler *s, samp_token token, uint32_t before)
 {
     sampi_limit *r = &s->u.limit;
     const sampi_knot *knot = sampi_knots(s);
-    if (r->wish && r->at + 1 < r->wish) r->wish = 0; /* another text may come to stand before that span's */
+    if (r->wish && r->at + 1 < r->wish) r->wish = 0; /* the text is now another one than that span's */
     if (sampi_limit_hurries(r)) {
         r->mode++;
         r->count_in = sampi_limit_span(s)->is_end ? knot[before].depth : 0;
@@ -217,7 +218,7 @@ static void sampi_limit_think(sampi_sampler *s, samp_token token, uint32_t befor
 
 /* ---- state ---- */
 
-/* As new; before the parts are there. */
+/* Sets the state of a new sampler, before its parts exist. */
 static void sampi_limit_begin(sampi_limit *r)
 {
     r->since = r->spent = r->noted = r->wish = 0;
@@ -234,7 +235,7 @@ static uint32_t sampi_root_of(const sampi_knot *knot, uint32_t node)
     return node;
 }
 
-/* Could these be the state of a budget? The node must belong to the mode, for what is forced begins there. */
+/* Can these words be the state of a budget? The node must belong to the mode, because the forced tokens begin there. */
 static SAMPI_COLD bool sampi_limit_thinks(const sampi_sampler *s, const sampi_limit *now)
 {
     const sampi_knot *knot = sampi_knots(s);
