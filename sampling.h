@@ -188,86 +188,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8941 samplers/greedy.h               20980 grammar/regex.h
-     275 api/config.h                     8983 samplers/choose.h               21377 grammar/derivatives.h
-     306 api/types.h                      9046 samplers/ratio.h                22054 grammar/vocabulary.h
-     561 api/missing.h                    9113 samplers/draw.h                 22525 grammar/triggers.h
-     575 api/sample.h                     9199 samplers/dist.h                 22850 grammar/matcher.h
-     669 api/chains.h                     9231 samplers/gumbel.h               23116 grammar/store.h
-     935 api/samplers.h                   9301 watermark/function.h            23371 grammar/moving.h
-    1208 api/gumbel.h                     9419 watermark/text.h                23720 grammar/visits.h
-    1231 api/operator.h                   9609 watermark/draw.h                24003 grammar/states.h
-    1282 api/kv.h                         9820 samplers/mirostat.h             24163 grammar/items.h
-    1465 api/llama_cpp.h                 10052 samplers/adaptive_p.h           24289 grammar/masks.h
-    1511 api/text_error.h                10203 samplers/custom.h               24500 grammar/runs.h
-    1527 api/grammar.h                   10264 config/describe.h               24713 grammar/entries.h
-    1766 api/shards.h                    10444 config/from_params.h            25187 grammar/accepting.h
-    1866 api/peers.h                     10508 config/orders.h                 25528 grammar/waiting.h
-    1950 api/drafts.h                    10739 config/numbers.h                25654 grammar/history.h
-    2052 api/constraints.h               10881 config/set.h                    25780 grammar/room.h
-    2355 api/watermark.h                 11037 config/tell.h                   26131 grammar/sampler.h
-    2500 api/parts.h                     11167 config/settings.h               26373 grammar/forced.h
-    2542 base/switches.h                 11280 life/rollback.h                 26541 grammar/hooks.h
-    2861 base/random.h                   11539 life/chain.h                    26664 schema/head.h
-    2884 base/mt19937.h                  11823 life/members.h                  26838 schema/errors.h
-    2959 base/exact.h                    11937 life/update.h                   26950 schema/collections.h
-    3177 base/bits128.h                  12134 life/copy.h                     26984 schema/references.h
-    3258 base/elements.h                 12304 rows/row.h                      27256 schema/strings.h
-    3388 watermark/colours.h             12614 rows/reserve.h                  27318 schema/numbers.h
-    3452 kernels/llama_cpp/contract.h    12683 rows/pieces.h                   27520 schema/sets.h
-    3500 kernels/contract.h              12797 rows/thresholds.h               27718 schema/formats.h
-    3628 kernels/scalar.h                12904 rows/compact.h                  27915 schema/scalars.h
-    3834 kernels/llama_cpp/scalar.h      13087 rows/sums.h                     28214 schema/goals.h
-    3855 kernels/sets.h                  13236 rows/changes.h                  28435 schema/alternatives.h
-    3904 kernels/vectors.h               13317 rows/cuts.h                     28913 schema/objects.h
-    4022 kernels/avx512.h                13765 rows/typical.h                  29426 schema/arrays.h
-    4106 kernels/avx2.h                  14080 rows/tail_free.h                29786 schema/whole.h
-    4168 kernels/sse2.h                  14154 rows/selecting.h                29959 tags/head.h
-    4185 kernels/neon.h                  14285 rows/mirostat.h                 30082 tags/words.h
-    4207 kernels/wasm.h                  14369 watermark/rows.h                30190 tags/inside.h
-    4223 kernels/generic.h               14483 rows/flat.h                     30331 tags/formats.h
-    4243 kernels/shared.h                14530 rows/logprobs.h                 30732 grammar/grammars.h
-    4367 kernels/passes.h                14616 rows/step.h                     30799 peers/tables.h
-    5056 kernels/llama_cpp/passes.h      14633 rows/llama_cpp/sums.h           31198 peers/values.h
-    5140 kernels/check.h                 14947 rows/llama_cpp/samplers.h       31630 peers/llama_server.h
-    5163 kernels/dispatch.h              15412 rows/llama_cpp/step.h           31699 peers/fields.h
-    5373 core/array.h                    15442 run/apply.h                     31945 peers/requests.h
-    5703 core/table.h                    15524 run/writing.h                   32084 shards/head.h
-    5901 core/windows.h                  15648 run/arrays.h                    32233 shards/bytes.h
-    5993 constraints/record.h            15725 run/arrays_llama_cpp.h          32331 shards/merging.h
-    6051 watermark/record.h              15925 run/walk.h                      32621 shards/row.h
-    6071 rows/work.h                     16030 run/finish.h                    32754 shards/answers.h
-    6098 life/past.h                     16070 run/draw_llama_cpp.h            33306 shards/logprobs.h
-    6157 core/record.h                   16144 run/draw.h                      33452 shards/told.h
-    6293 core/plans.h                    16222 run/sample.h                    33606 shards/asking.h
-    6331 core/fields.h                   16338 watermark/making.h              33741 shards/prefix.h
-    6418 core/owners.h                   16567 watermark/tails.h               34295 shards/plans.h
-    6494 core/mt19937.h                  16667 watermark/detect.h              34797 samplers/plans.h
-    6551 core/no_mt19937.h               16890 run/verify.h                    35074 shards/way.h
-    6584 core/making.h                   16994 run/batch.h                     35222 shards/memory.h
-    6716 core/streams.h                  17145 life/state.h                    35290 shards/batch.h
-    6754 life/state_fields.h             17321 operator/weights.h              35698 drafts/head.h
-    6854 samplers/llama_cpp.h            17409 operator/search.h               35757 drafts/block.h
-    6940 samplers/logit_bias.h           17547 operator/run.h                  35948 drafts/tree.h
-    7042 samplers/patch.h                17715 kv/cells.h                      36083 drafts/relaxed.h
-    7092 samplers/penalties.h            17752 kv/making.h                     36168 constraints/automaton.h
-    7243 samplers/dry.h                  17976 kv/slot.h                       36266 constraints/making.h
-    7700 samplers/cut.h                  18113 kv/sequences.h                  36522 constraints/sampler.h
-    7725 samplers/top_n_sigma.h          18247 kv/data.h                       36617 constraints/constructors.h
-    7828 samplers/top_k.h                18370 kv/update.h                     36984 constraints/patterns.h
-    7885 samplers/tail_free.h            18495 kv/state.h                      37192 constraints/looking.h
-    8008 samplers/typical.h              18704 llama_cpp/functions.h           37259 constraints/thinking.h
-    8084 samplers/top_p.h                18771 llama_cpp/object.h              37511 constraints/schedule.h
-    8127 samplers/min_p.h                18826 llama_cpp/vocabulary.h          37600 constraints/accepting.h
-    8169 samplers/by_sums.h              18903 text/reading.h                  37783 constraints/drawing.h
-    8320 samplers/top_h.h                19014 text/strings.h                  37970 constraints/told.h
-    8373 samplers/min_k.h                19113 text/values.h                   38034 constraints/kind.h
-    8430 samplers/xtc.h                  19269 text/documents.h                38092 constraints/top_p_decay.h
-    8513 samplers/infill.h               19345 grammar/head.h                  38178 constraints/accessors.h
-    8629 samplers/temperature.h          19380 grammar/tree.h                  38286 core/kinds.h
-    8798 samplers/smoothing.h            20299 grammar/finishing.h             38335 base/restore.h
-    8883 samplers/softmax.h              20603 grammar/reading.h               38349 api/license.h
-    8916 samplers/drafted.h              20688 grammar/gbnf.h
+       2 api/opening.h                    8940 samplers/greedy.h               20979 grammar/regex.h
+     275 api/config.h                     8982 samplers/choose.h               21376 grammar/derivatives.h
+     306 api/types.h                      9045 samplers/ratio.h                22053 grammar/vocabulary.h
+     561 api/missing.h                    9112 samplers/draw.h                 22524 grammar/triggers.h
+     575 api/sample.h                     9198 samplers/dist.h                 22849 grammar/matcher.h
+     669 api/chains.h                     9230 samplers/gumbel.h               23115 grammar/store.h
+     935 api/samplers.h                   9300 watermark/function.h            23370 grammar/moving.h
+    1208 api/gumbel.h                     9418 watermark/text.h                23719 grammar/visits.h
+    1231 api/operator.h                   9608 watermark/draw.h                24002 grammar/states.h
+    1282 api/kv.h                         9819 samplers/mirostat.h             24162 grammar/items.h
+    1465 api/llama_cpp.h                 10051 samplers/adaptive_p.h           24288 grammar/masks.h
+    1511 api/text_error.h                10202 samplers/custom.h               24499 grammar/runs.h
+    1527 api/grammar.h                   10263 config/describe.h               24712 grammar/entries.h
+    1766 api/shards.h                    10443 config/from_params.h            25186 grammar/accepting.h
+    1866 api/peers.h                     10507 config/orders.h                 25527 grammar/waiting.h
+    1950 api/drafts.h                    10738 config/numbers.h                25653 grammar/history.h
+    2052 api/constraints.h               10880 config/set.h                    25779 grammar/room.h
+    2355 api/watermark.h                 11036 config/tell.h                   26130 grammar/sampler.h
+    2500 api/parts.h                     11166 config/settings.h               26372 grammar/forced.h
+    2542 base/switches.h                 11279 life/rollback.h                 26540 grammar/hooks.h
+    2861 base/random.h                   11538 life/chain.h                    26663 schema/head.h
+    2884 base/mt19937.h                  11822 life/members.h                  26837 schema/errors.h
+    2959 base/exact.h                    11936 life/update.h                   26949 schema/collections.h
+    3177 base/bits128.h                  12133 life/copy.h                     26983 schema/references.h
+    3258 base/elements.h                 12303 rows/row.h                      27255 schema/strings.h
+    3388 watermark/colours.h             12613 rows/reserve.h                  27317 schema/numbers.h
+    3452 kernels/llama_cpp/contract.h    12682 rows/pieces.h                   27519 schema/sets.h
+    3499 kernels/contract.h              12796 rows/thresholds.h               27717 schema/formats.h
+    3627 kernels/scalar.h                12903 rows/compact.h                  27914 schema/scalars.h
+    3833 kernels/llama_cpp/scalar.h      13086 rows/sums.h                     28213 schema/goals.h
+    3854 kernels/sets.h                  13235 rows/changes.h                  28434 schema/alternatives.h
+    3902 kernels/vectors.h               13316 rows/cuts.h                     28912 schema/objects.h
+    4019 kernels/avx512.h                13764 rows/typical.h                  29425 schema/arrays.h
+    4103 kernels/avx2.h                  14079 rows/tail_free.h                29785 schema/whole.h
+    4165 kernels/sse2.h                  14153 rows/selecting.h                29958 tags/head.h
+    4182 kernels/neon.h                  14284 rows/mirostat.h                 30081 tags/words.h
+    4204 kernels/wasm.h                  14368 watermark/rows.h                30189 tags/inside.h
+    4220 kernels/generic.h               14482 rows/flat.h                     30330 tags/formats.h
+    4240 kernels/shared.h                14529 rows/logprobs.h                 30731 grammar/grammars.h
+    4365 kernels/passes.h                14615 rows/step.h                     30798 peers/tables.h
+    5055 kernels/llama_cpp/passes.h      14632 rows/llama_cpp/sums.h           31197 peers/values.h
+    5139 kernels/check.h                 14946 rows/llama_cpp/samplers.h       31629 peers/llama_server.h
+    5162 kernels/dispatch.h              15411 rows/llama_cpp/step.h           31698 peers/fields.h
+    5372 core/array.h                    15441 run/apply.h                     31944 peers/requests.h
+    5702 core/table.h                    15523 run/writing.h                   32083 shards/head.h
+    5900 core/windows.h                  15647 run/arrays.h                    32232 shards/bytes.h
+    5992 constraints/record.h            15724 run/arrays_llama_cpp.h          32330 shards/merging.h
+    6050 watermark/record.h              15924 run/walk.h                      32620 shards/row.h
+    6070 rows/work.h                     16029 run/finish.h                    32753 shards/answers.h
+    6097 life/past.h                     16069 run/draw_llama_cpp.h            33305 shards/logprobs.h
+    6156 core/record.h                   16143 run/draw.h                      33451 shards/told.h
+    6292 core/plans.h                    16221 run/sample.h                    33605 shards/asking.h
+    6330 core/fields.h                   16337 watermark/making.h              33740 shards/prefix.h
+    6417 core/owners.h                   16566 watermark/tails.h               34294 shards/plans.h
+    6493 core/mt19937.h                  16666 watermark/detect.h              34796 samplers/plans.h
+    6550 core/no_mt19937.h               16889 run/verify.h                    35073 shards/way.h
+    6583 core/making.h                   16993 run/batch.h                     35221 shards/memory.h
+    6715 core/streams.h                  17144 life/state.h                    35289 shards/batch.h
+    6753 life/state_fields.h             17320 operator/weights.h              35697 drafts/head.h
+    6853 samplers/llama_cpp.h            17408 operator/search.h               35756 drafts/block.h
+    6939 samplers/logit_bias.h           17546 operator/run.h                  35947 drafts/tree.h
+    7041 samplers/patch.h                17714 kv/cells.h                      36082 drafts/relaxed.h
+    7091 samplers/penalties.h            17751 kv/making.h                     36167 constraints/automaton.h
+    7242 samplers/dry.h                  17975 kv/slot.h                       36265 constraints/making.h
+    7699 samplers/cut.h                  18112 kv/sequences.h                  36521 constraints/sampler.h
+    7724 samplers/top_n_sigma.h          18246 kv/data.h                       36616 constraints/constructors.h
+    7827 samplers/top_k.h                18369 kv/update.h                     36983 constraints/patterns.h
+    7884 samplers/tail_free.h            18494 kv/state.h                      37191 constraints/looking.h
+    8007 samplers/typical.h              18703 llama_cpp/functions.h           37258 constraints/thinking.h
+    8083 samplers/top_p.h                18770 llama_cpp/object.h              37510 constraints/schedule.h
+    8126 samplers/min_p.h                18825 llama_cpp/vocabulary.h          37599 constraints/accepting.h
+    8168 samplers/by_sums.h              18902 text/reading.h                  37782 constraints/drawing.h
+    8319 samplers/top_h.h                19013 text/strings.h                  37969 constraints/told.h
+    8372 samplers/min_k.h                19112 text/values.h                   38033 constraints/kind.h
+    8429 samplers/xtc.h                  19268 text/documents.h                38091 constraints/top_p_decay.h
+    8512 samplers/infill.h               19344 grammar/head.h                  38177 constraints/accessors.h
+    8628 samplers/temperature.h          19379 grammar/tree.h                  38285 core/kinds.h
+    8797 samplers/smoothing.h            20298 grammar/finishing.h             38334 base/restore.h
+    8882 samplers/softmax.h              20602 grammar/reading.h               38348 api/license.h
+    8915 samplers/drafted.h              20687 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -3451,17 +3451,16 @@ static float sampi_green_logit(float l, float delta) { return sampi_finite(l + d
 #ifndef SAMP_NO_MT19937
 /* ---- src/kernels/llama_cpp/contract.h ---- */
 /* ---- kernels of llama.cpp's arithmetic ----
-   Two more kernels of every set (SAMP_RNG_MT19937), and what they share. Slack and masked mean here what they mean in
-   kernels/contract.h.
+   Two more kernels of every set (SAMP_RNG_MT19937), and what they share. "Slack" and "masked" as in kernels/contract.h.
 
-     expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32, none above max; masked: 0.
-               Returns an estimate of their sum, off by n 2^-53 of it at most. Only where libm's is the one that the
-               kernels have (sampi_expf_of).
-     climb     what the terms e^(x - c->max) (c->a + c->b (c->max - x)) of the elements not above c->most, as libm makes
-               them, add to the f32 sum `from` if each is added to that: *sum grows by these steps (estimates from 2^24
-               ulps of `from` on, else exact). Returns for how many terms it is in doubt. */
+     expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32; no logit may be above max;
+               masked: 0. Returns an estimate of their sum, with a relative error of at most n 2^-53. Only if libm's
+               expf is the one that the kernels have (sampi_expf_of).
+     climb     *sum grows by what the terms e^(x - c->max) (c->a + c->b (c->max - x)) of the elements not above c->most,
+               as libm computes them, add to the f32 sum `from` if each is added to `from` (exact below 2^24 ulps of
+               `from`, otherwise an estimate). Returns the number of terms whose contribution is not certain. */
 
-/* Half an ulp of a float sum; 0, which every term reaches, where it is so small that this is none. */
+/* Half an ulp of a float sum; 0, which every term reaches, if the sum is too small to have one. */
 static float sampi_half_ulp(float sum)
 {
     uint32_t u;
@@ -3470,19 +3469,19 @@ static float sampi_half_ulp(float sum)
     return sampi_float_of(u > 24 ? (u - 24) << 23 : 0);
 }
 
-/* The terms of climb: e^(x - max) is a = 1 and b = 0, -p ln p is ln(sum) / sum and 1 / sum. */
+/* The terms of climb: a = 1, b = 0 for e^(x - max); a = ln(sum) / sum, b = 1 / sum for -p ln p. */
 typedef struct sampi_climb {
     float max, most, a, b;
     float sum; /* of e^(x - max), for p; 0: the terms are no shares of an entropy */
 } sampi_climb;
 
-/* expf as glibc and musl have it, for x <= 0: 2^(n / 32) less n in the bits that n is added to, and a polynomial. It
-   gives the same float with fma and without for all x but one, found by trying all. */
+/* expf of glibc and musl for x <= 0: a table of 2^(n / 32), with n subtracted in the bits to which it is added later,
+   and a polynomial. With and without fma it gives the same float for all x but one; that was found by trying all x. */
 #define SAMPI_EXPF_3   1.6938359250920212e-06
 #define SAMPI_EXPF_2   0.00023459809789509004
 #define SAMPI_EXPF_1   0.021660849396613134
 #define SAMPI_EXPF_ODD (-63.0994606f)
-#define SAMPI_EXPF_END (SAMPI_EXPF_ODD + 1e-5f) /* it is asked for between these: see ask */
+#define SAMPI_EXPF_END (SAMPI_EXPF_ODD + 1e-5f) /* between these libm itself is called: see ask */
 static const uint64_t SAMPI_EXPF_TABLE[32] = {
     0x3FF0000000000000, 0x3FEFD9B0D3158574, 0x3FEFB5586CF9890F, 0x3FEF9301D0125B51, 0x3FEF72B83C7D517B,
     0x3FEF54873168B9AA, 0x3FEF387A6E756238, 0x3FEF1E9DF51FDEE1, 0x3FEF06FE0A31B715, 0x3FEEF1A7373AA9CB,
@@ -3493,8 +3492,8 @@ static const uint64_t SAMPI_EXPF_TABLE[32] = {
     0x3FEFA4AFA2A490DA, 0x3FEFD0765B6E4540,
 };
 
-/* How far, of itself, climb's estimate of a term may lie from libm's, down to e^-32: that of e^x by 2e-6, most of which
-   is the rounding of a product where there is no fma, that of a share by a few roundings more. */
+/* The largest relative difference between climb's estimate of a term and libm's, down to e^-32: 2e-6 for e^x, mostly
+   the rounding of a product without fma; a few roundings more for a share. */
 #define SAMPI_CLIMB_DOUBT 3e-6f
 #endif
 /* ---- src/kernels/contract.h ---- */
@@ -3627,9 +3626,9 @@ typedef struct sampi_kernels {
 
 /* ---- src/kernels/scalar.h ---- */
 /* ================================================================================================== >>scalar
-   Each kernel one element at a time, in plain C. These functions are the reference: they say what the contract
-   (kernels/contract.h) means, and tests compare the vector kernels with them. They also run on machines that have no
-   vector kernels. They call base/exact.h. Those marked SAMPI_COLD are called by no other instruction set's kernels. */
+   The kernels in plain C, one element at a time. They are the reference: they define the contract (kernels/contract.h),
+   and tests compare the vector kernels with them. They also run on machines without vector kernels. They call
+   base/exact.h. Functions marked SAMPI_COLD are not called by vector kernels. */
 
 static SAMPI_CALLED size_t sampi_fetch_scalar(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at,
                                               size_t n, float *out)
@@ -3732,7 +3731,7 @@ static SAMPI_COLD uint64_t sampi_weights_scalar(const float *x, size_t n, float 
 
 static void sampi_probs_scalar(const float *x, const double *e, size_t n, float max, double z, float *p)
 {
-    (void)e; /* without fma sets have it not to the last bit */
+    (void)e; /* sets without fma do not have it to the last bit */
     for (size_t i = 0; i < n; i++) p[i] = sampi_masked(x[i]) ? 0.0f : (float)(sampi_exp(max, x[i]) / z);
 }
 
@@ -3746,7 +3745,7 @@ static uint64_t sampi_mass_scalar(const float *x, const uint64_t *w, size_t n, f
 static SAMPI_COLD void sampi_sums_scalar(const float *x, size_t n, float r, float max, float floor, bool with_s,
                                          sampi_sums *sums)
 {
-    (void)with_s; /* no dearer */
+    (void)with_s; /* s costs nothing more */
     for (size_t i = 0; i < n; i++) {
         if (sampi_masked(x[i])) continue;
         uint64_t z = sums->z;
@@ -3775,7 +3774,7 @@ static void sampi_adapt_scalar(float *e, size_t n, float sum, float aim)
     for (size_t i = 0; i < n; i++) e[i] = sampi_adaptive_p_logit(SAMPI_LLAMA_CPP ? e[i] / sum : e[i], aim);
 }
 
-/* Is each id larger than the one before? */
+/* Do the ids ascend? */
 static SAMPI_CALLED bool sampi_ascends(const samp_token_data *d, size_t n)
 {
     size_t i = 1;
@@ -3833,8 +3832,8 @@ static void sampi_tint_scalar(const sampi_colours *c, uint32_t from, size_t n, f
 #ifndef SAMP_NO_MT19937
 /* ---- src/kernels/llama_cpp/scalar.h ---- */
 /* ---- kernels of llama.cpp's arithmetic, one element at a time ----
-   The reference for the two kernels of kernels/llama_cpp/contract.h: libm's own expf, called for each element. climb
-   has no estimate here: it says that all terms are in doubt, and its caller adds them one by one. */
+   The reference for the two kernels of kernels/llama_cpp/contract.h: libm's own expf for each element. climb has no
+   estimate here: it returns that no term is certain, and its caller adds them one by one. */
 
 static double sampi_expf_scalar(const float *x, size_t n, float t, float max, float *e)
 {
@@ -3849,30 +3848,29 @@ static double sampi_expf_scalar(const float *x, size_t n, float t, float max, fl
 static size_t sampi_climb_scalar(const float *x, size_t n, const sampi_climb *c, float from, double *sum)
 {
     (void)x, (void)c, (void)from, (void)sum;
-    return n; /* an estimate of one would take as long as libm */
+    return n; /* an estimate would take as long as libm */
 }
 #endif
 /* ---- src/kernels/sets.h ---- */
 /* ---- the instruction sets ----
-   The vector kernels are compiled here, once for each instruction set of this target. For that the header includes
-   itself: SAMPI_W is then the number of lanes, and of the whole file only these rooms of kernels/ are read: vectors.h,
-   one of avx512.h to generic.h, shared.h, passes.h and llama_cpp/passes.h. Above that stand the macros that they are
-   written in. */
+   Compiles the vector kernels, once for each instruction set of this target: the header includes itself with SAMPI_W,
+   the number of lanes, and then reads only these rooms of kernels/: vectors.h, one of avx512.h to generic.h, shared.h,
+   passes.h and llama_cpp/passes.h. The room begins with the macros that they use. */
 
 #define SAMPI_OP        SAMPI_INLINE SAMPI_T
 #define SAMPI_UNROLL_4  _Pragma("GCC unroll 4")
 #define SAMPI_UNROLL_8  _Pragma("GCC unroll 8")
 #define SAMPI_UNROLL_10 _Pragma("GCC unroll 10")
 #if defined(__clang__)
-#define SAMPI_UNROLL_ALL         _Pragma("clang loop unroll(full)") /* it leaves two steps that could be four alone */
+#define SAMPI_UNROLL_ALL         _Pragma("clang loop unroll(full)") /* clang would not unroll two steps of four */
 #define SAMPI_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
 #define SAMPI_UNROLL_ALL         SAMPI_UNROLL_4
 #define SAMPI_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, SAMPI_VECTOR(V(i), __VA_ARGS__))
 #endif
-#define SAMPI_FOUR              SAMPI_UNROLL_4 for (int k = 0; k < 4; k++)       /* of the four vectors of a step */
-#define SAMPI_UPTO              SAMPI_UNROLL_ALL for (int k = 0; k < count; k++) /* count is known, at most four */
-#define SAMPI_HALF              SAMPI_UNROLL_8 for (int k = 0; k < SAMPI_W / 2; k++) /* of the lanes of V(d), V(q) */
+#define SAMPI_FOUR              SAMPI_UNROLL_4 for (int k = 0; k < 4; k++)       /* for each of the four vectors of a step */
+#define SAMPI_UPTO              SAMPI_UNROLL_ALL for (int k = 0; k < count; k++) /* count is a constant, at most 4 */
+#define SAMPI_HALF              SAMPI_UNROLL_8 for (int k = 0; k < SAMPI_W / 2; k++) /* for each lane of V(d), V(q) */
 #define SAMPI_FUSED             (SAMPI_W > 4 || SAMPI_NEON)
 #define SAMPI_VECTOR(type, ...) (__extension__(type){ __VA_ARGS__ })
 static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
@@ -3903,42 +3901,41 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
 #ifdef SAMPI_W
 /* ---- src/kernels/vectors.h ---- */
 /* ================================================================================================= >>vectors
-   The operations on vectors of SAMPI_W floats that all kernels are written in (kernels/passes.h). The list below says
-   what each one means. This room defines those that are the same in every set; a set's own room (kernels/avx2.h, say)
-   and kernels/shared.h define the others. All these rooms are compiled once for each instruction set: the header
-   includes itself with SAMPI_W set (kernels/sets.h), and V(name) is then sampi_name_avx512, say. Of all sets compiled
-   one at most has four lanes, one eight, and one 16.
+   The operations on vectors of SAMPI_W floats of which all kernels consist (kernels/passes.h). The list below defines
+   each one. This room has those that are the same in every set; a set's own room (such as kernels/avx2.h) and
+   kernels/shared.h have the others. All these rooms are compiled once for each instruction set: the header includes
+   itself with SAMPI_W set (kernels/sets.h), and V(name) is then for example sampi_name_avx512. Of all compiled sets at
+   most one has four lanes, one eight, and one 16.
 
-   Types: V(f) floats and V(i) unsigned 32-bit integers, SAMPI_W of each; V(d) doubles, V(q) unsigned 64-bit integers,
-   half as many; V(m) which of SAMPI_W lanes a comparison holds for; V(t) a count of these. + - * / & | ~ << >> are the
-   compiler's own. A new set is a switch in base/switches.h, its name here, a room with its operations, and a line of
-   SAMPI_KERNEL_TABLE (kernels/dispatch.h).
+   Types: V(f) floats and V(i) unsigned 32-bit integers, SAMPI_W of each; V(d) doubles and V(q) unsigned 64-bit
+   integers, half as many; V(m) the result of a comparison, for each of SAMPI_W lanes; V(t) a count of lanes. + - * / &
+   | ~ << >> are the compiler's. A new set is a switch in base/switches.h, its name here, a room with its operations,
+   and a line in SAMPI_KERNEL_TABLE (kernels/dispatch.h).
 
      all alli alld allq   the same in every lane            load loadi loadd loadq store storeq   at any alignment
-     max min maxd         fma fmad: a * b + c, in one step where SAMPI_FUSED, else product and sum apart
-     ge lt_and unord      >=; m and <; is one of the two no number
-     any                  does it hold for any lane         keep select   v or 0; a or b, by lane
-     sub_where            sum - v where it holds            add_where     sum + v where it holds for this half
-     loadq_where          what stands there, or 0, for this half
-     tally tally4 total   a count: with those that two comparisons, or four, hold for; as a number. { 0 } is that of
-                          nothing
-     widen narrow         a half as doubles; two halves as floats (spread: a half of what holds, for add_where)
+     max min maxd         fma fmad: a * b + c, in one step if SAMPI_FUSED, otherwise product, then sum
+     ge lt_and unord      >=; m and <; is one of the two a NaN
+     any                  is it true for any lane           keep select   v or 0; a or b, by lane
+     sub_where            sum - v where m is true           add_where     sum + v where m is true, for this half
+     loadq_where          the memory's value, or 0, for this half
+     tally tally4 total   adds the lanes for which two comparisons, or four, are true to a count; the count as a number;
+                          { 0 } is an empty count
+     widen narrow         a half as doubles; two halves as floats (spread: a half of a comparison, for add_where)
      trunc                to an integer; from 2^31 on the upper bit is set
-     chord                -q of sampi_envelope for its i: (i mod 2^25 - 2^26) >> i / 2^25, the sign filling up:
-                          what sra, the shift of a negative number, is for
+     chord                -q of sampi_envelope for its i: (i mod 2^25 - 2^26) >> i / 2^25, an arithmetic shift (sra)
      hmax hsum hsumq      over the lanes; pairs: sums of neighbours in 64 bits
      even                 the product of the lower halves of 64 bits, whatever the upper ones are
-     stay                 a product that is not to be fused with the sum behind it
-     pack                 the lanes it holds for, to the front of x_out and id_out -> how many
+     stay                 a product that must not be fused with the following sum
+     pack                 writes the lanes with m true to the front of x_out and id_out; returns their number
      tidy                 the upper halves of all registers become zero
-     rest                 of a row's last `left` elements those from `at` on, filled up (four lanes: they are)
-     row                  elements i .. i + SAMPI_W of a row of any dtype, -infinity where the mask has no bit (plain,
-                          u16, f16 and allowed are for that)
-     part                 row from i + at; with 16 lanes eight elements from i + at and eight from 64 behind these
+     rest                 of a row's last `left` elements those from `at` on, filled up (four lanes: they are already)
+     row                  elements i .. i + SAMPI_W of a row of any dtype, -infinity where the mask's bit is 0 (with
+                          plain, u16, f16 and allowed)
+     part                 row from i + at; with 16 lanes eight elements from i + at and eight from 64 after these
      apart                load; with 16 lanes eight floats from p and eight from p + at
      field                the ids (w = 0) or logits (1) of SAMPI_W candidates, which are d [3]; not with 16 lanes
-     zip                  a and b by turns
-     fold1 fold2 fold3    in this order they make of SAMPI_W vectors, or eight, one of the maximum of each (with 16
+     zip                  the lanes of a and b alternating
+     fold1 fold2 fold3    in this order they turn SAMPI_W vectors, or eight, into one with the maximum of each (with 16
                           lanes, of each half) */
 
 #if SAMPI_W == 16
@@ -3962,10 +3959,10 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
 #define V(name) sampi_##name##_generic
 #endif
 #ifndef SAMPI_T
-#define SAMPI_T /* what the compiler may use anyway */
+#define SAMPI_T /* the compiler may use the set anyway */
 #endif
 
-/* An operation a line, where one will do. */
+/* One operation a line, where possible. */
 /* clang-format off */
 typedef float V(f) __attribute__((vector_size(4 * SAMPI_W)));
 typedef double V(d) __attribute__((vector_size(4 * SAMPI_W)));
@@ -3994,7 +3991,7 @@ SAMPI_OP void V(store)(float *p, V(f) v) { *(V(near) *)p = (V(near))v; }
 SAMPI_OP void V(storeq)(uint64_t *p, V(q) v) { *(V(near) *)p = (V(near))v; }
 SAMPI_OP V(f) V(stay)(V(f) v) { SAMPI_OPAQUE(v); return v; }
 
-/* ---- what the sets of x86 have alike ---- */
+/* ---- operations that the sets of x86 share ---- */
 /* gcc 12 warns of _mm512_undefined() in the wrappers without a mask, so with 16 lanes SAMPI_X86 is a form with a mask,
    and it is full. It costs nothing: compilers drop it. */
 #ifdef SAMPI_X86
@@ -4022,7 +4019,7 @@ SAMPI_OP void V(tidy)(char *unused) { (void)unused; _mm256_zeroupper(); }
 /* ---- src/kernels/avx512.h ---- */
 /* ---- AVX-512: 16 lanes ----
    The operations of kernels/vectors.h for which AVX-512 has instructions of its own; kernels/shared.h has the others.
-   What a comparison gives is an integer of 16 bits here, where other sets have a vector of 0 and -1. */
+   Comparisons give an integer of 16 bits; in other sets they give a vector of 0 and -1. */
 SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
 SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_cmp_ps_mask(m, a, b, _CMP_LT_OQ); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
@@ -4038,7 +4035,7 @@ SAMPI_OP V(f) V(rest)(const float *x, size_t left, size_t at)
 SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i) { return (V(m))(mask[i / 32] >> (i % 32)); }
 SAMPI_OP bool V(any)(V(m) m) { return m != 0; }
 SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_mov_ps(b, m, a); }
-/* The mask through a register of its own: shifted where it is, gcc reads memory 8 % slower. */
+/* The mask is copied to a register of its own: if it is shifted in place, gcc's code reads memory 8 % slower. */
 SAMPI_OP V(q) V(loadq_where)(V(m) m, int half, const uint64_t *p)
 {
     uint32_t in = half ? m >> 8 : m;
@@ -4051,7 +4048,7 @@ SAMPI_OP V(i) V(sub_where)(V(i) sum, V(m) m, V(i) v)
     { return (V(i))_mm512_mask_sub_epi32((__m512i)sum, m, (__m512i)sum, (__m512i)v); }
 SAMPI_OP V(d) V(widen)(V(f) v, int half)
     { return SAMPI_X86(cvtps_pd, half ? SAMPI_X86(extractf32x8_ps, v, 1) : SAMPI_X86(extractf32x8_ps, v, 0)); }
-SAMPI_OP V(f) V(field)(const V(f) * d, int w) /* indices count modulo the lanes there; the last five are of d [2] */
+SAMPI_OP V(f) V(field)(const V(f) * d, int w) /* indices are modulo the number of lanes; the last five are in d [2] */
 {
     V(i) at = V(loadi)(SAMPI_STEP) * V(alli)(3) + V(alli)((uint32_t)w);
     V(f) first = SAMPI_X86(permutex2var_ps, d[0], (V(raw))at, d[1]);
@@ -4070,7 +4067,7 @@ SAMPI_OP void V(place)(samp_token_data *d, V(f) l, V(f) p, bool with_p)
     static const uint16_t logits[3] = { 0x2492, 0x9249, 0x4924 }, rest[3] = { 0x4924, 0x2492, 0x9249 };
     SAMPI_UNROLL_4 for (int k = 0; k < 3; k++)
     {
-        V(i) at = (V(loadi)(SAMPI_STEP) + V(alli)(16 * (uint32_t)k)) * V(alli)(171) >> 9; /* a third */
+        V(i) at = (V(loadi)(SAMPI_STEP) + V(alli)(16 * (uint32_t)k)) * V(alli)(171) >> 9; /* divided by 3 */
         V(raw) from = _mm512_mask_add_epi32((V(raw))at, rest[k], (V(raw))at, (V(raw))V(alli)(16));
         __mmask16 in = (__mmask16)(with_p ? logits[k] | rest[k] : logits[k]);
         _mm512_mask_storeu_ps((float *)(void *)d + 16 * k, in, SAMPI_X86(permutex2var_ps, l, from, p));
@@ -4106,19 +4103,19 @@ SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
 /* ---- src/kernels/avx2.h ---- */
 /* ---- AVX2: 8 lanes ----
    The operations of kernels/vectors.h for which AVX2 has instructions of its own; kernels/shared.h has the others. */
-SAMPI_OP uint64_t V(hsumq)(V(q) v) /* of 128 bits at the end: gcc may take v apart behind tidy */
+SAMPI_OP uint64_t V(hsumq)(V(q) v) /* 128 bits at the end: gcc may split v after tidy */
 {
     __m128i sum = _mm_add_epi64(_mm256_castsi256_si128((__m256i)v), _mm256_extracti128_si256((__m256i)v, 1));
     return (uint64_t)sum[0] + (uint64_t)sum[1];
 }
-SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) /* stays: clang 14 would take pains to make 16-bit numbers of it */
+SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) /* stay: clang 14 would convert it to 16-bit numbers */
     { return (V(m))V(stay)(_mm256_cmp_ps(a, b, _CMP_UNORD_Q)); }
-SAMPI_OP V(f) V(f16)(const uint16_t *p) /* stays: clang 14 would compare halves with halves, one by one */
+SAMPI_OP V(f) V(f16)(const uint16_t *p) /* stay: clang 14 would compare halves one by one */
     { return V(stay)(_mm256_cvtph_ps(*(const V(half) *)(const void *)p)); }
 SAMPI_OP bool V(any)(V(m) m) { return _mm256_movemask_ps((V(f))m) != 0; }
 SAMPI_OP V(q) V(lookup)(const uint64_t *table, V(q) at)
     { for (int k = 0; k < SAMPI_W / 2; k++) at[k] = table[at[k] % 32]; return at; }
-SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i) /* as the upper bits: select looks at no other */
+SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i) /* in the upper bits: select reads no others */
 {
     static const int32_t left[32] = { 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
                                       15, 14, 13, 12, 11, 10, 9,  8,  7,  6,  5,  4,  3,  2,  1,  0 };
@@ -4141,7 +4138,7 @@ SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b)
     { return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(a)), _mm256_cvtpd_ps(b), 1); }
 SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
 {
-    unsigned bits = (unsigned)_mm256_movemask_ps((V(f))in); /* then the numbers of the kept lanes, one per byte */
+    unsigned bits = (unsigned)_mm256_movemask_ps((V(f))in); /* then the indices of the kept lanes, one a byte */
     uint64_t lanes = _pext_u64(0x0706050403020100u, _pdep_u64(bits, 0x0101010101010101u) * 0xFF);
     __m256i order = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)lanes));
     _mm256_storeu_ps(x_out, _mm256_permutevar8x32_ps(v, order));
@@ -4222,17 +4219,17 @@ SAMPI_OP V(i) V(u16)(const uint16_t *p) { return (V(i))wasm_u32x4_load16x4(p); }
 
 /* ---- src/kernels/generic.h ---- */
 /* ---- any other target: 4 lanes ----
-   The operations of kernels/vectors.h in vectors of the compiler's own (gcc's and clang's extension), for machines
-   that have no room here, such as RISC-V; kernels/shared.h has the others. */
+   The operations of kernels/vectors.h in the compiler's own vectors (gcc's and clang's extension), for machines without
+   a room here, such as RISC-V; kernels/shared.h has the others. */
 
-/* Lane by lane: compilers see one operation in it, where the machine has one. */
+/* Loops over lanes: the compiler makes one instruction of each, if the machine has it. */
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { for (int k = 0; k < 4; k++) b[k] = a[k] > b[k] ? a[k] : b[k]; return b; }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { for (int k = 0; k < 4; k++) b[k] = a[k] < b[k] ? a[k] : b[k]; return b; }
 SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { for (int k = 0; k < 2; k++) b[k] = a[k] > b[k] ? a[k] : b[k]; return b; }
 SAMPI_OP V(d) V(widen)(V(f) v, int half) { return SAMPI_VECTOR(V(d), v[half ? 2 : 0], v[half ? 3 : 1]); }
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b)
     { return SAMPI_VECTOR(V(f), (float)a[0], (float)a[1], (float)b[0], (float)b[1]); }
-SAMPI_OP V(i) V(trunc)(V(f) v) /* what does not fit may be anything in C */
+SAMPI_OP V(i) V(trunc)(V(f) v) /* in C the conversion of a number that does not fit is undefined */
 {
     V(m) in = (V(m))(v < 2147483648.0f);
     return (V(i))__builtin_convertvector((V(f))((V(m))v & in), V(m)) | ((V(i))~in & 0x80000000u);
@@ -4242,8 +4239,8 @@ SAMPI_OP V(i) V(u16)(const uint16_t *p) { return SAMPI_VECTOR(V(i), p[0], p[1], 
 
 /* ---- src/kernels/shared.h ---- */
 /* ---- operations that several sets share ----
-   The operations of kernels/vectors.h that a set's own room leaves out, written in the compiler's plain vectors: first
-   by the number of lanes, then for all sets, then for the sets whose comparisons give a vector. Compiled once for each
+   The operations of kernels/vectors.h that a set's own room does not have, in the compiler's plain vectors: first by
+   the number of lanes, then for all sets, then for the sets whose comparisons give a vector. Compiled once for each
    set. */
 
 /* ---- vectors of four ---- */
@@ -4256,7 +4253,8 @@ SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return (V(f))(((V(m))a & m) | 
 SAMPI_OP bool V(any)(V(m) m) { return (((V(q))m)[0] | ((V(q))m)[1]) != 0; }
 SAMPI_OP V(q) V(even)(V(q) a, V(q) b) { return (a & V(allq)(0xFFFFFFFFu)) * (b & V(allq)(0xFFFFFFFFu)); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))(a != a) | (V(m))(b != b); }
-/* u = ~a has 26 bits: all but two of them are a float, which a power of two times that cuts off where it should. */
+/* The shift as a product: u = ~a has 26 bits; all but two of them fit a float, and its product with a power of two is
+   cut off at the right bit. */
 SAMPI_OP V(i) V(sra)(V(i) a, V(i) n)
 {
     V(i) u = ~a, none = (V(i))(n == 0), one = (V(i))(n == 1);
@@ -4279,7 +4277,7 @@ SAMPI_OP V(f) V(field)(const V(f) * d, int w)
 }
 SAMPI_OP V(f) V(zip)(V(f) a, V(f) b, int half)
     { return half ? SAMPI_SHUFFLE(a, b, 2, 6, 3, 7) : SAMPI_SHUFFLE(a, b, 0, 4, 1, 5); }
-/* Every lane is written where the next kept one belongs. */
+/* Each lane is written to the index of the next kept one, and overwritten if it is not kept. */
 SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
 {
     size_t n = 0;
@@ -4294,7 +4292,7 @@ SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b) { (void)b; return a; }
 #if !SAMPI_NEON
 SAMPI_OP V(f) V(fma)(V(f) a, V(f) b, V(f) c) { return a * b + c; }
 SAMPI_OP V(d) V(fmad)(V(d) a, V(d) b, V(d) c) { return a * b + c; }
-/* Of half floats: those below 2^-14 are what they add to it, and exponent 31, infinity and NaN, becomes 255. */
+/* Half floats: below 2^-14 by subtracting 2^-14 again; exponent 31 (infinity, NaN) becomes 255. */
 SAMPI_OP V(f) V(f16)(const uint16_t *p)
 {
     const V(i) bias = V(alli)(112u << 23), one = V(alli)(113u << 23);
@@ -4312,12 +4310,12 @@ SAMPI_OP V(i) V(chord)(V(i) k) { return V(sra)((k & V(alli)(0x1FFFFFF)) ^ V(alli
 SAMPI_OP V(q) V(pairs)(V(i) v) { return ((V(q))v & V(allq)(0xFFFFFFFFu)) + ((V(q))v >> 32); }
 SAMPI_OP bool V(doubtful)(V(q) m) { return !SAMPI_FUSED && __builtin_expect(V(hsumq)(m) != 0, 0); }
 SAMPI_OP double V(hsum)(V(d) v) { double sum = 0.0; SAMPI_HALF sum += v[k]; return sum; }
-SAMPI_OP float V(hmax)(V(f) v) /* a NaN stays: NEON tells it nowhere else */
+SAMPI_OP float V(hmax)(V(f) v) /* a NaN stays: with NEON it is found only here */
     { float max = v[0]; for (int k = 1; k < SAMPI_W; k++) max = v[k] > max || v[k] != v[k] ? v[k] : max; return max; }
 SAMPI_OP void V(threes)(const samp_token_data *x, V(f) * d)
 {
     const float *at = (const float *)(const void *)x;
-    for (int k = 0; k < 3; k++) d[k] = V(stay)(V(load)(at + SAMPI_W * k)); /* else gcc loads each twice */
+    for (int k = 0; k < 3; k++) d[k] = V(stay)(V(load)(at + SAMPI_W * k)); /* otherwise gcc loads each twice */
 }
 SAMPI_OP V(f) V(plain)(const void *x, samp_dtype dtype, size_t i)
 {
@@ -4366,13 +4364,13 @@ SAMPI_OP void V(place)(samp_token_data *d, V(f) l, V(f) p, bool with_p)
 
 /* ---- src/kernels/passes.h ---- */
 /* ================================================================================================== >>passes
-   The kernels in vectors, written once and compiled for each instruction set. kernels/contract.h says what each one
-   promises, kernels/vectors.h which operations they are written in. Loops take four vectors at a time and do each
-   operation to all four (SAMPI_FOUR), so that it need not wait for the one before it. A row that does not fill the last
-   four is filled up with masked elements. A new kernel is a line of the contract, a reference in kernels/scalar.h, a
+   The kernels in vectors, written once and compiled for each instruction set. kernels/contract.h has the contract of
+   each one, kernels/vectors.h the operations they consist of. Loops take four vectors at a time and apply each
+   operation to all four (SAMPI_FOUR), so that it need not wait for the one before it. The end of a row is filled up
+   with masked elements to four vectors. A new kernel is a line of the contract, a reference in kernels/scalar.h, a
    function here, a member of sampi_kernels and a word in SAMPI_KERNELS. */
 
-/* A row's end, filled up with masked elements (-infinity): that is much code, so it is called. */
+/* The end of a row, filled up with masked elements (-infinity). Not inlined, because it is much code. */
 SAMPI_T static SAMPI_CALLED const float *V(pad)(const float *x, size_t left, float *room, size_t all)
 {
     for (size_t at = 0; at < all; at += SAMPI_W) V(store)(room + at, V(all)(-INFINITY));
@@ -4380,24 +4378,24 @@ SAMPI_T static SAMPI_CALLED const float *V(pad)(const float *x, size_t left, flo
     return room;
 }
 
-/* A kernel begins with it. Where it returns, the upper halves of its registers are zero: with anything else there the
-   program's own SSE code crawls on Intel's CPUs, 20 times slower. Clang sees to that itself; gcc only at -O2, and not
-   before calls that are a function's last step. */
+/* The first line of each kernel. When the kernel returns, the upper halves of its registers are zero: otherwise the
+   program's own SSE code runs 20 times slower on Intel's CPUs. Clang does this itself; gcc only at -O2, and not before
+   calls that are a function's last step. */
 #define SAMPI_TIDY __attribute__((cleanup(V(tidy)), unused)) char tidy;
 
-/* The next `count` vectors of a row, filled up in the same way. */
+/* Loads the next `count` vectors of a row, filled up in the same way. */
 SAMPI_OP void V(take)(const float *x, size_t left, int count, V(f) * v)
 {
     float room[4 * SAMPI_W];
     bool is_end = __builtin_expect(left < (size_t)(SAMPI_W * count), 0);
     if (is_end && SAMPI_W == 4) x = V(pad)(x, left, room, 4 * SAMPI_W);
-    if (is_end) /* outside of the loop: clang does not move it there */
+    if (is_end) /* outside the loop: clang does not move it out */
         SAMPI_UPTO v[k] = V(rest)(x + SAMPI_W * k, left, SAMPI_W * k);
     else
         SAMPI_UPTO v[k] = V(load)(x + SAMPI_W * k);
 }
 
-/* Prefetch for a later step of four vectors: once for 64 bytes, which is a line of most caches. */
+/* Prefetches for a later step of four vectors: once for 64 bytes, the line of most caches. */
 SAMPI_OP void V(ahead)(const float *x)
 {
     for (size_t k = 0; k < 16 * SAMPI_W; k += 64) __builtin_prefetch((const void *)((uintptr_t)x + SAMPI_AHEAD + k));
@@ -4417,14 +4415,14 @@ SAMPI_T static size_t V(fetch)(const void *x, samp_dtype dtype, const uint32_t *
 {
     SAMPI_TIDY
     if (dtype == SAMPI_CANDIDATE) return V(fetch_as)(x, SAMPI_CANDIDATE, NULL, at, n, out);
-    if (!mask && SAMPI_W == 8) SAMPI_BY_DTYPE(V(fetch_as), x, dtype, NULL, at, n, out) /* half as fast again */
+    if (!mask && SAMPI_W == 8) SAMPI_BY_DTYPE(V(fetch_as), x, dtype, NULL, at, n, out) /* 1.5 times as fast */
     SAMPI_BY_DTYPE(V(fetch_as), x, dtype, mask, at, n, out)
 }
 
 /* The maxima of 2 SAMPI_W elements from i, lane by lane; with 16 lanes a half of them is a line's. */
 SAMPI_OP V(f) V(both)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, V(m) * nan)
 {
-    if (dtype == SAMP_BF16) { /* even and odd elements, where they stand */
+    if (dtype == SAMP_BF16) { /* even and odd elements, in their places */
         const float *p = (const float *)(const void *)((const uint16_t *)x + i);
         V(i) pairs = (V(i))V(apart)(p, 32);
         V(f) even = (V(f))(pairs << 16), odd = (V(f))(pairs & V(alli)(0xFFFF0000u));
@@ -4436,7 +4434,7 @@ SAMPI_OP V(f) V(both)(const void *x, samp_dtype dtype, const uint32_t *mask, siz
     return V(max)(a, b);
 }
 
-/* line [16 * tiles] = the maxima of their lines, SAMPI_W of them at a time. */
+/* line [16 * tiles] = the maxima of the tiles' lines, SAMPI_W of them at a time. */
 SAMPI_OP void V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t tiles, float *line, V(f) * max,
                        V(m) * nan)
 {
@@ -4462,8 +4460,8 @@ SAMPI_OP void V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, si
     *nan = bad;
 }
 
-/* Tiles without a token are left out. What has a mask, or an end, becomes floats first where it is not that already,
-   and so does what would else take longer. */
+/* Tiles without an allowed token are skipped. A tile with a mask, or at the end of the row, is converted to floats
+   first, and so are tiles of dtypes for which that is faster. */
 SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
 {
     SAMPI_TIDY
@@ -4496,7 +4494,7 @@ SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *
     return V(any)(nan) ? NAN : V(hmax)(max);
 }
 
-/* d = l - max of up to four vectors of logits, and p = e^d to about 1e-6. */
+/* For up to four vectors of logits: d = l - max, and p = e^d with a relative error of about 1e-6. */
 SAMPI_OP void V(near_exps)(const V(f) * l, V(f) max, int count, V(f) * d, V(f) * p)
 {
     static const float factor[5] = { SAMPI_F4, SAMPI_F3, SAMPI_F2, SAMPI_F1, 1.0f };
@@ -4511,7 +4509,7 @@ SAMPI_OP void V(near_exps)(const V(f) * l, V(f) max, int count, V(f) * d, V(f) *
     SAMPI_UPTO p[k] = (V(f))((V(i))p[k] + ((V(i))t[k] << 23));
 }
 
-/* Sums of floats, two vectors of each, go over to doubles after every 16 terms, and begin anew. */
+/* Float sums, two vectors of each, are added to doubles after every 16 terms, and begin anew. */
 SAMPI_OP bool V(fills)(size_t i) { return i % (32 * SAMPI_W) == 28 * SAMPI_W; }
 SAMPI_OP void V(flush)(V(f) * part, V(d) * sum)
 {
@@ -4578,7 +4576,7 @@ SAMPI_T static void V(fold)(const float *line, size_t n, float *out, size_t m)
     }
 }
 
-/* collect of the SAMPI_W elements from `at`. */
+/* collect for the SAMPI_W elements from `at` on. */
 SAMPI_OP size_t V(collect_at)(const float *x, const int32_t *id, int32_t base, size_t at, V(f) lo, V(f) hi,
                               float *x_out, int32_t *id_out)
 {
@@ -4641,8 +4639,8 @@ SAMPI_T static size_t V(count)(const float *x, size_t n, float floor)
     return V(total)(count);
 }
 
-/* e^d of the logits in l [count / 2], half a vector at a time, as sampi_exp but for its 2^40; d = l - max, clamped.
-   -> lanes in doubt, where there is no fma: whose f lies so near to +-1/2 that it may be the other. */
+/* e^d of the logits in l [count / 2], half a vector at a time: sampi_exp without its 2^40; d = l - max, clamped.
+   Returns the lanes that are not certain without an fma: their f is so near to +-1/2 that it may be the other one. */
 SAMPI_OP V(q) V(exp)(const V(f) * l, V(d) max, int count, V(d) * d, V(d) * e)
 {
     static const double factor[8] = { SAMPI_E7, SAMPI_E6, SAMPI_E5, SAMPI_E4, SAMPI_E3, SAMPI_E2, SAMPI_E1, 1.0 };
@@ -4659,16 +4657,16 @@ SAMPI_OP V(q) V(exp)(const V(f) * l, V(d) max, int count, V(d) * d, V(d) * e)
     return doubt;
 }
 
-/* Where product and sum are rounded apart, y = 2^40 e^d is off by less than 2^-49 y + 2^-14 (a fma errs by 2^-53, the
-   eight of the polynomial by 5 of these together, and d log2 e, which is below 64, by another 2^-53 of itself, where y
-   is small). That decides the integer n next to it, unless y lies as near to the middle between two. */
+/* If product and sum are rounded separately, the error of y = 2^40 e^d is below 2^-49 y + 2^-14 (an fma has an error of
+   2^-53, the eight of the polynomial together 5 of these, and d log2 e, which is below 64, another relative 2^-53 where
+   y is small). That decides the nearest integer n, unless y is as near to the middle between two integers. */
 SAMPI_OP V(q) V(unsure)(V(d) y, V(d) n)
 {
     V(d) off = y - n;
     return (V(q))(off * off > V(alld)(0.2499) - y * V(alld)(1.0 / ((uint64_t)1 << 49)));
 }
 
-/* The logits in l anew, one by one. */
+/* Computes the logits in l again, one by one. */
 SAMPI_T static SAMPI_CALLED void V(redo)(const V(f) * l, float max, int count, V(d) * e, V(d) * w, V(d) * s)
 {
     for (int i = 0; i < count * (SAMPI_W / 2); i++) {
@@ -4681,8 +4679,8 @@ SAMPI_T static SAMPI_CALLED void V(redo)(const V(f) * l, float max, int count, V
     }
 }
 
-/* e^d and w = sampi_weight of the logits l [count / 2], half a vector at a time, and s = sampi_weighted of these, if
-   with_s: doubles, w and s SAMPI_INT larger. */
+/* e^d and w = sampi_weight of the logits l [count / 2], half a vector at a time, and if with_s s = sampi_weighted: all
+   as doubles, w and s with SAMPI_INT added. */
 SAMPI_OP void V(exact)(const V(f) * l, float max, int count, bool with_s, V(d) * e, V(d) * w, V(d) * s)
 {
     const V(d) one = V(alld)(SAMPI_INT), scale = V(alld)((double)SAMPI_ONE);
@@ -4694,7 +4692,7 @@ SAMPI_OP void V(exact)(const V(f) * l, float max, int count, bool with_s, V(d) *
     if (!SAMPI_FUSED && with_s) SAMPI_UPTO doubt |= V(unsure)((one - w[k]) * d[k], s[k] - one);
     if (V(doubtful)(doubt)) V(redo)(l, max, count, e, w, s);
 }
-/* The integer in one of them. */
+/* The integer in such a double. */
 SAMPI_OP V(q) V(whole)(V(d) w) { return (V(q))w - (V(q))V(alld)(SAMPI_INT); }
 
 SAMPI_T static uint64_t V(weights)(const float *x, size_t n, float max, uint64_t *out, double *e_out)
@@ -4706,7 +4704,7 @@ SAMPI_T static uint64_t V(weights)(const float *x, size_t n, float max, uint64_t
     for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
         V(take)(x + i, n - i, 2, l);
         V(exact)(l, max, 4, false, e, w, s);
-        if (SAMPI_W == 16) SAMPI_FOUR SAMPI_OPAQUE(w[k]); /* else gcc computes what may not be stored late */
+        if (SAMPI_W == 16) SAMPI_FOUR SAMPI_OPAQUE(w[k]); /* otherwise gcc delays the computation past the store */
         SAMPI_FOUR sum += v[k] = V(whole)(w[k]);
         const bool is_half = SAMPI_W == 16 && n - i <= SAMPI_W;
         if (out) SAMPI_FOUR if (k < 2 || !is_half) V(storeq)(out + i + SAMPI_W / 2 * k, v[k]);
@@ -4715,15 +4713,16 @@ SAMPI_T static uint64_t V(weights)(const float *x, size_t n, float max, uint64_t
     return V(hsumq)(sum);
 }
 
-/* The floats next to quotients, which lie between the products with an inverse that is a little too small and one that
-   is too large. Nearly always both are the same: a division takes many times longer. -> is one in doubt? */
+/* The nearest floats of quotients: a quotient lies between the products with an inverse that is a little too small and
+   one that is too large. Nearly always both round to the same float; a division would take many times as long. Returns
+   whether any lane is not certain. */
 SAMPI_OP bool V(by_inverse)(V(d) a, V(d) b, V(d) low, V(d) high, V(f) * q)
 {
     *q = V(narrow)(a * low, b * low);
     return V(any)(V(lt_and)(V(ge)(*q, V(all)(0.0f)), *q, V(narrow)(a * high, b * high)));
 }
 
-/* Without fma e^d is off by less than 2^-43 of itself. */
+/* Without fma the relative error of e^d is below 2^-43. */
 SAMPI_T static void V(probs)(const float *x, const double *e, size_t n, float max, double z, float *p)
 {
     SAMPI_TIDY
@@ -4751,7 +4750,7 @@ SAMPI_T static uint64_t V(mass)(const float *x, const uint64_t *w, size_t n, flo
     return V(hsumq)(sum);
 }
 
-/* By `count` halves of a vector at a time. */
+/* `count` halves of a vector at a time. */
 SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float floor, int count, bool with_s,
                          bool with_above, sampi_sums *sums)
 {
@@ -4774,7 +4773,7 @@ SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float flo
         reach = V(tally)(reach, in[0], in[1]);
         SAMPI_UPTO above = V(add_where)(above, in[k / 2], k % 2, (V(q))w[k]);
     }
-    /* sums of doubles' bits, each SAMPI_INT's too large, modulo 2^64 */
+    /* sums of the bits of doubles, each too large by SAMPI_INT's bits, modulo 2^64 */
     const uint64_t large = (n + step - 1) / step * step * sampi_bits(SAMPI_INT);
     uint64_t mass = V(hsumq)(z) - large;
     sums->n += V(total)(present);
@@ -4789,7 +4788,7 @@ SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float flo
 SAMPI_T static void V(sums)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums)
 {
     SAMPI_TIDY
-    const bool splits = floor > -FLT_MAX && floor < INFINITY; /* else all are above, or none */
+    const bool splits = floor > -FLT_MAX && floor < INFINITY; /* otherwise all are above, or none */
     if (!SAMPI_FUSED)
         V(sums_as)(x, n, r, max, floor, 4, with_s, true, sums); /* one body for all: without fma it is long */
     else if (with_s)
@@ -4800,7 +4799,7 @@ SAMPI_T static void V(sums)(const float *x, size_t n, float r, float max, float 
         V(sums_as)(x, n, r, max, floor, 4, false, splits, sums);
 }
 
-/* Elements from the first that q sees on: beyond it q is 0, and is not looked at. */
+/* Only elements from sampi_envelope_floor on: below it q is 0. */
 SAMPI_T static void V(envelope)(const float *x, size_t n, float r, float max, float floor, uint64_t *tile)
 {
     SAMPI_TIDY
@@ -4817,7 +4816,7 @@ SAMPI_T static void V(envelope)(const float *x, size_t n, float r, float max, fl
             SAMPI_FOUR t[k] = (vmax - t[k]) * V(all)(SAMPI_ENVELOPE_UNIT);
             SAMPI_FOUR sum[k % 2] = V(sub_where)(sum[k % 2], V(ge)(v[k], lo), V(chord)(V(trunc)(t[k])));
         }
-        *tile = V(hsumq)(V(pairs)(sum[0]) + V(pairs)(sum[1])); /* apart: on four lanes their sum may not fit */
+        *tile = V(hsumq)(V(pairs)(sum[0]) + V(pairs)(sum[1])); /* separately: with four lanes their sum may not fit */
     }
 }
 
@@ -4846,8 +4845,8 @@ SAMPI_T static void V(adapt)(float *e, size_t n, float sum, float aim)
     }
 }
 
-/* Nearly always each id is one more than the last; else the ids decide one by one. Logits go where they are near, eight
-   tiles at a time. */
+/* Nearly always each id is one more than the last; otherwise the ids are compared one by one. Logits are written while
+   they are in cache, eight tiles at a time. */
 SAMPI_T static bool V(survey)(const samp_token_data *d, size_t n, float *x, float *line, float *top)
 {
     SAMPI_TIDY
@@ -4891,8 +4890,8 @@ SAMPI_T static void V(put)(samp_token_data *d, size_t n, const float *l, const f
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* h of 2 SAMPI_W ids: sampi_philox, of which the compiler leaves out what all ids share, and what nobody reads. Each
-   word is the lower half of 64 bits. */
+/* h of 2 SAMPI_W ids: sampi_philox, from which the compiler removes what is equal for all ids or not used. Each word is
+   the lower half of 64 bits. */
 SAMPI_OP void V(noise)(const uint32_t *counter, const uint32_t *key, const V(i) * id, V(i) * h)
 {
     V(q) a[4], b[4], c[4], d[4];
@@ -4938,8 +4937,8 @@ SAMPI_T static size_t V(race)(const uint32_t *counter, const uint32_t *key, cons
 #endif
 
 #ifdef SAMPLING_WATERMARK_DECLARED
-/* The words of 2 SAMPI_W groups of four ids, from + 0 on: word [w] of the group in each lane. As V(noise), but the
-   group is the counter's first number, and all four are read. */
+/* The words of 2 SAMPI_W groups of four ids, from + 0 on: word [w] is word w of the group in each lane. As V(noise),
+   but the group is the counter's first number, and all four words are used. */
 SAMPI_OP void V(words)(const uint32_t *counter, const uint32_t *key, uint32_t from, V(i) word[4][2])
 {
     V(q) a[4], b[4], c[4], d[4];
@@ -4987,7 +4986,7 @@ SAMPI_T static size_t V(marks)(const uint32_t *counter, const uint32_t *key, uin
     return hits;
 }
 
-/* The seeds of half the lanes, whose hashes are the lower (up 0) or upper halves of 64 bits. */
+/* The seeds of half the lanes; their hashes are the lower (up 0) or upper halves of 64 bits. */
 SAMPI_OP V(q) V(seeds)(const sampi_colours *c, V(i) hash, int up)
 {
     const V(raw) h = (V(raw))(up ? (V(q))hash : (V(q))hash << 32) >> 32;
@@ -5014,7 +5013,7 @@ SAMPI_OP V(i) V(hashes)(V(i) id)
     return i ^ (V(i))((V(signed))i >> 15);
 }
 
-/* Of half the lanes: all bits where the token is green. Each lane has a key of its own. */
+/* For half the lanes: all bits are 1 if the token is green. Each lane has its own key. */
 SAMPI_OP V(q) V(greens)(V(q) seed, V(q) id, uint32_t below)
 {
     V(q) a = id >> 2, b = V(allq)(0), c = b, d = b, k0 = seed, k1 = seed >> 32;
@@ -5059,16 +5058,16 @@ SAMPI_T static void V(tint)(const sampi_colours *colours, uint32_t from, size_t 
    exponential of glibc and musl, bit for bit: in double, rounded to float at the end. */
 
 #if SAMPI_W > 4
-/* The one number where libms differ is theirs to decide, not the compiler's, which would know the result of a number
-   known by ==. Called, as it is rare. */
+/* Calls libm for the one number where libms differ. The number must not be compared with ==, because the compiler would
+   then compute the result itself. Not inlined, because it is rare. */
 static SAMPI_CALLED void V(ask)(const float *l, float *e, int n)
 {
     for (int k = 0; k < n; k++)
         if (l[k] >= SAMPI_EXPF_ODD && l[k] < SAMPI_EXPF_END) e[k] = expf(l[k]);
 }
 
-/* As it is published: e^x = 2^(n / 32) 2^(f / 32), n an integer and f in [-1/2, 1/2], the first from a table, the
-   second a polynomial of f; in double, and rounded at the end. Below -104 that is 0. */
+/* The published algorithm: e^x = 2^(n / 32) 2^(f / 32), n an integer and f in [-1/2, 1/2]; the first factor comes from
+   a table, the second is a polynomial of f. In double, rounded at the end. Below -104 the result is 0. */
 SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, float *e)
 {
     SAMPI_TIDY

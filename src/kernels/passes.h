@@ -1,11 +1,11 @@
 /* ================================================================================================== >>passes
-   The kernels in vectors, written once and compiled for each instruction set. kernels/contract.h says what each one
-   promises, kernels/vectors.h which operations they are written in. Loops take four vectors at a time and do each
-   operation to all four (SAMPI_FOUR), so that it need not wait for the one before it. A row that does not fill the last
-   four is filled up with masked elements. A new kernel is a line of the contract, a reference in kernels/scalar.h, a
+   The kernels in vectors, written once and compiled for each instruction set. kernels/contract.h has the contract of
+   each one, kernels/vectors.h the operations they consist of. Loops take four vectors at a time and apply each
+   operation to all four (SAMPI_FOUR), so that it need not wait for the one before it. The end of a row is filled up
+   with masked elements to four vectors. A new kernel is a line of the contract, a reference in kernels/scalar.h, a
    function here, a member of sampi_kernels and a word in SAMPI_KERNELS. */
 
-/* A row's end, filled up with masked elements (-infinity): that is much code, so it is called. */
+/* The end of a row, filled up with masked elements (-infinity). Not inlined, because it is much code. */
 SAMPI_T static SAMPI_CALLED const float *V(pad)(const float *x, size_t left, float *room, size_t all)
 {
     for (size_t at = 0; at < all; at += SAMPI_W) V(store)(room + at, V(all)(-INFINITY));
@@ -13,24 +13,24 @@ SAMPI_T static SAMPI_CALLED const float *V(pad)(const float *x, size_t left, flo
     return room;
 }
 
-/* A kernel begins with it. Where it returns, the upper halves of its registers are zero: with anything else there the
-   program's own SSE code crawls on Intel's CPUs, 20 times slower. Clang sees to that itself; gcc only at -O2, and not
-   before calls that are a function's last step. */
+/* The first line of each kernel. When the kernel returns, the upper halves of its registers are zero: otherwise the
+   program's own SSE code runs 20 times slower on Intel's CPUs. Clang does this itself; gcc only at -O2, and not before
+   calls that are a function's last step. */
 #define SAMPI_TIDY __attribute__((cleanup(V(tidy)), unused)) char tidy;
 
-/* The next `count` vectors of a row, filled up in the same way. */
+/* Loads the next `count` vectors of a row, filled up in the same way. */
 SAMPI_OP void V(take)(const float *x, size_t left, int count, V(f) * v)
 {
     float room[4 * SAMPI_W];
     bool is_end = __builtin_expect(left < (size_t)(SAMPI_W * count), 0);
     if (is_end && SAMPI_W == 4) x = V(pad)(x, left, room, 4 * SAMPI_W);
-    if (is_end) /* outside of the loop: clang does not move it there */
+    if (is_end) /* outside the loop: clang does not move it out */
         SAMPI_UPTO v[k] = V(rest)(x + SAMPI_W * k, left, SAMPI_W * k);
     else
         SAMPI_UPTO v[k] = V(load)(x + SAMPI_W * k);
 }
 
-/* Prefetch for a later step of four vectors: once for 64 bytes, which is a line of most caches. */
+/* Prefetches for a later step of four vectors: once for 64 bytes, the line of most caches. */
 SAMPI_OP void V(ahead)(const float *x)
 {
     for (size_t k = 0; k < 16 * SAMPI_W; k += 64) __builtin_prefetch((const void *)((uintptr_t)x + SAMPI_AHEAD + k));
@@ -50,14 +50,14 @@ SAMPI_T static size_t V(fetch)(const void *x, samp_dtype dtype, const uint32_t *
 {
     SAMPI_TIDY
     if (dtype == SAMPI_CANDIDATE) return V(fetch_as)(x, SAMPI_CANDIDATE, NULL, at, n, out);
-    if (!mask && SAMPI_W == 8) SAMPI_BY_DTYPE(V(fetch_as), x, dtype, NULL, at, n, out) /* half as fast again */
+    if (!mask && SAMPI_W == 8) SAMPI_BY_DTYPE(V(fetch_as), x, dtype, NULL, at, n, out) /* 1.5 times as fast */
     SAMPI_BY_DTYPE(V(fetch_as), x, dtype, mask, at, n, out)
 }
 
 /* The maxima of 2 SAMPI_W elements from i, lane by lane; with 16 lanes a half of them is a line's. */
 SAMPI_OP V(f) V(both)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, V(m) * nan)
 {
-    if (dtype == SAMP_BF16) { /* even and odd elements, where they stand */
+    if (dtype == SAMP_BF16) { /* even and odd elements, in their places */
         const float *p = (const float *)(const void *)((const uint16_t *)x + i);
         V(i) pairs = (V(i))V(apart)(p, 32);
         V(f) even = (V(f))(pairs << 16), odd = (V(f))(pairs & V(alli)(0xFFFF0000u));
@@ -69,7 +69,7 @@ SAMPI_OP V(f) V(both)(const void *x, samp_dtype dtype, const uint32_t *mask, siz
     return V(max)(a, b);
 }
 
-/* line [16 * tiles] = the maxima of their lines, SAMPI_W of them at a time. */
+/* line [16 * tiles] = the maxima of the tiles' lines, SAMPI_W of them at a time. */
 SAMPI_OP void V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t tiles, float *line, V(f) * max,
                        V(m) * nan)
 {
@@ -95,8 +95,8 @@ SAMPI_OP void V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, si
     *nan = bad;
 }
 
-/* Tiles without a token are left out. What has a mask, or an end, becomes floats first where it is not that already,
-   and so does what would else take longer. */
+/* Tiles without an allowed token are skipped. A tile with a mask, or at the end of the row, is converted to floats
+   first, and so are tiles of dtypes for which that is faster. */
 SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
 {
     SAMPI_TIDY
@@ -129,7 +129,7 @@ SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *
     return V(any)(nan) ? NAN : V(hmax)(max);
 }
 
-/* d = l - max of up to four vectors of logits, and p = e^d to about 1e-6. */
+/* For up to four vectors of logits: d = l - max, and p = e^d with a relative error of about 1e-6. */
 SAMPI_OP void V(near_exps)(const V(f) * l, V(f) max, int count, V(f) * d, V(f) * p)
 {
     static const float factor[5] = { SAMPI_F4, SAMPI_F3, SAMPI_F2, SAMPI_F1, 1.0f };
@@ -144,7 +144,7 @@ SAMPI_OP void V(near_exps)(const V(f) * l, V(f) max, int count, V(f) * d, V(f) *
     SAMPI_UPTO p[k] = (V(f))((V(i))p[k] + ((V(i))t[k] << 23));
 }
 
-/* Sums of floats, two vectors of each, go over to doubles after every 16 terms, and begin anew. */
+/* Float sums, two vectors of each, are added to doubles after every 16 terms, and begin anew. */
 SAMPI_OP bool V(fills)(size_t i) { return i % (32 * SAMPI_W) == 28 * SAMPI_W; }
 SAMPI_OP void V(flush)(V(f) * part, V(d) * sum)
 {
@@ -211,7 +211,7 @@ SAMPI_T static void V(fold)(const float *line, size_t n, float *out, size_t m)
     }
 }
 
-/* collect of the SAMPI_W elements from `at`. */
+/* collect for the SAMPI_W elements from `at` on. */
 SAMPI_OP size_t V(collect_at)(const float *x, const int32_t *id, int32_t base, size_t at, V(f) lo, V(f) hi,
                               float *x_out, int32_t *id_out)
 {
@@ -274,8 +274,8 @@ SAMPI_T static size_t V(count)(const float *x, size_t n, float floor)
     return V(total)(count);
 }
 
-/* e^d of the logits in l [count / 2], half a vector at a time, as sampi_exp but for its 2^40; d = l - max, clamped.
-   -> lanes in doubt, where there is no fma: whose f lies so near to +-1/2 that it may be the other. */
+/* e^d of the logits in l [count / 2], half a vector at a time: sampi_exp without its 2^40; d = l - max, clamped.
+   Returns the lanes that are not certain without an fma: their f is so near to +-1/2 that it may be the other one. */
 SAMPI_OP V(q) V(exp)(const V(f) * l, V(d) max, int count, V(d) * d, V(d) * e)
 {
     static const double factor[8] = { SAMPI_E7, SAMPI_E6, SAMPI_E5, SAMPI_E4, SAMPI_E3, SAMPI_E2, SAMPI_E1, 1.0 };
@@ -292,16 +292,16 @@ SAMPI_OP V(q) V(exp)(const V(f) * l, V(d) max, int count, V(d) * d, V(d) * e)
     return doubt;
 }
 
-/* Where product and sum are rounded apart, y = 2^40 e^d is off by less than 2^-49 y + 2^-14 (a fma errs by 2^-53, the
-   eight of the polynomial by 5 of these together, and d log2 e, which is below 64, by another 2^-53 of itself, where y
-   is small). That decides the integer n next to it, unless y lies as near to the middle between two. */
+/* If product and sum are rounded separately, the error of y = 2^40 e^d is below 2^-49 y + 2^-14 (an fma has an error of
+   2^-53, the eight of the polynomial together 5 of these, and d log2 e, which is below 64, another relative 2^-53 where
+   y is small). That decides the nearest integer n, unless y is as near to the middle between two integers. */
 SAMPI_OP V(q) V(unsure)(V(d) y, V(d) n)
 {
     V(d) off = y - n;
     return (V(q))(off * off > V(alld)(0.2499) - y * V(alld)(1.0 / ((uint64_t)1 << 49)));
 }
 
-/* The logits in l anew, one by one. */
+/* Computes the logits in l again, one by one. */
 SAMPI_T static SAMPI_CALLED void V(redo)(const V(f) * l, float max, int count, V(d) * e, V(d) * w, V(d) * s)
 {
     for (int i = 0; i < count * (SAMPI_W / 2); i++) {
@@ -314,8 +314,8 @@ SAMPI_T static SAMPI_CALLED void V(redo)(const V(f) * l, float max, int count, V
     }
 }
 
-/* e^d and w = sampi_weight of the logits l [count / 2], half a vector at a time, and s = sampi_weighted of these, if
-   with_s: doubles, w and s SAMPI_INT larger. */
+/* e^d and w = sampi_weight of the logits l [count / 2], half a vector at a time, and if with_s s = sampi_weighted: all
+   as doubles, w and s with SAMPI_INT added. */
 SAMPI_OP void V(exact)(const V(f) * l, float max, int count, bool with_s, V(d) * e, V(d) * w, V(d) * s)
 {
     const V(d) one = V(alld)(SAMPI_INT), scale = V(alld)((double)SAMPI_ONE);
@@ -327,7 +327,7 @@ SAMPI_OP void V(exact)(const V(f) * l, float max, int count, bool with_s, V(d) *
     if (!SAMPI_FUSED && with_s) SAMPI_UPTO doubt |= V(unsure)((one - w[k]) * d[k], s[k] - one);
     if (V(doubtful)(doubt)) V(redo)(l, max, count, e, w, s);
 }
-/* The integer in one of them. */
+/* The integer in such a double. */
 SAMPI_OP V(q) V(whole)(V(d) w) { return (V(q))w - (V(q))V(alld)(SAMPI_INT); }
 
 SAMPI_T static uint64_t V(weights)(const float *x, size_t n, float max, uint64_t *out, double *e_out)
@@ -339,7 +339,7 @@ SAMPI_T static uint64_t V(weights)(const float *x, size_t n, float max, uint64_t
     for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
         V(take)(x + i, n - i, 2, l);
         V(exact)(l, max, 4, false, e, w, s);
-        if (SAMPI_W == 16) SAMPI_FOUR SAMPI_OPAQUE(w[k]); /* else gcc computes what may not be stored late */
+        if (SAMPI_W == 16) SAMPI_FOUR SAMPI_OPAQUE(w[k]); /* otherwise gcc delays the computation past the store */
         SAMPI_FOUR sum += v[k] = V(whole)(w[k]);
         const bool is_half = SAMPI_W == 16 && n - i <= SAMPI_W;
         if (out) SAMPI_FOUR if (k < 2 || !is_half) V(storeq)(out + i + SAMPI_W / 2 * k, v[k]);
@@ -348,15 +348,16 @@ SAMPI_T static uint64_t V(weights)(const float *x, size_t n, float max, uint64_t
     return V(hsumq)(sum);
 }
 
-/* The floats next to quotients, which lie between the products with an inverse that is a little too small and one that
-   is too large. Nearly always both are the same: a division takes many times longer. -> is one in doubt? */
+/* The nearest floats of quotients: a quotient lies between the products with an inverse that is a little too small and
+   one that is too large. Nearly always both round to the same float; a division would take many times as long. Returns
+   whether any lane is not certain. */
 SAMPI_OP bool V(by_inverse)(V(d) a, V(d) b, V(d) low, V(d) high, V(f) * q)
 {
     *q = V(narrow)(a * low, b * low);
     return V(any)(V(lt_and)(V(ge)(*q, V(all)(0.0f)), *q, V(narrow)(a * high, b * high)));
 }
 
-/* Without fma e^d is off by less than 2^-43 of itself. */
+/* Without fma the relative error of e^d is below 2^-43. */
 SAMPI_T static void V(probs)(const float *x, const double *e, size_t n, float max, double z, float *p)
 {
     SAMPI_TIDY
@@ -384,7 +385,7 @@ SAMPI_T static uint64_t V(mass)(const float *x, const uint64_t *w, size_t n, flo
     return V(hsumq)(sum);
 }
 
-/* By `count` halves of a vector at a time. */
+/* `count` halves of a vector at a time. */
 SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float floor, int count, bool with_s,
                          bool with_above, sampi_sums *sums)
 {
@@ -407,7 +408,7 @@ SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float flo
         reach = V(tally)(reach, in[0], in[1]);
         SAMPI_UPTO above = V(add_where)(above, in[k / 2], k % 2, (V(q))w[k]);
     }
-    /* sums of doubles' bits, each SAMPI_INT's too large, modulo 2^64 */
+    /* sums of the bits of doubles, each too large by SAMPI_INT's bits, modulo 2^64 */
     const uint64_t large = (n + step - 1) / step * step * sampi_bits(SAMPI_INT);
     uint64_t mass = V(hsumq)(z) - large;
     sums->n += V(total)(present);
@@ -422,7 +423,7 @@ SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float flo
 SAMPI_T static void V(sums)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums)
 {
     SAMPI_TIDY
-    const bool splits = floor > -FLT_MAX && floor < INFINITY; /* else all are above, or none */
+    const bool splits = floor > -FLT_MAX && floor < INFINITY; /* otherwise all are above, or none */
     if (!SAMPI_FUSED)
         V(sums_as)(x, n, r, max, floor, 4, with_s, true, sums); /* one body for all: without fma it is long */
     else if (with_s)
@@ -433,7 +434,7 @@ SAMPI_T static void V(sums)(const float *x, size_t n, float r, float max, float 
         V(sums_as)(x, n, r, max, floor, 4, false, splits, sums);
 }
 
-/* Elements from the first that q sees on: beyond it q is 0, and is not looked at. */
+/* Only elements from sampi_envelope_floor on: below it q is 0. */
 SAMPI_T static void V(envelope)(const float *x, size_t n, float r, float max, float floor, uint64_t *tile)
 {
     SAMPI_TIDY
@@ -450,7 +451,7 @@ SAMPI_T static void V(envelope)(const float *x, size_t n, float r, float max, fl
             SAMPI_FOUR t[k] = (vmax - t[k]) * V(all)(SAMPI_ENVELOPE_UNIT);
             SAMPI_FOUR sum[k % 2] = V(sub_where)(sum[k % 2], V(ge)(v[k], lo), V(chord)(V(trunc)(t[k])));
         }
-        *tile = V(hsumq)(V(pairs)(sum[0]) + V(pairs)(sum[1])); /* apart: on four lanes their sum may not fit */
+        *tile = V(hsumq)(V(pairs)(sum[0]) + V(pairs)(sum[1])); /* separately: with four lanes their sum may not fit */
     }
 }
 
@@ -479,8 +480,8 @@ SAMPI_T static void V(adapt)(float *e, size_t n, float sum, float aim)
     }
 }
 
-/* Nearly always each id is one more than the last; else the ids decide one by one. Logits go where they are near, eight
-   tiles at a time. */
+/* Nearly always each id is one more than the last; otherwise the ids are compared one by one. Logits are written while
+   they are in cache, eight tiles at a time. */
 SAMPI_T static bool V(survey)(const samp_token_data *d, size_t n, float *x, float *line, float *top)
 {
     SAMPI_TIDY
@@ -524,8 +525,8 @@ SAMPI_T static void V(put)(samp_token_data *d, size_t n, const float *l, const f
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* h of 2 SAMPI_W ids: sampi_philox, of which the compiler leaves out what all ids share, and what nobody reads. Each
-   word is the lower half of 64 bits. */
+/* h of 2 SAMPI_W ids: sampi_philox, from which the compiler removes what is equal for all ids or not used. Each word is
+   the lower half of 64 bits. */
 SAMPI_OP void V(noise)(const uint32_t *counter, const uint32_t *key, const V(i) * id, V(i) * h)
 {
     V(q) a[4], b[4], c[4], d[4];
@@ -571,8 +572,8 @@ SAMPI_T static size_t V(race)(const uint32_t *counter, const uint32_t *key, cons
 #endif
 
 #ifdef SAMPLING_WATERMARK_DECLARED
-/* The words of 2 SAMPI_W groups of four ids, from + 0 on: word [w] of the group in each lane. As V(noise), but the
-   group is the counter's first number, and all four are read. */
+/* The words of 2 SAMPI_W groups of four ids, from + 0 on: word [w] is word w of the group in each lane. As V(noise),
+   but the group is the counter's first number, and all four words are used. */
 SAMPI_OP void V(words)(const uint32_t *counter, const uint32_t *key, uint32_t from, V(i) word[4][2])
 {
     V(q) a[4], b[4], c[4], d[4];
@@ -620,7 +621,7 @@ SAMPI_T static size_t V(marks)(const uint32_t *counter, const uint32_t *key, uin
     return hits;
 }
 
-/* The seeds of half the lanes, whose hashes are the lower (up 0) or upper halves of 64 bits. */
+/* The seeds of half the lanes; their hashes are the lower (up 0) or upper halves of 64 bits. */
 SAMPI_OP V(q) V(seeds)(const sampi_colours *c, V(i) hash, int up)
 {
     const V(raw) h = (V(raw))(up ? (V(q))hash : (V(q))hash << 32) >> 32;
@@ -647,7 +648,7 @@ SAMPI_OP V(i) V(hashes)(V(i) id)
     return i ^ (V(i))((V(signed))i >> 15);
 }
 
-/* Of half the lanes: all bits where the token is green. Each lane has a key of its own. */
+/* For half the lanes: all bits are 1 if the token is green. Each lane has its own key. */
 SAMPI_OP V(q) V(greens)(V(q) seed, V(q) id, uint32_t below)
 {
     V(q) a = id >> 2, b = V(allq)(0), c = b, d = b, k0 = seed, k1 = seed >> 32;

@@ -1,7 +1,7 @@
 /* ================================================================================================== >>scalar
-   Each kernel one element at a time, in plain C. These functions are the reference: they say what the contract
-   (kernels/contract.h) means, and tests compare the vector kernels with them. They also run on machines that have no
-   vector kernels. They call base/exact.h. Those marked SAMPI_COLD are called by no other instruction set's kernels. */
+   The kernels in plain C, one element at a time. They are the reference: they define the contract (kernels/contract.h),
+   and tests compare the vector kernels with them. They also run on machines without vector kernels. They call
+   base/exact.h. Functions marked SAMPI_COLD are not called by vector kernels. */
 
 static SAMPI_CALLED size_t sampi_fetch_scalar(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at,
                                               size_t n, float *out)
@@ -104,7 +104,7 @@ static SAMPI_COLD uint64_t sampi_weights_scalar(const float *x, size_t n, float 
 
 static void sampi_probs_scalar(const float *x, const double *e, size_t n, float max, double z, float *p)
 {
-    (void)e; /* without fma sets have it not to the last bit */
+    (void)e; /* sets without fma do not have it to the last bit */
     for (size_t i = 0; i < n; i++) p[i] = sampi_masked(x[i]) ? 0.0f : (float)(sampi_exp(max, x[i]) / z);
 }
 
@@ -118,7 +118,7 @@ static uint64_t sampi_mass_scalar(const float *x, const uint64_t *w, size_t n, f
 static SAMPI_COLD void sampi_sums_scalar(const float *x, size_t n, float r, float max, float floor, bool with_s,
                                          sampi_sums *sums)
 {
-    (void)with_s; /* no dearer */
+    (void)with_s; /* s costs nothing more */
     for (size_t i = 0; i < n; i++) {
         if (sampi_masked(x[i])) continue;
         uint64_t z = sums->z;
@@ -147,7 +147,7 @@ static void sampi_adapt_scalar(float *e, size_t n, float sum, float aim)
     for (size_t i = 0; i < n; i++) e[i] = sampi_adaptive_p_logit(SAMPI_LLAMA_CPP ? e[i] / sum : e[i], aim);
 }
 
-/* Is each id larger than the one before? */
+/* Do the ids ascend? */
 static SAMPI_CALLED bool sampi_ascends(const samp_token_data *d, size_t n)
 {
     size_t i = 1;

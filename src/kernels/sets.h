@@ -1,23 +1,22 @@
 /* ---- the instruction sets ----
-   The vector kernels are compiled here, once for each instruction set of this target. For that the header includes
-   itself: SAMPI_W is then the number of lanes, and of the whole file only these rooms of kernels/ are read: vectors.h,
-   one of avx512.h to generic.h, shared.h, passes.h and llama_cpp/passes.h. Above that stand the macros that they are
-   written in. */
+   Compiles the vector kernels, once for each instruction set of this target: the header includes itself with SAMPI_W,
+   the number of lanes, and then reads only these rooms of kernels/: vectors.h, one of avx512.h to generic.h, shared.h,
+   passes.h and llama_cpp/passes.h. The room begins with the macros that they use. */
 
 #define SAMPI_OP        SAMPI_INLINE SAMPI_T
 #define SAMPI_UNROLL_4  _Pragma("GCC unroll 4")
 #define SAMPI_UNROLL_8  _Pragma("GCC unroll 8")
 #define SAMPI_UNROLL_10 _Pragma("GCC unroll 10")
 #if defined(__clang__)
-#define SAMPI_UNROLL_ALL         _Pragma("clang loop unroll(full)") /* it leaves two steps that could be four alone */
+#define SAMPI_UNROLL_ALL         _Pragma("clang loop unroll(full)") /* clang would not unroll two steps of four */
 #define SAMPI_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
 #define SAMPI_UNROLL_ALL         SAMPI_UNROLL_4
 #define SAMPI_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, SAMPI_VECTOR(V(i), __VA_ARGS__))
 #endif
-#define SAMPI_FOUR              SAMPI_UNROLL_4 for (int k = 0; k < 4; k++)       /* of the four vectors of a step */
-#define SAMPI_UPTO              SAMPI_UNROLL_ALL for (int k = 0; k < count; k++) /* count is known, at most four */
-#define SAMPI_HALF              SAMPI_UNROLL_8 for (int k = 0; k < SAMPI_W / 2; k++) /* of the lanes of V(d), V(q) */
+#define SAMPI_FOUR              SAMPI_UNROLL_4 for (int k = 0; k < 4; k++)       /* for each of the four vectors of a step */
+#define SAMPI_UPTO              SAMPI_UNROLL_ALL for (int k = 0; k < count; k++) /* count is a constant, at most 4 */
+#define SAMPI_HALF              SAMPI_UNROLL_8 for (int k = 0; k < SAMPI_W / 2; k++) /* for each lane of V(d), V(q) */
 #define SAMPI_FUSED             (SAMPI_W > 4 || SAMPI_NEON)
 #define SAMPI_VECTOR(type, ...) (__extension__(type){ __VA_ARGS__ })
 static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };

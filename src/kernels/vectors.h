@@ -1,40 +1,39 @@
 /* ================================================================================================= >>vectors
-   The operations on vectors of SAMPI_W floats that all kernels are written in (kernels/passes.h). The list below says
-   what each one means. This room defines those that are the same in every set; a set's own room (kernels/avx2.h, say)
-   and kernels/shared.h define the others. All these rooms are compiled once for each instruction set: the header
-   includes itself with SAMPI_W set (kernels/sets.h), and V(name) is then sampi_name_avx512, say. Of all sets compiled
-   one at most has four lanes, one eight, and one 16.
+   The operations on vectors of SAMPI_W floats of which all kernels consist (kernels/passes.h). The list below defines
+   each one. This room has those that are the same in every set; a set's own room (such as kernels/avx2.h) and
+   kernels/shared.h have the others. All these rooms are compiled once for each instruction set: the header includes
+   itself with SAMPI_W set (kernels/sets.h), and V(name) is then for example sampi_name_avx512. Of all compiled sets at
+   most one has four lanes, one eight, and one 16.
 
-   Types: V(f) floats and V(i) unsigned 32-bit integers, SAMPI_W of each; V(d) doubles, V(q) unsigned 64-bit integers,
-   half as many; V(m) which of SAMPI_W lanes a comparison holds for; V(t) a count of these. + - * / & | ~ << >> are the
-   compiler's own. A new set is a switch in base/switches.h, its name here, a room with its operations, and a line of
-   SAMPI_KERNEL_TABLE (kernels/dispatch.h).
+   Types: V(f) floats and V(i) unsigned 32-bit integers, SAMPI_W of each; V(d) doubles and V(q) unsigned 64-bit
+   integers, half as many; V(m) the result of a comparison, for each of SAMPI_W lanes; V(t) a count of lanes. + - * / &
+   | ~ << >> are the compiler's. A new set is a switch in base/switches.h, its name here, a room with its operations,
+   and a line in SAMPI_KERNEL_TABLE (kernels/dispatch.h).
 
      all alli alld allq   the same in every lane            load loadi loadd loadq store storeq   at any alignment
-     max min maxd         fma fmad: a * b + c, in one step where SAMPI_FUSED, else product and sum apart
-     ge lt_and unord      >=; m and <; is one of the two no number
-     any                  does it hold for any lane         keep select   v or 0; a or b, by lane
-     sub_where            sum - v where it holds            add_where     sum + v where it holds for this half
-     loadq_where          what stands there, or 0, for this half
-     tally tally4 total   a count: with those that two comparisons, or four, hold for; as a number. { 0 } is that of
-                          nothing
-     widen narrow         a half as doubles; two halves as floats (spread: a half of what holds, for add_where)
+     max min maxd         fma fmad: a * b + c, in one step if SAMPI_FUSED, otherwise product, then sum
+     ge lt_and unord      >=; m and <; is one of the two a NaN
+     any                  is it true for any lane           keep select   v or 0; a or b, by lane
+     sub_where            sum - v where m is true           add_where     sum + v where m is true, for this half
+     loadq_where          the memory's value, or 0, for this half
+     tally tally4 total   adds the lanes for which two comparisons, or four, are true to a count; the count as a number;
+                          { 0 } is an empty count
+     widen narrow         a half as doubles; two halves as floats (spread: a half of a comparison, for add_where)
      trunc                to an integer; from 2^31 on the upper bit is set
-     chord                -q of sampi_envelope for its i: (i mod 2^25 - 2^26) >> i / 2^25, the sign filling up:
-                          what sra, the shift of a negative number, is for
+     chord                -q of sampi_envelope for its i: (i mod 2^25 - 2^26) >> i / 2^25, an arithmetic shift (sra)
      hmax hsum hsumq      over the lanes; pairs: sums of neighbours in 64 bits
      even                 the product of the lower halves of 64 bits, whatever the upper ones are
-     stay                 a product that is not to be fused with the sum behind it
-     pack                 the lanes it holds for, to the front of x_out and id_out -> how many
+     stay                 a product that must not be fused with the following sum
+     pack                 writes the lanes with m true to the front of x_out and id_out; returns their number
      tidy                 the upper halves of all registers become zero
-     rest                 of a row's last `left` elements those from `at` on, filled up (four lanes: they are)
-     row                  elements i .. i + SAMPI_W of a row of any dtype, -infinity where the mask has no bit (plain,
-                          u16, f16 and allowed are for that)
-     part                 row from i + at; with 16 lanes eight elements from i + at and eight from 64 behind these
+     rest                 of a row's last `left` elements those from `at` on, filled up (four lanes: they are already)
+     row                  elements i .. i + SAMPI_W of a row of any dtype, -infinity where the mask's bit is 0 (with
+                          plain, u16, f16 and allowed)
+     part                 row from i + at; with 16 lanes eight elements from i + at and eight from 64 after these
      apart                load; with 16 lanes eight floats from p and eight from p + at
      field                the ids (w = 0) or logits (1) of SAMPI_W candidates, which are d [3]; not with 16 lanes
-     zip                  a and b by turns
-     fold1 fold2 fold3    in this order they make of SAMPI_W vectors, or eight, one of the maximum of each (with 16
+     zip                  the lanes of a and b alternating
+     fold1 fold2 fold3    in this order they turn SAMPI_W vectors, or eight, into one with the maximum of each (with 16
                           lanes, of each half) */
 
 #if SAMPI_W == 16
@@ -58,10 +57,10 @@
 #define V(name) sampi_##name##_generic
 #endif
 #ifndef SAMPI_T
-#define SAMPI_T /* what the compiler may use anyway */
+#define SAMPI_T /* the compiler may use the set anyway */
 #endif
 
-/* An operation a line, where one will do. */
+/* One operation a line, where possible. */
 /* clang-format off */
 typedef float V(f) __attribute__((vector_size(4 * SAMPI_W)));
 typedef double V(d) __attribute__((vector_size(4 * SAMPI_W)));
@@ -90,7 +89,7 @@ SAMPI_OP void V(store)(float *p, V(f) v) { *(V(near) *)p = (V(near))v; }
 SAMPI_OP void V(storeq)(uint64_t *p, V(q) v) { *(V(near) *)p = (V(near))v; }
 SAMPI_OP V(f) V(stay)(V(f) v) { SAMPI_OPAQUE(v); return v; }
 
-/* ---- what the sets of x86 have alike ---- */
+/* ---- operations that the sets of x86 share ---- */
 /* gcc 12 warns of _mm512_undefined() in the wrappers without a mask, so with 16 lanes SAMPI_X86 is a form with a mask,
    and it is full. It costs nothing: compilers drop it. */
 #ifdef SAMPI_X86

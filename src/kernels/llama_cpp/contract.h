@@ -1,15 +1,14 @@
 /* ---- kernels of llama.cpp's arithmetic ----
-   Two more kernels of every set (SAMP_RNG_MT19937), and what they share. Slack and masked mean here what they mean in
-   kernels/contract.h.
+   Two more kernels of every set (SAMP_RNG_MT19937), and what they share. "Slack" and "masked" as in kernels/contract.h.
 
-     expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32, none above max; masked: 0.
-               Returns an estimate of their sum, off by n 2^-53 of it at most. Only where libm's is the one that the
-               kernels have (sampi_expf_of).
-     climb     what the terms e^(x - c->max) (c->a + c->b (c->max - x)) of the elements not above c->most, as libm makes
-               them, add to the f32 sum `from` if each is added to that: *sum grows by these steps (estimates from 2^24
-               ulps of `from` on, else exact). Returns for how many terms it is in doubt. */
+     expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32; no logit may be above max;
+               masked: 0. Returns an estimate of their sum, with a relative error of at most n 2^-53. Only if libm's
+               expf is the one that the kernels have (sampi_expf_of).
+     climb     *sum grows by what the terms e^(x - c->max) (c->a + c->b (c->max - x)) of the elements not above c->most,
+               as libm computes them, add to the f32 sum `from` if each is added to `from` (exact below 2^24 ulps of
+               `from`, otherwise an estimate). Returns the number of terms whose contribution is not certain. */
 
-/* Half an ulp of a float sum; 0, which every term reaches, where it is so small that this is none. */
+/* Half an ulp of a float sum; 0, which every term reaches, if the sum is too small to have one. */
 static float sampi_half_ulp(float sum)
 {
     uint32_t u;
@@ -18,19 +17,19 @@ static float sampi_half_ulp(float sum)
     return sampi_float_of(u > 24 ? (u - 24) << 23 : 0);
 }
 
-/* The terms of climb: e^(x - max) is a = 1 and b = 0, -p ln p is ln(sum) / sum and 1 / sum. */
+/* The terms of climb: a = 1, b = 0 for e^(x - max); a = ln(sum) / sum, b = 1 / sum for -p ln p. */
 typedef struct sampi_climb {
     float max, most, a, b;
     float sum; /* of e^(x - max), for p; 0: the terms are no shares of an entropy */
 } sampi_climb;
 
-/* expf as glibc and musl have it, for x <= 0: 2^(n / 32) less n in the bits that n is added to, and a polynomial. It
-   gives the same float with fma and without for all x but one, found by trying all. */
+/* expf of glibc and musl for x <= 0: a table of 2^(n / 32), with n subtracted in the bits to which it is added later,
+   and a polynomial. With and without fma it gives the same float for all x but one; that was found by trying all x. */
 #define SAMPI_EXPF_3   1.6938359250920212e-06
 #define SAMPI_EXPF_2   0.00023459809789509004
 #define SAMPI_EXPF_1   0.021660849396613134
 #define SAMPI_EXPF_ODD (-63.0994606f)
-#define SAMPI_EXPF_END (SAMPI_EXPF_ODD + 1e-5f) /* it is asked for between these: see ask */
+#define SAMPI_EXPF_END (SAMPI_EXPF_ODD + 1e-5f) /* between these libm itself is called: see ask */
 static const uint64_t SAMPI_EXPF_TABLE[32] = {
     0x3FF0000000000000, 0x3FEFD9B0D3158574, 0x3FEFB5586CF9890F, 0x3FEF9301D0125B51, 0x3FEF72B83C7D517B,
     0x3FEF54873168B9AA, 0x3FEF387A6E756238, 0x3FEF1E9DF51FDEE1, 0x3FEF06FE0A31B715, 0x3FEEF1A7373AA9CB,
@@ -41,6 +40,6 @@ static const uint64_t SAMPI_EXPF_TABLE[32] = {
     0x3FEFA4AFA2A490DA, 0x3FEFD0765B6E4540,
 };
 
-/* How far, of itself, climb's estimate of a term may lie from libm's, down to e^-32: that of e^x by 2e-6, most of which
-   is the rounding of a product where there is no fma, that of a share by a few roundings more. */
+/* The largest relative difference between climb's estimate of a term and libm's, down to e^-32: 2e-6 for e^x, mostly
+   the rounding of a product without fma; a few roundings more for a share. */
 #define SAMPI_CLIMB_DOUBT 3e-6f

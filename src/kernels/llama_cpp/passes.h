@@ -3,16 +3,16 @@
    exponential of glibc and musl, bit for bit: in double, rounded to float at the end. */
 
 #if SAMPI_W > 4
-/* The one number where libms differ is theirs to decide, not the compiler's, which would know the result of a number
-   known by ==. Called, as it is rare. */
+/* Calls libm for the one number where libms differ. The number must not be compared with ==, because the compiler would
+   then compute the result itself. Not inlined, because it is rare. */
 static SAMPI_CALLED void V(ask)(const float *l, float *e, int n)
 {
     for (int k = 0; k < n; k++)
         if (l[k] >= SAMPI_EXPF_ODD && l[k] < SAMPI_EXPF_END) e[k] = expf(l[k]);
 }
 
-/* As it is published: e^x = 2^(n / 32) 2^(f / 32), n an integer and f in [-1/2, 1/2], the first from a table, the
-   second a polynomial of f; in double, and rounded at the end. Below -104 that is 0. */
+/* The published algorithm: e^x = 2^(n / 32) 2^(f / 32), n an integer and f in [-1/2, 1/2]; the first factor comes from
+   a table, the second is a polynomial of f. In double, rounded at the end. Below -104 the result is 0. */
 SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, float *e)
 {
     SAMPI_TIDY

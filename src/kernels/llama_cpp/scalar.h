@@ -1,6 +1,6 @@
 /* ---- kernels of llama.cpp's arithmetic, one element at a time ----
-   The reference for the two kernels of kernels/llama_cpp/contract.h: libm's own expf, called for each element. climb
-   has no estimate here: it says that all terms are in doubt, and its caller adds them one by one. */
+   The reference for the two kernels of kernels/llama_cpp/contract.h: libm's own expf for each element. climb has no
+   estimate here: it returns that no term is certain, and its caller adds them one by one. */
 
 static double sampi_expf_scalar(const float *x, size_t n, float t, float max, float *e)
 {
@@ -15,5 +15,5 @@ static double sampi_expf_scalar(const float *x, size_t n, float t, float max, fl
 static size_t sampi_climb_scalar(const float *x, size_t n, const sampi_climb *c, float from, double *sum)
 {
     (void)x, (void)c, (void)from, (void)sum;
-    return n; /* an estimate of one would take as long as libm */
+    return n; /* an estimate would take as long as libm */
 }
