@@ -29,6 +29,9 @@ static const char *const kind_name[] = { "peaked", "N(0,5)", "N(0,1)" };
 static const char *const chain_name[] = { "top-k 40 + top-p 0.95 + temp 0.8", "top-p 0.95 + temp",
                                           "min-p 0.05 + temp", "temp only",
                                           "a mix of these, each with other values" };
+/* more chains, of which passes are counted only */
+static const char *const long_name[] = { "top-k 1000 + tail-free 0.95 + temp", "top-h 0.4 + temp", "min-k 3 + temp",
+                                         "mirostat, m 100", "mirostat, m 2048", "typical 0.9 + temp" };
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
 static double now_us(void)
@@ -105,6 +108,23 @@ static samp_sampler *make_chain(int chain, uint64_t seed)
     if (chain <= 1) samp_chain_add(c, samp_init_top_p(0.95f - off, 1));
     if (chain == 2) samp_chain_add(c, samp_init_min_p(0.05f + off, 1));
     samp_chain_add(c, samp_init_temp(0.8f + off));
+    samp_chain_add(c, samp_init_dist(seed));
+    return c;
+}
+
+static samp_sampler *make_long_chain(int chain, uint64_t seed)
+{
+    samp_sampler *c = samp_chain_init();
+    if (chain == 3 || chain == 4) {
+        samp_chain_add(c, samp_init_mirostat(128256, seed, 5.0f, 0.1f, chain == 3 ? 100 : 2048));
+        return c;
+    }
+    if (chain == 0) samp_chain_add(c, samp_init_top_k(1000));
+    if (chain == 0) samp_chain_add(c, samp_init_tail_free(0.95f, 1));
+    if (chain == 1) samp_chain_add(c, samp_init_top_h(0.4f, 1));
+    if (chain == 2) samp_chain_add(c, samp_init_min_k(3.0f));
+    if (chain == 5) samp_chain_add(c, samp_init_typical(0.9f, 1));
+    samp_chain_add(c, samp_init_temp(0.8f));
     samp_chain_add(c, samp_init_dist(seed));
     return c;
 }
@@ -220,38 +240,43 @@ static void report(bench *b, const char *dtype, const char *kind)
     }
 }
 
-/* A row a batch, and its passes counted. */
+/* A row a batch, and its passes counted. Its token is the CPU's. */
+static void count_passes_of(samp_gpu *gpu, const samp_logits *l, int kind, int chain, bool is_long)
+{
+    const int n_rows = where == 0 ? 1 : 32;
+    const uint64_t before = samp_gpu_perf(gpu).n_passes;
+    float *x = (float *)memory(l->n_vocab * sizeof *x);
+    for (int r = 0; r < n_rows; r++) {
+        samp_sampler *c = (is_long ? make_long_chain : make_chain)(chain, (uint64_t)r), *twin = samp_clone(c);
+        samp_token token;
+        make_rows(x, 1, l->n_vocab, kind);
+        to_device((void *)(uintptr_t)l->data, x, l->n_vocab * sizeof *x);
+        if (samp_gpu_sample_batch(gpu, &c, l, &token)) fail("a batch failed");
+        if (samp_sample(twin, x, l->n_vocab) != token) fail("the device's token is not the CPU's");
+        samp_free(c), samp_free(twin);
+    }
+    const double passes = (double)(samp_gpu_perf(gpu).n_passes - before) / n_rows;
+    printf("%-8s %-34s %.2f passes\n", kind_name[kind], is_long ? long_name[chain] : chain_name[chain], passes);
+    fflush(stdout);
+    free(x);
+}
+
 static void count_passes(void)
 {
     enum { N_VOCAB = 128256 };
     samp_gpu_config config = { where, 1, N_VOCAB, SAMP_F32, true, false, 0 };
-    const int n_rows = where == 0 ? 1 : 32;
     samp_gpu *gpu = samp_gpu_create(&config, NULL);
-    float *x = (float *)memory(N_VOCAB * sizeof *x);
-    void *there = device_memory(N_VOCAB * sizeof *x);
     samp_logits l;
     memset(&l, 0, sizeof l);
-    l.data = there;
+    l.data = device_memory(N_VOCAB * sizeof(float));
     l.n_rows = 1;
     l.n_vocab = N_VOCAB;
-    if (!gpu || !there) fail("no context");
+    if (!gpu || !l.data) fail("no context");
     for (int kind = 0; kind < COUNT(kind_name); kind++)
-        for (int chain = 0; chain < 4; chain++) {
-            uint64_t before = samp_gpu_perf(gpu).n_passes;
-            for (int r = 0; r < n_rows; r++) {
-                samp_sampler *c = make_chain(chain, (uint64_t)r);
-                samp_token token;
-                make_rows(x, 1, N_VOCAB, kind);
-                to_device(there, x, N_VOCAB * sizeof *x);
-                if (samp_gpu_sample_batch(gpu, &c, &l, &token)) fail("a batch failed");
-                samp_free(c);
-            }
-            printf("%-8s %-34s %.2f passes\n", kind_name[kind], chain_name[chain],
-                   (double)(samp_gpu_perf(gpu).n_passes - before) / n_rows);
-            fflush(stdout);
-        }
+        for (int chain = 0; chain < 4; chain++) count_passes_of(gpu, &l, kind, chain, false);
+    for (int kind = 0; kind < COUNT(kind_name); kind++)
+        for (int chain = 0; chain < COUNT(long_name); chain++) count_passes_of(gpu, &l, kind, chain, true);
     samp_gpu_free(gpu);
-    free(x);
 }
 
 /* Chains to the stage, the stage's copy, and tokens into the chains: the kernels between them run on the host and are

@@ -13,7 +13,8 @@ enum { L1 = 35, L2 = 270, DRAM = 600, BRANCH = 6, LINES = 2048, SECTOR = 32, TOP
 
 bool time_on;
 
-static u64 near_[SMS][LINES]; /* the sector that is there, and since which fence */
+static u64 near_[SMS][LINES];  /* the sector that is there, and since which fence, */
+static u64 there_[SMS][LINES]; /* from this cycle on: who reads it before waits for the first read's answer */
 static u64 fences[SMS];
 static u64 n_instructions, sectors[3];
 static struct {
@@ -41,21 +42,23 @@ void time_start(const grid *g)
     for (int i = 0; i < WORDS; i++) free(words[i].path), words[i].path = NULL, words[i].address = 0;
 }
 
-/* How far away a sector is, and from now on it is near. */
-static u32 distance(u32 sm, u64 address, bool reads)
+/* How far away a sector is at a cycle, and from now on it is near. */
+static u32 distance(u32 sm, u64 address, u64 cycle, bool reads)
 {
-    u64 sector = address / SECTOR, *tag = &near_[sm][sector % LINES], want = sector << 20 | (fences[sm] & 0xFFFFF);
+    u64 sector = address / SECTOR, *tag = &near_[sm][sector % LINES], *there = &there_[sm][sector % LINES], want = sector << 20 | (fences[sm] & 0xFFFFF);
     block *b = block_find(address);
     u8 *state = b ? b->state + (address - b->lo) / SECTOR * SECTOR : NULL;
     u32 level = *tag == want ? 0 : !state || (*state & CACHED) ? 1 : 2;
     *tag = want;
     if (state) *state |= CACHED;
     sectors[level] += reads;
-    return level == 0 ? L1 : level == 1 ? L2 : DRAM;
+    if (level == 0) return *there > cycle + L1 && *there < cycle + DRAM ? (u32)(*there - cycle) : L1;
+    *there = cycle + (level == 1 ? L2 : DRAM);
+    return level == 1 ? L2 : DRAM;
 }
 
 /* The farthest one, and a cycle for each sector more than four. */
-static u32 memory_latency(const warp *w, const instruction *in, u32 mask, const u64 *address)
+static u32 memory_latency(const warp *w, const instruction *in, u32 mask, u64 cycle, const u64 *address)
 {
     u64 seen[LANES];
     u32 n = 0, most = 0;
@@ -67,7 +70,7 @@ static u32 memory_latency(const warp *w, const instruction *in, u32 mask, const 
         while (k < n && seen[n - 1 - k] != sector) k++;
         if (k < n) continue;
         seen[n++] = sector;
-        u32 far_ = distance(w->team->sm, address[i], in->op == OP_ld);
+        u32 far_ = distance(w->team->sm, address[i], cycle, in->op == OP_ld);
         if (far_ > most) most = far_;
     }
     return most + (n > 4 ? n - 4 : 0);
@@ -121,7 +124,7 @@ void time_issue(warp *w, frame *f, const instruction *in, u32 mask, const u64 *a
     for (int i = 0; i < in->n_src; i++) t = ready_at(f, in->src[i], t);
     if (in->op == OP_call) t = ready_at(f, f->fn->calls[in->target].callee, t);
     if (t || in->issue) { /* a mere name is there when what it names is */
-        if (address) latency = memory_latency(w, in, mask, address);
+        if (address) latency = memory_latency(w, in, mask, t, address);
         if (atomic) latency = L2 + 30 + 4 * (u32)__builtin_popcount(mask);
         if (in->op == OP_ld) w->in_flight += latency;
         if (in->op == OP_fence && mask) fences[w->team->sm]++;
