@@ -188,86 +188,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8940 samplers/greedy.h               20979 grammar/regex.h
-     275 api/config.h                     8982 samplers/choose.h               21376 grammar/derivatives.h
-     306 api/types.h                      9045 samplers/ratio.h                22053 grammar/vocabulary.h
-     561 api/missing.h                    9112 samplers/draw.h                 22524 grammar/triggers.h
-     575 api/sample.h                     9198 samplers/dist.h                 22849 grammar/matcher.h
-     669 api/chains.h                     9230 samplers/gumbel.h               23115 grammar/store.h
-     935 api/samplers.h                   9300 watermark/function.h            23370 grammar/moving.h
-    1208 api/gumbel.h                     9418 watermark/text.h                23719 grammar/visits.h
-    1231 api/operator.h                   9608 watermark/draw.h                24002 grammar/states.h
-    1282 api/kv.h                         9819 samplers/mirostat.h             24162 grammar/items.h
-    1465 api/llama_cpp.h                 10051 samplers/adaptive_p.h           24288 grammar/masks.h
-    1511 api/text_error.h                10202 samplers/custom.h               24499 grammar/runs.h
-    1527 api/grammar.h                   10263 config/describe.h               24712 grammar/entries.h
-    1766 api/shards.h                    10443 config/from_params.h            25186 grammar/accepting.h
-    1866 api/peers.h                     10507 config/orders.h                 25527 grammar/waiting.h
-    1950 api/drafts.h                    10738 config/numbers.h                25653 grammar/history.h
-    2052 api/constraints.h               10880 config/set.h                    25779 grammar/room.h
-    2355 api/watermark.h                 11036 config/tell.h                   26130 grammar/sampler.h
-    2500 api/parts.h                     11166 config/settings.h               26372 grammar/forced.h
-    2542 base/switches.h                 11279 life/rollback.h                 26540 grammar/hooks.h
-    2861 base/random.h                   11538 life/chain.h                    26663 schema/head.h
-    2884 base/mt19937.h                  11822 life/members.h                  26837 schema/errors.h
-    2959 base/exact.h                    11936 life/update.h                   26949 schema/collections.h
-    3177 base/bits128.h                  12133 life/copy.h                     26983 schema/references.h
-    3258 base/elements.h                 12303 rows/row.h                      27255 schema/strings.h
-    3388 watermark/colours.h             12613 rows/reserve.h                  27317 schema/numbers.h
-    3452 kernels/llama_cpp/contract.h    12682 rows/pieces.h                   27519 schema/sets.h
-    3499 kernels/contract.h              12796 rows/thresholds.h               27717 schema/formats.h
-    3627 kernels/scalar.h                12903 rows/compact.h                  27914 schema/scalars.h
-    3833 kernels/llama_cpp/scalar.h      13086 rows/sums.h                     28213 schema/goals.h
-    3854 kernels/sets.h                  13235 rows/changes.h                  28434 schema/alternatives.h
-    3902 kernels/vectors.h               13316 rows/cuts.h                     28912 schema/objects.h
-    4019 kernels/avx512.h                13764 rows/typical.h                  29425 schema/arrays.h
-    4103 kernels/avx2.h                  14079 rows/tail_free.h                29785 schema/whole.h
-    4165 kernels/sse2.h                  14153 rows/selecting.h                29958 tags/head.h
-    4182 kernels/neon.h                  14284 rows/mirostat.h                 30081 tags/words.h
-    4204 kernels/wasm.h                  14368 watermark/rows.h                30189 tags/inside.h
-    4220 kernels/generic.h               14482 rows/flat.h                     30330 tags/formats.h
-    4240 kernels/shared.h                14529 rows/logprobs.h                 30731 grammar/grammars.h
-    4365 kernels/passes.h                14615 rows/step.h                     30798 peers/tables.h
-    5055 kernels/llama_cpp/passes.h      14632 rows/llama_cpp/sums.h           31197 peers/values.h
-    5139 kernels/check.h                 14946 rows/llama_cpp/samplers.h       31629 peers/llama_server.h
-    5162 kernels/dispatch.h              15411 rows/llama_cpp/step.h           31698 peers/fields.h
-    5372 core/array.h                    15441 run/apply.h                     31944 peers/requests.h
-    5702 core/table.h                    15523 run/writing.h                   32083 shards/head.h
-    5900 core/windows.h                  15647 run/arrays.h                    32232 shards/bytes.h
-    5992 constraints/record.h            15724 run/arrays_llama_cpp.h          32330 shards/merging.h
-    6050 watermark/record.h              15924 run/walk.h                      32620 shards/row.h
-    6070 rows/work.h                     16029 run/finish.h                    32753 shards/answers.h
-    6097 life/past.h                     16069 run/draw_llama_cpp.h            33305 shards/logprobs.h
-    6156 core/record.h                   16143 run/draw.h                      33451 shards/told.h
-    6292 core/plans.h                    16221 run/sample.h                    33605 shards/asking.h
-    6330 core/fields.h                   16337 watermark/making.h              33740 shards/prefix.h
-    6417 core/owners.h                   16566 watermark/tails.h               34294 shards/plans.h
-    6493 core/mt19937.h                  16666 watermark/detect.h              34796 samplers/plans.h
-    6550 core/no_mt19937.h               16889 run/verify.h                    35073 shards/way.h
-    6583 core/making.h                   16993 run/batch.h                     35221 shards/memory.h
-    6715 core/streams.h                  17144 life/state.h                    35289 shards/batch.h
-    6753 life/state_fields.h             17320 operator/weights.h              35697 drafts/head.h
-    6853 samplers/llama_cpp.h            17408 operator/search.h               35756 drafts/block.h
-    6939 samplers/logit_bias.h           17546 operator/run.h                  35947 drafts/tree.h
-    7041 samplers/patch.h                17714 kv/cells.h                      36082 drafts/relaxed.h
-    7091 samplers/penalties.h            17751 kv/making.h                     36167 constraints/automaton.h
-    7242 samplers/dry.h                  17975 kv/slot.h                       36265 constraints/making.h
-    7699 samplers/cut.h                  18112 kv/sequences.h                  36521 constraints/sampler.h
-    7724 samplers/top_n_sigma.h          18246 kv/data.h                       36616 constraints/constructors.h
-    7827 samplers/top_k.h                18369 kv/update.h                     36983 constraints/patterns.h
-    7884 samplers/tail_free.h            18494 kv/state.h                      37191 constraints/looking.h
-    8007 samplers/typical.h              18703 llama_cpp/functions.h           37258 constraints/thinking.h
-    8083 samplers/top_p.h                18770 llama_cpp/object.h              37510 constraints/schedule.h
-    8126 samplers/min_p.h                18825 llama_cpp/vocabulary.h          37599 constraints/accepting.h
-    8168 samplers/by_sums.h              18902 text/reading.h                  37782 constraints/drawing.h
-    8319 samplers/top_h.h                19013 text/strings.h                  37969 constraints/told.h
-    8372 samplers/min_k.h                19112 text/values.h                   38033 constraints/kind.h
-    8429 samplers/xtc.h                  19268 text/documents.h                38091 constraints/top_p_decay.h
-    8512 samplers/infill.h               19344 grammar/head.h                  38177 constraints/accessors.h
-    8628 samplers/temperature.h          19379 grammar/tree.h                  38285 core/kinds.h
-    8797 samplers/smoothing.h            20298 grammar/finishing.h             38334 base/restore.h
-    8882 samplers/softmax.h              20602 grammar/reading.h               38348 api/license.h
-    8915 samplers/drafted.h              20687 grammar/gbnf.h
+       2 api/opening.h                    8940 samplers/greedy.h               20986 grammar/regex.h
+     275 api/config.h                     8982 samplers/choose.h               21383 grammar/derivatives.h
+     306 api/types.h                      9045 samplers/ratio.h                22060 grammar/vocabulary.h
+     561 api/missing.h                    9112 samplers/draw.h                 22531 grammar/triggers.h
+     575 api/sample.h                     9198 samplers/dist.h                 22856 grammar/matcher.h
+     669 api/chains.h                     9230 samplers/gumbel.h               23122 grammar/store.h
+     935 api/samplers.h                   9300 watermark/function.h            23377 grammar/moving.h
+    1208 api/gumbel.h                     9418 watermark/text.h                23726 grammar/visits.h
+    1231 api/operator.h                   9608 watermark/draw.h                24009 grammar/states.h
+    1282 api/kv.h                         9819 samplers/mirostat.h             24169 grammar/items.h
+    1465 api/llama_cpp.h                 10058 samplers/adaptive_p.h           24295 grammar/masks.h
+    1511 api/text_error.h                10209 samplers/custom.h               24506 grammar/runs.h
+    1527 api/grammar.h                   10270 config/describe.h               24719 grammar/entries.h
+    1766 api/shards.h                    10450 config/from_params.h            25193 grammar/accepting.h
+    1866 api/peers.h                     10514 config/orders.h                 25534 grammar/waiting.h
+    1950 api/drafts.h                    10745 config/numbers.h                25660 grammar/history.h
+    2052 api/constraints.h               10887 config/set.h                    25786 grammar/room.h
+    2355 api/watermark.h                 11043 config/tell.h                   26137 grammar/sampler.h
+    2500 api/parts.h                     11173 config/settings.h               26379 grammar/forced.h
+    2542 base/switches.h                 11286 life/rollback.h                 26547 grammar/hooks.h
+    2861 base/random.h                   11545 life/chain.h                    26670 schema/head.h
+    2884 base/mt19937.h                  11829 life/members.h                  26844 schema/errors.h
+    2959 base/exact.h                    11943 life/update.h                   26956 schema/collections.h
+    3177 base/bits128.h                  12140 life/copy.h                     26990 schema/references.h
+    3258 base/elements.h                 12310 rows/row.h                      27262 schema/strings.h
+    3388 watermark/colours.h             12620 rows/reserve.h                  27324 schema/numbers.h
+    3452 kernels/llama_cpp/contract.h    12689 rows/pieces.h                   27526 schema/sets.h
+    3499 kernels/contract.h              12803 rows/thresholds.h               27724 schema/formats.h
+    3627 kernels/scalar.h                12910 rows/compact.h                  27921 schema/scalars.h
+    3833 kernels/llama_cpp/scalar.h      13093 rows/sums.h                     28220 schema/goals.h
+    3854 kernels/sets.h                  13242 rows/changes.h                  28441 schema/alternatives.h
+    3902 kernels/vectors.h               13323 rows/cuts.h                     28919 schema/objects.h
+    4019 kernels/avx512.h                13771 rows/typical.h                  29432 schema/arrays.h
+    4103 kernels/avx2.h                  14086 rows/tail_free.h                29792 schema/whole.h
+    4165 kernels/sse2.h                  14160 rows/selecting.h                29965 tags/head.h
+    4182 kernels/neon.h                  14291 rows/mirostat.h                 30088 tags/words.h
+    4204 kernels/wasm.h                  14375 watermark/rows.h                30196 tags/inside.h
+    4220 kernels/generic.h               14489 rows/flat.h                     30337 tags/formats.h
+    4240 kernels/shared.h                14536 rows/logprobs.h                 30738 grammar/grammars.h
+    4365 kernels/passes.h                14622 rows/step.h                     30805 peers/tables.h
+    5055 kernels/llama_cpp/passes.h      14639 rows/llama_cpp/sums.h           31204 peers/values.h
+    5139 kernels/check.h                 14953 rows/llama_cpp/samplers.h       31636 peers/llama_server.h
+    5162 kernels/dispatch.h              15418 rows/llama_cpp/step.h           31705 peers/fields.h
+    5372 core/array.h                    15448 run/apply.h                     31951 peers/requests.h
+    5702 core/table.h                    15530 run/writing.h                   32090 shards/head.h
+    5900 core/windows.h                  15654 run/arrays.h                    32239 shards/bytes.h
+    5992 constraints/record.h            15731 run/arrays_llama_cpp.h          32337 shards/merging.h
+    6050 watermark/record.h              15931 run/walk.h                      32627 shards/row.h
+    6070 rows/work.h                     16036 run/finish.h                    32760 shards/answers.h
+    6097 life/past.h                     16076 run/draw_llama_cpp.h            33312 shards/logprobs.h
+    6156 core/record.h                   16150 run/draw.h                      33458 shards/told.h
+    6292 core/plans.h                    16228 run/sample.h                    33612 shards/asking.h
+    6330 core/fields.h                   16344 watermark/making.h              33747 shards/prefix.h
+    6417 core/owners.h                   16573 watermark/tails.h               34301 shards/plans.h
+    6493 core/mt19937.h                  16673 watermark/detect.h              34802 samplers/plans.h
+    6550 core/no_mt19937.h               16896 run/verify.h                    35078 shards/way.h
+    6583 core/making.h                   17000 run/batch.h                     35226 shards/memory.h
+    6715 core/streams.h                  17151 life/state.h                    35294 shards/batch.h
+    6753 life/state_fields.h             17327 operator/weights.h              35702 drafts/head.h
+    6853 samplers/llama_cpp.h            17415 operator/search.h               35761 drafts/block.h
+    6939 samplers/logit_bias.h           17553 operator/run.h                  35952 drafts/tree.h
+    7041 samplers/patch.h                17721 kv/cells.h                      36087 drafts/relaxed.h
+    7091 samplers/penalties.h            17758 kv/making.h                     36172 constraints/automaton.h
+    7242 samplers/dry.h                  17982 kv/slot.h                       36270 constraints/making.h
+    7699 samplers/cut.h                  18119 kv/sequences.h                  36526 constraints/sampler.h
+    7724 samplers/top_n_sigma.h          18253 kv/data.h                       36621 constraints/constructors.h
+    7827 samplers/top_k.h                18376 kv/update.h                     36988 constraints/patterns.h
+    7884 samplers/tail_free.h            18501 kv/state.h                      37196 constraints/looking.h
+    8007 samplers/typical.h              18710 llama_cpp/functions.h           37263 constraints/thinking.h
+    8083 samplers/top_p.h                18777 llama_cpp/object.h              37515 constraints/schedule.h
+    8126 samplers/min_p.h                18832 llama_cpp/vocabulary.h          37604 constraints/accepting.h
+    8168 samplers/by_sums.h              18909 text/reading.h                  37787 constraints/drawing.h
+    8319 samplers/top_h.h                19020 text/strings.h                  37974 constraints/told.h
+    8372 samplers/min_k.h                19119 text/values.h                   38038 constraints/kind.h
+    8429 samplers/xtc.h                  19275 text/documents.h                38096 constraints/top_p_decay.h
+    8512 samplers/infill.h               19351 grammar/head.h                  38182 constraints/accessors.h
+    8628 samplers/temperature.h          19386 grammar/tree.h                  38290 core/kinds.h
+    8797 samplers/smoothing.h            20305 grammar/finishing.h             38339 base/restore.h
+    8882 samplers/softmax.h              20609 grammar/reading.h               38353 api/license.h
+    8915 samplers/drafted.h              20694 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -9849,13 +9849,20 @@ typedef struct sampi_zipf {
     double tb, tt;
 } sampi_zipf;
 
-/* Adds a pair of neighbours; the difference of their logits is ln (p_i / p_i+1). i must ascend, because the sums are
-   rounded. */
-static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
+/* Returns t of the neighbours i and i + 1. */
+static double sampi_zipf_t(size_t i) { return sampi_ln((double)(i + 2) / (double)(i + 1)); }
+
+/* Adds a pair of neighbours. i must ascend, because the sums are rounded. */
+static void sampi_zipf_sum(sampi_zipf *zipf, double t, double b)
 {
-    double t = sampi_ln((double)(i + 2) / (double)(i + 1)), b = (double)l - (double)next;
     zipf->tb = SAMPI_FMA(t, b, zipf->tb);
     zipf->tt = SAMPI_FMA(t, t, zipf->tt);
+}
+
+/* Adds a pair of neighbours by their logits, whose difference is ln (p_i / p_i+1). */
+static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
+{
+    sampi_zipf_sum(zipf, sampi_zipf_t(i), (double)l - (double)next);
 }
 
 /* How many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), e = exponent - 1, N = n_vocab, clamped
@@ -34381,17 +34388,16 @@ static int sampi_shard_deviation(sampi_shard_row *row, float *max, double *sigma
     return SAMPI_KNOWN;
 }
 
-/* The first m in order, or as many as there are (*m), in the list; *n: how many are left. */
-static int sampi_shard_first_sorted(sampi_shard_row *row, size_t *m, size_t *n)
+/* Zipf's sums of the first m in order, or of as many as there are; *n: how many are left. */
+static int sampi_shard_zipf(sampi_shard_row *row, size_t m, sampi_zipf *zipf, size_t *n)
 {
     if (sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_WAITS;
-    if (row->n_list < *m && row->rest) return sampi_ask_more(row);
-    if (*m > row->n_list) *m = row->n_list;
+    if (row->n_list < m && row->rest) return sampi_ask_more(row);
+    if (m > row->n_list) m = row->n_list;
+    for (size_t i = 0; i + 1 < m; i++) sampi_zipf_add(zipf, i, row->list[i].logit, row->list[i + 1].logit);
     *n = row->n_list + (size_t)row->rest;
     return SAMPI_KNOWN;
 }
-
-static float sampi_shard_nth(const sampi_shard_row *row, size_t i) { return row->list[i].logit; }
 
 static void sampi_shard_random(const sampi_shard_row *row, const sampi_sampler *s, uint64_t *random)
 {
@@ -35009,10 +35015,9 @@ static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     sampi_memory *memory = SAMPI_ON(memory)(row);
     if (memory->phase == 0) {
         sampi_zipf zipf = { 0.0, 0.0 };
-        size_t m = (size_t)s->u.mirostat.m, n = m;
-        const int known = SAMPI_ON(first_sorted)(row, &m, &n);
+        size_t n = 0;
+        const int known = SAMPI_ON(zipf)(row, (size_t)s->u.mirostat.m, &zipf, &n);
         if (known != SAMPI_KNOWN) return known;
-        for (size_t i = 0; i + 1 < m; i++) sampi_zipf_add(&zipf, i, SAMPI_ON(nth)(row, i), SAMPI_ON(nth)(row, i + 1));
         memory->count = sampi_zipf_size(&zipf, s->u.mirostat.n_vocab, s->now.mu, n);
         memory->phase = 1;
     }

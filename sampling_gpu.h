@@ -108,15 +108,15 @@
    bound to, to what, and a probe's counters; they are written in a critical section. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2155 gpu/prefix.h                     4547 gpu/device.h
-     135 gpu/api.h                        2654 gpu/choosing.h                   4680 gpu/contexts.h
-     251 gpu/switches.h                   2756 gpu/ending.h                     4841 gpu/steps.h
-     297 gpu/records.h                    2907 gpu/answers.h                    4936 gpu/where.h
-     601 gpu/elements.h                   3593 samplers/plans.h                 5103 gpu/sending.h
-     872 gpu/passes.h                     3870 gpu/users.h                      5375 gpu/batch.h
-    1406 gpu/list.h                       3971 gpu/logprobs.h                   5635 gpu/results.h
-    1805 gpu/left.h                       4127 gpu/advance.h
-    2030 gpu/done.h                       4350 gpu/shapes.h
+       2 gpu/opening.h                    2354 gpu/prefix.h                     4807 gpu/device.h
+     135 gpu/api.h                        2851 gpu/choosing.h                   4940 gpu/contexts.h
+     251 gpu/switches.h                   2953 gpu/ending.h                     5101 gpu/steps.h
+     297 gpu/records.h                    3104 gpu/answers.h                    5196 gpu/where.h
+     601 gpu/elements.h                   3854 samplers/plans.h                 5363 gpu/sending.h
+     872 gpu/passes.h                     4130 gpu/users.h                      5635 gpu/batch.h
+    1406 gpu/list.h                       4231 gpu/logprobs.h                   5895 gpu/results.h
+    1996 gpu/left.h                       4387 gpu/advance.h
+    2229 gpu/done.h                       4610 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -1407,15 +1407,14 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
 /* ====================================================================================================== >>list
    What one team does with the tokens of a list: at most SAMP_GPU_LIST items come in, in no order, with the maximum of
    what is left; sums, prefixes, a chosen key, or a shorter or scaled list go out. What needs an order is searched for
-   by bisection over codes, with a reduction over the whole list for each step: 32 lanes read 4096 items faster than
-   they sort them. Only tail_free, top_h, min_k and mirostat's estimate look at neighbours; for these the list is
-   sorted.
+   among codes: a long list by cuts, each with sums over the whole list, a short one by comparing each code with all
+   others. Only tail_free, top_h, min_k and mirostat's estimate look at neighbours; for these the keys are sorted.
 
    The steps (gpu/left.h to gpu/advance.h) call this, in the one team that advances a row, while no other team works on
    that row: so plain writes do, and only lanes must be kept apart. Of the state these functions write n_list and
    buffer (list_keep) and n, z, s, low (list_sums). The one thing to know: `wide` and `code` are scratch that one
-   function fills for the next (list_codes for list_prefix and list_end; list_weights for tail_free), and that no
-   function may use in between. */
+   function fills for the next (list_codes for list_prefix and list_end; list_sort and list_weights for tail_free), and
+   that no function may use in between. */
 
 /* A row in the hands of the team that advances it, and the row's parts of the arrays. wide: weights or envelopes of the
    list, or of a group, counts of lanes; code: places in an order; changed [n_ids], ids in changed_id. Nearly all
@@ -1451,6 +1450,12 @@ static sampi_gpu_here sampi_gpu_at(const sampi_gpu_args *a, size_t row)
 static sampi_gpu_item *sampi_gpu_list(const sampi_gpu_here *h)
 {
     return sampi_gpu_items(h->a, h->row, h->st->buffer);
+}
+
+/* The other buffer as scratch, of two numbers for each token of a list: until list_keep writes a list there. */
+static uint64_t *sampi_gpu_spare(const sampi_gpu_here *h)
+{
+    return (uint64_t *)(void *)sampi_gpu_items(h->a, h->row, h->st->buffer ^ 1);
 }
 
 /* The first token's key; 0: the list is empty. For greedy, and for a maximum that need not be looked for in the row. A
@@ -1543,50 +1548,101 @@ static void sampi_gpu_list_change(const sampi_gpu_here *h, const sampi_gpu_op *o
     }
 }
 
-/* In order: a bitonic network over the next power of two, filled up with keys 0, which come last. For tail_free,
-   top_h, min_k and mirostat's estimate, and no one else: it takes some 80 loops over the list. In place; n_list stays,
-   and what fills up lies behind it. */
-static void sampi_gpu_list_sort(const sampi_gpu_here *h)
-{
-    sampi_gpu_item *item = sampi_gpu_list(h);
-    const uint32_t n = h->st->n_list;
-    uint32_t m = 1; /* at most SAMP_GPU_LIST, which is a power of two: there is room */
-    while (m < n) m *= 2;
-    SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = n + (uint32_t)lane; i < m; i += SAMPI_WARP)
-    {
-        item[i].key = 0;
-        item[i].at_order = item[i].at_p = 0.0f;
+/* A step of a bitonic network: keys that are so many places apart, of 16 in registers, put in order. */
+#define SAMPI_EXCHANGE(apart, descending) \
+    SAMPI_UNROLL(8) for (int k_ = 0; k_ < 8; k_++) \
+    { \
+        const int i_ = k_ / (apart)*2 * (apart) + k_ % (apart); \
+        const uint64_t x_ = x[i_], y_ = x[i_ + (apart)]; \
+        const bool swaps_ = (x_ < y_) == (descending); \
+        x[i_] = swaps_ ? y_ : x_; \
+        x[i_ + (apart)] = swaps_ ? x_ : y_; \
     }
-    for (uint32_t size = 2; size <= m; size *= 2)
-        for (uint32_t step = size / 2; step > 0; step /= 2) {
-            SAMPI_SIMD()
-            SAMPI_LANES for (uint32_t k = (uint32_t)lane; k < m / 2; k += SAMPI_WARP)
-            {
-                uint32_t i = 2 * step * (k / step) + k % step, j = i + step;
-                bool down = (i & size) == 0; /* runs go down and up in turns, so that two of them can be merged */
-                sampi_gpu_item x = item[i], y = item[j];
-                if ((x.key < y.key) == down) item[i] = y, item[j] = x;
-            }
-        }
+
+/* Runs of 16 keys in order, down and up in turns. */
+static void sampi_gpu_sort_runs(uint64_t *key, uint32_t m)
+{
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t run = (uint32_t)lane; run < m / 16; run += SAMPI_WARP)
+    {
+        const bool down = run % 2 == 0;
+        uint64_t x[16];
+        SAMPI_UNROLL(16) for (uint32_t i = 0; i < 16; i++) x[i] = key[run * 16 + i];
+        SAMPI_AT_ONCE(16, x);
+        SAMPI_EXCHANGE(1, (i_ & 2) == 0)
+        SAMPI_EXCHANGE(2, (i_ & 4) == 0)
+        SAMPI_EXCHANGE(1, (i_ & 4) == 0)
+        SAMPI_EXCHANGE(4, (i_ & 8) == 0)
+        SAMPI_EXCHANGE(2, (i_ & 8) == 0)
+        SAMPI_EXCHANGE(1, (i_ & 8) == 0)
+        SAMPI_EXCHANGE(8, down)
+        SAMPI_EXCHANGE(4, down)
+        SAMPI_EXCHANGE(2, down)
+        SAMPI_EXCHANGE(1, down)
+        SAMPI_UNROLL(16) for (uint32_t i = 0; i < 16; i++) key[run * 16 + i] = x[i];
+    }
 }
 
-/* The codes of the list in an order, and the weights in wide: what a prefix is searched in. They are made once, and
-   read a few dozen times. Called by the two places that search a list for the end of a prefix; the maximum must be
-   known, and for the order of scores the mean, which is in search. */
-static void sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score)
+/* Up to four steps of the merge to runs of `size`, of 16 keys in registers that are so many places apart: from `most`
+   times as far down to as far. */
+static void sampi_gpu_sort_steps(uint64_t *key, uint32_t m, uint32_t size, uint32_t apart, uint32_t most)
+{
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t k = (uint32_t)lane; k < m / 16; k += SAMPI_WARP)
+    {
+        const uint32_t first = (k & ~(apart - 1)) * 16 + (k & (apart - 1));
+        const bool down = (first & size) == 0;
+        uint64_t x[16];
+        SAMPI_UNROLL(16) for (uint32_t i = 0; i < 16; i++) x[i] = key[first + i * apart];
+        SAMPI_AT_ONCE(16, x);
+        if (most >= 8) SAMPI_EXCHANGE(8, down)
+        if (most >= 4) SAMPI_EXCHANGE(4, down)
+        if (most >= 2) SAMPI_EXCHANGE(2, down)
+        SAMPI_EXCHANGE(1, down)
+        SAMPI_UNROLL(16) for (uint32_t i = 0; i < 16; i++) key[first + i * apart] = x[i];
+    }
+}
+#undef SAMPI_EXCHANGE
+
+/* The keys of the list in order, in `code`: a bitonic network over the next power of two, filled up with keys 0, which
+   come last. Four of its steps at once are done in registers: of 4096 keys 21 loops in place of 78. For tail_free,
+   top_h, min_k and mirostat's estimate, and no one else. The list stays as it is. */
+static void sampi_gpu_list_sort(const sampi_gpu_here *h)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list;
+    uint64_t *key = h->code;
+    uint32_t m = 16; /* at most SAMP_GPU_LIST, which is a power of two: there is room */
+    while (m < n) m *= 2;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < m; i += SAMPI_WARP) key[i] = i < n ? item[i].key : 0;
+    sampi_gpu_sort_runs(key, m);
+    for (uint32_t size = 32; size <= m; size *= 2) {
+        uint32_t upto = size; /* steps of half of it and less are still to be done */
+        for (; upto >= 16; upto /= 16) sampi_gpu_sort_steps(key, m, size, upto / 16, 8);
+        if (upto > 1) sampi_gpu_sort_steps(key, m, size, 1, upto / 2);
+    }
+}
+
+/* The codes of the list in an order, and the weights in wide, if they matter: what a prefix is searched in. Returns the
+   sum of the weights. Called by the two places that search a list for the end of a prefix; the maximum must be known,
+   and for the order of scores the mean, which is in search. */
+static uint64_t sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score, bool weighing)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
     const float max = h->st->max;
     const double mean = h->st->search.mean;
-    uint64_t *code = h->code, *w = h->wide;
-    SAMPI_SIMD()
+    uint64_t *code = h->code, *w = h->wide, all = 0;
+    SAMPI_SIMD(reduction(+ : all))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
-        code[i] = sampi_gpu_code(by_score, item[i].key, max, mean);
-        w[i] = sampi_weight(max, sampi_gpu_logit(item[i].key));
+        const uint64_t key = item[i].key, weight = weighing ? sampi_weight(max, sampi_gpu_logit(key)) : 0;
+        code[i] = sampi_gpu_code(by_score, key, max, mean);
+        w[i] = weight;
+        all += weight;
     }
+    return all;
 }
 
 /* Only tokens with this code are left, in the order of keys: their codes become those of keys, the others' UINT64_MAX,
@@ -1607,8 +1663,8 @@ typedef struct sampi_gpu_prefix {
     uint64_t count, mass;
 } sampi_gpu_prefix;
 
-/* Of the codes and weights that list_codes has left; with UINT64_MAX of the whole list. The end of the sum may lie
-   between two tokens with one code: these count both or not at all. */
+/* Of the codes and weights that list_codes has left. The end of the sum may lie between two tokens with one code: these
+   count both or not at all. */
 static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t upto, sampi_gpu_prefix *prefix)
 {
     const uint64_t *code = h->code, *w = h->wide;
@@ -1635,64 +1691,199 @@ static uint64_t sampi_gpu_list_count(const sampi_gpu_here *h, uint64_t from)
     return count;
 }
 
-/* Weights in wide, for who needs no codes: tail_free, which reads them by place in the sorted list. */
+/* Weights of the sorted keys, in wide. */
 static void sampi_gpu_list_weights(const sampi_gpu_here *h)
 {
-    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint64_t *key = h->code;
     const uint32_t n = h->st->n_list;
     const float max = h->st->max;
     uint64_t *w = h->wide;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-        w[i] = sampi_weight(max, sampi_gpu_logit(item[i].key));
+        w[i] = sampi_weight(max, sampi_gpu_logit(key[i]));
 }
 
-/* The smallest code whose prefix of the list holds the mass and the count, or one up to which there are no more tokens
-   than that; UINT64_MAX if the whole list doesn't. (No token has that code.) It reads code and wide [n], whatever they
-   hold: search_list asks with codes and weights, list_draw with ids and envelopes. What is searched is cut into four
-   each time: most of the time goes into the reduction, and sums for three cuts take hardly longer than for one. The
-   loop ends early when one token is left in between, which for codes of 64 bits is nearly always. */
+/* Up to 32 sums over lanes at once: of sum i lane k has left its part in part[32 i + k], and the sum goes to sum[i],
+   where no lane writes before the next barrier but one. Each lane adds up one of them: reductions come one after the
+   other, and take five shuffles of two words each. */
+static void sampi_gpu_add_up(const uint64_t *part, uint32_t n, uint64_t *sum)
+{
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        uint64_t x[SAMPI_WARP], all = 0;
+        SAMPI_UNROLL(32) for (uint32_t k = 0; k < SAMPI_WARP; k++) x[k] = part[i * SAMPI_WARP + k];
+        SAMPI_AT_ONCE(32, x);
+        SAMPI_UNROLL(32) for (uint32_t k = 0; k < SAMPI_WARP; k++) all += x[k];
+        sum[i] = all;
+    }
+}
+
+/* All bits or none: a sum of what a condition selects then has no branch. */
+SAMPI_INLINE uint64_t sampi_gpu_mask(bool x) { return 0 - (uint64_t)x; }
+
+#define SAMPI_GPU_FEW (2 * SAMPI_WARP) /* so many codes are compared each with all others */
+
+/* The smallest of n <= SAMPI_GPU_FEW codes whose prefix holds the mass and the count; UINT64_MAX if none does. Each lane
+   adds up the prefixes of two codes. Both arrays are filled up to the next eight. */
+static uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint32_t n, uint64_t mass, uint64_t count)
+{
+    const uint32_t m = (n + 7) & ~(uint32_t)7;
+    uint64_t end = UINT64_MAX;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = n + (uint32_t)lane; i < m; i += SAMPI_WARP) code[i] = UINT64_MAX, w[i] = 0;
+    SAMPI_SIMD(reduction(min : end))
+    SAMPI_LANES
+    {
+        const uint32_t i = (uint32_t)lane, j = SAMPI_WARP + (uint32_t)lane;
+        const uint64_t a = i < n ? code[i] : UINT64_MAX, b = j < n ? code[j] : UINT64_MAX;
+        uint64_t mass_a = 0, mass_b = 0, n_a = 0, n_b = 0;
+        const uint64_t *c = code, *q = w, *end_of_c = code + m;
+        for (; c < end_of_c; c += 8, q += 8) {
+            uint64_t x[8], y[8];
+            SAMPI_UNROLL(8) for (int k = 0; k < 8; k++) x[k] = c[k];
+            SAMPI_UNROLL(8) for (int k = 0; k < 8; k++) y[k] = q[k];
+            SAMPI_AT_ONCE(8, x);
+            SAMPI_AT_ONCE(8, y);
+            SAMPI_UNROLL(8) for (int k = 0; k < 8; k++)
+            {
+                const uint64_t in_a = sampi_gpu_mask(x[k] <= a), in_b = sampi_gpu_mask(x[k] <= b);
+                n_a -= in_a, mass_a += y[k] & in_a;
+                n_b -= in_b, mass_b += y[k] & in_b;
+            }
+        }
+        /* UINT64_MAX is no token's: it is the least that can be found */
+        if (mass_b >= mass && n_b >= count) end = b < end ? b : end;
+        if (mass_a >= mass && n_a >= count) end = a < end ? a : end;
+    }
+    return end;
+}
+
+/* The tokens with codes from lo to hi, and what is needed of them. */
+typedef struct sampi_gpu_between {
+    uint64_t lo, hi, mass, count;
+} sampi_gpu_between;
+
+/* Those codes and their weights, which are few, behind one another: a lane counts its own, and then knows from the
+   counts of those before it where to put them. part [32] is scratch. */
+static void sampi_gpu_take_few(const sampi_gpu_here *h, uint32_t n, const sampi_gpu_between *in, uint64_t *part,
+                               uint64_t *few, uint64_t *few_w)
+{
+    const uint64_t *code = h->code, *w = h->wide, lo = in->lo, span = in->hi - in->lo;
+    SAMPI_SIMD()
+    SAMPI_LANES
+    {
+        uint32_t mine = 0;
+        for (uint32_t i = (uint32_t)lane; i < n; i += 8 * SAMPI_WARP) {
+            uint64_t x[8];
+            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) x[k] = code[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
+            SAMPI_AT_ONCE(8, x);
+            SAMPI_UNROLL(8)
+            for (uint32_t k = 0; k < 8; k++) mine += (uint32_t)((i + k * SAMPI_WARP < n) & (x[k] - lo <= span));
+        }
+        part[lane] = mine;
+    }
+    SAMPI_SIMD()
+    SAMPI_LANES
+    {
+        uint64_t before[SAMPI_WARP];
+        uint32_t at = 0;
+        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) before[k] = part[k];
+        SAMPI_AT_ONCE(32, before);
+        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) at += k < lane ? (uint32_t)before[k] : 0;
+        for (uint32_t i = (uint32_t)lane; i < n; i += 8 * SAMPI_WARP) {
+            uint64_t x[8];
+            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) x[k] = code[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
+            SAMPI_AT_ONCE(8, x);
+            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
+            {
+                if (!((i + k * SAMPI_WARP < n) & (x[k] - lo <= span))) continue;
+                few[at] = x[k];
+                few_w[at++] = w[i + k * SAMPI_WARP];
+            }
+        }
+    }
+}
+
+/* Cut what is searched into four, once: sums for three cuts take hardly longer than for one. *n_in: so many tokens are
+   in between. part [5 * 32] is scratch; the counts of the three cuts share a number, of 20 bits each. */
+static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_between *in, uint32_t *n_in,
+                               uint64_t *part)
+{
+    const uint64_t *code = h->code, *w = h->wide, lo = in->lo, hi = in->hi;
+    const uint64_t step = ((hi - lo) >> 2) + 1, a = lo + step - 1, b = a + step, c = b + step < hi ? b + step : hi;
+    SAMPI_SIMD()
+    SAMPI_LANES
+    {
+        uint64_t mass_a = 0, mass_b = 0, mass_c = 0, n_abc = 0;
+        for (uint32_t i = (uint32_t)lane; i < n; i += 4 * SAMPI_WARP) {
+            uint64_t x[4], y[4];
+            SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++) x[k] = code[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
+            SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++) y[k] = w[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
+            SAMPI_AT_ONCE(4, x);
+            SAMPI_AT_ONCE(4, y);
+            SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
+            {
+                /* what is below lo counts no more */
+                const uint64_t z = x[k] | sampi_gpu_mask((i + k * SAMPI_WARP >= n) | (x[k] < lo));
+                const uint64_t in_a = sampi_gpu_mask(z <= a), in_b = sampi_gpu_mask(z <= b),
+                               in_c = sampi_gpu_mask(z <= c);
+                n_abc -= in_a + (in_b << 20) + (in_c << 40);
+                mass_a += y[k] & in_a, mass_b += y[k] & in_b, mass_c += y[k] & in_c;
+            }
+        }
+        part[lane] = mass_a, part[SAMPI_WARP + lane] = mass_b, part[2 * SAMPI_WARP + lane] = mass_c;
+        part[3 * SAMPI_WARP + lane] = n_abc;
+    }
+    uint64_t *sum = part + 4 * SAMPI_WARP;
+    sampi_gpu_add_up(part, 4, sum);
+    const uint64_t mass_a = sum[0], mass_b = sum[1], mass_c = sum[2], n_abc = sum[3];
+    const uint32_t n_a = n_abc & 0xFFFFF, n_b = n_abc >> 20 & 0xFFFFF, n_c = (uint32_t)(n_abc >> 40);
+    uint64_t mass_below = 0;
+    uint32_t below = 0;
+    /* the first of the three cuts that holds enough is the new upper end; if none does, it is above them */
+    if (mass_a >= in->mass && n_a >= in->count)
+        in->hi = a, *n_in = n_a;
+    else if (mass_b >= in->mass && n_b >= in->count)
+        in->lo = a + 1, in->hi = b, below = n_a, *n_in = n_b, mass_below = mass_a;
+    else if (mass_c >= in->mass && n_c >= in->count)
+        in->lo = b + 1, in->hi = c, below = n_b, *n_in = n_c, mass_below = mass_b;
+    else
+        in->lo = c + 1, below = n_c, mass_below = mass_c;
+    *n_in -= below;
+    in->mass -= mass_below < in->mass ? mass_below : in->mass;
+    in->count -= below < in->count ? below : in->count;
+}
+
+/* The smallest code whose prefix of the list holds the mass and the count; UINT64_MAX if the whole list doesn't. (No
+   token has that code.) It reads code and wide [n], whatever they hold: search_list asks with codes and weights,
+   list_draw with ids and envelopes. Mass and count grow with the code, so there is one such code. A long list is cut
+   until few tokens are in between, and these are compared with one another. It writes to the spare buffer, and behind
+   code and wide. */
 static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t mass, uint64_t count)
 {
     const uint64_t *code = h->code, *w = h->wide;
+    if (n <= SAMPI_GPU_FEW) return sampi_gpu_few_end(h->code, h->wide, n, mass, count);
+    sampi_gpu_between in = { UINT64_MAX, 0, mass, count };
     uint64_t lo = UINT64_MAX, hi = 0, all = 0;
-    uint32_t below = 0, upto = 0;
+    uint32_t upto = 0;
     SAMPI_SIMD(reduction(min : lo) reduction(max : hi) reduction(+ : all, upto))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
         const uint64_t x = code[i];
-        const bool in = x != UINT64_MAX;
+        const bool is = x != UINT64_MAX; /* else list_tie has put it aside */
         lo = x < lo ? x : lo;
-        hi = in && x > hi ? x : hi;
-        all += in ? w[i] : 0;
-        upto += in;
+        hi = is && x > hi ? x : hi;
+        all += is ? w[i] : 0;
+        upto += is;
     }
-    /* lo and hi are now the first and the last code: UINT64_MAX marks what list_tie has put aside */
     if (all < mass || upto < count) return UINT64_MAX;
-    /* mass and count grow with the code, so the first code that holds both is well defined */
-    while (lo < hi && upto - below > 1) { /* the code is in [lo, hi]; so many tokens are below lo, and up to hi */
-        const uint64_t step = ((hi - lo) >> 2) + 1, a = lo + step - 1, b = a + step,
-                       c = b + step < hi ? b + step : hi;
-        uint64_t mass_a = 0, mass_b = 0, mass_c = 0;
-        uint32_t n_a = 0, n_b = 0, n_c = 0;
-        SAMPI_SIMD(reduction(+ : mass_a, mass_b, mass_c, n_a, n_b, n_c))
-        SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-        {
-            const uint64_t x = code[i], y = w[i];
-            n_a += x <= a, n_b += x <= b, n_c += x <= c;
-            mass_a += x <= a ? y : 0, mass_b += x <= b ? y : 0, mass_c += x <= c ? y : 0;
-        }
-        /* the first of the three cuts that holds enough is the new upper end; if none does, it is above them */
-        if (mass_a >= mass && n_a >= count)
-            hi = a, upto = n_a;
-        else if (mass_b >= mass && n_b >= count)
-            lo = a + 1, hi = b, below = n_a, upto = n_b;
-        else if (mass_c >= mass && n_c >= count)
-            lo = b + 1, hi = c, below = n_b, upto = n_c;
-        else
-            lo = c + 1, below = n_c;
-    }
-    return hi;
+    uint64_t *part = sampi_gpu_spare(h), *few = part + SAMPI_WARP, *few_w = few + SAMPI_GPU_FEW;
+    in.lo = lo, in.hi = hi;
+    while (in.lo < in.hi && upto > SAMPI_GPU_FEW) sampi_gpu_list_cut(h, n, &in, &upto, part);
+    if (upto > SAMPI_GPU_FEW) return in.hi; /* they share one code */
+    sampi_gpu_take_few(h, n, &in, part, few, few_w);
+    return sampi_gpu_few_end(few, few_w, upto, in.mass, in.count);
 }
 
 /* The place in x [n] where the running sum exceeds t, n <= 2^16; t becomes what is left of it there. The sum of all
@@ -1903,20 +2094,26 @@ static void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
     }
 }
 
-/* How many of the maxima part [n] reach a value: a step of find_floor's bisection. */
-SAMPI_INLINE uint32_t sampi_gpu_count_parts(const float *part, uint32_t n, float value)
+/* How many of the maxima part [n] reach a, b and c: a step of find_floor's search. The three counts share a number, of
+   21 bits each. */
+static uint64_t sampi_gpu_count_parts(const float *part, uint32_t n, float a, float b, float c)
 {
-    uint32_t count = 0;
+    uint64_t count = 0;
     SAMPI_SIMD(reduction(+ : count))
-    SAMPI_LANES for (uint32_t from = 0; from < n; from += 8 * SAMPI_WARP)
+    SAMPI_LANES for (uint32_t from = 0; from < n; from += 16 * SAMPI_WARP)
     {
         const uint32_t first = from + (uint32_t)lane;
-        float x[8];
-        SAMPI_UNROLL(8)
-        for (uint32_t k = 0; k < 8; k++) x[k] = part[sampi_gpu_min_of(first + k * SAMPI_WARP, n - 1)];
-        SAMPI_AT_ONCE(8, x);
-        SAMPI_UNROLL(8)
-        for (uint32_t k = 0; k < 8; k++) count += (uint32_t)((x[k] >= value) & (first + k * SAMPI_WARP < n));
+        float x[16];
+        uint32_t n_a = 0, n_b = 0, n_c = 0;
+        SAMPI_UNROLL(16)
+        for (uint32_t k = 0; k < 16; k++) x[k] = part[sampi_gpu_min_of(first + k * SAMPI_WARP, n - 1)];
+        SAMPI_AT_ONCE(16, x);
+        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++)
+        {
+            x[k] = first + k * SAMPI_WARP < n ? x[k] : -INFINITY;
+            n_a += x[k] >= a, n_b += x[k] >= b, n_c += x[k] >= c;
+        }
+        count += n_a + ((uint64_t)n_b << 21) + ((uint64_t)n_c << 42);
     }
     return count;
 }
@@ -1948,17 +2145,19 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
         smallest = key < smallest ? key : smallest;
     }
     /* all parts reach the smallest, so the search need not begin below it */
-    if (smallest > lo) lo = smallest;
-    if (sampi_gpu_count_parts(part, n, sampi_unkey(lo)) < want) return SAMPI_GPU_ALL;
+    if (smallest > lo)
+        lo = smallest;
+    else if ((sampi_gpu_count_parts(part, n, -FLT_MAX, 0.0f, 0.0f) & 0x1FFFFF) < want)
+        return SAMPI_GPU_ALL;
     while ((int64_t)hi - lo > 1) { /* so many reach lo, not so many hi */
-        const int32_t mid = sampi_middle(lo, hi);
-        const uint32_t count = sampi_gpu_count_parts(part, n, sampi_unkey(mid));
-        if (count < want) {
-            hi = mid;
-            continue;
-        }
-        lo = mid;
-        if (count <= want + want / 4 + 4) break; /* near enough: a longer search costs more than a longer list */
+        const int32_t mid = sampi_middle(lo, hi), low = sampi_middle(lo, mid), high = sampi_middle(mid, hi);
+        const uint64_t counts = sampi_gpu_count_parts(part, n, sampi_unkey(low), sampi_unkey(mid), sampi_unkey(high));
+        const uint32_t n_a = counts & 0x1FFFFF, n_b = counts >> 21 & 0x1FFFFF, n_c = (uint32_t)(counts >> 42);
+        const uint32_t count = n_c >= want ? n_c : n_b >= want ? n_b : n_a;
+        if (n_c < want) hi = n_b >= want ? high : n_a >= want ? mid : low;
+        if (count >= want) lo = n_c >= want ? high : n_b >= want ? mid : low;
+        /* near enough: a longer search costs more than a longer list */
+        if (count >= want && count <= want + want / 4 + 4) break;
     }
     return sampi_gpu_floor(sampi_gpu_rescale(h->st->op, h->st->n_ops, sampi_unkey(lo)));
 }
@@ -2430,11 +2629,9 @@ static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
     if (!st->complete && !st->listed)
         known = sampi_gpu_require_first(h, mass && count < SAMPI_HEAD ? SAMPI_HEAD : count);
     if (known != 1) return known;
-    sampi_gpu_prefix p;
-    sampi_gpu_list_codes(h, by_score);
-    sampi_gpu_list_prefix(h, UINT64_MAX, &p);
+    const uint64_t sum = sampi_gpu_list_codes(h, by_score, mass > 0);
     /* a list that is too short is still the answer if there are no more tokens */
-    const bool all = st->complete || st->floor <= SAMPI_GPU_ALL, enough = p.mass >= mass && p.count >= count;
+    const bool all = st->complete || st->floor <= SAMPI_GPU_ALL, enough = sum >= mass && st->n_list >= count;
     if (enough) {
         sampi_gpu_search_list(h);
     } else if (all) {
@@ -2589,7 +2786,7 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
     }
     if (search->stage == SAMPI_SEARCH_BUCKET) {
         sampi_gpu_prefix p;
-        sampi_gpu_list_codes(h, by_score);
+        sampi_gpu_list_codes(h, by_score, true);
         sampi_gpu_search_list(h);
         search->stage = SAMPI_SEARCH_LIST;
         /* how long the prefix is: what lies before the bucket, and what the bucket has of it */
@@ -3091,22 +3288,46 @@ static int sampi_gpu_deviation(sampi_gpu_row *h, float *max, double *sigma)
     return 1;
 }
 
-/* The first m tokens in order, in the list; *m: that many there are; *n: tokens left. Declined if no list holds m. */
-static int sampi_gpu_first_sorted(sampi_gpu_row *h, size_t *m, size_t *n)
+/* Zipf's sums of the first m sorted keys, in ascending order, since they are rounded. The logarithms and differences are
+   made before, by all lanes. */
+static void sampi_gpu_zipf_of_first(const sampi_gpu_here *h, uint32_t m, sampi_zipf *zipf)
+{
+    const uint64_t *key = h->code;
+    uint64_t *t = h->wide, *b = sampi_gpu_spare(h);
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i + 1 < m; i += SAMPI_WARP)
+    {
+        t[i] = sampi_bits(sampi_zipf_t(i));
+        b[i] = sampi_bits((double)sampi_gpu_logit(key[i]) - (double)sampi_gpu_logit(key[i + 1]));
+    }
+    for (uint32_t from = 0; from + 1 < m; from += 16) {
+        uint64_t x[16], y[16];
+        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) x[k] = t[from + k];
+        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) y[k] = b[from + k];
+        SAMPI_AT_ONCE(16, x);
+        SAMPI_AT_ONCE(16, y);
+        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) if (from + k + 1 < m)
+        {
+            sampi_zipf_sum(zipf, sampi_from_bits(x[k]), sampi_from_bits(y[k]));
+        }
+    }
+}
+
+/* Zipf's sums of the first m tokens; *n: tokens left. Declined if no list holds m. */
+static int sampi_gpu_zipf(sampi_gpu_row *h, size_t m, sampi_zipf *zipf, size_t *n)
 {
     sampi_gpu_state *st = h->st;
     int known = sampi_gpu_require_sums(h);
     if (known != 1) return known;
-    if (*m > st->n) *m = (size_t)st->n;
-    if ((known = sampi_gpu_require_first(h, *m)) != 1) return known;
+    if (m > st->n) m = (size_t)st->n;
+    if ((known = sampi_gpu_require_first(h, m)) != 1) return known;
     /* this can't be, says require_first; but what follows would read past the list */
-    if (st->n_list < *m) return SAMPI_GPU_DECLINED;
+    if (st->n_list < m) return SAMPI_GPU_DECLINED;
     sampi_gpu_list_sort(h);
+    sampi_gpu_zipf_of_first(h, (uint32_t)m, zipf);
     *n = (size_t)st->n;
     return 1;
 }
-
-static float sampi_gpu_nth(sampi_gpu_row *h, size_t i) { return sampi_gpu_logit(sampi_gpu_list(h)[i].key); }
 
 static void sampi_gpu_random(sampi_gpu_row *h, const sampi_gpu_step *step, uint64_t *random)
 {
@@ -3202,8 +3423,7 @@ static int sampi_gpu_keep_first(sampi_gpu_row *h, size_t k, bool ties)
 }
 
 /* Second differences of sorted weights: they need neighbours, so all tokens must fit a list. Then the place where their
-   running sum exceeds its share, by bisection. It is declined, and the CPU samples the row, if they don't fit. Between
-   list_weights and the last sum nothing else may write wide. */
+   running sum exceeds its share. It is declined, and the CPU samples the row, if they don't fit. */
 static int sampi_gpu_keep_tail(sampi_gpu_row *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -3218,25 +3438,21 @@ static int sampi_gpu_keep_tail(sampi_gpu_row *h, const sampi_gpu_step *step)
     sampi_gpu_list_weights(h);
     const uint32_t n = st->n_list - 2;
     const uint64_t *w = h->wide;
-    uint64_t total = 0, keep = step->u.cut.min_keep > 1 ? step->u.cut.min_keep : 1;
+    uint64_t *bend = sampi_gpu_spare(h), total = 0, keep = step->u.cut.min_keep > 1 ? step->u.cut.min_keep : 1;
     SAMPI_SIMD(reduction(+ : total))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) total += sampi_bend(w + i);
-    /* weights that hardly bend, as on the CPU: then places count instead of second differences */
-    const bool flat = (double)total * 1000000.0 < (double)st->z;
-    const uint64_t most = sampi_mulhi(share, flat ? n : total);
-    uint32_t lo = 0, hi = n; /* the smallest i with a_0 + ... + a_i > most */
-    while (lo < hi) {
-        const uint32_t mid = lo + (hi - lo) / 2;
-        uint64_t run = 0;
-        SAMPI_SIMD(reduction(+ : run))
-        SAMPI_LANES for (uint32_t i = (uint32_t)lane; i <= mid; i += SAMPI_WARP) run += flat ? 1 : sampi_bend(w + i);
-        if (run > most)
-            hi = mid;
-        else
-            lo = mid + 1;
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        const uint64_t x = sampi_bend(w + i);
+        bend[i] = x;
+        total += x;
     }
-    if (lo > keep) keep = lo;
-    if (lo < n && keep < st->n_list) sampi_gpu_keep_from(h, sampi_gpu_list(h)[keep - 1].key);
+    /* weights that hardly bend, as on the CPU: then places count instead of second differences */
+    const bool flat = sampi_tail_is_flat(total, st->z);
+    uint64_t most = sampi_mulhi(share, flat ? n : total), at = most;
+    if (most >= (flat ? n : total)) return 1; /* nothing exceeds it */
+    if (!flat) at = sampi_gpu_find(bend, n, bend + n, &most);
+    if (at > keep) keep = at;
+    if (keep < st->n_list) sampi_gpu_keep_from(h, h->code[keep - 1]);
     return 1;
 }
 
@@ -3273,78 +3489,123 @@ static int sampi_gpu_settle(sampi_gpu_row *h)
     return known == SAMPI_GPU_DECLINED ? 1 : known;
 }
 
-/* The sums of the first m tokens of the list, which is sorted, from the weights in wide and the weighted ones in
-   code. */
-static void sampi_gpu_sums_of_first(const sampi_gpu_here *h, uint32_t m, sampi_sums *sums)
+/* Sums that an entropy is made from: of the tokens before some place in the order. */
+typedef struct sampi_gpu_running {
+    uint64_t z, s;
+} sampi_gpu_running;
+
+/* The running sums of n <= 32 numbers, z and s of tokens or of pieces that follow one another, behind those before them:
+   upto [2 * 32], in lanes. A function of its own, because gcc 12's device compiler gives a function with arrays and a
+   call in a lane too little of its stack. */
+static SAMPI_CALLED void sampi_gpu_run_up(const uint64_t *z, const uint64_t *s, uint32_t n,
+                                          const sampi_gpu_running *before, uint64_t *upto)
 {
-    const uint64_t *w = h->wide, *weighted = h->code;
-    uint64_t z = 0, s = 0;
-    SAMPI_SIMD(reduction(+ : z, s))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < m; i += SAMPI_WARP)
+    const uint64_t before_z = before->z, before_s = before->s;
+    SAMPI_SIMD()
+    SAMPI_LANES
     {
-        z += w[i];
-        s += weighted[i];
+        uint64_t x[SAMPI_WARP], y[SAMPI_WARP], upto_z = before_z, upto_s = before_s;
+        SAMPI_UNROLL(32) for (uint32_t k = 0; k < SAMPI_WARP; k++) x[k] = z[sampi_gpu_min_of(k, n - 1)];
+        SAMPI_UNROLL(32) for (uint32_t k = 0; k < SAMPI_WARP; k++) y[k] = s[sampi_gpu_min_of(k, n - 1)];
+        SAMPI_AT_ONCE(32, x);
+        SAMPI_AT_ONCE(32, y);
+        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++)
+        {
+            upto_z += x[k] & sampi_gpu_mask(k <= lane);
+            upto_s += y[k] & sampi_gpu_mask(k <= lane);
+        }
+        upto[lane] = upto_z;
+        upto[SAMPI_WARP + lane] = upto_s;
     }
-    sums->max = h->st->max, sums->n = m, sums->z = z, sums->s = s, sums->above = 0;
 }
 
-/* How many top_h keeps of a sorted list: the fewest whose entropy with one more is above `most`, n if it never is. The
-   entropy grows with each token, but as a double only nearly: so a bisection ends a little below, and from there on it
-   goes token by token, as on the CPU. */
+/* Which of these brings the entropy of all up to it above `most`, the first; n if none does. What is before it is added
+   to the sums. */
+static uint32_t sampi_gpu_first_above(const uint64_t *z, const uint64_t *s, uint32_t n, double most,
+                                      sampi_gpu_running *sums, uint64_t *upto)
+{
+    uint64_t before_z = sums->z, before_s = sums->s;
+    uint32_t first = n;
+    sampi_gpu_run_up(z, s, n, sums, upto);
+    SAMPI_SIMD(reduction(min : first))
+    SAMPI_LANES
+    {
+        const double mass = (double)upto[lane],
+                     entropy = sampi_entropy_of(mass, (double)upto[SAMPI_WARP + lane], mass);
+        first = ((uint32_t)lane < n) & (entropy > most) & ((uint32_t)lane < first) ? (uint32_t)lane : first;
+    }
+    SAMPI_SIMD(reduction(+ : before_z, before_s))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < first; i += SAMPI_WARP)
+    {
+        before_z += z[i];
+        before_s += s[i];
+    }
+    sums->z = before_z, sums->s = before_s;
+    return first;
+}
+
+/* How many top_h keeps of the sorted keys: the fewest whose entropy with one more is above `most`, n if it never is.
+   The entropy grows with each token, but as a double only nearly: so the search ends a little below, and from there on
+   it goes token by token, as on the CPU. It looks at 32 pieces of the order at once, then at 32 tokens of one. */
 static uint32_t sampi_gpu_top_h_size(const sampi_gpu_here *h, double most)
 {
-    const uint32_t n = h->st->n_list;
-    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list, each = (n + SAMPI_WARP - 1) / SAMPI_WARP, pieces = (n + each - 1) / each;
     const float max = h->st->max;
     const double nearly = sampi_add_to_product64(most, -1e-12);
-    uint64_t *weighted = h->code;
-    sampi_sums sums;
+    uint64_t *w = h->wide, *weighted = h->code, *part_z = sampi_gpu_spare(h), *part_s = part_z + SAMPI_WARP;
+    uint64_t *scratch = h->a->count + h->row * SAMPI_BUCKETS;
     sampi_gpu_list_weights(h);
-    const uint64_t *w = h->wide;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-        weighted[i] = sampi_weighted(w[i], max, sampi_gpu_logit(item[i].key));
-    uint32_t keep = 1,
-             hi = n; /* so many are surely not too many; with one more than hi they may be, or there is none */
-    while (keep < hi) {
-        const uint32_t mid = keep + (hi - keep) / 2;
-        sampi_gpu_sums_of_first(h, mid + 1, &sums);
-        if (sampi_entropy(&sums) > nearly)
-            hi = mid;
-        else
-            keep = mid + 1;
+        weighted[i] = sampi_weighted(w[i], max, sampi_gpu_logit(weighted[i]));
+    SAMPI_SIMD()
+    SAMPI_LANES
+    {
+        uint64_t z = 0, s = 0;
+        for (uint32_t i = (uint32_t)lane * each; i < n && i < ((uint32_t)lane + 1) * each; i++)
+            z += w[i], s += weighted[i];
+        part_z[lane] = z;
+        part_s[lane] = s;
     }
-    sampi_gpu_sums_of_first(h, keep, &sums);
-    for (; keep < n; keep++) {
-        sums.z += w[keep];
-        sums.s += weighted[keep];
-        if (sampi_entropy(&sums) > most) break;
+    sampi_gpu_running sums = { 0, 0 };
+    const uint32_t piece = sampi_gpu_first_above(part_z, part_s, pieces, nearly, &sums, scratch);
+    const uint32_t upto = sampi_gpu_min_of((piece + 1) * each, n);
+    uint32_t keep = sampi_gpu_min_of(piece * each, n);
+    while (keep < upto) {
+        const uint32_t m = sampi_gpu_min_of(upto - keep, SAMPI_WARP);
+        const uint32_t first = sampi_gpu_first_above(w + keep, weighted + keep, m, nearly, &sums, scratch);
+        keep += first;
+        if (first < m) break;
+    }
+    for (; keep < n; keep++) { /* a first token is kept whatever its entropy is said to be */
+        sums.z += w[keep], sums.s += weighted[keep];
+        if (keep > 0 && sampi_entropy_of((double)sums.z, (double)sums.s, (double)sums.z) > most) break;
     }
     return keep;
 }
 
-/* Where the cliff of a sorted list is: the smallest i that makes the fall behind the first i, divided by i, largest. No
-   fall further down is steeper than all that is left divided by n: *rest. */
+/* Where the cliff of the sorted keys is: the smallest i that makes the fall behind the first i, divided by i, largest.
+   No fall further down is steeper than all that is left divided by n: *rest. */
 static uint32_t sampi_gpu_cliff(const sampi_gpu_here *h, double *steepest, double *rest)
 {
-    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint64_t *key = h->code;
     const uint32_t n = h->st->n_list;
+    uint64_t *falls = h->wide;
     double most = 0.0;
     uint32_t first = n;
     SAMPI_SIMD(reduction(max : most))
     SAMPI_LANES for (uint32_t i = 1 + (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
-        const double fall = sampi_fall_behind(sampi_gpu_logit(item[i - 1].key), sampi_gpu_logit(item[i].key), i);
+        const double fall = sampi_fall_behind(sampi_gpu_logit(key[i - 1]), sampi_gpu_logit(key[i]), i);
+        falls[i] = sampi_bits(fall);
         most = fall > most ? fall : most;
     }
+    const uint64_t steep = sampi_bits(most);
     SAMPI_SIMD(reduction(min : first))
     SAMPI_LANES for (uint32_t i = 1 + (uint32_t)lane; i < n; i += SAMPI_WARP)
-    {
-        const double fall = sampi_fall_behind(sampi_gpu_logit(item[i - 1].key), sampi_gpu_logit(item[i].key), i);
-        first = fall == most && i < first ? i : first;
-    }
+        first = i < first && falls[i] == steep ? i : first;
     *steepest = most;
-    *rest = sampi_fall_behind(sampi_gpu_logit(item[n - 1].key), h->st->low, n);
+    *rest = sampi_fall_behind(sampi_gpu_logit(key[n - 1]), h->st->low, n);
     return most > 0.0 ? first : 1;
 }
 
@@ -3806,10 +4067,9 @@ static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     sampi_memory *memory = SAMPI_ON(memory)(row);
     if (memory->phase == 0) {
         sampi_zipf zipf = { 0.0, 0.0 };
-        size_t m = (size_t)s->u.mirostat.m, n = m;
-        const int known = SAMPI_ON(first_sorted)(row, &m, &n);
+        size_t n = 0;
+        const int known = SAMPI_ON(zipf)(row, (size_t)s->u.mirostat.m, &zipf, &n);
         if (known != SAMPI_KNOWN) return known;
-        for (size_t i = 0; i + 1 < m; i++) sampi_zipf_add(&zipf, i, SAMPI_ON(nth)(row, i), SAMPI_ON(nth)(row, i + 1));
         memory->count = sampi_zipf_size(&zipf, s->u.mirostat.n_vocab, s->now.mu, n);
         memory->phase = 1;
     }

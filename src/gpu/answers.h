@@ -184,22 +184,46 @@ static int sampi_gpu_deviation(sampi_gpu_row *h, float *max, double *sigma)
     return 1;
 }
 
-/* The first m tokens in order, in the list; *m: that many there are; *n: tokens left. Declined if no list holds m. */
-static int sampi_gpu_first_sorted(sampi_gpu_row *h, size_t *m, size_t *n)
+/* Zipf's sums of the first m sorted keys, in ascending order, since they are rounded. The logarithms and differences are
+   made before, by all lanes. */
+static void sampi_gpu_zipf_of_first(const sampi_gpu_here *h, uint32_t m, sampi_zipf *zipf)
+{
+    const uint64_t *key = h->code;
+    uint64_t *t = h->wide, *b = sampi_gpu_spare(h);
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i + 1 < m; i += SAMPI_WARP)
+    {
+        t[i] = sampi_bits(sampi_zipf_t(i));
+        b[i] = sampi_bits((double)sampi_gpu_logit(key[i]) - (double)sampi_gpu_logit(key[i + 1]));
+    }
+    for (uint32_t from = 0; from + 1 < m; from += 16) {
+        uint64_t x[16], y[16];
+        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) x[k] = t[from + k];
+        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) y[k] = b[from + k];
+        SAMPI_AT_ONCE(16, x);
+        SAMPI_AT_ONCE(16, y);
+        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) if (from + k + 1 < m)
+        {
+            sampi_zipf_sum(zipf, sampi_from_bits(x[k]), sampi_from_bits(y[k]));
+        }
+    }
+}
+
+/* Zipf's sums of the first m tokens; *n: tokens left. Declined if no list holds m. */
+static int sampi_gpu_zipf(sampi_gpu_row *h, size_t m, sampi_zipf *zipf, size_t *n)
 {
     sampi_gpu_state *st = h->st;
     int known = sampi_gpu_require_sums(h);
     if (known != 1) return known;
-    if (*m > st->n) *m = (size_t)st->n;
-    if ((known = sampi_gpu_require_first(h, *m)) != 1) return known;
+    if (m > st->n) m = (size_t)st->n;
+    if ((known = sampi_gpu_require_first(h, m)) != 1) return known;
     /* this can't be, says require_first; but what follows would read past the list */
-    if (st->n_list < *m) return SAMPI_GPU_DECLINED;
+    if (st->n_list < m) return SAMPI_GPU_DECLINED;
     sampi_gpu_list_sort(h);
+    sampi_gpu_zipf_of_first(h, (uint32_t)m, zipf);
     *n = (size_t)st->n;
     return 1;
 }
-
-static float sampi_gpu_nth(sampi_gpu_row *h, size_t i) { return sampi_gpu_logit(sampi_gpu_list(h)[i].key); }
 
 static void sampi_gpu_random(sampi_gpu_row *h, const sampi_gpu_step *step, uint64_t *random)
 {
@@ -295,8 +319,7 @@ static int sampi_gpu_keep_first(sampi_gpu_row *h, size_t k, bool ties)
 }
 
 /* Second differences of sorted weights: they need neighbours, so all tokens must fit a list. Then the place where their
-   running sum exceeds its share, by bisection. It is declined, and the CPU samples the row, if they don't fit. Between
-   list_weights and the last sum nothing else may write wide. */
+   running sum exceeds its share. It is declined, and the CPU samples the row, if they don't fit. */
 static int sampi_gpu_keep_tail(sampi_gpu_row *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -311,25 +334,21 @@ static int sampi_gpu_keep_tail(sampi_gpu_row *h, const sampi_gpu_step *step)
     sampi_gpu_list_weights(h);
     const uint32_t n = st->n_list - 2;
     const uint64_t *w = h->wide;
-    uint64_t total = 0, keep = step->u.cut.min_keep > 1 ? step->u.cut.min_keep : 1;
+    uint64_t *bend = sampi_gpu_spare(h), total = 0, keep = step->u.cut.min_keep > 1 ? step->u.cut.min_keep : 1;
     SAMPI_SIMD(reduction(+ : total))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) total += sampi_bend(w + i);
-    /* weights that hardly bend, as on the CPU: then places count instead of second differences */
-    const bool flat = (double)total * 1000000.0 < (double)st->z;
-    const uint64_t most = sampi_mulhi(share, flat ? n : total);
-    uint32_t lo = 0, hi = n; /* the smallest i with a_0 + ... + a_i > most */
-    while (lo < hi) {
-        const uint32_t mid = lo + (hi - lo) / 2;
-        uint64_t run = 0;
-        SAMPI_SIMD(reduction(+ : run))
-        SAMPI_LANES for (uint32_t i = (uint32_t)lane; i <= mid; i += SAMPI_WARP) run += flat ? 1 : sampi_bend(w + i);
-        if (run > most)
-            hi = mid;
-        else
-            lo = mid + 1;
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        const uint64_t x = sampi_bend(w + i);
+        bend[i] = x;
+        total += x;
     }
-    if (lo > keep) keep = lo;
-    if (lo < n && keep < st->n_list) sampi_gpu_keep_from(h, sampi_gpu_list(h)[keep - 1].key);
+    /* weights that hardly bend, as on the CPU: then places count instead of second differences */
+    const bool flat = sampi_tail_is_flat(total, st->z);
+    uint64_t most = sampi_mulhi(share, flat ? n : total), at = most;
+    if (most >= (flat ? n : total)) return 1; /* nothing exceeds it */
+    if (!flat) at = sampi_gpu_find(bend, n, bend + n, &most);
+    if (at > keep) keep = at;
+    if (keep < st->n_list) sampi_gpu_keep_from(h, h->code[keep - 1]);
     return 1;
 }
 
@@ -366,78 +385,123 @@ static int sampi_gpu_settle(sampi_gpu_row *h)
     return known == SAMPI_GPU_DECLINED ? 1 : known;
 }
 
-/* The sums of the first m tokens of the list, which is sorted, from the weights in wide and the weighted ones in
-   code. */
-static void sampi_gpu_sums_of_first(const sampi_gpu_here *h, uint32_t m, sampi_sums *sums)
+/* Sums that an entropy is made from: of the tokens before some place in the order. */
+typedef struct sampi_gpu_running {
+    uint64_t z, s;
+} sampi_gpu_running;
+
+/* The running sums of n <= 32 numbers, z and s of tokens or of pieces that follow one another, behind those before them:
+   upto [2 * 32], in lanes. A function of its own, because gcc 12's device compiler gives a function with arrays and a
+   call in a lane too little of its stack. */
+static SAMPI_CALLED void sampi_gpu_run_up(const uint64_t *z, const uint64_t *s, uint32_t n,
+                                          const sampi_gpu_running *before, uint64_t *upto)
 {
-    const uint64_t *w = h->wide, *weighted = h->code;
-    uint64_t z = 0, s = 0;
-    SAMPI_SIMD(reduction(+ : z, s))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < m; i += SAMPI_WARP)
+    const uint64_t before_z = before->z, before_s = before->s;
+    SAMPI_SIMD()
+    SAMPI_LANES
     {
-        z += w[i];
-        s += weighted[i];
+        uint64_t x[SAMPI_WARP], y[SAMPI_WARP], upto_z = before_z, upto_s = before_s;
+        SAMPI_UNROLL(32) for (uint32_t k = 0; k < SAMPI_WARP; k++) x[k] = z[sampi_gpu_min_of(k, n - 1)];
+        SAMPI_UNROLL(32) for (uint32_t k = 0; k < SAMPI_WARP; k++) y[k] = s[sampi_gpu_min_of(k, n - 1)];
+        SAMPI_AT_ONCE(32, x);
+        SAMPI_AT_ONCE(32, y);
+        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++)
+        {
+            upto_z += x[k] & sampi_gpu_mask(k <= lane);
+            upto_s += y[k] & sampi_gpu_mask(k <= lane);
+        }
+        upto[lane] = upto_z;
+        upto[SAMPI_WARP + lane] = upto_s;
     }
-    sums->max = h->st->max, sums->n = m, sums->z = z, sums->s = s, sums->above = 0;
 }
 
-/* How many top_h keeps of a sorted list: the fewest whose entropy with one more is above `most`, n if it never is. The
-   entropy grows with each token, but as a double only nearly: so a bisection ends a little below, and from there on it
-   goes token by token, as on the CPU. */
+/* Which of these brings the entropy of all up to it above `most`, the first; n if none does. What is before it is added
+   to the sums. */
+static uint32_t sampi_gpu_first_above(const uint64_t *z, const uint64_t *s, uint32_t n, double most,
+                                      sampi_gpu_running *sums, uint64_t *upto)
+{
+    uint64_t before_z = sums->z, before_s = sums->s;
+    uint32_t first = n;
+    sampi_gpu_run_up(z, s, n, sums, upto);
+    SAMPI_SIMD(reduction(min : first))
+    SAMPI_LANES
+    {
+        const double mass = (double)upto[lane],
+                     entropy = sampi_entropy_of(mass, (double)upto[SAMPI_WARP + lane], mass);
+        first = ((uint32_t)lane < n) & (entropy > most) & ((uint32_t)lane < first) ? (uint32_t)lane : first;
+    }
+    SAMPI_SIMD(reduction(+ : before_z, before_s))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < first; i += SAMPI_WARP)
+    {
+        before_z += z[i];
+        before_s += s[i];
+    }
+    sums->z = before_z, sums->s = before_s;
+    return first;
+}
+
+/* How many top_h keeps of the sorted keys: the fewest whose entropy with one more is above `most`, n if it never is.
+   The entropy grows with each token, but as a double only nearly: so the search ends a little below, and from there on
+   it goes token by token, as on the CPU. It looks at 32 pieces of the order at once, then at 32 tokens of one. */
 static uint32_t sampi_gpu_top_h_size(const sampi_gpu_here *h, double most)
 {
-    const uint32_t n = h->st->n_list;
-    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list, each = (n + SAMPI_WARP - 1) / SAMPI_WARP, pieces = (n + each - 1) / each;
     const float max = h->st->max;
     const double nearly = sampi_add_to_product64(most, -1e-12);
-    uint64_t *weighted = h->code;
-    sampi_sums sums;
+    uint64_t *w = h->wide, *weighted = h->code, *part_z = sampi_gpu_spare(h), *part_s = part_z + SAMPI_WARP;
+    uint64_t *scratch = h->a->count + h->row * SAMPI_BUCKETS;
     sampi_gpu_list_weights(h);
-    const uint64_t *w = h->wide;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-        weighted[i] = sampi_weighted(w[i], max, sampi_gpu_logit(item[i].key));
-    uint32_t keep = 1,
-             hi = n; /* so many are surely not too many; with one more than hi they may be, or there is none */
-    while (keep < hi) {
-        const uint32_t mid = keep + (hi - keep) / 2;
-        sampi_gpu_sums_of_first(h, mid + 1, &sums);
-        if (sampi_entropy(&sums) > nearly)
-            hi = mid;
-        else
-            keep = mid + 1;
+        weighted[i] = sampi_weighted(w[i], max, sampi_gpu_logit(weighted[i]));
+    SAMPI_SIMD()
+    SAMPI_LANES
+    {
+        uint64_t z = 0, s = 0;
+        for (uint32_t i = (uint32_t)lane * each; i < n && i < ((uint32_t)lane + 1) * each; i++)
+            z += w[i], s += weighted[i];
+        part_z[lane] = z;
+        part_s[lane] = s;
     }
-    sampi_gpu_sums_of_first(h, keep, &sums);
-    for (; keep < n; keep++) {
-        sums.z += w[keep];
-        sums.s += weighted[keep];
-        if (sampi_entropy(&sums) > most) break;
+    sampi_gpu_running sums = { 0, 0 };
+    const uint32_t piece = sampi_gpu_first_above(part_z, part_s, pieces, nearly, &sums, scratch);
+    const uint32_t upto = sampi_gpu_min_of((piece + 1) * each, n);
+    uint32_t keep = sampi_gpu_min_of(piece * each, n);
+    while (keep < upto) {
+        const uint32_t m = sampi_gpu_min_of(upto - keep, SAMPI_WARP);
+        const uint32_t first = sampi_gpu_first_above(w + keep, weighted + keep, m, nearly, &sums, scratch);
+        keep += first;
+        if (first < m) break;
+    }
+    for (; keep < n; keep++) { /* a first token is kept whatever its entropy is said to be */
+        sums.z += w[keep], sums.s += weighted[keep];
+        if (keep > 0 && sampi_entropy_of((double)sums.z, (double)sums.s, (double)sums.z) > most) break;
     }
     return keep;
 }
 
-/* Where the cliff of a sorted list is: the smallest i that makes the fall behind the first i, divided by i, largest. No
-   fall further down is steeper than all that is left divided by n: *rest. */
+/* Where the cliff of the sorted keys is: the smallest i that makes the fall behind the first i, divided by i, largest.
+   No fall further down is steeper than all that is left divided by n: *rest. */
 static uint32_t sampi_gpu_cliff(const sampi_gpu_here *h, double *steepest, double *rest)
 {
-    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint64_t *key = h->code;
     const uint32_t n = h->st->n_list;
+    uint64_t *falls = h->wide;
     double most = 0.0;
     uint32_t first = n;
     SAMPI_SIMD(reduction(max : most))
     SAMPI_LANES for (uint32_t i = 1 + (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
-        const double fall = sampi_fall_behind(sampi_gpu_logit(item[i - 1].key), sampi_gpu_logit(item[i].key), i);
+        const double fall = sampi_fall_behind(sampi_gpu_logit(key[i - 1]), sampi_gpu_logit(key[i]), i);
+        falls[i] = sampi_bits(fall);
         most = fall > most ? fall : most;
     }
+    const uint64_t steep = sampi_bits(most);
     SAMPI_SIMD(reduction(min : first))
     SAMPI_LANES for (uint32_t i = 1 + (uint32_t)lane; i < n; i += SAMPI_WARP)
-    {
-        const double fall = sampi_fall_behind(sampi_gpu_logit(item[i - 1].key), sampi_gpu_logit(item[i].key), i);
-        first = fall == most && i < first ? i : first;
-    }
+        first = i < first && falls[i] == steep ? i : first;
     *steepest = most;
-    *rest = sampi_fall_behind(sampi_gpu_logit(item[n - 1].key), h->st->low, n);
+    *rest = sampi_fall_behind(sampi_gpu_logit(key[n - 1]), h->st->low, n);
     return most > 0.0 ? first : 1;
 }
 

@@ -98,20 +98,26 @@ static void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
     }
 }
 
-/* How many of the maxima part [n] reach a value: a step of find_floor's bisection. */
-SAMPI_INLINE uint32_t sampi_gpu_count_parts(const float *part, uint32_t n, float value)
+/* How many of the maxima part [n] reach a, b and c: a step of find_floor's search. The three counts share a number, of
+   21 bits each. */
+static uint64_t sampi_gpu_count_parts(const float *part, uint32_t n, float a, float b, float c)
 {
-    uint32_t count = 0;
+    uint64_t count = 0;
     SAMPI_SIMD(reduction(+ : count))
-    SAMPI_LANES for (uint32_t from = 0; from < n; from += 8 * SAMPI_WARP)
+    SAMPI_LANES for (uint32_t from = 0; from < n; from += 16 * SAMPI_WARP)
     {
         const uint32_t first = from + (uint32_t)lane;
-        float x[8];
-        SAMPI_UNROLL(8)
-        for (uint32_t k = 0; k < 8; k++) x[k] = part[sampi_gpu_min_of(first + k * SAMPI_WARP, n - 1)];
-        SAMPI_AT_ONCE(8, x);
-        SAMPI_UNROLL(8)
-        for (uint32_t k = 0; k < 8; k++) count += (uint32_t)((x[k] >= value) & (first + k * SAMPI_WARP < n));
+        float x[16];
+        uint32_t n_a = 0, n_b = 0, n_c = 0;
+        SAMPI_UNROLL(16)
+        for (uint32_t k = 0; k < 16; k++) x[k] = part[sampi_gpu_min_of(first + k * SAMPI_WARP, n - 1)];
+        SAMPI_AT_ONCE(16, x);
+        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++)
+        {
+            x[k] = first + k * SAMPI_WARP < n ? x[k] : -INFINITY;
+            n_a += x[k] >= a, n_b += x[k] >= b, n_c += x[k] >= c;
+        }
+        count += n_a + ((uint64_t)n_b << 21) + ((uint64_t)n_c << 42);
     }
     return count;
 }
@@ -143,17 +149,19 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
         smallest = key < smallest ? key : smallest;
     }
     /* all parts reach the smallest, so the search need not begin below it */
-    if (smallest > lo) lo = smallest;
-    if (sampi_gpu_count_parts(part, n, sampi_unkey(lo)) < want) return SAMPI_GPU_ALL;
+    if (smallest > lo)
+        lo = smallest;
+    else if ((sampi_gpu_count_parts(part, n, -FLT_MAX, 0.0f, 0.0f) & 0x1FFFFF) < want)
+        return SAMPI_GPU_ALL;
     while ((int64_t)hi - lo > 1) { /* so many reach lo, not so many hi */
-        const int32_t mid = sampi_middle(lo, hi);
-        const uint32_t count = sampi_gpu_count_parts(part, n, sampi_unkey(mid));
-        if (count < want) {
-            hi = mid;
-            continue;
-        }
-        lo = mid;
-        if (count <= want + want / 4 + 4) break; /* near enough: a longer search costs more than a longer list */
+        const int32_t mid = sampi_middle(lo, hi), low = sampi_middle(lo, mid), high = sampi_middle(mid, hi);
+        const uint64_t counts = sampi_gpu_count_parts(part, n, sampi_unkey(low), sampi_unkey(mid), sampi_unkey(high));
+        const uint32_t n_a = counts & 0x1FFFFF, n_b = counts >> 21 & 0x1FFFFF, n_c = (uint32_t)(counts >> 42);
+        const uint32_t count = n_c >= want ? n_c : n_b >= want ? n_b : n_a;
+        if (n_c < want) hi = n_b >= want ? high : n_a >= want ? mid : low;
+        if (count >= want) lo = n_c >= want ? high : n_b >= want ? mid : low;
+        /* near enough: a longer search costs more than a longer list */
+        if (count >= want && count <= want + want / 4 + 4) break;
     }
     return sampi_gpu_floor(sampi_gpu_rescale(h->st->op, h->st->n_ops, sampi_unkey(lo)));
 }

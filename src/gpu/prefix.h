@@ -275,11 +275,9 @@ static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
     if (!st->complete && !st->listed)
         known = sampi_gpu_require_first(h, mass && count < SAMPI_HEAD ? SAMPI_HEAD : count);
     if (known != 1) return known;
-    sampi_gpu_prefix p;
-    sampi_gpu_list_codes(h, by_score);
-    sampi_gpu_list_prefix(h, UINT64_MAX, &p);
+    const uint64_t sum = sampi_gpu_list_codes(h, by_score, mass > 0);
     /* a list that is too short is still the answer if there are no more tokens */
-    const bool all = st->complete || st->floor <= SAMPI_GPU_ALL, enough = p.mass >= mass && p.count >= count;
+    const bool all = st->complete || st->floor <= SAMPI_GPU_ALL, enough = sum >= mass && st->n_list >= count;
     if (enough) {
         sampi_gpu_search_list(h);
     } else if (all) {
@@ -434,7 +432,7 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
     }
     if (search->stage == SAMPI_SEARCH_BUCKET) {
         sampi_gpu_prefix p;
-        sampi_gpu_list_codes(h, by_score);
+        sampi_gpu_list_codes(h, by_score, true);
         sampi_gpu_search_list(h);
         search->stage = SAMPI_SEARCH_LIST;
         /* how long the prefix is: what lies before the bucket, and what the bucket has of it */

@@ -31,13 +31,20 @@ typedef struct sampi_zipf {
     double tb, tt;
 } sampi_zipf;
 
-/* Adds a pair of neighbours; the difference of their logits is ln (p_i / p_i+1). i must ascend, because the sums are
-   rounded. */
-static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
+/* Returns t of the neighbours i and i + 1. */
+static double sampi_zipf_t(size_t i) { return sampi_ln((double)(i + 2) / (double)(i + 1)); }
+
+/* Adds a pair of neighbours. i must ascend, because the sums are rounded. */
+static void sampi_zipf_sum(sampi_zipf *zipf, double t, double b)
 {
-    double t = sampi_ln((double)(i + 2) / (double)(i + 1)), b = (double)l - (double)next;
     zipf->tb = SAMPI_FMA(t, b, zipf->tb);
     zipf->tt = SAMPI_FMA(t, t, zipf->tt);
+}
+
+/* Adds a pair of neighbours by their logits, whose difference is ln (p_i / p_i+1). */
+static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
+{
+    sampi_zipf_sum(zipf, sampi_zipf_t(i), (double)l - (double)next);
 }
 
 /* How many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), e = exponent - 1, N = n_vocab, clamped
@@ -248,10 +255,9 @@ static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     sampi_memory *memory = SAMPI_ON(memory)(row);
     if (memory->phase == 0) {
         sampi_zipf zipf = { 0.0, 0.0 };
-        size_t m = (size_t)s->u.mirostat.m, n = m;
-        const int known = SAMPI_ON(first_sorted)(row, &m, &n);
+        size_t n = 0;
+        const int known = SAMPI_ON(zipf)(row, (size_t)s->u.mirostat.m, &zipf, &n);
         if (known != SAMPI_KNOWN) return known;
-        for (size_t i = 0; i + 1 < m; i++) sampi_zipf_add(&zipf, i, SAMPI_ON(nth)(row, i), SAMPI_ON(nth)(row, i + 1));
         memory->count = sampi_zipf_size(&zipf, s->u.mirostat.n_vocab, s->now.mu, n);
         memory->phase = 1;
     }

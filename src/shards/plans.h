@@ -87,17 +87,16 @@ static int sampi_shard_deviation(sampi_shard_row *row, float *max, double *sigma
     return SAMPI_KNOWN;
 }
 
-/* The first m in order, or as many as there are (*m), in the list; *n: how many are left. */
-static int sampi_shard_first_sorted(sampi_shard_row *row, size_t *m, size_t *n)
+/* Zipf's sums of the first m in order, or of as many as there are; *n: how many are left. */
+static int sampi_shard_zipf(sampi_shard_row *row, size_t m, sampi_zipf *zipf, size_t *n)
 {
     if (sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_WAITS;
-    if (row->n_list < *m && row->rest) return sampi_ask_more(row);
-    if (*m > row->n_list) *m = row->n_list;
+    if (row->n_list < m && row->rest) return sampi_ask_more(row);
+    if (m > row->n_list) m = row->n_list;
+    for (size_t i = 0; i + 1 < m; i++) sampi_zipf_add(zipf, i, row->list[i].logit, row->list[i + 1].logit);
     *n = row->n_list + (size_t)row->rest;
     return SAMPI_KNOWN;
 }
-
-static float sampi_shard_nth(const sampi_shard_row *row, size_t i) { return row->list[i].logit; }
 
 static void sampi_shard_random(const sampi_shard_row *row, const sampi_sampler *s, uint64_t *random)
 {

@@ -7,12 +7,12 @@ cp sampling.h "$dir/mutant/"
 cp tests/gpu/test_gpu.c "$dir/mutant/tests/gpu/"
 cp tests/support/*.h "$dir/mutant/tests/support/"
 
-n=0 survived=0
+n=0 survived=0 list=64
 mutant() { # a text that occurs, what stands there instead
     awk -v from="$1" -v to="$2" '{ i = index($0, from); if (i && !done) { done = 1
         $0 = substr($0, 1, i - 1) to substr($0, i + length(from)) } print } END { exit !done }' \
         sampling_gpu.h > "$dir/mutant/sampling_gpu.h" || { echo "mutate: not found: $1" >&2; exit 1; }
-    ${CC:-cc} -std=c11 -O1 -w -I"$dir/mutant" -DSAMP_GPU_LIST=64 -DSAMPI_TEAMS=5 \
+    ${CC:-cc} -std=c11 -O1 -w -I"$dir/mutant" -DSAMP_GPU_LIST="$list" -DSAMPI_TEAMS=5 \
         "$dir/mutant/tests/gpu/test_gpu.c" -o "$dir/mutant/test" -lm -lpthread
     n=$((n + 1))
     if SAMP_TEST_CASES=3000 timeout 300 "$dir/mutant/test" host > "$dir/mutant/log" 2>&1; then
@@ -43,8 +43,6 @@ mutant 'key <= o->k' 'key < o->k'
 mutant 'at += k < lane ?' 'at += k <= lane ?'
 mutant 'nan |= bad;' ''
 mutant 'code == o->t && key >= o->k' 'code == o->t && key > o->k'
-mutant 'hi = a, upto = n_a;' 'hi = a, upto = n_a - 1;'
-mutant 'lo = b + 1, hi = c, below = n_b' 'lo = b + 1, hi = c, below = n_a + 1'
 mutant 'code[i] == tie ? ~item' 'true ? ~item'
 mutant 'go & (y[k] <= rest)' 'go & (y[k] < rest)'
 mutant 'before <= exceeded && exceeded' 'before < exceeded && exceeded'
@@ -54,7 +52,9 @@ mutant 'hole[(uint32_t)id[i] / 32] = 0;' '(void)id;'
 mutant 'if (at / SAMPI_GROUP == which) q[at %' 'if (0) q[at %'
 mutant '(uint64_t)sampi_envelope(max, c[i].l)' '(uint64_t)0'
 mutant 'for (uint32_t k = i; k < n && rule[k].id == rule[i].id; k++)' 'for (uint32_t k = i; k < i + 1; k++)'
-mutant 'if (lo > keep) keep = lo;' ''
+mutant 'if (at > keep) keep = at;' ''
+mutant 'if (most >= (flat ? n : total)) return 1;' ''
+mutant 'mass_b >= mass && n_b >= count' 'mass_b >= mass && n_b > count'
 mutant 'done != mark' 'true'
 mutant 'h->st->bar = -INFINITY;' 'h->st->bar = 0.0f;'
 mutant 'sampi_gpu_mark_order(h, SAMPI_GPU_BY_SCORE, mean);' ''
@@ -68,10 +68,11 @@ mutant 'ties && last ? sampi_gpu_floor(sampi_gpu_last_logit(h)) : last' 'last'
 mutant 'op[i].kind == SAMPI_OP_BEND && l > op[i].max ?' 'false ?'
 mutant 'st->bar = ordered ? sampi_gpu_change(op, st->bar) : -INFINITY;' 'st->bar = ordered ? st->bar : -INFINITY;'
 mutant 'if (st->max_known) st->max = sampi_gpu_change(op, st->max);' ''
-mutant 'if (sampi_entropy(&sums) > most) break;' 'break;'
+mutant '(double)sums.z) > most) break;' '(double)sums.z) > 0.0) break;'
+mutant 'keep += first;' 'keep += first + 1;'
 mutant 'if (!all && st->memory.count == st->n_list) st->memory.count = 0;' ''
 mutant 'if (!all && rest > steepest) st->memory.count = 0;' ''
-mutant 'first = fall == most && i < first ? i : first;' 'first = fall == most ? i : 1;'
+mutant 'first = i < first && falls[i] == steep ? i : first;' 'first = falls[i] == steep ? i : 1;'
 mutant 'if (st->memory.count < step->u.cut.min_keep)' 'if (0)'
 mutant '!s->owner && !r->moves &&' '!s->owner &&'
 mutant 'if (item[i].key >= last) top[' 'if (item[i].key > last) top['
@@ -128,5 +129,14 @@ mutant 'out_at.count == 1' 'out_at.count >= 1'
 mutant 'sampi_roundf((float)r.count * freq)' 'sampi_roundf(1.0f * freq)'
 mutant 'copy->side != SAMPI_GPU_LEFT ?' 'false ?'
 mutant 'written < n_rows ? sampi_gpu_put' 'false ? sampi_gpu_put'
+# lists that are long enough to be cut
+list=512
+mutant 'in->hi = a, *n_in = n_a;' 'in->hi = a, *n_in = n_a - 1;'
+mutant 'in->lo = b + 1, in->hi = c, below = n_b' 'in->lo = b + 1, in->hi = c, below = n_a + 1'
+mutant 'in->mass -= mass_below' 'in->mass -= 0'
+mutant '(x[k] < lo)' '(x[k] <= lo)'
+mutant 'x[k] - lo <= span' 'x[k] - lo < span'
+mutant 'SAMPI_EXCHANGE(4, (i_ & 8) == 0)' ''
+mutant 'if (upto > 1) sampi_gpu_sort_steps(key, m, size, 1, upto / 2);' ''
 echo "mutate: $n mutants, $survived survived"
 [ "$survived" = 0 ]

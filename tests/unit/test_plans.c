@@ -120,13 +120,15 @@ static int toy_deviation(toy_row *row, float *max, double *sigma)
     return toy_ask(row, ASK_SIGMA);
 }
 
-static int toy_first_sorted(toy_row *row, size_t *m, size_t *n)
+static int toy_zipf(toy_row *row, size_t m, sampi_zipf *zipf, size_t *n)
 {
-    if (*m > row->n) *m = row->n;
+    const int known = toy_ask(row, ASK_FIRST);
+    if (known != SAMPI_KNOWN) return known;
+    for (size_t i = 0; i + 1 < m && i + 1 < row->n; i++)
+        sampi_zipf_add(zipf, i, row->t[i].logit, row->t[i + 1].logit);
     *n = row->n;
-    return toy_ask(row, ASK_FIRST);
+    return known;
 }
-static float toy_nth(const toy_row *row, size_t i) { return row->t[i].logit; }
 
 static void toy_random(const toy_row *row, const sampi_sampler *s, uint64_t *random)
 {
