@@ -239,34 +239,34 @@
     6070 rows/work.h                     16036 run/finish.h                    32760 shards/answers.h
     6097 life/past.h                     16076 run/draw_llama_cpp.h            33312 shards/logprobs.h
     6156 core/record.h                   16150 run/draw.h                      33458 shards/told.h
-    6292 core/plans.h                    16228 run/sample.h                    33612 shards/asking.h
-    6330 core/fields.h                   16344 watermark/making.h              33747 shards/prefix.h
-    6417 core/owners.h                   16573 watermark/tails.h               34301 shards/plans.h
-    6493 core/mt19937.h                  16673 watermark/detect.h              34802 samplers/plans.h
-    6550 core/no_mt19937.h               16896 run/verify.h                    35078 shards/way.h
-    6583 core/making.h                   17000 run/batch.h                     35226 shards/memory.h
-    6715 core/streams.h                  17151 life/state.h                    35294 shards/batch.h
-    6753 life/state_fields.h             17327 operator/weights.h              35702 drafts/head.h
-    6853 samplers/llama_cpp.h            17415 operator/search.h               35761 drafts/block.h
-    6939 samplers/logit_bias.h           17553 operator/run.h                  35952 drafts/tree.h
-    7041 samplers/patch.h                17721 kv/cells.h                      36087 drafts/relaxed.h
-    7091 samplers/penalties.h            17758 kv/making.h                     36172 constraints/automaton.h
-    7242 samplers/dry.h                  17982 kv/slot.h                       36270 constraints/making.h
-    7699 samplers/cut.h                  18119 kv/sequences.h                  36526 constraints/sampler.h
-    7724 samplers/top_n_sigma.h          18253 kv/data.h                       36621 constraints/constructors.h
-    7827 samplers/top_k.h                18376 kv/update.h                     36988 constraints/patterns.h
-    7884 samplers/tail_free.h            18501 kv/state.h                      37196 constraints/looking.h
-    8007 samplers/typical.h              18710 llama_cpp/functions.h           37263 constraints/thinking.h
-    8083 samplers/top_p.h                18777 llama_cpp/object.h              37515 constraints/schedule.h
-    8126 samplers/min_p.h                18832 llama_cpp/vocabulary.h          37604 constraints/accepting.h
-    8168 samplers/by_sums.h              18909 text/reading.h                  37787 constraints/drawing.h
-    8319 samplers/top_h.h                19020 text/strings.h                  37974 constraints/told.h
-    8372 samplers/min_k.h                19119 text/values.h                   38038 constraints/kind.h
-    8429 samplers/xtc.h                  19275 text/documents.h                38096 constraints/top_p_decay.h
-    8512 samplers/infill.h               19351 grammar/head.h                  38182 constraints/accessors.h
-    8628 samplers/temperature.h          19386 grammar/tree.h                  38290 core/kinds.h
-    8797 samplers/smoothing.h            20305 grammar/finishing.h             38339 base/restore.h
-    8882 samplers/softmax.h              20609 grammar/reading.h               38353 api/license.h
+    6292 core/plans.h                    16228 run/sample.h                    33613 shards/asking.h
+    6330 core/fields.h                   16344 watermark/making.h              33749 shards/prefix.h
+    6417 core/owners.h                   16573 watermark/tails.h               34303 shards/plans.h
+    6493 core/mt19937.h                  16673 watermark/detect.h              34804 samplers/plans.h
+    6550 core/no_mt19937.h               16896 run/verify.h                    35080 shards/way.h
+    6583 core/making.h                   17000 run/batch.h                     35228 shards/memory.h
+    6715 core/streams.h                  17151 life/state.h                    35296 shards/batch.h
+    6753 life/state_fields.h             17327 operator/weights.h              35703 drafts/head.h
+    6853 samplers/llama_cpp.h            17415 operator/search.h               35762 drafts/block.h
+    6939 samplers/logit_bias.h           17553 operator/run.h                  35953 drafts/tree.h
+    7041 samplers/patch.h                17721 kv/cells.h                      36088 drafts/relaxed.h
+    7091 samplers/penalties.h            17758 kv/making.h                     36173 constraints/automaton.h
+    7242 samplers/dry.h                  17982 kv/slot.h                       36271 constraints/making.h
+    7699 samplers/cut.h                  18119 kv/sequences.h                  36527 constraints/sampler.h
+    7724 samplers/top_n_sigma.h          18253 kv/data.h                       36622 constraints/constructors.h
+    7827 samplers/top_k.h                18376 kv/update.h                     36989 constraints/patterns.h
+    7884 samplers/tail_free.h            18501 kv/state.h                      37197 constraints/looking.h
+    8007 samplers/typical.h              18710 llama_cpp/functions.h           37264 constraints/thinking.h
+    8083 samplers/top_p.h                18777 llama_cpp/object.h              37516 constraints/schedule.h
+    8126 samplers/min_p.h                18832 llama_cpp/vocabulary.h          37605 constraints/accepting.h
+    8168 samplers/by_sums.h              18909 text/reading.h                  37788 constraints/drawing.h
+    8319 samplers/top_h.h                19020 text/strings.h                  37975 constraints/told.h
+    8372 samplers/min_k.h                19119 text/values.h                   38039 constraints/kind.h
+    8429 samplers/xtc.h                  19275 text/documents.h                38097 constraints/top_p_decay.h
+    8512 samplers/infill.h               19351 grammar/head.h                  38183 constraints/accessors.h
+    8628 samplers/temperature.h          19386 grammar/tree.h                  38291 core/kinds.h
+    8797 samplers/smoothing.h            20305 grammar/finishing.h             38340 base/restore.h
+    8882 samplers/softmax.h              20609 grammar/reading.h               38354 api/license.h
     8915 samplers/drafted.h              20694 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
@@ -3868,7 +3868,7 @@ static size_t sampi_climb_scalar(const float *x, size_t n, const sampi_climb *c,
 #define SAMPI_UNROLL_ALL         SAMPI_UNROLL_4
 #define SAMPI_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, SAMPI_VECTOR(V(i), __VA_ARGS__))
 #endif
-#define SAMPI_FOUR              SAMPI_UNROLL_4 for (int k = 0; k < 4; k++)       /* for each of the four vectors of a step */
+#define SAMPI_FOUR              SAMPI_UNROLL_4 for (int k = 0; k < 4; k++)       /* each of a step's four vectors */
 #define SAMPI_UPTO              SAMPI_UNROLL_ALL for (int k = 0; k < count; k++) /* count is a constant, at most 4 */
 #define SAMPI_HALF              SAMPI_UNROLL_8 for (int k = 0; k < SAMPI_W / 2; k++) /* for each lane of V(d), V(q) */
 #define SAMPI_FUSED             (SAMPI_W > 4 || SAMPI_NEON)
@@ -32238,9 +32238,8 @@ static const struct {
 
 /* ---- src/shards/bytes.h ---- */
 /* ---- shards: messages as bytes ----
-   Functions that read and write a message's head and its parcels (the records that a message is made of) where they
-   stand, little-endian. shards/head.h lists their members. sampi_next_of_message checks that a parcel fits the
-   message. */
+   Functions that read and write a message's head and its parcels (the records of a message) in place, little-endian.
+   shards/head.h lists their members. sampi_next_of_message checks that a parcel fits the message. */
 
 static uint64_t sampi_wire_get(const unsigned char *p, size_t n)
 {
@@ -32262,28 +32261,28 @@ static void sampi_wire_put_float(unsigned char *p, float x)
     sampi_wire_put(p, u, 4);
 }
 
-/* A message's head, by the places of its members. */
+/* The offsets of the members of a message's head. */
 enum {
     SAMPI_AT_MAGIC = 0,
     SAMPI_AT_FORMAT = 4,
     SAMPI_AT_ROUND = 8,
     SAMPI_AT_STATUS = 12,
-    SAMPI_AT_SAME = 16, /* least, largest */
+    SAMPI_AT_SAME = 16, /* smallest, then largest */
     SAMPI_AT_SHAPE = 32,
     SAMPI_AT_SLICES = 48,
     SAMPI_AT_RANKS = 56,
     SAMPI_AT_PARCELS = 60
 };
 
-/* A parcel, where it stands in a message. */
+/* A parcel in a message. */
 typedef struct sampi_parcel {
     sampi_parcel_kind kind;
     uint32_t row, room, n;
     unsigned char *head, *fields, *entries;
-    size_t entry; /* bytes */
+    size_t entry; /* bytes of an entry */
 } sampi_parcel;
 
-/* With its head, filled up to 8 bytes. */
+/* The bytes of a parcel with its head, rounded up to 8. */
 static size_t sampi_parcel_size(sampi_parcel_kind kind, size_t room)
 {
     size_t size = SAMPI_PARCEL_HEAD + SAMPI_PARCEL_FACTS[kind].fields + room * SAMPI_PARCEL_FACTS[kind].entry;
@@ -32312,7 +32311,7 @@ static sampi_parcel sampi_parcel_at(unsigned char *at, sampi_parcel_kind kind)
     return p;
 }
 
-/* An empty parcel, the merge of nothing; at: zeros. */
+/* Makes an empty parcel at `at`, where all bytes are 0. */
 static sampi_parcel sampi_new_parcel(unsigned char *at, sampi_parcel_kind kind, size_t row, size_t room)
 {
     sampi_wire_put(at, (uint64_t)kind, 4);
@@ -32321,7 +32320,8 @@ static sampi_parcel sampi_new_parcel(unsigned char *at, sampi_parcel_kind kind, 
     return sampi_parcel_at(at, kind);
 }
 
-/* The parcel at *at of a message [n], which then stands behind it; false: there is none, or it does not fit. */
+/* Reads the parcel at offset *at of a message [n], and moves *at behind it; false: there is none, or it does not
+   fit. */
 static bool sampi_next_of_message(unsigned char *bytes, size_t n, size_t *at, sampi_parcel *p)
 {
     if (n - *at < SAMPI_PARCEL_HEAD) return false;
@@ -32758,23 +32758,24 @@ static sampi_sampler *sampi_row_member(const sampi_shard_row *row, int ahead)
 enum { SAMPI_ENDS = 2 };
 
 /* ---- src/shards/answers.h ---- */
-/* ---- shards: what a slice answers ----
-   One function for each question (LIST, SUMS, HIST, ...: shards/head.h). It reads the slice and what all ranks know,
-   and fills a parcel. The comment above each says what is sent, why the merge of all slices' answers is the answer of
-   the whole row, and what the ranks know afterwards. An empty slice gives the answer that changes nothing in a merge.
+/* ---- shards: the answers of a slice ----
+   One function for each question (LIST, SUMS, HIST, ...: shards/head.h). It reads the slice and the facts that all
+   ranks share, and fills a parcel. Its comment says what is sent, why the merge of all slices' answers is the answer of
+   the whole row, and which fact the ranks share afterwards. An empty slice gives an answer that changes nothing in a
+   merge.
 
-   First come functions for the end of a prefix, which is looked for in ever smaller buckets: on which side of the end
-   does a logit lie? They are monotone in the distance from the maximum or the mean, in doubles that are rounded alike
-   on every machine, so each rank can cut its own slice. */
+   The room begins with functions for the end of a prefix, which is searched in ever smaller buckets: they say on which
+   side of the end a logit lies. They are monotone in the distance from the maximum or the mean, in doubles that are
+   rounded alike on every machine, so each rank can cut its own slice. */
 
-/* RUNS are asked of the whole bucket that has the end. */
+/* Makes RUNS ask for the whole bucket that has the end. */
 static void sampi_end_unguessed(sampi_end *end)
 {
     end->since = 0;
     end->until = UINT32_MAX;
 }
 
-/* Look for it anew, in so many buckets of [from, to]. */
+/* Begins a search for the end, in `buckets` buckets of [from, to]. */
 static void sampi_end_within(sampi_end *end, double from, double to, uint32_t buckets, bool is_whole)
 {
     end->from = from;
@@ -32793,7 +32794,7 @@ static sampi_order sampi_order_from(float max, double mean)
     return order;
 }
 
-/* Where a candidate lies: below 0: before the bucket that is cut; above: behind it; 0: in it, in *bucket of its own. */
+/* The side of a candidate: below 0 it is before the bucket that is divided, above 0 after it, 0 inside, in *bucket. */
 static int sampi_end_side(const sampi_end *end, float l, uint32_t *bucket)
 {
     double t = sampi_abs((end->order.max - (double)l) - end->order.mean) - end->from;
@@ -32809,7 +32810,7 @@ static int sampi_end_side(const sampi_end *end, float l, uint32_t *bucket)
     }
 }
 
-/* Where a logit stands to the end: 0 and below, it is in, as far as `side` reaches. */
+/* A function that says on which side of the end a logit is: up to 0 it is before the end, or at it. */
 typedef int (*sampi_stands)(const sampi_end *end, float l);
 
 static int sampi_stands_by_bucket(const sampi_end *end, float l)
@@ -32818,7 +32819,7 @@ static int sampi_stands_by_bucket(const sampi_end *end, float l)
     return sampi_end_side(end, l, &bucket);
 }
 
-/* 0: in the buckets that RUNS are of. */
+/* 0: in the buckets that RUNS ask for. */
 static int sampi_stands_by_runs(const sampi_end *end, float l)
 {
     uint32_t bucket;
@@ -32826,14 +32827,14 @@ static int sampi_stands_by_runs(const sampi_end *end, float l)
     return side ? side : bucket < end->since ? -1 : bucket >= end->until;
 }
 
-/* 0: one of those that tie with the last one. */
+/* 0: it ties with the last token. */
 static int sampi_stands_by_last(const sampi_end *end, float l)
 {
     samp_token_data d = { 0, l, 0.0f };
     return l == end->last.logit ? 0 : sampi_before(&end->order, &d, &end->last) ? -1 : 1;
 }
 
-/* The same by the distance alone: of those that round to one, the order goes by the logit, and so back and forth. */
+/* The same by the distance alone: logits whose distances round to the same number are on both sides of the mean. */
 static int sampi_stands_by_score(const sampi_end *end, float l)
 {
     samp_token_data d = { 0, l, 0.0f };
@@ -32841,8 +32842,8 @@ static int sampi_stands_by_score(const sampi_end *end, float l)
     return (score > last) - (score < last);
 }
 
-/* The logits that stand at `side` or before are an interval around the mean: [low, *high), empty if none is. On both
-   sides of the mean they stand the farther back the farther they are, so the ends are found by bisection. */
+/* The logits on `side` or before it: an interval around the mean, [low, *high), which may be empty. On both sides of
+   the mean a farther logit comes later, so bisection finds the ends. */
 static float sampi_end_interval(const sampi_end *end, sampi_stands stands, int side, float *high)
 {
     float middle = sampi_finite((float)(end->order.max - end->order.mean));
@@ -32869,28 +32870,25 @@ static float sampi_end_interval(const sampi_end *end, sampi_stands stands, int s
     return low;
 }
 
-/* ---- answers: what a slice says to a question ----
-   Each fills an empty parcel from row->row, the slice as it is now, and from what all ranks know. An empty slice has
-   the answer that changes nothing in a merge. Above each stands what is sent, why that merges to the whole row's,
-   and what may be relied on behind it. */
+/* ---- answers ----
+   Each function fills an empty parcel from row->row, the slice as it is now, and from the shared facts. */
 
-/* The slice's logits in [low, high) go to x and id, in order of ids; slack 16. */
+/* Collects the slice's logits in [low, high) to x and id, in order of ids; slack 16. Returns their number. */
 static size_t sampi_between(const sampi_shard_row *row, float low, float high, float *x, int32_t *id)
 {
     if (row->row.n == 0 || !(low < high)) return 0;
     return row->row.k->collect(row->row.x, row->row.id, 0, row->row.n, low, high, x, id);
 }
 
-/* What lies before the buckets that RUNS are of, to the look's place: it is kept, if the end is where it is looked for.
-   */
+/* Collects the tokens before the buckets of RUNS: they are kept if the end is where it is searched. */
 static size_t sampi_look_kept(const sampi_shard_row *row)
 {
     float high, low = sampi_end_interval(&row->end, sampi_stands_by_runs, -1, &high);
     return sampi_between(row, low, high, row->shard->work.x, row->shard->work.id);
 }
 
-/* Is a question about a part of the slice: what an end that is looked for keeps for sure, or a cut will keep? [n] to
-   the look's place. Else n is the slice's. */
+/* Is the question about a part of the slice: the tokens that a searched end certainly keeps, or that a coming cut
+   keeps? Then collects these; *n is their number. Otherwise *n is the slice's length. */
 static bool sampi_look_ahead(const sampi_shard_row *row, size_t *n)
 {
     const bool is_ahead = row->ahead > -INFINITY;
@@ -32900,7 +32898,7 @@ static bool sampi_look_ahead(const sampi_shard_row *row, size_t *n)
     return row->seeks || is_ahead;
 }
 
-/* What stands at 0, on both sides of what is kept. */
+/* Collects the tokens on side 0, from both sides of the mean. */
 static size_t sampi_look_bucket(const sampi_shard_row *row, sampi_stands stands)
 {
     float above, high, low = sampi_end_interval(&row->end, stands, 0, &high);
@@ -32910,8 +32908,8 @@ static size_t sampi_look_bucket(const sampi_shard_row *row, sampi_stands stands)
     return n + sampi_between(row, above, high, row->shard->work.x + n, row->shard->work.id + n);
 }
 
-/* The first tokens of the slice behind the list, `want` or some more, in order of ids, to the look's place. *all: how
-   many there are behind it. */
+/* Collects the slice's first tokens after the list, `want` or some more, in order of ids. *all: how many tokens there
+   are after the list. */
 static size_t sampi_look_behind(const sampi_shard_row *row, size_t want, size_t *all)
 {
     const samp_token_data *last = row->n_list ? &row->list[row->n_list - 1] : NULL;
@@ -32920,7 +32918,7 @@ static size_t sampi_look_behind(const sampi_shard_row *row, size_t want, size_t 
     size_t n = row->row.n, m = 0;
     *all = n;
     if (n == 0) return 0;
-    sampi_row look = row->row; /* dense for now, for the maxima of its lines */
+    sampi_row look = row->row; /* as dense, for the maxima of its lines */
     look.work = &row->shard->work;
     sampi_set_tokens(&look, row->row.x, NULL, n);
     (void)sampi_scan(&look);
@@ -32958,7 +32956,7 @@ static bool sampi_wants_least(const sampi_shard_row *row)
     return wants;
 }
 
-/* The smallest of the slice; INFINITY: it has none. */
+/* The smallest logit of the slice; INFINITY: the slice is empty. */
 static SAMPI_HOT float sampi_shard_least(const sampi_shard_row *row)
 {
     float least = INFINITY, buf[SAMPI_TILE], line[SAMPI_LINE];
@@ -32971,7 +32969,7 @@ static SAMPI_HOT float sampi_shard_least(const sampi_shard_row *row)
     return least;
 }
 
-/* The entries of d [n], which are in order. */
+/* Writes the entries of d [n], which are in order. */
 static void sampi_put_tokens(const samp_token_data *d, size_t n, sampi_parcel *p)
 {
     for (size_t i = 0; i < n; i++) {
@@ -32981,9 +32979,10 @@ static void sampi_put_tokens(const samp_token_data *d, size_t n, sampi_parcel *p
     sampi_set_entries(p, n);
 }
 
-/* LIST. Sent: the slice's first tokens behind the last one listed, as many as all ranks together may list, so none of
-   the row's first is missing from the merge; how many there are behind, which add up. Then: the list is the row's own
-   beginning, and with nothing behind it all that is left. Returns how many are behind. */
+/* LIST. Sent: the slice's first tokens after the last one listed, as many as all ranks together may list, so that none
+   of the row's first tokens is missing from the merge; and the number of tokens after the list, which adds up. Known
+   then: the list is the beginning of the row, and if no tokens follow it is the whole row. Returns how many tokens
+   follow. */
 static size_t sampi_put_first(const sampi_shard_row *row, sampi_parcel *p)
 {
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
@@ -33014,7 +33013,7 @@ static void sampi_answer_list(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put_float(p->fields + 8, tells_least ? sampi_shard_least(row) : INFINITY);
 }
 
-/* Will a member want the sum of squares? They must be told with the first SUMS, which others ask for, too. */
+/* Will a member need the sum of squares? Then it is sent with the first SUMS, for whichever member they are asked. */
 static bool sampi_wants_squares(const sampi_shard_row *row)
 {
     const sampi_sampler *s;
@@ -33024,9 +33023,9 @@ static bool sampi_wants_squares(const sampi_shard_row *row)
     return wants;
 }
 
-/* SUMS. Sent: n, Z, S (of w (max - l), rounded) and squares. Weights are integers made with the row's maximum, so
-   the sums of slices add up to those of one machine, to the last bit. Then: entropy, thresholds, and how much a
-   share is. Ahead of a cut they are of what it will keep, or of what is kept for sure by an end that is looked for. */
+/* SUMS. Sent: n, Z, S (of w (max - l), rounded) and squares. Weights are integers relative to the row's maximum, so the
+   slices' sums add up to those of one machine, to the last bit. Known then: entropy, thresholds, the mass of a share.
+   If they are asked ahead of a cut, they are of the tokens that it keeps, or that a searched end certainly keeps. */
 static void sampi_answer_sums(const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_sums sums = { row->seeks ? row->kept.max : row->max, 0, 0, 0, 0 };
@@ -33046,8 +33045,8 @@ static void sampi_answer_sums(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put(p->fields + 24, squares, 8);
 }
 
-/* SIGMA. Sent: n, the sums of top_n_sigma's integers and of their squares (128 bits). Their scale is made of the row's
-   maximum and least logit, which are known. Then: sigma, in the same doubles on every rank. */
+/* SIGMA. Sent: n, the sums of top_n_sigma's integers and of their squares (128 bits). Their scale comes from the row's
+   maximum and least logit, which are known. Known then: sigma, the same double on every rank. */
 static void sampi_answer_sigma(const sampi_shard_row *row, sampi_parcel *p)
 {
     double scale = sampi_sigma_scale((double)row->max - (double)row->least);
@@ -33064,8 +33063,8 @@ static void sampi_answer_sigma(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put(p->fields + 24, squares.lo, 8);
 }
 
-/* The buckets of x [n], as sampi_end_side tells them. By blocks that compilers turn into vectors: the first level is a
-   look at the whole slice, and has no products that are added to anything. */
+/* The buckets of x [n], as sampi_end_side gives them. In blocks that compilers vectorise: the first level reads the
+   whole slice, and has no product that a sum follows. */
 static SAMPI_HOT void sampi_end_buckets(const sampi_end *end, const float *x, size_t n, uint32_t *bucket)
 {
     enum { BLOCK = 16 };
@@ -33081,9 +33080,9 @@ static SAMPI_HOT void sampi_end_buckets(const sampi_end *end, const float *x, si
     for (; i < n; i++) (void)sampi_end_side(end, x[i], &bucket[i]);
 }
 
-/* HIST. Sent: the mass and the number of tokens in each bucket of those in which the end may lie; the others' are
-   known. Which bucket a token is in depends on its logit and on what all know, so buckets add up. Then: one bucket
-   has the end, and of what lies before it the mass and the number are known. */
+/* HIST. Sent: mass and number of tokens of each bucket in which the end may lie; those of others are known. A token's
+   bucket depends on its logit and on shared facts, so buckets add up. Known then: the bucket that has the end, and mass
+   and number of the tokens before it. */
 static SAMPI_HOT void sampi_answer_hist(const sampi_shard_row *row, sampi_parcel *p)
 {
     uint64_t mass[SAMPI_SHARD_SCORES] = { 0 }, w[SAMPI_TILE + 16];
@@ -33113,8 +33112,8 @@ static void sampi_put_mean(const sampi_end *end, sampi_parcel *p)
 }
 
 /* NEAR. Sent: the slice's first tokens by the distance from the mean, as many as all ranks together may list, but none
-   so far away that the end can't be expected there. That distance is the same everywhere, so a merge has the row's
-   first ones. Then: those up to the end, if it is among them. */
+   farther than the end is expected. That limit is the same on all ranks, so a merge has the row's first tokens. Known
+   then: the tokens up to the end, if it is among them. */
 static void sampi_answer_near(const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_end end = row->end;
@@ -33134,9 +33133,9 @@ static void sampi_answer_near(const sampi_shard_row *row, sampi_parcel *p)
     sampi_put_tokens(d, room, p);
 }
 
-/* RUNS. Sent: the values in the bucket, the first ones in order, each with how many tokens of this slice have it. A
-   merge keeps entries of several slices side by side, by value and then by slice, that is by id. Then: which value
-   the prefix ends at, and how many tokens each slice keeps of those that tie there, the smaller ids first. */
+/* RUNS. Sent: the first values in the bucket in order, each with the number of this slice's tokens that have it. A
+   merge keeps the entries of several slices side by side, by value and then by slice, that is by id. Known then: the
+   value at which the prefix ends, and how many tokens with this value each slice keeps, smaller ids first. */
 static void sampi_answer_runs(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_end *end = &row->end;
@@ -33159,17 +33158,17 @@ static void sampi_answer_runs(const sampi_shard_row *row, sampi_parcel *p)
     sampi_set_entries(p, runs);
 }
 
-/* As the kernel scales, and so the list as the slices. */
+/* A logit scaled as the kernel does it, so that list and slices agree. */
 static float sampi_times(float l, float t) { return sampi_finite(l * (1.0f / t)); }
 
-/* x [n] through the temperatures up to the drawer, which was asked for ahead. */
+/* Applies the temperatures up to the sampler that draws, for a question asked ahead, to x [n]. */
 static void sampi_scale_for_drawer(const sampi_shard_row *row, float *x, size_t n)
 {
     for (int i = row->at + 1; i < row->drawer && n; i++)
         sampi_use()->scale(x, n, 1.0f / row->shard->member[i]->u.temp.t, false, x);
 }
 
-/* The logits that the member at work draws from: adaptive_p's are made for it, in the look's place. */
+/* The logits from which the present member draws; adaptive_p's are made for it. */
 static const float *sampi_draw_logits(const sampi_shard_row *row)
 {
     float *l = row->shard->work.x;
@@ -33182,17 +33181,17 @@ static const float *sampi_draw_logits(const sampi_shard_row *row)
     return l;
 }
 
-/* Are these n drawer's logits what the merged maximum says they are? Weights are made with it; a message that is none
-   of ours may say less. */
+/* Is none of these n logits above the merged maximum? Weights are relative to it, and a foreign message may have a
+   smaller one. */
 static bool sampi_draw_is_sound(const sampi_shard_row *row, const float *l, size_t n)
 {
     return n && row->row.k->maxima(l, SAMP_F32, NULL, n, row->shard->work.scratch) <= row->draw_max;
 }
 
 /* SEGS. Sent: where the slice begins, its sum of envelopes and its sum of weights, both integers relative to the
-   drawer's maximum. A merge keeps one entry a slice, in the order of slices, which is that of ids. Then: Q, Z, and
-   which slice a proposal falls on, at which place. Of the drawer's logits; ahead of a cut, of what it will keep, or
-   of what an end that is being looked for keeps for sure, through the temperatures up to the drawer. */
+   maximum of the logits that are drawn from. A merge keeps one entry for each slice, in the order of slices, which is
+   that of ids. Known then: Q, Z, and on which slice a proposal falls, and where. Asked ahead of a cut, they are of the
+   tokens that it keeps, or that a searched end certainly keeps, after the temperatures before the draw. */
 static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_kernels *k = row->row.k;
@@ -33213,8 +33212,8 @@ static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel
     sampi_set_entries(p, 1);
 }
 
-/* TOP. Sent: the maximum of the logits that adaptive_p draws from, or of what is kept for sure by an end that is being
-   looked for. Then: what the next weights are relative to. */
+/* TOP. Sent: the maximum of the logits from which adaptive_p draws, or of the tokens that a searched end certainly
+   keeps. Known then: the maximum of the next weights. */
 static void sampi_answer_top(const sampi_shard_row *row, sampi_parcel *p)
 {
     size_t n;
@@ -33224,9 +33223,9 @@ static void sampi_answer_top(const sampi_shard_row *row, sampi_parcel *p)
     sampi_set_entries(p, 1);
 }
 
-/* DRAW. The random numbers are the same on all ranks, and so is where each proposal falls: on one slice. Sent: the
-   first of these attempts that falls on this one and is accepted, with its token. A merge keeps the earliest
-   attempt. Then: that is sampi_draw's, or all of them have failed. */
+/* DRAW. The random numbers are the same on all ranks, and each proposal falls on one slice. Sent: the first attempt
+   that falls on this slice and is accepted, with its token. A merge keeps the earliest attempt. Known then: the token
+   of sampi_draw, or that all attempts have failed. */
 static void sampi_answer_draw(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_sampler *s = sampi_row_member(row, 0);
@@ -33254,13 +33253,14 @@ static void sampi_answer_draw(const sampi_shard_row *row, sampi_parcel *p)
     }
 }
 
-/* What reaches xtc's threshold, as a mass. */
+/* xtc's threshold as a mass. */
 static uint64_t sampi_xtc_mass(const sampi_shard_row *row, const sampi_sampler *s)
 {
     return sampi_mass_of(sampi_share(s->u.xtc.t), row->sums.z);
 }
 
-/* The smallest logit with that mass; INFINITY: not even the maximum has. Weights don't fall as logits grow. */
+/* The smallest logit whose weight is at least `mass`; INFINITY: not even the maximum's is. Weights never fall as logits
+   grow. */
 static float sampi_reach_floor(const sampi_shard_row *row, uint64_t mass)
 {
     int64_t out = (int64_t)sampi_key(-FLT_MAX) - 1, in = (int64_t)sampi_key(row->max) + 1;
@@ -33274,8 +33274,8 @@ static float sampi_reach_floor(const sampi_shard_row *row, uint64_t mass)
     return in > sampi_key(row->max) ? INFINITY : sampi_unkey((int32_t)in);
 }
 
-/* REACH. Sent: how many tokens have xtc's mass, and the last of them in order. Numbers add up; of the last ones the
-   later is the row's. Then: how many xtc would drop, and which one it keeps. */
+/* REACH. Sent: the number of tokens that reach xtc's mass, and the last of them in order. Numbers add up; of the last
+   tokens the later one is the row's. Known then: how many tokens xtc removes, and which one it keeps. */
 static void sampi_answer_reach(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_sampler *s = sampi_row_member(row, 0);
@@ -33291,15 +33291,15 @@ static void sampi_answer_reach(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put_float(p->fields + 12, last.logit + 0.0f);
 }
 
-/* RACE. Sent: gumbel's winner among the slice's tokens, with its time as bits, which are in order as positive doubles
-   are. A token's time depends on nothing but its id and weight, so the row's winner is that of the slices'. Then: the
-   token. */
+/* RACE. Sent: gumbel's winner among the slice's tokens, with the bits of its time, which are in the order of positive
+   doubles. A token's time depends on its id and weight alone, so the row's winner is the best of the slices' winners.
+   Known then: the token. */
 static void sampi_answer_race(const sampi_shard_row *row, sampi_parcel *p)
 {
 #ifdef SAMPLING_GUMBEL_DECLARED
     sampi_race race = sampi_race_of(sampi_row_member(row, 0), row->max);
     for (size_t i = 0; i < row->row.n; i++)
-        if (row->row.x[i] <= row->max) /* else the merged maximum is none of ours */
+        if (row->row.x[i] <= row->max) /* false if the merged maximum is foreign */
             sampi_race_run(&race, row->row.x[i], row->row.id[i], i);
     sampi_wire_put(p->fields, sampi_bits(race.time), 8);
     sampi_wire_put(p->fields + 8, (uint32_t)race.id, 4);
@@ -33311,11 +33311,11 @@ static void sampi_answer_race(const sampi_shard_row *row, sampi_parcel *p)
 
 /* ---- src/shards/logprobs.h ---- */
 /* ---- shards: log-probabilities ----
-   Two more rounds, once the token is known: for the row as given and for what was left to draw from. The room has the
-   answers of a slice, what the merged ones tell, and the end of a row: only when all numbers are there does the chain
-   accept the token, so that nothing can fail afterwards. */
+   Two more rounds when the token is known: for the row as given and for the distribution that was drawn from. The room
+   has the answers of a slice, the reading of merged ones, and the end of a row: the chain accepts the token only when
+   all numbers are there, so that nothing can fail afterwards. */
 
-/* -0 becomes +0; ids from `first` on. By blocks that compilers turn into vectors. */
+/* Numbers a slice with ids from `first` on; -0 becomes +0. In blocks that compilers vectorise. */
 static SAMPI_HOT void sampi_number_slice(float *x, int32_t *id, size_t n, int32_t first)
 {
     enum { BLOCK = 16 };
@@ -33328,7 +33328,7 @@ static SAMPI_HOT void sampi_number_slice(float *x, int32_t *id, size_t n, int32_
     for (; i < n; i++) x[i] += 0.0f, id[i] = first + (int32_t)i;
 }
 
-/* The slice of row r, as it is given, in x and id [length]; slack 16. */
+/* Reads the slice of row r as given, to x and id [length]; slack 16. */
 static SAMPI_HOT void sampi_fetch_given(const samp_shard *shard, const samp_logits *slice, size_t r, float *x,
                                         int32_t *id)
 {
@@ -33339,7 +33339,7 @@ static SAMPI_HOT void sampi_fetch_given(const samp_shard *shard, const samp_logi
     sampi_number_slice(x, id, n, (int32_t)shard->first);
 }
 
-/* Is it of the logits as given, or of what the chain has left? */
+/* Is the parcel about the logits as given (or about the distribution that was drawn from)? */
 static bool sampi_is_raw(sampi_parcel_kind kind) { return kind == SAMPI_PARCEL_RAW || kind == SAMPI_PARCEL_RAW_SUMS; }
 
 static const samp_logprob_set *sampi_set_of(const sampi_shard_row *row, sampi_parcel_kind kind)
@@ -33347,7 +33347,7 @@ static const samp_logprob_set *sampi_set_of(const sampi_shard_row *row, sampi_pa
     return sampi_is_raw(kind) ? &row->logprobs->raw : &row->logprobs->processed;
 }
 
-/* How many tokens are told. */
+/* How many tokens are wanted. */
 static size_t sampi_told_room(const samp_logprob_set *set)
 {
     return set->n_top < 1                       ? 1
@@ -33355,8 +33355,8 @@ static size_t sampi_told_room(const samp_logprob_set *set)
                                                 : (size_t)SAMP_MAX_TOP_LOGPROBS;
 }
 
-/* The slice of the distribution that a parcel is about. The raw one has its masked tokens, too: infill may choose one,
-   which then comes behind all others. */
+/* The slice of the distribution that a parcel is about. The raw one has its masked tokens too: infill may choose one,
+   which then ranks after all others. */
 static sampi_shard_row sampi_told_row(const sampi_shard_row *row, sampi_parcel_kind kind)
 {
     sampi_shard_row told = *row;
@@ -33369,8 +33369,8 @@ static sampi_shard_row sampi_told_row(const sampi_shard_row *row, sampi_parcel_k
     return told;
 }
 
-/* RAW, LEFT. Sent: the slice's first ones in order, and the token's logit, -infinity from all slices but its own, so
-   the largest is it. Then: the maximum, and the tokens that are told. */
+/* RAW, LEFT. Sent: the slice's first tokens in order, and the chosen token's logit, -infinity from all slices but its
+   own, so a maximum merges it. Known then: the maximum, and the best tokens. */
 static void sampi_answer_told(const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_shard_row told = sampi_told_row(row, p->kind);
@@ -33385,8 +33385,8 @@ static void sampi_answer_told(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put_float(p->fields, l + 0.0f);
 }
 
-/* RAW_SUMS, LEFT_SUMS. Sent: the sum of weights, and how many come before the token; both add up. Then: its
-   log-probability and rank, and theirs. */
+/* RAW_SUMS, LEFT_SUMS. Sent: the sum of weights, and the number of tokens before the chosen one; both add up. Known
+   then: all log-probabilities and ranks. */
 static void sampi_answer_told_sums(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_shard_row told = sampi_told_row(row, p->kind);
@@ -33401,7 +33401,7 @@ static void sampi_answer_told_sums(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put(p->fields + 8, before, 8);
 }
 
-/* Those of `top` [n_top] that were found are in their places, with logits. */
+/* Reads the best tokens with their logits. */
 static bool sampi_take_told(sampi_shard_row *row, const sampi_parcel *p)
 {
     const samp_logprob_set *set = sampi_set_of(row, p->kind);
@@ -33433,7 +33433,7 @@ static void sampi_tell_set(samp_logprob_set *set, const sampi_telling *t, samp_t
     sampi_finish_top(set, t->n_top, t->max, t->z);
 }
 
-/* The row has its token: ask for what is told of it, then accept it. */
+/* The row has its token: asks for its log-probabilities, then accepts it. */
 static int sampi_shard_tell(sampi_shard_row *row)
 {
     bool by_array = row->has_left;
@@ -33456,12 +33456,13 @@ static int sampi_shard_tell(sampi_shard_row *row)
 }
 
 /* ---- src/shards/told.h ---- */
-/* ---- shards: what a merged answer tells ----
-   A parcel of a merged message comes in and becomes a fact of its row (shards/row.h). All is checked first: order,
-   bounds, that nothing exceeds the maximum. Bytes that no rank has made are an error, and never an index out of range.
-   */
+/* ---- shards: reading merged answers ----
+   Each function reads a parcel of a merged message into a fact of its row (shards/row.h). Everything is checked first:
+   order, bounds, that no logit is above the maximum. Bytes that no rank has made are an error, and never an index out
+   of range. */
 
-/* Behind what is listed, in order, and none above the maximum: the array and its sums rely on that. */
+/* The entries must come after the listed ones, in order, and none above the maximum: the array and its sums rely on
+   it. */
 static bool sampi_take_list(sampi_shard_row *row, const sampi_parcel *p)
 {
     uint64_t behind = sampi_wire_get(p->fields, 8);
@@ -33488,8 +33489,8 @@ static bool sampi_take_list(sampi_shard_row *row, const sampi_parcel *p)
            (sampi_is_number(row->least) && row->least <= row->list[row->n_list - 1].logit);
 }
 
-/* At least one token, and the maximum's weight: the divisions and logarithms behind rely on that. While an end is
-   looked for they are of what it keeps for sure. */
+/* There must be at least one token, and the maximum's weight: later divisions and logarithms rely on it. While an end
+   is searched the sums are of the tokens that it certainly keeps. */
 static bool sampi_take_sums(sampi_shard_row *row, const sampi_parcel *p)
 {
     sampi_sums *sums = row->seeks ? &row->kept : &row->sums;
@@ -33504,7 +33505,7 @@ static bool sampi_take_sums(sampi_shard_row *row, const sampi_parcel *p)
     return sums->n >= 1 && sums->n <= row->shard->n_vocab && sums->z >= SAMPI_ONE;
 }
 
-/* RUNS, NEAR: in order, and none above the maximum. */
+/* Are the entries of RUNS or NEAR in order, and none above the maximum? */
 static bool sampi_entries_fit(const sampi_shard_row *row, const sampi_parcel *p)
 {
     samp_token_data last = { -1, INFINITY, 0.0f };
@@ -33533,7 +33534,7 @@ static bool sampi_take_sigma(sampi_shard_row *row, const sampi_parcel *p)
     return row->sums.n >= 1;
 }
 
-/* One of each slice. Their sums may wrap in a hostile message; then a walk over them finds nothing, and ends. */
+/* One entry for each slice. In a hostile message their sums may wrap; then a walk over them finds nothing, and ends. */
 static bool sampi_take_segs(sampi_shard_row *row, const sampi_parcel *p)
 {
     row->q = row->z = 0;
@@ -33548,7 +33549,7 @@ static bool sampi_take_segs(sampi_shard_row *row, const sampi_parcel *p)
     return p->n == row->shard->n_ranks;
 }
 
-/* A token, at 4 bytes of id and 4 of logit. */
+/* Reads a token: 4 bytes of id and 4 of logit. */
 static bool sampi_take_token(sampi_shard_row *row, const unsigned char *at)
 {
     row->token.id = (samp_token)sampi_wire_u32(at);
@@ -33557,7 +33558,7 @@ static bool sampi_take_token(sampi_shard_row *row, const unsigned char *at)
            row->token.logit <= row->max;
 }
 
-/* The maximum of what adaptive_p draws from, or of what is kept for sure. */
+/* Reads the maximum of adaptive_p's logits, or of the tokens that are certainly kept. */
 static bool sampi_take_top(sampi_shard_row *row, const sampi_parcel *p)
 {
     row->end.top = row->draw_max = sampi_wire_float(p->entries);
@@ -33597,7 +33598,7 @@ static bool sampi_take_race(sampi_shard_row *row, const sampi_parcel *p)
     return sampi_take_token(row, p->fields + 8);
 }
 
-/* Note what a parcel says; false: no rank would. */
+/* Notes the contents of a parcel; false: no rank would send it. */
 static bool sampi_take_parcel(sampi_shard_row *row, const sampi_parcel *p)
 {
     switch (p->kind) {
@@ -33611,15 +33612,16 @@ static bool sampi_take_parcel(sampi_shard_row *row, const sampi_parcel *p)
 
 /* ---- src/shards/asking.h ---- */
 /* ---- shards: asking ----
-   A plan's question comes in; what is not known yet is asked of all ranks (sampi_lacks), and the plan waits, or the
-   answer is there. Behind a change it says which facts still hold; the next member has to ask again for the others:
+   A plan asks a question: either its answer is known, or the row asks all ranks for the missing facts (sampi_lacks) and
+   the plan waits. After a change of the row some facts still hold; the next member asks again for the others:
 
      changes a few logits, or all of them out of order   nothing holds
      temperatures, which keep the order                  the maximum, the least logit, SEGS asked ahead
      a cut by a floor                                     the maximum
      a cut within the list                                all is listed: the array goes on */
 
-/* Ask for what is not known of these; false: all is. Sums are relative to the maximum, so that comes first. */
+/* Asks for those of these facts that are not known; false: all are known. Sums are relative to the maximum, so that
+   comes first. */
 static bool sampi_lacks(sampi_shard_row *row, unsigned facts)
 {
     if (!(row->has & SAMPI_ASK_TOP)) facts = SAMPI_ASK_LIST;
@@ -33629,7 +33631,7 @@ static bool sampi_lacks(sampi_shard_row *row, unsigned facts)
     return row->ask != 0;
 }
 
-/* How far candidates can be from the mean. */
+/* The largest distance that a candidate can have from the mean. */
 static double sampi_full_range(const sampi_shard_row *row, double mean)
 {
     double least = row->has & SAMPI_HAS_LEAST ? (double)row->least : -(double)FLT_MAX;
@@ -33637,8 +33639,8 @@ static double sampi_full_range(const sampi_shard_row *row, double mean)
     return range > mean ? range : mean;
 }
 
-/* The same for a sampler that may have to look for an end by logit: the first buckets come along. by_count: what has no
-   mass counts as well. */
+/* The same for a sampler that may have to search an end by logit: the first buckets are asked too. by_count: tokens
+   without mass count as well. */
 static bool sampi_lacks_for_end(sampi_shard_row *row, unsigned facts, bool by_count)
 {
     if (!sampi_lacks(row, facts)) return false;
@@ -33651,13 +33653,13 @@ static bool sampi_lacks_for_end(sampi_shard_row *row, unsigned facts, bool by_co
     return true;
 }
 
-/* The maximum alone, which comes with the list. */
+/* Asks for the maximum alone, which comes with the list. */
 static bool sampi_lacks_top(sampi_shard_row *row)
 {
     return !(row->has & SAMPI_ASK_TOP) && sampi_lacks(row, SAMPI_ASK_LIST);
 }
 
-/* The first in order is enough. */
+/* Asks for the first token in order. */
 static bool sampi_lacks_first(sampi_shard_row *row)
 {
     if (row->n_list || !sampi_lacks(row, SAMPI_ASK_LIST)) return false;
@@ -33665,7 +33667,7 @@ static bool sampi_lacks_first(sampi_shard_row *row)
     return true;
 }
 
-/* Ask for the list up to the n-th. */
+/* Asks for the list up to the n-th token. */
 static int sampi_ask_list(sampi_shard_row *row, size_t n)
 {
     if (n > row->room) n = row->room;
@@ -33675,23 +33677,23 @@ static int sampi_ask_list(sampi_shard_row *row, size_t n)
     return SAMPI_WAITS;
 }
 
-/* Ask for more of the list. */
+/* Asks for more of the list. */
 static int sampi_ask_more(sampi_shard_row *row)
 {
     int status = sampi_ask_list(row, row->n_list + SAMPI_SHARD_CHUNK);
     return row->n_asked ? status : (int)SAMP_E_FORMAT;
 }
 
-/* All tokens are listed, for the steps over the array: right for every sampler. */
+/* Lists all tokens, for the steps over the array: it is right for every sampler. */
 static int sampi_shard_gather(sampi_shard_row *row)
 {
     return sampi_lacks(row, SAMPI_ASK_LIST) ? (int)SAMPI_WAITS : sampi_ask_more(row);
 }
 
-/* Is all that is left of the row in the list? */
+/* Does the list have all tokens of the row? */
 static bool sampi_is_listed(const sampi_shard_row *row) { return (row->has & SAMPI_ASK_LIST) && row->rest == 0; }
 
-/* Only the first n of the list are left, and so the row is known. */
+/* Keeps only the first n tokens of the list: then the whole row is listed. */
 static int sampi_keep_listed(sampi_shard_row *row, size_t n)
 {
     row->n_list = n;
@@ -33700,7 +33702,7 @@ static int sampi_keep_listed(sampi_shard_row *row, size_t n)
     return SAMPI_KNOWN;
 }
 
-/* How many of the list reach a floor. */
+/* How many tokens of the list reach a floor. */
 static size_t sampi_listed_above(const sampi_shard_row *row, double floor)
 {
     size_t n = 0;
@@ -33713,13 +33715,13 @@ static void sampi_sort_list(sampi_shard_row *row)
     sampi_sort_part(&SAMPI_BY_LOGIT, row->list, row->n_list, row->n_list, 64);
 }
 
-/* Elements of the slice have been masked: away with them. */
+/* Removes masked elements from the slice. */
 static void sampi_drop_masked(sampi_shard_row *row)
 {
     if (row->row.n) sampi_gather(&row->row, -FLT_MAX);
 }
 
-/* Weights of d [n] to w [SAMPI_TILE + 16], as many as a tile has, which is returned. */
+/* Computes the weights of the first tokens of d [n], at most a tile, in w [SAMPI_TILE + 16]; returns how many. */
 static size_t sampi_weigh_tile(const sampi_shard_row *row, const samp_token_data *d, size_t n, uint64_t *w)
 {
     float x[SAMPI_TILE + 16] = { 0 };
@@ -33729,7 +33731,7 @@ static size_t sampi_weigh_tile(const sampi_shard_row *row, const samp_token_data
     return n;
 }
 
-/* sampi_prefix_with_mass, by tiles. */
+/* sampi_prefix_with_mass by tiles. */
 static size_t sampi_prefix_by_tiles(const sampi_shard_row *row, const samp_token_data *d, size_t n, uint64_t want,
                                     size_t min_keep)
 {
@@ -35076,21 +35078,20 @@ static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 #undef SAMPI_ON
 /* ---- src/shards/way.h ---- */
-/* ---- shards: a row's way through its chain ----
-   Which step is next. A row goes forward only, from one member of its chain to the next; a step that waits is where
-   the row goes on with the next message. Every rank takes the same way, and so asks the same questions at the same
-   time: that is what keeps messages of one size. When all candidates that are left are listed, the samplers over the
-   array finish the row. */
+/* ---- shards: the walk of a row through its chain ----
+   A row goes forward only, from one member of its chain to the next. If a step waits, the row continues there with the
+   next message. Every rank takes the same steps, and so asks the same questions at the same time: this keeps messages
+   of the same size. When all remaining candidates are listed, the samplers over the array finish the row. */
 
-/* Does it change nothing unless it is the last? So does what selects, if no draw moves a state of its own, and it
-   neither cuts nor has other logits. */
+/* Does this sampler change nothing unless it is the last member? True for a selector without a state of its own that
+   neither cuts nor changes logits. */
 static bool sampi_only_selects(const sampi_sampler *s)
 {
     const unsigned flags = SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_OWN_LOGITS;
     return (sampi_flags_of(s) & flags) == SAMPI_SELECTS && !sampi_traits_of(s->kind)->hooks->past;
 }
 
-/* A kind's plan. */
+/* The plan of a kind. */
 typedef int (*sampi_shard_plan)(sampi_shard_row *, sampi_sampler *);
 static sampi_shard_plan sampi_shard_plan_of(sampi_kind kind)
 {
@@ -35115,7 +35116,7 @@ static bool sampi_wants_all(const sampi_sampler *s)
     return !(flags & SAMPI_LISTS_FEW) || sampi_shard_plan_of(s->kind) == sampi_shard_plan_none;
 }
 
-/* One member's turn. What it draws from its seed depends on the position and on which one of its kind it is. */
+/* Runs the plan of the present member. Its random numbers depend on the position and its ordinal among its kind. */
 static int sampi_shard_run_step(sampi_shard_row *row)
 {
     sampi_sampler *s = sampi_row_member(row, 0);
@@ -35128,8 +35129,8 @@ static int sampi_shard_run_step(sampi_shard_row *row)
     return sampi_shard_plan_of(s->kind)(row, s);
 }
 
-/* The row's members that are on, but for softmax, which changes nothing but at the end, and one that is in the mask:
-   how many. -1: not to be done here. */
+/* Lists the row's members that are on; without softmax, which matters only at the end, and without a first member whose
+   mask is applied already. Returns their number; -1: not supported in slices. */
 static int sampi_shard_members(sampi_shard_row *row)
 {
     sampi_sampler **member = row->shard->member, *last = NULL;
@@ -35144,19 +35145,20 @@ static int sampi_shard_members(sampi_shard_row *row)
         last = member[i];
         if (!(sampi_traits_of(last->kind)->flags & SAMPI_ONLY_SHOWS)) member[n++] = last;
     }
-    if (n > 0 && last != member[n - 1]) member[n++] = last; /* behind it nothing is selected */
+    if (n > 0 && last != member[n - 1]) member[n++] = last; /* it ends the selection */
     row->shard->n_members = n;
     return all < 0 ? -1 : n;
 }
 
-/* No member has selected. By the definition a sampler that is off looks, as any does, whether a token is left. */
+/* Ends a row in which no member has selected. By the definition also a sampler that is off checks that a token is
+   left. */
 static int sampi_shard_unselected(sampi_shard_row *row)
 {
     if (!row->shard->ends_off || (row->has & SAMPI_ASK_TOP)) return SAMP_E_UNSUPPORTED;
     return sampi_lacks_first(row) ? (int)SAMPI_WAITS : (int)SAMP_E_EMPTY;
 }
 
-/* On to the next member. */
+/* Goes to the next member. */
 static void sampi_shard_next(sampi_shard_row *row)
 {
     row->ordinal.next[sampi_row_member(row, 0)->kind]++;
@@ -35164,7 +35166,7 @@ static void sampi_shard_next(sampi_shard_row *row)
     row->adapts = row->by_score = false;
 }
 
-/* All candidates are listed: the rest is the array's. */
+/* Finishes a row all of whose candidates are listed, by the steps over the array. */
 static int sampi_shard_finish(sampi_shard_row *row)
 {
     samp_token_data_array cur = { row->list, row->n_list, -1, true };
@@ -35181,7 +35183,7 @@ static int sampi_shard_finish(sampi_shard_row *row)
     return status;
 }
 
-/* The row has a token, or a status. */
+/* Closes a row with its token, or a status. */
 static void sampi_shard_close(sampi_shard_row *row, int status)
 {
     row->open = false;
@@ -35190,10 +35192,10 @@ static void sampi_shard_close(sampi_shard_row *row, int status)
     if (sampi_end_draw(row->s, status) == SAMP_OK) row->s->perf.n_sample++;
 }
 
-/* They belong to one member and one message. */
+/* Forgets the answers of one member and message. */
 static void sampi_forget_answers(sampi_shard_row *row) { row->hist = row->runs = row->near = NULL; }
 
-/* Go on, until an answer is needed. */
+/* Advances a row until it needs an answer. */
 static void sampi_shard_advance(sampi_shard_row *row)
 {
     int n = sampi_shard_members(row), status = n < 0 ? (int)SAMP_E_UNSUPPORTED : (int)SAMPI_KNOWN;
@@ -35225,10 +35227,10 @@ static void sampi_shard_advance(sampi_shard_row *row)
 
 /* ---- src/shards/memory.h ---- */
 /* ---- shards: memory of a batch ----
-   One block for all rows of a batch, kept for the next one: a slice, a list and segments for each row, then room that
-   rows use in turn, as one is answered for after the other. */
+   One block for all rows of a batch, kept for the next batch: a slice, a list and segments for each row, then memory
+   that rows use in turn, because answers are made one after another. */
 
-/* The most that one row says in a round. */
+/* The largest number of bytes that one row sends in a round. */
 static size_t sampi_shard_most(const samp_shard *shard)
 {
     size_t runs = sampi_parcel_size(SAMPI_PARCEL_RUNS, SAMPI_SHARD_CHUNK);
@@ -35236,7 +35238,7 @@ static size_t sampi_shard_most(const samp_shard *shard)
     return runs + list + sampi_parcel_size(SAMPI_PARCEL_SEGS, shard->n_ranks);
 }
 
-/* Room for so many rows, n_all of them with lists of all tokens. What was there is lost. */
+/* Allocates memory for this many rows, n_all of them with lists of all tokens. Earlier contents are lost. */
 static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, bool gathers)
 {
     size_t size = 0, n = shard->length, look = n > SAMPI_SHARD_TAIL ? n : (size_t)SAMPI_SHARD_TAIL;
@@ -35294,9 +35296,8 @@ static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, boo
 /* ---- src/shards/batch.h ---- */
 /* ---- shards: the public functions ----
    samp_shard_begin, then samp_shard_message and samp_shard_take until no row asks any more; samp_sample_sharded does
-   all of it. The room writes and reads the heads of messages and walks over rows. What one rank finds wrong before it
-   begins is in its first message, which has the same size whatever is wrong; then every rank ends with the same
-   status. */
+   all of it. The room writes and reads the heads of messages, and walks over rows. An error that one rank finds before
+   it begins is in its first message, which always has the same size; so every rank ends with the same status. */
 
 SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status)
 {
@@ -35335,7 +35336,7 @@ SAMP_API void samp_shard_free(samp_shard *shard)
     SAMP_FREE(shard);
 }
 
-/* What is wrong with this rank's call. An empty slice has no data to be checked. */
+/* Checks this rank's call. An empty slice has no data to check. */
 static int sampi_check_slice(const samp_shard *shard, samp_sampler *const *rows, const samp_logits *slice,
                              const samp_token *out)
 {
@@ -35347,8 +35348,8 @@ static int sampi_check_slice(const samp_shard *shard, samp_sampler *const *rows,
     return sampi_check_batch(rows, &check);
 }
 
-/* The slice of a row, of which the grammar masks some tokens: all but those allowed of the first n_known; without bits
-   (it waits, or there is none) it allows all of these. */
+/* Reads the slice of a row, masked by the grammar: only those of the first n_known tokens that its bits allow; without
+   bits (the grammar waits, or there is none) all of them. */
 static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row *row, const samp_logits *slice,
                                        size_t r, const uint32_t *grammar, size_t n_known)
 {
@@ -35365,7 +35366,7 @@ static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row 
     if (n == 0) return SAMP_OK;
     sampi_fetch_given(shard, slice, r, x, row->work.id);
     const bool masks = grammar || n_known < shard->n_vocab;
-    bool tells = masks && row->logprobs; /* of all logits, not only of those that the grammar leaves */
+    bool tells = masks && row->logprobs; /* log-probabilities are of all logits, also masked ones */
     if (tells && !(k->maxima(x, SAMP_F32, NULL, n, row->work.scratch) <= FLT_MAX)) return SAMP_E_NAN;
     for (size_t i = shard->first; masks && i < shard->first + n; i++)
         if (i >= n_known || (grammar && !(grammar[i / 32] >> i % 32 & 1u))) x[i - shard->first] = -INFINITY;
@@ -35375,8 +35376,8 @@ static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row 
     return SAMP_OK;
 }
 
-/* Begin a row: what is wrong with it here, or its slice; then what needs no answer is done. If only the slice is wrong,
-   the row is open all the same, with nothing in it: should the merged message not tell the status, the rank goes on
+/* Begins a row: finds its error on this rank, or reads its slice, and does what needs no answer. If only the slice is
+   wrong, the row is opened all the same, with no token: if the merged message does not have the status, this rank keeps
    asking what the others ask, and objects. */
 static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sampler *sampler, const samp_logits *slice,
                             size_t r)
@@ -35409,8 +35410,8 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
     return status;
 }
 
-/* h of a boundary between slices: a sum of h(first) - h(end) over slices that make up the vocabulary leaves
-   h(0) - h(n). Others leave it with a chance of 2^-64. */
+/* The hash of a boundary between slices: the sum of h(first) - h(end) over slices that make up the vocabulary is
+   h(0) - h(n). For other slices it is so with a probability of 2^-64. */
 static uint64_t sampi_boundary(uint64_t at)
 {
     uint64_t hash = SAMPI_SHARD_MAGIC;
@@ -35418,7 +35419,7 @@ static uint64_t sampi_boundary(uint64_t at)
     return hash;
 }
 
-/* Everything about the message but its parcels. `same` is what ranks must agree on. */
+/* Writes the head of a message. `same`: the checksum on which ranks must agree. */
 static void sampi_shard_head(const samp_shard *shard, unsigned char *at, uint64_t same, uint32_t n_parcels,
                              int status)
 {
@@ -35440,8 +35441,8 @@ static void sampi_shard_head(const samp_shard *shard, unsigned char *at, uint64_
     sampi_wire_put(at + SAMPI_AT_PARCELS, n_parcels, 4);
 }
 
-/* A row's entries in the first message: its maximum, or a NaN with its status; and, if that will be wanted, its least
-   logit with the other sign, so that both merge in the same way. */
+/* Writes a row's entries of the first message: its maximum, or a NaN with its status; and, if it will be needed, its
+   least logit negated, so that both merge as maxima. */
 static void sampi_put_top(sampi_parcel *p, size_t r, sampi_shard_row *row)
 {
     float max = row->row.n ? row->row.top + 0.0f : -INFINITY, down = -INFINITY;
@@ -35455,8 +35456,8 @@ static void sampi_put_top(sampi_parcel *p, size_t r, sampi_shard_row *row)
     sampi_wire_put_float(sampi_parcel_entry(p, SAMPI_SHARD_ROWS + r), down);
 }
 
-/* The first message of rows from .. from + n of a batch; status: what is wrong with the call. gathers: messages come
-   from all ranks side by side. */
+/* Makes the first message of rows from .. from + n of a batch; status: the error of the call, or SAMP_OK. gathers:
+   messages of all ranks come side by side. */
 static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, const samp_logits *slice, samp_token *out,
                               size_t from, size_t n, bool gathers, int status)
 {
@@ -35514,7 +35515,7 @@ SAMP_API int samp_shard_begin(samp_shard *shard, samp_sampler *const *rows, cons
     return SAMP_OK;
 }
 
-/* How many entries a parcel has room for. */
+/* How many entries a parcel has memory for. */
 static size_t sampi_parcel_room(const sampi_shard_row *row, sampi_parcel_kind kind)
 {
     switch (kind) {
@@ -35526,7 +35527,7 @@ static size_t sampi_parcel_room(const sampi_shard_row *row, sampi_parcel_kind ki
     }
 }
 
-/* One of a row's questions: log-probabilities and the list, which need no member at work, or what that asks. */
+/* Answers one of a row's questions. */
 static void sampi_answer(const sampi_shard_row *row, sampi_parcel *p)
 {
     if (p->kind < SAMPI_PARCEL_RAW && p->kind != SAMPI_PARCEL_LIST && !sampi_row_member(row, 0)) return;
@@ -35539,8 +35540,8 @@ static void sampi_answer(const sampi_shard_row *row, sampi_parcel *p)
     }
 }
 
-/* The first message lies ready. Each later one is made of all rows' questions; their kinds and rooms are in the
-   checksum, so that ranks which ask different things find out, if their messages are of one length by chance. */
+/* The first message is ready. Each later one is made of all rows' questions. Their kinds and sizes are in the checksum,
+   so that ranks with different questions notice it even if their messages have the same length. */
 SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
 {
     uint64_t same = SAMP_VERSION;
@@ -35579,7 +35580,7 @@ SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
     return shard->message;
 }
 
-/* What a merged message's head says. */
+/* Reads the head of a merged message; returns its status. */
 static int sampi_take_head(const samp_shard *shard, unsigned char *at, size_t n)
 {
     if (!sampi_message_is_good(at, n)) return sampi_worse(SAMP_E_FORMAT, sampi_status_of_bytes(at, n));
@@ -35593,7 +35594,7 @@ static int sampi_take_head(const samp_shard *shard, unsigned char *at, size_t n)
     return memcmp(at + SAMPI_AT_SAME, at + SAMPI_AT_SAME + 8, 8) != 0 ? SAMP_E_FORMAT : SAMP_OK;
 }
 
-/* The rows' maxima, or what is wrong with them. */
+/* Reads the rows' maxima, or their errors, from the first message. */
 static int sampi_take_first(samp_shard *shard)
 {
     sampi_parcel p;
@@ -35623,8 +35624,8 @@ static int sampi_take_first(samp_shard *shard)
     return SAMP_OK;
 }
 
-/* Row by row: all its parcels first, then the step that has asked. A row whose parcels no rank would send has failed
-   alone; a parcel in the wrong place fails all, as does the head. */
+/* For each row reads all its parcels, then continues the step that has asked. A row with invalid parcels fails alone; a
+   parcel in the wrong place, or a bad head, fails all rows. */
 SAMP_API int samp_shard_take(samp_shard *shard)
 {
     if (!shard || !shard->is_sampling || shard->size == 0) return SAMP_E_NULL;
@@ -35660,7 +35661,7 @@ SAMP_API int samp_shard_take(samp_shard *shard)
     return status;
 }
 
-/* One message to all and back. */
+/* Exchanges a message with all ranks. */
 static int sampi_exchange(samp_shard *shard, const samp_ranks *ranks, unsigned char *bytes, size_t n)
 {
     unsigned char *all = shard->round == 1 ? shard->firsts : shard->gathered;
@@ -35673,8 +35674,8 @@ static int sampi_exchange(samp_shard *shard, const samp_ranks *ranks, unsigned c
     return SAMP_OK;
 }
 
-/* Groups of rows, one after the other, each to its end. What is wrong with the call is told in the first message as
-   well: the other ranks are waiting for one. */
+/* Samples groups of rows one after another. An error of the call is sent in the first message too, because the other
+   ranks wait for it. */
 SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, samp_sampler *const *rows,
                                  const samp_logits *slice, samp_token *out)
 {

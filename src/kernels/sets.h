@@ -14,7 +14,7 @@
 #define SAMPI_UNROLL_ALL         SAMPI_UNROLL_4
 #define SAMPI_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, SAMPI_VECTOR(V(i), __VA_ARGS__))
 #endif
-#define SAMPI_FOUR              SAMPI_UNROLL_4 for (int k = 0; k < 4; k++)       /* for each of the four vectors of a step */
+#define SAMPI_FOUR              SAMPI_UNROLL_4 for (int k = 0; k < 4; k++)       /* each of a step's four vectors */
 #define SAMPI_UPTO              SAMPI_UNROLL_ALL for (int k = 0; k < count; k++) /* count is a constant, at most 4 */
 #define SAMPI_HALF              SAMPI_UNROLL_8 for (int k = 0; k < SAMPI_W / 2; k++) /* for each lane of V(d), V(q) */
 #define SAMPI_FUSED             (SAMPI_W > 4 || SAMPI_NEON)

@@ -1,20 +1,21 @@
-/* ---- shards: what a slice answers ----
-   One function for each question (LIST, SUMS, HIST, ...: shards/head.h). It reads the slice and what all ranks know,
-   and fills a parcel. The comment above each says what is sent, why the merge of all slices' answers is the answer of
-   the whole row, and what the ranks know afterwards. An empty slice gives the answer that changes nothing in a merge.
+/* ---- shards: the answers of a slice ----
+   One function for each question (LIST, SUMS, HIST, ...: shards/head.h). It reads the slice and the facts that all
+   ranks share, and fills a parcel. Its comment says what is sent, why the merge of all slices' answers is the answer of
+   the whole row, and which fact the ranks share afterwards. An empty slice gives an answer that changes nothing in a
+   merge.
 
-   First come functions for the end of a prefix, which is looked for in ever smaller buckets: on which side of the end
-   does a logit lie? They are monotone in the distance from the maximum or the mean, in doubles that are rounded alike
-   on every machine, so each rank can cut its own slice. */
+   The room begins with functions for the end of a prefix, which is searched in ever smaller buckets: they say on which
+   side of the end a logit lies. They are monotone in the distance from the maximum or the mean, in doubles that are
+   rounded alike on every machine, so each rank can cut its own slice. */
 
-/* RUNS are asked of the whole bucket that has the end. */
+/* Makes RUNS ask for the whole bucket that has the end. */
 static void sampi_end_unguessed(sampi_end *end)
 {
     end->since = 0;
     end->until = UINT32_MAX;
 }
 
-/* Look for it anew, in so many buckets of [from, to]. */
+/* Begins a search for the end, in `buckets` buckets of [from, to]. */
 static void sampi_end_within(sampi_end *end, double from, double to, uint32_t buckets, bool is_whole)
 {
     end->from = from;
@@ -33,7 +34,7 @@ static sampi_order sampi_order_from(float max, double mean)
     return order;
 }
 
-/* Where a candidate lies: below 0: before the bucket that is cut; above: behind it; 0: in it, in *bucket of its own. */
+/* The side of a candidate: below 0 it is before the bucket that is divided, above 0 after it, 0 inside, in *bucket. */
 static int sampi_end_side(const sampi_end *end, float l, uint32_t *bucket)
 {
     double t = sampi_abs((end->order.max - (double)l) - end->order.mean) - end->from;
@@ -49,7 +50,7 @@ static int sampi_end_side(const sampi_end *end, float l, uint32_t *bucket)
     }
 }
 
-/* Where a logit stands to the end: 0 and below, it is in, as far as `side` reaches. */
+/* A function that says on which side of the end a logit is: up to 0 it is before the end, or at it. */
 typedef int (*sampi_stands)(const sampi_end *end, float l);
 
 static int sampi_stands_by_bucket(const sampi_end *end, float l)
@@ -58,7 +59,7 @@ static int sampi_stands_by_bucket(const sampi_end *end, float l)
     return sampi_end_side(end, l, &bucket);
 }
 
-/* 0: in the buckets that RUNS are of. */
+/* 0: in the buckets that RUNS ask for. */
 static int sampi_stands_by_runs(const sampi_end *end, float l)
 {
     uint32_t bucket;
@@ -66,14 +67,14 @@ static int sampi_stands_by_runs(const sampi_end *end, float l)
     return side ? side : bucket < end->since ? -1 : bucket >= end->until;
 }
 
-/* 0: one of those that tie with the last one. */
+/* 0: it ties with the last token. */
 static int sampi_stands_by_last(const sampi_end *end, float l)
 {
     samp_token_data d = { 0, l, 0.0f };
     return l == end->last.logit ? 0 : sampi_before(&end->order, &d, &end->last) ? -1 : 1;
 }
 
-/* The same by the distance alone: of those that round to one, the order goes by the logit, and so back and forth. */
+/* The same by the distance alone: logits whose distances round to the same number are on both sides of the mean. */
 static int sampi_stands_by_score(const sampi_end *end, float l)
 {
     samp_token_data d = { 0, l, 0.0f };
@@ -81,8 +82,8 @@ static int sampi_stands_by_score(const sampi_end *end, float l)
     return (score > last) - (score < last);
 }
 
-/* The logits that stand at `side` or before are an interval around the mean: [low, *high), empty if none is. On both
-   sides of the mean they stand the farther back the farther they are, so the ends are found by bisection. */
+/* The logits on `side` or before it: an interval around the mean, [low, *high), which may be empty. On both sides of
+   the mean a farther logit comes later, so bisection finds the ends. */
 static float sampi_end_interval(const sampi_end *end, sampi_stands stands, int side, float *high)
 {
     float middle = sampi_finite((float)(end->order.max - end->order.mean));
@@ -109,28 +110,25 @@ static float sampi_end_interval(const sampi_end *end, sampi_stands stands, int s
     return low;
 }
 
-/* ---- answers: what a slice says to a question ----
-   Each fills an empty parcel from row->row, the slice as it is now, and from what all ranks know. An empty slice has
-   the answer that changes nothing in a merge. Above each stands what is sent, why that merges to the whole row's,
-   and what may be relied on behind it. */
+/* ---- answers ----
+   Each function fills an empty parcel from row->row, the slice as it is now, and from the shared facts. */
 
-/* The slice's logits in [low, high) go to x and id, in order of ids; slack 16. */
+/* Collects the slice's logits in [low, high) to x and id, in order of ids; slack 16. Returns their number. */
 static size_t sampi_between(const sampi_shard_row *row, float low, float high, float *x, int32_t *id)
 {
     if (row->row.n == 0 || !(low < high)) return 0;
     return row->row.k->collect(row->row.x, row->row.id, 0, row->row.n, low, high, x, id);
 }
 
-/* What lies before the buckets that RUNS are of, to the look's place: it is kept, if the end is where it is looked for.
-   */
+/* Collects the tokens before the buckets of RUNS: they are kept if the end is where it is searched. */
 static size_t sampi_look_kept(const sampi_shard_row *row)
 {
     float high, low = sampi_end_interval(&row->end, sampi_stands_by_runs, -1, &high);
     return sampi_between(row, low, high, row->shard->work.x, row->shard->work.id);
 }
 
-/* Is a question about a part of the slice: what an end that is looked for keeps for sure, or a cut will keep? [n] to
-   the look's place. Else n is the slice's. */
+/* Is the question about a part of the slice: the tokens that a searched end certainly keeps, or that a coming cut
+   keeps? Then collects these; *n is their number. Otherwise *n is the slice's length. */
 static bool sampi_look_ahead(const sampi_shard_row *row, size_t *n)
 {
     const bool is_ahead = row->ahead > -INFINITY;
@@ -140,7 +138,7 @@ static bool sampi_look_ahead(const sampi_shard_row *row, size_t *n)
     return row->seeks || is_ahead;
 }
 
-/* What stands at 0, on both sides of what is kept. */
+/* Collects the tokens on side 0, from both sides of the mean. */
 static size_t sampi_look_bucket(const sampi_shard_row *row, sampi_stands stands)
 {
     float above, high, low = sampi_end_interval(&row->end, stands, 0, &high);
@@ -150,8 +148,8 @@ static size_t sampi_look_bucket(const sampi_shard_row *row, sampi_stands stands)
     return n + sampi_between(row, above, high, row->shard->work.x + n, row->shard->work.id + n);
 }
 
-/* The first tokens of the slice behind the list, `want` or some more, in order of ids, to the look's place. *all: how
-   many there are behind it. */
+/* Collects the slice's first tokens after the list, `want` or some more, in order of ids. *all: how many tokens there
+   are after the list. */
 static size_t sampi_look_behind(const sampi_shard_row *row, size_t want, size_t *all)
 {
     const samp_token_data *last = row->n_list ? &row->list[row->n_list - 1] : NULL;
@@ -160,7 +158,7 @@ static size_t sampi_look_behind(const sampi_shard_row *row, size_t want, size_t 
     size_t n = row->row.n, m = 0;
     *all = n;
     if (n == 0) return 0;
-    sampi_row look = row->row; /* dense for now, for the maxima of its lines */
+    sampi_row look = row->row; /* as dense, for the maxima of its lines */
     look.work = &row->shard->work;
     sampi_set_tokens(&look, row->row.x, NULL, n);
     (void)sampi_scan(&look);
@@ -198,7 +196,7 @@ static bool sampi_wants_least(const sampi_shard_row *row)
     return wants;
 }
 
-/* The smallest of the slice; INFINITY: it has none. */
+/* The smallest logit of the slice; INFINITY: the slice is empty. */
 static SAMPI_HOT float sampi_shard_least(const sampi_shard_row *row)
 {
     float least = INFINITY, buf[SAMPI_TILE], line[SAMPI_LINE];
@@ -211,7 +209,7 @@ static SAMPI_HOT float sampi_shard_least(const sampi_shard_row *row)
     return least;
 }
 
-/* The entries of d [n], which are in order. */
+/* Writes the entries of d [n], which are in order. */
 static void sampi_put_tokens(const samp_token_data *d, size_t n, sampi_parcel *p)
 {
     for (size_t i = 0; i < n; i++) {
@@ -221,9 +219,10 @@ static void sampi_put_tokens(const samp_token_data *d, size_t n, sampi_parcel *p
     sampi_set_entries(p, n);
 }
 
-/* LIST. Sent: the slice's first tokens behind the last one listed, as many as all ranks together may list, so none of
-   the row's first is missing from the merge; how many there are behind, which add up. Then: the list is the row's own
-   beginning, and with nothing behind it all that is left. Returns how many are behind. */
+/* LIST. Sent: the slice's first tokens after the last one listed, as many as all ranks together may list, so that none
+   of the row's first tokens is missing from the merge; and the number of tokens after the list, which adds up. Known
+   then: the list is the beginning of the row, and if no tokens follow it is the whole row. Returns how many tokens
+   follow. */
 static size_t sampi_put_first(const sampi_shard_row *row, sampi_parcel *p)
 {
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
@@ -254,7 +253,7 @@ static void sampi_answer_list(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put_float(p->fields + 8, tells_least ? sampi_shard_least(row) : INFINITY);
 }
 
-/* Will a member want the sum of squares? They must be told with the first SUMS, which others ask for, too. */
+/* Will a member need the sum of squares? Then it is sent with the first SUMS, for whichever member they are asked. */
 static bool sampi_wants_squares(const sampi_shard_row *row)
 {
     const sampi_sampler *s;
@@ -264,9 +263,9 @@ static bool sampi_wants_squares(const sampi_shard_row *row)
     return wants;
 }
 
-/* SUMS. Sent: n, Z, S (of w (max - l), rounded) and squares. Weights are integers made with the row's maximum, so
-   the sums of slices add up to those of one machine, to the last bit. Then: entropy, thresholds, and how much a
-   share is. Ahead of a cut they are of what it will keep, or of what is kept for sure by an end that is looked for. */
+/* SUMS. Sent: n, Z, S (of w (max - l), rounded) and squares. Weights are integers relative to the row's maximum, so the
+   slices' sums add up to those of one machine, to the last bit. Known then: entropy, thresholds, the mass of a share.
+   If they are asked ahead of a cut, they are of the tokens that it keeps, or that a searched end certainly keeps. */
 static void sampi_answer_sums(const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_sums sums = { row->seeks ? row->kept.max : row->max, 0, 0, 0, 0 };
@@ -286,8 +285,8 @@ static void sampi_answer_sums(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put(p->fields + 24, squares, 8);
 }
 
-/* SIGMA. Sent: n, the sums of top_n_sigma's integers and of their squares (128 bits). Their scale is made of the row's
-   maximum and least logit, which are known. Then: sigma, in the same doubles on every rank. */
+/* SIGMA. Sent: n, the sums of top_n_sigma's integers and of their squares (128 bits). Their scale comes from the row's
+   maximum and least logit, which are known. Known then: sigma, the same double on every rank. */
 static void sampi_answer_sigma(const sampi_shard_row *row, sampi_parcel *p)
 {
     double scale = sampi_sigma_scale((double)row->max - (double)row->least);
@@ -304,8 +303,8 @@ static void sampi_answer_sigma(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put(p->fields + 24, squares.lo, 8);
 }
 
-/* The buckets of x [n], as sampi_end_side tells them. By blocks that compilers turn into vectors: the first level is a
-   look at the whole slice, and has no products that are added to anything. */
+/* The buckets of x [n], as sampi_end_side gives them. In blocks that compilers vectorise: the first level reads the
+   whole slice, and has no product that a sum follows. */
 static SAMPI_HOT void sampi_end_buckets(const sampi_end *end, const float *x, size_t n, uint32_t *bucket)
 {
     enum { BLOCK = 16 };
@@ -321,9 +320,9 @@ static SAMPI_HOT void sampi_end_buckets(const sampi_end *end, const float *x, si
     for (; i < n; i++) (void)sampi_end_side(end, x[i], &bucket[i]);
 }
 
-/* HIST. Sent: the mass and the number of tokens in each bucket of those in which the end may lie; the others' are
-   known. Which bucket a token is in depends on its logit and on what all know, so buckets add up. Then: one bucket
-   has the end, and of what lies before it the mass and the number are known. */
+/* HIST. Sent: mass and number of tokens of each bucket in which the end may lie; those of others are known. A token's
+   bucket depends on its logit and on shared facts, so buckets add up. Known then: the bucket that has the end, and mass
+   and number of the tokens before it. */
 static SAMPI_HOT void sampi_answer_hist(const sampi_shard_row *row, sampi_parcel *p)
 {
     uint64_t mass[SAMPI_SHARD_SCORES] = { 0 }, w[SAMPI_TILE + 16];
@@ -353,8 +352,8 @@ static void sampi_put_mean(const sampi_end *end, sampi_parcel *p)
 }
 
 /* NEAR. Sent: the slice's first tokens by the distance from the mean, as many as all ranks together may list, but none
-   so far away that the end can't be expected there. That distance is the same everywhere, so a merge has the row's
-   first ones. Then: those up to the end, if it is among them. */
+   farther than the end is expected. That limit is the same on all ranks, so a merge has the row's first tokens. Known
+   then: the tokens up to the end, if it is among them. */
 static void sampi_answer_near(const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_end end = row->end;
@@ -374,9 +373,9 @@ static void sampi_answer_near(const sampi_shard_row *row, sampi_parcel *p)
     sampi_put_tokens(d, room, p);
 }
 
-/* RUNS. Sent: the values in the bucket, the first ones in order, each with how many tokens of this slice have it. A
-   merge keeps entries of several slices side by side, by value and then by slice, that is by id. Then: which value
-   the prefix ends at, and how many tokens each slice keeps of those that tie there, the smaller ids first. */
+/* RUNS. Sent: the first values in the bucket in order, each with the number of this slice's tokens that have it. A
+   merge keeps the entries of several slices side by side, by value and then by slice, that is by id. Known then: the
+   value at which the prefix ends, and how many tokens with this value each slice keeps, smaller ids first. */
 static void sampi_answer_runs(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_end *end = &row->end;
@@ -399,17 +398,17 @@ static void sampi_answer_runs(const sampi_shard_row *row, sampi_parcel *p)
     sampi_set_entries(p, runs);
 }
 
-/* As the kernel scales, and so the list as the slices. */
+/* A logit scaled as the kernel does it, so that list and slices agree. */
 static float sampi_times(float l, float t) { return sampi_finite(l * (1.0f / t)); }
 
-/* x [n] through the temperatures up to the drawer, which was asked for ahead. */
+/* Applies the temperatures up to the sampler that draws, for a question asked ahead, to x [n]. */
 static void sampi_scale_for_drawer(const sampi_shard_row *row, float *x, size_t n)
 {
     for (int i = row->at + 1; i < row->drawer && n; i++)
         sampi_use()->scale(x, n, 1.0f / row->shard->member[i]->u.temp.t, false, x);
 }
 
-/* The logits that the member at work draws from: adaptive_p's are made for it, in the look's place. */
+/* The logits from which the present member draws; adaptive_p's are made for it. */
 static const float *sampi_draw_logits(const sampi_shard_row *row)
 {
     float *l = row->shard->work.x;
@@ -422,17 +421,17 @@ static const float *sampi_draw_logits(const sampi_shard_row *row)
     return l;
 }
 
-/* Are these n drawer's logits what the merged maximum says they are? Weights are made with it; a message that is none
-   of ours may say less. */
+/* Is none of these n logits above the merged maximum? Weights are relative to it, and a foreign message may have a
+   smaller one. */
 static bool sampi_draw_is_sound(const sampi_shard_row *row, const float *l, size_t n)
 {
     return n && row->row.k->maxima(l, SAMP_F32, NULL, n, row->shard->work.scratch) <= row->draw_max;
 }
 
 /* SEGS. Sent: where the slice begins, its sum of envelopes and its sum of weights, both integers relative to the
-   drawer's maximum. A merge keeps one entry a slice, in the order of slices, which is that of ids. Then: Q, Z, and
-   which slice a proposal falls on, at which place. Of the drawer's logits; ahead of a cut, of what it will keep, or
-   of what an end that is being looked for keeps for sure, through the temperatures up to the drawer. */
+   maximum of the logits that are drawn from. A merge keeps one entry for each slice, in the order of slices, which is
+   that of ids. Known then: Q, Z, and on which slice a proposal falls, and where. Asked ahead of a cut, they are of the
+   tokens that it keeps, or that a searched end certainly keeps, after the temperatures before the draw. */
 static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_kernels *k = row->row.k;
@@ -453,8 +452,8 @@ static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel
     sampi_set_entries(p, 1);
 }
 
-/* TOP. Sent: the maximum of the logits that adaptive_p draws from, or of what is kept for sure by an end that is being
-   looked for. Then: what the next weights are relative to. */
+/* TOP. Sent: the maximum of the logits from which adaptive_p draws, or of the tokens that a searched end certainly
+   keeps. Known then: the maximum of the next weights. */
 static void sampi_answer_top(const sampi_shard_row *row, sampi_parcel *p)
 {
     size_t n;
@@ -464,9 +463,9 @@ static void sampi_answer_top(const sampi_shard_row *row, sampi_parcel *p)
     sampi_set_entries(p, 1);
 }
 
-/* DRAW. The random numbers are the same on all ranks, and so is where each proposal falls: on one slice. Sent: the
-   first of these attempts that falls on this one and is accepted, with its token. A merge keeps the earliest
-   attempt. Then: that is sampi_draw's, or all of them have failed. */
+/* DRAW. The random numbers are the same on all ranks, and each proposal falls on one slice. Sent: the first attempt
+   that falls on this slice and is accepted, with its token. A merge keeps the earliest attempt. Known then: the token
+   of sampi_draw, or that all attempts have failed. */
 static void sampi_answer_draw(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_sampler *s = sampi_row_member(row, 0);
@@ -494,13 +493,14 @@ static void sampi_answer_draw(const sampi_shard_row *row, sampi_parcel *p)
     }
 }
 
-/* What reaches xtc's threshold, as a mass. */
+/* xtc's threshold as a mass. */
 static uint64_t sampi_xtc_mass(const sampi_shard_row *row, const sampi_sampler *s)
 {
     return sampi_mass_of(sampi_share(s->u.xtc.t), row->sums.z);
 }
 
-/* The smallest logit with that mass; INFINITY: not even the maximum has. Weights don't fall as logits grow. */
+/* The smallest logit whose weight is at least `mass`; INFINITY: not even the maximum's is. Weights never fall as logits
+   grow. */
 static float sampi_reach_floor(const sampi_shard_row *row, uint64_t mass)
 {
     int64_t out = (int64_t)sampi_key(-FLT_MAX) - 1, in = (int64_t)sampi_key(row->max) + 1;
@@ -514,8 +514,8 @@ static float sampi_reach_floor(const sampi_shard_row *row, uint64_t mass)
     return in > sampi_key(row->max) ? INFINITY : sampi_unkey((int32_t)in);
 }
 
-/* REACH. Sent: how many tokens have xtc's mass, and the last of them in order. Numbers add up; of the last ones the
-   later is the row's. Then: how many xtc would drop, and which one it keeps. */
+/* REACH. Sent: the number of tokens that reach xtc's mass, and the last of them in order. Numbers add up; of the last
+   tokens the later one is the row's. Known then: how many tokens xtc removes, and which one it keeps. */
 static void sampi_answer_reach(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_sampler *s = sampi_row_member(row, 0);
@@ -531,15 +531,15 @@ static void sampi_answer_reach(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put_float(p->fields + 12, last.logit + 0.0f);
 }
 
-/* RACE. Sent: gumbel's winner among the slice's tokens, with its time as bits, which are in order as positive doubles
-   are. A token's time depends on nothing but its id and weight, so the row's winner is that of the slices'. Then: the
-   token. */
+/* RACE. Sent: gumbel's winner among the slice's tokens, with the bits of its time, which are in the order of positive
+   doubles. A token's time depends on its id and weight alone, so the row's winner is the best of the slices' winners.
+   Known then: the token. */
 static void sampi_answer_race(const sampi_shard_row *row, sampi_parcel *p)
 {
 #ifdef SAMPLING_GUMBEL_DECLARED
     sampi_race race = sampi_race_of(sampi_row_member(row, 0), row->max);
     for (size_t i = 0; i < row->row.n; i++)
-        if (row->row.x[i] <= row->max) /* else the merged maximum is none of ours */
+        if (row->row.x[i] <= row->max) /* false if the merged maximum is foreign */
             sampi_race_run(&race, row->row.x[i], row->row.id[i], i);
     sampi_wire_put(p->fields, sampi_bits(race.time), 8);
     sampi_wire_put(p->fields + 8, (uint32_t)race.id, 4);

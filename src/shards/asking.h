@@ -1,13 +1,14 @@
 /* ---- shards: asking ----
-   A plan's question comes in; what is not known yet is asked of all ranks (sampi_lacks), and the plan waits, or the
-   answer is there. Behind a change it says which facts still hold; the next member has to ask again for the others:
+   A plan asks a question: either its answer is known, or the row asks all ranks for the missing facts (sampi_lacks) and
+   the plan waits. After a change of the row some facts still hold; the next member asks again for the others:
 
      changes a few logits, or all of them out of order   nothing holds
      temperatures, which keep the order                  the maximum, the least logit, SEGS asked ahead
      a cut by a floor                                     the maximum
      a cut within the list                                all is listed: the array goes on */
 
-/* Ask for what is not known of these; false: all is. Sums are relative to the maximum, so that comes first. */
+/* Asks for those of these facts that are not known; false: all are known. Sums are relative to the maximum, so that
+   comes first. */
 static bool sampi_lacks(sampi_shard_row *row, unsigned facts)
 {
     if (!(row->has & SAMPI_ASK_TOP)) facts = SAMPI_ASK_LIST;
@@ -17,7 +18,7 @@ static bool sampi_lacks(sampi_shard_row *row, unsigned facts)
     return row->ask != 0;
 }
 
-/* How far candidates can be from the mean. */
+/* The largest distance that a candidate can have from the mean. */
 static double sampi_full_range(const sampi_shard_row *row, double mean)
 {
     double least = row->has & SAMPI_HAS_LEAST ? (double)row->least : -(double)FLT_MAX;
@@ -25,8 +26,8 @@ static double sampi_full_range(const sampi_shard_row *row, double mean)
     return range > mean ? range : mean;
 }
 
-/* The same for a sampler that may have to look for an end by logit: the first buckets come along. by_count: what has no
-   mass counts as well. */
+/* The same for a sampler that may have to search an end by logit: the first buckets are asked too. by_count: tokens
+   without mass count as well. */
 static bool sampi_lacks_for_end(sampi_shard_row *row, unsigned facts, bool by_count)
 {
     if (!sampi_lacks(row, facts)) return false;
@@ -39,13 +40,13 @@ static bool sampi_lacks_for_end(sampi_shard_row *row, unsigned facts, bool by_co
     return true;
 }
 
-/* The maximum alone, which comes with the list. */
+/* Asks for the maximum alone, which comes with the list. */
 static bool sampi_lacks_top(sampi_shard_row *row)
 {
     return !(row->has & SAMPI_ASK_TOP) && sampi_lacks(row, SAMPI_ASK_LIST);
 }
 
-/* The first in order is enough. */
+/* Asks for the first token in order. */
 static bool sampi_lacks_first(sampi_shard_row *row)
 {
     if (row->n_list || !sampi_lacks(row, SAMPI_ASK_LIST)) return false;
@@ -53,7 +54,7 @@ static bool sampi_lacks_first(sampi_shard_row *row)
     return true;
 }
 
-/* Ask for the list up to the n-th. */
+/* Asks for the list up to the n-th token. */
 static int sampi_ask_list(sampi_shard_row *row, size_t n)
 {
     if (n > row->room) n = row->room;
@@ -63,23 +64,23 @@ static int sampi_ask_list(sampi_shard_row *row, size_t n)
     return SAMPI_WAITS;
 }
 
-/* Ask for more of the list. */
+/* Asks for more of the list. */
 static int sampi_ask_more(sampi_shard_row *row)
 {
     int status = sampi_ask_list(row, row->n_list + SAMPI_SHARD_CHUNK);
     return row->n_asked ? status : (int)SAMP_E_FORMAT;
 }
 
-/* All tokens are listed, for the steps over the array: right for every sampler. */
+/* Lists all tokens, for the steps over the array: it is right for every sampler. */
 static int sampi_shard_gather(sampi_shard_row *row)
 {
     return sampi_lacks(row, SAMPI_ASK_LIST) ? (int)SAMPI_WAITS : sampi_ask_more(row);
 }
 
-/* Is all that is left of the row in the list? */
+/* Does the list have all tokens of the row? */
 static bool sampi_is_listed(const sampi_shard_row *row) { return (row->has & SAMPI_ASK_LIST) && row->rest == 0; }
 
-/* Only the first n of the list are left, and so the row is known. */
+/* Keeps only the first n tokens of the list: then the whole row is listed. */
 static int sampi_keep_listed(sampi_shard_row *row, size_t n)
 {
     row->n_list = n;
@@ -88,7 +89,7 @@ static int sampi_keep_listed(sampi_shard_row *row, size_t n)
     return SAMPI_KNOWN;
 }
 
-/* How many of the list reach a floor. */
+/* How many tokens of the list reach a floor. */
 static size_t sampi_listed_above(const sampi_shard_row *row, double floor)
 {
     size_t n = 0;
@@ -101,13 +102,13 @@ static void sampi_sort_list(sampi_shard_row *row)
     sampi_sort_part(&SAMPI_BY_LOGIT, row->list, row->n_list, row->n_list, 64);
 }
 
-/* Elements of the slice have been masked: away with them. */
+/* Removes masked elements from the slice. */
 static void sampi_drop_masked(sampi_shard_row *row)
 {
     if (row->row.n) sampi_gather(&row->row, -FLT_MAX);
 }
 
-/* Weights of d [n] to w [SAMPI_TILE + 16], as many as a tile has, which is returned. */
+/* Computes the weights of the first tokens of d [n], at most a tile, in w [SAMPI_TILE + 16]; returns how many. */
 static size_t sampi_weigh_tile(const sampi_shard_row *row, const samp_token_data *d, size_t n, uint64_t *w)
 {
     float x[SAMPI_TILE + 16] = { 0 };
@@ -117,7 +118,7 @@ static size_t sampi_weigh_tile(const sampi_shard_row *row, const samp_token_data
     return n;
 }
 
-/* sampi_prefix_with_mass, by tiles. */
+/* sampi_prefix_with_mass by tiles. */
 static size_t sampi_prefix_by_tiles(const sampi_shard_row *row, const samp_token_data *d, size_t n, uint64_t want,
                                     size_t min_keep)
 {

@@ -1,8 +1,7 @@
 /* ---- shards: the public functions ----
    samp_shard_begin, then samp_shard_message and samp_shard_take until no row asks any more; samp_sample_sharded does
-   all of it. The room writes and reads the heads of messages and walks over rows. What one rank finds wrong before it
-   begins is in its first message, which has the same size whatever is wrong; then every rank ends with the same
-   status. */
+   all of it. The room writes and reads the heads of messages, and walks over rows. An error that one rank finds before
+   it begins is in its first message, which always has the same size; so every rank ends with the same status. */
 
 SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status)
 {
@@ -41,7 +40,7 @@ SAMP_API void samp_shard_free(samp_shard *shard)
     SAMP_FREE(shard);
 }
 
-/* What is wrong with this rank's call. An empty slice has no data to be checked. */
+/* Checks this rank's call. An empty slice has no data to check. */
 static int sampi_check_slice(const samp_shard *shard, samp_sampler *const *rows, const samp_logits *slice,
                              const samp_token *out)
 {
@@ -53,8 +52,8 @@ static int sampi_check_slice(const samp_shard *shard, samp_sampler *const *rows,
     return sampi_check_batch(rows, &check);
 }
 
-/* The slice of a row, of which the grammar masks some tokens: all but those allowed of the first n_known; without bits
-   (it waits, or there is none) it allows all of these. */
+/* Reads the slice of a row, masked by the grammar: only those of the first n_known tokens that its bits allow; without
+   bits (the grammar waits, or there is none) all of them. */
 static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row *row, const samp_logits *slice,
                                        size_t r, const uint32_t *grammar, size_t n_known)
 {
@@ -71,7 +70,7 @@ static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row 
     if (n == 0) return SAMP_OK;
     sampi_fetch_given(shard, slice, r, x, row->work.id);
     const bool masks = grammar || n_known < shard->n_vocab;
-    bool tells = masks && row->logprobs; /* of all logits, not only of those that the grammar leaves */
+    bool tells = masks && row->logprobs; /* log-probabilities are of all logits, also masked ones */
     if (tells && !(k->maxima(x, SAMP_F32, NULL, n, row->work.scratch) <= FLT_MAX)) return SAMP_E_NAN;
     for (size_t i = shard->first; masks && i < shard->first + n; i++)
         if (i >= n_known || (grammar && !(grammar[i / 32] >> i % 32 & 1u))) x[i - shard->first] = -INFINITY;
@@ -81,8 +80,8 @@ static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row 
     return SAMP_OK;
 }
 
-/* Begin a row: what is wrong with it here, or its slice; then what needs no answer is done. If only the slice is wrong,
-   the row is open all the same, with nothing in it: should the merged message not tell the status, the rank goes on
+/* Begins a row: finds its error on this rank, or reads its slice, and does what needs no answer. If only the slice is
+   wrong, the row is opened all the same, with no token: if the merged message does not have the status, this rank keeps
    asking what the others ask, and objects. */
 static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sampler *sampler, const samp_logits *slice,
                             size_t r)
@@ -115,8 +114,8 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
     return status;
 }
 
-/* h of a boundary between slices: a sum of h(first) - h(end) over slices that make up the vocabulary leaves
-   h(0) - h(n). Others leave it with a chance of 2^-64. */
+/* The hash of a boundary between slices: the sum of h(first) - h(end) over slices that make up the vocabulary is
+   h(0) - h(n). For other slices it is so with a probability of 2^-64. */
 static uint64_t sampi_boundary(uint64_t at)
 {
     uint64_t hash = SAMPI_SHARD_MAGIC;
@@ -124,7 +123,7 @@ static uint64_t sampi_boundary(uint64_t at)
     return hash;
 }
 
-/* Everything about the message but its parcels. `same` is what ranks must agree on. */
+/* Writes the head of a message. `same`: the checksum on which ranks must agree. */
 static void sampi_shard_head(const samp_shard *shard, unsigned char *at, uint64_t same, uint32_t n_parcels,
                              int status)
 {
@@ -146,8 +145,8 @@ static void sampi_shard_head(const samp_shard *shard, unsigned char *at, uint64_
     sampi_wire_put(at + SAMPI_AT_PARCELS, n_parcels, 4);
 }
 
-/* A row's entries in the first message: its maximum, or a NaN with its status; and, if that will be wanted, its least
-   logit with the other sign, so that both merge in the same way. */
+/* Writes a row's entries of the first message: its maximum, or a NaN with its status; and, if it will be needed, its
+   least logit negated, so that both merge as maxima. */
 static void sampi_put_top(sampi_parcel *p, size_t r, sampi_shard_row *row)
 {
     float max = row->row.n ? row->row.top + 0.0f : -INFINITY, down = -INFINITY;
@@ -161,8 +160,8 @@ static void sampi_put_top(sampi_parcel *p, size_t r, sampi_shard_row *row)
     sampi_wire_put_float(sampi_parcel_entry(p, SAMPI_SHARD_ROWS + r), down);
 }
 
-/* The first message of rows from .. from + n of a batch; status: what is wrong with the call. gathers: messages come
-   from all ranks side by side. */
+/* Makes the first message of rows from .. from + n of a batch; status: the error of the call, or SAMP_OK. gathers:
+   messages of all ranks come side by side. */
 static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, const samp_logits *slice, samp_token *out,
                               size_t from, size_t n, bool gathers, int status)
 {
@@ -220,7 +219,7 @@ SAMP_API int samp_shard_begin(samp_shard *shard, samp_sampler *const *rows, cons
     return SAMP_OK;
 }
 
-/* How many entries a parcel has room for. */
+/* How many entries a parcel has memory for. */
 static size_t sampi_parcel_room(const sampi_shard_row *row, sampi_parcel_kind kind)
 {
     switch (kind) {
@@ -232,7 +231,7 @@ static size_t sampi_parcel_room(const sampi_shard_row *row, sampi_parcel_kind ki
     }
 }
 
-/* One of a row's questions: log-probabilities and the list, which need no member at work, or what that asks. */
+/* Answers one of a row's questions. */
 static void sampi_answer(const sampi_shard_row *row, sampi_parcel *p)
 {
     if (p->kind < SAMPI_PARCEL_RAW && p->kind != SAMPI_PARCEL_LIST && !sampi_row_member(row, 0)) return;
@@ -245,8 +244,8 @@ static void sampi_answer(const sampi_shard_row *row, sampi_parcel *p)
     }
 }
 
-/* The first message lies ready. Each later one is made of all rows' questions; their kinds and rooms are in the
-   checksum, so that ranks which ask different things find out, if their messages are of one length by chance. */
+/* The first message is ready. Each later one is made of all rows' questions. Their kinds and sizes are in the checksum,
+   so that ranks with different questions notice it even if their messages have the same length. */
 SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
 {
     uint64_t same = SAMP_VERSION;
@@ -285,7 +284,7 @@ SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
     return shard->message;
 }
 
-/* What a merged message's head says. */
+/* Reads the head of a merged message; returns its status. */
 static int sampi_take_head(const samp_shard *shard, unsigned char *at, size_t n)
 {
     if (!sampi_message_is_good(at, n)) return sampi_worse(SAMP_E_FORMAT, sampi_status_of_bytes(at, n));
@@ -299,7 +298,7 @@ static int sampi_take_head(const samp_shard *shard, unsigned char *at, size_t n)
     return memcmp(at + SAMPI_AT_SAME, at + SAMPI_AT_SAME + 8, 8) != 0 ? SAMP_E_FORMAT : SAMP_OK;
 }
 
-/* The rows' maxima, or what is wrong with them. */
+/* Reads the rows' maxima, or their errors, from the first message. */
 static int sampi_take_first(samp_shard *shard)
 {
     sampi_parcel p;
@@ -329,8 +328,8 @@ static int sampi_take_first(samp_shard *shard)
     return SAMP_OK;
 }
 
-/* Row by row: all its parcels first, then the step that has asked. A row whose parcels no rank would send has failed
-   alone; a parcel in the wrong place fails all, as does the head. */
+/* For each row reads all its parcels, then continues the step that has asked. A row with invalid parcels fails alone; a
+   parcel in the wrong place, or a bad head, fails all rows. */
 SAMP_API int samp_shard_take(samp_shard *shard)
 {
     if (!shard || !shard->is_sampling || shard->size == 0) return SAMP_E_NULL;
@@ -366,7 +365,7 @@ SAMP_API int samp_shard_take(samp_shard *shard)
     return status;
 }
 
-/* One message to all and back. */
+/* Exchanges a message with all ranks. */
 static int sampi_exchange(samp_shard *shard, const samp_ranks *ranks, unsigned char *bytes, size_t n)
 {
     unsigned char *all = shard->round == 1 ? shard->firsts : shard->gathered;
@@ -379,8 +378,8 @@ static int sampi_exchange(samp_shard *shard, const samp_ranks *ranks, unsigned c
     return SAMP_OK;
 }
 
-/* Groups of rows, one after the other, each to its end. What is wrong with the call is told in the first message as
-   well: the other ranks are waiting for one. */
+/* Samples groups of rows one after another. An error of the call is sent in the first message too, because the other
+   ranks wait for it. */
 SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, samp_sampler *const *rows,
                                  const samp_logits *slice, samp_token *out)
 {

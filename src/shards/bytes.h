@@ -1,7 +1,6 @@
 /* ---- shards: messages as bytes ----
-   Functions that read and write a message's head and its parcels (the records that a message is made of) where they
-   stand, little-endian. shards/head.h lists their members. sampi_next_of_message checks that a parcel fits the
-   message. */
+   Functions that read and write a message's head and its parcels (the records of a message) in place, little-endian.
+   shards/head.h lists their members. sampi_next_of_message checks that a parcel fits the message. */
 
 static uint64_t sampi_wire_get(const unsigned char *p, size_t n)
 {
@@ -23,28 +22,28 @@ static void sampi_wire_put_float(unsigned char *p, float x)
     sampi_wire_put(p, u, 4);
 }
 
-/* A message's head, by the places of its members. */
+/* The offsets of the members of a message's head. */
 enum {
     SAMPI_AT_MAGIC = 0,
     SAMPI_AT_FORMAT = 4,
     SAMPI_AT_ROUND = 8,
     SAMPI_AT_STATUS = 12,
-    SAMPI_AT_SAME = 16, /* least, largest */
+    SAMPI_AT_SAME = 16, /* smallest, then largest */
     SAMPI_AT_SHAPE = 32,
     SAMPI_AT_SLICES = 48,
     SAMPI_AT_RANKS = 56,
     SAMPI_AT_PARCELS = 60
 };
 
-/* A parcel, where it stands in a message. */
+/* A parcel in a message. */
 typedef struct sampi_parcel {
     sampi_parcel_kind kind;
     uint32_t row, room, n;
     unsigned char *head, *fields, *entries;
-    size_t entry; /* bytes */
+    size_t entry; /* bytes of an entry */
 } sampi_parcel;
 
-/* With its head, filled up to 8 bytes. */
+/* The bytes of a parcel with its head, rounded up to 8. */
 static size_t sampi_parcel_size(sampi_parcel_kind kind, size_t room)
 {
     size_t size = SAMPI_PARCEL_HEAD + SAMPI_PARCEL_FACTS[kind].fields + room * SAMPI_PARCEL_FACTS[kind].entry;
@@ -73,7 +72,7 @@ static sampi_parcel sampi_parcel_at(unsigned char *at, sampi_parcel_kind kind)
     return p;
 }
 
-/* An empty parcel, the merge of nothing; at: zeros. */
+/* Makes an empty parcel at `at`, where all bytes are 0. */
 static sampi_parcel sampi_new_parcel(unsigned char *at, sampi_parcel_kind kind, size_t row, size_t room)
 {
     sampi_wire_put(at, (uint64_t)kind, 4);
@@ -82,7 +81,8 @@ static sampi_parcel sampi_new_parcel(unsigned char *at, sampi_parcel_kind kind, 
     return sampi_parcel_at(at, kind);
 }
 
-/* The parcel at *at of a message [n], which then stands behind it; false: there is none, or it does not fit. */
+/* Reads the parcel at offset *at of a message [n], and moves *at behind it; false: there is none, or it does not
+   fit. */
 static bool sampi_next_of_message(unsigned char *bytes, size_t n, size_t *at, sampi_parcel *p)
 {
     if (n - *at < SAMPI_PARCEL_HEAD) return false;

@@ -1,9 +1,9 @@
 /* ---- shards: log-probabilities ----
-   Two more rounds, once the token is known: for the row as given and for what was left to draw from. The room has the
-   answers of a slice, what the merged ones tell, and the end of a row: only when all numbers are there does the chain
-   accept the token, so that nothing can fail afterwards. */
+   Two more rounds when the token is known: for the row as given and for the distribution that was drawn from. The room
+   has the answers of a slice, the reading of merged ones, and the end of a row: the chain accepts the token only when
+   all numbers are there, so that nothing can fail afterwards. */
 
-/* -0 becomes +0; ids from `first` on. By blocks that compilers turn into vectors. */
+/* Numbers a slice with ids from `first` on; -0 becomes +0. In blocks that compilers vectorise. */
 static SAMPI_HOT void sampi_number_slice(float *x, int32_t *id, size_t n, int32_t first)
 {
     enum { BLOCK = 16 };
@@ -16,7 +16,7 @@ static SAMPI_HOT void sampi_number_slice(float *x, int32_t *id, size_t n, int32_
     for (; i < n; i++) x[i] += 0.0f, id[i] = first + (int32_t)i;
 }
 
-/* The slice of row r, as it is given, in x and id [length]; slack 16. */
+/* Reads the slice of row r as given, to x and id [length]; slack 16. */
 static SAMPI_HOT void sampi_fetch_given(const samp_shard *shard, const samp_logits *slice, size_t r, float *x,
                                         int32_t *id)
 {
@@ -27,7 +27,7 @@ static SAMPI_HOT void sampi_fetch_given(const samp_shard *shard, const samp_logi
     sampi_number_slice(x, id, n, (int32_t)shard->first);
 }
 
-/* Is it of the logits as given, or of what the chain has left? */
+/* Is the parcel about the logits as given (or about the distribution that was drawn from)? */
 static bool sampi_is_raw(sampi_parcel_kind kind) { return kind == SAMPI_PARCEL_RAW || kind == SAMPI_PARCEL_RAW_SUMS; }
 
 static const samp_logprob_set *sampi_set_of(const sampi_shard_row *row, sampi_parcel_kind kind)
@@ -35,7 +35,7 @@ static const samp_logprob_set *sampi_set_of(const sampi_shard_row *row, sampi_pa
     return sampi_is_raw(kind) ? &row->logprobs->raw : &row->logprobs->processed;
 }
 
-/* How many tokens are told. */
+/* How many tokens are wanted. */
 static size_t sampi_told_room(const samp_logprob_set *set)
 {
     return set->n_top < 1                       ? 1
@@ -43,8 +43,8 @@ static size_t sampi_told_room(const samp_logprob_set *set)
                                                 : (size_t)SAMP_MAX_TOP_LOGPROBS;
 }
 
-/* The slice of the distribution that a parcel is about. The raw one has its masked tokens, too: infill may choose one,
-   which then comes behind all others. */
+/* The slice of the distribution that a parcel is about. The raw one has its masked tokens too: infill may choose one,
+   which then ranks after all others. */
 static sampi_shard_row sampi_told_row(const sampi_shard_row *row, sampi_parcel_kind kind)
 {
     sampi_shard_row told = *row;
@@ -57,8 +57,8 @@ static sampi_shard_row sampi_told_row(const sampi_shard_row *row, sampi_parcel_k
     return told;
 }
 
-/* RAW, LEFT. Sent: the slice's first ones in order, and the token's logit, -infinity from all slices but its own, so
-   the largest is it. Then: the maximum, and the tokens that are told. */
+/* RAW, LEFT. Sent: the slice's first tokens in order, and the chosen token's logit, -infinity from all slices but its
+   own, so a maximum merges it. Known then: the maximum, and the best tokens. */
 static void sampi_answer_told(const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_shard_row told = sampi_told_row(row, p->kind);
@@ -73,8 +73,8 @@ static void sampi_answer_told(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put_float(p->fields, l + 0.0f);
 }
 
-/* RAW_SUMS, LEFT_SUMS. Sent: the sum of weights, and how many come before the token; both add up. Then: its
-   log-probability and rank, and theirs. */
+/* RAW_SUMS, LEFT_SUMS. Sent: the sum of weights, and the number of tokens before the chosen one; both add up. Known
+   then: all log-probabilities and ranks. */
 static void sampi_answer_told_sums(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_shard_row told = sampi_told_row(row, p->kind);
@@ -89,7 +89,7 @@ static void sampi_answer_told_sums(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put(p->fields + 8, before, 8);
 }
 
-/* Those of `top` [n_top] that were found are in their places, with logits. */
+/* Reads the best tokens with their logits. */
 static bool sampi_take_told(sampi_shard_row *row, const sampi_parcel *p)
 {
     const samp_logprob_set *set = sampi_set_of(row, p->kind);
@@ -121,7 +121,7 @@ static void sampi_tell_set(samp_logprob_set *set, const sampi_telling *t, samp_t
     sampi_finish_top(set, t->n_top, t->max, t->z);
 }
 
-/* The row has its token: ask for what is told of it, then accept it. */
+/* The row has its token: asks for its log-probabilities, then accepts it. */
 static int sampi_shard_tell(sampi_shard_row *row)
 {
     bool by_array = row->has_left;

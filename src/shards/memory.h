@@ -1,8 +1,8 @@
 /* ---- shards: memory of a batch ----
-   One block for all rows of a batch, kept for the next one: a slice, a list and segments for each row, then room that
-   rows use in turn, as one is answered for after the other. */
+   One block for all rows of a batch, kept for the next batch: a slice, a list and segments for each row, then memory
+   that rows use in turn, because answers are made one after another. */
 
-/* The most that one row says in a round. */
+/* The largest number of bytes that one row sends in a round. */
 static size_t sampi_shard_most(const samp_shard *shard)
 {
     size_t runs = sampi_parcel_size(SAMPI_PARCEL_RUNS, SAMPI_SHARD_CHUNK);
@@ -10,7 +10,7 @@ static size_t sampi_shard_most(const samp_shard *shard)
     return runs + list + sampi_parcel_size(SAMPI_PARCEL_SEGS, shard->n_ranks);
 }
 
-/* Room for so many rows, n_all of them with lists of all tokens. What was there is lost. */
+/* Allocates memory for this many rows, n_all of them with lists of all tokens. Earlier contents are lost. */
 static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, bool gathers)
 {
     size_t size = 0, n = shard->length, look = n > SAMPI_SHARD_TAIL ? n : (size_t)SAMPI_SHARD_TAIL;

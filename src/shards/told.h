@@ -1,9 +1,10 @@
-/* ---- shards: what a merged answer tells ----
-   A parcel of a merged message comes in and becomes a fact of its row (shards/row.h). All is checked first: order,
-   bounds, that nothing exceeds the maximum. Bytes that no rank has made are an error, and never an index out of range.
-   */
+/* ---- shards: reading merged answers ----
+   Each function reads a parcel of a merged message into a fact of its row (shards/row.h). Everything is checked first:
+   order, bounds, that no logit is above the maximum. Bytes that no rank has made are an error, and never an index out
+   of range. */
 
-/* Behind what is listed, in order, and none above the maximum: the array and its sums rely on that. */
+/* The entries must come after the listed ones, in order, and none above the maximum: the array and its sums rely on
+   it. */
 static bool sampi_take_list(sampi_shard_row *row, const sampi_parcel *p)
 {
     uint64_t behind = sampi_wire_get(p->fields, 8);
@@ -30,8 +31,8 @@ static bool sampi_take_list(sampi_shard_row *row, const sampi_parcel *p)
            (sampi_is_number(row->least) && row->least <= row->list[row->n_list - 1].logit);
 }
 
-/* At least one token, and the maximum's weight: the divisions and logarithms behind rely on that. While an end is
-   looked for they are of what it keeps for sure. */
+/* There must be at least one token, and the maximum's weight: later divisions and logarithms rely on it. While an end
+   is searched the sums are of the tokens that it certainly keeps. */
 static bool sampi_take_sums(sampi_shard_row *row, const sampi_parcel *p)
 {
     sampi_sums *sums = row->seeks ? &row->kept : &row->sums;
@@ -46,7 +47,7 @@ static bool sampi_take_sums(sampi_shard_row *row, const sampi_parcel *p)
     return sums->n >= 1 && sums->n <= row->shard->n_vocab && sums->z >= SAMPI_ONE;
 }
 
-/* RUNS, NEAR: in order, and none above the maximum. */
+/* Are the entries of RUNS or NEAR in order, and none above the maximum? */
 static bool sampi_entries_fit(const sampi_shard_row *row, const sampi_parcel *p)
 {
     samp_token_data last = { -1, INFINITY, 0.0f };
@@ -75,7 +76,7 @@ static bool sampi_take_sigma(sampi_shard_row *row, const sampi_parcel *p)
     return row->sums.n >= 1;
 }
 
-/* One of each slice. Their sums may wrap in a hostile message; then a walk over them finds nothing, and ends. */
+/* One entry for each slice. In a hostile message their sums may wrap; then a walk over them finds nothing, and ends. */
 static bool sampi_take_segs(sampi_shard_row *row, const sampi_parcel *p)
 {
     row->q = row->z = 0;
@@ -90,7 +91,7 @@ static bool sampi_take_segs(sampi_shard_row *row, const sampi_parcel *p)
     return p->n == row->shard->n_ranks;
 }
 
-/* A token, at 4 bytes of id and 4 of logit. */
+/* Reads a token: 4 bytes of id and 4 of logit. */
 static bool sampi_take_token(sampi_shard_row *row, const unsigned char *at)
 {
     row->token.id = (samp_token)sampi_wire_u32(at);
@@ -99,7 +100,7 @@ static bool sampi_take_token(sampi_shard_row *row, const unsigned char *at)
            row->token.logit <= row->max;
 }
 
-/* The maximum of what adaptive_p draws from, or of what is kept for sure. */
+/* Reads the maximum of adaptive_p's logits, or of the tokens that are certainly kept. */
 static bool sampi_take_top(sampi_shard_row *row, const sampi_parcel *p)
 {
     row->end.top = row->draw_max = sampi_wire_float(p->entries);
@@ -139,7 +140,7 @@ static bool sampi_take_race(sampi_shard_row *row, const sampi_parcel *p)
     return sampi_take_token(row, p->fields + 8);
 }
 
-/* Note what a parcel says; false: no rank would. */
+/* Notes the contents of a parcel; false: no rank would send it. */
 static bool sampi_take_parcel(sampi_shard_row *row, const sampi_parcel *p)
 {
     switch (p->kind) {

@@ -1,18 +1,17 @@
-/* ---- shards: a row's way through its chain ----
-   Which step is next. A row goes forward only, from one member of its chain to the next; a step that waits is where
-   the row goes on with the next message. Every rank takes the same way, and so asks the same questions at the same
-   time: that is what keeps messages of one size. When all candidates that are left are listed, the samplers over the
-   array finish the row. */
+/* ---- shards: the walk of a row through its chain ----
+   A row goes forward only, from one member of its chain to the next. If a step waits, the row continues there with the
+   next message. Every rank takes the same steps, and so asks the same questions at the same time: this keeps messages
+   of the same size. When all remaining candidates are listed, the samplers over the array finish the row. */
 
-/* Does it change nothing unless it is the last? So does what selects, if no draw moves a state of its own, and it
-   neither cuts nor has other logits. */
+/* Does this sampler change nothing unless it is the last member? True for a selector without a state of its own that
+   neither cuts nor changes logits. */
 static bool sampi_only_selects(const sampi_sampler *s)
 {
     const unsigned flags = SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_OWN_LOGITS;
     return (sampi_flags_of(s) & flags) == SAMPI_SELECTS && !sampi_traits_of(s->kind)->hooks->past;
 }
 
-/* A kind's plan. */
+/* The plan of a kind. */
 typedef int (*sampi_shard_plan)(sampi_shard_row *, sampi_sampler *);
 static sampi_shard_plan sampi_shard_plan_of(sampi_kind kind)
 {
@@ -37,7 +36,7 @@ static bool sampi_wants_all(const sampi_sampler *s)
     return !(flags & SAMPI_LISTS_FEW) || sampi_shard_plan_of(s->kind) == sampi_shard_plan_none;
 }
 
-/* One member's turn. What it draws from its seed depends on the position and on which one of its kind it is. */
+/* Runs the plan of the present member. Its random numbers depend on the position and its ordinal among its kind. */
 static int sampi_shard_run_step(sampi_shard_row *row)
 {
     sampi_sampler *s = sampi_row_member(row, 0);
@@ -50,8 +49,8 @@ static int sampi_shard_run_step(sampi_shard_row *row)
     return sampi_shard_plan_of(s->kind)(row, s);
 }
 
-/* The row's members that are on, but for softmax, which changes nothing but at the end, and one that is in the mask:
-   how many. -1: not to be done here. */
+/* Lists the row's members that are on; without softmax, which matters only at the end, and without a first member whose
+   mask is applied already. Returns their number; -1: not supported in slices. */
 static int sampi_shard_members(sampi_shard_row *row)
 {
     sampi_sampler **member = row->shard->member, *last = NULL;
@@ -66,19 +65,20 @@ static int sampi_shard_members(sampi_shard_row *row)
         last = member[i];
         if (!(sampi_traits_of(last->kind)->flags & SAMPI_ONLY_SHOWS)) member[n++] = last;
     }
-    if (n > 0 && last != member[n - 1]) member[n++] = last; /* behind it nothing is selected */
+    if (n > 0 && last != member[n - 1]) member[n++] = last; /* it ends the selection */
     row->shard->n_members = n;
     return all < 0 ? -1 : n;
 }
 
-/* No member has selected. By the definition a sampler that is off looks, as any does, whether a token is left. */
+/* Ends a row in which no member has selected. By the definition also a sampler that is off checks that a token is
+   left. */
 static int sampi_shard_unselected(sampi_shard_row *row)
 {
     if (!row->shard->ends_off || (row->has & SAMPI_ASK_TOP)) return SAMP_E_UNSUPPORTED;
     return sampi_lacks_first(row) ? (int)SAMPI_WAITS : (int)SAMP_E_EMPTY;
 }
 
-/* On to the next member. */
+/* Goes to the next member. */
 static void sampi_shard_next(sampi_shard_row *row)
 {
     row->ordinal.next[sampi_row_member(row, 0)->kind]++;
@@ -86,7 +86,7 @@ static void sampi_shard_next(sampi_shard_row *row)
     row->adapts = row->by_score = false;
 }
 
-/* All candidates are listed: the rest is the array's. */
+/* Finishes a row all of whose candidates are listed, by the steps over the array. */
 static int sampi_shard_finish(sampi_shard_row *row)
 {
     samp_token_data_array cur = { row->list, row->n_list, -1, true };
@@ -103,7 +103,7 @@ static int sampi_shard_finish(sampi_shard_row *row)
     return status;
 }
 
-/* The row has a token, or a status. */
+/* Closes a row with its token, or a status. */
 static void sampi_shard_close(sampi_shard_row *row, int status)
 {
     row->open = false;
@@ -112,10 +112,10 @@ static void sampi_shard_close(sampi_shard_row *row, int status)
     if (sampi_end_draw(row->s, status) == SAMP_OK) row->s->perf.n_sample++;
 }
 
-/* They belong to one member and one message. */
+/* Forgets the answers of one member and message. */
 static void sampi_forget_answers(sampi_shard_row *row) { row->hist = row->runs = row->near = NULL; }
 
-/* Go on, until an answer is needed. */
+/* Advances a row until it needs an answer. */
 static void sampi_shard_advance(sampi_shard_row *row)
 {
     int n = sampi_shard_members(row), status = n < 0 ? (int)SAMP_E_UNSUPPORTED : (int)SAMPI_KNOWN;
