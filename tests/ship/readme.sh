@@ -81,6 +81,7 @@ for page in README.md bench/README.md src/*/README.md tests/README.md; do
             elif has node "$block"; then says javascript node "$at/$block"; fi ;;
         *.cmake) grep -q "^ *project ${block%.cmake} " tests/ship/package.sh || fail "$page: tests/ship/package.sh has no $block" ;;
         install) ;; # tests/ship/package.sh too
+        windows) ;; # make test-msvc
         *) fail "$page: what is $block?" ;;
         esac
     done < "$at/blocks"
