@@ -233,40 +233,40 @@
     5162 kernels/dispatch.h              15418 rows/llama_cpp/step.h           31705 peers/fields.h
     5372 core/array.h                    15448 run/apply.h                     31951 peers/requests.h
     5702 core/table.h                    15530 run/writing.h                   32090 shards/head.h
-    5900 core/windows.h                  15654 run/arrays.h                    32239 shards/bytes.h
-    5992 constraints/record.h            15731 run/arrays_llama_cpp.h          32337 shards/merging.h
-    6050 watermark/record.h              15931 run/walk.h                      32627 shards/row.h
-    6070 rows/work.h                     16036 run/finish.h                    32760 shards/answers.h
-    6097 life/past.h                     16076 run/draw_llama_cpp.h            33312 shards/logprobs.h
-    6156 core/record.h                   16150 run/draw.h                      33458 shards/told.h
-    6292 core/plans.h                    16228 run/sample.h                    33613 shards/asking.h
-    6330 core/fields.h                   16344 watermark/making.h              33749 shards/prefix.h
-    6417 core/owners.h                   16573 watermark/tails.h               34303 shards/plans.h
-    6493 core/mt19937.h                  16673 watermark/detect.h              34804 samplers/plans.h
-    6550 core/no_mt19937.h               16896 run/verify.h                    35080 shards/way.h
-    6583 core/making.h                   17000 run/batch.h                     35228 shards/memory.h
-    6715 core/streams.h                  17151 life/state.h                    35296 shards/batch.h
-    6753 life/state_fields.h             17327 operator/weights.h              35703 drafts/head.h
-    6853 samplers/llama_cpp.h            17415 operator/search.h               35762 drafts/block.h
-    6939 samplers/logit_bias.h           17553 operator/run.h                  35953 drafts/tree.h
-    7041 samplers/patch.h                17721 kv/cells.h                      36088 drafts/relaxed.h
-    7091 samplers/penalties.h            17758 kv/making.h                     36173 constraints/automaton.h
-    7242 samplers/dry.h                  17982 kv/slot.h                       36271 constraints/making.h
-    7699 samplers/cut.h                  18119 kv/sequences.h                  36527 constraints/sampler.h
-    7724 samplers/top_n_sigma.h          18253 kv/data.h                       36622 constraints/constructors.h
-    7827 samplers/top_k.h                18376 kv/update.h                     36989 constraints/patterns.h
-    7884 samplers/tail_free.h            18501 kv/state.h                      37197 constraints/looking.h
-    8007 samplers/typical.h              18710 llama_cpp/functions.h           37264 constraints/thinking.h
-    8083 samplers/top_p.h                18777 llama_cpp/object.h              37516 constraints/schedule.h
-    8126 samplers/min_p.h                18832 llama_cpp/vocabulary.h          37605 constraints/accepting.h
-    8168 samplers/by_sums.h              18909 text/reading.h                  37788 constraints/drawing.h
-    8319 samplers/top_h.h                19020 text/strings.h                  37975 constraints/told.h
-    8372 samplers/min_k.h                19119 text/values.h                   38039 constraints/kind.h
-    8429 samplers/xtc.h                  19275 text/documents.h                38097 constraints/top_p_decay.h
-    8512 samplers/infill.h               19351 grammar/head.h                  38183 constraints/accessors.h
-    8628 samplers/temperature.h          19386 grammar/tree.h                  38291 core/kinds.h
-    8797 samplers/smoothing.h            20305 grammar/finishing.h             38340 base/restore.h
-    8882 samplers/softmax.h              20609 grammar/reading.h               38354 api/license.h
+    5900 core/windows.h                  15654 run/arrays.h                    32241 shards/bytes.h
+    5992 constraints/record.h            15731 run/arrays_llama_cpp.h          32339 shards/merging.h
+    6050 watermark/record.h              15931 run/walk.h                      32629 shards/row.h
+    6070 rows/work.h                     16036 run/finish.h                    32762 shards/answers.h
+    6097 life/past.h                     16076 run/draw_llama_cpp.h            33314 shards/logprobs.h
+    6156 core/record.h                   16150 run/draw.h                      33460 shards/told.h
+    6292 core/plans.h                    16228 run/sample.h                    33615 shards/asking.h
+    6330 core/fields.h                   16344 watermark/making.h              33751 shards/prefix.h
+    6417 core/owners.h                   16573 watermark/tails.h               34308 shards/plans.h
+    6493 core/mt19937.h                  16673 watermark/detect.h              34809 samplers/plans.h
+    6550 core/no_mt19937.h               16896 run/verify.h                    35085 shards/way.h
+    6583 core/making.h                   17000 run/batch.h                     35233 shards/memory.h
+    6715 core/streams.h                  17151 life/state.h                    35301 shards/batch.h
+    6753 life/state_fields.h             17327 operator/weights.h              35708 drafts/head.h
+    6853 samplers/llama_cpp.h            17415 operator/search.h               35767 drafts/block.h
+    6939 samplers/logit_bias.h           17553 operator/run.h                  35958 drafts/tree.h
+    7041 samplers/patch.h                17721 kv/cells.h                      36093 drafts/relaxed.h
+    7091 samplers/penalties.h            17758 kv/making.h                     36178 constraints/automaton.h
+    7242 samplers/dry.h                  17982 kv/slot.h                       36276 constraints/making.h
+    7699 samplers/cut.h                  18119 kv/sequences.h                  36532 constraints/sampler.h
+    7724 samplers/top_n_sigma.h          18253 kv/data.h                       36627 constraints/constructors.h
+    7827 samplers/top_k.h                18376 kv/update.h                     36994 constraints/patterns.h
+    7884 samplers/tail_free.h            18501 kv/state.h                      37202 constraints/looking.h
+    8007 samplers/typical.h              18710 llama_cpp/functions.h           37269 constraints/thinking.h
+    8083 samplers/top_p.h                18777 llama_cpp/object.h              37521 constraints/schedule.h
+    8126 samplers/min_p.h                18832 llama_cpp/vocabulary.h          37610 constraints/accepting.h
+    8168 samplers/by_sums.h              18909 text/reading.h                  37793 constraints/drawing.h
+    8319 samplers/top_h.h                19020 text/strings.h                  37980 constraints/told.h
+    8372 samplers/min_k.h                19119 text/values.h                   38044 constraints/kind.h
+    8429 samplers/xtc.h                  19275 text/documents.h                38102 constraints/top_p_decay.h
+    8512 samplers/infill.h               19351 grammar/head.h                  38188 constraints/accessors.h
+    8628 samplers/temperature.h          19386 grammar/tree.h                  38296 core/kinds.h
+    8797 samplers/smoothing.h            20305 grammar/finishing.h             38345 base/restore.h
+    8882 samplers/softmax.h              20609 grammar/reading.h               38359 api/license.h
     8915 samplers/drafted.h              20694 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
@@ -32090,42 +32090,44 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
 /* ---- src/shards/head.h ---- */
 /* ================================================================================================== >>shards
    A vocabulary in slices (SAMPLING_SHARDS): tensor parallelism leaves each rank with the logits of some tokens. Each
-   rank gives its slice of every row and the same chains; out come, on all ranks, the token and the chains that one
-   machine would have. This room says how, and has the kinds of parcels (what a message is made of).
+   rank has its slice of every row, and the same chains; all ranks get the token and the chains that one machine would
+   have. This room explains how, and has the kinds of parcels (the records of a message).
 
-   A row is known in two ways. Its slice is a compact row (rows/row.h), which the rank alone has; samplers that change
-   or cut logits do it there. What decides is known to all ranks alike: the maximum, exact sums, the first candidates in
-   order. Each sampler asks for what it lacks of that; the questions of all rows make up a round: every rank answers for
-   its slice, the answers are merged, and all ranks go on with the same numbers to the same questions. As soon as all
-   candidates that are left are listed, the row is an array, and the samplers above finish it on every rank.
+   A row is known in two ways. Its slice is a compact row (rows/row.h), which only the rank has; samplers change and cut
+   logits in it. The facts that decide are shared by all ranks: the maximum, exact sums, the first candidates in order.
+   Each sampler asks for the facts that it needs and that are not known. The questions of all rows make a round: every
+   rank answers for its slice, the answers are merged, and all ranks go on with the same numbers to the same questions.
+   As soon as all remaining candidates are listed, the row becomes an array, and the steps finish it on every rank.
 
-     round 1   is of one size, whatever is asked: who takes part in what, each row's maximum, and its least logit where
-               that will be wanted. Then
-     LIST      the first candidates in order behind those that are listed, and how many there are in all behind
-     SUMS      Z, S and n, relative to the maximum, and p_less' squares; SIGMA: those of top_n_sigma
+     round 1   has one size, whatever is asked: the shape of the batch, each row's maximum, and its least logit if that
+               will be needed. Then
+     LIST      the first candidates in order after the listed ones, and the number of all candidates after these
+     SUMS      Z, S and n, relative to the maximum, and p_less's squares; SIGMA: the sums of top_n_sigma
      HIST      masses and counts by the distance from the maximum, or from typical's mean: where a prefix by mass or by
                number ends, more closely each time; then
-     RUNS      the values there, each with how many tokens of which slice have it: the end itself, and who keeps how
-               many of those that tie. Sent with SEGS of all that lies before, if the draw is next; and beside a second
-               HIST, of the values near the place where the first one lets expect the end
-     NEAR      the first ones by the distance from typical's mean, where few are left, but not the first of LIST
-     SEGS      each slice's sums of envelopes and weights: where in the row a proposal falls
+     RUNS      the values there, each with the number of tokens of each slice that have it: the end itself, and how many
+               of the tokens that tie each slice keeps. Sent with SEGS of all tokens before it, if the draw is next; and
+               with a second HIST, for the values near the place at which the first one makes the end likely
+     NEAR      the first candidates by the distance from typical's mean, if few are kept, but not the first of LIST
+     SEGS      each slice's sums of envelopes and weights: on which slice a proposal falls
      DRAW      the first of eight proposals that is accepted, from the rank on whose slice it falls
-     REACH     xtc with a tiny threshold: how many reach it, and the last of them in order
+     REACH     xtc with a tiny threshold: how many tokens reach it, and the last of them in order
      RACE      gumbel's winner; TOP: a maximum
-     RAW, LEFT what log-probabilities are made of, of the logits as given and of what was left to draw from: the first
-               in order and the token's logit; then RAW_SUMS, LEFT_SUMS: the mass, and how many come before the token
+     RAW, LEFT the numbers of log-probabilities, for the logits as given and for the distribution that was drawn from:
+     the
+               first tokens in order and the chosen token's logit; then RAW_SUMS, LEFT_SUMS: the mass, and how many
+               tokens come before the chosen one
 
-   Rounds are what costs, so a question is sent before it is sure to be needed where its answer is small: HIST beside
-   the list that may do without it, SEGS or SUMS of what a cut will keep beside the list or the runs that may be all of
-   that, RUNS before it is sure that the end is among them. Where HIST lets expect a thousand tokens at most, these are
-   listed, and no draw is needed. What cannot be had earlier: a draw needs the sums of slices as they
-   are cut (SEGS), a cut by mass those of the whole row (SUMS), and these the maximum: 4 rounds.
+   Rounds are expensive, so a question is sent before it is certain to be needed if its answer is small: HIST with the
+   list that may be enough, SEGS or SUMS of the tokens that a cut keeps with the list or runs that may be all of them,
+   RUNS before it is certain that the end is among them. If HIST predicts at most a thousand tokens, they are listed,
+   and no draw round is needed. The least number of rounds: a draw needs the sums of the slices after the cut (SEGS), a
+   cut by mass those of the whole row (SUMS), and these the maximum: 4 rounds.
 
    A message is little-endian: u32 "SHRD", u32 format (4), u32 round, i32 status, u64 least and u64 largest of the
-   checksums of what must be the same (chains, seeds, positions, version; later the questions), u64 and u64 the same for
-   the shape (n_vocab, n_rows, n_ranks), u64 sum over slices of h(first) - h(end), which tells holes and overlaps, u32
-   how many ranks, u32 how many parcels; then the parcels: u32 kind (from 1, as in SAMPI_PARCELS), u32 row, u32 room,
+   checksums of what must be equal (chains, seeds, positions, version; later the questions), u64 and u64 the same for
+   the shape (n_vocab, n_rows, n_ranks), u64 sum over slices of h(first) - h(end), which reveals gaps and overlaps, u32
+   number of ranks, u32 number of parcels; then the parcels: u32 kind (from 1, as in SAMPI_PARCELS), u32 row, u32 room,
    u32 entries, the fields, the entries (ids and counts of 3 bytes are enough for any vocabulary), filled up with zeros
    to the room and to 8 bytes:
 
@@ -32138,48 +32140,48 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
             f32 logit, u24 count                           RAW    f32 logit, u32 0; entries as in LIST; LEFT too
      NEAR   the fields of RUNS, the entries of LIST        .._SUMS u64 Z, before
 
-   How they merge: maxima, least ones and first ones by order; all sums are of integers that a rank makes with the
-   row's own maximum, so they are those of the whole row, whoever adds them up; sorted entries as a merge sort does, cut
-   to the room, which the first ones of all slices survive.
+   How they merge: maxima, minima and first tokens by order; sums are of integers that each rank computes relative to
+   the row's own maximum, so in any order they add up to those of the whole row; sorted entries as in a merge sort, cut
+   to the parcel's size, which keeps the first entries of all slices.
 
-   The one thing to know: what depends on a merged message must depend on nothing else that a rank alone knows, or
-   ranks ask different questions. Merged messages may be anything (an engine's bug): they are checked for what the
-   arithmetic behind them needs, and rounds are counted. Where only one rank can see that they are wrong, it goes on
-   asking what the others ask, and says so in its next message's head: none is left waiting. */
+   Code that depends on a merged message must depend on nothing else that only this rank knows, or ranks ask different
+   questions. Merged messages are not trusted (an engine may have a bug): the properties that later arithmetic needs are
+   checked, and rounds are counted. If only one rank can see that a message is wrong, it keeps asking what the others
+   ask, and reports the error in its next message's head: no rank is left waiting. */
 
 #define SAMPI_SHARD_MAGIC  0x44524853u /* "SHRD" */
 #define SAMPI_SHARD_FORMAT 4
 enum {
-    SAMPI_SHARD_HEAD = 64,  /* bytes of a message's head, */
-    SAMPI_PARCEL_HEAD = 16, /* and of a parcel's */
+    SAMPI_SHARD_HEAD = 64,  /* bytes of a message's head */
+    SAMPI_PARCEL_HEAD = 16, /* bytes of a parcel's head */
     SAMPI_SHARD_ROWS = 128,
     SAMPI_SHARD_RANKS = 1024,
-    SAMPI_SHARD_LIST = 256,   /* most truncations keep fewer; */
-    SAMPI_SHARD_ROOM = 1024,  /* so many a row has room for, where more are expected */
-    SAMPI_SHARD_MOST = 302,   /* typical's list with the first question, if that is enough for 256, */
-    SAMPI_SHARD_FIRST = 32,   /* else the list, */
-    SAMPI_SHARD_NEAR = 304,   /* and NEAR for what may be 256: 4 KiB with all that was before */
-    SAMPI_SHARD_CHUNK = 2048, /* entries at a time of what is longer: a list of all, runs */
-    SAMPI_SHARD_TAIL = 4096,  /* tail_free is tried on so many */
-    SAMPI_SHARD_COARSE = 64,  /* buckets: with the first question, for where they are refined, and for scores */
+    SAMPI_SHARD_LIST = 256,   /* LIST: most truncations keep fewer */
+    SAMPI_SHARD_ROOM = 1024,  /* the longest list of a row, if more tokens are expected */
+    SAMPI_SHARD_MOST = 302,   /* typical's first list, if that is enough for 256 tokens; */
+    SAMPI_SHARD_FIRST = 32,   /* otherwise its first list; */
+    SAMPI_SHARD_NEAR = 304,   /* and NEAR for up to 256: 4 KiB with all earlier messages */
+    SAMPI_SHARD_CHUNK = 2048, /* entries of a message of longer lists: a list of all tokens, runs */
+    SAMPI_SHARD_TAIL = 4096,  /* the longest list for tail_free */
+    SAMPI_SHARD_COARSE = 64,  /* buckets: of the first question, of refinements, and of scores */
     SAMPI_SHARD_FINE = 256,
     SAMPI_SHARD_SCORES = 512,
-    SAMPI_SHARD_FEW = 512,    /* tokens of the first buckets' that are listed at once as runs, */
-    SAMPI_SHARD_AHEAD = 1024, /* and entries of runs where an end is only expected */
+    SAMPI_SHARD_FEW = 512,    /* up to this many tokens of the first buckets are asked as runs */
+    SAMPI_SHARD_AHEAD = 1024, /* entries of runs where the end is only expected */
     SAMPI_SHARD_LEVELS = 5,
-    SAMPI_SHARD_TRIES = 8 /* proposals in one message: 4 % of one are not accepted */
+    SAMPI_SHARD_TRIES = 8 /* proposals in one message; each is rejected with 4 % */
 };
-#define SAMPI_SHARD_RANGE 32.0 /* nats below the maximum, where weights are 0 for sure, */
-#define SAMPI_SHARD_FAR   64.0 /* and where there are but logits that stand for a mask, such as -1e30 */
+#define SAMPI_SHARD_RANGE 32.0 /* nats below the maximum at which weights are certainly 0 */
+#define SAMPI_SHARD_FAR   64.0 /* below it there are only logits that mean a mask, such as -1e30 */
 
-/* The table of parcels. In this order a row asks.
-     id        SAMPI_PARCEL_<id>; SAMPI_ASK_<id>, of sets
-     fields    their bytes, and those of an entry
-     entries   where they stand: SAMPI_ENTRIES_..., below
-     number    the place of a float in the fields that must be a number, and of a word that must be 0; -1: none
+/* The table of parcels, in the order in which a row asks.
+     id        SAMPI_PARCEL_<id>; SAMPI_ASK_<id> in sets of facts
+     fields    the bytes of the fields, and of an entry
+     entries   how entries are ordered: SAMPI_ENTRIES_..., below
+     number    the offset of a float in the fields that must be a number, and of a word that must be 0; -1: none
      merge     sampi_merge_... of the fields, or of entries in fixed places (shards/merging.h)
      name      sampi_answer_... (shards/answers.h, logprobs.h), sampi_take_... (shards/told.h, logprobs.h)
-     room      of a row: for so many entries */
+     room      how many entries a row's parcel has memory for */
 /* clang-format off */
 #define SAMPI_PARCELS(X) \
     X(TOP, 0, 4, PLACED, -1, -1, tops, top, 1) \
@@ -32200,8 +32202,8 @@ enum {
     X(LEFT_SUMS, 16, 0, NONE, -1, -1, sums, told_sums, 0)
 /* clang-format on */
 
-/* Entries: none; each in its place, and as many as there is room for; else in order of slices, of logits, or of the
-   distance from a mean, which the fields tell. */
+/* The order of entries: no entries; fixed places; by slice; by logit; by the distance from a mean, which is in the
+   fields. */
 enum {
     SAMPI_ENTRIES_NONE,
     SAMPI_ENTRIES_PLACED,
@@ -32218,12 +32220,12 @@ typedef enum sampi_parcel_kind {
         SAMPI_N_PARCELS
 } sampi_parcel_kind;
 
-/* A set of kinds. */
+/* A set of facts. */
 enum {
 #define SAMPI_PARCEL_BIT(id, ...) SAMPI_ASK_##id = 1 << SAMPI_PARCEL_##id,
     SAMPI_PARCELS(SAMPI_PARCEL_BIT)
 #undef SAMPI_PARCEL_BIT
-        SAMPI_HAS_LEAST = 1 /* no parcel of its own tells it */
+        SAMPI_HAS_LEAST = 1 /* the least logit, which has no parcel of its own */
 };
 
 static const struct {
@@ -32336,26 +32338,26 @@ static bool sampi_next_of_message(unsigned char *bytes, size_t n, size_t *at, sa
 
 /* ---- src/shards/merging.h ---- */
 /* ---- shards: merging two messages ----
-   samp_shard_merge, which a reduction over all ranks calls. The result is the same in either order of two messages,
-   and in any grouping of more: where two entries are equal in the order that counts, their bytes decide. Bytes from
-   outside are checked in full before they are used. What is no message makes the merge a head with a status, which
-   stays through all further merges. The room knows messages alone, no row and no chain. */
+   samp_shard_merge, which a reduction over all ranks calls. The result does not depend on the order of two messages,
+   nor on how more of them are grouped: if two entries are equal in order, their bytes decide. All bytes are checked
+   before they are used. Merging with bytes that are no message gives a head with a status, which stays through all
+   further merges. The room works on messages alone, without rows and chains. */
 
 static bool sampi_is_number(float x) { return x >= -FLT_MAX && x <= FLT_MAX; }
 
-/* Are its entries in order of the distance from a mean, which it tells? */
+/* Are this kind's entries in order of the distance from a mean, which the parcel has? */
 static bool sampi_is_by_mean(sampi_parcel_kind kind)
 {
     return SAMPI_PARCEL_FACTS[kind].entries == SAMPI_ENTRIES_BY_MEAN;
 }
 
-/* Do its entries stand in order, as many as there are? Those of others stand in fixed places. */
+/* Are this kind's entries a sorted list? Other kinds have entries in fixed places. */
 static bool sampi_is_sorted_kind(sampi_parcel_kind kind)
 {
     return SAMPI_PARCEL_FACTS[kind].entries >= SAMPI_ENTRIES_BY_SLICE;
 }
 
-/* What entries are in order of: SEGS by the slice alone. */
+/* The id and logit by which an entry is ordered; entries of SEGS have the id alone. */
 static samp_token_data sampi_entry_token(const sampi_parcel *p, const unsigned char *entry)
 {
     samp_token_data d;
@@ -32370,11 +32372,11 @@ static samp_token_data sampi_token_at(const sampi_parcel *p, size_t i)
     return sampi_entry_token(p, sampi_parcel_entry(p, i));
 }
 
-/* How many tokens of its slice have an entry of RUNS' value, and how many are in HIST's bucket. */
+/* The count of an entry: tokens with a value of RUNS, or in a bucket of HIST. */
 static uint32_t sampi_run_count(const unsigned char *entry) { return sampi_wire_u24(entry + 7); }
 static uint32_t sampi_hist_count(const unsigned char *entry) { return sampi_wire_u24(entry + 8); }
 
-/* A parcel's own order: a merge knows no row, so RUNS and NEAR bring their mean along. */
+/* The order of a parcel's entries. A merge has no row, so RUNS and NEAR contain their mean. */
 static sampi_order sampi_order_of_parcel(const sampi_parcel *p)
 {
     sampi_order order = SAMPI_BY_LOGIT;
@@ -32385,7 +32387,7 @@ static sampi_order sampi_order_of_parcel(const sampi_parcel *p)
     return order;
 }
 
-/* Does entry a come before b? Of what is the same in order, the bytes decide, so that a merge is the same both ways. */
+/* Does entry a come before b? If they are equal in order their bytes decide, so that a merge is the same both ways. */
 static bool sampi_entry_before(const sampi_parcel *p, const unsigned char *a, const unsigned char *b)
 {
     const sampi_order order = sampi_order_of_parcel(p);
@@ -32394,7 +32396,7 @@ static bool sampi_entry_before(const sampi_parcel *p, const unsigned char *a, co
     return !sampi_before(&order, &y, &x) && memcmp(a, b, p->entry) < 0;
 }
 
-/* Are the contents what a rank would send: numbers, in order, and zeros behind them? */
+/* Could a rank have sent these contents: numbers, in order, and zeros after them? */
 static bool sampi_parcel_is_good(const sampi_parcel *p)
 {
     const unsigned char *end = p->head + sampi_parcel_size(p->kind, p->room);
@@ -32415,7 +32417,7 @@ static bool sampi_parcel_is_good(const sampi_parcel *p)
     return true;
 }
 
-/* Is it a message from its first byte to its last? */
+/* Are these bytes a valid message from the first to the last? */
 static bool sampi_message_is_good(unsigned char *bytes, size_t n)
 {
     if (n < SAMPI_SHARD_HEAD || sampi_wire_u32(bytes) != SAMPI_SHARD_MAGIC) return false;
@@ -32429,10 +32431,10 @@ static bool sampi_message_is_good(unsigned char *bytes, size_t n)
     return n_parcels > 0 && at == n;
 }
 
-/* Of two statuses the one that is told; 0 is none. */
+/* The status of a merge of two statuses; 0: no error. */
 static int32_t sampi_worse(int32_t a, int32_t b) { return a == 0 ? b : b == 0 ? a : a > b ? a : b; }
 
-/* What a merge with something that is no message is: a head alone, which takes the place of all that it meets. */
+/* Makes a message a head with a status only, which replaces every message that it is merged with. */
 static void sampi_break_message(unsigned char *bytes, size_t n, int32_t status)
 {
     memset(bytes, 0, n);
@@ -32442,7 +32444,7 @@ static void sampi_break_message(unsigned char *bytes, size_t n, int32_t status)
     sampi_wire_put(bytes + SAMPI_AT_STATUS, (uint32_t)status, 4);
 }
 
-/* The status of a message, or of what is none. */
+/* The status of a message, or of bytes that are no message. */
 static int32_t sampi_status_of_bytes(unsigned char *bytes, size_t n)
 {
     if (n < SAMPI_SHARD_HEAD || sampi_wire_u32(bytes) != SAMPI_SHARD_MAGIC) return SAMP_E_FORMAT;
@@ -32450,7 +32452,7 @@ static int32_t sampi_status_of_bytes(unsigned char *bytes, size_t n)
     return status > 0 ? SAMP_E_FORMAT : status;
 }
 
-/* The same parcels, of the same rows and sizes? */
+/* Do both messages have the same parcels, of the same rows and sizes? */
 static bool sampi_same_shape(unsigned char *a, unsigned char *b, size_t n)
 {
     size_t at = SAMPI_SHARD_HEAD, at_b = at;
@@ -32470,7 +32472,7 @@ static void sampi_add_wire(unsigned char *into, const unsigned char *from, size_
     sampi_wire_put(into, sampi_wire_get(into, n) + sampi_wire_get(from, n), n);
 }
 
-/* Least and largest of a checksum. */
+/* Merges the smallest and largest value of a checksum. */
 static void sampi_widen_wire(unsigned char *into, const unsigned char *from)
 {
     uint64_t lo = sampi_wire_get(from, 8), hi = sampi_wire_get(from + 8, 8);
@@ -32478,7 +32480,7 @@ static void sampi_widen_wire(unsigned char *into, const unsigned char *from)
     if (hi > sampi_wire_get(into + 8, 8)) sampi_wire_put(into + 8, hi, 8);
 }
 
-/* Is the float b to take the place of a in a maximum? A NaN wins, of two that with the smaller bits. */
+/* Does the float b replace a in a maximum? A NaN wins; of two NaN the one with the smaller bits. */
 static bool sampi_top_is_above(uint32_t b, uint32_t a)
 {
     float x = sampi_float_of(b), y = sampi_float_of(a);
@@ -32486,7 +32488,7 @@ static bool sampi_top_is_above(uint32_t b, uint32_t a)
     return x > y || (x == y && b < a);
 }
 
-/* Sorted entries of both, the first ones in order: from the end, so that `into` is its own room. */
+/* Merges sorted entries and keeps the first ones; from the end, so that `into` needs no other memory. */
 static void sampi_merge_sorted(sampi_parcel *into, const sampi_parcel *from)
 {
     size_t i = 0, j = 0, n = (size_t)into->n + from->n, size = into->entry;
@@ -32531,7 +32533,7 @@ static void sampi_merge_sums(sampi_parcel *into, const sampi_parcel *from)
         sampi_add_wire(into->fields + i, from->fields + i, 8);
 }
 
-/* The last 16 bytes are one number. */
+/* Merges SIGMA; its last 16 bytes are one number. */
 static void sampi_merge_sigma(sampi_parcel *into, const sampi_parcel *from)
 {
     unsigned char *a = into->fields, *b = from->fields;
@@ -32549,18 +32551,18 @@ static void sampi_merge_hist(sampi_parcel *into, const sampi_parcel *from)
     }
 }
 
-/* No more than sorted entries. */
+/* Parcels whose sorted entries are everything. */
 static void sampi_merge_entries(sampi_parcel *into, const sampi_parcel *from) { (void)into, (void)from; }
 
-/* The earlier attempt; of the same the bytes decide. */
+/* Keeps the earlier attempt; if they are equal the bytes decide. */
 static void sampi_merge_draw(sampi_parcel *into, const sampi_parcel *from)
 {
     uint32_t x = sampi_wire_u32(into->fields), y = sampi_wire_u32(from->fields);
     if (y != x ? y < x : memcmp(from->fields, into->fields, 16) < 0) memcpy(into->fields, from->fields, 16);
 }
 
-/* Does the token at b [8], an id and a logit, take the place of that at a: the first in order, or the last? Of the same
-   the bytes decide. */
+/* Does the token at b [8], an id and a logit, replace that at a: as the first in order, or with `last` as the last? If
+   they are equal the bytes decide. */
 static bool sampi_token_wins(const unsigned char *b, const unsigned char *a, bool last)
 {
     samp_token_data d = { (samp_token)sampi_wire_u32(a), sampi_wire_float(a + 4), 0.0f };
@@ -32569,7 +32571,7 @@ static bool sampi_token_wins(const unsigned char *b, const unsigned char *a, boo
     return !sampi_before(&SAMPI_BY_LOGIT, last ? &e : &d, last ? &d : &e) && memcmp(b, a, 8) < 0;
 }
 
-/* The shorter time, else the first in order. */
+/* Keeps the shorter time, and at equal times the first token in order. */
 static void sampi_merge_race(sampi_parcel *into, const sampi_parcel *from)
 {
     uint64_t x = sampi_wire_get(into->fields, 8), y = sampi_wire_get(from->fields, 8);
@@ -32577,7 +32579,7 @@ static void sampi_merge_race(sampi_parcel *into, const sampi_parcel *from)
         memcpy(into->fields, from->fields, 16);
 }
 
-/* How many, and the last one in order; a negative id is none. */
+/* Adds the numbers, and keeps the last token in order; a negative id means no token. */
 static void sampi_merge_reach(sampi_parcel *into, const sampi_parcel *from)
 {
     unsigned char *a = into->fields + 8, *b = from->fields + 8;
@@ -32626,98 +32628,98 @@ SAMP_API void samp_shard_merge(void *into, const void *from, size_t n)
 
 /* ---- src/shards/row.h ---- */
 /* ---- shards: the records of a row and of a rank ----
-   The record of one row: its slice of logits, which this rank alone has, and what all ranks know alike: known facts,
-   one bit each (row->has), the list of first candidates, the search for the end of a prefix. Behind it stands
-   samp_shard, which has all rows of a batch. */
+   The record of one row: its slice of logits, which only this rank has, and the facts that all ranks share: one bit for
+   each (row->has), the list of first candidates, the search for the end of a prefix. Then samp_shard, which has all
+   rows of a batch. */
 
-/* A slice of a row, as SEGS tells it: where it begins, and its sums of envelopes and weights. */
+/* A slice in SEGS: where it begins, and its sums of envelopes and weights. */
 typedef struct sampi_seg {
     uint32_t first;
     uint64_t q, z;
 } sampi_seg;
 
-/* Where the shortest prefix by (distance from the mean, logit, id) ends that has the mass `want` and min_keep tokens.
-   At first the distances from 0 on are cut into buckets; that in which the end lies is cut into more, and so on: the
-   path. In doubles, by functions that are monotone, so each rank puts a token into the same bucket as every other. */
+/* The search for the end of the shortest prefix by (distance from the mean, logit, id) with the mass `want` and
+   min_keep tokens. First all distances from 0 on are divided into buckets; the one that has the end is divided again,
+   and so on: the path. All in doubles, by monotone functions, so every rank puts a token into the same bucket. */
 typedef struct sampi_end {
-    sampi_order order; /* a mean of 0: by logit */
-    double from;       /* the first bucket has all distances up to here, */
-    double scale;      /* and a unit of distance behind it so many buckets, at the first level */
+    sampi_order order; /* mean 0: by logit */
+    double from;       /* the first bucket has all distances up to here */
+    double scale;      /* buckets of the first level in a unit of distance after it */
     uint32_t path[SAMPI_SHARD_LEVELS], buckets[SAMPI_SHARD_LEVELS + 1];
     int level;
     bool is_whole; /* no distance is beyond the last bucket */
     bool is_after; /* runs up to `after` have been counted, at the last level */
     samp_token_data after;
-    uint32_t since, until;                /* RUNS are of these buckets of the level, */
-    size_t room;                          /* so many at most */
-    size_t room_near;                     /* NEAR: so many at most, */
-    double away;                          /* within this distance */
-    unsigned later;                       /* to be asked, should a list of those expected not be enough */
-    uint64_t want, mass;                  /* mass, count: of what comes before the bucket */
-    uint64_t min_keep, count, population; /* the bucket's */
-    float top;            /* the largest logit of what is kept, as far as that is known; typical only */
-    samp_token_data last; /* found: the last one's logit; */
-    uint64_t ties;        /* how many tokens with its logit are kept, of the row, */
-    uint64_t mine;        /* and of the slice */
-    double floor;         /* what reaches it is kept, too */
+    uint32_t since, until;                /* RUNS: of these buckets of the level */
+    size_t room;                          /* RUNS: at most this many */
+    size_t room_near;                     /* NEAR: at most this many */
+    double away;                          /* NEAR: within this distance */
+    unsigned later;                       /* facts to ask if the list of the expected tokens is not enough */
+    uint64_t want, mass;                  /* mass, count: of the tokens before the bucket */
+    uint64_t min_keep, count, population; /* population: of the bucket */
+    float top;                            /* typical: the largest logit of the kept tokens, as far as known */
+    samp_token_data last;                 /* found: the last token's logit */
+    uint64_t ties;                        /* how many tokens with its logit the row keeps */
+    uint64_t mine;                        /* and how many the slice keeps */
+    double floor;                         /* tokens that reach it are kept too */
 } sampi_end;
 
-/* What log-probabilities are made of: the maximum and the sum of weights of a distribution, the token's logit, and how
-   many come before it. */
+/* The numbers of log-probabilities: maximum and sum of weights of a distribution, the token's logit, and the number of
+   tokens before it. */
 typedef struct sampi_telling {
     float max, logit;
     uint64_t z, before;
     int32_t n_top;
 } sampi_telling;
 
-/* What is asked for and known of a row. All but the slice is the same on every rank. */
+/* A row: its slice, and what is asked and known. All except the slice is the same on every rank. */
 typedef struct sampi_shard_row {
     samp_shard *shard;
     sampi_sampler *s;
     sampi_row row; /* the slice: compact, or n = 0 */
     sampi_work work;
     sampi_ordinals ordinal;
-    int at;              /* the member at work, */
-    sampi_memory memory; /* and what its plan keeps */
+    int at;              /* the present member */
+    sampi_memory memory; /* the memory of its plan */
     bool open;           /* its token is not known yet */
-    int wrong;           /* the status that this rank has told of it */
-    unsigned ask;        /* SAMPI_ASK_..., and what of it is known */
-    unsigned has;        /* LIST: list and rest are of the candidates as they are */
+    int wrong;           /* the status that this rank has sent for it */
+    unsigned ask;        /* SAMPI_ASK_...: facts that are asked */
+    unsigned has;        /* facts that are known; LIST: list and rest are of the present candidates */
     size_t n_asked;      /* LIST: entries */
     uint32_t rounds;
-    float max;             /* of the row, if has TOP */
+    float max;             /* the row's maximum, if has TOP */
     samp_token_data *list; /* [n_list, room] the first candidates in order */
     size_t n_list, room;
-    uint64_t rest;                 /* candidates behind the list */
-    float least;                   /* of the candidates, if has LEAST */
-    bool asks_least, asks_squares; /* a plan needs them, though nothing has told so before */
-    float reaches;                 /* none of them lies below; -INFINITY: that is not known */
+    uint64_t rest;                 /* candidates after the list */
+    float least;                   /* the candidates' least logit, if has LEAST */
+    bool asks_least, asks_squares; /* a plan needs them, which was not foreseen */
+    float reaches;                 /* no candidate is below it; -INFINITY: unknown */
     sampi_sums sums;
-    uint64_t sums_of_squares; /* p_less' */
-    sampi_sums kept;          /* SUMS, asked ahead, of what an end that is looked for keeps; */
+    uint64_t sums_of_squares; /* for p_less */
+    sampi_sums kept;          /* SUMS, asked ahead, of the tokens that a searched end keeps */
     uint64_t squares_kept;
     bool has_kept;
     uint64_t sigma;
     sampi_u128 squares;
-    const sampi_parcel *hist, *runs, *near; /* of the message that is being taken, or NULL */
+    const sampi_parcel *hist, *runs, *near; /* in the message that is read now, or NULL */
     sampi_end end;
-    bool by_score;  /* the member at work cuts by the distance from a mean */
-    bool seeks;     /* the end is being looked for */
-    float ahead;    /* SEGS: of what reaches it, asked ahead of the cut that this is the floor of; else -INFINITY */
+    bool by_score;  /* the present member cuts by the distance from a mean */
+    bool seeks;     /* an end is searched */
+    float ahead;    /* SEGS asked ahead of a cut: the cut's floor; else -INFINITY */
     sampi_seg *seg; /* [n_ranks] */
     size_t n_seg;
-    bool adapts; /* the member at work draws from logits of its own, made with this aim */
+    bool adapts; /* the present member draws from logits of its own, made with `aim` */
     float aim;
-    int drawer;              /* SEGS are of what this member draws from, */
-    float draw_max;          /* whose maximum is this */
+    int drawer;              /* SEGS are of the logits from which this member draws */
+    float draw_max;          /* their maximum */
     uint64_t q, z;           /* sums over the segments */
-    uint32_t attempt, drawn; /* the first proposal to make; the one that was accepted */
-    samp_token_data token;   /* and its token, with the logit before adaptive_p; or the last that reached, */
-    uint64_t reached;        /* of so many */
-    samp_logprobs *logprobs; /* or NULL; how much of them is known, */
+    uint32_t attempt, drawn; /* the first proposal to make; the accepted one */
+    samp_token_data token;   /* its token, with the logit before adaptive_p; or REACH's last token */
+    uint64_t reached;        /* REACH: the number of tokens */
+    samp_logprobs *logprobs; /* or NULL */
     int telling;
-    bool has_left;         /* the processed ones by the array */
-    samp_logprob_set left; /* which are these; */
+    bool has_left;         /* the processed ones are known from the array: `left` */
+    samp_logprob_set left; /* the processed ones */
     sampi_telling told[2]; /* raw, processed */
 } sampi_shard_row;
 
@@ -32725,36 +32727,36 @@ struct samp_shard {
     size_t n_vocab, first, length;
     uint32_t n_ranks, round;
     bool is_sampling;
-    samp_logits slice; /* of the batch, for raw log-probabilities, */
-    size_t from;       /* and which of its rows is the group's first */
-    float *raw_x;      /* [length] a row as it was given */
+    samp_logits slice; /* the batch, for raw log-probabilities */
+    size_t from;       /* the index of the group's first row in it */
+    float *raw_x;      /* [length] a row as given */
     int32_t *raw_id;
-    int objection;        /* a merged message is not what this rank has said: a status for the next one's head */
-    size_t n_rows, batch; /* batch: of all its groups */
+    int objection;        /* a merged message contradicts this rank's own: a status for the next head */
+    size_t n_rows, batch; /* batch: rows of all groups */
     samp_token *out;
     sampi_shard_row *row;                      /* [rows] */
-    sampi_sampler *member[SAMPI_MOST_MEMBERS]; /* [n_members] of the row at work */
+    sampi_sampler *member[SAMPI_MOST_MEMBERS]; /* [n_members] of the present row */
     int n_members;
-    bool ends_off;               /* behind the last of them stands one that is off */
-    size_t rows, n_all;          /* how many the block is for, and how many of these have room to list all tokens, */
-    samp_token_data *list, *all; /* [rows x SAMPI_SHARD_ROOM], [n_all x n_vocab] */
-    sampi_work work;             /* shared: its block has all the arrays, its x and id are for a look at a row */
-    unsigned char *message, *gathered; /* gathered: those of all ranks, where they come side by side; else NULL */
+    bool ends_off;                     /* a member that is off follows the last of them */
+    size_t rows, n_all;                /* rows of the block, and how many of them have memory to list all tokens */
+    samp_token_data *list, *all;       /* [rows x SAMPI_SHARD_ROOM], [n_all x n_vocab] */
+    sampi_work work;                   /* shared: its block has all arrays; x and id are for collected tokens */
+    unsigned char *message, *gathered; /* gathered: those of all ranks side by side, or NULL */
     unsigned char *firsts;             /* the same for first messages */
-    size_t size;                       /* of the message under way; 0: there is none */
+    size_t size;                       /* the size of the present message; 0: there is none */
     unsigned char start[SAMPI_SHARD_HEAD + SAMPI_PARCEL_HEAD + 8 * SAMPI_SHARD_ROWS];
 };
 
-/* A sampler's flags; NULL has none. */
+/* A sampler's flags; 0 for NULL. */
 static unsigned sampi_flags_of(const sampi_sampler *s) { return s ? sampi_traits_of(s->kind)->flags : 0; }
 
-/* The member so many places behind the one at work; NULL: there is none. */
+/* The member `ahead` positions after the present one; NULL: there is none. */
 static sampi_sampler *sampi_row_member(const sampi_shard_row *row, int ahead)
 {
     return row->at + ahead < row->shard->n_members ? row->shard->member[row->at + ahead] : NULL;
 }
 
-/* What a plan may return beside SAMPI_KNOWN, SAMPI_WAITS and a status: there is a token. */
+/* A plan may also return this: the row has its token. */
 enum { SAMPI_ENDS = 2 };
 
 /* ---- src/shards/answers.h ---- */
@@ -33747,16 +33749,17 @@ static size_t sampi_prefix_by_tiles(const sampi_shard_row *row, const samp_token
 }
 
 /* ---- src/shards/prefix.h ---- */
-/* ---- shards: the end of a prefix, looked for ----
-   top_k, top_p and typical keep the first tokens of an order. Where does that prefix end, when the row is spread over
-   ranks? The room counts tokens and masses in ever smaller buckets (HIST), and at last one by one (RUNS); sampi_end
-   says how far it has come. The first buckets come along with the list, by the distance from the maximum; the row's
-   least logit, if it is known, makes them no wider than need be. min_keep together with a floor is the longer one of
-   two prefixes: the buckets mostly tell which (sampi_floor_side), and then only that one is looked for.
+/* ---- shards: the search for the end of a prefix ----
+   top_k, top_p and typical keep a prefix of an order. The room finds the end of that prefix in a row that is spread
+   over ranks: it counts tokens and masses in ever smaller buckets (HIST), and at last value by value (RUNS); sampi_end
+   is the state of the search. The first buckets come with the list, by the distance from the maximum; if the row's
+   least logit is known, it makes them no wider than necessary. min_keep together with a floor is the longer of two
+   prefixes: the buckets mostly decide which (sampi_floor_side), and then only that one is searched.
 
-   The first buckets also tell about where in one of them the end is to be expected. The values there (RUNS) are asked
-   for with the next buckets: if the end is among them it is found a round earlier, and else the buckets lead on. Such
-   a guess decides nothing but what is asked. It is made of merged numbers, in doubles, so all ranks make the same. */
+   The first buckets also show where in one of them the end is expected. The values there (RUNS) are asked with the next
+   buckets: if the end is among them it is found a round earlier; otherwise the search goes on in the buckets. Such a
+   guess decides only what is asked. It is computed from merged numbers, in doubles, so all ranks make the same
+   guess. */
 
 static double sampi_hist_entry(const sampi_parcel *hist, uint32_t i, bool counts)
 {
@@ -33764,8 +33767,8 @@ static double sampi_hist_entry(const sampi_parcel *hist, uint32_t i, bool counts
     return counts ? (double)sampi_hist_count(entry) : (double)sampi_wire_get(entry, 8);
 }
 
-/* About how much of a bucket lies in its first part [0, 1], as if its density grew or fell by powers from the bucket
-   before it to the one behind. */
+/* An estimate of the share of a bucket's contents in its first part [0, 1], as if its density changed by powers from
+   the bucket before it to the one after it. */
 static double sampi_hist_part(const sampi_parcel *hist, uint32_t i, bool counts, double part)
 {
     double before = i > 0 ? sampi_hist_entry(hist, i - 1, counts) : 0.0, growth = 0.0;
@@ -33775,15 +33778,15 @@ static double sampi_hist_part(const sampi_parcel *hist, uint32_t i, bool counts,
     return part * sampi_hist_entry(hist, i, counts);
 }
 
-/* What is known of where a row's mass lies: the first ones in order one by one, behind them buckets by logit. Places
-   are distances from the maximum, in buckets. */
+/* An estimate of the distribution of a row's mass: the first tokens one by one, then buckets by logit. A place is a
+   distance from the maximum, in buckets. */
 typedef struct sampi_guess {
     const sampi_parcel *hist;
     double before[2][SAMPI_SHARD_SCORES + 1]; /* mass and count before each bucket */
-    double mean;                              /* a place */
-    size_t n;                                 /* that many are known one by one: */
-    double place[SAMPI_SHARD_ROOM];           /* where they are, */
-    double mass[SAMPI_SHARD_ROOM + 1];        /* and the mass of the first ones */
+    double mean;                              /* the mean, as a place */
+    size_t n;                                 /* how many tokens are known one by one */
+    double place[SAMPI_SHARD_ROOM];           /* their places */
+    double mass[SAMPI_SHARD_ROOM + 1];        /* the mass of the first i of them */
 } sampi_guess;
 
 static void sampi_guess_open(sampi_guess *g, const sampi_shard_row *row)
@@ -33805,7 +33808,7 @@ static void sampi_guess_open(sampi_guess *g, const sampi_shard_row *row)
     }
 }
 
-/* About how much lies before a place. */
+/* An estimate of the mass or count before a place. */
 static double sampi_guess_before(const sampi_guess *g, double place, bool counts)
 {
     if (!(place > 0.0)) return 0.0;
@@ -33825,13 +33828,13 @@ static double sampi_guess_before(const sampi_guess *g, double place, bool counts
     return g->before[counts][i] + part;
 }
 
-/* About how much lies closer to the mean. */
+/* An estimate of the mass or count closer to the mean than a distance. */
 static double sampi_guess_around(const sampi_guess *g, double distance, bool counts)
 {
     return sampi_guess_before(g, g->mean + distance, counts) - sampi_guess_before(g, g->mean - distance, counts);
 }
 
-/* The distance from the mean at which the end is to be expected. */
+/* The distance from the mean at which the end is expected. */
 static double sampi_guess_end(const sampi_guess *g, const sampi_end *end)
 {
     double in = (double)g->hist->n, out = 0.0;
@@ -33846,8 +33849,8 @@ static double sampi_guess_end(const sampi_guess *g, const sampi_end *end)
     return in;
 }
 
-/* How far off that may be, four times the usual: of the tokens in the bucket at either end, where they are not known
-   one by one, it is known how many they are. */
+/* The possible error of that distance, four times the usual one: from the number of tokens in the buckets at both ends,
+   where they are not known one by one. */
 static double sampi_guess_error(const sampi_guess *g, double distance)
 {
     double ends[2] = { g->mean + distance, g->mean - distance }, variance = 0.0, sum = 0.0;
@@ -33862,8 +33865,8 @@ static double sampi_guess_error(const sampi_guess *g, double distance)
     return (sum > 0.0 ? 4.0 * sqrt(variance) / sum : 0.0) + 1.0 / 64.0;
 }
 
-/* Where the first ones in order often tie, all may be multiples of something: how far apart their values are, in
-   buckets; else 0. */
+/* If the first tokens often tie, all logits may be multiples of a number: returns the distance of neighbouring values,
+   in buckets; otherwise 0. */
 static double sampi_guess_grid(const sampi_guess *g)
 {
     size_t values = 1;
@@ -33871,14 +33874,14 @@ static double sampi_guess_grid(const sampi_guess *g)
     return 2 * values <= g->n && values > 1 ? g->place[g->n - 1] / (double)(values - 1) : 0.0;
 }
 
-/* Does the member at work cut by logit, and no more? Then the next one's cut may come at once. */
+/* Does the present member only cut by logit? Then the next member's cut may be made at once. */
 static bool sampi_only_cuts(const sampi_shard_row *row)
 {
     const unsigned flags = sampi_flags_of(sampi_row_member(row, 0));
     return (flags & (SAMPI_CUTS_LAST | SAMPI_SELECTS)) == SAMPI_CUTS_LAST && !row->by_score;
 }
 
-/* The floor of min_p, if that comes next and what it keeps in any case is listed; INFINITY: no. */
+/* The floor of min_p, if min_p is next and the tokens that it certainly keeps are listed; otherwise INFINITY. */
 static double sampi_next_floor(const sampi_shard_row *row)
 {
     const sampi_sampler *next = sampi_row_member(row, 1);
@@ -33886,8 +33889,8 @@ static double sampi_next_floor(const sampi_shard_row *row)
     return sampi_min_keep(next) > row->n_list ? INFINITY : (double)row->max + sampi_ln(next->u.cut.p);
 }
 
-/* If what is left of a row by the member at work is drawn from next, only temperatures between: which member does, and
-   from what maximum, if this is it now? */
+/* Is the draw next after the present member, with only temperatures between? Notes the drawing member, and the maximum
+   of its logits if `max` is the present one. */
 static bool sampi_draws_from(sampi_shard_row *row, float max)
 {
     int ahead = 0;
@@ -33902,8 +33905,8 @@ static bool sampi_draws_from(sampi_shard_row *row, float max)
     return true;
 }
 
-/* The maximum of what is kept while an end is looked for. Of typical's tokens it must be among the listed ones, and
-   sure; else it is -INFINITY. */
+/* The maximum of the kept tokens while an end is searched. For typical it must certainly be a listed token; otherwise
+   it is -INFINITY. */
 static float sampi_kept_max(const sampi_shard_row *row)
 {
     size_t first = 0;
@@ -33913,8 +33916,8 @@ static float sampi_kept_max(const sampi_shard_row *row)
     return row->list[first].logit;
 }
 
-/* Ask for values and that; with them for what the draw needs of all before these, or the next member does, or for the
-   maximum. */
+/* Asks for RUNS and these facts; also, for the tokens before the runs, for the facts that the draw or the next member
+   needs, or for their maximum. */
 static int sampi_ask_runs_of(sampi_shard_row *row, size_t room, unsigned facts)
 {
     const float max = sampi_kept_max(row);
@@ -33930,7 +33933,7 @@ static int sampi_ask_runs_of(sampi_shard_row *row, size_t room, unsigned facts)
     return SAMPI_WAITS;
 }
 
-/* Those in the bucket that has the end. */
+/* Asks for the values in the bucket that has the end. */
 static int sampi_ask_runs(sampi_shard_row *row)
 {
     const uint64_t tokens = row->end.population;
@@ -33938,13 +33941,13 @@ static int sampi_ask_runs(sampi_shard_row *row)
     return sampi_ask_runs_of(row, tokens < SAMPI_SHARD_CHUNK ? (size_t)tokens : (size_t)SAMPI_SHARD_CHUNK, 0);
 }
 
-/* Those around `at` in the next buckets, and these. That place was guessed by buckets each of which is `finer` of the
-   next ones, and has so many tokens there; `before` of the next ones lie before it. */
+/* Asks for the next buckets, and for the values around the place `at` in them. The place was guessed from buckets that
+   are `finer` times as wide and have `tokens` tokens there; `before` of the next buckets are before it. */
 static int sampi_ask_ahead(sampi_shard_row *row, const sampi_guess *g, double at, double tokens, double before,
                            double finer)
 {
     sampi_end *end = &row->end;
-    bool is_open = end->level == 0 && !end->is_whole; /* nothing is known of its last bucket */
+    bool is_open = end->level == 0 && !end->is_whole; /* the contents of its last bucket are unknown */
     uint32_t first = end->from > 0.0, last = end->buckets[end->level] - is_open;
     if (tokens < 1.0) tokens = 1.0;
     double off = sampi_guess_error(g, at) + 16.0 / tokens, grid = 1.5 * sampi_guess_grid(g);
@@ -33958,7 +33961,7 @@ static int sampi_ask_ahead(sampi_shard_row *row, const sampi_guess *g, double at
     return sampi_ask_runs_of(row, (size_t)room, SAMPI_ASK_HIST);
 }
 
-/* Count the candidates in buckets of [0, range]. If all are at 0, they are one run of each slice. */
+/* Begins a search: counts the candidates in buckets of [0, range]. If all are at 0, they are one run of each slice. */
 static int sampi_end_start(sampi_shard_row *row, double range, uint32_t buckets, bool is_whole)
 {
     sampi_end *end = &row->end;
@@ -33970,7 +33973,7 @@ static int sampi_end_start(sampi_shard_row *row, double range, uint32_t buckets,
     return sampi_ask_runs(row);
 }
 
-/* From nothing: of all distances, but for those where hardly anything is to be expected. */
+/* Begins a search without a guess: over all distances, except where hardly any token is expected. */
 static int sampi_end_anew(sampi_shard_row *row)
 {
     const double mean = row->end.order.mean, range = sampi_full_range(row, mean);
@@ -33980,8 +33983,8 @@ static int sampi_end_anew(sampi_shard_row *row)
     return sampi_end_start(row, range < most ? range : most, buckets, range <= most);
 }
 
-/* How many have to be listed to have all that are kept: so many are expected, and some more. What may well be 256 must
-   be within 4 KiB. 0: they are too many. */
+/* How many tokens to list so that all kept ones are listed: the expected number, and some more. Up to about 256 tokens
+   must fit 4 KiB. 0: they are too many. */
 static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
 {
     double count = sampi_guess_around(g, at, true), off = sampi_guess_error(g, at) * tokens;
@@ -33989,8 +33992,9 @@ static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
     return count + off <= (double)SAMPI_SHARD_ROOM ? (size_t)(count + off) : 0;
 }
 
-/* A mean is known, and buckets by logit, which tell how far from it to expect the end: fine ones of two such buckets'
-   width, and the values in the middle of them. Where few are to be expected they are asked for themselves. */
+/* Begins the search by distance from a known mean. Buckets by logit show at which distance the end is expected: asks
+   for fine buckets over two of their widths, and for the values in the middle. If few tokens are expected, asks for
+   these. */
 static int sampi_end_around(sampi_shard_row *row)
 {
     sampi_end *end = &row->end;
@@ -34008,8 +34012,8 @@ static int sampi_end_around(sampi_shard_row *row)
     return status;
 }
 
-/* Where a floor lies to a bucket at this level: above 0: all of that reaches it, and so does what lies before; below 0:
-   nothing of that does; 0: it may be in it. */
+/* The side of a floor: above 0 the whole bucket at this level reaches it, and so do all before it; below 0 no token of
+   the bucket reaches it; 0 it may be inside the bucket. */
 static int sampi_floor_side(const sampi_end *end, double floor, uint32_t bucket)
 {
     uint32_t at;
@@ -34018,7 +34022,7 @@ static int sampi_floor_side(const sampi_end *end, double floor, uint32_t bucket)
     return side ? side : at == bucket ? 0 : at > bucket ? 1 : -1;
 }
 
-/* Keep what reaches the floor: all that is listed, and more. */
+/* Keeps the tokens that reach the floor: all listed ones, and more. */
 static int sampi_floor_cut(sampi_shard_row *row, double floor)
 {
     row->reaches = sampi_float_up(floor);
@@ -34030,7 +34034,7 @@ static int sampi_floor_cut(sampi_shard_row *row, double floor)
     return SAMPI_KNOWN;
 }
 
-/* One bucket of those that have been counted has the end. */
+/* Finds the counted bucket that has the end, and goes on in it. */
 static int sampi_end_narrow(sampi_shard_row *row)
 {
     sampi_end *end = &row->end;
@@ -34060,7 +34064,7 @@ static int sampi_end_narrow(sampi_shard_row *row)
         uint64_t few = end->order.mean > 0.0 || end->level >= 2 ? SAMPI_SHARD_CHUNK : SAMPI_SHARD_FEW;
         if (tokens <= few || end->level == SAMPI_SHARD_LEVELS || !(end->scale > 0.0)) return sampi_ask_runs(row);
         sampi_end_unguessed(end);
-        if (end->level >= 2) /* so many that close together often are few values */
+        if (end->level >= 2) /* so many tokens that close together often have few values */
             return sampi_ask_runs_of(row, SAMPI_SHARD_LIST, SAMPI_ASK_HIST);
         row->ask = SAMPI_ASK_HIST;
         if (end->order.mean > 0.0 || end->floor < INFINITY) return SAMPI_WAITS;
@@ -34073,7 +34077,7 @@ static int sampi_end_narrow(sampi_shard_row *row)
     return SAMP_E_FORMAT;
 }
 
-/* The segment of the slice that begins there; NULL: there is none. */
+/* The segment of the slice that begins with this token; NULL: there is none. */
 static sampi_seg *sampi_seg_of(const sampi_shard_row *row, samp_token first)
 {
     for (size_t i = 0; i < row->n_seg; i++)
@@ -34081,8 +34085,8 @@ static sampi_seg *sampi_seg_of(const sampi_shard_row *row, samp_token first)
     return NULL;
 }
 
-/* The end is found: of the runs before `last` all tokens are kept, of those from there to `to`, which have one logit,
-   `keep`, in order of ids. They belong to what is drawn from, and to the sums of what is kept. */
+/* The end is found: all tokens of the runs before `last` are kept, and `keep` of the runs from `last` to `to`, which
+   have one logit, in order of ids. Adds them to the segments and the sums of the kept tokens. */
 static void sampi_keep_runs(sampi_shard_row *row, uint32_t last, uint32_t to, uint64_t keep)
 {
     const bool draws = row->has & SAMPI_ASK_SEGS;
@@ -34114,7 +34118,7 @@ static void sampi_keep_runs(sampi_shard_row *row, uint32_t last, uint32_t to, ui
     }
 }
 
-/* How many of `n` tokens of one weight it takes. 0: they are too few. */
+/* How many of n tokens of one weight are needed to reach the end; 0: they are too few. */
 static uint64_t sampi_end_takes(const sampi_end *end, uint64_t w, uint64_t n)
 {
     uint64_t by_mass = 1, by_count = end->min_keep > end->count ? end->min_keep - end->count : 1;
@@ -34126,7 +34130,7 @@ static uint64_t sampi_end_takes(const sampi_end *end, uint64_t w, uint64_t n)
     return by_mass <= n ? by_mass : 0;
 }
 
-/* Is the end among the values that RUNS tells, which go on behind end->mass and end->count? *all: these are all of
+/* Is the end among the values of RUNS, which continue end->mass and end->count? *all: they are all tokens of
    end->population. */
 static bool sampi_end_among(sampi_shard_row *row, bool *all)
 {
@@ -34145,7 +34149,7 @@ static bool sampi_end_among(sampi_shard_row *row, bool *all)
         uint64_t count = 0;
         for (to = i; to < p->n && sampi_token_at(p, to).logit == d.logit; to++)
             count += sampi_run_count(sampi_parcel_entry(p, to));
-        if (to == p->n && !*all) break; /* there may be more of it */
+        if (to == p->n && !*all) break; /* there may be more tokens with this value */
         uint64_t w = weight[i], takes = sampi_end_takes(end, w, count);
         if (d.logit > end->top) end->top = d.logit;
         end->last = d;
@@ -34166,7 +34170,7 @@ static bool sampi_end_among(sampi_shard_row *row, bool *all)
     return false;
 }
 
-/* Look among the bucket's values: is the end there? */
+/* Searches the end among the bucket's values. */
 static int sampi_end_in_runs(sampi_shard_row *row)
 {
     const sampi_end *end = &row->end;
@@ -34176,7 +34180,8 @@ static int sampi_end_in_runs(sampi_shard_row *row)
     return sampi_ask_runs(row);
 }
 
-/* The values where the end was expected have come with the buckets, which tell what lies before them. Is it there? */
+/* Searches the end among the values where it was expected; they have come with the buckets, which have what lies
+   before. */
 static bool sampi_end_as_expected(sampi_shard_row *row)
 {
     sampi_end *end = &row->end, before = *end;
@@ -34197,7 +34202,7 @@ static bool sampi_end_as_expected(sampi_shard_row *row)
     return false;
 }
 
-/* Keep the prefix, and what reaches the floor. */
+/* Keeps the prefix, and the tokens that reach the floor. */
 static void sampi_end_cut(sampi_shard_row *row)
 {
     const sampi_end *end = &row->end;
@@ -34240,8 +34245,8 @@ static void sampi_end_cut(sampi_shard_row *row)
     row->has |= SAMPI_ASK_SUMS | SAMPI_ASK_LIST;
 }
 
-/* A cut by logit keeps all of the list, and more. If the next one, top_k or min_p, keeps so few that they are listed:
-   how many. Then where the first one ends does not matter. 0: it does. */
+/* After a cut by logit that keeps the whole list and more: if the next member, top_k or min_p, keeps so few tokens that
+   they are listed, their number: then the end of the first cut does not matter. Otherwise 0. */
 static size_t sampi_next_keeps(const sampi_shard_row *row)
 {
     const sampi_sampler *next = sampi_row_member(row, 1);
@@ -34254,8 +34259,8 @@ static size_t sampi_next_keeps(const sampi_shard_row *row)
     return keep > min_keep ? keep : min_keep;
 }
 
-/* The buckets, of all logits, have told in which the end lies. If they let expect few tokens up to there, these are
-   listed instead. */
+/* The first buckets, of all logits, show which one has the end. If few tokens are expected up to there, they are listed
+   instead. */
 static int sampi_end_first(sampi_shard_row *row)
 {
     sampi_end *end = &row->end;
@@ -34270,12 +34275,12 @@ static int sampi_end_first(sampi_shard_row *row)
     return sampi_ask_list(row, room);
 }
 
-/* Keep the shortest prefix with that mass and so many tokens, and what reaches the floor (INFINITY: nothing more).
-   LIST is known. The slice is cut when it returns SAMPI_KNOWN. */
+/* Keeps the shortest prefix with the mass `want` and min_keep tokens, and the tokens that reach the floor (INFINITY: no
+   floor). LIST is known. SAMPI_KNOWN: the slice is cut. */
 static int sampi_seek(sampi_shard_row *row, double mean, uint64_t want, uint64_t min_keep, double floor)
 {
     sampi_end *end = &row->end;
-    const size_t few = sampi_next_keeps(row); /* asked anew, as the list may have grown */
+    const size_t few = sampi_next_keeps(row); /* computed again, because the list may have grown */
     if (few) return sampi_keep_listed(row, few);
     if (!row->seeks) {
         row->seeks = true;
@@ -34289,7 +34294,7 @@ static int sampi_seek(sampi_shard_row *row, double mean, uint64_t want, uint64_t
         if (mean > 0.0) return sampi_end_around(row);
         if (!(floor < INFINITY)) return sampi_end_first(row);
     }
-    if (end->later) { /* those that were listed have not been enough */
+    if (end->later) { /* the listed tokens were not enough */
         row->ask = end->later;
         end->later = 0;
         return SAMPI_WAITS;
@@ -34302,26 +34307,27 @@ static int sampi_seek(sampi_shard_row *row, double mean, uint64_t want, uint64_t
 
 /* ---- src/shards/plans.h ---- */
 /* ---- shards: answers to plans ----
-   What a sampler's plan (core/plans.h) asks of a row in slices, and what it does to it: sampi_shard_<question>. The
-   plans themselves stand behind this room, compiled for slices with SAMPI_ON. If a truncation keeps no more than the
-   list of first candidates holds, the list is its answer, and all that is left of the row. Else each rank cuts its
-   slice where the whole row is cut: at a floor, which is a logit, or at the end of a prefix (shards/prefix.h). */
+   The answers to the questions and actions of a sampler's plan (core/plans.h) for a row in slices:
+   sampi_shard_<question>. The plans follow this room, compiled for slices with SAMPI_ON. If a truncation keeps no more
+   tokens than the list of first candidates has, the list is its answer, and the whole row from then on. Otherwise each
+   rank cuts its slice where the whole row is cut: at a floor, which is a logit, or at the end of a prefix
+   (shards/prefix.h). */
 
 typedef sampi_sampler sampi_shard_step;
 
 static sampi_memory *sampi_shard_memory(sampi_shard_row *row) { return &row->memory; }
 
-/* ---- what is known ---- */
+/* ---- questions ---- */
 
-/* LIST and what else is needed, with the first buckets if min_keep may end behind the list. */
+/* Asks for LIST and these facts, with the first buckets if min_keep may end beyond the list. */
 static bool sampi_lacks_for_floor(sampi_shard_row *row, unsigned facts, const sampi_sampler *s)
 {
     if (sampi_min_keep(s) > SAMPI_SHARD_LIST) return sampi_lacks_for_end(row, facts, true);
     return sampi_lacks(row, facts);
 }
 
-/* The maximum gives the floor, so that what it leaves is known with the first message. Beside the list go SEGS of it,
-   if the draw is next, else SUMS: should more than the list be left, the next round is the draw, or the next one's. */
+/* The maximum gives the floor, so the tokens that it keeps are known with the first message. With the list SEGS of
+   these tokens are asked if the draw is next, otherwise SUMS: if more than the list is left, no round is lost. */
 static int sampi_shard_max_for_floor(sampi_shard_row *row, sampi_sampler *s, double down, float *max)
 {
     *max = row->max;
@@ -34334,9 +34340,9 @@ static int sampi_shard_max_for_floor(sampi_shard_row *row, sampi_sampler *s, dou
     return SAMPI_WAITS;
 }
 
-/* How many are listed. Of k tokens with a share p of the mass each of those above them, which typical leaves out, has
-   as much as any; so they are among the first k / p. If that are too many for 4 KiB, the list is a short one, with half
-   as many buckets: the k come in another round. */
+/* Decides the length of the list for typical. If k tokens have a share p of the mass, each token above them, which
+   typical leaves out, has at least as much as any of them; so they are among the first k / p. If these are too many for
+   4 KiB, the list is short, with half as many buckets, and the k tokens come in another round. */
 static void sampi_typical_asks(sampi_shard_row *row, const sampi_sampler *s)
 {
     const double enough = (double)SAMPI_SHARD_LIST / (double)s->u.cut.p;
@@ -34349,8 +34355,8 @@ static void sampi_typical_asks(sampi_shard_row *row, const sampi_sampler *s)
     }
 }
 
-/* n, Z and S, with what comes next: the first candidates, or the buckets in which an end is looked for. Z says which
-   mass is wanted; the list has it, or the buckets that came with it say where it is reached. */
+/* n, Z and S, together with the facts for the next question: the first candidates, or buckets in which an end is
+   searched. Z gives the wanted mass; the list has it, or the buckets show where it is reached. */
 static int sampi_shard_sums(sampi_shard_row *row, sampi_sampler *s, sampi_then then, sampi_sums *sums)
 {
     const unsigned facts = then == SAMPI_THEN_NOTHING ? SAMPI_ASK_SUMS : SAMPI_ASK_LIST | SAMPI_ASK_SUMS;
@@ -34363,7 +34369,7 @@ static int sampi_shard_sums(sampi_shard_row *row, sampi_sampler *s, sampi_then t
     return lacks ? SAMPI_WAITS : SAMPI_KNOWN;
 }
 
-/* They come with SUMS, if it was known that they are needed; else SUMS is asked for once more. */
+/* The sum of squares comes with SUMS if it was known to be needed; otherwise SUMS is asked again. */
 static int sampi_shard_sum_of_squares(sampi_shard_row *row, uint64_t *squares)
 {
     if (!sampi_wants_squares(row)) {
@@ -34375,13 +34381,13 @@ static int sampi_shard_sum_of_squares(sampi_shard_row *row, uint64_t *squares)
     return SAMPI_KNOWN;
 }
 
-/* The least logit, which gives the sums their scale, was in the first message, so that they come along with the list.
-   */
+/* The deviation. The least logit, which gives the sums their scale, was in the first message, so they come with the
+   list. */
 static int sampi_shard_deviation(sampi_shard_row *row, float *max, double *sigma)
 {
     const bool is_known = row->has & SAMPI_HAS_LEAST;
     row->asks_least = !is_known;
-    if (!is_known) row->has &= ~(unsigned)SAMPI_ASK_LIST; /* behind a cut it comes with the list */
+    if (!is_known) row->has &= ~(unsigned)SAMPI_ASK_LIST; /* after a cut it comes with the list */
     if (sampi_lacks(row, SAMPI_ASK_LIST | (is_known ? (unsigned)SAMPI_ASK_SIGMA : 0u))) return SAMPI_WAITS;
     const double range = (double)row->max - (double)row->least;
     *max = row->max;
@@ -34390,7 +34396,7 @@ static int sampi_shard_deviation(sampi_shard_row *row, float *max, double *sigma
     return SAMPI_KNOWN;
 }
 
-/* Zipf's sums of the first m in order, or of as many as there are; *n: how many are left. */
+/* Zipf's sums of the first m tokens in order, or of as many as there are; *n: how many tokens are left. */
 static int sampi_shard_zipf(sampi_shard_row *row, size_t m, sampi_zipf *zipf, size_t *n)
 {
     if (sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_WAITS;
@@ -34407,8 +34413,8 @@ static void sampi_shard_random(const sampi_shard_row *row, const sampi_sampler *
     sampi_random(s, 0, random);
 }
 
-/* How many have that mass, and the last of them. They begin the order; where they may go on behind the list, they are
-   counted. */
+/* How many tokens have at least this mass, and the last of them. They are the first in order; if there may be more than
+   the list has, they are counted. */
 static int sampi_shard_reach(sampi_shard_row *row, sampi_sampler *s, uint64_t mass, uint64_t *reached,
                              samp_token_data *last)
 {
@@ -34425,10 +34431,10 @@ static int sampi_shard_reach(sampi_shard_row *row, sampi_sampler *s, uint64_t ma
     return row->reached < n ? (int)SAMP_E_FORMAT : (int)SAMPI_KNOWN;
 }
 
-/* ---- what is done to the row ---- */
+/* ---- actions ---- */
 
-/* Keep what reaches the floor, but min_keep tokens at least (from 1 on). LIST is known, but where all that is left
-   does. */
+/* Keeps the tokens that reach the floor, but at least min_keep (>= 1). LIST is known, unless all remaining tokens reach
+   it. */
 static int sampi_shard_keep_above(sampi_shard_row *row, double floor, size_t min_keep)
 {
     if ((double)row->reaches >= floor) return SAMPI_KNOWN;
@@ -34445,7 +34451,7 @@ static int sampi_shard_keep_reaching(sampi_shard_row *row, float least)
     return sampi_shard_keep_above(row, (double)least, 1);
 }
 
-/* The shortest prefix with that mass and so many tokens. */
+/* Keeps the shortest prefix with this mass and at least this number of tokens. */
 static int sampi_shard_keep_prefix(sampi_shard_row *row, unsigned shows, uint64_t mass, size_t count)
 {
     (void)shows;
@@ -34455,8 +34461,8 @@ static int sampi_shard_keep_prefix(sampi_shard_row *row, unsigned shows, uint64_
     return sampi_seek(row, 0.0, mass, count, INFINITY);
 }
 
-/* Up to 1,024 are a list of k. More are a prefix of k tokens without regard to mass. How many tie with the last one no
-   slice knows. */
+/* Keeps the first k tokens: up to 1,024 as a list, more as a prefix of k tokens without a mass. With ties all tokens
+   are listed, because no slice knows how many tie with the last one. */
 static int sampi_shard_keep_first(sampi_shard_row *row, size_t k, bool ties)
 {
     if (ties) return sampi_shard_gather(row);
@@ -34467,7 +34473,7 @@ static int sampi_shard_keep_first(sampi_shard_row *row, size_t k, bool ties)
     return sampi_shard_keep_prefix(row, 0, 0, k);
 }
 
-/* Of d [n], in order, those that hold the mass become the list; 0: there are others. */
+/* Makes the shortest prefix of d [n], which is in order, with the wanted mass the list; 0: d does not have the mass. */
 static size_t sampi_list_prefix(sampi_shard_row *row, samp_token_data *d, size_t n, uint64_t want, size_t min_keep)
 {
     size_t keep = sampi_prefix_by_tiles(row, d, n, want, min_keep);
@@ -34478,8 +34484,8 @@ static size_t sampi_list_prefix(sampi_shard_row *row, samp_token_data *d, size_t
     return keep;
 }
 
-/* Those that typical keeps, if they are among the listed ones; 0: others may be. Those that are not listed come behind
-   the last listed one, if that lies below the mean. */
+/* How many tokens typical keeps, if all of them are listed; 0: others may be kept. Tokens that are not listed come
+   after the last listed one, if that is below the mean. */
 static size_t sampi_typical_listed(sampi_shard_row *row, const sampi_order *order, uint64_t want, size_t min_keep)
 {
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w, last = row->list[row->n_list - 1];
@@ -34491,7 +34497,7 @@ static size_t sampi_typical_listed(sampi_shard_row *row, const sampi_order *orde
     return sampi_list_prefix(row, d, n, want, min_keep);
 }
 
-/* The same of those that are near the mean, which have come. */
+/* The same for the tokens near the mean, which NEAR has listed. */
 static size_t sampi_typical_near(sampi_shard_row *row)
 {
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
@@ -34499,8 +34505,8 @@ static size_t sampi_typical_near(sampi_shard_row *row)
     return sampi_list_prefix(row, d, row->near->n, row->end.want, row->end.min_keep);
 }
 
-/* typical: the shortest prefix by the distance from the mean. Buckets of these can't be asked for before the mean is
-   known, but those by logit, which come along, tell where to look. */
+/* Keeps the shortest prefix by the distance from the mean, for typical. Buckets of distances cannot be asked before the
+   mean is known, but buckets of logits, which come earlier, show where to search. */
 static int sampi_shard_keep_nearest(sampi_shard_row *row, double mean, uint64_t mass, size_t min_keep)
 {
     const sampi_order order = sampi_order_from(row->max, mean);
@@ -34512,21 +34518,21 @@ static int sampi_shard_keep_nearest(sampi_shard_row *row, double mean, uint64_t 
     return sampi_seek(row, mean, mass, min_keep, INFINITY);
 }
 
-/* What is left is listed when the next member asks. */
+/* The remaining tokens are listed when the next member asks. */
 static int sampi_shard_settle(sampi_shard_row *row)
 {
     (void)row;
     return SAMPI_KNOWN;
 }
 
-/* No array is shown. */
+/* Slices return no array, so nothing is done. */
 static int sampi_shard_show(sampi_shard_row *row, unsigned shows)
 {
     (void)row, (void)shows;
     return SAMPI_KNOWN;
 }
 
-/* xtc: that one becomes the first. */
+/* Removes all tokens before `last`, for xtc. */
 static int sampi_shard_drop_before(sampi_shard_row *row, const samp_token_data *last)
 {
     size_t gone = 0;
@@ -34543,8 +34549,8 @@ static int sampi_shard_drop_before(sampi_shard_row *row, const samp_token_data *
     return SAMPI_KNOWN;
 }
 
-/* The fast path's cut of a head, on what is listed; false: more must be. Of equal logits that keeps the first ones as
-   they stand, which in the list are those of the smallest ids. */
+/* Applies the fast path's cut of a head to the listed tokens; false: more must be listed. Of equal logits it keeps the
+   first in the list, which have the smallest ids. */
 static bool sampi_tail_listed(sampi_shard_row *row, const sampi_sampler *s)
 {
     sampi_row look = row->row;
@@ -34562,14 +34568,14 @@ static bool sampi_tail_listed(sampi_shard_row *row, const sampi_sampler *s)
     return true;
 }
 
-/* It needs the order itself, of as many as its curve bends over: the list grows until the cut lies within it. */
+/* Keeps the tokens before the tail. It needs the tokens in order: the list grows until the cut lies in it. */
 static int sampi_shard_keep_tail(sampi_shard_row *row, sampi_sampler *s)
 {
     if (sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_WAITS;
     return sampi_tail_listed(row, s) ? sampi_keep_listed(row, row->n_list) : sampi_ask_more(row);
 }
 
-/* top_h, min_k. */
+/* Keeps the prefix of top_h or min_k. */
 static int sampi_shard_keep_beginning(sampi_shard_row *row, sampi_sampler *s)
 {
     (void)s;
@@ -34582,8 +34588,8 @@ static int sampi_shard_plan_none(sampi_shard_row *row, sampi_sampler *s)
     return sampi_shard_gather(row);
 }
 
-/* Each listed logit has changed, as those of the slice, and the order is kept. Where rounding makes ties, those with
-   the list's last logit may not be the first of their kind. */
+/* Mends the list after its logits and the slice's have changed, with the same order. If rounding makes ties, the listed
+   tokens with the last logit may not be the first with it. */
 static void sampi_shard_relist(sampi_shard_row *row)
 {
     for (float last = row->n_list ? row->list[row->n_list - 1].logit : 0.0f;
@@ -34593,7 +34599,7 @@ static void sampi_shard_relist(sampi_shard_row *row)
     row->reaches = -INFINITY;
 }
 
-/* All logits by t. */
+/* Divides all logits by t. */
 static int sampi_shard_scale(sampi_shard_row *row, float t)
 {
     if (!(t >= SAMPI_TEMP_MIN)) {
@@ -34610,7 +34616,7 @@ static int sampi_shard_scale(sampi_shard_row *row, float t)
     return SAMPI_KNOWN;
 }
 
-/* All logits less one number. */
+/* Subtracts a number from all logits. */
 static int sampi_shard_shift(sampi_shard_row *row, double less)
 {
     for (size_t i = 0; i < row->row.n; i++) row->work.x[i] = sampi_log_softmaxed(less, row->row.x[i]);
@@ -34621,18 +34627,18 @@ static int sampi_shard_shift(sampi_shard_row *row, double less)
     return SAMPI_KNOWN;
 }
 
-/* logit_bias, penalties, dry: nothing is known any more. */
+/* The plan of logit_bias, penalties, dry: afterwards no fact holds. */
 static int sampi_shard_plan_patch(sampi_shard_row *row, sampi_sampler *s)
 {
-    if (row->row.n) (void)sampi_traits_of(s->kind)->fast(&row->row, s); /* an empty slice is no error */
+    if (row->row.n) (void)sampi_traits_of(s->kind)->fast(&row->row, s); /* an empty slice is valid */
     row->has = 0;
     row->n_list = 0;
     row->reaches = -INFINITY;
     return SAMPI_KNOWN;
 }
 
-/* smoothing: each logit by its distance from the maximum. Up to a curve of 3 none rises above that; beyond, nothing is
-   known. */
+/* Applies smoothing to each logit. Up to a curve of 3 no logit rises above the maximum; with a larger curve no fact
+   holds afterwards. */
 static int sampi_shard_bend(sampi_shard_row *row, sampi_sampler *s)
 {
     if (sampi_lacks_top(row)) return SAMPI_WAITS;
@@ -34644,11 +34650,11 @@ static int sampi_shard_bend(sampi_shard_row *row, sampi_sampler *s)
 }
 
 /* ---- choosing ----
-   A draw takes two rounds: SEGS, the sums of each slice, and DRAW, the token. SEGS is often asked for ahead, together
-   with what decides the last cut. It must then be of the same logits and the same maximum as if it were asked for now:
-   `drawer` and `draw_max` say what it is of. */
+   A draw takes two rounds: SEGS, the sums of each slice, and DRAW, the token. SEGS is often asked ahead, together with
+   the facts of the last cut. It must then be of the same logits and the same maximum as if it were asked now: `drawer`
+   and `draw_max` say of which it is. */
 
-/* Draw from the logits of the member at work. SAMPI_KNOWN: row->token is there. */
+/* Draws from the logits of the present member. SAMPI_KNOWN: row->token is known. */
 static int sampi_shard_draw_from(sampi_shard_row *row, float max)
 {
     if (!(row->has & SAMPI_ASK_SEGS) || row->drawer != row->at) {
@@ -34670,7 +34676,7 @@ static int sampi_shard_draw_from(sampi_shard_row *row, float max)
     return SAMPI_WAITS;
 }
 
-/* The array's work on what is listed. told: where log-probabilities go, if they are wanted. */
+/* The job of the array's functions on the listed tokens. told: where log-probabilities go, or NULL. */
 static sampi_job sampi_listed_job(const sampi_shard_row *row, samp_logprobs *told)
 {
     sampi_job job;
@@ -34682,7 +34688,7 @@ static sampi_job sampi_listed_job(const sampi_shard_row *row, samp_logprobs *tol
     return job;
 }
 
-/* From what is listed, as the array does; what is told of it is known then. */
+/* Draws from the listed tokens, as from an array; log-probabilities are known then. */
 static int sampi_shard_draw_listed(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
     samp_token_data_array cur = { row->list, row->n_list, -1, true };
@@ -34700,8 +34706,7 @@ static int sampi_shard_draw_listed(sampi_shard_row *row, sampi_sampler *s, samp_
     return status ? status : (int)SAMPI_KNOWN;
 }
 
-/* The logits that a member draws from may have been made for it, by adaptive_p. What is listed is drawn from by the
-   array. */
+/* Draws a token: from the array if all tokens are listed, otherwise from the slices; the logits may be adaptive_p's. */
 static int sampi_shard_draw(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
     if (sampi_is_listed(row)) return sampi_shard_draw_listed(row, s, token);
@@ -34720,7 +34725,7 @@ static int sampi_shard_draw_and_sums(sampi_shard_row *row, sampi_sampler *s, sam
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* Each slice runs its own race; the winner of these has won. */
+/* Each slice runs its own race; the best of the winners wins. */
 static int sampi_shard_race(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
     (void)s;
@@ -34730,7 +34735,7 @@ static int sampi_shard_race(sampi_shard_row *row, sampi_sampler *s, samp_token_d
 }
 #endif
 
-/* The first one in order. */
+/* The first token in order. */
 static int sampi_shard_top(sampi_shard_row *row, samp_token_data *token)
 {
     if (sampi_lacks_first(row)) return SAMPI_WAITS;
@@ -34738,9 +34743,9 @@ static int sampi_shard_top(sampi_shard_row *row, samp_token_data *token)
     return SAMPI_KNOWN;
 }
 
-/* Is adaptive_p's largest logit that of a listed token? The others are less likely than the last of these; if that lies
-   below the aim, they are farther from it. Where distances nearly tie, rounding may prefer the farther one: the few
-   distances that this can be true of are looked at. */
+/* Is adaptive_p's largest logit that of a listed token? Tokens that are not listed are less likely than the last listed
+   one; if that is below the aim, they are farther from it. If distances nearly tie, rounding may prefer the farther
+   one, so the few distances for which that is possible are compared. */
 static bool sampi_adaptive_listed(const sampi_shard_row *row, float *max)
 {
     float x[SAMPI_SHARD_ROOM + 16] = { 0 }, *p = row->shard->work.x, aim = row->aim, least = INFINITY;
@@ -34762,12 +34767,12 @@ static bool sampi_adaptive_listed(const sampi_shard_row *row, float *max)
     return true;
 }
 
-/* Logits by p, which is a float of Z: made when they are drawn from (sampi_draw_logits). Their maximum is asked for,
-   if no listed token has it. */
+/* Makes adaptive_p's logits, functions of p, which is a float computed from Z: they are computed when they are drawn
+   from (sampi_draw_logits). Their maximum is asked, if no listed token has it. */
 static int sampi_shard_adapt_all(sampi_shard_row *row, const sampi_sums *sums, float aim)
 {
     (void)sums;
-    if (!row->adapts) row->drawer = -1, row->has &= ~(unsigned)SAMPI_ASK_SEGS; /* which were of other logits */
+    if (!row->adapts) row->drawer = -1, row->has &= ~(unsigned)SAMPI_ASK_SEGS; /* they were of other logits */
     row->adapts = true;
     row->aim = aim;
     if (row->drawer == row->at || sampi_adaptive_listed(row, &row->draw_max)) return SAMPI_KNOWN;
@@ -34781,8 +34786,8 @@ static float sampi_shard_before_adapt(const sampi_shard_row *row, const samp_tok
     return token->logit;
 }
 
-/* The member has chosen, and learns. The last one's token is accepted: it is the row's. Another one goes on with
-   adaptive_p's logits, of which nothing is known. */
+/* Notes a member's choice, and lets it learn. The last member's token is the row's and is accepted. If another member
+   follows, it gets adaptive_p's logits, of which no fact is known. */
 static int sampi_shard_choose(sampi_shard_row *row, sampi_sampler *s, const samp_token_data *token, float learnt)
 {
     if (!row->adapts) {

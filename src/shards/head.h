@@ -1,41 +1,43 @@
 /* ================================================================================================== >>shards
    A vocabulary in slices (SAMPLING_SHARDS): tensor parallelism leaves each rank with the logits of some tokens. Each
-   rank gives its slice of every row and the same chains; out come, on all ranks, the token and the chains that one
-   machine would have. This room says how, and has the kinds of parcels (what a message is made of).
+   rank has its slice of every row, and the same chains; all ranks get the token and the chains that one machine would
+   have. This room explains how, and has the kinds of parcels (the records of a message).
 
-   A row is known in two ways. Its slice is a compact row (rows/row.h), which the rank alone has; samplers that change
-   or cut logits do it there. What decides is known to all ranks alike: the maximum, exact sums, the first candidates in
-   order. Each sampler asks for what it lacks of that; the questions of all rows make up a round: every rank answers for
-   its slice, the answers are merged, and all ranks go on with the same numbers to the same questions. As soon as all
-   candidates that are left are listed, the row is an array, and the samplers above finish it on every rank.
+   A row is known in two ways. Its slice is a compact row (rows/row.h), which only the rank has; samplers change and cut
+   logits in it. The facts that decide are shared by all ranks: the maximum, exact sums, the first candidates in order.
+   Each sampler asks for the facts that it needs and that are not known. The questions of all rows make a round: every
+   rank answers for its slice, the answers are merged, and all ranks go on with the same numbers to the same questions.
+   As soon as all remaining candidates are listed, the row becomes an array, and the steps finish it on every rank.
 
-     round 1   is of one size, whatever is asked: who takes part in what, each row's maximum, and its least logit where
-               that will be wanted. Then
-     LIST      the first candidates in order behind those that are listed, and how many there are in all behind
-     SUMS      Z, S and n, relative to the maximum, and p_less' squares; SIGMA: those of top_n_sigma
+     round 1   has one size, whatever is asked: the shape of the batch, each row's maximum, and its least logit if that
+               will be needed. Then
+     LIST      the first candidates in order after the listed ones, and the number of all candidates after these
+     SUMS      Z, S and n, relative to the maximum, and p_less's squares; SIGMA: the sums of top_n_sigma
      HIST      masses and counts by the distance from the maximum, or from typical's mean: where a prefix by mass or by
                number ends, more closely each time; then
-     RUNS      the values there, each with how many tokens of which slice have it: the end itself, and who keeps how
-               many of those that tie. Sent with SEGS of all that lies before, if the draw is next; and beside a second
-               HIST, of the values near the place where the first one lets expect the end
-     NEAR      the first ones by the distance from typical's mean, where few are left, but not the first of LIST
-     SEGS      each slice's sums of envelopes and weights: where in the row a proposal falls
+     RUNS      the values there, each with the number of tokens of each slice that have it: the end itself, and how many
+               of the tokens that tie each slice keeps. Sent with SEGS of all tokens before it, if the draw is next; and
+               with a second HIST, for the values near the place at which the first one makes the end likely
+     NEAR      the first candidates by the distance from typical's mean, if few are kept, but not the first of LIST
+     SEGS      each slice's sums of envelopes and weights: on which slice a proposal falls
      DRAW      the first of eight proposals that is accepted, from the rank on whose slice it falls
-     REACH     xtc with a tiny threshold: how many reach it, and the last of them in order
+     REACH     xtc with a tiny threshold: how many tokens reach it, and the last of them in order
      RACE      gumbel's winner; TOP: a maximum
-     RAW, LEFT what log-probabilities are made of, of the logits as given and of what was left to draw from: the first
-               in order and the token's logit; then RAW_SUMS, LEFT_SUMS: the mass, and how many come before the token
+     RAW, LEFT the numbers of log-probabilities, for the logits as given and for the distribution that was drawn from:
+     the
+               first tokens in order and the chosen token's logit; then RAW_SUMS, LEFT_SUMS: the mass, and how many
+               tokens come before the chosen one
 
-   Rounds are what costs, so a question is sent before it is sure to be needed where its answer is small: HIST beside
-   the list that may do without it, SEGS or SUMS of what a cut will keep beside the list or the runs that may be all of
-   that, RUNS before it is sure that the end is among them. Where HIST lets expect a thousand tokens at most, these are
-   listed, and no draw is needed. What cannot be had earlier: a draw needs the sums of slices as they
-   are cut (SEGS), a cut by mass those of the whole row (SUMS), and these the maximum: 4 rounds.
+   Rounds are expensive, so a question is sent before it is certain to be needed if its answer is small: HIST with the
+   list that may be enough, SEGS or SUMS of the tokens that a cut keeps with the list or runs that may be all of them,
+   RUNS before it is certain that the end is among them. If HIST predicts at most a thousand tokens, they are listed,
+   and no draw round is needed. The least number of rounds: a draw needs the sums of the slices after the cut (SEGS), a
+   cut by mass those of the whole row (SUMS), and these the maximum: 4 rounds.
 
    A message is little-endian: u32 "SHRD", u32 format (4), u32 round, i32 status, u64 least and u64 largest of the
-   checksums of what must be the same (chains, seeds, positions, version; later the questions), u64 and u64 the same for
-   the shape (n_vocab, n_rows, n_ranks), u64 sum over slices of h(first) - h(end), which tells holes and overlaps, u32
-   how many ranks, u32 how many parcels; then the parcels: u32 kind (from 1, as in SAMPI_PARCELS), u32 row, u32 room,
+   checksums of what must be equal (chains, seeds, positions, version; later the questions), u64 and u64 the same for
+   the shape (n_vocab, n_rows, n_ranks), u64 sum over slices of h(first) - h(end), which reveals gaps and overlaps, u32
+   number of ranks, u32 number of parcels; then the parcels: u32 kind (from 1, as in SAMPI_PARCELS), u32 row, u32 room,
    u32 entries, the fields, the entries (ids and counts of 3 bytes are enough for any vocabulary), filled up with zeros
    to the room and to 8 bytes:
 
@@ -48,48 +50,48 @@
             f32 logit, u24 count                           RAW    f32 logit, u32 0; entries as in LIST; LEFT too
      NEAR   the fields of RUNS, the entries of LIST        .._SUMS u64 Z, before
 
-   How they merge: maxima, least ones and first ones by order; all sums are of integers that a rank makes with the
-   row's own maximum, so they are those of the whole row, whoever adds them up; sorted entries as a merge sort does, cut
-   to the room, which the first ones of all slices survive.
+   How they merge: maxima, minima and first tokens by order; sums are of integers that each rank computes relative to
+   the row's own maximum, so in any order they add up to those of the whole row; sorted entries as in a merge sort, cut
+   to the parcel's size, which keeps the first entries of all slices.
 
-   The one thing to know: what depends on a merged message must depend on nothing else that a rank alone knows, or
-   ranks ask different questions. Merged messages may be anything (an engine's bug): they are checked for what the
-   arithmetic behind them needs, and rounds are counted. Where only one rank can see that they are wrong, it goes on
-   asking what the others ask, and says so in its next message's head: none is left waiting. */
+   Code that depends on a merged message must depend on nothing else that only this rank knows, or ranks ask different
+   questions. Merged messages are not trusted (an engine may have a bug): the properties that later arithmetic needs are
+   checked, and rounds are counted. If only one rank can see that a message is wrong, it keeps asking what the others
+   ask, and reports the error in its next message's head: no rank is left waiting. */
 
 #define SAMPI_SHARD_MAGIC  0x44524853u /* "SHRD" */
 #define SAMPI_SHARD_FORMAT 4
 enum {
-    SAMPI_SHARD_HEAD = 64,  /* bytes of a message's head, */
-    SAMPI_PARCEL_HEAD = 16, /* and of a parcel's */
+    SAMPI_SHARD_HEAD = 64,  /* bytes of a message's head */
+    SAMPI_PARCEL_HEAD = 16, /* bytes of a parcel's head */
     SAMPI_SHARD_ROWS = 128,
     SAMPI_SHARD_RANKS = 1024,
-    SAMPI_SHARD_LIST = 256,   /* most truncations keep fewer; */
-    SAMPI_SHARD_ROOM = 1024,  /* so many a row has room for, where more are expected */
-    SAMPI_SHARD_MOST = 302,   /* typical's list with the first question, if that is enough for 256, */
-    SAMPI_SHARD_FIRST = 32,   /* else the list, */
-    SAMPI_SHARD_NEAR = 304,   /* and NEAR for what may be 256: 4 KiB with all that was before */
-    SAMPI_SHARD_CHUNK = 2048, /* entries at a time of what is longer: a list of all, runs */
-    SAMPI_SHARD_TAIL = 4096,  /* tail_free is tried on so many */
-    SAMPI_SHARD_COARSE = 64,  /* buckets: with the first question, for where they are refined, and for scores */
+    SAMPI_SHARD_LIST = 256,   /* LIST: most truncations keep fewer */
+    SAMPI_SHARD_ROOM = 1024,  /* the longest list of a row, if more tokens are expected */
+    SAMPI_SHARD_MOST = 302,   /* typical's first list, if that is enough for 256 tokens; */
+    SAMPI_SHARD_FIRST = 32,   /* otherwise its first list; */
+    SAMPI_SHARD_NEAR = 304,   /* and NEAR for up to 256: 4 KiB with all earlier messages */
+    SAMPI_SHARD_CHUNK = 2048, /* entries of a message of longer lists: a list of all tokens, runs */
+    SAMPI_SHARD_TAIL = 4096,  /* the longest list for tail_free */
+    SAMPI_SHARD_COARSE = 64,  /* buckets: of the first question, of refinements, and of scores */
     SAMPI_SHARD_FINE = 256,
     SAMPI_SHARD_SCORES = 512,
-    SAMPI_SHARD_FEW = 512,    /* tokens of the first buckets' that are listed at once as runs, */
-    SAMPI_SHARD_AHEAD = 1024, /* and entries of runs where an end is only expected */
+    SAMPI_SHARD_FEW = 512,    /* up to this many tokens of the first buckets are asked as runs */
+    SAMPI_SHARD_AHEAD = 1024, /* entries of runs where the end is only expected */
     SAMPI_SHARD_LEVELS = 5,
-    SAMPI_SHARD_TRIES = 8 /* proposals in one message: 4 % of one are not accepted */
+    SAMPI_SHARD_TRIES = 8 /* proposals in one message; each is rejected with 4 % */
 };
-#define SAMPI_SHARD_RANGE 32.0 /* nats below the maximum, where weights are 0 for sure, */
-#define SAMPI_SHARD_FAR   64.0 /* and where there are but logits that stand for a mask, such as -1e30 */
+#define SAMPI_SHARD_RANGE 32.0 /* nats below the maximum at which weights are certainly 0 */
+#define SAMPI_SHARD_FAR   64.0 /* below it there are only logits that mean a mask, such as -1e30 */
 
-/* The table of parcels. In this order a row asks.
-     id        SAMPI_PARCEL_<id>; SAMPI_ASK_<id>, of sets
-     fields    their bytes, and those of an entry
-     entries   where they stand: SAMPI_ENTRIES_..., below
-     number    the place of a float in the fields that must be a number, and of a word that must be 0; -1: none
+/* The table of parcels, in the order in which a row asks.
+     id        SAMPI_PARCEL_<id>; SAMPI_ASK_<id> in sets of facts
+     fields    the bytes of the fields, and of an entry
+     entries   how entries are ordered: SAMPI_ENTRIES_..., below
+     number    the offset of a float in the fields that must be a number, and of a word that must be 0; -1: none
      merge     sampi_merge_... of the fields, or of entries in fixed places (shards/merging.h)
      name      sampi_answer_... (shards/answers.h, logprobs.h), sampi_take_... (shards/told.h, logprobs.h)
-     room      of a row: for so many entries */
+     room      how many entries a row's parcel has memory for */
 /* clang-format off */
 #define SAMPI_PARCELS(X) \
     X(TOP, 0, 4, PLACED, -1, -1, tops, top, 1) \
@@ -110,8 +112,8 @@ enum {
     X(LEFT_SUMS, 16, 0, NONE, -1, -1, sums, told_sums, 0)
 /* clang-format on */
 
-/* Entries: none; each in its place, and as many as there is room for; else in order of slices, of logits, or of the
-   distance from a mean, which the fields tell. */
+/* The order of entries: no entries; fixed places; by slice; by logit; by the distance from a mean, which is in the
+   fields. */
 enum {
     SAMPI_ENTRIES_NONE,
     SAMPI_ENTRIES_PLACED,
@@ -128,12 +130,12 @@ typedef enum sampi_parcel_kind {
         SAMPI_N_PARCELS
 } sampi_parcel_kind;
 
-/* A set of kinds. */
+/* A set of facts. */
 enum {
 #define SAMPI_PARCEL_BIT(id, ...) SAMPI_ASK_##id = 1 << SAMPI_PARCEL_##id,
     SAMPI_PARCELS(SAMPI_PARCEL_BIT)
 #undef SAMPI_PARCEL_BIT
-        SAMPI_HAS_LEAST = 1 /* no parcel of its own tells it */
+        SAMPI_HAS_LEAST = 1 /* the least logit, which has no parcel of its own */
 };
 
 static const struct {

@@ -1,24 +1,24 @@
 /* ---- shards: merging two messages ----
-   samp_shard_merge, which a reduction over all ranks calls. The result is the same in either order of two messages,
-   and in any grouping of more: where two entries are equal in the order that counts, their bytes decide. Bytes from
-   outside are checked in full before they are used. What is no message makes the merge a head with a status, which
-   stays through all further merges. The room knows messages alone, no row and no chain. */
+   samp_shard_merge, which a reduction over all ranks calls. The result does not depend on the order of two messages,
+   nor on how more of them are grouped: if two entries are equal in order, their bytes decide. All bytes are checked
+   before they are used. Merging with bytes that are no message gives a head with a status, which stays through all
+   further merges. The room works on messages alone, without rows and chains. */
 
 static bool sampi_is_number(float x) { return x >= -FLT_MAX && x <= FLT_MAX; }
 
-/* Are its entries in order of the distance from a mean, which it tells? */
+/* Are this kind's entries in order of the distance from a mean, which the parcel has? */
 static bool sampi_is_by_mean(sampi_parcel_kind kind)
 {
     return SAMPI_PARCEL_FACTS[kind].entries == SAMPI_ENTRIES_BY_MEAN;
 }
 
-/* Do its entries stand in order, as many as there are? Those of others stand in fixed places. */
+/* Are this kind's entries a sorted list? Other kinds have entries in fixed places. */
 static bool sampi_is_sorted_kind(sampi_parcel_kind kind)
 {
     return SAMPI_PARCEL_FACTS[kind].entries >= SAMPI_ENTRIES_BY_SLICE;
 }
 
-/* What entries are in order of: SEGS by the slice alone. */
+/* The id and logit by which an entry is ordered; entries of SEGS have the id alone. */
 static samp_token_data sampi_entry_token(const sampi_parcel *p, const unsigned char *entry)
 {
     samp_token_data d;
@@ -33,11 +33,11 @@ static samp_token_data sampi_token_at(const sampi_parcel *p, size_t i)
     return sampi_entry_token(p, sampi_parcel_entry(p, i));
 }
 
-/* How many tokens of its slice have an entry of RUNS' value, and how many are in HIST's bucket. */
+/* The count of an entry: tokens with a value of RUNS, or in a bucket of HIST. */
 static uint32_t sampi_run_count(const unsigned char *entry) { return sampi_wire_u24(entry + 7); }
 static uint32_t sampi_hist_count(const unsigned char *entry) { return sampi_wire_u24(entry + 8); }
 
-/* A parcel's own order: a merge knows no row, so RUNS and NEAR bring their mean along. */
+/* The order of a parcel's entries. A merge has no row, so RUNS and NEAR contain their mean. */
 static sampi_order sampi_order_of_parcel(const sampi_parcel *p)
 {
     sampi_order order = SAMPI_BY_LOGIT;
@@ -48,7 +48,7 @@ static sampi_order sampi_order_of_parcel(const sampi_parcel *p)
     return order;
 }
 
-/* Does entry a come before b? Of what is the same in order, the bytes decide, so that a merge is the same both ways. */
+/* Does entry a come before b? If they are equal in order their bytes decide, so that a merge is the same both ways. */
 static bool sampi_entry_before(const sampi_parcel *p, const unsigned char *a, const unsigned char *b)
 {
     const sampi_order order = sampi_order_of_parcel(p);
@@ -57,7 +57,7 @@ static bool sampi_entry_before(const sampi_parcel *p, const unsigned char *a, co
     return !sampi_before(&order, &y, &x) && memcmp(a, b, p->entry) < 0;
 }
 
-/* Are the contents what a rank would send: numbers, in order, and zeros behind them? */
+/* Could a rank have sent these contents: numbers, in order, and zeros after them? */
 static bool sampi_parcel_is_good(const sampi_parcel *p)
 {
     const unsigned char *end = p->head + sampi_parcel_size(p->kind, p->room);
@@ -78,7 +78,7 @@ static bool sampi_parcel_is_good(const sampi_parcel *p)
     return true;
 }
 
-/* Is it a message from its first byte to its last? */
+/* Are these bytes a valid message from the first to the last? */
 static bool sampi_message_is_good(unsigned char *bytes, size_t n)
 {
     if (n < SAMPI_SHARD_HEAD || sampi_wire_u32(bytes) != SAMPI_SHARD_MAGIC) return false;
@@ -92,10 +92,10 @@ static bool sampi_message_is_good(unsigned char *bytes, size_t n)
     return n_parcels > 0 && at == n;
 }
 
-/* Of two statuses the one that is told; 0 is none. */
+/* The status of a merge of two statuses; 0: no error. */
 static int32_t sampi_worse(int32_t a, int32_t b) { return a == 0 ? b : b == 0 ? a : a > b ? a : b; }
 
-/* What a merge with something that is no message is: a head alone, which takes the place of all that it meets. */
+/* Makes a message a head with a status only, which replaces every message that it is merged with. */
 static void sampi_break_message(unsigned char *bytes, size_t n, int32_t status)
 {
     memset(bytes, 0, n);
@@ -105,7 +105,7 @@ static void sampi_break_message(unsigned char *bytes, size_t n, int32_t status)
     sampi_wire_put(bytes + SAMPI_AT_STATUS, (uint32_t)status, 4);
 }
 
-/* The status of a message, or of what is none. */
+/* The status of a message, or of bytes that are no message. */
 static int32_t sampi_status_of_bytes(unsigned char *bytes, size_t n)
 {
     if (n < SAMPI_SHARD_HEAD || sampi_wire_u32(bytes) != SAMPI_SHARD_MAGIC) return SAMP_E_FORMAT;
@@ -113,7 +113,7 @@ static int32_t sampi_status_of_bytes(unsigned char *bytes, size_t n)
     return status > 0 ? SAMP_E_FORMAT : status;
 }
 
-/* The same parcels, of the same rows and sizes? */
+/* Do both messages have the same parcels, of the same rows and sizes? */
 static bool sampi_same_shape(unsigned char *a, unsigned char *b, size_t n)
 {
     size_t at = SAMPI_SHARD_HEAD, at_b = at;
@@ -133,7 +133,7 @@ static void sampi_add_wire(unsigned char *into, const unsigned char *from, size_
     sampi_wire_put(into, sampi_wire_get(into, n) + sampi_wire_get(from, n), n);
 }
 
-/* Least and largest of a checksum. */
+/* Merges the smallest and largest value of a checksum. */
 static void sampi_widen_wire(unsigned char *into, const unsigned char *from)
 {
     uint64_t lo = sampi_wire_get(from, 8), hi = sampi_wire_get(from + 8, 8);
@@ -141,7 +141,7 @@ static void sampi_widen_wire(unsigned char *into, const unsigned char *from)
     if (hi > sampi_wire_get(into + 8, 8)) sampi_wire_put(into + 8, hi, 8);
 }
 
-/* Is the float b to take the place of a in a maximum? A NaN wins, of two that with the smaller bits. */
+/* Does the float b replace a in a maximum? A NaN wins; of two NaN the one with the smaller bits. */
 static bool sampi_top_is_above(uint32_t b, uint32_t a)
 {
     float x = sampi_float_of(b), y = sampi_float_of(a);
@@ -149,7 +149,7 @@ static bool sampi_top_is_above(uint32_t b, uint32_t a)
     return x > y || (x == y && b < a);
 }
 
-/* Sorted entries of both, the first ones in order: from the end, so that `into` is its own room. */
+/* Merges sorted entries and keeps the first ones; from the end, so that `into` needs no other memory. */
 static void sampi_merge_sorted(sampi_parcel *into, const sampi_parcel *from)
 {
     size_t i = 0, j = 0, n = (size_t)into->n + from->n, size = into->entry;
@@ -194,7 +194,7 @@ static void sampi_merge_sums(sampi_parcel *into, const sampi_parcel *from)
         sampi_add_wire(into->fields + i, from->fields + i, 8);
 }
 
-/* The last 16 bytes are one number. */
+/* Merges SIGMA; its last 16 bytes are one number. */
 static void sampi_merge_sigma(sampi_parcel *into, const sampi_parcel *from)
 {
     unsigned char *a = into->fields, *b = from->fields;
@@ -212,18 +212,18 @@ static void sampi_merge_hist(sampi_parcel *into, const sampi_parcel *from)
     }
 }
 
-/* No more than sorted entries. */
+/* Parcels whose sorted entries are everything. */
 static void sampi_merge_entries(sampi_parcel *into, const sampi_parcel *from) { (void)into, (void)from; }
 
-/* The earlier attempt; of the same the bytes decide. */
+/* Keeps the earlier attempt; if they are equal the bytes decide. */
 static void sampi_merge_draw(sampi_parcel *into, const sampi_parcel *from)
 {
     uint32_t x = sampi_wire_u32(into->fields), y = sampi_wire_u32(from->fields);
     if (y != x ? y < x : memcmp(from->fields, into->fields, 16) < 0) memcpy(into->fields, from->fields, 16);
 }
 
-/* Does the token at b [8], an id and a logit, take the place of that at a: the first in order, or the last? Of the same
-   the bytes decide. */
+/* Does the token at b [8], an id and a logit, replace that at a: as the first in order, or with `last` as the last? If
+   they are equal the bytes decide. */
 static bool sampi_token_wins(const unsigned char *b, const unsigned char *a, bool last)
 {
     samp_token_data d = { (samp_token)sampi_wire_u32(a), sampi_wire_float(a + 4), 0.0f };
@@ -232,7 +232,7 @@ static bool sampi_token_wins(const unsigned char *b, const unsigned char *a, boo
     return !sampi_before(&SAMPI_BY_LOGIT, last ? &e : &d, last ? &d : &e) && memcmp(b, a, 8) < 0;
 }
 
-/* The shorter time, else the first in order. */
+/* Keeps the shorter time, and at equal times the first token in order. */
 static void sampi_merge_race(sampi_parcel *into, const sampi_parcel *from)
 {
     uint64_t x = sampi_wire_get(into->fields, 8), y = sampi_wire_get(from->fields, 8);
@@ -240,7 +240,7 @@ static void sampi_merge_race(sampi_parcel *into, const sampi_parcel *from)
         memcpy(into->fields, from->fields, 16);
 }
 
-/* How many, and the last one in order; a negative id is none. */
+/* Adds the numbers, and keeps the last token in order; a negative id means no token. */
 static void sampi_merge_reach(sampi_parcel *into, const sampi_parcel *from)
 {
     unsigned char *a = into->fields + 8, *b = from->fields + 8;

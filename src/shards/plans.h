@@ -1,24 +1,25 @@
 /* ---- shards: answers to plans ----
-   What a sampler's plan (core/plans.h) asks of a row in slices, and what it does to it: sampi_shard_<question>. The
-   plans themselves stand behind this room, compiled for slices with SAMPI_ON. If a truncation keeps no more than the
-   list of first candidates holds, the list is its answer, and all that is left of the row. Else each rank cuts its
-   slice where the whole row is cut: at a floor, which is a logit, or at the end of a prefix (shards/prefix.h). */
+   The answers to the questions and actions of a sampler's plan (core/plans.h) for a row in slices:
+   sampi_shard_<question>. The plans follow this room, compiled for slices with SAMPI_ON. If a truncation keeps no more
+   tokens than the list of first candidates has, the list is its answer, and the whole row from then on. Otherwise each
+   rank cuts its slice where the whole row is cut: at a floor, which is a logit, or at the end of a prefix
+   (shards/prefix.h). */
 
 typedef sampi_sampler sampi_shard_step;
 
 static sampi_memory *sampi_shard_memory(sampi_shard_row *row) { return &row->memory; }
 
-/* ---- what is known ---- */
+/* ---- questions ---- */
 
-/* LIST and what else is needed, with the first buckets if min_keep may end behind the list. */
+/* Asks for LIST and these facts, with the first buckets if min_keep may end beyond the list. */
 static bool sampi_lacks_for_floor(sampi_shard_row *row, unsigned facts, const sampi_sampler *s)
 {
     if (sampi_min_keep(s) > SAMPI_SHARD_LIST) return sampi_lacks_for_end(row, facts, true);
     return sampi_lacks(row, facts);
 }
 
-/* The maximum gives the floor, so that what it leaves is known with the first message. Beside the list go SEGS of it,
-   if the draw is next, else SUMS: should more than the list be left, the next round is the draw, or the next one's. */
+/* The maximum gives the floor, so the tokens that it keeps are known with the first message. With the list SEGS of
+   these tokens are asked if the draw is next, otherwise SUMS: if more than the list is left, no round is lost. */
 static int sampi_shard_max_for_floor(sampi_shard_row *row, sampi_sampler *s, double down, float *max)
 {
     *max = row->max;
@@ -31,9 +32,9 @@ static int sampi_shard_max_for_floor(sampi_shard_row *row, sampi_sampler *s, dou
     return SAMPI_WAITS;
 }
 
-/* How many are listed. Of k tokens with a share p of the mass each of those above them, which typical leaves out, has
-   as much as any; so they are among the first k / p. If that are too many for 4 KiB, the list is a short one, with half
-   as many buckets: the k come in another round. */
+/* Decides the length of the list for typical. If k tokens have a share p of the mass, each token above them, which
+   typical leaves out, has at least as much as any of them; so they are among the first k / p. If these are too many for
+   4 KiB, the list is short, with half as many buckets, and the k tokens come in another round. */
 static void sampi_typical_asks(sampi_shard_row *row, const sampi_sampler *s)
 {
     const double enough = (double)SAMPI_SHARD_LIST / (double)s->u.cut.p;
@@ -46,8 +47,8 @@ static void sampi_typical_asks(sampi_shard_row *row, const sampi_sampler *s)
     }
 }
 
-/* n, Z and S, with what comes next: the first candidates, or the buckets in which an end is looked for. Z says which
-   mass is wanted; the list has it, or the buckets that came with it say where it is reached. */
+/* n, Z and S, together with the facts for the next question: the first candidates, or buckets in which an end is
+   searched. Z gives the wanted mass; the list has it, or the buckets show where it is reached. */
 static int sampi_shard_sums(sampi_shard_row *row, sampi_sampler *s, sampi_then then, sampi_sums *sums)
 {
     const unsigned facts = then == SAMPI_THEN_NOTHING ? SAMPI_ASK_SUMS : SAMPI_ASK_LIST | SAMPI_ASK_SUMS;
@@ -60,7 +61,7 @@ static int sampi_shard_sums(sampi_shard_row *row, sampi_sampler *s, sampi_then t
     return lacks ? SAMPI_WAITS : SAMPI_KNOWN;
 }
 
-/* They come with SUMS, if it was known that they are needed; else SUMS is asked for once more. */
+/* The sum of squares comes with SUMS if it was known to be needed; otherwise SUMS is asked again. */
 static int sampi_shard_sum_of_squares(sampi_shard_row *row, uint64_t *squares)
 {
     if (!sampi_wants_squares(row)) {
@@ -72,13 +73,13 @@ static int sampi_shard_sum_of_squares(sampi_shard_row *row, uint64_t *squares)
     return SAMPI_KNOWN;
 }
 
-/* The least logit, which gives the sums their scale, was in the first message, so that they come along with the list.
-   */
+/* The deviation. The least logit, which gives the sums their scale, was in the first message, so they come with the
+   list. */
 static int sampi_shard_deviation(sampi_shard_row *row, float *max, double *sigma)
 {
     const bool is_known = row->has & SAMPI_HAS_LEAST;
     row->asks_least = !is_known;
-    if (!is_known) row->has &= ~(unsigned)SAMPI_ASK_LIST; /* behind a cut it comes with the list */
+    if (!is_known) row->has &= ~(unsigned)SAMPI_ASK_LIST; /* after a cut it comes with the list */
     if (sampi_lacks(row, SAMPI_ASK_LIST | (is_known ? (unsigned)SAMPI_ASK_SIGMA : 0u))) return SAMPI_WAITS;
     const double range = (double)row->max - (double)row->least;
     *max = row->max;
@@ -87,7 +88,7 @@ static int sampi_shard_deviation(sampi_shard_row *row, float *max, double *sigma
     return SAMPI_KNOWN;
 }
 
-/* Zipf's sums of the first m in order, or of as many as there are; *n: how many are left. */
+/* Zipf's sums of the first m tokens in order, or of as many as there are; *n: how many tokens are left. */
 static int sampi_shard_zipf(sampi_shard_row *row, size_t m, sampi_zipf *zipf, size_t *n)
 {
     if (sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_WAITS;
@@ -104,8 +105,8 @@ static void sampi_shard_random(const sampi_shard_row *row, const sampi_sampler *
     sampi_random(s, 0, random);
 }
 
-/* How many have that mass, and the last of them. They begin the order; where they may go on behind the list, they are
-   counted. */
+/* How many tokens have at least this mass, and the last of them. They are the first in order; if there may be more than
+   the list has, they are counted. */
 static int sampi_shard_reach(sampi_shard_row *row, sampi_sampler *s, uint64_t mass, uint64_t *reached,
                              samp_token_data *last)
 {
@@ -122,10 +123,10 @@ static int sampi_shard_reach(sampi_shard_row *row, sampi_sampler *s, uint64_t ma
     return row->reached < n ? (int)SAMP_E_FORMAT : (int)SAMPI_KNOWN;
 }
 
-/* ---- what is done to the row ---- */
+/* ---- actions ---- */
 
-/* Keep what reaches the floor, but min_keep tokens at least (from 1 on). LIST is known, but where all that is left
-   does. */
+/* Keeps the tokens that reach the floor, but at least min_keep (>= 1). LIST is known, unless all remaining tokens reach
+   it. */
 static int sampi_shard_keep_above(sampi_shard_row *row, double floor, size_t min_keep)
 {
     if ((double)row->reaches >= floor) return SAMPI_KNOWN;
@@ -142,7 +143,7 @@ static int sampi_shard_keep_reaching(sampi_shard_row *row, float least)
     return sampi_shard_keep_above(row, (double)least, 1);
 }
 
-/* The shortest prefix with that mass and so many tokens. */
+/* Keeps the shortest prefix with this mass and at least this number of tokens. */
 static int sampi_shard_keep_prefix(sampi_shard_row *row, unsigned shows, uint64_t mass, size_t count)
 {
     (void)shows;
@@ -152,8 +153,8 @@ static int sampi_shard_keep_prefix(sampi_shard_row *row, unsigned shows, uint64_
     return sampi_seek(row, 0.0, mass, count, INFINITY);
 }
 
-/* Up to 1,024 are a list of k. More are a prefix of k tokens without regard to mass. How many tie with the last one no
-   slice knows. */
+/* Keeps the first k tokens: up to 1,024 as a list, more as a prefix of k tokens without a mass. With ties all tokens
+   are listed, because no slice knows how many tie with the last one. */
 static int sampi_shard_keep_first(sampi_shard_row *row, size_t k, bool ties)
 {
     if (ties) return sampi_shard_gather(row);
@@ -164,7 +165,7 @@ static int sampi_shard_keep_first(sampi_shard_row *row, size_t k, bool ties)
     return sampi_shard_keep_prefix(row, 0, 0, k);
 }
 
-/* Of d [n], in order, those that hold the mass become the list; 0: there are others. */
+/* Makes the shortest prefix of d [n], which is in order, with the wanted mass the list; 0: d does not have the mass. */
 static size_t sampi_list_prefix(sampi_shard_row *row, samp_token_data *d, size_t n, uint64_t want, size_t min_keep)
 {
     size_t keep = sampi_prefix_by_tiles(row, d, n, want, min_keep);
@@ -175,8 +176,8 @@ static size_t sampi_list_prefix(sampi_shard_row *row, samp_token_data *d, size_t
     return keep;
 }
 
-/* Those that typical keeps, if they are among the listed ones; 0: others may be. Those that are not listed come behind
-   the last listed one, if that lies below the mean. */
+/* How many tokens typical keeps, if all of them are listed; 0: others may be kept. Tokens that are not listed come
+   after the last listed one, if that is below the mean. */
 static size_t sampi_typical_listed(sampi_shard_row *row, const sampi_order *order, uint64_t want, size_t min_keep)
 {
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w, last = row->list[row->n_list - 1];
@@ -188,7 +189,7 @@ static size_t sampi_typical_listed(sampi_shard_row *row, const sampi_order *orde
     return sampi_list_prefix(row, d, n, want, min_keep);
 }
 
-/* The same of those that are near the mean, which have come. */
+/* The same for the tokens near the mean, which NEAR has listed. */
 static size_t sampi_typical_near(sampi_shard_row *row)
 {
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
@@ -196,8 +197,8 @@ static size_t sampi_typical_near(sampi_shard_row *row)
     return sampi_list_prefix(row, d, row->near->n, row->end.want, row->end.min_keep);
 }
 
-/* typical: the shortest prefix by the distance from the mean. Buckets of these can't be asked for before the mean is
-   known, but those by logit, which come along, tell where to look. */
+/* Keeps the shortest prefix by the distance from the mean, for typical. Buckets of distances cannot be asked before the
+   mean is known, but buckets of logits, which come earlier, show where to search. */
 static int sampi_shard_keep_nearest(sampi_shard_row *row, double mean, uint64_t mass, size_t min_keep)
 {
     const sampi_order order = sampi_order_from(row->max, mean);
@@ -209,21 +210,21 @@ static int sampi_shard_keep_nearest(sampi_shard_row *row, double mean, uint64_t 
     return sampi_seek(row, mean, mass, min_keep, INFINITY);
 }
 
-/* What is left is listed when the next member asks. */
+/* The remaining tokens are listed when the next member asks. */
 static int sampi_shard_settle(sampi_shard_row *row)
 {
     (void)row;
     return SAMPI_KNOWN;
 }
 
-/* No array is shown. */
+/* Slices return no array, so nothing is done. */
 static int sampi_shard_show(sampi_shard_row *row, unsigned shows)
 {
     (void)row, (void)shows;
     return SAMPI_KNOWN;
 }
 
-/* xtc: that one becomes the first. */
+/* Removes all tokens before `last`, for xtc. */
 static int sampi_shard_drop_before(sampi_shard_row *row, const samp_token_data *last)
 {
     size_t gone = 0;
@@ -240,8 +241,8 @@ static int sampi_shard_drop_before(sampi_shard_row *row, const samp_token_data *
     return SAMPI_KNOWN;
 }
 
-/* The fast path's cut of a head, on what is listed; false: more must be. Of equal logits that keeps the first ones as
-   they stand, which in the list are those of the smallest ids. */
+/* Applies the fast path's cut of a head to the listed tokens; false: more must be listed. Of equal logits it keeps the
+   first in the list, which have the smallest ids. */
 static bool sampi_tail_listed(sampi_shard_row *row, const sampi_sampler *s)
 {
     sampi_row look = row->row;
@@ -259,14 +260,14 @@ static bool sampi_tail_listed(sampi_shard_row *row, const sampi_sampler *s)
     return true;
 }
 
-/* It needs the order itself, of as many as its curve bends over: the list grows until the cut lies within it. */
+/* Keeps the tokens before the tail. It needs the tokens in order: the list grows until the cut lies in it. */
 static int sampi_shard_keep_tail(sampi_shard_row *row, sampi_sampler *s)
 {
     if (sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_WAITS;
     return sampi_tail_listed(row, s) ? sampi_keep_listed(row, row->n_list) : sampi_ask_more(row);
 }
 
-/* top_h, min_k. */
+/* Keeps the prefix of top_h or min_k. */
 static int sampi_shard_keep_beginning(sampi_shard_row *row, sampi_sampler *s)
 {
     (void)s;
@@ -279,8 +280,8 @@ static int sampi_shard_plan_none(sampi_shard_row *row, sampi_sampler *s)
     return sampi_shard_gather(row);
 }
 
-/* Each listed logit has changed, as those of the slice, and the order is kept. Where rounding makes ties, those with
-   the list's last logit may not be the first of their kind. */
+/* Mends the list after its logits and the slice's have changed, with the same order. If rounding makes ties, the listed
+   tokens with the last logit may not be the first with it. */
 static void sampi_shard_relist(sampi_shard_row *row)
 {
     for (float last = row->n_list ? row->list[row->n_list - 1].logit : 0.0f;
@@ -290,7 +291,7 @@ static void sampi_shard_relist(sampi_shard_row *row)
     row->reaches = -INFINITY;
 }
 
-/* All logits by t. */
+/* Divides all logits by t. */
 static int sampi_shard_scale(sampi_shard_row *row, float t)
 {
     if (!(t >= SAMPI_TEMP_MIN)) {
@@ -307,7 +308,7 @@ static int sampi_shard_scale(sampi_shard_row *row, float t)
     return SAMPI_KNOWN;
 }
 
-/* All logits less one number. */
+/* Subtracts a number from all logits. */
 static int sampi_shard_shift(sampi_shard_row *row, double less)
 {
     for (size_t i = 0; i < row->row.n; i++) row->work.x[i] = sampi_log_softmaxed(less, row->row.x[i]);
@@ -318,18 +319,18 @@ static int sampi_shard_shift(sampi_shard_row *row, double less)
     return SAMPI_KNOWN;
 }
 
-/* logit_bias, penalties, dry: nothing is known any more. */
+/* The plan of logit_bias, penalties, dry: afterwards no fact holds. */
 static int sampi_shard_plan_patch(sampi_shard_row *row, sampi_sampler *s)
 {
-    if (row->row.n) (void)sampi_traits_of(s->kind)->fast(&row->row, s); /* an empty slice is no error */
+    if (row->row.n) (void)sampi_traits_of(s->kind)->fast(&row->row, s); /* an empty slice is valid */
     row->has = 0;
     row->n_list = 0;
     row->reaches = -INFINITY;
     return SAMPI_KNOWN;
 }
 
-/* smoothing: each logit by its distance from the maximum. Up to a curve of 3 none rises above that; beyond, nothing is
-   known. */
+/* Applies smoothing to each logit. Up to a curve of 3 no logit rises above the maximum; with a larger curve no fact
+   holds afterwards. */
 static int sampi_shard_bend(sampi_shard_row *row, sampi_sampler *s)
 {
     if (sampi_lacks_top(row)) return SAMPI_WAITS;
@@ -341,11 +342,11 @@ static int sampi_shard_bend(sampi_shard_row *row, sampi_sampler *s)
 }
 
 /* ---- choosing ----
-   A draw takes two rounds: SEGS, the sums of each slice, and DRAW, the token. SEGS is often asked for ahead, together
-   with what decides the last cut. It must then be of the same logits and the same maximum as if it were asked for now:
-   `drawer` and `draw_max` say what it is of. */
+   A draw takes two rounds: SEGS, the sums of each slice, and DRAW, the token. SEGS is often asked ahead, together with
+   the facts of the last cut. It must then be of the same logits and the same maximum as if it were asked now: `drawer`
+   and `draw_max` say of which it is. */
 
-/* Draw from the logits of the member at work. SAMPI_KNOWN: row->token is there. */
+/* Draws from the logits of the present member. SAMPI_KNOWN: row->token is known. */
 static int sampi_shard_draw_from(sampi_shard_row *row, float max)
 {
     if (!(row->has & SAMPI_ASK_SEGS) || row->drawer != row->at) {
@@ -367,7 +368,7 @@ static int sampi_shard_draw_from(sampi_shard_row *row, float max)
     return SAMPI_WAITS;
 }
 
-/* The array's work on what is listed. told: where log-probabilities go, if they are wanted. */
+/* The job of the array's functions on the listed tokens. told: where log-probabilities go, or NULL. */
 static sampi_job sampi_listed_job(const sampi_shard_row *row, samp_logprobs *told)
 {
     sampi_job job;
@@ -379,7 +380,7 @@ static sampi_job sampi_listed_job(const sampi_shard_row *row, samp_logprobs *tol
     return job;
 }
 
-/* From what is listed, as the array does; what is told of it is known then. */
+/* Draws from the listed tokens, as from an array; log-probabilities are known then. */
 static int sampi_shard_draw_listed(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
     samp_token_data_array cur = { row->list, row->n_list, -1, true };
@@ -397,8 +398,7 @@ static int sampi_shard_draw_listed(sampi_shard_row *row, sampi_sampler *s, samp_
     return status ? status : (int)SAMPI_KNOWN;
 }
 
-/* The logits that a member draws from may have been made for it, by adaptive_p. What is listed is drawn from by the
-   array. */
+/* Draws a token: from the array if all tokens are listed, otherwise from the slices; the logits may be adaptive_p's. */
 static int sampi_shard_draw(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
     if (sampi_is_listed(row)) return sampi_shard_draw_listed(row, s, token);
@@ -417,7 +417,7 @@ static int sampi_shard_draw_and_sums(sampi_shard_row *row, sampi_sampler *s, sam
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* Each slice runs its own race; the winner of these has won. */
+/* Each slice runs its own race; the best of the winners wins. */
 static int sampi_shard_race(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
     (void)s;
@@ -427,7 +427,7 @@ static int sampi_shard_race(sampi_shard_row *row, sampi_sampler *s, samp_token_d
 }
 #endif
 
-/* The first one in order. */
+/* The first token in order. */
 static int sampi_shard_top(sampi_shard_row *row, samp_token_data *token)
 {
     if (sampi_lacks_first(row)) return SAMPI_WAITS;
@@ -435,9 +435,9 @@ static int sampi_shard_top(sampi_shard_row *row, samp_token_data *token)
     return SAMPI_KNOWN;
 }
 
-/* Is adaptive_p's largest logit that of a listed token? The others are less likely than the last of these; if that lies
-   below the aim, they are farther from it. Where distances nearly tie, rounding may prefer the farther one: the few
-   distances that this can be true of are looked at. */
+/* Is adaptive_p's largest logit that of a listed token? Tokens that are not listed are less likely than the last listed
+   one; if that is below the aim, they are farther from it. If distances nearly tie, rounding may prefer the farther
+   one, so the few distances for which that is possible are compared. */
 static bool sampi_adaptive_listed(const sampi_shard_row *row, float *max)
 {
     float x[SAMPI_SHARD_ROOM + 16] = { 0 }, *p = row->shard->work.x, aim = row->aim, least = INFINITY;
@@ -459,12 +459,12 @@ static bool sampi_adaptive_listed(const sampi_shard_row *row, float *max)
     return true;
 }
 
-/* Logits by p, which is a float of Z: made when they are drawn from (sampi_draw_logits). Their maximum is asked for,
-   if no listed token has it. */
+/* Makes adaptive_p's logits, functions of p, which is a float computed from Z: they are computed when they are drawn
+   from (sampi_draw_logits). Their maximum is asked, if no listed token has it. */
 static int sampi_shard_adapt_all(sampi_shard_row *row, const sampi_sums *sums, float aim)
 {
     (void)sums;
-    if (!row->adapts) row->drawer = -1, row->has &= ~(unsigned)SAMPI_ASK_SEGS; /* which were of other logits */
+    if (!row->adapts) row->drawer = -1, row->has &= ~(unsigned)SAMPI_ASK_SEGS; /* they were of other logits */
     row->adapts = true;
     row->aim = aim;
     if (row->drawer == row->at || sampi_adaptive_listed(row, &row->draw_max)) return SAMPI_KNOWN;
@@ -478,8 +478,8 @@ static float sampi_shard_before_adapt(const sampi_shard_row *row, const samp_tok
     return token->logit;
 }
 
-/* The member has chosen, and learns. The last one's token is accepted: it is the row's. Another one goes on with
-   adaptive_p's logits, of which nothing is known. */
+/* Notes a member's choice, and lets it learn. The last member's token is the row's and is accepted. If another member
+   follows, it gets adaptive_p's logits, of which no fact is known. */
 static int sampi_shard_choose(sampi_shard_row *row, sampi_sampler *s, const samp_token_data *token, float learnt)
 {
     if (!row->adapts) {

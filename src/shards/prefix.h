@@ -1,13 +1,14 @@
-/* ---- shards: the end of a prefix, looked for ----
-   top_k, top_p and typical keep the first tokens of an order. Where does that prefix end, when the row is spread over
-   ranks? The room counts tokens and masses in ever smaller buckets (HIST), and at last one by one (RUNS); sampi_end
-   says how far it has come. The first buckets come along with the list, by the distance from the maximum; the row's
-   least logit, if it is known, makes them no wider than need be. min_keep together with a floor is the longer one of
-   two prefixes: the buckets mostly tell which (sampi_floor_side), and then only that one is looked for.
+/* ---- shards: the search for the end of a prefix ----
+   top_k, top_p and typical keep a prefix of an order. The room finds the end of that prefix in a row that is spread
+   over ranks: it counts tokens and masses in ever smaller buckets (HIST), and at last value by value (RUNS); sampi_end
+   is the state of the search. The first buckets come with the list, by the distance from the maximum; if the row's
+   least logit is known, it makes them no wider than necessary. min_keep together with a floor is the longer of two
+   prefixes: the buckets mostly decide which (sampi_floor_side), and then only that one is searched.
 
-   The first buckets also tell about where in one of them the end is to be expected. The values there (RUNS) are asked
-   for with the next buckets: if the end is among them it is found a round earlier, and else the buckets lead on. Such
-   a guess decides nothing but what is asked. It is made of merged numbers, in doubles, so all ranks make the same. */
+   The first buckets also show where in one of them the end is expected. The values there (RUNS) are asked with the next
+   buckets: if the end is among them it is found a round earlier; otherwise the search goes on in the buckets. Such a
+   guess decides only what is asked. It is computed from merged numbers, in doubles, so all ranks make the same
+   guess. */
 
 static double sampi_hist_entry(const sampi_parcel *hist, uint32_t i, bool counts)
 {
@@ -15,8 +16,8 @@ static double sampi_hist_entry(const sampi_parcel *hist, uint32_t i, bool counts
     return counts ? (double)sampi_hist_count(entry) : (double)sampi_wire_get(entry, 8);
 }
 
-/* About how much of a bucket lies in its first part [0, 1], as if its density grew or fell by powers from the bucket
-   before it to the one behind. */
+/* An estimate of the share of a bucket's contents in its first part [0, 1], as if its density changed by powers from
+   the bucket before it to the one after it. */
 static double sampi_hist_part(const sampi_parcel *hist, uint32_t i, bool counts, double part)
 {
     double before = i > 0 ? sampi_hist_entry(hist, i - 1, counts) : 0.0, growth = 0.0;
@@ -26,15 +27,15 @@ static double sampi_hist_part(const sampi_parcel *hist, uint32_t i, bool counts,
     return part * sampi_hist_entry(hist, i, counts);
 }
 
-/* What is known of where a row's mass lies: the first ones in order one by one, behind them buckets by logit. Places
-   are distances from the maximum, in buckets. */
+/* An estimate of the distribution of a row's mass: the first tokens one by one, then buckets by logit. A place is a
+   distance from the maximum, in buckets. */
 typedef struct sampi_guess {
     const sampi_parcel *hist;
     double before[2][SAMPI_SHARD_SCORES + 1]; /* mass and count before each bucket */
-    double mean;                              /* a place */
-    size_t n;                                 /* that many are known one by one: */
-    double place[SAMPI_SHARD_ROOM];           /* where they are, */
-    double mass[SAMPI_SHARD_ROOM + 1];        /* and the mass of the first ones */
+    double mean;                              /* the mean, as a place */
+    size_t n;                                 /* how many tokens are known one by one */
+    double place[SAMPI_SHARD_ROOM];           /* their places */
+    double mass[SAMPI_SHARD_ROOM + 1];        /* the mass of the first i of them */
 } sampi_guess;
 
 static void sampi_guess_open(sampi_guess *g, const sampi_shard_row *row)
@@ -56,7 +57,7 @@ static void sampi_guess_open(sampi_guess *g, const sampi_shard_row *row)
     }
 }
 
-/* About how much lies before a place. */
+/* An estimate of the mass or count before a place. */
 static double sampi_guess_before(const sampi_guess *g, double place, bool counts)
 {
     if (!(place > 0.0)) return 0.0;
@@ -76,13 +77,13 @@ static double sampi_guess_before(const sampi_guess *g, double place, bool counts
     return g->before[counts][i] + part;
 }
 
-/* About how much lies closer to the mean. */
+/* An estimate of the mass or count closer to the mean than a distance. */
 static double sampi_guess_around(const sampi_guess *g, double distance, bool counts)
 {
     return sampi_guess_before(g, g->mean + distance, counts) - sampi_guess_before(g, g->mean - distance, counts);
 }
 
-/* The distance from the mean at which the end is to be expected. */
+/* The distance from the mean at which the end is expected. */
 static double sampi_guess_end(const sampi_guess *g, const sampi_end *end)
 {
     double in = (double)g->hist->n, out = 0.0;
@@ -97,8 +98,8 @@ static double sampi_guess_end(const sampi_guess *g, const sampi_end *end)
     return in;
 }
 
-/* How far off that may be, four times the usual: of the tokens in the bucket at either end, where they are not known
-   one by one, it is known how many they are. */
+/* The possible error of that distance, four times the usual one: from the number of tokens in the buckets at both ends,
+   where they are not known one by one. */
 static double sampi_guess_error(const sampi_guess *g, double distance)
 {
     double ends[2] = { g->mean + distance, g->mean - distance }, variance = 0.0, sum = 0.0;
@@ -113,8 +114,8 @@ static double sampi_guess_error(const sampi_guess *g, double distance)
     return (sum > 0.0 ? 4.0 * sqrt(variance) / sum : 0.0) + 1.0 / 64.0;
 }
 
-/* Where the first ones in order often tie, all may be multiples of something: how far apart their values are, in
-   buckets; else 0. */
+/* If the first tokens often tie, all logits may be multiples of a number: returns the distance of neighbouring values,
+   in buckets; otherwise 0. */
 static double sampi_guess_grid(const sampi_guess *g)
 {
     size_t values = 1;
@@ -122,14 +123,14 @@ static double sampi_guess_grid(const sampi_guess *g)
     return 2 * values <= g->n && values > 1 ? g->place[g->n - 1] / (double)(values - 1) : 0.0;
 }
 
-/* Does the member at work cut by logit, and no more? Then the next one's cut may come at once. */
+/* Does the present member only cut by logit? Then the next member's cut may be made at once. */
 static bool sampi_only_cuts(const sampi_shard_row *row)
 {
     const unsigned flags = sampi_flags_of(sampi_row_member(row, 0));
     return (flags & (SAMPI_CUTS_LAST | SAMPI_SELECTS)) == SAMPI_CUTS_LAST && !row->by_score;
 }
 
-/* The floor of min_p, if that comes next and what it keeps in any case is listed; INFINITY: no. */
+/* The floor of min_p, if min_p is next and the tokens that it certainly keeps are listed; otherwise INFINITY. */
 static double sampi_next_floor(const sampi_shard_row *row)
 {
     const sampi_sampler *next = sampi_row_member(row, 1);
@@ -137,8 +138,8 @@ static double sampi_next_floor(const sampi_shard_row *row)
     return sampi_min_keep(next) > row->n_list ? INFINITY : (double)row->max + sampi_ln(next->u.cut.p);
 }
 
-/* If what is left of a row by the member at work is drawn from next, only temperatures between: which member does, and
-   from what maximum, if this is it now? */
+/* Is the draw next after the present member, with only temperatures between? Notes the drawing member, and the maximum
+   of its logits if `max` is the present one. */
 static bool sampi_draws_from(sampi_shard_row *row, float max)
 {
     int ahead = 0;
@@ -153,8 +154,8 @@ static bool sampi_draws_from(sampi_shard_row *row, float max)
     return true;
 }
 
-/* The maximum of what is kept while an end is looked for. Of typical's tokens it must be among the listed ones, and
-   sure; else it is -INFINITY. */
+/* The maximum of the kept tokens while an end is searched. For typical it must certainly be a listed token; otherwise
+   it is -INFINITY. */
 static float sampi_kept_max(const sampi_shard_row *row)
 {
     size_t first = 0;
@@ -164,8 +165,8 @@ static float sampi_kept_max(const sampi_shard_row *row)
     return row->list[first].logit;
 }
 
-/* Ask for values and that; with them for what the draw needs of all before these, or the next member does, or for the
-   maximum. */
+/* Asks for RUNS and these facts; also, for the tokens before the runs, for the facts that the draw or the next member
+   needs, or for their maximum. */
 static int sampi_ask_runs_of(sampi_shard_row *row, size_t room, unsigned facts)
 {
     const float max = sampi_kept_max(row);
@@ -181,7 +182,7 @@ static int sampi_ask_runs_of(sampi_shard_row *row, size_t room, unsigned facts)
     return SAMPI_WAITS;
 }
 
-/* Those in the bucket that has the end. */
+/* Asks for the values in the bucket that has the end. */
 static int sampi_ask_runs(sampi_shard_row *row)
 {
     const uint64_t tokens = row->end.population;
@@ -189,13 +190,13 @@ static int sampi_ask_runs(sampi_shard_row *row)
     return sampi_ask_runs_of(row, tokens < SAMPI_SHARD_CHUNK ? (size_t)tokens : (size_t)SAMPI_SHARD_CHUNK, 0);
 }
 
-/* Those around `at` in the next buckets, and these. That place was guessed by buckets each of which is `finer` of the
-   next ones, and has so many tokens there; `before` of the next ones lie before it. */
+/* Asks for the next buckets, and for the values around the place `at` in them. The place was guessed from buckets that
+   are `finer` times as wide and have `tokens` tokens there; `before` of the next buckets are before it. */
 static int sampi_ask_ahead(sampi_shard_row *row, const sampi_guess *g, double at, double tokens, double before,
                            double finer)
 {
     sampi_end *end = &row->end;
-    bool is_open = end->level == 0 && !end->is_whole; /* nothing is known of its last bucket */
+    bool is_open = end->level == 0 && !end->is_whole; /* the contents of its last bucket are unknown */
     uint32_t first = end->from > 0.0, last = end->buckets[end->level] - is_open;
     if (tokens < 1.0) tokens = 1.0;
     double off = sampi_guess_error(g, at) + 16.0 / tokens, grid = 1.5 * sampi_guess_grid(g);
@@ -209,7 +210,7 @@ static int sampi_ask_ahead(sampi_shard_row *row, const sampi_guess *g, double at
     return sampi_ask_runs_of(row, (size_t)room, SAMPI_ASK_HIST);
 }
 
-/* Count the candidates in buckets of [0, range]. If all are at 0, they are one run of each slice. */
+/* Begins a search: counts the candidates in buckets of [0, range]. If all are at 0, they are one run of each slice. */
 static int sampi_end_start(sampi_shard_row *row, double range, uint32_t buckets, bool is_whole)
 {
     sampi_end *end = &row->end;
@@ -221,7 +222,7 @@ static int sampi_end_start(sampi_shard_row *row, double range, uint32_t buckets,
     return sampi_ask_runs(row);
 }
 
-/* From nothing: of all distances, but for those where hardly anything is to be expected. */
+/* Begins a search without a guess: over all distances, except where hardly any token is expected. */
 static int sampi_end_anew(sampi_shard_row *row)
 {
     const double mean = row->end.order.mean, range = sampi_full_range(row, mean);
@@ -231,8 +232,8 @@ static int sampi_end_anew(sampi_shard_row *row)
     return sampi_end_start(row, range < most ? range : most, buckets, range <= most);
 }
 
-/* How many have to be listed to have all that are kept: so many are expected, and some more. What may well be 256 must
-   be within 4 KiB. 0: they are too many. */
+/* How many tokens to list so that all kept ones are listed: the expected number, and some more. Up to about 256 tokens
+   must fit 4 KiB. 0: they are too many. */
 static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
 {
     double count = sampi_guess_around(g, at, true), off = sampi_guess_error(g, at) * tokens;
@@ -240,8 +241,9 @@ static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
     return count + off <= (double)SAMPI_SHARD_ROOM ? (size_t)(count + off) : 0;
 }
 
-/* A mean is known, and buckets by logit, which tell how far from it to expect the end: fine ones of two such buckets'
-   width, and the values in the middle of them. Where few are to be expected they are asked for themselves. */
+/* Begins the search by distance from a known mean. Buckets by logit show at which distance the end is expected: asks
+   for fine buckets over two of their widths, and for the values in the middle. If few tokens are expected, asks for
+   these. */
 static int sampi_end_around(sampi_shard_row *row)
 {
     sampi_end *end = &row->end;
@@ -259,8 +261,8 @@ static int sampi_end_around(sampi_shard_row *row)
     return status;
 }
 
-/* Where a floor lies to a bucket at this level: above 0: all of that reaches it, and so does what lies before; below 0:
-   nothing of that does; 0: it may be in it. */
+/* The side of a floor: above 0 the whole bucket at this level reaches it, and so do all before it; below 0 no token of
+   the bucket reaches it; 0 it may be inside the bucket. */
 static int sampi_floor_side(const sampi_end *end, double floor, uint32_t bucket)
 {
     uint32_t at;
@@ -269,7 +271,7 @@ static int sampi_floor_side(const sampi_end *end, double floor, uint32_t bucket)
     return side ? side : at == bucket ? 0 : at > bucket ? 1 : -1;
 }
 
-/* Keep what reaches the floor: all that is listed, and more. */
+/* Keeps the tokens that reach the floor: all listed ones, and more. */
 static int sampi_floor_cut(sampi_shard_row *row, double floor)
 {
     row->reaches = sampi_float_up(floor);
@@ -281,7 +283,7 @@ static int sampi_floor_cut(sampi_shard_row *row, double floor)
     return SAMPI_KNOWN;
 }
 
-/* One bucket of those that have been counted has the end. */
+/* Finds the counted bucket that has the end, and goes on in it. */
 static int sampi_end_narrow(sampi_shard_row *row)
 {
     sampi_end *end = &row->end;
@@ -311,7 +313,7 @@ static int sampi_end_narrow(sampi_shard_row *row)
         uint64_t few = end->order.mean > 0.0 || end->level >= 2 ? SAMPI_SHARD_CHUNK : SAMPI_SHARD_FEW;
         if (tokens <= few || end->level == SAMPI_SHARD_LEVELS || !(end->scale > 0.0)) return sampi_ask_runs(row);
         sampi_end_unguessed(end);
-        if (end->level >= 2) /* so many that close together often are few values */
+        if (end->level >= 2) /* so many tokens that close together often have few values */
             return sampi_ask_runs_of(row, SAMPI_SHARD_LIST, SAMPI_ASK_HIST);
         row->ask = SAMPI_ASK_HIST;
         if (end->order.mean > 0.0 || end->floor < INFINITY) return SAMPI_WAITS;
@@ -324,7 +326,7 @@ static int sampi_end_narrow(sampi_shard_row *row)
     return SAMP_E_FORMAT;
 }
 
-/* The segment of the slice that begins there; NULL: there is none. */
+/* The segment of the slice that begins with this token; NULL: there is none. */
 static sampi_seg *sampi_seg_of(const sampi_shard_row *row, samp_token first)
 {
     for (size_t i = 0; i < row->n_seg; i++)
@@ -332,8 +334,8 @@ static sampi_seg *sampi_seg_of(const sampi_shard_row *row, samp_token first)
     return NULL;
 }
 
-/* The end is found: of the runs before `last` all tokens are kept, of those from there to `to`, which have one logit,
-   `keep`, in order of ids. They belong to what is drawn from, and to the sums of what is kept. */
+/* The end is found: all tokens of the runs before `last` are kept, and `keep` of the runs from `last` to `to`, which
+   have one logit, in order of ids. Adds them to the segments and the sums of the kept tokens. */
 static void sampi_keep_runs(sampi_shard_row *row, uint32_t last, uint32_t to, uint64_t keep)
 {
     const bool draws = row->has & SAMPI_ASK_SEGS;
@@ -365,7 +367,7 @@ static void sampi_keep_runs(sampi_shard_row *row, uint32_t last, uint32_t to, ui
     }
 }
 
-/* How many of `n` tokens of one weight it takes. 0: they are too few. */
+/* How many of n tokens of one weight are needed to reach the end; 0: they are too few. */
 static uint64_t sampi_end_takes(const sampi_end *end, uint64_t w, uint64_t n)
 {
     uint64_t by_mass = 1, by_count = end->min_keep > end->count ? end->min_keep - end->count : 1;
@@ -377,7 +379,7 @@ static uint64_t sampi_end_takes(const sampi_end *end, uint64_t w, uint64_t n)
     return by_mass <= n ? by_mass : 0;
 }
 
-/* Is the end among the values that RUNS tells, which go on behind end->mass and end->count? *all: these are all of
+/* Is the end among the values of RUNS, which continue end->mass and end->count? *all: they are all tokens of
    end->population. */
 static bool sampi_end_among(sampi_shard_row *row, bool *all)
 {
@@ -396,7 +398,7 @@ static bool sampi_end_among(sampi_shard_row *row, bool *all)
         uint64_t count = 0;
         for (to = i; to < p->n && sampi_token_at(p, to).logit == d.logit; to++)
             count += sampi_run_count(sampi_parcel_entry(p, to));
-        if (to == p->n && !*all) break; /* there may be more of it */
+        if (to == p->n && !*all) break; /* there may be more tokens with this value */
         uint64_t w = weight[i], takes = sampi_end_takes(end, w, count);
         if (d.logit > end->top) end->top = d.logit;
         end->last = d;
@@ -417,7 +419,7 @@ static bool sampi_end_among(sampi_shard_row *row, bool *all)
     return false;
 }
 
-/* Look among the bucket's values: is the end there? */
+/* Searches the end among the bucket's values. */
 static int sampi_end_in_runs(sampi_shard_row *row)
 {
     const sampi_end *end = &row->end;
@@ -427,7 +429,8 @@ static int sampi_end_in_runs(sampi_shard_row *row)
     return sampi_ask_runs(row);
 }
 
-/* The values where the end was expected have come with the buckets, which tell what lies before them. Is it there? */
+/* Searches the end among the values where it was expected; they have come with the buckets, which have what lies
+   before. */
 static bool sampi_end_as_expected(sampi_shard_row *row)
 {
     sampi_end *end = &row->end, before = *end;
@@ -448,7 +451,7 @@ static bool sampi_end_as_expected(sampi_shard_row *row)
     return false;
 }
 
-/* Keep the prefix, and what reaches the floor. */
+/* Keeps the prefix, and the tokens that reach the floor. */
 static void sampi_end_cut(sampi_shard_row *row)
 {
     const sampi_end *end = &row->end;
@@ -491,8 +494,8 @@ static void sampi_end_cut(sampi_shard_row *row)
     row->has |= SAMPI_ASK_SUMS | SAMPI_ASK_LIST;
 }
 
-/* A cut by logit keeps all of the list, and more. If the next one, top_k or min_p, keeps so few that they are listed:
-   how many. Then where the first one ends does not matter. 0: it does. */
+/* After a cut by logit that keeps the whole list and more: if the next member, top_k or min_p, keeps so few tokens that
+   they are listed, their number: then the end of the first cut does not matter. Otherwise 0. */
 static size_t sampi_next_keeps(const sampi_shard_row *row)
 {
     const sampi_sampler *next = sampi_row_member(row, 1);
@@ -505,8 +508,8 @@ static size_t sampi_next_keeps(const sampi_shard_row *row)
     return keep > min_keep ? keep : min_keep;
 }
 
-/* The buckets, of all logits, have told in which the end lies. If they let expect few tokens up to there, these are
-   listed instead. */
+/* The first buckets, of all logits, show which one has the end. If few tokens are expected up to there, they are listed
+   instead. */
 static int sampi_end_first(sampi_shard_row *row)
 {
     sampi_end *end = &row->end;
@@ -521,12 +524,12 @@ static int sampi_end_first(sampi_shard_row *row)
     return sampi_ask_list(row, room);
 }
 
-/* Keep the shortest prefix with that mass and so many tokens, and what reaches the floor (INFINITY: nothing more).
-   LIST is known. The slice is cut when it returns SAMPI_KNOWN. */
+/* Keeps the shortest prefix with the mass `want` and min_keep tokens, and the tokens that reach the floor (INFINITY: no
+   floor). LIST is known. SAMPI_KNOWN: the slice is cut. */
 static int sampi_seek(sampi_shard_row *row, double mean, uint64_t want, uint64_t min_keep, double floor)
 {
     sampi_end *end = &row->end;
-    const size_t few = sampi_next_keeps(row); /* asked anew, as the list may have grown */
+    const size_t few = sampi_next_keeps(row); /* computed again, because the list may have grown */
     if (few) return sampi_keep_listed(row, few);
     if (!row->seeks) {
         row->seeks = true;
@@ -540,7 +543,7 @@ static int sampi_seek(sampi_shard_row *row, double mean, uint64_t want, uint64_t
         if (mean > 0.0) return sampi_end_around(row);
         if (!(floor < INFINITY)) return sampi_end_first(row);
     }
-    if (end->later) { /* those that were listed have not been enough */
+    if (end->later) { /* the listed tokens were not enough */
         row->ask = end->later;
         end->later = 0;
         return SAMPI_WAITS;

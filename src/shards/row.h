@@ -1,96 +1,96 @@
 /* ---- shards: the records of a row and of a rank ----
-   The record of one row: its slice of logits, which this rank alone has, and what all ranks know alike: known facts,
-   one bit each (row->has), the list of first candidates, the search for the end of a prefix. Behind it stands
-   samp_shard, which has all rows of a batch. */
+   The record of one row: its slice of logits, which only this rank has, and the facts that all ranks share: one bit for
+   each (row->has), the list of first candidates, the search for the end of a prefix. Then samp_shard, which has all
+   rows of a batch. */
 
-/* A slice of a row, as SEGS tells it: where it begins, and its sums of envelopes and weights. */
+/* A slice in SEGS: where it begins, and its sums of envelopes and weights. */
 typedef struct sampi_seg {
     uint32_t first;
     uint64_t q, z;
 } sampi_seg;
 
-/* Where the shortest prefix by (distance from the mean, logit, id) ends that has the mass `want` and min_keep tokens.
-   At first the distances from 0 on are cut into buckets; that in which the end lies is cut into more, and so on: the
-   path. In doubles, by functions that are monotone, so each rank puts a token into the same bucket as every other. */
+/* The search for the end of the shortest prefix by (distance from the mean, logit, id) with the mass `want` and
+   min_keep tokens. First all distances from 0 on are divided into buckets; the one that has the end is divided again,
+   and so on: the path. All in doubles, by monotone functions, so every rank puts a token into the same bucket. */
 typedef struct sampi_end {
-    sampi_order order; /* a mean of 0: by logit */
-    double from;       /* the first bucket has all distances up to here, */
-    double scale;      /* and a unit of distance behind it so many buckets, at the first level */
+    sampi_order order; /* mean 0: by logit */
+    double from;       /* the first bucket has all distances up to here */
+    double scale;      /* buckets of the first level in a unit of distance after it */
     uint32_t path[SAMPI_SHARD_LEVELS], buckets[SAMPI_SHARD_LEVELS + 1];
     int level;
     bool is_whole; /* no distance is beyond the last bucket */
     bool is_after; /* runs up to `after` have been counted, at the last level */
     samp_token_data after;
-    uint32_t since, until;                /* RUNS are of these buckets of the level, */
-    size_t room;                          /* so many at most */
-    size_t room_near;                     /* NEAR: so many at most, */
-    double away;                          /* within this distance */
-    unsigned later;                       /* to be asked, should a list of those expected not be enough */
-    uint64_t want, mass;                  /* mass, count: of what comes before the bucket */
-    uint64_t min_keep, count, population; /* the bucket's */
-    float top;            /* the largest logit of what is kept, as far as that is known; typical only */
-    samp_token_data last; /* found: the last one's logit; */
-    uint64_t ties;        /* how many tokens with its logit are kept, of the row, */
-    uint64_t mine;        /* and of the slice */
-    double floor;         /* what reaches it is kept, too */
+    uint32_t since, until;                /* RUNS: of these buckets of the level */
+    size_t room;                          /* RUNS: at most this many */
+    size_t room_near;                     /* NEAR: at most this many */
+    double away;                          /* NEAR: within this distance */
+    unsigned later;                       /* facts to ask if the list of the expected tokens is not enough */
+    uint64_t want, mass;                  /* mass, count: of the tokens before the bucket */
+    uint64_t min_keep, count, population; /* population: of the bucket */
+    float top;                            /* typical: the largest logit of the kept tokens, as far as known */
+    samp_token_data last;                 /* found: the last token's logit */
+    uint64_t ties;                        /* how many tokens with its logit the row keeps */
+    uint64_t mine;                        /* and how many the slice keeps */
+    double floor;                         /* tokens that reach it are kept too */
 } sampi_end;
 
-/* What log-probabilities are made of: the maximum and the sum of weights of a distribution, the token's logit, and how
-   many come before it. */
+/* The numbers of log-probabilities: maximum and sum of weights of a distribution, the token's logit, and the number of
+   tokens before it. */
 typedef struct sampi_telling {
     float max, logit;
     uint64_t z, before;
     int32_t n_top;
 } sampi_telling;
 
-/* What is asked for and known of a row. All but the slice is the same on every rank. */
+/* A row: its slice, and what is asked and known. All except the slice is the same on every rank. */
 typedef struct sampi_shard_row {
     samp_shard *shard;
     sampi_sampler *s;
     sampi_row row; /* the slice: compact, or n = 0 */
     sampi_work work;
     sampi_ordinals ordinal;
-    int at;              /* the member at work, */
-    sampi_memory memory; /* and what its plan keeps */
+    int at;              /* the present member */
+    sampi_memory memory; /* the memory of its plan */
     bool open;           /* its token is not known yet */
-    int wrong;           /* the status that this rank has told of it */
-    unsigned ask;        /* SAMPI_ASK_..., and what of it is known */
-    unsigned has;        /* LIST: list and rest are of the candidates as they are */
+    int wrong;           /* the status that this rank has sent for it */
+    unsigned ask;        /* SAMPI_ASK_...: facts that are asked */
+    unsigned has;        /* facts that are known; LIST: list and rest are of the present candidates */
     size_t n_asked;      /* LIST: entries */
     uint32_t rounds;
-    float max;             /* of the row, if has TOP */
+    float max;             /* the row's maximum, if has TOP */
     samp_token_data *list; /* [n_list, room] the first candidates in order */
     size_t n_list, room;
-    uint64_t rest;                 /* candidates behind the list */
-    float least;                   /* of the candidates, if has LEAST */
-    bool asks_least, asks_squares; /* a plan needs them, though nothing has told so before */
-    float reaches;                 /* none of them lies below; -INFINITY: that is not known */
+    uint64_t rest;                 /* candidates after the list */
+    float least;                   /* the candidates' least logit, if has LEAST */
+    bool asks_least, asks_squares; /* a plan needs them, which was not foreseen */
+    float reaches;                 /* no candidate is below it; -INFINITY: unknown */
     sampi_sums sums;
-    uint64_t sums_of_squares; /* p_less' */
-    sampi_sums kept;          /* SUMS, asked ahead, of what an end that is looked for keeps; */
+    uint64_t sums_of_squares; /* for p_less */
+    sampi_sums kept;          /* SUMS, asked ahead, of the tokens that a searched end keeps */
     uint64_t squares_kept;
     bool has_kept;
     uint64_t sigma;
     sampi_u128 squares;
-    const sampi_parcel *hist, *runs, *near; /* of the message that is being taken, or NULL */
+    const sampi_parcel *hist, *runs, *near; /* in the message that is read now, or NULL */
     sampi_end end;
-    bool by_score;  /* the member at work cuts by the distance from a mean */
-    bool seeks;     /* the end is being looked for */
-    float ahead;    /* SEGS: of what reaches it, asked ahead of the cut that this is the floor of; else -INFINITY */
+    bool by_score;  /* the present member cuts by the distance from a mean */
+    bool seeks;     /* an end is searched */
+    float ahead;    /* SEGS asked ahead of a cut: the cut's floor; else -INFINITY */
     sampi_seg *seg; /* [n_ranks] */
     size_t n_seg;
-    bool adapts; /* the member at work draws from logits of its own, made with this aim */
+    bool adapts; /* the present member draws from logits of its own, made with `aim` */
     float aim;
-    int drawer;              /* SEGS are of what this member draws from, */
-    float draw_max;          /* whose maximum is this */
+    int drawer;              /* SEGS are of the logits from which this member draws */
+    float draw_max;          /* their maximum */
     uint64_t q, z;           /* sums over the segments */
-    uint32_t attempt, drawn; /* the first proposal to make; the one that was accepted */
-    samp_token_data token;   /* and its token, with the logit before adaptive_p; or the last that reached, */
-    uint64_t reached;        /* of so many */
-    samp_logprobs *logprobs; /* or NULL; how much of them is known, */
+    uint32_t attempt, drawn; /* the first proposal to make; the accepted one */
+    samp_token_data token;   /* its token, with the logit before adaptive_p; or REACH's last token */
+    uint64_t reached;        /* REACH: the number of tokens */
+    samp_logprobs *logprobs; /* or NULL */
     int telling;
-    bool has_left;         /* the processed ones by the array */
-    samp_logprob_set left; /* which are these; */
+    bool has_left;         /* the processed ones are known from the array: `left` */
+    samp_logprob_set left; /* the processed ones */
     sampi_telling told[2]; /* raw, processed */
 } sampi_shard_row;
 
@@ -98,34 +98,34 @@ struct samp_shard {
     size_t n_vocab, first, length;
     uint32_t n_ranks, round;
     bool is_sampling;
-    samp_logits slice; /* of the batch, for raw log-probabilities, */
-    size_t from;       /* and which of its rows is the group's first */
-    float *raw_x;      /* [length] a row as it was given */
+    samp_logits slice; /* the batch, for raw log-probabilities */
+    size_t from;       /* the index of the group's first row in it */
+    float *raw_x;      /* [length] a row as given */
     int32_t *raw_id;
-    int objection;        /* a merged message is not what this rank has said: a status for the next one's head */
-    size_t n_rows, batch; /* batch: of all its groups */
+    int objection;        /* a merged message contradicts this rank's own: a status for the next head */
+    size_t n_rows, batch; /* batch: rows of all groups */
     samp_token *out;
     sampi_shard_row *row;                      /* [rows] */
-    sampi_sampler *member[SAMPI_MOST_MEMBERS]; /* [n_members] of the row at work */
+    sampi_sampler *member[SAMPI_MOST_MEMBERS]; /* [n_members] of the present row */
     int n_members;
-    bool ends_off;               /* behind the last of them stands one that is off */
-    size_t rows, n_all;          /* how many the block is for, and how many of these have room to list all tokens, */
-    samp_token_data *list, *all; /* [rows x SAMPI_SHARD_ROOM], [n_all x n_vocab] */
-    sampi_work work;             /* shared: its block has all the arrays, its x and id are for a look at a row */
-    unsigned char *message, *gathered; /* gathered: those of all ranks, where they come side by side; else NULL */
+    bool ends_off;                     /* a member that is off follows the last of them */
+    size_t rows, n_all;                /* rows of the block, and how many of them have memory to list all tokens */
+    samp_token_data *list, *all;       /* [rows x SAMPI_SHARD_ROOM], [n_all x n_vocab] */
+    sampi_work work;                   /* shared: its block has all arrays; x and id are for collected tokens */
+    unsigned char *message, *gathered; /* gathered: those of all ranks side by side, or NULL */
     unsigned char *firsts;             /* the same for first messages */
-    size_t size;                       /* of the message under way; 0: there is none */
+    size_t size;                       /* the size of the present message; 0: there is none */
     unsigned char start[SAMPI_SHARD_HEAD + SAMPI_PARCEL_HEAD + 8 * SAMPI_SHARD_ROWS];
 };
 
-/* A sampler's flags; NULL has none. */
+/* A sampler's flags; 0 for NULL. */
 static unsigned sampi_flags_of(const sampi_sampler *s) { return s ? sampi_traits_of(s->kind)->flags : 0; }
 
-/* The member so many places behind the one at work; NULL: there is none. */
+/* The member `ahead` positions after the present one; NULL: there is none. */
 static sampi_sampler *sampi_row_member(const sampi_shard_row *row, int ahead)
 {
     return row->at + ahead < row->shard->n_members ? row->shard->member[row->at + ahead] : NULL;
 }
 
-/* What a plan may return beside SAMPI_KNOWN, SAMPI_WAITS and a status: there is a token. */
+/* A plan may also return this: the row has its token. */
 enum { SAMPI_ENDS = 2 };
