@@ -188,86 +188,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8940 samplers/greedy.h               20986 grammar/regex.h
-     275 api/config.h                     8982 samplers/choose.h               21383 grammar/derivatives.h
-     306 api/types.h                      9045 samplers/ratio.h                22060 grammar/vocabulary.h
-     561 api/missing.h                    9112 samplers/draw.h                 22531 grammar/triggers.h
-     575 api/sample.h                     9198 samplers/dist.h                 22856 grammar/matcher.h
-     669 api/chains.h                     9230 samplers/gumbel.h               23122 grammar/store.h
-     935 api/samplers.h                   9300 watermark/function.h            23377 grammar/moving.h
-    1208 api/gumbel.h                     9418 watermark/text.h                23726 grammar/visits.h
-    1231 api/operator.h                   9608 watermark/draw.h                24009 grammar/states.h
-    1282 api/kv.h                         9819 samplers/mirostat.h             24169 grammar/items.h
-    1465 api/llama_cpp.h                 10058 samplers/adaptive_p.h           24295 grammar/masks.h
-    1511 api/text_error.h                10209 samplers/custom.h               24506 grammar/runs.h
-    1527 api/grammar.h                   10270 config/describe.h               24719 grammar/entries.h
-    1766 api/shards.h                    10450 config/from_params.h            25193 grammar/accepting.h
-    1866 api/peers.h                     10514 config/orders.h                 25534 grammar/waiting.h
-    1950 api/drafts.h                    10745 config/numbers.h                25660 grammar/history.h
-    2052 api/constraints.h               10887 config/set.h                    25786 grammar/room.h
-    2355 api/watermark.h                 11043 config/tell.h                   26137 grammar/sampler.h
-    2500 api/parts.h                     11173 config/settings.h               26379 grammar/forced.h
-    2542 base/switches.h                 11286 life/rollback.h                 26547 grammar/hooks.h
-    2861 base/random.h                   11545 life/chain.h                    26670 schema/head.h
-    2884 base/mt19937.h                  11829 life/members.h                  26844 schema/errors.h
-    2959 base/exact.h                    11943 life/update.h                   26956 schema/collections.h
-    3177 base/bits128.h                  12140 life/copy.h                     26990 schema/references.h
-    3258 base/elements.h                 12310 rows/row.h                      27262 schema/strings.h
-    3388 watermark/colours.h             12620 rows/reserve.h                  27324 schema/numbers.h
-    3452 kernels/llama_cpp/contract.h    12689 rows/pieces.h                   27526 schema/sets.h
-    3499 kernels/contract.h              12803 rows/thresholds.h               27724 schema/formats.h
-    3627 kernels/scalar.h                12910 rows/compact.h                  27921 schema/scalars.h
-    3833 kernels/llama_cpp/scalar.h      13093 rows/sums.h                     28220 schema/goals.h
-    3854 kernels/sets.h                  13242 rows/changes.h                  28441 schema/alternatives.h
-    3902 kernels/vectors.h               13323 rows/cuts.h                     28919 schema/objects.h
-    4019 kernels/avx512.h                13771 rows/typical.h                  29432 schema/arrays.h
-    4103 kernels/avx2.h                  14086 rows/tail_free.h                29792 schema/whole.h
-    4165 kernels/sse2.h                  14160 rows/selecting.h                29965 tags/head.h
-    4182 kernels/neon.h                  14291 rows/mirostat.h                 30088 tags/words.h
-    4204 kernels/wasm.h                  14375 watermark/rows.h                30196 tags/inside.h
-    4220 kernels/generic.h               14489 rows/flat.h                     30337 tags/formats.h
-    4240 kernels/shared.h                14536 rows/logprobs.h                 30738 grammar/grammars.h
-    4365 kernels/passes.h                14622 rows/step.h                     30805 peers/tables.h
-    5055 kernels/llama_cpp/passes.h      14639 rows/llama_cpp/sums.h           31204 peers/values.h
-    5139 kernels/check.h                 14953 rows/llama_cpp/samplers.h       31636 peers/llama_server.h
-    5162 kernels/dispatch.h              15418 rows/llama_cpp/step.h           31705 peers/fields.h
-    5372 core/array.h                    15448 run/apply.h                     31951 peers/requests.h
-    5702 core/table.h                    15530 run/writing.h                   32090 shards/head.h
-    5900 core/windows.h                  15654 run/arrays.h                    32241 shards/bytes.h
-    5992 constraints/record.h            15731 run/arrays_llama_cpp.h          32339 shards/merging.h
-    6050 watermark/record.h              15931 run/walk.h                      32629 shards/row.h
-    6070 rows/work.h                     16036 run/finish.h                    32762 shards/answers.h
-    6097 life/past.h                     16076 run/draw_llama_cpp.h            33314 shards/logprobs.h
-    6156 core/record.h                   16150 run/draw.h                      33460 shards/told.h
-    6292 core/plans.h                    16228 run/sample.h                    33615 shards/asking.h
-    6330 core/fields.h                   16344 watermark/making.h              33751 shards/prefix.h
-    6417 core/owners.h                   16573 watermark/tails.h               34308 shards/plans.h
-    6493 core/mt19937.h                  16673 watermark/detect.h              34809 samplers/plans.h
-    6550 core/no_mt19937.h               16896 run/verify.h                    35085 shards/way.h
-    6583 core/making.h                   17000 run/batch.h                     35233 shards/memory.h
-    6715 core/streams.h                  17151 life/state.h                    35301 shards/batch.h
-    6753 life/state_fields.h             17327 operator/weights.h              35708 drafts/head.h
-    6853 samplers/llama_cpp.h            17415 operator/search.h               35767 drafts/block.h
-    6939 samplers/logit_bias.h           17553 operator/run.h                  35958 drafts/tree.h
-    7041 samplers/patch.h                17721 kv/cells.h                      36093 drafts/relaxed.h
-    7091 samplers/penalties.h            17758 kv/making.h                     36178 constraints/automaton.h
-    7242 samplers/dry.h                  17982 kv/slot.h                       36276 constraints/making.h
-    7699 samplers/cut.h                  18119 kv/sequences.h                  36532 constraints/sampler.h
-    7724 samplers/top_n_sigma.h          18253 kv/data.h                       36627 constraints/constructors.h
-    7827 samplers/top_k.h                18376 kv/update.h                     36994 constraints/patterns.h
-    7884 samplers/tail_free.h            18501 kv/state.h                      37202 constraints/looking.h
-    8007 samplers/typical.h              18710 llama_cpp/functions.h           37269 constraints/thinking.h
-    8083 samplers/top_p.h                18777 llama_cpp/object.h              37521 constraints/schedule.h
-    8126 samplers/min_p.h                18832 llama_cpp/vocabulary.h          37610 constraints/accepting.h
-    8168 samplers/by_sums.h              18909 text/reading.h                  37793 constraints/drawing.h
-    8319 samplers/top_h.h                19020 text/strings.h                  37980 constraints/told.h
-    8372 samplers/min_k.h                19119 text/values.h                   38044 constraints/kind.h
-    8429 samplers/xtc.h                  19275 text/documents.h                38102 constraints/top_p_decay.h
-    8512 samplers/infill.h               19351 grammar/head.h                  38188 constraints/accessors.h
-    8628 samplers/temperature.h          19386 grammar/tree.h                  38296 core/kinds.h
-    8797 samplers/smoothing.h            20305 grammar/finishing.h             38345 base/restore.h
-    8882 samplers/softmax.h              20609 grammar/reading.h               38359 api/license.h
-    8915 samplers/drafted.h              20694 grammar/gbnf.h
+       2 api/opening.h                    8955 samplers/greedy.h               21001 grammar/regex.h
+     275 api/config.h                     8997 samplers/choose.h               21398 grammar/derivatives.h
+     306 api/types.h                      9060 samplers/ratio.h                22075 grammar/vocabulary.h
+     561 api/missing.h                    9127 samplers/draw.h                 22546 grammar/triggers.h
+     575 api/sample.h                     9213 samplers/dist.h                 22871 grammar/matcher.h
+     669 api/chains.h                     9245 samplers/gumbel.h               23137 grammar/store.h
+     935 api/samplers.h                   9315 watermark/function.h            23392 grammar/moving.h
+    1208 api/gumbel.h                     9433 watermark/text.h                23741 grammar/visits.h
+    1231 api/operator.h                   9623 watermark/draw.h                24024 grammar/states.h
+    1282 api/kv.h                         9834 samplers/mirostat.h             24184 grammar/items.h
+    1465 api/llama_cpp.h                 10073 samplers/adaptive_p.h           24310 grammar/masks.h
+    1511 api/text_error.h                10224 samplers/custom.h               24521 grammar/runs.h
+    1527 api/grammar.h                   10285 config/describe.h               24734 grammar/entries.h
+    1766 api/shards.h                    10465 config/from_params.h            25208 grammar/accepting.h
+    1866 api/peers.h                     10529 config/orders.h                 25549 grammar/waiting.h
+    1950 api/drafts.h                    10760 config/numbers.h                25675 grammar/history.h
+    2052 api/constraints.h               10902 config/set.h                    25801 grammar/room.h
+    2355 api/watermark.h                 11058 config/tell.h                   26152 grammar/sampler.h
+    2500 api/parts.h                     11188 config/settings.h               26394 grammar/forced.h
+    2542 base/switches.h                 11301 life/rollback.h                 26562 grammar/hooks.h
+    2861 base/random.h                   11560 life/chain.h                    26685 schema/head.h
+    2884 base/mt19937.h                  11844 life/members.h                  26859 schema/errors.h
+    2959 base/exact.h                    11958 life/update.h                   26971 schema/collections.h
+    3185 base/bits128.h                  12155 life/copy.h                     27005 schema/references.h
+    3266 base/elements.h                 12325 rows/row.h                      27277 schema/strings.h
+    3396 watermark/colours.h             12635 rows/reserve.h                  27339 schema/numbers.h
+    3460 kernels/llama_cpp/contract.h    12704 rows/pieces.h                   27541 schema/sets.h
+    3507 kernels/contract.h              12818 rows/thresholds.h               27739 schema/formats.h
+    3635 kernels/scalar.h                12925 rows/compact.h                  27936 schema/scalars.h
+    3841 kernels/llama_cpp/scalar.h      13108 rows/sums.h                     28235 schema/goals.h
+    3862 kernels/sets.h                  13257 rows/changes.h                  28456 schema/alternatives.h
+    3910 kernels/vectors.h               13338 rows/cuts.h                     28934 schema/objects.h
+    4027 kernels/avx512.h                13786 rows/typical.h                  29447 schema/arrays.h
+    4111 kernels/avx2.h                  14101 rows/tail_free.h                29807 schema/whole.h
+    4173 kernels/sse2.h                  14175 rows/selecting.h                29980 tags/head.h
+    4190 kernels/neon.h                  14306 rows/mirostat.h                 30103 tags/words.h
+    4212 kernels/wasm.h                  14390 watermark/rows.h                30211 tags/inside.h
+    4228 kernels/generic.h               14504 rows/flat.h                     30352 tags/formats.h
+    4248 kernels/shared.h                14551 rows/logprobs.h                 30753 grammar/grammars.h
+    4373 kernels/passes.h                14637 rows/step.h                     30820 peers/tables.h
+    5063 kernels/llama_cpp/passes.h      14654 rows/llama_cpp/sums.h           31219 peers/values.h
+    5147 kernels/check.h                 14968 rows/llama_cpp/samplers.h       31651 peers/llama_server.h
+    5170 kernels/dispatch.h              15433 rows/llama_cpp/step.h           31720 peers/fields.h
+    5380 core/array.h                    15463 run/apply.h                     31966 peers/requests.h
+    5710 core/table.h                    15545 run/writing.h                   32105 shards/head.h
+    5908 core/windows.h                  15669 run/arrays.h                    32256 shards/bytes.h
+    6000 constraints/record.h            15746 run/arrays_llama_cpp.h          32354 shards/merging.h
+    6058 watermark/record.h              15946 run/walk.h                      32644 shards/row.h
+    6078 rows/work.h                     16051 run/finish.h                    32777 shards/answers.h
+    6105 life/past.h                     16091 run/draw_llama_cpp.h            33322 shards/logprobs.h
+    6164 core/record.h                   16165 run/draw.h                      33468 shards/told.h
+    6300 core/plans.h                    16243 run/sample.h                    33623 shards/asking.h
+    6338 core/fields.h                   16359 watermark/making.h              33759 shards/prefix.h
+    6425 core/owners.h                   16588 watermark/tails.h               34316 shards/plans.h
+    6501 core/mt19937.h                  16688 watermark/detect.h              34817 samplers/plans.h
+    6558 core/no_mt19937.h               16911 run/verify.h                    35080 shards/way.h
+    6591 core/making.h                   17015 run/batch.h                     35228 shards/memory.h
+    6723 core/streams.h                  17166 life/state.h                    35296 shards/batch.h
+    6761 life/state_fields.h             17342 operator/weights.h              35703 drafts/head.h
+    6861 samplers/llama_cpp.h            17430 operator/search.h               35762 drafts/block.h
+    6947 samplers/logit_bias.h           17568 operator/run.h                  35953 drafts/tree.h
+    7049 samplers/patch.h                17736 kv/cells.h                      36088 drafts/relaxed.h
+    7099 samplers/penalties.h            17773 kv/making.h                     36173 constraints/automaton.h
+    7250 samplers/dry.h                  17997 kv/slot.h                       36271 constraints/making.h
+    7707 samplers/cut.h                  18134 kv/sequences.h                  36527 constraints/sampler.h
+    7732 samplers/top_n_sigma.h          18268 kv/data.h                       36622 constraints/constructors.h
+    7842 samplers/top_k.h                18391 kv/update.h                     36989 constraints/patterns.h
+    7899 samplers/tail_free.h            18516 kv/state.h                      37197 constraints/looking.h
+    8022 samplers/typical.h              18725 llama_cpp/functions.h           37264 constraints/thinking.h
+    8098 samplers/top_p.h                18792 llama_cpp/object.h              37516 constraints/schedule.h
+    8141 samplers/min_p.h                18847 llama_cpp/vocabulary.h          37605 constraints/accepting.h
+    8183 samplers/by_sums.h              18924 text/reading.h                  37788 constraints/drawing.h
+    8334 samplers/top_h.h                19035 text/strings.h                  37975 constraints/told.h
+    8387 samplers/min_k.h                19134 text/values.h                   38039 constraints/kind.h
+    8444 samplers/xtc.h                  19290 text/documents.h                38097 constraints/top_p_decay.h
+    8527 samplers/infill.h               19366 grammar/head.h                  38183 constraints/accessors.h
+    8643 samplers/temperature.h          19401 grammar/tree.h                  38291 core/kinds.h
+    8812 samplers/smoothing.h            20320 grammar/finishing.h             38340 base/restore.h
+    8897 samplers/softmax.h              20624 grammar/reading.h               38354 api/license.h
+    8930 samplers/drafted.h              20709 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -3073,24 +3073,32 @@ static float sampi_unkey(int32_t key)
     return x;
 }
 
-/* The smallest float that satisfies a monotone predicate; +infinity if none does. Monotone: if x satisfies it, every
-   larger float does. A bisection over the floats' keys that begins near `guess`. */
+/* The smallest float that satisfies a monotone predicate: if x satisfies it, every larger float does. By bisection over
+   the floats' keys: that of `in` satisfies it, or is the result if no smaller one does; that of `out` does not. */
+SAMPI_INLINE float sampi_least_in(bool (*holds)(const void *, float), const void *what, int64_t out, int64_t in)
+{
+    while (in - out > 1) {
+        int64_t mid = (out + in) / 2;
+        if (holds(what, sampi_unkey((int32_t)mid)))
+            in = mid;
+        else
+            out = mid;
+    }
+    return sampi_unkey((int32_t)in);
+}
+
+#define SAMPI_NO_KEY ((int64_t)sampi_key(-FLT_MAX) - 1) /* below those of all logits */
+
+/* The same of all floats, from near `guess` on; +infinity if none satisfies it. */
 static float sampi_least(bool (*holds)(const void *, float), const void *what, float guess)
 {
-    int64_t lo = (int64_t)sampi_key(-FLT_MAX) - 1, hi = sampi_key(INFINITY), at = sampi_key(guess);
+    int64_t lo = SAMPI_NO_KEY, hi = sampi_key(INFINITY), at = sampi_key(guess);
     for (int64_t step = 2; step < 1 << 30; step *= 4) { /* the result is nearly always next to the guess */
         int64_t below = at - step, above = at + step;
         if (below > lo && !holds(what, sampi_unkey((int32_t)below))) lo = below;
         if (above < hi && above > lo && holds(what, sampi_unkey((int32_t)above))) hi = above;
     }
-    while (hi - lo > 1) {
-        int64_t mid = (lo + hi) / 2;
-        if (holds(what, sampi_unkey((int32_t)mid)))
-            hi = mid;
-        else
-            lo = mid;
-    }
-    return sampi_unkey((int32_t)hi);
+    return sampi_least_in(holds, what, lo, hi);
 }
 
 /* sampi_envelope: an upper bound q in [1, 2^26] of a token's weight: q * 2^14 >= w. With x = (max - l) / ln 2 = n + f,
@@ -7767,6 +7775,13 @@ static double sampi_sigma_reach(const samp_token_data_array *cur, float n_sigma,
         n++;
     }
     return (double)n_sigma * sampi_sigma_of(n, sum, squares, scale);
+}
+
+/* Is a logit within reach of the maximum? what: the maximum, and the reach. */
+SAMPI_INLINE bool sampi_is_within(const void *what, float l)
+{
+    const double *of = (const double *)what;
+    return of[0] - (double)l <= of[1];
 }
 
 /* Masks the tokens that are farther below the maximum. The array keeps its size, and p is not set. */
@@ -32844,32 +32859,34 @@ static int sampi_stands_by_score(const sampi_end *end, float l)
     return (score > last) - (score < last);
 }
 
-/* The logits on `side` or before it: an interval around the mean, [low, *high), which may be empty. On both sides of
-   the mean a farther logit comes later, so bisection finds the ends. */
+/* Predicates of the two ends of sampi_end_interval. Both are monotone: on either side of the mean a farther logit comes
+   later. */
+typedef struct sampi_side {
+    const sampi_end *end;
+    sampi_stands stands;
+    int side;
+    float middle;
+} sampi_side;
+
+static bool sampi_is_from_low(const void *what, float l)
+{
+    const sampi_side *of = (const sampi_side *)what;
+    return l > of->middle || of->stands(of->end, l) <= of->side;
+}
+static bool sampi_is_from_high(const void *what, float l)
+{
+    const sampi_side *of = (const sampi_side *)what;
+    return l > of->middle && of->stands(of->end, l) > of->side;
+}
+
+/* The logits on `side` or before it: an interval around the mean, [low, *high), which may be empty. */
 static float sampi_end_interval(const sampi_end *end, sampi_stands stands, int side, float *high)
 {
-    float middle = sampi_finite((float)(end->order.max - end->order.mean));
-    while (sampi_signed_score(&end->order, middle) < 0.0) middle = sampi_next_down(middle);
-    int64_t in = (int64_t)sampi_key(middle) + 1, out = (int64_t)sampi_key(-FLT_MAX) - 1;
-    while (in - out > 1) {
-        int64_t mid = out + (in - out) / 2;
-        if (stands(end, sampi_unkey((int32_t)mid)) <= side)
-            in = mid;
-        else
-            out = mid;
-    }
-    float low = sampi_unkey((int32_t)in);
-    in = sampi_key(middle);
-    out = (int64_t)sampi_key(FLT_MAX) + 1;
-    while (out - in > 1) {
-        int64_t mid = in + (out - in) / 2;
-        if (stands(end, sampi_unkey((int32_t)mid)) <= side)
-            in = mid;
-        else
-            out = mid;
-    }
-    *high = sampi_unkey((int32_t)out);
-    return low;
+    sampi_side of = { end, stands, side, sampi_finite((float)(end->order.max - end->order.mean)) };
+    while (sampi_signed_score(&end->order, of.middle) < 0.0) of.middle = sampi_next_down(of.middle);
+    const int64_t middle = sampi_key(of.middle);
+    *high = sampi_least_in(sampi_is_from_high, &of, middle, sampi_key(INFINITY));
+    return sampi_least_in(sampi_is_from_low, &of, SAMPI_NO_KEY, middle + 1);
 }
 
 /* ---- answers ----
@@ -33255,25 +33272,15 @@ static void sampi_answer_draw(const sampi_shard_row *row, sampi_parcel *p)
     }
 }
 
-/* xtc's threshold as a mass. */
-static uint64_t sampi_xtc_mass(const sampi_shard_row *row, const sampi_sampler *s)
+/* Is a logit's weight at least a mass? Monotone: weights never fall as logits grow. what: the maximum and the mass. */
+typedef struct sampi_reaching {
+    float max;
+    uint64_t mass;
+} sampi_reaching;
+static bool sampi_has_mass(const void *what, float l)
 {
-    return sampi_mass_of(sampi_share(s->u.xtc.t), row->sums.z);
-}
-
-/* The smallest logit whose weight is at least `mass`; INFINITY: not even the maximum's is. Weights never fall as logits
-   grow. */
-static float sampi_reach_floor(const sampi_shard_row *row, uint64_t mass)
-{
-    int64_t out = (int64_t)sampi_key(-FLT_MAX) - 1, in = (int64_t)sampi_key(row->max) + 1;
-    while (in - out > 1) {
-        int64_t mid = out + (in - out) / 2;
-        if (sampi_weight(row->max, sampi_unkey((int32_t)mid)) >= mass)
-            in = mid;
-        else
-            out = mid;
-    }
-    return in > sampi_key(row->max) ? INFINITY : sampi_unkey((int32_t)in);
+    const sampi_reaching *of = (const sampi_reaching *)what;
+    return sampi_weight(of->max, l) >= of->mass;
 }
 
 /* REACH. Sent: the number of tokens that reach xtc's mass, and the last of them in order. Numbers add up; of the last
@@ -33281,7 +33288,8 @@ static float sampi_reach_floor(const sampi_shard_row *row, uint64_t mass)
 static void sampi_answer_reach(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_sampler *s = sampi_row_member(row, 0);
-    float floor = sampi_reach_floor(row, sampi_xtc_mass(row, s));
+    const sampi_reaching of = { row->max, sampi_mass_of(sampi_share(s->u.xtc.t), row->sums.z) };
+    const float floor = sampi_least_in(sampi_has_mass, &of, SAMPI_NO_KEY, (int64_t)sampi_key(row->max) + 1);
     size_t n = sampi_between(row, floor, INFINITY, row->shard->work.x, row->shard->work.id);
     samp_token_data last = { -1, 0.0f, 0.0f };
     for (size_t i = 0; i < n; i++) {
@@ -34813,27 +34821,14 @@ static int sampi_shard_choose(sampi_shard_row *row, sampi_sampler *s, const samp
 
 /* ---- src/samplers/top_n_sigma.h ---- */
 
-/* The smallest logit whose distance from the maximum is at most `reach`, by bisection over floats. */
-static float SAMPI_ON(least_within)(float max, double reach)
-{
-    int64_t out = (int64_t)sampi_key(-FLT_MAX) - 1, in = sampi_key(max);
-    while (in - out > 1) {
-        const int64_t mid = out + (in - out) / 2;
-        if ((double)max - (double)sampi_unkey((int32_t)mid) > reach)
-            out = mid;
-        else
-            in = mid;
-    }
-    return sampi_unkey((int32_t)in);
-}
-
 static int SAMPI_ON(plan_top_n_sigma)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     float max;
     double sigma;
     const int known = SAMPI_ON(deviation)(row, &max, &sigma);
     if (known != SAMPI_KNOWN) return known;
-    return SAMPI_ON(keep_reaching)(row, SAMPI_ON(least_within)(max, (double)s->u.cut.p * sigma));
+    const double of[2] = { (double)max, (double)s->u.cut.p * sigma };
+    return SAMPI_ON(keep_reaching)(row, sampi_least_in(sampi_is_within, of, SAMPI_NO_KEY, sampi_key(max)));
 }
 
 /* ---- src/samplers/top_k.h ---- */

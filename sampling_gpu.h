@@ -108,15 +108,15 @@
    bound to, to what, and a probe's counters; they are written in a critical section. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2354 gpu/prefix.h                     4807 gpu/device.h
-     135 gpu/api.h                        2851 gpu/choosing.h                   4940 gpu/contexts.h
-     251 gpu/switches.h                   2953 gpu/ending.h                     5101 gpu/steps.h
-     297 gpu/records.h                    3104 gpu/answers.h                    5196 gpu/where.h
-     601 gpu/elements.h                   3854 samplers/plans.h                 5363 gpu/sending.h
-     872 gpu/passes.h                     4130 gpu/users.h                      5635 gpu/batch.h
-    1406 gpu/list.h                       4231 gpu/logprobs.h                   5895 gpu/results.h
-    1996 gpu/left.h                       4387 gpu/advance.h
-    2229 gpu/done.h                       4610 gpu/shapes.h
+       2 gpu/opening.h                    2354 gpu/prefix.h                     4794 gpu/device.h
+     135 gpu/api.h                        2851 gpu/choosing.h                   4927 gpu/contexts.h
+     251 gpu/switches.h                   2953 gpu/ending.h                     5088 gpu/steps.h
+     297 gpu/records.h                    3104 gpu/answers.h                    5183 gpu/where.h
+     601 gpu/elements.h                   3854 samplers/plans.h                 5350 gpu/sending.h
+     872 gpu/passes.h                     4117 gpu/users.h                      5622 gpu/batch.h
+    1406 gpu/list.h                       4218 gpu/logprobs.h                   5882 gpu/results.h
+    1996 gpu/left.h                       4374 gpu/advance.h
+    2229 gpu/done.h                       4597 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -3858,27 +3858,14 @@ static int sampi_gpu_race(sampi_gpu_row *h, const sampi_gpu_step *step, samp_tok
 
 /* ---- src/samplers/top_n_sigma.h ---- */
 
-/* The smallest logit whose distance from the maximum is at most `reach`, by bisection over floats. */
-static float SAMPI_ON(least_within)(float max, double reach)
-{
-    int64_t out = (int64_t)sampi_key(-FLT_MAX) - 1, in = sampi_key(max);
-    while (in - out > 1) {
-        const int64_t mid = out + (in - out) / 2;
-        if ((double)max - (double)sampi_unkey((int32_t)mid) > reach)
-            out = mid;
-        else
-            in = mid;
-    }
-    return sampi_unkey((int32_t)in);
-}
-
 static int SAMPI_ON(plan_top_n_sigma)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     float max;
     double sigma;
     const int known = SAMPI_ON(deviation)(row, &max, &sigma);
     if (known != SAMPI_KNOWN) return known;
-    return SAMPI_ON(keep_reaching)(row, SAMPI_ON(least_within)(max, (double)s->u.cut.p * sigma));
+    const double of[2] = { (double)max, (double)s->u.cut.p * sigma };
+    return SAMPI_ON(keep_reaching)(row, sampi_least_in(sampi_is_within, of, SAMPI_NO_KEY, sampi_key(max)));
 }
 
 /* ---- src/samplers/top_k.h ---- */

@@ -114,24 +114,32 @@ static float sampi_unkey(int32_t key)
     return x;
 }
 
-/* The smallest float that satisfies a monotone predicate; +infinity if none does. Monotone: if x satisfies it, every
-   larger float does. A bisection over the floats' keys that begins near `guess`. */
+/* The smallest float that satisfies a monotone predicate: if x satisfies it, every larger float does. By bisection over
+   the floats' keys: that of `in` satisfies it, or is the result if no smaller one does; that of `out` does not. */
+SAMPI_INLINE float sampi_least_in(bool (*holds)(const void *, float), const void *what, int64_t out, int64_t in)
+{
+    while (in - out > 1) {
+        int64_t mid = (out + in) / 2;
+        if (holds(what, sampi_unkey((int32_t)mid)))
+            in = mid;
+        else
+            out = mid;
+    }
+    return sampi_unkey((int32_t)in);
+}
+
+#define SAMPI_NO_KEY ((int64_t)sampi_key(-FLT_MAX) - 1) /* below those of all logits */
+
+/* The same of all floats, from near `guess` on; +infinity if none satisfies it. */
 static float sampi_least(bool (*holds)(const void *, float), const void *what, float guess)
 {
-    int64_t lo = (int64_t)sampi_key(-FLT_MAX) - 1, hi = sampi_key(INFINITY), at = sampi_key(guess);
+    int64_t lo = SAMPI_NO_KEY, hi = sampi_key(INFINITY), at = sampi_key(guess);
     for (int64_t step = 2; step < 1 << 30; step *= 4) { /* the result is nearly always next to the guess */
         int64_t below = at - step, above = at + step;
         if (below > lo && !holds(what, sampi_unkey((int32_t)below))) lo = below;
         if (above < hi && above > lo && holds(what, sampi_unkey((int32_t)above))) hi = above;
     }
-    while (hi - lo > 1) {
-        int64_t mid = (lo + hi) / 2;
-        if (holds(what, sampi_unkey((int32_t)mid)))
-            hi = mid;
-        else
-            lo = mid;
-    }
-    return sampi_unkey((int32_t)hi);
+    return sampi_least_in(holds, what, lo, hi);
 }
 
 /* sampi_envelope: an upper bound q in [1, 2^26] of a token's weight: q * 2^14 >= w. With x = (max - l) / ln 2 = n + f,

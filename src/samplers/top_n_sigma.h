@@ -46,6 +46,13 @@ static double sampi_sigma_reach(const samp_token_data_array *cur, float n_sigma,
     return (double)n_sigma * sampi_sigma_of(n, sum, squares, scale);
 }
 
+/* Is a logit within reach of the maximum? what: the maximum, and the reach. */
+SAMPI_INLINE bool sampi_is_within(const void *what, float l)
+{
+    const double *of = (const double *)what;
+    return of[0] - (double)l <= of[1];
+}
+
 /* Masks the tokens that are farther below the maximum. The array keeps its size, and p is not set. */
 static SAMPI_COLD int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
@@ -102,27 +109,14 @@ static SAMPI_COLD bool sampi_top_n_sigma_is_off(const sampi_sampler *s) { return
 
 #else /* the plan */
 
-/* The smallest logit whose distance from the maximum is at most `reach`, by bisection over floats. */
-static float SAMPI_ON(least_within)(float max, double reach)
-{
-    int64_t out = (int64_t)sampi_key(-FLT_MAX) - 1, in = sampi_key(max);
-    while (in - out > 1) {
-        const int64_t mid = out + (in - out) / 2;
-        if ((double)max - (double)sampi_unkey((int32_t)mid) > reach)
-            out = mid;
-        else
-            in = mid;
-    }
-    return sampi_unkey((int32_t)in);
-}
-
 static int SAMPI_ON(plan_top_n_sigma)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     float max;
     double sigma;
     const int known = SAMPI_ON(deviation)(row, &max, &sigma);
     if (known != SAMPI_KNOWN) return known;
-    return SAMPI_ON(keep_reaching)(row, SAMPI_ON(least_within)(max, (double)s->u.cut.p * sigma));
+    const double of[2] = { (double)max, (double)s->u.cut.p * sigma };
+    return SAMPI_ON(keep_reaching)(row, sampi_least_in(sampi_is_within, of, SAMPI_NO_KEY, sampi_key(max)));
 }
 
 #endif

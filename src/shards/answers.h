@@ -82,32 +82,34 @@ static int sampi_stands_by_score(const sampi_end *end, float l)
     return (score > last) - (score < last);
 }
 
-/* The logits on `side` or before it: an interval around the mean, [low, *high), which may be empty. On both sides of
-   the mean a farther logit comes later, so bisection finds the ends. */
+/* Predicates of the two ends of sampi_end_interval. Both are monotone: on either side of the mean a farther logit comes
+   later. */
+typedef struct sampi_side {
+    const sampi_end *end;
+    sampi_stands stands;
+    int side;
+    float middle;
+} sampi_side;
+
+static bool sampi_is_from_low(const void *what, float l)
+{
+    const sampi_side *of = (const sampi_side *)what;
+    return l > of->middle || of->stands(of->end, l) <= of->side;
+}
+static bool sampi_is_from_high(const void *what, float l)
+{
+    const sampi_side *of = (const sampi_side *)what;
+    return l > of->middle && of->stands(of->end, l) > of->side;
+}
+
+/* The logits on `side` or before it: an interval around the mean, [low, *high), which may be empty. */
 static float sampi_end_interval(const sampi_end *end, sampi_stands stands, int side, float *high)
 {
-    float middle = sampi_finite((float)(end->order.max - end->order.mean));
-    while (sampi_signed_score(&end->order, middle) < 0.0) middle = sampi_next_down(middle);
-    int64_t in = (int64_t)sampi_key(middle) + 1, out = (int64_t)sampi_key(-FLT_MAX) - 1;
-    while (in - out > 1) {
-        int64_t mid = out + (in - out) / 2;
-        if (stands(end, sampi_unkey((int32_t)mid)) <= side)
-            in = mid;
-        else
-            out = mid;
-    }
-    float low = sampi_unkey((int32_t)in);
-    in = sampi_key(middle);
-    out = (int64_t)sampi_key(FLT_MAX) + 1;
-    while (out - in > 1) {
-        int64_t mid = in + (out - in) / 2;
-        if (stands(end, sampi_unkey((int32_t)mid)) <= side)
-            in = mid;
-        else
-            out = mid;
-    }
-    *high = sampi_unkey((int32_t)out);
-    return low;
+    sampi_side of = { end, stands, side, sampi_finite((float)(end->order.max - end->order.mean)) };
+    while (sampi_signed_score(&end->order, of.middle) < 0.0) of.middle = sampi_next_down(of.middle);
+    const int64_t middle = sampi_key(of.middle);
+    *high = sampi_least_in(sampi_is_from_high, &of, middle, sampi_key(INFINITY));
+    return sampi_least_in(sampi_is_from_low, &of, SAMPI_NO_KEY, middle + 1);
 }
 
 /* ---- answers ----
@@ -493,25 +495,15 @@ static void sampi_answer_draw(const sampi_shard_row *row, sampi_parcel *p)
     }
 }
 
-/* xtc's threshold as a mass. */
-static uint64_t sampi_xtc_mass(const sampi_shard_row *row, const sampi_sampler *s)
+/* Is a logit's weight at least a mass? Monotone: weights never fall as logits grow. what: the maximum and the mass. */
+typedef struct sampi_reaching {
+    float max;
+    uint64_t mass;
+} sampi_reaching;
+static bool sampi_has_mass(const void *what, float l)
 {
-    return sampi_mass_of(sampi_share(s->u.xtc.t), row->sums.z);
-}
-
-/* The smallest logit whose weight is at least `mass`; INFINITY: not even the maximum's is. Weights never fall as logits
-   grow. */
-static float sampi_reach_floor(const sampi_shard_row *row, uint64_t mass)
-{
-    int64_t out = (int64_t)sampi_key(-FLT_MAX) - 1, in = (int64_t)sampi_key(row->max) + 1;
-    while (in - out > 1) {
-        int64_t mid = out + (in - out) / 2;
-        if (sampi_weight(row->max, sampi_unkey((int32_t)mid)) >= mass)
-            in = mid;
-        else
-            out = mid;
-    }
-    return in > sampi_key(row->max) ? INFINITY : sampi_unkey((int32_t)in);
+    const sampi_reaching *of = (const sampi_reaching *)what;
+    return sampi_weight(of->max, l) >= of->mass;
 }
 
 /* REACH. Sent: the number of tokens that reach xtc's mass, and the last of them in order. Numbers add up; of the last
@@ -519,7 +511,8 @@ static float sampi_reach_floor(const sampi_shard_row *row, uint64_t mass)
 static void sampi_answer_reach(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_sampler *s = sampi_row_member(row, 0);
-    float floor = sampi_reach_floor(row, sampi_xtc_mass(row, s));
+    const sampi_reaching of = { row->max, sampi_mass_of(sampi_share(s->u.xtc.t), row->sums.z) };
+    const float floor = sampi_least_in(sampi_has_mass, &of, SAMPI_NO_KEY, (int64_t)sampi_key(row->max) + 1);
     size_t n = sampi_between(row, floor, INFINITY, row->shard->work.x, row->shard->work.id);
     samp_token_data last = { -1, 0.0f, 0.0f };
     for (size_t i = 0; i < n; i++) {
