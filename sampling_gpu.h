@@ -112,9 +112,9 @@
      135 gpu/api.h                        2851 gpu/choosing.h                   4927 gpu/contexts.h
      251 gpu/switches.h                   2953 gpu/ending.h                     5088 gpu/steps.h
      297 gpu/records.h                    3104 gpu/answers.h                    5183 gpu/where.h
-     601 gpu/elements.h                   3854 samplers/plans.h                 5350 gpu/sending.h
-     872 gpu/passes.h                     4117 gpu/users.h                      5622 gpu/batch.h
-    1406 gpu/list.h                       4218 gpu/logprobs.h                   5882 gpu/results.h
+     601 gpu/elements.h                   3854 samplers/plans.h                 5351 gpu/sending.h
+     872 gpu/passes.h                     4117 gpu/users.h                      5623 gpu/batch.h
+    1406 gpu/list.h                       4218 gpu/logprobs.h                   5883 gpu/results.h
     1996 gpu/left.h                       4374 gpu/advance.h
     2229 gpu/done.h                       4597 gpu/shapes.h
 */
@@ -5265,8 +5265,9 @@ static int sampi_gpu_users_before(const sampi_gpu_route *r)
    smoothing's or log_softmax's tokens out of order. 0: all of it runs on the CPU. */
 static int sampi_gpu_clean_part(const sampi_gpu_route *r, int n)
 {
+    const unsigned keep_order = SAMPI_ONLY_EDITS | SAMPI_BY_CHANCE | SAMPI_ONLY_SHOWS;
     for (int i = 0; i < n; i++)
-        if (r->list[i]->kind == SAMPI_SMOOTHING || r->list[i]->kind == SAMPI_LOG_SOFTMAX) n = i;
+        if (sampi_gpu_masks_none(r->list[i]) && !(sampi_gpu_flags(r->list[i]) & keep_order)) n = i;
     for (; n > 0; n--) {
         int i = n;
         while (i > 0 && sampi_gpu_masks_none(r->list[i - 1])) i--;

@@ -82,8 +82,9 @@ static int sampi_gpu_users_before(const sampi_gpu_route *r)
    smoothing's or log_softmax's tokens out of order. 0: all of it runs on the CPU. */
 static int sampi_gpu_clean_part(const sampi_gpu_route *r, int n)
 {
+    const unsigned keep_order = SAMPI_ONLY_EDITS | SAMPI_BY_CHANCE | SAMPI_ONLY_SHOWS;
     for (int i = 0; i < n; i++)
-        if (r->list[i]->kind == SAMPI_SMOOTHING || r->list[i]->kind == SAMPI_LOG_SOFTMAX) n = i;
+        if (sampi_gpu_masks_none(r->list[i]) && !(sampi_gpu_flags(r->list[i]) & keep_order)) n = i;
     for (; n > 0; n--) {
         int i = n;
         while (i > 0 && sampi_gpu_masks_none(r->list[i - 1])) i--;
