@@ -188,86 +188,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8955 samplers/greedy.h               21001 grammar/regex.h
-     275 api/config.h                     8997 samplers/choose.h               21398 grammar/derivatives.h
-     306 api/types.h                      9060 samplers/ratio.h                22075 grammar/vocabulary.h
-     561 api/missing.h                    9127 samplers/draw.h                 22546 grammar/triggers.h
-     575 api/sample.h                     9213 samplers/dist.h                 22871 grammar/matcher.h
-     669 api/chains.h                     9245 samplers/gumbel.h               23137 grammar/store.h
-     935 api/samplers.h                   9315 watermark/function.h            23392 grammar/moving.h
-    1208 api/gumbel.h                     9433 watermark/text.h                23741 grammar/visits.h
-    1231 api/operator.h                   9623 watermark/draw.h                24024 grammar/states.h
-    1282 api/kv.h                         9834 samplers/mirostat.h             24184 grammar/items.h
-    1465 api/llama_cpp.h                 10073 samplers/adaptive_p.h           24310 grammar/masks.h
-    1511 api/text_error.h                10224 samplers/custom.h               24521 grammar/runs.h
-    1527 api/grammar.h                   10285 config/describe.h               24734 grammar/entries.h
-    1766 api/shards.h                    10465 config/from_params.h            25208 grammar/accepting.h
-    1866 api/peers.h                     10529 config/orders.h                 25549 grammar/waiting.h
-    1950 api/drafts.h                    10760 config/numbers.h                25675 grammar/history.h
-    2052 api/constraints.h               10902 config/set.h                    25801 grammar/room.h
-    2355 api/watermark.h                 11058 config/tell.h                   26152 grammar/sampler.h
-    2500 api/parts.h                     11188 config/settings.h               26394 grammar/forced.h
-    2542 base/switches.h                 11301 life/rollback.h                 26562 grammar/hooks.h
-    2861 base/random.h                   11560 life/chain.h                    26685 schema/head.h
-    2884 base/mt19937.h                  11844 life/members.h                  26859 schema/errors.h
-    2959 base/exact.h                    11958 life/update.h                   26971 schema/collections.h
-    3185 base/bits128.h                  12155 life/copy.h                     27005 schema/references.h
-    3266 base/elements.h                 12325 rows/row.h                      27277 schema/strings.h
-    3396 watermark/colours.h             12635 rows/reserve.h                  27339 schema/numbers.h
-    3460 kernels/llama_cpp/contract.h    12704 rows/pieces.h                   27541 schema/sets.h
-    3507 kernels/contract.h              12818 rows/thresholds.h               27739 schema/formats.h
-    3635 kernels/scalar.h                12925 rows/compact.h                  27936 schema/scalars.h
-    3841 kernels/llama_cpp/scalar.h      13108 rows/sums.h                     28235 schema/goals.h
-    3862 kernels/sets.h                  13257 rows/changes.h                  28456 schema/alternatives.h
-    3910 kernels/vectors.h               13338 rows/cuts.h                     28934 schema/objects.h
-    4027 kernels/avx512.h                13786 rows/typical.h                  29447 schema/arrays.h
-    4111 kernels/avx2.h                  14101 rows/tail_free.h                29807 schema/whole.h
-    4173 kernels/sse2.h                  14175 rows/selecting.h                29980 tags/head.h
-    4190 kernels/neon.h                  14306 rows/mirostat.h                 30103 tags/words.h
-    4212 kernels/wasm.h                  14390 watermark/rows.h                30211 tags/inside.h
-    4228 kernels/generic.h               14504 rows/flat.h                     30352 tags/formats.h
-    4248 kernels/shared.h                14551 rows/logprobs.h                 30753 grammar/grammars.h
-    4373 kernels/passes.h                14637 rows/step.h                     30820 peers/tables.h
-    5063 kernels/llama_cpp/passes.h      14654 rows/llama_cpp/sums.h           31219 peers/values.h
-    5147 kernels/check.h                 14968 rows/llama_cpp/samplers.h       31651 peers/llama_server.h
-    5170 kernels/dispatch.h              15433 rows/llama_cpp/step.h           31720 peers/fields.h
-    5380 core/array.h                    15463 run/apply.h                     31966 peers/requests.h
-    5710 core/table.h                    15545 run/writing.h                   32105 shards/head.h
-    5908 core/windows.h                  15669 run/arrays.h                    32256 shards/bytes.h
-    6000 constraints/record.h            15746 run/arrays_llama_cpp.h          32354 shards/merging.h
-    6058 watermark/record.h              15946 run/walk.h                      32644 shards/row.h
-    6078 rows/work.h                     16051 run/finish.h                    32777 shards/answers.h
-    6105 life/past.h                     16091 run/draw_llama_cpp.h            33322 shards/logprobs.h
-    6164 core/record.h                   16165 run/draw.h                      33468 shards/told.h
-    6300 core/plans.h                    16243 run/sample.h                    33623 shards/asking.h
-    6338 core/fields.h                   16359 watermark/making.h              33759 shards/prefix.h
-    6425 core/owners.h                   16588 watermark/tails.h               34327 shards/plans.h
-    6501 core/mt19937.h                  16688 watermark/detect.h              34828 samplers/plans.h
-    6558 core/no_mt19937.h               16911 run/verify.h                    35091 shards/way.h
-    6591 core/making.h                   17015 run/batch.h                     35239 shards/memory.h
-    6723 core/streams.h                  17166 life/state.h                    35307 shards/batch.h
-    6761 life/state_fields.h             17342 operator/weights.h              35714 drafts/head.h
-    6861 samplers/llama_cpp.h            17430 operator/search.h               35773 drafts/block.h
-    6947 samplers/logit_bias.h           17568 operator/run.h                  35964 drafts/tree.h
-    7049 samplers/patch.h                17736 kv/cells.h                      36099 drafts/relaxed.h
-    7099 samplers/penalties.h            17773 kv/making.h                     36184 constraints/automaton.h
-    7250 samplers/dry.h                  17997 kv/slot.h                       36282 constraints/making.h
-    7707 samplers/cut.h                  18134 kv/sequences.h                  36538 constraints/sampler.h
-    7732 samplers/top_n_sigma.h          18268 kv/data.h                       36633 constraints/constructors.h
-    7842 samplers/top_k.h                18391 kv/update.h                     37000 constraints/patterns.h
-    7899 samplers/tail_free.h            18516 kv/state.h                      37208 constraints/looking.h
-    8022 samplers/typical.h              18725 llama_cpp/functions.h           37275 constraints/thinking.h
-    8098 samplers/top_p.h                18792 llama_cpp/object.h              37527 constraints/schedule.h
-    8141 samplers/min_p.h                18847 llama_cpp/vocabulary.h          37616 constraints/accepting.h
-    8183 samplers/by_sums.h              18924 text/reading.h                  37799 constraints/drawing.h
-    8334 samplers/top_h.h                19035 text/strings.h                  37986 constraints/told.h
-    8387 samplers/min_k.h                19134 text/values.h                   38050 constraints/kind.h
-    8444 samplers/xtc.h                  19290 text/documents.h                38108 constraints/top_p_decay.h
-    8527 samplers/infill.h               19366 grammar/head.h                  38194 constraints/accessors.h
-    8643 samplers/temperature.h          19401 grammar/tree.h                  38302 core/kinds.h
-    8812 samplers/smoothing.h            20320 grammar/finishing.h             38351 base/restore.h
-    8897 samplers/softmax.h              20624 grammar/reading.h               38365 api/license.h
-    8930 samplers/drafted.h              20709 grammar/gbnf.h
+       2 api/opening.h                    8955 samplers/greedy.h               21066 grammar/regex.h
+     275 api/config.h                     8997 samplers/choose.h               21463 grammar/derivatives.h
+     306 api/types.h                      9060 samplers/ratio.h                22153 grammar/vocabulary.h
+     561 api/missing.h                    9127 samplers/draw.h                 22624 grammar/triggers.h
+     575 api/sample.h                     9213 samplers/dist.h                 22949 grammar/matcher.h
+     669 api/chains.h                     9245 samplers/gumbel.h               23215 grammar/store.h
+     935 api/samplers.h                   9315 watermark/function.h            23470 grammar/moving.h
+    1208 api/gumbel.h                     9433 watermark/text.h                23819 grammar/visits.h
+    1231 api/operator.h                   9623 watermark/draw.h                24102 grammar/states.h
+    1282 api/kv.h                         9834 samplers/mirostat.h             24262 grammar/items.h
+    1465 api/llama_cpp.h                 10073 samplers/adaptive_p.h           24388 grammar/masks.h
+    1511 api/text_error.h                10224 samplers/custom.h               24599 grammar/runs.h
+    1527 api/grammar.h                   10285 config/describe.h               24812 grammar/entries.h
+    1766 api/shards.h                    10465 config/from_params.h            25286 grammar/accepting.h
+    1866 api/peers.h                     10529 config/orders.h                 25627 grammar/waiting.h
+    1950 api/drafts.h                    10760 config/numbers.h                25753 grammar/history.h
+    2052 api/constraints.h               10902 config/set.h                    25879 grammar/room.h
+    2355 api/watermark.h                 11058 config/tell.h                   26230 grammar/sampler.h
+    2500 api/parts.h                     11188 config/settings.h               26472 grammar/forced.h
+    2542 base/switches.h                 11301 life/rollback.h                 26640 grammar/hooks.h
+    2861 base/random.h                   11560 life/chain.h                    26763 schema/head.h
+    2884 base/mt19937.h                  11844 life/members.h                  26937 schema/errors.h
+    2959 base/exact.h                    11958 life/update.h                   27049 schema/collections.h
+    3185 base/bits128.h                  12155 life/copy.h                     27083 schema/references.h
+    3266 base/elements.h                 12325 rows/row.h                      27355 schema/strings.h
+    3396 watermark/colours.h             12635 rows/reserve.h                  27417 schema/numbers.h
+    3460 kernels/llama_cpp/contract.h    12704 rows/pieces.h                   27619 schema/sets.h
+    3507 kernels/contract.h              12818 rows/thresholds.h               27817 schema/formats.h
+    3635 kernels/scalar.h                12925 rows/compact.h                  28014 schema/scalars.h
+    3841 kernels/llama_cpp/scalar.h      13108 rows/sums.h                     28313 schema/goals.h
+    3862 kernels/sets.h                  13257 rows/changes.h                  28534 schema/alternatives.h
+    3910 kernels/vectors.h               13338 rows/cuts.h                     29012 schema/objects.h
+    4027 kernels/avx512.h                13786 rows/typical.h                  29525 schema/arrays.h
+    4111 kernels/avx2.h                  14101 rows/tail_free.h                29885 schema/whole.h
+    4173 kernels/sse2.h                  14175 rows/selecting.h                30058 tags/head.h
+    4190 kernels/neon.h                  14306 rows/mirostat.h                 30181 tags/words.h
+    4212 kernels/wasm.h                  14390 watermark/rows.h                30289 tags/inside.h
+    4228 kernels/generic.h               14504 rows/flat.h                     30430 tags/formats.h
+    4248 kernels/shared.h                14551 rows/logprobs.h                 30831 grammar/grammars.h
+    4373 kernels/passes.h                14637 rows/step.h                     30898 peers/tables.h
+    5063 kernels/llama_cpp/passes.h      14654 rows/llama_cpp/sums.h           31297 peers/values.h
+    5147 kernels/check.h                 14968 rows/llama_cpp/samplers.h       31729 peers/llama_server.h
+    5170 kernels/dispatch.h              15433 rows/llama_cpp/step.h           31798 peers/fields.h
+    5380 core/array.h                    15463 run/apply.h                     32044 peers/requests.h
+    5710 core/table.h                    15545 run/writing.h                   32183 shards/head.h
+    5908 core/windows.h                  15669 run/arrays.h                    32334 shards/bytes.h
+    6000 constraints/record.h            15746 run/arrays_llama_cpp.h          32432 shards/merging.h
+    6058 watermark/record.h              15946 run/walk.h                      32722 shards/row.h
+    6078 rows/work.h                     16051 run/finish.h                    32855 shards/answers.h
+    6105 life/past.h                     16091 run/draw_llama_cpp.h            33400 shards/logprobs.h
+    6164 core/record.h                   16165 run/draw.h                      33546 shards/told.h
+    6300 core/plans.h                    16243 run/sample.h                    33701 shards/asking.h
+    6338 core/fields.h                   16359 watermark/making.h              33837 shards/prefix.h
+    6425 core/owners.h                   16588 watermark/tails.h               34405 shards/plans.h
+    6501 core/mt19937.h                  16688 watermark/detect.h              34906 samplers/plans.h
+    6558 core/no_mt19937.h               16911 run/verify.h                    35169 shards/way.h
+    6591 core/making.h                   17015 run/batch.h                     35317 shards/memory.h
+    6723 core/streams.h                  17166 life/state.h                    35385 shards/batch.h
+    6761 life/state_fields.h             17342 operator/weights.h              35792 drafts/head.h
+    6861 samplers/llama_cpp.h            17430 operator/search.h               35851 drafts/block.h
+    6947 samplers/logit_bias.h           17568 operator/run.h                  36042 drafts/tree.h
+    7049 samplers/patch.h                17736 kv/cells.h                      36177 drafts/relaxed.h
+    7099 samplers/penalties.h            17773 kv/making.h                     36262 constraints/automaton.h
+    7250 samplers/dry.h                  17997 kv/slot.h                       36360 constraints/making.h
+    7707 samplers/cut.h                  18134 kv/sequences.h                  36616 constraints/sampler.h
+    7732 samplers/top_n_sigma.h          18268 kv/data.h                       36711 constraints/constructors.h
+    7842 samplers/top_k.h                18391 kv/update.h                     37078 constraints/patterns.h
+    7899 samplers/tail_free.h            18516 kv/state.h                      37286 constraints/looking.h
+    8022 samplers/typical.h              18725 llama_cpp/functions.h           37353 constraints/thinking.h
+    8098 samplers/top_p.h                18792 llama_cpp/object.h              37605 constraints/schedule.h
+    8141 samplers/min_p.h                18847 llama_cpp/vocabulary.h          37694 constraints/accepting.h
+    8183 samplers/by_sums.h              18924 text/reading.h                  37877 constraints/drawing.h
+    8334 samplers/top_h.h                19035 text/strings.h                  38064 constraints/told.h
+    8387 samplers/min_k.h                19134 text/values.h                   38128 constraints/kind.h
+    8444 samplers/xtc.h                  19290 text/documents.h                38186 constraints/top_p_decay.h
+    8527 samplers/infill.h               19366 grammar/head.h                  38272 constraints/accessors.h
+    8643 samplers/temperature.h          19401 grammar/tree.h                  38380 core/kinds.h
+    8812 samplers/smoothing.h            20385 grammar/finishing.h             38429 base/restore.h
+    8897 samplers/softmax.h              20689 grammar/reading.h               38443 api/license.h
+    8930 samplers/drafted.h              20774 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -20069,6 +20069,70 @@ static sampi_node sampi_tree_repeat(sampi_tree *t, sampi_node a, int32_t least, 
     return least == 1 && most == 1 ? a : sampi_tree_node(t, SAMPI_NODE_REPEAT, a, least, most);
 }
 
+/* Is n any number of something, as any text is any number of characters? */
+static bool sampi_is_all(const sampi_tree *t, sampi_node n)
+{
+    const sampi_expr *e = sampi_at(t, n);
+    return e->kind == SAMPI_NODE_REPEAT && e->b == 0 && e->c < 0;
+}
+
+/* Is each of the bytes one that some alternative of `one` is? */
+static bool sampi_has_bytes(const sampi_tree *t, sampi_node one, const uint8_t set[32])
+{
+    uint8_t left[32], any = 0;
+    memcpy(left, set, sizeof left);
+    for (bool more = true; more;) {
+        const sampi_expr *e = sampi_at(t, one), *first = e->kind == SAMPI_NODE_ALT ? sampi_at(t, e->a) : e;
+        for (int32_t i = 0; i < 32 && first->kind == SAMPI_NODE_SET; i++)
+            left[i] &= (uint8_t)~sampi_bytes_at(t, first->a)[i];
+        more = e->kind == SAMPI_NODE_ALT;
+        one = e->b;
+    }
+    for (int32_t i = 0; i < 32; i++) any |= left[i];
+    return !any;
+}
+
+/* Can it be seen at once that all texts of n are texts of `all`, which sampi_is_all? As of [^"]*word[^"]*. */
+static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_node all, int32_t *patience)
+{
+    const sampi_node one = sampi_at(t, all)->a;
+    while (--*patience > 0) {
+        if (n == all || n == one || n == SAMPI_EMPTY || n == SAMPI_NEVER) return true;
+        const sampi_expr *e = sampi_at(t, n);
+        uint8_t set[32] = { 0 };
+        switch (e->kind) {
+            case SAMPI_NODE_SET: return sampi_has_bytes(t, one, sampi_bytes_at(t, e->a));
+            case SAMPI_NODE_TEXT:
+                for (int32_t i = 0; i < e->b; i++) {
+                    const uint8_t byte = sampi_bytes_at(t, e->a)[i];
+                    set[byte / 8] |= (uint8_t)(1u << byte % 8);
+                }
+                return sampi_has_bytes(t, one, set);
+            case SAMPI_NODE_REPEAT: n = e->a; continue;
+            case SAMPI_NODE_AND:
+                if (sampi_is_among(t, e->a, all, patience)) return true;
+                n = e->b;
+                continue;
+            case SAMPI_NODE_SEQ:
+            case SAMPI_NODE_ALT:
+                if (!sampi_is_among(t, e->a, all, patience)) return false;
+                n = e->b;
+                continue;
+            default: return false;
+        }
+    }
+    return false;
+}
+
+/* Does no text of a match b, since b is what is not among `all`? */
+static bool sampi_excludes(const sampi_tree *t, sampi_node b, sampi_node a)
+{
+    int32_t patience = 64;
+    const sampi_expr *e = sampi_at(t, b);
+    return e->kind == SAMPI_NODE_NOT &&
+           (e->a == a || (sampi_is_all(t, e->a) && sampi_is_among(t, a, e->a, &patience)));
+}
+
 /* What both match; both regular: no token, no members, no rule that recurs. */
 static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
 {
@@ -20077,6 +20141,7 @@ static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
     if (a == SAMPI_NEVER || b == SAMPI_NEVER) return SAMPI_NEVER;
     if (sampi_at(t, a)->kind == SAMPI_NODE_NOT && sampi_at(t, a)->a == SAMPI_NEVER) return b;
     if (sampi_at(t, b)->kind == SAMPI_NODE_NOT && sampi_at(t, b)->a == SAMPI_NEVER) return a;
+    if (sampi_excludes(t, a, b) || sampi_excludes(t, b, a)) return SAMPI_NEVER;
     return sampi_tree_node(t, SAMPI_NODE_AND, a < b ? a : b, a < b ? b : a, 0);
 }
 
@@ -21567,6 +21632,18 @@ static void sampi_sort_nodes(sampi_node *n, int32_t count)
         }
 }
 
+/* Alternatives that are among another one, which is any number of characters, go: NEVER takes their place. */
+static void sampi_unite_all(sampi_deriver *d, sampi_node *n, int32_t count)
+{
+    int32_t all = 0;
+    while (all < count && !sampi_is_all(&d->tree, n[all])) all++;
+    for (int32_t i = 0; i < count && all < count; i++) {
+        int32_t patience = 64;
+        if (n[i] != n[all] && sampi_is_among(&d->tree, n[i], n[all], &patience)) n[i] = SAMPI_NEVER;
+        sampi_charge(d, (64 - patience) / 8);
+    }
+}
+
 /* The alternatives on the stack from `first` on as one node; they are used up. */
 static sampi_node sampi_unite(sampi_deriver *d, int32_t first)
 {
@@ -21575,6 +21652,7 @@ static sampi_node sampi_unite(sampi_deriver *d, int32_t first)
     d->work.n = first;
     if (d->status) return SAMPI_NEVER;
     sampi_charge(d, count);
+    if (count > 1) sampi_unite_all(d, n, count);
     sampi_sort_nodes(n, count);
     for (int32_t i = count - 1; i >= 0; i--) /* equal ones are neighbours */
         if (i == count - 1 || n[i] != n[i + 1]) all = sampi_sound(d, sampi_tree_alt(&d->tree, n[i], all));

@@ -169,6 +169,18 @@ static void sampi_sort_nodes(sampi_node *n, int32_t count)
         }
 }
 
+/* Alternatives that are among another one, which is any number of characters, go: NEVER takes their place. */
+static void sampi_unite_all(sampi_deriver *d, sampi_node *n, int32_t count)
+{
+    int32_t all = 0;
+    while (all < count && !sampi_is_all(&d->tree, n[all])) all++;
+    for (int32_t i = 0; i < count && all < count; i++) {
+        int32_t patience = 64;
+        if (n[i] != n[all] && sampi_is_among(&d->tree, n[i], n[all], &patience)) n[i] = SAMPI_NEVER;
+        sampi_charge(d, (64 - patience) / 8);
+    }
+}
+
 /* The alternatives on the stack from `first` on as one node; they are used up. */
 static sampi_node sampi_unite(sampi_deriver *d, int32_t first)
 {
@@ -177,6 +189,7 @@ static sampi_node sampi_unite(sampi_deriver *d, int32_t first)
     d->work.n = first;
     if (d->status) return SAMPI_NEVER;
     sampi_charge(d, count);
+    if (count > 1) sampi_unite_all(d, n, count);
     sampi_sort_nodes(n, count);
     for (int32_t i = count - 1; i >= 0; i--) /* equal ones are neighbours */
         if (i == count - 1 || n[i] != n[i + 1]) all = sampi_sound(d, sampi_tree_alt(&d->tree, n[i], all));

@@ -668,6 +668,70 @@ static sampi_node sampi_tree_repeat(sampi_tree *t, sampi_node a, int32_t least, 
     return least == 1 && most == 1 ? a : sampi_tree_node(t, SAMPI_NODE_REPEAT, a, least, most);
 }
 
+/* Is n any number of something, as any text is any number of characters? */
+static bool sampi_is_all(const sampi_tree *t, sampi_node n)
+{
+    const sampi_expr *e = sampi_at(t, n);
+    return e->kind == SAMPI_NODE_REPEAT && e->b == 0 && e->c < 0;
+}
+
+/* Is each of the bytes one that some alternative of `one` is? */
+static bool sampi_has_bytes(const sampi_tree *t, sampi_node one, const uint8_t set[32])
+{
+    uint8_t left[32], any = 0;
+    memcpy(left, set, sizeof left);
+    for (bool more = true; more;) {
+        const sampi_expr *e = sampi_at(t, one), *first = e->kind == SAMPI_NODE_ALT ? sampi_at(t, e->a) : e;
+        for (int32_t i = 0; i < 32 && first->kind == SAMPI_NODE_SET; i++)
+            left[i] &= (uint8_t)~sampi_bytes_at(t, first->a)[i];
+        more = e->kind == SAMPI_NODE_ALT;
+        one = e->b;
+    }
+    for (int32_t i = 0; i < 32; i++) any |= left[i];
+    return !any;
+}
+
+/* Can it be seen at once that all texts of n are texts of `all`, which sampi_is_all? As of [^"]*word[^"]*. */
+static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_node all, int32_t *patience)
+{
+    const sampi_node one = sampi_at(t, all)->a;
+    while (--*patience > 0) {
+        if (n == all || n == one || n == SAMPI_EMPTY || n == SAMPI_NEVER) return true;
+        const sampi_expr *e = sampi_at(t, n);
+        uint8_t set[32] = { 0 };
+        switch (e->kind) {
+            case SAMPI_NODE_SET: return sampi_has_bytes(t, one, sampi_bytes_at(t, e->a));
+            case SAMPI_NODE_TEXT:
+                for (int32_t i = 0; i < e->b; i++) {
+                    const uint8_t byte = sampi_bytes_at(t, e->a)[i];
+                    set[byte / 8] |= (uint8_t)(1u << byte % 8);
+                }
+                return sampi_has_bytes(t, one, set);
+            case SAMPI_NODE_REPEAT: n = e->a; continue;
+            case SAMPI_NODE_AND:
+                if (sampi_is_among(t, e->a, all, patience)) return true;
+                n = e->b;
+                continue;
+            case SAMPI_NODE_SEQ:
+            case SAMPI_NODE_ALT:
+                if (!sampi_is_among(t, e->a, all, patience)) return false;
+                n = e->b;
+                continue;
+            default: return false;
+        }
+    }
+    return false;
+}
+
+/* Does no text of a match b, since b is what is not among `all`? */
+static bool sampi_excludes(const sampi_tree *t, sampi_node b, sampi_node a)
+{
+    int32_t patience = 64;
+    const sampi_expr *e = sampi_at(t, b);
+    return e->kind == SAMPI_NODE_NOT &&
+           (e->a == a || (sampi_is_all(t, e->a) && sampi_is_among(t, a, e->a, &patience)));
+}
+
 /* What both match; both regular: no token, no members, no rule that recurs. */
 static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
 {
@@ -676,6 +740,7 @@ static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
     if (a == SAMPI_NEVER || b == SAMPI_NEVER) return SAMPI_NEVER;
     if (sampi_at(t, a)->kind == SAMPI_NODE_NOT && sampi_at(t, a)->a == SAMPI_NEVER) return b;
     if (sampi_at(t, b)->kind == SAMPI_NODE_NOT && sampi_at(t, b)->a == SAMPI_NEVER) return a;
+    if (sampi_excludes(t, a, b) || sampi_excludes(t, b, a)) return SAMPI_NEVER;
     return sampi_tree_node(t, SAMPI_NODE_AND, a < b ? a : b, a < b ? b : a, 0);
 }
 
