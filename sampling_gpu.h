@@ -108,15 +108,15 @@
    bound to, to what, and a probe's counters; they are written in a critical section. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2354 gpu/prefix.h                     4794 gpu/device.h
-     135 gpu/api.h                        2851 gpu/choosing.h                   4927 gpu/contexts.h
-     251 gpu/switches.h                   2953 gpu/ending.h                     5088 gpu/steps.h
-     297 gpu/records.h                    3104 gpu/answers.h                    5183 gpu/where.h
-     601 gpu/elements.h                   3854 samplers/plans.h                 5351 gpu/sending.h
-     872 gpu/passes.h                     4117 gpu/users.h                      5623 gpu/batch.h
-    1406 gpu/list.h                       4218 gpu/logprobs.h                   5883 gpu/results.h
-    1996 gpu/left.h                       4374 gpu/advance.h
-    2229 gpu/done.h                       4597 gpu/shapes.h
+       2 gpu/opening.h                    2389 gpu/prefix.h                     4869 gpu/device.h
+     135 gpu/api.h                        2902 gpu/choosing.h                   5002 gpu/contexts.h
+     251 gpu/switches.h                   3006 gpu/ending.h                     5163 gpu/steps.h
+     297 gpu/records.h                    3160 gpu/answers.h                    5258 gpu/where.h
+     602 gpu/elements.h                   3921 samplers/plans.h                 5426 gpu/sending.h
+     876 gpu/passes.h                     4184 gpu/users.h                      5698 gpu/batch.h
+    1410 gpu/list.h                       4288 gpu/logprobs.h                   5958 gpu/results.h
+    2011 gpu/left.h                       4443 gpu/advance.h
+    2256 gpu/done.h                       4672 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -482,6 +482,7 @@ typedef struct sampi_gpu_search {
 typedef struct sampi_gpu_state {
     uint32_t epoch;   /* passes done, ever */
     uint32_t arrived; /* teams that have done this one */
+    uint32_t met;     /* 0, for sampi_gpu_meet */
     /* from here on zero when a row begins */
     int32_t pass; /* the next pass */
     uint32_t passes;
@@ -616,6 +617,9 @@ typedef struct sampi_gpu_args {
    (gpu/advance.h); the probe of gpu/device.h counts without any. */
 static uint32_t sampi_gpu_add(uint32_t *x, uint32_t y) { return __atomic_fetch_add(x, y, __ATOMIC_RELAXED); }
 static uint32_t sampi_gpu_peek(uint32_t *x) { return sampi_gpu_add(x, 0); /* a load might see an old cache line */ }
+/* Lanes wait for each other (gpu/list.h says where): behind each atomic outside of a simd loop gcc puts a barrier of
+   the warp, and nobody waits for the sum. */
+SAMPI_INLINE void sampi_gpu_meet(sampi_gpu_state *st) { (void)sampi_gpu_add(&st->met, 0); }
 static void sampi_gpu_fence(void) { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 
 /* sampi_key with its sign flipped is in the order of unsigned numbers; the id is turned around, so that of equal logits
@@ -1414,7 +1418,13 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
    that row: so plain writes do, and only lanes must be kept apart. Of the state these functions write n_list and
    buffer (list_keep) and n, z, s, low (list_sums). The one thing to know: `wide` and `code` are scratch that one
    function fills for the next (list_codes for list_prefix and list_end; list_sort and list_weights for tail_free), and
-   that no function may use in between. */
+   that no function may use in between.
+
+   Lanes are not in step. All lanes do the code outside of simd loops, and since Volta a lane may be anywhere between
+   two barriers of its warp. So a word that lanes have read is written only behind a barrier, and one that they have
+   written is written with something else, or in a simd loop or by an atomic, only behind another. A simd loop ends with
+   a barrier, an atomic outside of one too; where neither is, sampi_gpu_meet is one. The interpreter of tests/gpu/ptx
+   finds words for which this does not hold. */
 
 /* A row in the hands of the team that advances it, and the row's parts of the arrays. wide: weights or envelopes of the
    list, or of a group, counts of lanes; code: places in an order; changed [n_ids], ids in changed_id. Nearly all
@@ -1507,6 +1517,7 @@ static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
     const uint32_t n = h->st->n_list;
     const sampi_gpu_op o = *op;
     uint64_t *stay = h->wide;
+    const uint32_t other = h->st->buffer ^ 1;
     uint32_t all = 0;
     SAMPI_SIMD(reduction(+ : all))
     SAMPI_LANES
@@ -1517,7 +1528,7 @@ static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
         all += mine;
     }
     /* from here on sampi_gpu_list is the other buffer, and item is what it was */
-    h->st->buffer ^= 1;
+    h->st->buffer = other;
     h->st->n_list = all;
     sampi_gpu_item *to = sampi_gpu_list(h);
     SAMPI_SIMD()
@@ -1812,6 +1823,8 @@ static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_be
 {
     const uint64_t *code = h->code, *w = h->wide, lo = in->lo, hi = in->hi;
     const uint64_t step = ((hi - lo) >> 2) + 1, a = lo + step - 1, b = a + step, c = b + step < hi ? b + step : hi;
+    sampi_gpu_between next = *in;
+    uint32_t upto = *n_in;
     SAMPI_SIMD()
     SAMPI_LANES
     {
@@ -1842,17 +1855,18 @@ static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_be
     uint64_t mass_below = 0;
     uint32_t below = 0;
     /* the first of the three cuts that holds enough is the new upper end; if none does, it is above them */
-    if (mass_a >= in->mass && n_a >= in->count)
-        in->hi = a, *n_in = n_a;
-    else if (mass_b >= in->mass && n_b >= in->count)
-        in->lo = a + 1, in->hi = b, below = n_a, *n_in = n_b, mass_below = mass_a;
-    else if (mass_c >= in->mass && n_c >= in->count)
-        in->lo = b + 1, in->hi = c, below = n_b, *n_in = n_c, mass_below = mass_b;
+    if (mass_a >= next.mass && n_a >= next.count)
+        next.hi = a, upto = n_a;
+    else if (mass_b >= next.mass && n_b >= next.count)
+        next.lo = a + 1, next.hi = b, below = n_a, upto = n_b, mass_below = mass_a;
+    else if (mass_c >= next.mass && n_c >= next.count)
+        next.lo = b + 1, next.hi = c, below = n_b, upto = n_c, mass_below = mass_b;
     else
-        in->lo = c + 1, below = n_c, mass_below = mass_c;
-    *n_in -= below;
-    in->mass -= mass_below < in->mass ? mass_below : in->mass;
-    in->count -= below < in->count ? below : in->count;
+        next.lo = c + 1, below = n_c, mass_below = mass_c;
+    next.mass -= mass_below < next.mass ? mass_below : next.mass;
+    next.count -= below < next.count ? below : next.count;
+    *in = next;
+    *n_in = upto - below;
 }
 
 /* The smallest code whose prefix of the list holds the mass and the count; UINT64_MAX if the whole list doesn't. (No
@@ -1977,6 +1991,7 @@ static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_ste
         total += q[i];
     }
     for (uint32_t attempt = 0;; attempt++) {
+        if (attempt) sampi_gpu_meet(h->st); /* lanes have read `random` */
         sampi_random_bits(step->seed, h->job->position, step->stream, attempt, random);
         const uint64_t last = sampi_gpu_list_end(h, n, sampi_mulhi(random[0], total) + 1, 0);
         uint64_t token = 0; /* the last one up to there: id and logit, where a key has logit and ~id */
@@ -2018,6 +2033,7 @@ static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_ste
    complete. A search for a floor that was in vain may be worth while again: asked. */
 static void sampi_gpu_invalidate(sampi_gpu_state *st, bool max_known)
 {
+    sampi_gpu_meet(st);
     st->sums_known = st->drawn = false;
     st->max_known = max_known;
     st->asked = 0;
@@ -2061,8 +2077,12 @@ static int sampi_gpu_require_max(const sampi_gpu_here *h)
         return 0;
     }
     /* a row that is complete needs no pass */
-    if (!st->max_known) st->max = st->n_list ? sampi_gpu_logit(sampi_gpu_list_max(h)) : -INFINITY;
-    st->max_known = true;
+    if (!st->max_known) {
+        const float max = st->n_list ? sampi_gpu_logit(sampi_gpu_list_max(h)) : -INFINITY;
+        sampi_gpu_meet(st);
+        st->max = max;
+        st->max_known = true;
+    }
     int status = sampi_max_status(st->max);
     return status ? status : 1;
 }
@@ -2171,6 +2191,7 @@ static int sampi_gpu_require_list(const sampi_gpu_here *h, uint64_t floor)
     if (st->complete || (st->listed && st->floor <= floor)) return 1;
     /* a lower floor can only make the list longer */
     if (st->overflown && st->floor >= floor) return SAMPI_GPU_DECLINED;
+    sampi_gpu_meet(st);
     st->pass = SAMPI_PASS_GATHER;
     st->floor = floor;
     st->n_list = 0;
@@ -2188,6 +2209,7 @@ static int sampi_gpu_require_first(const sampi_gpu_here *h, uint64_t want)
     if (st->complete || (st->listed && (st->n_list >= want || st->floor <= SAMPI_GPU_ALL))) return 1;
     /* room for twice as many as wanted: a floor found among maxima lets in more than that */
     if (want > SAMP_GPU_LIST / 2 || want <= st->asked) return SAMPI_GPU_DECLINED;
+    sampi_gpu_meet(st);
     st->asked = (uint32_t)want;
     return sampi_gpu_require_list(h, st->thinned ? SAMPI_GPU_ALL : sampi_gpu_find_floor(h, (uint32_t)want));
 }
@@ -2198,7 +2220,10 @@ static int sampi_gpu_require_first(const sampi_gpu_here *h, uint64_t want)
 static int sampi_gpu_require_all(const sampi_gpu_here *h)
 {
     int known = sampi_gpu_require_list(h, SAMPI_GPU_ALL);
-    if (known == 1) h->st->complete = true;
+    if (known == 1 && !h->st->complete) {
+        sampi_gpu_meet(h->st);
+        h->st->complete = true;
+    }
     return known;
 }
 
@@ -2216,11 +2241,13 @@ static int sampi_gpu_require_sums(const sampi_gpu_here *h)
         return 1;
     }
     /* a list beside the sums costs little, where maxima of cells still tell which floor it needs */
+    const bool listing = !st->listed && !st->overflown && !st->thinned;
+    sampi_gpu_meet(st);
     st->pass = SAMPI_PASS_SUMS;
-    st->listing = !st->listed && !st->overflown && !st->thinned;
-    if (st->listing) {
+    st->listing = listing;
+    if (listing) {
         st->asked = SAMPI_HEAD;
-        st->floor = sampi_gpu_find_floor(h, st->asked);
+        st->floor = sampi_gpu_find_floor(h, SAMPI_HEAD);
         st->n_list = 0;
     }
     return 0;
@@ -2234,7 +2261,13 @@ static int sampi_gpu_require_sums(const sampi_gpu_here *h)
    change lies behind a phase, or is its end. */
 
 /* There is room: a step pushes one operation at most, and its chain has no more than SAMPI_STEPS of them. */
-static void sampi_gpu_push(sampi_gpu_state *st, const sampi_gpu_op *op) { st->op[st->n_ops++] = *op; }
+static void sampi_gpu_push(sampi_gpu_state *st, const sampi_gpu_op *op)
+{
+    const uint32_t n = st->n_ops;
+    st->op[n] = *op;
+    sampi_gpu_meet(st);
+    st->n_ops = n + 1;
+}
 
 /* Do the newest operation to the changed tokens, now: they are few, and who reads them later needs no replay. Whoever
    pushes an operation calls this next, or these tokens would be left out of it. */
@@ -2257,12 +2290,13 @@ static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
     const sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_FROM, 0.0f, key);
+    const float bar = st->bar;
     sampi_gpu_invalidate(st, st->max_known);
     if (!st->complete) {
         sampi_gpu_push(st, &op);
         sampi_gpu_apply_changed(h);
         /* the bar is a logit: tokens with that of the key itself may stay, so it is not above them */
-        if (key > SAMPI_GPU_ALL && sampi_gpu_logit(key) > st->bar) st->bar = sampi_gpu_logit(key);
+        if (key > SAMPI_GPU_ALL && sampi_gpu_logit(key) > bar) st->bar = sampi_gpu_logit(key);
         st->overflown = false;
         st->complete = st->listed && st->floor <= key;
     }
@@ -2293,18 +2327,19 @@ static void sampi_gpu_keep_until(const sampi_gpu_here *h, uint64_t key)
 static void sampi_gpu_change_all(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
     sampi_gpu_state *st = h->st;
-    const bool ordered = sampi_gpu_keeps_order(op);
-    sampi_gpu_invalidate(st, st->max_known && ordered);
+    const bool ordered = sampi_gpu_keeps_order(op), max_known = st->max_known && ordered;
+    const float max = st->max, bar = st->bar;
+    sampi_gpu_invalidate(st, max_known);
     if (st->complete) {
         sampi_gpu_list_change(h, op);
     } else {
         sampi_gpu_push(st, op);
         sampi_gpu_apply_changed(h);
         st->listed = st->overflown = false;
-        st->thinned |= !ordered;
-        st->bar = ordered ? sampi_gpu_change(op, st->bar) : -INFINITY;
+        if (!ordered) st->thinned = true;
+        st->bar = ordered ? sampi_gpu_change(op, bar) : -INFINITY;
     }
-    if (st->max_known) st->max = sampi_gpu_change(op, st->max);
+    if (max_known) st->max = sampi_gpu_change(op, max);
 }
 
 /* The array would be put in order here, by a SAMPI_GPU_BY_*. Nothing is sorted: each token that may be exported gets
@@ -2414,9 +2449,9 @@ static void sampi_gpu_sample(const sampi_gpu_here *h)
     uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
     const uint32_t n = p.v.n;
     const float per_nat = sampi_gpu_fineness(h->st);
+    sampi_gpu_clear(mass, count, SAMPI_BUCKETS);
     h->st->search.per_nat = per_nat;
     h->st->search.by_score = false;
-    sampi_gpu_clear(mass, count, SAMPI_BUCKETS);
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t base = 0; base < n; base += SAMPI_WARP * SAMPI_GROUP)
     {
@@ -2447,11 +2482,13 @@ static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
     const uint32_t middle = sampi_gpu_find(mass, SAMPI_BUCKETS, h->wide, &left);
     const uint64_t at = sampi_gpu_total(count, middle) + count[middle] / 2;
     uint64_t first = sampi_gpu_remaining(at, half), last = at + half < n ? at + half : n - 1;
-    search->from = first ? sampi_gpu_find(count, SAMPI_BUCKETS, h->wide, &first) : 0;
-    search->upto = sampi_gpu_find(count, SAMPI_BUCKETS, h->wide, &last);
-    search->top = (float)((double)max - (double)search->from / (double)search->per_nat);
-    search->floor = (float)((double)max - (double)(search->upto + 1) / (double)search->per_nat);
-    if (!(search->floor >= -FLT_MAX) || search->upto + 1 == SAMPI_BUCKETS) search->floor = -FLT_MAX;
+    const uint32_t from = first ? sampi_gpu_find(count, SAMPI_BUCKETS, h->wide, &first) : 0;
+    const uint32_t upto = sampi_gpu_find(count, SAMPI_BUCKETS, h->wide, &last);
+    const float floor = (float)((double)max - (double)(upto + 1) / (double)search->per_nat);
+    search->from = from;
+    search->upto = upto;
+    search->top = (float)((double)max - (double)from / (double)search->per_nat);
+    search->floor = !(floor >= -FLT_MAX) || upto + 1 == SAMPI_BUCKETS ? -FLT_MAX : floor;
     return 1;
 }
 
@@ -2462,11 +2499,12 @@ static void sampi_gpu_look_ahead(const sampi_gpu_here *h)
     sampi_gpu_state *st = h->st;
     const sampi_gpu_step *step = &h->job->step[st->at], *end = h->job->step + h->job->n_steps;
     const bool top_p = step->kind == SAMPI_TOP_P || step->kind == SAMPI_TOP_P_DECAY;
-    st->factor = 1.0f;
+    float factor = 1.0f;
     if (++step < end && step->kind == SAMPI_TEMP && step->u.temp.t >= SAMPI_TEMP_MIN)
-        st->factor = 1.0f / step++->u.temp.t;
+        factor = 1.0f / step++->u.temp.t;
     const bool draws = top_p && step < end && step->kind == SAMPI_DIST;
-    const sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_SCALE, st->factor, 0);
+    const sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_SCALE, factor, 0);
+    st->factor = factor;
     st->then = sampi_gpu_change(&op, st->max);
     st->ahead = draws ? SAMPI_GPU_AHEAD_ASKED : SAMPI_GPU_AHEAD_NO;
 }
@@ -2476,13 +2514,16 @@ static int sampi_gpu_ask_window(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
     sampi_gpu_search *search = &st->search;
-    search->stage = SAMPI_SEARCH_WINDOW;
-    search->tries++;
-    search->lo = ~sampi_gpu_key(search->top, 0);
-    search->hi = ~sampi_gpu_floor(search->floor);
-    search->shift = 0;
-    while ((search->hi - search->lo) >> search->shift >= SAMPI_FINE) search->shift++;
+    const uint32_t tries = search->tries + 1;
+    const uint64_t lo = ~sampi_gpu_key(search->top, 0), hi = ~sampi_gpu_floor(search->floor);
+    uint32_t shift = 0;
+    while ((hi - lo) >> shift >= SAMPI_FINE) shift++;
     sampi_gpu_clear(h->wide, h->code, SAMPI_FINE);
+    search->stage = SAMPI_SEARCH_WINDOW;
+    search->tries = tries;
+    search->lo = lo;
+    search->hi = hi;
+    search->shift = shift;
     st->pass = SAMPI_PASS_WINDOW;
     st->n_list = 0;
     st->listed = st->overflown = st->listing = false;
@@ -2511,12 +2552,13 @@ static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, uint64_t share)
 static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_t hi, bool even)
 {
     sampi_gpu_search *search = &h->st->search;
+    uint32_t shift = even ? SAMPI_EVEN : 0;
+    while (!even && (hi - lo) >> shift >= SAMPI_BUCKETS) shift++;
+    sampi_gpu_clear(h->a->mass + h->row * SAMPI_BUCKETS, h->a->count + h->row * SAMPI_BUCKETS, SAMPI_BUCKETS);
     search->lo = lo;
     search->hi = hi;
-    search->shift = even ? SAMPI_EVEN : 0;
+    search->shift = shift;
     h->st->ahead = SAMPI_GPU_AHEAD_NO;
-    while (!even && (hi - lo) >> search->shift >= SAMPI_BUCKETS) search->shift++;
-    sampi_gpu_clear(h->a->mass + h->row * SAMPI_BUCKETS, h->a->count + h->row * SAMPI_BUCKETS, SAMPI_BUCKETS);
     search->stage = SAMPI_SEARCH_HISTOGRAM;
     h->st->pass = SAMPI_PASS_HIST;
     return 0;
@@ -2565,18 +2607,18 @@ static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *m
     sampi_gpu_search *search = &h->st->search;
     const float max = h->st->max;
     /* the prefix that holds a mass m ends where the running sum exceeds m - 1 */
-    uint64_t left = search->mass - 1;
+    const uint64_t all_mass = search->mass, all_count = search->count, all_before = search->before;
+    uint64_t mass_left = all_mass - 1, count_left = all_count - 1;
     uint32_t bucket = 0, other = 0;
-    if (search->mass) bucket = sampi_gpu_find(mass, n, scratch, &left);
-    left = search->count - 1;
-    if (search->count) other = sampi_gpu_find(count, n, scratch, &left);
+    if (all_mass) bucket = sampi_gpu_find(mass, n, scratch, &mass_left);
+    if (all_count) other = sampi_gpu_find(count, n, scratch, &count_left);
     if (other > bucket) bucket = other;
-    const uint64_t before = sampi_gpu_total(count, bucket);
-    search->before += before;
-    search->count = sampi_gpu_remaining(search->count, before);
-    search->mass = sampi_gpu_remaining(search->mass, sampi_gpu_total(mass, bucket));
     const uint64_t lo = sampi_gpu_bucket_start(search, max, bucket);
     const uint64_t hi = sampi_gpu_bucket_start(search, max, bucket + 1) - 1;
+    const uint64_t before = sampi_gpu_total(count, bucket), mass_before = sampi_gpu_total(mass, bucket);
+    search->before = all_before + before;
+    search->count = sampi_gpu_remaining(all_count, before);
+    search->mass = sampi_gpu_remaining(all_mass, mass_before);
     search->lo = lo;
     search->hi = hi;
     return count[bucket];
@@ -2589,6 +2631,7 @@ static int sampi_gpu_ask_bucket(const sampi_gpu_here *h, uint64_t n)
 {
     sampi_gpu_state *st = h->st;
     sampi_gpu_search *search = &st->search;
+    sampi_gpu_meet(st);    /* lanes have read n from a histogram */
     if (n > SAMP_GPU_LIST) /* again, within the bucket */
         return search->lo < search->hi ? sampi_gpu_search_window(h, search->lo, search->hi, false)
                                        : SAMPI_GPU_DECLINED;
@@ -2651,13 +2694,14 @@ static int sampi_gpu_first_window(const sampi_gpu_here *h)
     const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
     if (search->mass == 0 || search->by_score) return SAMPI_GPU_DECLINED;
     if (st->n <= SAMP_GPU_LIST) return sampi_gpu_require_list(h, SAMPI_GPU_ALL);
-    if (search->tries > 0) return SAMPI_GPU_DECLINED;
+    const uint32_t tries = search->tries;
+    if (tries > 0) return SAMPI_GPU_DECLINED;
     sampi_gpu_sample(h);
     const double t = sampi_gpu_sampled_back(sampi_gpu_total(mass, SAMPI_BUCKETS), st->z - search->mass);
     if (sampi_gpu_place_window(h, t) != 1) return SAMPI_GPU_DECLINED;
     sampi_gpu_look_ahead(h);
     if (st->ahead || 32 * sampi_gpu_total(count, search->upto + 1) > SAMPI_GPU_WIDTH) return sampi_gpu_ask_window(h);
-    search->tries++;
+    search->tries = tries + 1;
     const int known = sampi_gpu_require_list(h, sampi_gpu_floor(search->floor));
     return known == 1 ? SAMPI_GPU_DECLINED : known; /* 1: that list is there, and the end was not in it */
 }
@@ -2698,6 +2742,7 @@ static void sampi_gpu_list_between(const sampi_gpu_here *h)
     const float max = h->st->max;
     uint64_t *code = h->code, *w = h->wide, *used = h->a->count + h->row * SAMPI_BUCKETS;
     *used = 0;
+    sampi_gpu_meet(h->st); /* before a lane adds to it */
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
@@ -2725,9 +2770,12 @@ static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
     }
     const uint64_t end = ~SAMPI_GPU_ALL, mass_left = st->z - search->mass, mass_below = search->mass - upto;
     const bool below = upto < search->mass, few = search->above_count + st->n_list < search->count;
+    const uint64_t mass_wanted = sampi_gpu_remaining(search->mass, search->above_mass);
+    const uint64_t count_wanted = sampi_gpu_remaining(search->count, search->above_count);
+    sampi_gpu_meet(st);
     search->before = search->above_count;
-    search->mass = sampi_gpu_remaining(search->mass, search->above_mass);
-    search->count = sampi_gpu_remaining(search->count, search->above_count);
+    search->mass = mass_wanted;
+    search->count = count_wanted;
     if (below) {
         const double t = sampi_gpu_sampled(sampi_gpu_total(mass, search->upto + 1), mass_below);
         return sampi_gpu_next_window(h, t, lo, end, true);
@@ -2793,6 +2841,7 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
         if (!by_score) sampi_gpu_list_prefix(h, ~search->key, &p);
         if (!by_score && search->before + p.count <= SAMP_GPU_LIST) return sampi_gpu_require_list(h, search->key);
     }
+    sampi_gpu_meet(st);
     search->stage = SAMPI_SEARCH_IDLE;
     search->tries = 0;
     return 1;
@@ -2828,6 +2877,7 @@ static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t 
     sampi_gpu_state *st = h->st;
     int known = sampi_gpu_require_max(h);
     if (known != 1) return known;
+    const int32_t phase = st->memory.phase % SAMPI_PHASE_MIN_KEEP;
     if (st->memory.phase < SAMPI_PHASE_MIN_KEEP) {
         const uint64_t from = sampi_gpu_floor(sampi_float_up(floor));
         bool enough = false;
@@ -2838,13 +2888,14 @@ static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t 
             sampi_gpu_keep_from(h, from);
             return 1;
         }
-        st->memory.phase += SAMPI_PHASE_MIN_KEEP;
+        sampi_gpu_meet(st);
+        st->memory.phase = phase + SAMPI_PHASE_MIN_KEEP;
     }
     known = sampi_gpu_require_prefix(h, false, 0.0, 0, min_keep);
     if (known != 1) return known;
     sampi_gpu_mark_order(h, SAMPI_GPU_BY_KEY, 0.0);
     sampi_gpu_keep_from(h, st->search.key);
-    st->memory.phase -= SAMPI_PHASE_MIN_KEEP;
+    st->memory.phase = phase;
     return 1;
 }
 
@@ -2918,6 +2969,7 @@ static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step
     sampi_gpu_join_groups(h);
     const uint64_t total = sampi_gpu_total(sum, groups);
     for (uint32_t attempt = 0;; attempt++) {
+        if (attempt) sampi_gpu_meet(h->st); /* lanes have read `random` */
         sampi_random_bits(step->seed, h->job->position, step->stream, attempt, random);
         uint64_t t = sampi_mulhi(random[0], total);
         const uint32_t group = sampi_gpu_find(sum, groups, h->a->mass + h->row * SAMPI_BUCKETS, &t);
@@ -2942,6 +2994,7 @@ static int sampi_gpu_draw_key(const sampi_gpu_here *h, const sampi_gpu_step *ste
         return 1;
     }
     if (!st->drawn && st->ahead != SAMPI_GPU_AHEAD_MADE) {
+        sampi_gpu_meet(st);
         st->drawn = true;
         st->pass = SAMPI_PASS_DRAW;
         return 0;
@@ -3019,25 +3072,27 @@ static void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
     sampi_gpu_job *job = h->job;
     sampi_gpu_step *step = &job->step[job->kept_step - 1];
     const uint32_t sent = job->side == SAMPI_GPU_SENT, side = job->side == SAMPI_GPU_LEFT, n = step->n;
-    const bool counts = job->ring.cap > 0;
+    sampi_ring ring = job->ring;
+    const bool counts = ring.cap > 0;
     if (!counts && !sent) return;
     const sampi_gpu_rule *from = sampi_gpu_rules(h, step);
     sampi_gpu_rule *to = h->a->kept_rule + (2 * h->row + side) * SAMPI_RULES;
     int32_t *id = h->a->kept_id + (2 * h->row + side) * SAMPI_RULES, *window = h->a->window + h->row * SAMPI_RULES;
     const int32_t *tokens = h->a->id + job->window;
     /* later the window is here already, and moves by itself */
-    const uint32_t n_window = sent ? job->ring.cap : 0;
+    const uint32_t n_window = sent ? ring.cap : 0;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_window; i += SAMPI_WARP) window[i] = tokens[i];
-    const int32_t old = counts ? sampi_ring_push(&job->ring, window, token) : token, in = counts ? token : -1;
     /* old: what falls out, or a token that no rule has, if the window isn't full */
+    const int32_t old = !counts ? token : ring.size < ring.cap ? -1 : window[ring.head], in = counts ? token : -1;
     const bool same = old == token; /* falls out and comes in: nothing changes */
     sampi_gpu_spot out_at, in_at;
     sampi_gpu_spot_of(from, n, old, &out_at);
     sampi_gpu_spot_of(from, n, in, &in_at);
+    (void)sampi_ring_push(&ring, window, token); /* behind the barriers of these loops */
+    job->ring = ring;
     const bool removes = !same && out_at.count == 1, inserts = !same && in_at.count == 0;
-    const float repeat = step->u.penalties.repeat, freq = step->u.penalties.freq,
-                present = step->u.penalties.present;
+    const float repeat = step->u.penalties.repeat, freq = step->u.penalties.freq, present = step->u.penalties.present;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i <= n; i += SAMPI_WARP)
     {
@@ -3074,12 +3129,13 @@ static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t tok
     uint32_t *hole = a->hole + h->row * a->groups * SAMPI_WARP;
     const int32_t *id = h->changed_id;
     const uint32_t n_changed = h->job->n_ids;
+    const uint64_t position = h->job->position + h->job->draws;
     sampi_gpu_report(h, status, token, value);
     if (a->out) a->out[a->place[h->row].out_row] = status ? status : token;
-    if (status == SAMP_OK) h->job->position += h->job->draws;
     /* whole words: all holes of the row go, and every one of them has its id here */
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) hole[(uint32_t)id[i] / 32] = 0;
+    if (status == SAMP_OK) h->job->position = position;
     if (status == SAMP_OK && h->job->kept_step) sampi_gpu_next_rules(h, token);
     /* all members from `pass` up to the operations, of which n_ops says how many count */
     word *w = (word *)(void *)&h->st->pass;
@@ -3179,9 +3235,9 @@ static int sampi_gpu_plan_patch(const sampi_gpu_here *h, const sampi_gpu_step *s
     sampi_gpu_state *st = h->st;
     if (step->n == 0 && h->job->kept_step) return 1; /* an empty window */
     if (st->memory.phase == 0) {
+        sampi_gpu_invalidate(st, false);
         st->memory.phase = 1;
         st->sorted = false;
-        sampi_gpu_invalidate(st, false);
         if (st->complete) {
             sampi_gpu_patch_list(h, step);
         } else {
@@ -3221,6 +3277,7 @@ static int sampi_gpu_sums(sampi_gpu_row *h, const sampi_gpu_step *step, sampi_th
     const int known = then == SAMPI_THEN_PREFIX ? sampi_gpu_require_sums_of(h, sampi_share(step->u.cut.p))
                                                 : sampi_gpu_require_sums(h);
     sums->max = st->max, sums->n = (size_t)st->n, sums->z = st->z, sums->s = st->s, sums->above = 0;
+    if (known == 1) sampi_gpu_meet(h->st); /* the plan goes on, and writes its memory */
     return known;
 }
 
@@ -3271,6 +3328,7 @@ static int sampi_gpu_deviation(sampi_gpu_row *h, float *max, double *sigma)
     if (st->memory.phase == 0) {
         const int known = sampi_gpu_require_sums(h);
         if (known != 1) return known;
+        sampi_gpu_meet(st);
         st->scale = sampi_sigma_scale((double)st->max - (double)st->low);
         st->memory.phase = 1;
         st->sigma[0] = st->sigma[1] = st->sigma[2] = st->sigma[3] = 0;
@@ -3294,6 +3352,7 @@ static void sampi_gpu_zipf_of_first(const sampi_gpu_here *h, uint32_t m, sampi_z
 {
     const uint64_t *key = h->code;
     uint64_t *t = h->wide, *b = sampi_gpu_spare(h);
+    sampi_zipf sums = *zipf; /* each lane has its own */
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i + 1 < m; i += SAMPI_WARP)
     {
@@ -3308,9 +3367,11 @@ static void sampi_gpu_zipf_of_first(const sampi_gpu_here *h, uint32_t m, sampi_z
         SAMPI_AT_ONCE(16, y);
         SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) if (from + k + 1 < m)
         {
-            sampi_zipf_sum(zipf, sampi_from_bits(x[k]), sampi_from_bits(y[k]));
+            sampi_zipf_sum(&sums, sampi_from_bits(x[k]), sampi_from_bits(y[k]));
         }
     }
+    *zipf = sums;
+    sampi_gpu_meet(h->st); /* lanes have read t and b */
 }
 
 /* Zipf's sums of the first m tokens; *n: tokens left. Declined if no list holds m. */
@@ -3577,9 +3638,10 @@ static uint32_t sampi_gpu_top_h_size(const sampi_gpu_here *h, double most)
         keep += first;
         if (first < m) break;
     }
+    uint64_t z = sums.z, s = sums.s;
     for (; keep < n; keep++) { /* a first token is kept whatever its entropy is said to be */
-        sums.z += w[keep], sums.s += weighted[keep];
-        if (keep > 0 && sampi_entropy_of((double)sums.z, (double)sums.s, (double)sums.z) > most) break;
+        z += w[keep], s += weighted[keep];
+        if (keep > 0 && sampi_entropy_of((double)z, (double)s, (double)z) > most) break;
     }
     return keep;
 }
@@ -3609,22 +3671,21 @@ static uint32_t sampi_gpu_cliff(const sampi_gpu_here *h, double *steepest, doubl
     return most > 0.0 ? first : 1;
 }
 
-/* top_h, min_k: how many are kept, by the first tokens in order, or all of them (count); 0: these don't tell. */
-static void sampi_gpu_beginning_size(sampi_gpu_row *h, const sampi_gpu_step *step)
+/* top_h, min_k: how many are kept, by the first tokens in order, or all of them; 0: these don't tell. */
+static uint64_t sampi_gpu_beginning_size(sampi_gpu_row *h, const sampi_gpu_step *step)
 {
-    sampi_gpu_state *st = h->st;
+    const sampi_gpu_state *st = h->st;
     const bool all = st->complete || st->floor <= SAMPI_GPU_ALL;
     sampi_gpu_list_sort(h);
     if (step->kind == SAMPI_TOP_H) {
         sampi_sums sums = { st->max, (size_t)st->n, st->z, st->s, 0 };
-        st->memory.count = sampi_gpu_top_h_size(h, sampi_round((double)step->u.cut.p * sampi_entropy(&sums)));
-        if (!all && st->memory.count == st->n_list) st->memory.count = 0;
-    } else {
-        double steepest, rest;
-        st->memory.count = sampi_gpu_cliff(h, &steepest, &rest);
-        st->memory.count = sampi_min_k_keeps(st->memory.count, (double)step->u.cut.p, st->max, st->low, st->n);
-        if (!all && rest > steepest) st->memory.count = 0;
+        const uint32_t size = sampi_gpu_top_h_size(h, sampi_round((double)step->u.cut.p * sampi_entropy(&sums)));
+        return !all && size == st->n_list ? 0 : size;
     }
+    double steepest, rest;
+    const uint32_t cliff = sampi_gpu_cliff(h, &steepest, &rest);
+    if (!all && rest > steepest) return 0;
+    return sampi_min_k_keeps(cliff, (double)step->u.cut.p, st->max, st->low, st->n);
 }
 
 /* Both keep a beginning of the order. Phase 0: how many, from a list of some, then of many; 1: keep them. */
@@ -3635,10 +3696,11 @@ static int sampi_gpu_keep_beginning(sampi_gpu_row *h, const sampi_gpu_step *step
         int known = sampi_gpu_require_sums(h);
         if (known == 1 && !st->complete && !st->listed) known = sampi_gpu_require_first(h, SAMPI_HEAD);
         if (known != 1) return known;
-        sampi_gpu_beginning_size(h, step);
-        if (st->memory.count == 0) return sampi_gpu_require_first(h, SAMP_GPU_LIST / 2) == 0 ? 0 : SAMPI_GPU_DECLINED;
-        if (st->memory.count < step->u.cut.min_keep)
-            st->memory.count = step->u.cut.min_keep < st->n ? step->u.cut.min_keep : st->n;
+        uint64_t size = sampi_gpu_beginning_size(h, step);
+        if (size == 0) return sampi_gpu_require_first(h, SAMP_GPU_LIST / 2) == 0 ? 0 : SAMPI_GPU_DECLINED;
+        if (size < step->u.cut.min_keep) size = step->u.cut.min_keep < st->n ? step->u.cut.min_keep : st->n;
+        sampi_gpu_meet(st);
+        st->memory.count = size;
         st->memory.phase = 1;
     }
     return sampi_gpu_keep_first(h, (size_t)st->memory.count, false);
@@ -3777,11 +3839,15 @@ static int sampi_gpu_draw_and_sums(sampi_gpu_row *h, const sampi_gpu_step *step,
 static int sampi_gpu_choose(sampi_gpu_row *h, sampi_gpu_step *step, const samp_token_data *token, float learnt)
 {
     if (step->kind != SAMPI_ADAPTIVE_P) {
+        sampi_gpu_meet(h->st);
         step->now.mu = learnt;
     } else {
         sampi_adaptive_numbers *average = &step->u.adaptive;
-        average->sum = sampi_decay(average->sum, average->decay, learnt);
-        average->total = sampi_decay(average->total, average->decay, 1.0f);
+        const float sum = sampi_decay(average->sum, average->decay, learnt);
+        const float total = sampi_decay(average->total, average->decay, 1.0f);
+        sampi_gpu_meet(h->st);
+        average->sum = sum;
+        average->total = total;
     }
     return sampi_gpu_choose_key(h, sampi_gpu_key(token->logit, (uint32_t)token->id), learnt);
 }
@@ -3836,6 +3902,7 @@ static int sampi_gpu_race(sampi_gpu_row *h, const sampi_gpu_step *step, samp_tok
     int known = sampi_gpu_require_max(h);
     if (known != 1) return known;
     if (!st->complete && !st->drawn) {
+        sampi_gpu_meet(st);
         st->drawn = true;
         st->pass = SAMPI_PASS_RACE;
         return 0;
@@ -4166,8 +4233,11 @@ static int sampi_gpu_repack(const sampi_gpu_here *h)
     const float *l = h->a->user_logit + h->row * SAMP_GPU_LIST;
     const sampi_gpu_item *old = sampi_gpu_list(h);
     if (n == SAMPI_GPU_LEAVE) return SAMP_E_UNSUPPORTED; /* the host knows better */
+    const uint32_t other = h->st->buffer ^ 1;
+    sampi_gpu_meet(h->st);
     h->st->n_list = 0;
-    h->st->buffer ^= 1;
+    h->st->buffer = other;
+    sampi_gpu_meet(h->st); /* before a lane appends */
     sampi_gpu_item *item = sampi_gpu_list(h);
     uint32_t *n_list = &h->st->n_list;
     uint32_t bad = 0, foreign = 0;
@@ -4252,6 +4322,7 @@ static int sampi_gpu_leave_basis(const sampi_gpu_here *h, size_t set, uint32_t n
     basis->max = st->max;
     basis->z = st->z;
     basis->n_top = 0;
+    sampi_gpu_meet(st); /* before a lane adds to it */
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
@@ -4316,7 +4387,7 @@ static uint32_t sampi_gpu_given_rank(const sampi_gpu_here *h, uint64_t key)
 
 /* After the choice: of what the chain left, and the ranks. A token's rank is how many there are up to it: what is kept
    from its key on is counted. Phase 1: counting what the chain left; 2: counting the row as given, which is needed only
-   if the chosen token is not among its first; 3: done. It is the last step, so it may take the row apart, and it is the
+   if the chosen token is not among its first. It is the last step, so it may take the row apart, and it is the
    one that finishes the row. */
 static int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
@@ -4340,12 +4411,10 @@ static int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *ste
         const uint64_t key = sampi_gpu_key(given->l, id);
         given->rank = sampi_gpu_given_rank(h, key);
         /* done, unless the given row must be counted */
-        st->memory.phase = 3;
-        if (key < st->given_from) {
-            sampi_gpu_restore_row(h, given->max);
-            sampi_gpu_keep_from(h, key);
-            st->memory.phase = 2;
-        }
+        if (key >= st->given_from) return sampi_gpu_finish(h, SAMP_OK, (int32_t)id, st->value);
+        sampi_gpu_restore_row(h, given->max);
+        sampi_gpu_keep_from(h, key);
+        st->memory.phase = 2;
     }
     if (st->memory.phase == 2) {
         if ((known = sampi_gpu_require_sums(h)) != 1) return known;
@@ -4520,8 +4589,10 @@ static void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
     sampi_gpu_state *st = h->st;
     const int32_t pass = st->pass;
     const bool listing = pass == SAMPI_PASS_GATHER || (pass == SAMPI_PASS_SUMS && st->listing);
+    const uint32_t passes = st->passes + 1;
     int known = 1;
-    st->passes++;
+    sampi_gpu_meet(st);
+    st->passes = passes;
     if (pass == SAMPI_PASS_SCAN) {
         known = sampi_gpu_end_scan(h);
         known = known ? known : 1;
@@ -4536,11 +4607,13 @@ static void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
         st->listing = false;
     }
     while (known == 1) {
-        sampi_gpu_step *step = &h->job->step[st->at];
-        const bool last = st->at + 1 == h->job->n_steps;
+        const uint32_t at = st->at;
+        sampi_gpu_step *step = &h->job->step[at];
+        const bool last = at + 1 == h->job->n_steps;
         known = sampi_gpu_run_step(h, step);
         if (known != 1 || last) break; /* it waits, has failed, or has finished the row itself */
-        st->at++;
+        sampi_gpu_meet(st);
+        st->at = at + 1;
         st->memory.phase = 0;
         if (st->complete && st->n_list == 0) known = SAMP_E_EMPTY;
     }
@@ -4568,12 +4641,14 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
         if (a->result[row].batch == a->batch) return;
         if (done != mark) { /* else it was done in an earlier launch */
             sampi_gpu_walk(a, row, split);
-            a->done[team] = mark;
             sampi_gpu_fence(); /* parts, lists and histograms are out before the arrival is */
-            if (sampi_gpu_add(&st->arrived, 1) == a->splits - 1) {
+            const bool last = sampi_gpu_add(&st->arrived, 1) == a->splits - 1;
+            a->done[team] = mark; /* behind a barrier: all lanes have read it */
+            if (last) {
                 sampi_gpu_fence(); /* and read only behind the last arrival */
                 st->arrived = 0;   /* nobody else touches it before the epoch has changed */
                 sampi_gpu_advance(a, row);
+                sampi_gpu_meet(st);
                 sampi_gpu_fence(); /* the new state is out before the epoch is */
                 sampi_gpu_add(&st->epoch, 1);
                 waited = 0;

@@ -146,8 +146,10 @@ static void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
     sampi_gpu_state *st = h->st;
     const int32_t pass = st->pass;
     const bool listing = pass == SAMPI_PASS_GATHER || (pass == SAMPI_PASS_SUMS && st->listing);
+    const uint32_t passes = st->passes + 1;
     int known = 1;
-    st->passes++;
+    sampi_gpu_meet(st);
+    st->passes = passes;
     if (pass == SAMPI_PASS_SCAN) {
         known = sampi_gpu_end_scan(h);
         known = known ? known : 1;
@@ -162,11 +164,13 @@ static void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
         st->listing = false;
     }
     while (known == 1) {
-        sampi_gpu_step *step = &h->job->step[st->at];
-        const bool last = st->at + 1 == h->job->n_steps;
+        const uint32_t at = st->at;
+        sampi_gpu_step *step = &h->job->step[at];
+        const bool last = at + 1 == h->job->n_steps;
         known = sampi_gpu_run_step(h, step);
         if (known != 1 || last) break; /* it waits, has failed, or has finished the row itself */
-        st->at++;
+        sampi_gpu_meet(st);
+        st->at = at + 1;
         st->memory.phase = 0;
         if (st->complete && st->n_list == 0) known = SAMP_E_EMPTY;
     }
@@ -194,12 +198,14 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
         if (a->result[row].batch == a->batch) return;
         if (done != mark) { /* else it was done in an earlier launch */
             sampi_gpu_walk(a, row, split);
-            a->done[team] = mark;
             sampi_gpu_fence(); /* parts, lists and histograms are out before the arrival is */
-            if (sampi_gpu_add(&st->arrived, 1) == a->splits - 1) {
+            const bool last = sampi_gpu_add(&st->arrived, 1) == a->splits - 1;
+            a->done[team] = mark; /* behind a barrier: all lanes have read it */
+            if (last) {
                 sampi_gpu_fence(); /* and read only behind the last arrival */
                 st->arrived = 0;   /* nobody else touches it before the epoch has changed */
                 sampi_gpu_advance(a, row);
+                sampi_gpu_meet(st);
                 sampi_gpu_fence(); /* the new state is out before the epoch is */
                 sampi_gpu_add(&st->epoch, 1);
                 waited = 0;

@@ -75,9 +75,9 @@ static int sampi_gpu_plan_patch(const sampi_gpu_here *h, const sampi_gpu_step *s
     sampi_gpu_state *st = h->st;
     if (step->n == 0 && h->job->kept_step) return 1; /* an empty window */
     if (st->memory.phase == 0) {
+        sampi_gpu_invalidate(st, false);
         st->memory.phase = 1;
         st->sorted = false;
-        sampi_gpu_invalidate(st, false);
         if (st->complete) {
             sampi_gpu_patch_list(h, step);
         } else {
@@ -117,6 +117,7 @@ static int sampi_gpu_sums(sampi_gpu_row *h, const sampi_gpu_step *step, sampi_th
     const int known = then == SAMPI_THEN_PREFIX ? sampi_gpu_require_sums_of(h, sampi_share(step->u.cut.p))
                                                 : sampi_gpu_require_sums(h);
     sums->max = st->max, sums->n = (size_t)st->n, sums->z = st->z, sums->s = st->s, sums->above = 0;
+    if (known == 1) sampi_gpu_meet(h->st); /* the plan goes on, and writes its memory */
     return known;
 }
 
@@ -167,6 +168,7 @@ static int sampi_gpu_deviation(sampi_gpu_row *h, float *max, double *sigma)
     if (st->memory.phase == 0) {
         const int known = sampi_gpu_require_sums(h);
         if (known != 1) return known;
+        sampi_gpu_meet(st);
         st->scale = sampi_sigma_scale((double)st->max - (double)st->low);
         st->memory.phase = 1;
         st->sigma[0] = st->sigma[1] = st->sigma[2] = st->sigma[3] = 0;
@@ -190,6 +192,7 @@ static void sampi_gpu_zipf_of_first(const sampi_gpu_here *h, uint32_t m, sampi_z
 {
     const uint64_t *key = h->code;
     uint64_t *t = h->wide, *b = sampi_gpu_spare(h);
+    sampi_zipf sums = *zipf; /* each lane has its own */
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i + 1 < m; i += SAMPI_WARP)
     {
@@ -204,9 +207,11 @@ static void sampi_gpu_zipf_of_first(const sampi_gpu_here *h, uint32_t m, sampi_z
         SAMPI_AT_ONCE(16, y);
         SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) if (from + k + 1 < m)
         {
-            sampi_zipf_sum(zipf, sampi_from_bits(x[k]), sampi_from_bits(y[k]));
+            sampi_zipf_sum(&sums, sampi_from_bits(x[k]), sampi_from_bits(y[k]));
         }
     }
+    *zipf = sums;
+    sampi_gpu_meet(h->st); /* lanes have read t and b */
 }
 
 /* Zipf's sums of the first m tokens; *n: tokens left. Declined if no list holds m. */
@@ -473,9 +478,10 @@ static uint32_t sampi_gpu_top_h_size(const sampi_gpu_here *h, double most)
         keep += first;
         if (first < m) break;
     }
+    uint64_t z = sums.z, s = sums.s;
     for (; keep < n; keep++) { /* a first token is kept whatever its entropy is said to be */
-        sums.z += w[keep], sums.s += weighted[keep];
-        if (keep > 0 && sampi_entropy_of((double)sums.z, (double)sums.s, (double)sums.z) > most) break;
+        z += w[keep], s += weighted[keep];
+        if (keep > 0 && sampi_entropy_of((double)z, (double)s, (double)z) > most) break;
     }
     return keep;
 }
@@ -505,22 +511,21 @@ static uint32_t sampi_gpu_cliff(const sampi_gpu_here *h, double *steepest, doubl
     return most > 0.0 ? first : 1;
 }
 
-/* top_h, min_k: how many are kept, by the first tokens in order, or all of them (count); 0: these don't tell. */
-static void sampi_gpu_beginning_size(sampi_gpu_row *h, const sampi_gpu_step *step)
+/* top_h, min_k: how many are kept, by the first tokens in order, or all of them; 0: these don't tell. */
+static uint64_t sampi_gpu_beginning_size(sampi_gpu_row *h, const sampi_gpu_step *step)
 {
-    sampi_gpu_state *st = h->st;
+    const sampi_gpu_state *st = h->st;
     const bool all = st->complete || st->floor <= SAMPI_GPU_ALL;
     sampi_gpu_list_sort(h);
     if (step->kind == SAMPI_TOP_H) {
         sampi_sums sums = { st->max, (size_t)st->n, st->z, st->s, 0 };
-        st->memory.count = sampi_gpu_top_h_size(h, sampi_round((double)step->u.cut.p * sampi_entropy(&sums)));
-        if (!all && st->memory.count == st->n_list) st->memory.count = 0;
-    } else {
-        double steepest, rest;
-        st->memory.count = sampi_gpu_cliff(h, &steepest, &rest);
-        st->memory.count = sampi_min_k_keeps(st->memory.count, (double)step->u.cut.p, st->max, st->low, st->n);
-        if (!all && rest > steepest) st->memory.count = 0;
+        const uint32_t size = sampi_gpu_top_h_size(h, sampi_round((double)step->u.cut.p * sampi_entropy(&sums)));
+        return !all && size == st->n_list ? 0 : size;
     }
+    double steepest, rest;
+    const uint32_t cliff = sampi_gpu_cliff(h, &steepest, &rest);
+    if (!all && rest > steepest) return 0;
+    return sampi_min_k_keeps(cliff, (double)step->u.cut.p, st->max, st->low, st->n);
 }
 
 /* Both keep a beginning of the order. Phase 0: how many, from a list of some, then of many; 1: keep them. */
@@ -531,10 +536,11 @@ static int sampi_gpu_keep_beginning(sampi_gpu_row *h, const sampi_gpu_step *step
         int known = sampi_gpu_require_sums(h);
         if (known == 1 && !st->complete && !st->listed) known = sampi_gpu_require_first(h, SAMPI_HEAD);
         if (known != 1) return known;
-        sampi_gpu_beginning_size(h, step);
-        if (st->memory.count == 0) return sampi_gpu_require_first(h, SAMP_GPU_LIST / 2) == 0 ? 0 : SAMPI_GPU_DECLINED;
-        if (st->memory.count < step->u.cut.min_keep)
-            st->memory.count = step->u.cut.min_keep < st->n ? step->u.cut.min_keep : st->n;
+        uint64_t size = sampi_gpu_beginning_size(h, step);
+        if (size == 0) return sampi_gpu_require_first(h, SAMP_GPU_LIST / 2) == 0 ? 0 : SAMPI_GPU_DECLINED;
+        if (size < step->u.cut.min_keep) size = step->u.cut.min_keep < st->n ? step->u.cut.min_keep : st->n;
+        sampi_gpu_meet(st);
+        st->memory.count = size;
         st->memory.phase = 1;
     }
     return sampi_gpu_keep_first(h, (size_t)st->memory.count, false);
@@ -673,11 +679,15 @@ static int sampi_gpu_draw_and_sums(sampi_gpu_row *h, const sampi_gpu_step *step,
 static int sampi_gpu_choose(sampi_gpu_row *h, sampi_gpu_step *step, const samp_token_data *token, float learnt)
 {
     if (step->kind != SAMPI_ADAPTIVE_P) {
+        sampi_gpu_meet(h->st);
         step->now.mu = learnt;
     } else {
         sampi_adaptive_numbers *average = &step->u.adaptive;
-        average->sum = sampi_decay(average->sum, average->decay, learnt);
-        average->total = sampi_decay(average->total, average->decay, 1.0f);
+        const float sum = sampi_decay(average->sum, average->decay, learnt);
+        const float total = sampi_decay(average->total, average->decay, 1.0f);
+        sampi_gpu_meet(h->st);
+        average->sum = sum;
+        average->total = total;
     }
     return sampi_gpu_choose_key(h, sampi_gpu_key(token->logit, (uint32_t)token->id), learnt);
 }
@@ -732,6 +742,7 @@ static int sampi_gpu_race(sampi_gpu_row *h, const sampi_gpu_step *step, samp_tok
     int known = sampi_gpu_require_max(h);
     if (known != 1) return known;
     if (!st->complete && !st->drawn) {
+        sampi_gpu_meet(st);
         st->drawn = true;
         st->pass = SAMPI_PASS_RACE;
         return 0;

@@ -67,6 +67,7 @@ static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step
     sampi_gpu_join_groups(h);
     const uint64_t total = sampi_gpu_total(sum, groups);
     for (uint32_t attempt = 0;; attempt++) {
+        if (attempt) sampi_gpu_meet(h->st); /* lanes have read `random` */
         sampi_random_bits(step->seed, h->job->position, step->stream, attempt, random);
         uint64_t t = sampi_mulhi(random[0], total);
         const uint32_t group = sampi_gpu_find(sum, groups, h->a->mass + h->row * SAMPI_BUCKETS, &t);
@@ -91,6 +92,7 @@ static int sampi_gpu_draw_key(const sampi_gpu_here *h, const sampi_gpu_step *ste
         return 1;
     }
     if (!st->drawn && st->ahead != SAMPI_GPU_AHEAD_MADE) {
+        sampi_gpu_meet(st);
         st->drawn = true;
         st->pass = SAMPI_PASS_DRAW;
         return 0;

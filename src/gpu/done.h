@@ -5,7 +5,13 @@
    change lies behind a phase, or is its end. */
 
 /* There is room: a step pushes one operation at most, and its chain has no more than SAMPI_STEPS of them. */
-static void sampi_gpu_push(sampi_gpu_state *st, const sampi_gpu_op *op) { st->op[st->n_ops++] = *op; }
+static void sampi_gpu_push(sampi_gpu_state *st, const sampi_gpu_op *op)
+{
+    const uint32_t n = st->n_ops;
+    st->op[n] = *op;
+    sampi_gpu_meet(st);
+    st->n_ops = n + 1;
+}
 
 /* Do the newest operation to the changed tokens, now: they are few, and who reads them later needs no replay. Whoever
    pushes an operation calls this next, or these tokens would be left out of it. */
@@ -28,12 +34,13 @@ static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
     const sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_FROM, 0.0f, key);
+    const float bar = st->bar;
     sampi_gpu_invalidate(st, st->max_known);
     if (!st->complete) {
         sampi_gpu_push(st, &op);
         sampi_gpu_apply_changed(h);
         /* the bar is a logit: tokens with that of the key itself may stay, so it is not above them */
-        if (key > SAMPI_GPU_ALL && sampi_gpu_logit(key) > st->bar) st->bar = sampi_gpu_logit(key);
+        if (key > SAMPI_GPU_ALL && sampi_gpu_logit(key) > bar) st->bar = sampi_gpu_logit(key);
         st->overflown = false;
         st->complete = st->listed && st->floor <= key;
     }
@@ -64,18 +71,19 @@ static void sampi_gpu_keep_until(const sampi_gpu_here *h, uint64_t key)
 static void sampi_gpu_change_all(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
     sampi_gpu_state *st = h->st;
-    const bool ordered = sampi_gpu_keeps_order(op);
-    sampi_gpu_invalidate(st, st->max_known && ordered);
+    const bool ordered = sampi_gpu_keeps_order(op), max_known = st->max_known && ordered;
+    const float max = st->max, bar = st->bar;
+    sampi_gpu_invalidate(st, max_known);
     if (st->complete) {
         sampi_gpu_list_change(h, op);
     } else {
         sampi_gpu_push(st, op);
         sampi_gpu_apply_changed(h);
         st->listed = st->overflown = false;
-        st->thinned |= !ordered;
-        st->bar = ordered ? sampi_gpu_change(op, st->bar) : -INFINITY;
+        if (!ordered) st->thinned = true;
+        st->bar = ordered ? sampi_gpu_change(op, bar) : -INFINITY;
     }
-    if (st->max_known) st->max = sampi_gpu_change(op, st->max);
+    if (max_known) st->max = sampi_gpu_change(op, max);
 }
 
 /* The array would be put in order here, by a SAMPI_GPU_BY_*. Nothing is sorted: each token that may be exported gets

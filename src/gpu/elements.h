@@ -15,6 +15,9 @@
    (gpu/advance.h); the probe of gpu/device.h counts without any. */
 static uint32_t sampi_gpu_add(uint32_t *x, uint32_t y) { return __atomic_fetch_add(x, y, __ATOMIC_RELAXED); }
 static uint32_t sampi_gpu_peek(uint32_t *x) { return sampi_gpu_add(x, 0); /* a load might see an old cache line */ }
+/* Lanes wait for each other (gpu/list.h says where): behind each atomic outside of a simd loop gcc puts a barrier of
+   the warp, and nobody waits for the sum. */
+SAMPI_INLINE void sampi_gpu_meet(sampi_gpu_state *st) { (void)sampi_gpu_add(&st->met, 0); }
 static void sampi_gpu_fence(void) { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 
 /* sampi_key with its sign flipped is in the order of unsigned numbers; the id is turned around, so that of equal logits

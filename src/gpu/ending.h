@@ -66,25 +66,27 @@ static void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
     sampi_gpu_job *job = h->job;
     sampi_gpu_step *step = &job->step[job->kept_step - 1];
     const uint32_t sent = job->side == SAMPI_GPU_SENT, side = job->side == SAMPI_GPU_LEFT, n = step->n;
-    const bool counts = job->ring.cap > 0;
+    sampi_ring ring = job->ring;
+    const bool counts = ring.cap > 0;
     if (!counts && !sent) return;
     const sampi_gpu_rule *from = sampi_gpu_rules(h, step);
     sampi_gpu_rule *to = h->a->kept_rule + (2 * h->row + side) * SAMPI_RULES;
     int32_t *id = h->a->kept_id + (2 * h->row + side) * SAMPI_RULES, *window = h->a->window + h->row * SAMPI_RULES;
     const int32_t *tokens = h->a->id + job->window;
     /* later the window is here already, and moves by itself */
-    const uint32_t n_window = sent ? job->ring.cap : 0;
+    const uint32_t n_window = sent ? ring.cap : 0;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_window; i += SAMPI_WARP) window[i] = tokens[i];
-    const int32_t old = counts ? sampi_ring_push(&job->ring, window, token) : token, in = counts ? token : -1;
     /* old: what falls out, or a token that no rule has, if the window isn't full */
+    const int32_t old = !counts ? token : ring.size < ring.cap ? -1 : window[ring.head], in = counts ? token : -1;
     const bool same = old == token; /* falls out and comes in: nothing changes */
     sampi_gpu_spot out_at, in_at;
     sampi_gpu_spot_of(from, n, old, &out_at);
     sampi_gpu_spot_of(from, n, in, &in_at);
+    (void)sampi_ring_push(&ring, window, token); /* behind the barriers of these loops */
+    job->ring = ring;
     const bool removes = !same && out_at.count == 1, inserts = !same && in_at.count == 0;
-    const float repeat = step->u.penalties.repeat, freq = step->u.penalties.freq,
-                present = step->u.penalties.present;
+    const float repeat = step->u.penalties.repeat, freq = step->u.penalties.freq, present = step->u.penalties.present;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i <= n; i += SAMPI_WARP)
     {
@@ -121,12 +123,13 @@ static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t tok
     uint32_t *hole = a->hole + h->row * a->groups * SAMPI_WARP;
     const int32_t *id = h->changed_id;
     const uint32_t n_changed = h->job->n_ids;
+    const uint64_t position = h->job->position + h->job->draws;
     sampi_gpu_report(h, status, token, value);
     if (a->out) a->out[a->place[h->row].out_row] = status ? status : token;
-    if (status == SAMP_OK) h->job->position += h->job->draws;
     /* whole words: all holes of the row go, and every one of them has its id here */
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) hole[(uint32_t)id[i] / 32] = 0;
+    if (status == SAMP_OK) h->job->position = position;
     if (status == SAMP_OK && h->job->kept_step) sampi_gpu_next_rules(h, token);
     /* all members from `pass` up to the operations, of which n_ops says how many count */
     word *w = (word *)(void *)&h->st->pass;

@@ -22,6 +22,7 @@
    complete. A search for a floor that was in vain may be worth while again: asked. */
 static void sampi_gpu_invalidate(sampi_gpu_state *st, bool max_known)
 {
+    sampi_gpu_meet(st);
     st->sums_known = st->drawn = false;
     st->max_known = max_known;
     st->asked = 0;
@@ -65,8 +66,12 @@ static int sampi_gpu_require_max(const sampi_gpu_here *h)
         return 0;
     }
     /* a row that is complete needs no pass */
-    if (!st->max_known) st->max = st->n_list ? sampi_gpu_logit(sampi_gpu_list_max(h)) : -INFINITY;
-    st->max_known = true;
+    if (!st->max_known) {
+        const float max = st->n_list ? sampi_gpu_logit(sampi_gpu_list_max(h)) : -INFINITY;
+        sampi_gpu_meet(st);
+        st->max = max;
+        st->max_known = true;
+    }
     int status = sampi_max_status(st->max);
     return status ? status : 1;
 }
@@ -175,6 +180,7 @@ static int sampi_gpu_require_list(const sampi_gpu_here *h, uint64_t floor)
     if (st->complete || (st->listed && st->floor <= floor)) return 1;
     /* a lower floor can only make the list longer */
     if (st->overflown && st->floor >= floor) return SAMPI_GPU_DECLINED;
+    sampi_gpu_meet(st);
     st->pass = SAMPI_PASS_GATHER;
     st->floor = floor;
     st->n_list = 0;
@@ -192,6 +198,7 @@ static int sampi_gpu_require_first(const sampi_gpu_here *h, uint64_t want)
     if (st->complete || (st->listed && (st->n_list >= want || st->floor <= SAMPI_GPU_ALL))) return 1;
     /* room for twice as many as wanted: a floor found among maxima lets in more than that */
     if (want > SAMP_GPU_LIST / 2 || want <= st->asked) return SAMPI_GPU_DECLINED;
+    sampi_gpu_meet(st);
     st->asked = (uint32_t)want;
     return sampi_gpu_require_list(h, st->thinned ? SAMPI_GPU_ALL : sampi_gpu_find_floor(h, (uint32_t)want));
 }
@@ -202,7 +209,10 @@ static int sampi_gpu_require_first(const sampi_gpu_here *h, uint64_t want)
 static int sampi_gpu_require_all(const sampi_gpu_here *h)
 {
     int known = sampi_gpu_require_list(h, SAMPI_GPU_ALL);
-    if (known == 1) h->st->complete = true;
+    if (known == 1 && !h->st->complete) {
+        sampi_gpu_meet(h->st);
+        h->st->complete = true;
+    }
     return known;
 }
 
@@ -220,11 +230,13 @@ static int sampi_gpu_require_sums(const sampi_gpu_here *h)
         return 1;
     }
     /* a list beside the sums costs little, where maxima of cells still tell which floor it needs */
+    const bool listing = !st->listed && !st->overflown && !st->thinned;
+    sampi_gpu_meet(st);
     st->pass = SAMPI_PASS_SUMS;
-    st->listing = !st->listed && !st->overflown && !st->thinned;
-    if (st->listing) {
+    st->listing = listing;
+    if (listing) {
         st->asked = SAMPI_HEAD;
-        st->floor = sampi_gpu_find_floor(h, st->asked);
+        st->floor = sampi_gpu_find_floor(h, SAMPI_HEAD);
         st->n_list = 0;
     }
     return 0;

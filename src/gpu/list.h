@@ -8,7 +8,13 @@
    that row: so plain writes do, and only lanes must be kept apart. Of the state these functions write n_list and
    buffer (list_keep) and n, z, s, low (list_sums). The one thing to know: `wide` and `code` are scratch that one
    function fills for the next (list_codes for list_prefix and list_end; list_sort and list_weights for tail_free), and
-   that no function may use in between. */
+   that no function may use in between.
+
+   Lanes are not in step. All lanes do the code outside of simd loops, and since Volta a lane may be anywhere between
+   two barriers of its warp. So a word that lanes have read is written only behind a barrier, and one that they have
+   written is written with something else, or in a simd loop or by an atomic, only behind another. A simd loop ends with
+   a barrier, an atomic outside of one too; where neither is, sampi_gpu_meet is one. The interpreter of tests/gpu/ptx
+   finds words for which this does not hold. */
 
 /* A row in the hands of the team that advances it, and the row's parts of the arrays. wide: weights or envelopes of the
    list, or of a group, counts of lanes; code: places in an order; changed [n_ids], ids in changed_id. Nearly all
@@ -101,6 +107,7 @@ static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
     const uint32_t n = h->st->n_list;
     const sampi_gpu_op o = *op;
     uint64_t *stay = h->wide;
+    const uint32_t other = h->st->buffer ^ 1;
     uint32_t all = 0;
     SAMPI_SIMD(reduction(+ : all))
     SAMPI_LANES
@@ -111,7 +118,7 @@ static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
         all += mine;
     }
     /* from here on sampi_gpu_list is the other buffer, and item is what it was */
-    h->st->buffer ^= 1;
+    h->st->buffer = other;
     h->st->n_list = all;
     sampi_gpu_item *to = sampi_gpu_list(h);
     SAMPI_SIMD()
@@ -406,6 +413,8 @@ static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_be
 {
     const uint64_t *code = h->code, *w = h->wide, lo = in->lo, hi = in->hi;
     const uint64_t step = ((hi - lo) >> 2) + 1, a = lo + step - 1, b = a + step, c = b + step < hi ? b + step : hi;
+    sampi_gpu_between next = *in;
+    uint32_t upto = *n_in;
     SAMPI_SIMD()
     SAMPI_LANES
     {
@@ -436,17 +445,18 @@ static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_be
     uint64_t mass_below = 0;
     uint32_t below = 0;
     /* the first of the three cuts that holds enough is the new upper end; if none does, it is above them */
-    if (mass_a >= in->mass && n_a >= in->count)
-        in->hi = a, *n_in = n_a;
-    else if (mass_b >= in->mass && n_b >= in->count)
-        in->lo = a + 1, in->hi = b, below = n_a, *n_in = n_b, mass_below = mass_a;
-    else if (mass_c >= in->mass && n_c >= in->count)
-        in->lo = b + 1, in->hi = c, below = n_b, *n_in = n_c, mass_below = mass_b;
+    if (mass_a >= next.mass && n_a >= next.count)
+        next.hi = a, upto = n_a;
+    else if (mass_b >= next.mass && n_b >= next.count)
+        next.lo = a + 1, next.hi = b, below = n_a, upto = n_b, mass_below = mass_a;
+    else if (mass_c >= next.mass && n_c >= next.count)
+        next.lo = b + 1, next.hi = c, below = n_b, upto = n_c, mass_below = mass_b;
     else
-        in->lo = c + 1, below = n_c, mass_below = mass_c;
-    *n_in -= below;
-    in->mass -= mass_below < in->mass ? mass_below : in->mass;
-    in->count -= below < in->count ? below : in->count;
+        next.lo = c + 1, below = n_c, mass_below = mass_c;
+    next.mass -= mass_below < next.mass ? mass_below : next.mass;
+    next.count -= below < next.count ? below : next.count;
+    *in = next;
+    *n_in = upto - below;
 }
 
 /* The smallest code whose prefix of the list holds the mass and the count; UINT64_MAX if the whole list doesn't. (No
@@ -571,6 +581,7 @@ static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_ste
         total += q[i];
     }
     for (uint32_t attempt = 0;; attempt++) {
+        if (attempt) sampi_gpu_meet(h->st); /* lanes have read `random` */
         sampi_random_bits(step->seed, h->job->position, step->stream, attempt, random);
         const uint64_t last = sampi_gpu_list_end(h, n, sampi_mulhi(random[0], total) + 1, 0);
         uint64_t token = 0; /* the last one up to there: id and logit, where a key has logit and ~id */

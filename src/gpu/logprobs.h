@@ -34,6 +34,7 @@ static int sampi_gpu_leave_basis(const sampi_gpu_here *h, size_t set, uint32_t n
     basis->max = st->max;
     basis->z = st->z;
     basis->n_top = 0;
+    sampi_gpu_meet(st); /* before a lane adds to it */
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
@@ -98,7 +99,7 @@ static uint32_t sampi_gpu_given_rank(const sampi_gpu_here *h, uint64_t key)
 
 /* After the choice: of what the chain left, and the ranks. A token's rank is how many there are up to it: what is kept
    from its key on is counted. Phase 1: counting what the chain left; 2: counting the row as given, which is needed only
-   if the chosen token is not among its first; 3: done. It is the last step, so it may take the row apart, and it is the
+   if the chosen token is not among its first. It is the last step, so it may take the row apart, and it is the
    one that finishes the row. */
 static int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
@@ -122,12 +123,10 @@ static int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *ste
         const uint64_t key = sampi_gpu_key(given->l, id);
         given->rank = sampi_gpu_given_rank(h, key);
         /* done, unless the given row must be counted */
-        st->memory.phase = 3;
-        if (key < st->given_from) {
-            sampi_gpu_restore_row(h, given->max);
-            sampi_gpu_keep_from(h, key);
-            st->memory.phase = 2;
-        }
+        if (key >= st->given_from) return sampi_gpu_finish(h, SAMP_OK, (int32_t)id, st->value);
+        sampi_gpu_restore_row(h, given->max);
+        sampi_gpu_keep_from(h, key);
+        st->memory.phase = 2;
     }
     if (st->memory.phase == 2) {
         if ((known = sampi_gpu_require_sums(h)) != 1) return known;

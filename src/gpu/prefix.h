@@ -60,9 +60,9 @@ static void sampi_gpu_sample(const sampi_gpu_here *h)
     uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
     const uint32_t n = p.v.n;
     const float per_nat = sampi_gpu_fineness(h->st);
+    sampi_gpu_clear(mass, count, SAMPI_BUCKETS);
     h->st->search.per_nat = per_nat;
     h->st->search.by_score = false;
-    sampi_gpu_clear(mass, count, SAMPI_BUCKETS);
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t base = 0; base < n; base += SAMPI_WARP * SAMPI_GROUP)
     {
@@ -93,11 +93,13 @@ static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
     const uint32_t middle = sampi_gpu_find(mass, SAMPI_BUCKETS, h->wide, &left);
     const uint64_t at = sampi_gpu_total(count, middle) + count[middle] / 2;
     uint64_t first = sampi_gpu_remaining(at, half), last = at + half < n ? at + half : n - 1;
-    search->from = first ? sampi_gpu_find(count, SAMPI_BUCKETS, h->wide, &first) : 0;
-    search->upto = sampi_gpu_find(count, SAMPI_BUCKETS, h->wide, &last);
-    search->top = (float)((double)max - (double)search->from / (double)search->per_nat);
-    search->floor = (float)((double)max - (double)(search->upto + 1) / (double)search->per_nat);
-    if (!(search->floor >= -FLT_MAX) || search->upto + 1 == SAMPI_BUCKETS) search->floor = -FLT_MAX;
+    const uint32_t from = first ? sampi_gpu_find(count, SAMPI_BUCKETS, h->wide, &first) : 0;
+    const uint32_t upto = sampi_gpu_find(count, SAMPI_BUCKETS, h->wide, &last);
+    const float floor = (float)((double)max - (double)(upto + 1) / (double)search->per_nat);
+    search->from = from;
+    search->upto = upto;
+    search->top = (float)((double)max - (double)from / (double)search->per_nat);
+    search->floor = !(floor >= -FLT_MAX) || upto + 1 == SAMPI_BUCKETS ? -FLT_MAX : floor;
     return 1;
 }
 
@@ -108,11 +110,12 @@ static void sampi_gpu_look_ahead(const sampi_gpu_here *h)
     sampi_gpu_state *st = h->st;
     const sampi_gpu_step *step = &h->job->step[st->at], *end = h->job->step + h->job->n_steps;
     const bool top_p = step->kind == SAMPI_TOP_P || step->kind == SAMPI_TOP_P_DECAY;
-    st->factor = 1.0f;
+    float factor = 1.0f;
     if (++step < end && step->kind == SAMPI_TEMP && step->u.temp.t >= SAMPI_TEMP_MIN)
-        st->factor = 1.0f / step++->u.temp.t;
+        factor = 1.0f / step++->u.temp.t;
     const bool draws = top_p && step < end && step->kind == SAMPI_DIST;
-    const sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_SCALE, st->factor, 0);
+    const sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_SCALE, factor, 0);
+    st->factor = factor;
     st->then = sampi_gpu_change(&op, st->max);
     st->ahead = draws ? SAMPI_GPU_AHEAD_ASKED : SAMPI_GPU_AHEAD_NO;
 }
@@ -122,13 +125,16 @@ static int sampi_gpu_ask_window(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
     sampi_gpu_search *search = &st->search;
-    search->stage = SAMPI_SEARCH_WINDOW;
-    search->tries++;
-    search->lo = ~sampi_gpu_key(search->top, 0);
-    search->hi = ~sampi_gpu_floor(search->floor);
-    search->shift = 0;
-    while ((search->hi - search->lo) >> search->shift >= SAMPI_FINE) search->shift++;
+    const uint32_t tries = search->tries + 1;
+    const uint64_t lo = ~sampi_gpu_key(search->top, 0), hi = ~sampi_gpu_floor(search->floor);
+    uint32_t shift = 0;
+    while ((hi - lo) >> shift >= SAMPI_FINE) shift++;
     sampi_gpu_clear(h->wide, h->code, SAMPI_FINE);
+    search->stage = SAMPI_SEARCH_WINDOW;
+    search->tries = tries;
+    search->lo = lo;
+    search->hi = hi;
+    search->shift = shift;
     st->pass = SAMPI_PASS_WINDOW;
     st->n_list = 0;
     st->listed = st->overflown = st->listing = false;
@@ -157,12 +163,13 @@ static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, uint64_t share)
 static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_t hi, bool even)
 {
     sampi_gpu_search *search = &h->st->search;
+    uint32_t shift = even ? SAMPI_EVEN : 0;
+    while (!even && (hi - lo) >> shift >= SAMPI_BUCKETS) shift++;
+    sampi_gpu_clear(h->a->mass + h->row * SAMPI_BUCKETS, h->a->count + h->row * SAMPI_BUCKETS, SAMPI_BUCKETS);
     search->lo = lo;
     search->hi = hi;
-    search->shift = even ? SAMPI_EVEN : 0;
+    search->shift = shift;
     h->st->ahead = SAMPI_GPU_AHEAD_NO;
-    while (!even && (hi - lo) >> search->shift >= SAMPI_BUCKETS) search->shift++;
-    sampi_gpu_clear(h->a->mass + h->row * SAMPI_BUCKETS, h->a->count + h->row * SAMPI_BUCKETS, SAMPI_BUCKETS);
     search->stage = SAMPI_SEARCH_HISTOGRAM;
     h->st->pass = SAMPI_PASS_HIST;
     return 0;
@@ -211,18 +218,18 @@ static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *m
     sampi_gpu_search *search = &h->st->search;
     const float max = h->st->max;
     /* the prefix that holds a mass m ends where the running sum exceeds m - 1 */
-    uint64_t left = search->mass - 1;
+    const uint64_t all_mass = search->mass, all_count = search->count, all_before = search->before;
+    uint64_t mass_left = all_mass - 1, count_left = all_count - 1;
     uint32_t bucket = 0, other = 0;
-    if (search->mass) bucket = sampi_gpu_find(mass, n, scratch, &left);
-    left = search->count - 1;
-    if (search->count) other = sampi_gpu_find(count, n, scratch, &left);
+    if (all_mass) bucket = sampi_gpu_find(mass, n, scratch, &mass_left);
+    if (all_count) other = sampi_gpu_find(count, n, scratch, &count_left);
     if (other > bucket) bucket = other;
-    const uint64_t before = sampi_gpu_total(count, bucket);
-    search->before += before;
-    search->count = sampi_gpu_remaining(search->count, before);
-    search->mass = sampi_gpu_remaining(search->mass, sampi_gpu_total(mass, bucket));
     const uint64_t lo = sampi_gpu_bucket_start(search, max, bucket);
     const uint64_t hi = sampi_gpu_bucket_start(search, max, bucket + 1) - 1;
+    const uint64_t before = sampi_gpu_total(count, bucket), mass_before = sampi_gpu_total(mass, bucket);
+    search->before = all_before + before;
+    search->count = sampi_gpu_remaining(all_count, before);
+    search->mass = sampi_gpu_remaining(all_mass, mass_before);
     search->lo = lo;
     search->hi = hi;
     return count[bucket];
@@ -235,6 +242,7 @@ static int sampi_gpu_ask_bucket(const sampi_gpu_here *h, uint64_t n)
 {
     sampi_gpu_state *st = h->st;
     sampi_gpu_search *search = &st->search;
+    sampi_gpu_meet(st);    /* lanes have read n from a histogram */
     if (n > SAMP_GPU_LIST) /* again, within the bucket */
         return search->lo < search->hi ? sampi_gpu_search_window(h, search->lo, search->hi, false)
                                        : SAMPI_GPU_DECLINED;
@@ -297,13 +305,14 @@ static int sampi_gpu_first_window(const sampi_gpu_here *h)
     const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
     if (search->mass == 0 || search->by_score) return SAMPI_GPU_DECLINED;
     if (st->n <= SAMP_GPU_LIST) return sampi_gpu_require_list(h, SAMPI_GPU_ALL);
-    if (search->tries > 0) return SAMPI_GPU_DECLINED;
+    const uint32_t tries = search->tries;
+    if (tries > 0) return SAMPI_GPU_DECLINED;
     sampi_gpu_sample(h);
     const double t = sampi_gpu_sampled_back(sampi_gpu_total(mass, SAMPI_BUCKETS), st->z - search->mass);
     if (sampi_gpu_place_window(h, t) != 1) return SAMPI_GPU_DECLINED;
     sampi_gpu_look_ahead(h);
     if (st->ahead || 32 * sampi_gpu_total(count, search->upto + 1) > SAMPI_GPU_WIDTH) return sampi_gpu_ask_window(h);
-    search->tries++;
+    search->tries = tries + 1;
     const int known = sampi_gpu_require_list(h, sampi_gpu_floor(search->floor));
     return known == 1 ? SAMPI_GPU_DECLINED : known; /* 1: that list is there, and the end was not in it */
 }
@@ -344,6 +353,7 @@ static void sampi_gpu_list_between(const sampi_gpu_here *h)
     const float max = h->st->max;
     uint64_t *code = h->code, *w = h->wide, *used = h->a->count + h->row * SAMPI_BUCKETS;
     *used = 0;
+    sampi_gpu_meet(h->st); /* before a lane adds to it */
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
@@ -371,9 +381,12 @@ static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
     }
     const uint64_t end = ~SAMPI_GPU_ALL, mass_left = st->z - search->mass, mass_below = search->mass - upto;
     const bool below = upto < search->mass, few = search->above_count + st->n_list < search->count;
+    const uint64_t mass_wanted = sampi_gpu_remaining(search->mass, search->above_mass);
+    const uint64_t count_wanted = sampi_gpu_remaining(search->count, search->above_count);
+    sampi_gpu_meet(st);
     search->before = search->above_count;
-    search->mass = sampi_gpu_remaining(search->mass, search->above_mass);
-    search->count = sampi_gpu_remaining(search->count, search->above_count);
+    search->mass = mass_wanted;
+    search->count = count_wanted;
     if (below) {
         const double t = sampi_gpu_sampled(sampi_gpu_total(mass, search->upto + 1), mass_below);
         return sampi_gpu_next_window(h, t, lo, end, true);
@@ -439,6 +452,7 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
         if (!by_score) sampi_gpu_list_prefix(h, ~search->key, &p);
         if (!by_score && search->before + p.count <= SAMP_GPU_LIST) return sampi_gpu_require_list(h, search->key);
     }
+    sampi_gpu_meet(st);
     search->stage = SAMPI_SEARCH_IDLE;
     search->tries = 0;
     return 1;
@@ -474,6 +488,7 @@ static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t 
     sampi_gpu_state *st = h->st;
     int known = sampi_gpu_require_max(h);
     if (known != 1) return known;
+    const int32_t phase = st->memory.phase % SAMPI_PHASE_MIN_KEEP;
     if (st->memory.phase < SAMPI_PHASE_MIN_KEEP) {
         const uint64_t from = sampi_gpu_floor(sampi_float_up(floor));
         bool enough = false;
@@ -484,12 +499,13 @@ static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t 
             sampi_gpu_keep_from(h, from);
             return 1;
         }
-        st->memory.phase += SAMPI_PHASE_MIN_KEEP;
+        sampi_gpu_meet(st);
+        st->memory.phase = phase + SAMPI_PHASE_MIN_KEEP;
     }
     known = sampi_gpu_require_prefix(h, false, 0.0, 0, min_keep);
     if (known != 1) return known;
     sampi_gpu_mark_order(h, SAMPI_GPU_BY_KEY, 0.0);
     sampi_gpu_keep_from(h, st->search.key);
-    st->memory.phase -= SAMPI_PHASE_MIN_KEEP;
+    st->memory.phase = phase;
     return 1;
 }

@@ -185,6 +185,7 @@ typedef struct sampi_gpu_search {
 typedef struct sampi_gpu_state {
     uint32_t epoch;   /* passes done, ever */
     uint32_t arrived; /* teams that have done this one */
+    uint32_t met;     /* 0, for sampi_gpu_meet */
     /* from here on zero when a row begins */
     int32_t pass; /* the next pass */
     uint32_t passes;

@@ -49,8 +49,11 @@ static int sampi_gpu_repack(const sampi_gpu_here *h)
     const float *l = h->a->user_logit + h->row * SAMP_GPU_LIST;
     const sampi_gpu_item *old = sampi_gpu_list(h);
     if (n == SAMPI_GPU_LEAVE) return SAMP_E_UNSUPPORTED; /* the host knows better */
+    const uint32_t other = h->st->buffer ^ 1;
+    sampi_gpu_meet(h->st);
     h->st->n_list = 0;
-    h->st->buffer ^= 1;
+    h->st->buffer = other;
+    sampi_gpu_meet(h->st); /* before a lane appends */
     sampi_gpu_item *item = sampi_gpu_list(h);
     uint32_t *n_list = &h->st->n_list;
     uint32_t bad = 0, foreign = 0;

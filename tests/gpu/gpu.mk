@@ -81,7 +81,18 @@ test-gpu-ptx: $(GPU)/test_gpu $(PTX)/libcuda.so.1
 	    || { cat $(GPU)/ptx.log; exit 1; }; \
 	  echo "== test_gpu device, PTX: $$(sed -n 's/^  random batches: //p' $(GPU)/ptx.log)"; }; \
 	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-20} ./$(GPU)/test_gpu device; \
-	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-20} SAMP_PTX_APART=1 SAMP_PTX_RESIDENT=7 SAMP_PTX_SLICE=100 ./$(GPU)/test_gpu device random_batches
+	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-20} SAMP_PTX_APART=1 SAMP_PTX_RESIDENT=7 SAMP_PTX_SLICE=100 ./$(GPU)/test_gpu device random_batches; \
+	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-20} SAMP_PTX_LANES=4 ./$(GPU)/test_gpu device random_batches
+
+## test-gpu-ptx-lanes: more of that with lanes that part at any instruction (some minutes)
+test-gpu-ptx-lanes: $(GPU)/test_gpu $(PTX)/libcuda.so.1
+	@run() { env OMP_TARGET_OFFLOAD=MANDATORY LD_LIBRARY_PATH=$(PTX) SAMP_PTX_STRICT=1 "$$@" > $(GPU)/lanes.log 2>&1 \
+	    || { cat $(GPU)/lanes.log; exit 1; }; \
+	  echo "== test_gpu device, PTX, lanes apart: $$(tail -n 1 $(GPU)/lanes.log)"; }; \
+	run SAMP_TEST_CASES=20 SAMP_PTX_LANES=2 SAMP_PTX_SEED=0 ./$(GPU)/test_gpu device; \
+	for seed in 2 3 4 5; do \
+	  run SAMP_TEST_CASES=200 SAMP_PTX_LANES=$$((seed * seed)) SAMP_PTX_SEED=$$seed ./$(GPU)/test_gpu device random_batches; \
+	done
 
 ## test-gpu-ptx-mutants: make test-gpu-ptx catches broken PTX
 test-gpu-ptx-mutants: $(GPU)/test_gpu $(PTX)/libcuda.so.1
@@ -109,7 +120,7 @@ ci-gpu: $(GPU)/san $(GPU)/host_simd
 
 ## ci-gpu-long: broken PTX is caught; the device code of the other kind compiles
 ci-gpu-long:
-	@$(call with-target,nvptx-none,test-gpu-ptx-mutants)
+	@$(call with-target,nvptx-none,test-gpu-ptx-mutants test-gpu-ptx-lanes)
 	@$(call with-target,amdgcn-amdhsa)
 
 # $(call with-target,target,what to make when `gpu` is there for it)
@@ -127,4 +138,5 @@ $(GPU)/host_simd: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
 	gcc -O3 -march=native -fopenmp -foffload=disable -ffp-contract=fast $(C11) $< -o $@ -lm
 
 .PHONY: gpu test-gpu bench-gpu bench-gpu-host bench-gpu-passes test-gpu-cuda test-gpu-host test-gpu-full test-gpu-ptx \
+  test-gpu-ptx-lanes \
   test-gpu-ptx-mutants test-gpu-mutants deps-gpu ci-gpu ci-gpu-long

@@ -37,6 +37,7 @@ block *block_new(u64 size, const char *name, bool variable)
     b->base = large ? pages(size + 2 * RED_ZONE) : calloc(1, size + 512);
     b->state = large ? pages(size + 8) : calloc(1, size + 8);
     b->stored = variable ? NULL : pages(2 * size + 8);
+    if (!variable && ptx_setting("SAMP_PTX_LANES", 1) > 1) b->owner = pages(16 * size);
     if (!b->base || !b->state || (!variable && !b->stored)) return NULL;
     b->lo = ((u64)(uintptr_t)b->base + (large ? RED_ZONE : 256)) & ~(u64)255;
     b->hi = b->lo + size;
@@ -77,6 +78,7 @@ bool block_free(u64 address)
     else
         free(b->base), free(b->state);
     if (b->stored) munmap(b->stored, 2 * size + 8);
+    if (b->owner) munmap(b->owner, 16 * size);
     b->hi = b->lo = 0;
     return true;
 }

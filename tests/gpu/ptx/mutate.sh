@@ -21,6 +21,8 @@ mutant() { # what is broken, a sed command, what the log must say, settings
 mutant 'no fences' 's|^@ \(%r[0-9]* membar\.sys;\)|//\1|; s|^membar|//mbar|' 'no fence in between'
 mutant 'no barrier behind simd loops' 's|^@ \(%r[0-9]* bar\.warp\.sync\)|//\1|; s|^bar\.warp|//r.warp|' \
     'ptx:\|by definition' SAMP_PTX_APART=1
+mutant 'no barrier behind simd loops and atomics, lanes apart' \
+    's|^@ \(%r[0-9]* bar\.warp\.sync\)|//\1|; s|^bar\.warp|//r.warp|' 'no barrier in between' SAMP_PTX_LANES=4
 mutant 'the other maximum' 's|max\.f32|min.f32|' 'by definition'
 mutant 'a comparison' 's|setp\.ge\.f32|setp.gt.f32|' 'by definition'
 mutant 'shuffles by another distance' 's|shfl\.sync\.bfly|shfl.sync.idx.|' 'ptx:'

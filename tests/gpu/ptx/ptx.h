@@ -18,6 +18,9 @@
      SAMP_PTX_RESIDENT  teams that run at once: 2048
      SAMP_PTX_SLICE     instructions (or cycles) that a warp runs before the next one does: 2000
      SAMP_PTX_APART     1: lanes that part run apart until a collective brings them together, the last ones first
+     SAMP_PTX_LANES     strands that the lanes of a warp part into between two barriers, at any instruction: 1, in step;
+                        more find words that one lane stores and another loads with no barrier in between
+     SAMP_PTX_SEED      of the order of strands: 1; 0: lanes part at branches only
      SAMP_PTX_RACES     0: don't look for words that one team stores and another uses with no fence in between
      SAMP_PTX_STRICT    1: such a word is an error and not only a message; 2: so is a read of what was never written
      SAMP_PTX_TIME      1: the model of time; prints per launch
@@ -141,6 +144,7 @@ typedef struct block {
     u64 lo, hi;
     const char *name;
     u8 *state;   /* [hi - lo] bits, or NULL: all is written */
+    u64 *owner;  /* [hi - lo][2] see lanes_store; NULL where lanes are in step */
     u64 *stored; /* [words] see check_race; NULL for the program's variables, where libgomp's teams
                     all store the same */
     u8 *base;
@@ -172,9 +176,27 @@ typedef struct frame {
     int result; /* where the caller wants it */
 } frame;
 
+/* Lanes of a warp that have parted from those that run. */
+enum waits {
+    NO,
+    IF_THEY_CAN, /* for those that can come along */
+    ALWAYS       /* at a collective */
+};
+
+typedef struct strand {
+    u32 mask, local_top;
+    int depth;
+    enum waits waits;
+    frame *frames;
+} strand;
+
 typedef struct warp {
     struct team *team;
-    u32 number, live; /* lanes that have not exited */
+    strand strands[LANES];
+    u32 n_strands;
+    u32 epoch, stack_epoch, atomic_epoch; /* the number of its last barrier; for stacks, and atomics */
+    bool has_waited;                      /* so that the current strand goes on */
+    u32 number, live;                     /* lanes that have not exited */
     int depth, barrier;
     frame frames[MAX_DEPTH];
     lanes *reg;

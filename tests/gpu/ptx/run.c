@@ -12,6 +12,7 @@ static const grid *now;
 static jmp_buf failed;
 static bool lanes_stay_apart, find_races;
 static u64 strict;
+static u32 most_strands; /* 1: lanes are in step */
 
 /* ------------------------------------------------------------------------------------------------------- messages */
 
@@ -19,8 +20,9 @@ static void where(const warp *w, const instruction *in, int lane)
 {
     const function *fn = w->frames[w->depth].fn;
     const text kernel = now->kernel->name;
-    fprintf(stderr, "ptx: kernel %.*s, team %u, warp %u, lane %d: %.*s, line %u (%s)\n", (int)kernel.n, kernel.at,
-            w->team->number, w->number, lane, (int)fn->name.n, fn->name.at, in->line, ptx_op_name(in->op));
+    fprintf(stderr, "ptx: kernel %.*s, team %u, warp %u, lane %d: %.*s, line %u (%s), source line %u\n",
+            (int)kernel.n, kernel.at, w->team->number, w->number, lane, (int)fn->name.n, fn->name.at, in->line,
+            ptx_op_name(in->op), in->source_line);
     for (int d = w->depth - 1; d >= 0; d--) {
         const frame *f = &w->frames[d];
         fprintf(stderr, "ptx:   called from %.*s, line %u\n", (int)f->fn->name.n, f->fn->name.at,
@@ -208,6 +210,202 @@ static void compute(int op, u32 mask, u64 *d, const u64 *a, const u64 *b, const 
 #undef B
 #undef C
 
+/* -------------------------------------------------------------------------------------------------------- strands */
+
+/* Volta and later promise nothing of the order in which lanes of a warp come along between two barriers. With
+   SAMP_PTX_LANES lanes part at any instruction, in calls too: each strand has a stack of its own. Registers stay where
+   they are, because each lane has its column.
+
+   gcc's own code expects lanes in step: a function's first instructions take a stack from a word in shared memory that
+   all lanes of the warp have in common, its last ones give it back, and libgomp's functions are written for it. Nobody
+   but gcc can change that. So lanes come together at each access to shared memory and before a call of what is not
+   ours, if they can, and stay together up to a function's stack. */
+
+static u64 random_state, seed;
+static u32 epochs; /* barriers of all warps */
+static const block *stacks;
+
+static u32 random_u32(void)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (u32)(random_state >> 33) ^ (u32)(random_state >> 40);
+}
+
+static const u64 *value_of(const frame *f, int operand)
+{
+    return operand >= 0 ? f->reg[operand] : f->fn->value[~operand];
+}
+
+/* The lanes that go on in the current stack. */
+static void narrow(warp *w, u32 mask)
+{
+    for (int d = 0; d <= w->depth; d++) {
+        frame *f = &w->frames[d];
+        f->all &= mask, f->entered &= mask, f->mask &= mask;
+    }
+}
+
+/* These lanes of the current stack become a strand, which goes on at pc. */
+static void part(warp *w, u32 mask, int pc, enum waits waits)
+{
+    strand *s = &w->strands[w->n_strands++];
+    const size_t size = sizeof(frame) * (size_t)(w->depth + 1);
+    *s = (strand){ mask, w->local_top, w->depth, waits, memcpy(malloc(size), w->frames, size) };
+    for (int d = 0; d <= s->depth; d++) {
+        frame *f = &s->frames[d];
+        f->all &= mask, f->entered &= mask, f->mask &= mask;
+    }
+    s->frames[s->depth].pc = pc, s->frames[s->depth].mask = mask;
+}
+
+static void part_others(warp *w, frame *f, u32 mask)
+{
+    if (mask == f->mask) return;
+    part(w, f->mask & ~mask, f->pc + 1, NO);
+    narrow(w, mask);
+}
+
+static bool same_place(const strand *s, const warp *w)
+{
+    bool same = s->depth == w->depth;
+    for (int d = 0; d <= w->depth && same; d++)
+        same = s->frames[d].pc == w->frames[d].pc && s->frames[d].fn == w->frames[d].fn;
+    return same;
+}
+
+/* The strands that wait where the current one is join it. */
+static void join_strands(warp *w, enum waits waits)
+{
+    for (u32 i = 0; i < w->n_strands; i++) {
+        strand *s = &w->strands[i];
+        if (s->waits != waits || !same_place(s, w)) continue;
+        for (int d = 0; d <= w->depth; d++) {
+            frame *f = &w->frames[d];
+            f->all |= s->mask, f->mask |= s->mask, f->entered |= s->mask;
+        }
+        free(s->frames);
+        w->strands[i--] = w->strands[--w->n_strands];
+    }
+}
+
+/* Another strand in the place of the current one: one that can run, else one that has waited for the others as long as
+   they could run. False: there is none. */
+static bool take_strand(warp *w)
+{
+    enum waits waits = NO;
+    u32 able[3] = { 0, 0, 0 };
+    for (u32 i = 0; i < w->n_strands; i++) able[w->strands[i].waits]++;
+    if (!able[NO]) waits = IF_THEY_CAN;
+    if (!able[waits]) return false;
+    u32 which = random_u32() % able[waits], i = 0;
+    while (w->strands[i].waits != waits || which--) i++;
+    strand s = w->strands[i];
+    w->strands[i] = w->strands[--w->n_strands];
+    w->depth = s.depth, w->local_top = s.local_top;
+    memcpy(w->frames, s.frames, sizeof(frame) * (size_t)(s.depth + 1));
+    free(s.frames);
+    w->has_waited = waits == IF_THEY_CAN;
+    if (w->has_waited) join_strands(w, IF_THEY_CAN);
+    return true;
+}
+
+static bool is_ours(const function *fn) { return !fn->entry && fn->name.n > 5 && !memcmp(fn->name.at, "sampi", 5); }
+
+/* Does gcc expect lanes in step here? */
+static bool in_step(const warp *w, const frame *f, const instruction *in)
+{
+    if (in->op == OP_ret) return w->depth && is_ours(f->fn) && !is_ours(f[-1].fn);
+    if (in->op != OP_call) return in->space == SHARED && (in->op == OP_ld || in->op == OP_st || is_atomic(in));
+    const u64 *callee = value_of(f, f->fn->calls[in->target].callee);
+    return !is_ours((const function *)(uintptr_t)callee[__builtin_ctz(f->mask)]);
+}
+
+/* The end of the instructions that take a function's stack. */
+static int stack_end(const function *fn)
+{
+    int end = 0;
+    for (int i = 0; i < fn->n_code && fn->code[i].op != OP_bra && fn->code[i].op != OP_call; i++)
+        if (fn->code[i].space == SHARED && (fn->code[i].op == OP_ld || fn->code[i].op == OP_st)) end = i + 1;
+    return end;
+}
+
+/* Before an instruction: lanes part, or others go on first. False: these wait. */
+static bool disturb(warp *w)
+{
+    frame *f = &w->frames[w->depth];
+    const u32 r = random_u32();
+    if (w->n_strands && !w->has_waited && in_step(w, f, &f->fn->code[f->pc])) {
+        part(w, f->mask, f->pc, IF_THEY_CAN);
+        return take_strand(w), false;
+    }
+    if (f->mask == w->live && in_step(w, f, &f->fn->code[f->pc])) w->stack_epoch = ++epochs;
+    w->has_waited = false;
+    if (!is_ours(f->fn) || f->pc < stack_end(f->fn)) return true;
+    if (seed && r % 16 == 0 && w->n_strands + 1 < most_strands) {
+        u32 some = f->mask & random_u32();
+        if (some && some != f->mask) part(w, some, f->pc, NO), narrow(w, ~some);
+    }
+    if (seed && (r >> 8) % 8 == 0 && w->n_strands) {
+        part(w, f->mask, f->pc, NO);
+        return take_strand(w), false;
+    }
+    return true;
+}
+
+/* Since the warp's last barrier: which lanes have stored a byte, and may load it (none, if an atomic has changed it); and
+   which have loaded it, so that only these may store another value, and each for itself. A stack is taken and given back
+   where lanes come together, so there that is a barrier. */
+static u64 *lanes_of(const warp *w, const instruction *in, u64 address, u64 *epoch)
+{
+    const block *b = in->seen;
+    if (in->space != GENERIC || !b || !b->owner || address < b->lo || address >= b->hi) return NULL;
+    *epoch = (u64)(b == stacks ? w->stack_epoch : w->epoch) << 32;
+    return b->owner + 2 * (address - b->lo);
+}
+
+static void lanes_store(const warp *w, const instruction *in, u32 mask, u64 address, const u8 *at, const u64 *value)
+{
+    u64 epoch, *owner = lanes_of(w, in, address, &epoch);
+    for (u32 i = 0; owner && i < in->bytes; i++, owner += 2) {
+        const u32 readers = owner[1] >> 32 == epoch >> 32 ? (u32)owner[1] : 0;
+        const bool owned = owner[0] >> 32 == epoch >> 32;
+        if (owner[0] && owner[0] == (u64)w->atomic_epoch << 32)
+            finding(w, in, __builtin_ctz(mask), address, in->seen, strict >= 1,
+                    "a lane stores where an atomic has added, and there is no barrier in between");
+        if (at[i] == ((const u8 *)value)[i]) {
+            owner[0] |= owned ? mask : 0;
+            continue;
+        }
+        if (readers && (readers != mask || (mask & (mask - 1))))
+            finding(w, in, __builtin_ctz(mask), address, in->seen, strict >= 1,
+                    "another lane has loaded that, and there is no barrier in between");
+        owner[0] = epoch | mask;
+    }
+}
+
+static void lanes_add(const warp *w, const instruction *in, u32 lane, u64 address)
+{
+    u64 epoch, *owner = lanes_of(w, in, address, &epoch);
+    for (u32 i = 0; owner && i < in->bytes; i++, owner += 2) {
+        if (owner[0] >> 32 == epoch >> 32 && (u32)owner[0] & ~(1u << lane))
+            finding(w, in, (int)lane, address, in->seen, strict >= 1,
+                    "another lane has stored what an atomic changes, and there is no barrier in between");
+        owner[0] = (u64)w->atomic_epoch << 32;
+    }
+}
+
+static void lanes_load(const warp *w, const instruction *in, u32 mask, u64 address)
+{
+    u64 epoch, *owner = lanes_of(w, in, address, &epoch);
+    for (u32 i = 0; owner && i < in->bytes; i++, owner += 2) {
+        owner[1] = epoch | mask | (owner[1] >> 32 == epoch >> 32 ? (u32)owner[1] : 0);
+        if (owner[0] >> 32 == epoch >> 32 ? mask & ~(u32)owner[0]
+                                          : owner[0] && owner[0] == (u64)w->atomic_epoch << 32)
+            finding(w, in, __builtin_ctz(mask), address, in->seen, strict >= 1,
+                    "another lane has stored there, and there is no barrier in between");
+    }
+}
+
 /* ----------------------------------------------------------------------------------------------- groups of lanes */
 
 static void add_group(frame *f, int pc, u32 mask, bool waits)
@@ -239,6 +437,17 @@ static bool next_group(frame *f)
 /* All living lanes of the warp must come to a collective. True: they are here. */
 static bool gather(warp *w, frame *f, instruction *in, u32 mask)
 {
+    if (most_strands > 1) {
+        part_others(w, f, mask);
+        part(w, mask, f->pc, ALWAYS);
+        u32 here = 0;
+        for (u32 i = 0; i < w->n_strands; i++)
+            here |= w->strands[i].waits == ALWAYS && same_place(&w->strands[i], w) ? w->strands[i].mask : 0;
+        if (here == w->live) return join_strands(w, ALWAYS), true;
+        if (take_strand(w)) return false;
+        wrong(w, in, __builtin_ctz(mask), "lanes wait for others that don't come: %08x of %08x are here", mask,
+              w->live);
+    }
     if (mask != f->mask) add_group(f, f->pc + 1, f->mask & ~mask, false);
     f->mask = mask;
     for (int i = 0; i < f->n_groups; i++)
@@ -268,11 +477,6 @@ static void exit_lanes(warp *w, u32 mask)
 }
 
 /* ---------------------------------------------------------------------------------------------------------- calls */
-
-static const u64 *value_of(const frame *f, int operand)
-{
-    return operand >= 0 ? f->reg[operand] : f->fn->value[~operand];
-}
 
 static void push(warp *w, const function *fn, u32 mask, int result)
 {
@@ -328,7 +532,9 @@ static void enter(warp *w, frame *f, instruction *in, u32 mask)
     push(w, fn, mask, in->dst[0]);
     frame *g = &w->frames[w->depth];
     for (int k = 0; k < c->n; k++) {
-        memcpy(g->reg[fn->param[k]], value_of(f, c->arg[k]), sizeof(lanes));
+        const u64 *value = value_of(f, c->arg[k]);
+        for (int i = 0; i < LANES; i++)
+            if (mask >> i & 1) g->reg[fn->param[k]][i] = value[i];
         if (time_on) g->ready[fn->param[k]] = c->arg[k] >= 0 ? f->ready[c->arg[k]] : 0;
     }
 }
@@ -407,9 +613,11 @@ static void load(warp *w, frame *f, instruction *in, u32 mask)
         if (in->dst[k] < 0) continue;
         u64 *d = f->reg[in->dst[k]], more = (u64)k * in->bytes, x = 0;
         if (same) x = get(memory(w, in, first, addresses[first] + more, in->bytes, true, false), in->bytes, in->sign);
+        if (same && most_strands > 1) lanes_load(w, in, mask, addresses[first] + more);
         for (int i = 0; i < LANES; i++) {
             if (!(mask >> i & 1)) continue;
             if (!same) x = get(memory(w, in, i, addresses[i] + more, in->bytes, true, false), in->bytes, in->sign);
+            if (!same && most_strands > 1) lanes_load(w, in, 1u << i, addresses[i] + more);
             d[i] = x;
         }
     }
@@ -419,13 +627,18 @@ static void load(warp *w, frame *f, instruction *in, u32 mask)
 static void store(warp *w, frame *f, instruction *in, u32 mask)
 {
     events++;
-    if (same_address(f, in, mask)) mask &= -mask;
+    const u32 all = mask;
+    const bool same = same_address(f, in, mask);
+    if (same) mask &= -mask;
     for (int k = 0; k < in->n_src - 1; k++) {
         const u64 *x = value_of(f, in->src[k + 1]);
-        for (int i = 0; i < LANES; i++)
-            if (mask >> i & 1)
-                memcpy(memory(w, in, i, addresses[i] + (u64)(k * in->bytes), in->bytes, false, true), &x[i],
-                       in->bytes);
+        for (int i = 0; i < LANES; i++) {
+            if (!(mask >> i & 1)) continue;
+            const u64 address = addresses[i] + (u64)(k * in->bytes);
+            u8 *at = memory(w, in, i, address, in->bytes, false, true);
+            if (most_strands > 1) lanes_store(w, in, same ? all : 1u << i, address, at, &x[i]);
+            memcpy(at, &x[i], in->bytes);
+        }
     }
 }
 
@@ -438,6 +651,7 @@ static void atomic(warp *w, frame *f, instruction *in, u32 mask)
         if (!(mask >> i & 1)) continue;
         addresses[i] = base[i] + (u64)in->offset;
         u8 *at = memory(w, in, i, addresses[i], in->bytes, true, true);
+        if (most_strands > 1) lanes_add(w, in, (u32)i, addresses[i]);
         u64 old = get(at, in->bytes, false), x = in->bytes == 4 ? (u32)b[i] : b[i];
         switch (in->op) {
             case OP_atom_add: x += old; break;
@@ -491,14 +705,18 @@ static void simple(warp *w, frame *f, instruction *in, u32 mask)
     }
 }
 
-static void branch(frame *f, int target, u32 taken)
+static void branch(warp *w, frame *f, int target, u32 taken)
 {
     u32 stay = f->mask & ~taken;
     if (!stay)
         f->pc = target;
     else if (!taken)
         f->pc++;
-    else {
+    else if (most_strands > 1) {
+        part(w, taken, target, NO);
+        narrow(w, stay);
+        f->pc++;
+    } else {
         add_group(f, target, taken, false);
         add_group(f, f->pc + 1, stay, false);
         next_group(f);
@@ -508,6 +726,7 @@ static void branch(frame *f, int target, u32 taken)
 /* Lanes that are done in this call, or for good; then the others, or the caller. */
 static void finish(warp *w, frame *f, u32 mask, bool for_good)
 {
+    if (most_strands > 1) part_others(w, f, mask);
     if (mask != f->mask) add_group(f, f->pc + 1, f->mask & ~mask, false);
     f->mask = mask;
     if (for_good)
@@ -519,6 +738,7 @@ static void finish(warp *w, frame *f, u32 mask, bool for_good)
         if (f->mask || next_group(f)) return;
         if (f->n_groups) wrong(w, &f->fn->code[f->groups[0].pc], 0, "lanes wait for others that have returned");
         pop(w);
+        if (w->depth < 0 && take_strand(w)) return;
         if (!for_good) return;
     }
 }
@@ -529,8 +749,9 @@ static void step(warp *w, frame *f, instruction *in, u32 mask)
         case OP_ret: finish(w, f, mask, false); return;
         case OP_exit: finish(w, f, mask, true); return;
         case OP_trap: wrong(w, in, __builtin_ctz(mask), "trap");
-        case OP_bra: branch(f, in->target, mask); return;
+        case OP_bra: branch(w, f, in->target, mask); return;
         case OP_call:
+            if (most_strands > 1) part_others(w, f, mask);
             f->pc++;
             enter(w, f, in, mask);
             return;
@@ -545,14 +766,17 @@ static void step(warp *w, frame *f, instruction *in, u32 mask)
         case OP_bar_sync:
         case OP_bar_arrive:
             if (!gather(w, f, in, mask)) return;
+            w->epoch = w->stack_epoch = w->atomic_epoch = ++epochs;
             arrive(w, f, in, in->op == OP_bar_sync);
             break;
         case OP_warp_sync:
             if (!gather(w, f, in, mask)) return;
+            w->epoch = w->stack_epoch = w->atomic_epoch = ++epochs;
             break;
         case OP_shfl_idx:
         case OP_shfl_bfly:
             if (!gather(w, f, in, mask)) return;
+            w->atomic_epoch = ++epochs; /* an atomic has its result */
             shuffle(w, f, in);
             break;
         case OP_atom_add:
@@ -572,6 +796,7 @@ static void step(warp *w, frame *f, instruction *in, u32 mask)
 static void run_warp(warp *w, u64 until)
 {
     while (w->clock < until && w->depth >= 0 && w->barrier < 0) {
+        if (most_strands > 1 && !disturb(w)) continue;
         frame *f = &w->frames[w->depth];
         if (!f->mask && !next_group(f)) {
             finish(w, f, 0, true);
@@ -711,10 +936,13 @@ bool ptx_run(const grid *g)
     now = g;
     strict = ptx_setting("SAMP_PTX_STRICT", 0);
     lanes_stay_apart = ptx_setting("SAMP_PTX_APART", 0) != 0;
+    most_strands = time_on ? 1 : (u32)ptx_setting("SAMP_PTX_LANES", 1);
+    random_state = seed = ptx_setting("SAMP_PTX_SEED", 1);
     find_races = ptx_setting("SAMP_PTX_RACES", 1) != 0 && g->n_teams < 65536;
     free(fence_of);
     fence_of = calloc(g->n_teams + 1, sizeof *fence_of);
     fence_of[g->n_teams] = ++events; /* the launch's start */
+    stacks = g->n_args == 3 ? block_find(g->arg[1]) : NULL;
     if (setjmp(failed)) return false;
     time_start(g);
     run_grid(g);
