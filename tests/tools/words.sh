@@ -26,6 +26,20 @@ FNR == 1 { code = 0 }
 }
 END { exit bad }' tests/tools/words.txt $pages Makefile src/src.mk bench/bench.mk tests/tests.mk tests/gpu/gpu.mk src/api/opening.h
 fail() { echo "words: $*" >&2; exit 1; }
+# Comments of the rooms still have some of them. Their number only goes down: lower the limit when it does.
+limit=240
+found=$(awk '
+FILENAME ~ /words\.txt$/ { if (!/^#/ && NF) { split($0, part, / \| /); any = any (any ? "|" : "") part[1] }; next }
+FNR == 1 { inside = 0 }
+{
+    text = tolower($0)
+    if (!inside && !match(text, /\/\*/)) next
+    if (!inside) text = substr(text, RSTART)
+    inside = text !~ /\*\//
+    if (text ~ ("(^|[^a-z_0-9.`])(" any ")($|[^a-z_0-9.`(])")) n++
+}
+END { print n + 0 }' tests/tools/words.txt $(find src -name '*.h' | sort))
+[ "$found" -le $limit ] || fail "$found lines of comments in src/ have words that tests/tools/words.txt gives up; at most $limit had"
 # One figure for one thing. The time of the default chain is that of bench/plots/speed.csv.
 awk -F, '$1 == "default" && $2 == 128256 { printf "%.1f us, where llama.cpp takes %.0f us\n", $3, $4 }' bench/plots/speed.csv | grep -qFf - README.md ||
     fail "README.md has another time of the default chain than bench/plots/speed.csv"
@@ -34,4 +48,4 @@ awk -F'|' 'function number(s) { gsub(/[ *,]/, "", s); return s }
     FILENAME ~ /grammar/ { if (/^\| here \|/ && NF == 12) { found = 1; want = number($3) " " number($4) " " number($5) " " number($6) " " number($7) " " number($11) }; next }
     /^\| \*\*sampling\.h\*\*/ { got = number($3) " " number($4) " " number($5) " " number($6) " " number($7) " " number($8) }
     END { exit !(found && got == want) }' src/grammar/README.md README.md || fail "README.md has other figures of MaskBench than src/grammar/README.md"
-echo "words: $(echo "$pages" | wc -l) pages keep to their words"
+echo "words: $(echo "$pages" | wc -l) pages keep to their words; $found lines of comments do not yet"
