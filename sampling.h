@@ -188,86 +188,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8955 samplers/greedy.h               21066 grammar/regex.h
-     275 api/config.h                     8997 samplers/choose.h               21463 grammar/derivatives.h
-     306 api/types.h                      9060 samplers/ratio.h                22153 grammar/vocabulary.h
-     561 api/missing.h                    9127 samplers/draw.h                 22624 grammar/triggers.h
-     575 api/sample.h                     9213 samplers/dist.h                 22949 grammar/matcher.h
-     669 api/chains.h                     9245 samplers/gumbel.h               23215 grammar/store.h
-     935 api/samplers.h                   9315 watermark/function.h            23470 grammar/moving.h
-    1208 api/gumbel.h                     9433 watermark/text.h                23819 grammar/visits.h
-    1231 api/operator.h                   9623 watermark/draw.h                24102 grammar/states.h
-    1282 api/kv.h                         9834 samplers/mirostat.h             24262 grammar/items.h
-    1465 api/llama_cpp.h                 10073 samplers/adaptive_p.h           24388 grammar/masks.h
-    1511 api/text_error.h                10224 samplers/custom.h               24599 grammar/runs.h
-    1527 api/grammar.h                   10285 config/describe.h               24812 grammar/entries.h
-    1766 api/shards.h                    10465 config/from_params.h            25286 grammar/accepting.h
-    1866 api/peers.h                     10529 config/orders.h                 25627 grammar/waiting.h
-    1950 api/drafts.h                    10760 config/numbers.h                25753 grammar/history.h
-    2052 api/constraints.h               10902 config/set.h                    25879 grammar/room.h
-    2355 api/watermark.h                 11058 config/tell.h                   26230 grammar/sampler.h
-    2500 api/parts.h                     11188 config/settings.h               26472 grammar/forced.h
-    2542 base/switches.h                 11301 life/rollback.h                 26640 grammar/hooks.h
-    2861 base/random.h                   11560 life/chain.h                    26763 schema/head.h
-    2884 base/mt19937.h                  11844 life/members.h                  26937 schema/errors.h
-    2959 base/exact.h                    11958 life/update.h                   27049 schema/collections.h
-    3185 base/bits128.h                  12155 life/copy.h                     27083 schema/references.h
-    3266 base/elements.h                 12325 rows/row.h                      27355 schema/strings.h
-    3396 watermark/colours.h             12635 rows/reserve.h                  27417 schema/numbers.h
-    3460 kernels/llama_cpp/contract.h    12704 rows/pieces.h                   27619 schema/sets.h
-    3507 kernels/contract.h              12818 rows/thresholds.h               27817 schema/formats.h
-    3635 kernels/scalar.h                12925 rows/compact.h                  28014 schema/scalars.h
-    3841 kernels/llama_cpp/scalar.h      13108 rows/sums.h                     28313 schema/goals.h
-    3862 kernels/sets.h                  13257 rows/changes.h                  28534 schema/alternatives.h
-    3910 kernels/vectors.h               13338 rows/cuts.h                     29012 schema/objects.h
-    4027 kernels/avx512.h                13786 rows/typical.h                  29525 schema/arrays.h
-    4111 kernels/avx2.h                  14101 rows/tail_free.h                29885 schema/whole.h
-    4173 kernels/sse2.h                  14175 rows/selecting.h                30058 tags/head.h
-    4190 kernels/neon.h                  14306 rows/mirostat.h                 30181 tags/words.h
-    4212 kernels/wasm.h                  14390 watermark/rows.h                30289 tags/inside.h
-    4228 kernels/generic.h               14504 rows/flat.h                     30430 tags/formats.h
-    4248 kernels/shared.h                14551 rows/logprobs.h                 30831 grammar/grammars.h
-    4373 kernels/passes.h                14637 rows/step.h                     30898 peers/tables.h
-    5063 kernels/llama_cpp/passes.h      14654 rows/llama_cpp/sums.h           31297 peers/values.h
-    5147 kernels/check.h                 14968 rows/llama_cpp/samplers.h       31729 peers/llama_server.h
-    5170 kernels/dispatch.h              15433 rows/llama_cpp/step.h           31798 peers/fields.h
-    5380 core/array.h                    15463 run/apply.h                     32044 peers/requests.h
-    5710 core/table.h                    15545 run/writing.h                   32183 shards/head.h
-    5908 core/windows.h                  15669 run/arrays.h                    32334 shards/bytes.h
-    6000 constraints/record.h            15746 run/arrays_llama_cpp.h          32432 shards/merging.h
-    6058 watermark/record.h              15946 run/walk.h                      32722 shards/row.h
-    6078 rows/work.h                     16051 run/finish.h                    32855 shards/answers.h
-    6105 life/past.h                     16091 run/draw_llama_cpp.h            33400 shards/logprobs.h
-    6164 core/record.h                   16165 run/draw.h                      33546 shards/told.h
-    6300 core/plans.h                    16243 run/sample.h                    33701 shards/asking.h
-    6338 core/fields.h                   16359 watermark/making.h              33837 shards/prefix.h
-    6425 core/owners.h                   16588 watermark/tails.h               34405 shards/plans.h
-    6501 core/mt19937.h                  16688 watermark/detect.h              34906 samplers/plans.h
-    6558 core/no_mt19937.h               16911 run/verify.h                    35169 shards/way.h
-    6591 core/making.h                   17015 run/batch.h                     35317 shards/memory.h
-    6723 core/streams.h                  17166 life/state.h                    35385 shards/batch.h
-    6761 life/state_fields.h             17342 operator/weights.h              35792 drafts/head.h
-    6861 samplers/llama_cpp.h            17430 operator/search.h               35851 drafts/block.h
-    6947 samplers/logit_bias.h           17568 operator/run.h                  36042 drafts/tree.h
-    7049 samplers/patch.h                17736 kv/cells.h                      36177 drafts/relaxed.h
-    7099 samplers/penalties.h            17773 kv/making.h                     36262 constraints/automaton.h
-    7250 samplers/dry.h                  17997 kv/slot.h                       36360 constraints/making.h
-    7707 samplers/cut.h                  18134 kv/sequences.h                  36616 constraints/sampler.h
-    7732 samplers/top_n_sigma.h          18268 kv/data.h                       36711 constraints/constructors.h
-    7842 samplers/top_k.h                18391 kv/update.h                     37078 constraints/patterns.h
-    7899 samplers/tail_free.h            18516 kv/state.h                      37286 constraints/looking.h
-    8022 samplers/typical.h              18725 llama_cpp/functions.h           37353 constraints/thinking.h
-    8098 samplers/top_p.h                18792 llama_cpp/object.h              37605 constraints/schedule.h
-    8141 samplers/min_p.h                18847 llama_cpp/vocabulary.h          37694 constraints/accepting.h
-    8183 samplers/by_sums.h              18924 text/reading.h                  37877 constraints/drawing.h
-    8334 samplers/top_h.h                19035 text/strings.h                  38064 constraints/told.h
-    8387 samplers/min_k.h                19134 text/values.h                   38128 constraints/kind.h
-    8444 samplers/xtc.h                  19290 text/documents.h                38186 constraints/top_p_decay.h
-    8527 samplers/infill.h               19366 grammar/head.h                  38272 constraints/accessors.h
-    8643 samplers/temperature.h          19401 grammar/tree.h                  38380 core/kinds.h
-    8812 samplers/smoothing.h            20385 grammar/finishing.h             38429 base/restore.h
-    8897 samplers/softmax.h              20689 grammar/reading.h               38443 api/license.h
-    8930 samplers/drafted.h              20774 grammar/gbnf.h
+       2 api/opening.h                    8958 samplers/greedy.h               21069 grammar/regex.h
+     275 api/config.h                     9000 samplers/choose.h               21466 grammar/derivatives.h
+     306 api/types.h                      9063 samplers/ratio.h                22156 grammar/vocabulary.h
+     561 api/missing.h                    9130 samplers/draw.h                 22627 grammar/triggers.h
+     575 api/sample.h                     9216 samplers/dist.h                 22952 grammar/matcher.h
+     669 api/chains.h                     9248 samplers/gumbel.h               23218 grammar/store.h
+     935 api/samplers.h                   9318 watermark/function.h            23473 grammar/moving.h
+    1208 api/gumbel.h                     9436 watermark/text.h                23822 grammar/visits.h
+    1231 api/operator.h                   9626 watermark/draw.h                24105 grammar/states.h
+    1282 api/kv.h                         9837 samplers/mirostat.h             24265 grammar/items.h
+    1465 api/llama_cpp.h                 10076 samplers/adaptive_p.h           24391 grammar/masks.h
+    1511 api/text_error.h                10227 samplers/custom.h               24602 grammar/runs.h
+    1527 api/grammar.h                   10288 config/describe.h               24815 grammar/entries.h
+    1766 api/shards.h                    10468 config/from_params.h            25289 grammar/accepting.h
+    1866 api/peers.h                     10532 config/orders.h                 25630 grammar/waiting.h
+    1950 api/drafts.h                    10763 config/numbers.h                25756 grammar/history.h
+    2052 api/constraints.h               10905 config/set.h                    25882 grammar/room.h
+    2355 api/watermark.h                 11061 config/tell.h                   26233 grammar/sampler.h
+    2500 api/parts.h                     11191 config/settings.h               26475 grammar/forced.h
+    2542 base/switches.h                 11304 life/rollback.h                 26643 grammar/hooks.h
+    2861 base/random.h                   11563 life/chain.h                    26766 schema/head.h
+    2884 base/mt19937.h                  11847 life/members.h                  26940 schema/errors.h
+    2959 base/exact.h                    11961 life/update.h                   27052 schema/collections.h
+    3185 base/bits128.h                  12158 life/copy.h                     27086 schema/references.h
+    3266 base/elements.h                 12328 rows/row.h                      27358 schema/strings.h
+    3396 watermark/colours.h             12638 rows/reserve.h                  27420 schema/numbers.h
+    3460 kernels/llama_cpp/contract.h    12707 rows/pieces.h                   27622 schema/sets.h
+    3507 kernels/contract.h              12821 rows/thresholds.h               27820 schema/formats.h
+    3635 kernels/scalar.h                12928 rows/compact.h                  28017 schema/scalars.h
+    3841 kernels/llama_cpp/scalar.h      13111 rows/sums.h                     28316 schema/goals.h
+    3862 kernels/sets.h                  13260 rows/changes.h                  28537 schema/alternatives.h
+    3910 kernels/vectors.h               13341 rows/cuts.h                     29015 schema/objects.h
+    4027 kernels/avx512.h                13789 rows/typical.h                  29528 schema/arrays.h
+    4111 kernels/avx2.h                  14104 rows/tail_free.h                29888 schema/whole.h
+    4173 kernels/sse2.h                  14178 rows/selecting.h                30061 tags/head.h
+    4190 kernels/neon.h                  14309 rows/mirostat.h                 30184 tags/words.h
+    4212 kernels/wasm.h                  14393 watermark/rows.h                30292 tags/inside.h
+    4228 kernels/generic.h               14507 rows/flat.h                     30433 tags/formats.h
+    4248 kernels/shared.h                14554 rows/logprobs.h                 30834 grammar/grammars.h
+    4373 kernels/passes.h                14640 rows/step.h                     30901 peers/tables.h
+    5062 kernels/llama_cpp/passes.h      14657 rows/llama_cpp/sums.h           31300 peers/values.h
+    5146 kernels/check.h                 14971 rows/llama_cpp/samplers.h       31732 peers/llama_server.h
+    5169 kernels/dispatch.h              15436 rows/llama_cpp/step.h           31801 peers/fields.h
+    5379 core/array.h                    15466 run/apply.h                     32047 peers/requests.h
+    5709 core/table.h                    15548 run/writing.h                   32186 shards/head.h
+    5907 core/windows.h                  15672 run/arrays.h                    32337 shards/bytes.h
+    5999 constraints/record.h            15749 run/arrays_llama_cpp.h          32435 shards/merging.h
+    6057 watermark/record.h              15949 run/walk.h                      32725 shards/row.h
+    6077 rows/work.h                     16054 run/finish.h                    32858 shards/answers.h
+    6104 life/past.h                     16094 run/draw_llama_cpp.h            33403 shards/logprobs.h
+    6163 core/record.h                   16168 run/draw.h                      33549 shards/told.h
+    6303 core/plans.h                    16246 run/sample.h                    33704 shards/asking.h
+    6341 core/fields.h                   16362 watermark/making.h              33840 shards/prefix.h
+    6428 core/owners.h                   16591 watermark/tails.h               34408 shards/plans.h
+    6504 core/mt19937.h                  16691 watermark/detect.h              34909 samplers/plans.h
+    6561 core/no_mt19937.h               16914 run/verify.h                    35172 shards/way.h
+    6594 core/making.h                   17018 run/batch.h                     35320 shards/memory.h
+    6726 core/streams.h                  17169 life/state.h                    35388 shards/batch.h
+    6764 life/state_fields.h             17345 operator/weights.h              35795 drafts/head.h
+    6864 samplers/llama_cpp.h            17433 operator/search.h               35854 drafts/block.h
+    6950 samplers/logit_bias.h           17571 operator/run.h                  36045 drafts/tree.h
+    7052 samplers/patch.h                17739 kv/cells.h                      36180 drafts/relaxed.h
+    7102 samplers/penalties.h            17776 kv/making.h                     36265 constraints/automaton.h
+    7253 samplers/dry.h                  18000 kv/slot.h                       36363 constraints/making.h
+    7710 samplers/cut.h                  18137 kv/sequences.h                  36619 constraints/sampler.h
+    7735 samplers/top_n_sigma.h          18271 kv/data.h                       36714 constraints/constructors.h
+    7845 samplers/top_k.h                18394 kv/update.h                     37081 constraints/patterns.h
+    7902 samplers/tail_free.h            18519 kv/state.h                      37289 constraints/looking.h
+    8025 samplers/typical.h              18728 llama_cpp/functions.h           37356 constraints/thinking.h
+    8101 samplers/top_p.h                18795 llama_cpp/object.h              37608 constraints/schedule.h
+    8144 samplers/min_p.h                18850 llama_cpp/vocabulary.h          37697 constraints/accepting.h
+    8186 samplers/by_sums.h              18927 text/reading.h                  37880 constraints/drawing.h
+    8337 samplers/top_h.h                19038 text/strings.h                  38067 constraints/told.h
+    8390 samplers/min_k.h                19137 text/values.h                   38131 constraints/kind.h
+    8447 samplers/xtc.h                  19293 text/documents.h                38189 constraints/top_p_decay.h
+    8530 samplers/infill.h               19369 grammar/head.h                  38275 constraints/accessors.h
+    8646 samplers/temperature.h          19404 grammar/tree.h                  38383 core/kinds.h
+    8815 samplers/smoothing.h            20388 grammar/finishing.h             38432 base/restore.h
+    8900 samplers/softmax.h              20692 grammar/reading.h               38446 api/license.h
+    8933 samplers/drafted.h              20777 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -4897,14 +4897,10 @@ SAMPI_T static void V(put)(samp_token_data *d, size_t n, const float *l, const f
     sampi_put_scalar(d + i, n - i, l + i, p ? p + i : NULL, sum);
 }
 
-#ifdef SAMPLING_GUMBEL_DECLARED
-/* h of 2 SAMPI_W ids: sampi_philox, from which the compiler removes what is equal for all ids or not used. Each word is
-   the lower half of 64 bits. */
-SAMPI_OP void V(noise)(const uint32_t *counter, const uint32_t *key, const V(i) * id, V(i) * h)
+#if defined(SAMPLING_GUMBEL_DECLARED) || defined(SAMPLING_WATERMARK_DECLARED)
+/* The ten rounds of sampi_philox on the four words of counters, [4] each, in the lower halves of 64 bits. */
+SAMPI_OP void V(rounds)(V(q) * a, V(q) * b, V(q) * c, V(q) * d, const uint32_t *key)
 {
-    V(q) a[4], b[4], c[4], d[4];
-    SAMPI_FOUR a[k] = V(allq)(counter[0]), b[k] = V(allq)(counter[1]), c[k] = V(allq)(counter[2]);
-    SAMPI_FOUR d[k] = (V(q))id[k / 2] >> (k % 2 ? 32 : 0);
     uint32_t k0 = key[0], k1 = key[1];
     SAMPI_UNROLL_10 for (int round = 0; round < 10; round++)
     {
@@ -4915,6 +4911,18 @@ SAMPI_OP void V(noise)(const uint32_t *counter, const uint32_t *key, const V(i) 
         k0 += 0x9E3779B9u;
         k1 += 0xBB67AE85u;
     }
+}
+#endif
+
+#ifdef SAMPLING_GUMBEL_DECLARED
+/* h of 2 SAMPI_W ids: sampi_philox, from which the compiler removes what is equal for all ids or not used. Each word is
+   the lower half of 64 bits. */
+SAMPI_OP void V(noise)(const uint32_t *counter, const uint32_t *key, const V(i) * id, V(i) * h)
+{
+    V(q) a[4], b[4], c[4], d[4];
+    SAMPI_FOUR a[k] = V(allq)(counter[0]), b[k] = V(allq)(counter[1]), c[k] = V(allq)(counter[2]);
+    SAMPI_FOUR d[k] = (V(q))id[k / 2] >> (k % 2 ? 32 : 0);
+    V(rounds)(a, b, c, d, key);
     for (int k = 0; k < 2; k++) h[k] = (V(i))((b[2 * k] & V(allq)(0xFFFFFFFFu)) | b[2 * k + 1] << 32);
 }
 
@@ -4956,16 +4964,7 @@ SAMPI_OP void V(words)(const uint32_t *counter, const uint32_t *key, uint32_t fr
         a[k] = (V(q))four >> (k % 2 ? 32 : 0);
         b[k] = V(allq)(counter[0]), c[k] = V(allq)(counter[1]), d[k] = V(allq)(counter[2]);
     }
-    uint32_t k0 = key[0], k1 = key[1];
-    SAMPI_UNROLL_10 for (int round = 0; round < 10; round++)
-    {
-        V(q) x[4], y[4];
-        SAMPI_FOUR x[k] = V(even)(a[k], V(allq)(0xD2511F53u)), y[k] = V(even)(c[k], V(allq)(0xCD9E8D57u));
-        SAMPI_FOUR a[k] = y[k] >> 32 ^ (b[k] ^ V(allq)(k0)), c[k] = x[k] >> 32 ^ (d[k] ^ V(allq)(k1));
-        SAMPI_FOUR b[k] = y[k], d[k] = x[k];
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
-    }
+    V(rounds)(a, b, c, d, key);
     const V(q) low = V(allq)(0xFFFFFFFFu);
     for (int k = 0; k < 2; k++) {
         word[0][k] = (V(i))((a[2 * k] & low) | a[2 * k + 1] << 32);
@@ -6222,6 +6221,16 @@ typedef struct sampi_adaptive_numbers {
     float target, decay, sum, total;
 } sampi_adaptive_numbers;
 
+/* The members of a union of all of them: a sampler's, and a step's on a device. */
+#define SAMPI_NUMBERS \
+    sampi_cut_numbers cut; \
+    sampi_xtc_numbers xtc; \
+    sampi_top_k_numbers top_k; \
+    sampi_temp_numbers temp; \
+    sampi_smoothing_numbers smoothing; \
+    sampi_mirostat_numbers mirostat; \
+    sampi_adaptive_numbers adaptive;
+
 /* The constructor sets kind, off, seed, the parts' offsets and most of the union; they never change afterwards. Nor
    does the status, except a chain's. Draws change now, position, perf, n_edits, past and work. Accepted tokens change
    the windows (ring) and the average in the union.
@@ -6249,13 +6258,7 @@ struct sampi_sampler {
     sampi_work work;                 /* the workspace of the sampler that samp_sample was called on */
     size_t part[4], part_size[4];    /* offsets from the record's start, and bytes */
     union {
-        sampi_cut_numbers cut;
-        sampi_xtc_numbers xtc;
-        sampi_top_k_numbers top_k;
-        sampi_temp_numbers temp;
-        sampi_smoothing_numbers smoothing;
-        sampi_mirostat_numbers mirostat;
-        sampi_adaptive_numbers adaptive;
+        SAMPI_NUMBERS
         struct {
             int32_t n_vocab, n;
             const samp_logit_bias *from;

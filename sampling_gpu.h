@@ -108,15 +108,15 @@
    bound to, to what, and a probe's counters; they are written in a critical section. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2389 gpu/prefix.h                     4869 gpu/device.h
-     135 gpu/api.h                        2902 gpu/choosing.h                   5002 gpu/contexts.h
-     251 gpu/switches.h                   3006 gpu/ending.h                     5163 gpu/steps.h
-     297 gpu/records.h                    3160 gpu/answers.h                    5258 gpu/where.h
-     602 gpu/elements.h                   3921 samplers/plans.h                 5426 gpu/sending.h
-     876 gpu/passes.h                     4184 gpu/users.h                      5698 gpu/batch.h
-    1410 gpu/list.h                       4288 gpu/logprobs.h                   5958 gpu/results.h
-    2011 gpu/left.h                       4443 gpu/advance.h
-    2256 gpu/done.h                       4672 gpu/shapes.h
+       2 gpu/opening.h                    2383 gpu/prefix.h                     4863 gpu/device.h
+     135 gpu/api.h                        2896 gpu/choosing.h                   4996 gpu/contexts.h
+     251 gpu/switches.h                   3000 gpu/ending.h                     5157 gpu/steps.h
+     297 gpu/records.h                    3154 gpu/answers.h                    5252 gpu/where.h
+     596 gpu/elements.h                   3915 samplers/plans.h                 5420 gpu/sending.h
+     870 gpu/passes.h                     4178 gpu/users.h                      5692 gpu/batch.h
+    1404 gpu/list.h                       4282 gpu/logprobs.h                   5952 gpu/results.h
+    2005 gpu/left.h                       4437 gpu/advance.h
+    2250 gpu/done.h                       4666 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -332,13 +332,7 @@ typedef struct sampi_gpu_step {
     } now;
     uint64_t seed;
     union {
-        sampi_cut_numbers cut;
-        sampi_xtc_numbers xtc;
-        sampi_top_k_numbers top_k;
-        sampi_temp_numbers temp;
-        sampi_smoothing_numbers smoothing;
-        sampi_mirostat_numbers mirostat;
-        sampi_adaptive_numbers adaptive;
+        SAMPI_NUMBERS
         struct {
             int32_t last_n;
             float repeat, freq, present;

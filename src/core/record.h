@@ -58,6 +58,16 @@ typedef struct sampi_adaptive_numbers {
     float target, decay, sum, total;
 } sampi_adaptive_numbers;
 
+/* The members of a union of all of them: a sampler's, and a step's on a device. */
+#define SAMPI_NUMBERS \
+    sampi_cut_numbers cut; \
+    sampi_xtc_numbers xtc; \
+    sampi_top_k_numbers top_k; \
+    sampi_temp_numbers temp; \
+    sampi_smoothing_numbers smoothing; \
+    sampi_mirostat_numbers mirostat; \
+    sampi_adaptive_numbers adaptive;
+
 /* The constructor sets kind, off, seed, the parts' offsets and most of the union; they never change afterwards. Nor
    does the status, except a chain's. Draws change now, position, perf, n_edits, past and work. Accepted tokens change
    the windows (ring) and the average in the union.
@@ -85,13 +95,7 @@ struct sampi_sampler {
     sampi_work work;                 /* the workspace of the sampler that samp_sample was called on */
     size_t part[4], part_size[4];    /* offsets from the record's start, and bytes */
     union {
-        sampi_cut_numbers cut;
-        sampi_xtc_numbers xtc;
-        sampi_top_k_numbers top_k;
-        sampi_temp_numbers temp;
-        sampi_smoothing_numbers smoothing;
-        sampi_mirostat_numbers mirostat;
-        sampi_adaptive_numbers adaptive;
+        SAMPI_NUMBERS
         struct {
             int32_t n_vocab, n;
             const samp_logit_bias *from;

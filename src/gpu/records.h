@@ -35,13 +35,7 @@ typedef struct sampi_gpu_step {
     } now;
     uint64_t seed;
     union {
-        sampi_cut_numbers cut;
-        sampi_xtc_numbers xtc;
-        sampi_top_k_numbers top_k;
-        sampi_temp_numbers temp;
-        sampi_smoothing_numbers smoothing;
-        sampi_mirostat_numbers mirostat;
-        sampi_adaptive_numbers adaptive;
+        SAMPI_NUMBERS
         struct {
             int32_t last_n;
             float repeat, freq, present;

@@ -524,14 +524,10 @@ SAMPI_T static void V(put)(samp_token_data *d, size_t n, const float *l, const f
     sampi_put_scalar(d + i, n - i, l + i, p ? p + i : NULL, sum);
 }
 
-#ifdef SAMPLING_GUMBEL_DECLARED
-/* h of 2 SAMPI_W ids: sampi_philox, from which the compiler removes what is equal for all ids or not used. Each word is
-   the lower half of 64 bits. */
-SAMPI_OP void V(noise)(const uint32_t *counter, const uint32_t *key, const V(i) * id, V(i) * h)
+#if defined(SAMPLING_GUMBEL_DECLARED) || defined(SAMPLING_WATERMARK_DECLARED)
+/* The ten rounds of sampi_philox on the four words of counters, [4] each, in the lower halves of 64 bits. */
+SAMPI_OP void V(rounds)(V(q) * a, V(q) * b, V(q) * c, V(q) * d, const uint32_t *key)
 {
-    V(q) a[4], b[4], c[4], d[4];
-    SAMPI_FOUR a[k] = V(allq)(counter[0]), b[k] = V(allq)(counter[1]), c[k] = V(allq)(counter[2]);
-    SAMPI_FOUR d[k] = (V(q))id[k / 2] >> (k % 2 ? 32 : 0);
     uint32_t k0 = key[0], k1 = key[1];
     SAMPI_UNROLL_10 for (int round = 0; round < 10; round++)
     {
@@ -542,6 +538,18 @@ SAMPI_OP void V(noise)(const uint32_t *counter, const uint32_t *key, const V(i) 
         k0 += 0x9E3779B9u;
         k1 += 0xBB67AE85u;
     }
+}
+#endif
+
+#ifdef SAMPLING_GUMBEL_DECLARED
+/* h of 2 SAMPI_W ids: sampi_philox, from which the compiler removes what is equal for all ids or not used. Each word is
+   the lower half of 64 bits. */
+SAMPI_OP void V(noise)(const uint32_t *counter, const uint32_t *key, const V(i) * id, V(i) * h)
+{
+    V(q) a[4], b[4], c[4], d[4];
+    SAMPI_FOUR a[k] = V(allq)(counter[0]), b[k] = V(allq)(counter[1]), c[k] = V(allq)(counter[2]);
+    SAMPI_FOUR d[k] = (V(q))id[k / 2] >> (k % 2 ? 32 : 0);
+    V(rounds)(a, b, c, d, key);
     for (int k = 0; k < 2; k++) h[k] = (V(i))((b[2 * k] & V(allq)(0xFFFFFFFFu)) | b[2 * k + 1] << 32);
 }
 
@@ -583,16 +591,7 @@ SAMPI_OP void V(words)(const uint32_t *counter, const uint32_t *key, uint32_t fr
         a[k] = (V(q))four >> (k % 2 ? 32 : 0);
         b[k] = V(allq)(counter[0]), c[k] = V(allq)(counter[1]), d[k] = V(allq)(counter[2]);
     }
-    uint32_t k0 = key[0], k1 = key[1];
-    SAMPI_UNROLL_10 for (int round = 0; round < 10; round++)
-    {
-        V(q) x[4], y[4];
-        SAMPI_FOUR x[k] = V(even)(a[k], V(allq)(0xD2511F53u)), y[k] = V(even)(c[k], V(allq)(0xCD9E8D57u));
-        SAMPI_FOUR a[k] = y[k] >> 32 ^ (b[k] ^ V(allq)(k0)), c[k] = x[k] >> 32 ^ (d[k] ^ V(allq)(k1));
-        SAMPI_FOUR b[k] = y[k], d[k] = x[k];
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
-    }
+    V(rounds)(a, b, c, d, key);
     const V(q) low = V(allq)(0xFFFFFFFFu);
     for (int k = 0; k < 2; k++) {
         word[0][k] = (V(i))((a[2 * k] & low) | a[2 * k + 1] << 32);
