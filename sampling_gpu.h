@@ -1729,8 +1729,8 @@ SAMPI_INLINE uint64_t sampi_gpu_mask(bool x) { return 0 - (uint64_t)x; }
 
 #define SAMPI_GPU_FEW (2 * SAMPI_WARP) /* so many codes are compared each with all others */
 
-/* The smallest of n <= SAMPI_GPU_FEW codes whose prefix holds the mass and the count; UINT64_MAX if none does. Each lane
-   adds up the prefixes of two codes. Both arrays are filled up to the next eight. */
+/* The smallest of n <= SAMPI_GPU_FEW codes whose prefix holds the mass and the count; UINT64_MAX if none does. Each
+   lane adds up the prefixes of two codes. Both arrays are filled up to the next eight. */
 static uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint32_t n, uint64_t mass, uint64_t count)
 {
     const uint32_t m = (n + 7) & ~(uint32_t)7;
@@ -3340,8 +3340,8 @@ static int sampi_gpu_deviation(sampi_gpu_row *h, float *max, double *sigma)
     return 1;
 }
 
-/* Zipf's sums of the first m sorted keys, in ascending order, since they are rounded. The logarithms and differences are
-   made before, by all lanes. */
+/* Zipf's sums of the first m sorted keys, in ascending order, since they are rounded. The logarithms and differences
+   are made before, by all lanes. */
 static void sampi_gpu_zipf_of_first(const sampi_gpu_here *h, uint32_t m, sampi_zipf *zipf)
 {
     const uint64_t *key = h->code;
@@ -3549,9 +3549,9 @@ typedef struct sampi_gpu_running {
     uint64_t z, s;
 } sampi_gpu_running;
 
-/* The running sums of n <= 32 numbers, z and s of tokens or of pieces that follow one another, behind those before them:
-   upto [2 * 32], in lanes. A function of its own, because gcc 12's device compiler gives a function with arrays and a
-   call in a lane too little of its stack. */
+/* The running sums of n <= 32 numbers, z and s of tokens or of pieces that follow one another, behind those before
+   them: upto [2 * 32], in lanes. A function of its own, because gcc 12's device compiler gives a function with arrays
+   and a call in a lane too little of its stack. */
 static SAMPI_CALLED void sampi_gpu_run_up(const uint64_t *z, const uint64_t *s, uint32_t n,
                                           const sampi_gpu_running *before, uint64_t *upto)
 {

@@ -186,8 +186,8 @@ static int sampi_gpu_deviation(sampi_gpu_row *h, float *max, double *sigma)
     return 1;
 }
 
-/* Zipf's sums of the first m sorted keys, in ascending order, since they are rounded. The logarithms and differences are
-   made before, by all lanes. */
+/* Zipf's sums of the first m sorted keys, in ascending order, since they are rounded. The logarithms and differences
+   are made before, by all lanes. */
 static void sampi_gpu_zipf_of_first(const sampi_gpu_here *h, uint32_t m, sampi_zipf *zipf)
 {
     const uint64_t *key = h->code;
@@ -395,9 +395,9 @@ typedef struct sampi_gpu_running {
     uint64_t z, s;
 } sampi_gpu_running;
 
-/* The running sums of n <= 32 numbers, z and s of tokens or of pieces that follow one another, behind those before them:
-   upto [2 * 32], in lanes. A function of its own, because gcc 12's device compiler gives a function with arrays and a
-   call in a lane too little of its stack. */
+/* The running sums of n <= 32 numbers, z and s of tokens or of pieces that follow one another, behind those before
+   them: upto [2 * 32], in lanes. A function of its own, because gcc 12's device compiler gives a function with arrays
+   and a call in a lane too little of its stack. */
 static SAMPI_CALLED void sampi_gpu_run_up(const uint64_t *z, const uint64_t *s, uint32_t n,
                                           const sampi_gpu_running *before, uint64_t *upto)
 {

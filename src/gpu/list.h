@@ -325,8 +325,8 @@ SAMPI_INLINE uint64_t sampi_gpu_mask(bool x) { return 0 - (uint64_t)x; }
 
 #define SAMPI_GPU_FEW (2 * SAMPI_WARP) /* so many codes are compared each with all others */
 
-/* The smallest of n <= SAMPI_GPU_FEW codes whose prefix holds the mass and the count; UINT64_MAX if none does. Each lane
-   adds up the prefixes of two codes. Both arrays are filled up to the next eight. */
+/* The smallest of n <= SAMPI_GPU_FEW codes whose prefix holds the mass and the count; UINT64_MAX if none does. Each
+   lane adds up the prefixes of two codes. Both arrays are filled up to the next eight. */
 static uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint32_t n, uint64_t mass, uint64_t count)
 {
     const uint32_t m = (n + 7) & ~(uint32_t)7;
