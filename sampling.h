@@ -188,86 +188,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8958 samplers/greedy.h               21069 grammar/regex.h
-     275 api/config.h                     9000 samplers/choose.h               21466 grammar/derivatives.h
-     306 api/types.h                      9063 samplers/ratio.h                22156 grammar/vocabulary.h
-     561 api/missing.h                    9130 samplers/draw.h                 22627 grammar/triggers.h
-     575 api/sample.h                     9216 samplers/dist.h                 22952 grammar/matcher.h
-     669 api/chains.h                     9248 samplers/gumbel.h               23218 grammar/store.h
-     935 api/samplers.h                   9318 watermark/function.h            23473 grammar/moving.h
-    1208 api/gumbel.h                     9436 watermark/text.h                23822 grammar/visits.h
-    1231 api/operator.h                   9626 watermark/draw.h                24105 grammar/states.h
-    1282 api/kv.h                         9837 samplers/mirostat.h             24265 grammar/items.h
-    1465 api/llama_cpp.h                 10076 samplers/adaptive_p.h           24391 grammar/masks.h
-    1511 api/text_error.h                10227 samplers/custom.h               24602 grammar/runs.h
-    1527 api/grammar.h                   10288 config/describe.h               24815 grammar/entries.h
-    1766 api/shards.h                    10468 config/from_params.h            25289 grammar/accepting.h
-    1866 api/peers.h                     10532 config/orders.h                 25630 grammar/waiting.h
-    1950 api/drafts.h                    10763 config/numbers.h                25756 grammar/history.h
-    2052 api/constraints.h               10905 config/set.h                    25882 grammar/room.h
-    2355 api/watermark.h                 11061 config/tell.h                   26233 grammar/sampler.h
-    2500 api/parts.h                     11191 config/settings.h               26475 grammar/forced.h
-    2542 base/switches.h                 11304 life/rollback.h                 26643 grammar/hooks.h
-    2861 base/random.h                   11563 life/chain.h                    26766 schema/head.h
-    2884 base/mt19937.h                  11847 life/members.h                  26940 schema/errors.h
-    2959 base/exact.h                    11961 life/update.h                   27052 schema/collections.h
-    3185 base/bits128.h                  12158 life/copy.h                     27086 schema/references.h
-    3266 base/elements.h                 12328 rows/row.h                      27358 schema/strings.h
-    3396 watermark/colours.h             12638 rows/reserve.h                  27420 schema/numbers.h
-    3460 kernels/llama_cpp/contract.h    12707 rows/pieces.h                   27622 schema/sets.h
-    3507 kernels/contract.h              12821 rows/thresholds.h               27820 schema/formats.h
-    3635 kernels/scalar.h                12928 rows/compact.h                  28017 schema/scalars.h
-    3841 kernels/llama_cpp/scalar.h      13111 rows/sums.h                     28316 schema/goals.h
-    3862 kernels/sets.h                  13260 rows/changes.h                  28537 schema/alternatives.h
-    3910 kernels/vectors.h               13341 rows/cuts.h                     29015 schema/objects.h
-    4027 kernels/avx512.h                13789 rows/typical.h                  29528 schema/arrays.h
-    4111 kernels/avx2.h                  14104 rows/tail_free.h                29888 schema/whole.h
-    4173 kernels/sse2.h                  14178 rows/selecting.h                30061 tags/head.h
-    4190 kernels/neon.h                  14309 rows/mirostat.h                 30184 tags/words.h
-    4212 kernels/wasm.h                  14393 watermark/rows.h                30292 tags/inside.h
-    4228 kernels/generic.h               14507 rows/flat.h                     30433 tags/formats.h
-    4248 kernels/shared.h                14554 rows/logprobs.h                 30834 grammar/grammars.h
-    4373 kernels/passes.h                14640 rows/step.h                     30901 peers/tables.h
-    5062 kernels/llama_cpp/passes.h      14657 rows/llama_cpp/sums.h           31300 peers/values.h
-    5146 kernels/check.h                 14971 rows/llama_cpp/samplers.h       31732 peers/llama_server.h
-    5169 kernels/dispatch.h              15436 rows/llama_cpp/step.h           31801 peers/fields.h
-    5379 core/array.h                    15466 run/apply.h                     32047 peers/requests.h
-    5709 core/table.h                    15548 run/writing.h                   32186 shards/head.h
-    5907 core/windows.h                  15672 run/arrays.h                    32337 shards/bytes.h
-    5999 constraints/record.h            15749 run/arrays_llama_cpp.h          32435 shards/merging.h
-    6057 watermark/record.h              15949 run/walk.h                      32725 shards/row.h
-    6077 rows/work.h                     16054 run/finish.h                    32858 shards/answers.h
-    6104 life/past.h                     16094 run/draw_llama_cpp.h            33403 shards/logprobs.h
-    6163 core/record.h                   16168 run/draw.h                      33549 shards/told.h
-    6303 core/plans.h                    16246 run/sample.h                    33704 shards/asking.h
-    6341 core/fields.h                   16362 watermark/making.h              33840 shards/prefix.h
-    6428 core/owners.h                   16591 watermark/tails.h               34408 shards/plans.h
-    6504 core/mt19937.h                  16691 watermark/detect.h              34909 samplers/plans.h
-    6561 core/no_mt19937.h               16914 run/verify.h                    35172 shards/way.h
-    6594 core/making.h                   17018 run/batch.h                     35320 shards/memory.h
-    6726 core/streams.h                  17169 life/state.h                    35388 shards/batch.h
-    6764 life/state_fields.h             17345 operator/weights.h              35795 drafts/head.h
-    6864 samplers/llama_cpp.h            17433 operator/search.h               35854 drafts/block.h
-    6950 samplers/logit_bias.h           17571 operator/run.h                  36045 drafts/tree.h
-    7052 samplers/patch.h                17739 kv/cells.h                      36180 drafts/relaxed.h
-    7102 samplers/penalties.h            17776 kv/making.h                     36265 constraints/automaton.h
-    7253 samplers/dry.h                  18000 kv/slot.h                       36363 constraints/making.h
-    7710 samplers/cut.h                  18137 kv/sequences.h                  36619 constraints/sampler.h
-    7735 samplers/top_n_sigma.h          18271 kv/data.h                       36714 constraints/constructors.h
-    7845 samplers/top_k.h                18394 kv/update.h                     37081 constraints/patterns.h
-    7902 samplers/tail_free.h            18519 kv/state.h                      37289 constraints/looking.h
-    8025 samplers/typical.h              18728 llama_cpp/functions.h           37356 constraints/thinking.h
-    8101 samplers/top_p.h                18795 llama_cpp/object.h              37608 constraints/schedule.h
-    8144 samplers/min_p.h                18850 llama_cpp/vocabulary.h          37697 constraints/accepting.h
-    8186 samplers/by_sums.h              18927 text/reading.h                  37880 constraints/drawing.h
-    8337 samplers/top_h.h                19038 text/strings.h                  38067 constraints/told.h
-    8390 samplers/min_k.h                19137 text/values.h                   38131 constraints/kind.h
-    8447 samplers/xtc.h                  19293 text/documents.h                38189 constraints/top_p_decay.h
-    8530 samplers/infill.h               19369 grammar/head.h                  38275 constraints/accessors.h
-    8646 samplers/temperature.h          19404 grammar/tree.h                  38383 core/kinds.h
-    8815 samplers/smoothing.h            20388 grammar/finishing.h             38432 base/restore.h
-    8900 samplers/softmax.h              20692 grammar/reading.h               38446 api/license.h
-    8933 samplers/drafted.h              20777 grammar/gbnf.h
+       2 api/opening.h                    8959 samplers/greedy.h               21070 grammar/regex.h
+     275 api/config.h                     9001 samplers/choose.h               21467 grammar/derivatives.h
+     306 api/types.h                      9064 samplers/ratio.h                22157 grammar/vocabulary.h
+     561 api/missing.h                    9131 samplers/draw.h                 22628 grammar/triggers.h
+     575 api/sample.h                     9217 samplers/dist.h                 22953 grammar/matcher.h
+     669 api/chains.h                     9249 samplers/gumbel.h               23219 grammar/store.h
+     935 api/samplers.h                   9319 watermark/function.h            23474 grammar/moving.h
+    1208 api/gumbel.h                     9437 watermark/text.h                23823 grammar/visits.h
+    1231 api/operator.h                   9627 watermark/draw.h                24106 grammar/states.h
+    1282 api/kv.h                         9838 samplers/mirostat.h             24266 grammar/items.h
+    1465 api/llama_cpp.h                 10077 samplers/adaptive_p.h           24392 grammar/masks.h
+    1511 api/text_error.h                10228 samplers/custom.h               24603 grammar/runs.h
+    1527 api/grammar.h                   10289 config/describe.h               24816 grammar/entries.h
+    1767 api/shards.h                    10469 config/from_params.h            25313 grammar/accepting.h
+    1867 api/peers.h                     10533 config/orders.h                 25654 grammar/waiting.h
+    1951 api/drafts.h                    10764 config/numbers.h                25780 grammar/history.h
+    2053 api/constraints.h               10906 config/set.h                    25906 grammar/room.h
+    2356 api/watermark.h                 11062 config/tell.h                   26257 grammar/sampler.h
+    2501 api/parts.h                     11192 config/settings.h               26499 grammar/forced.h
+    2543 base/switches.h                 11305 life/rollback.h                 26667 grammar/hooks.h
+    2862 base/random.h                   11564 life/chain.h                    26790 schema/head.h
+    2885 base/mt19937.h                  11848 life/members.h                  26964 schema/errors.h
+    2960 base/exact.h                    11962 life/update.h                   27076 schema/collections.h
+    3186 base/bits128.h                  12159 life/copy.h                     27110 schema/references.h
+    3267 base/elements.h                 12329 rows/row.h                      27382 schema/strings.h
+    3397 watermark/colours.h             12639 rows/reserve.h                  27444 schema/numbers.h
+    3461 kernels/llama_cpp/contract.h    12708 rows/pieces.h                   27646 schema/sets.h
+    3508 kernels/contract.h              12822 rows/thresholds.h               27844 schema/formats.h
+    3636 kernels/scalar.h                12929 rows/compact.h                  28041 schema/scalars.h
+    3842 kernels/llama_cpp/scalar.h      13112 rows/sums.h                     28340 schema/goals.h
+    3863 kernels/sets.h                  13261 rows/changes.h                  28561 schema/alternatives.h
+    3911 kernels/vectors.h               13342 rows/cuts.h                     29039 schema/objects.h
+    4028 kernels/avx512.h                13790 rows/typical.h                  29552 schema/arrays.h
+    4112 kernels/avx2.h                  14105 rows/tail_free.h                29912 schema/whole.h
+    4174 kernels/sse2.h                  14179 rows/selecting.h                30085 tags/head.h
+    4191 kernels/neon.h                  14310 rows/mirostat.h                 30208 tags/words.h
+    4213 kernels/wasm.h                  14394 watermark/rows.h                30316 tags/inside.h
+    4229 kernels/generic.h               14508 rows/flat.h                     30457 tags/formats.h
+    4249 kernels/shared.h                14555 rows/logprobs.h                 30858 grammar/grammars.h
+    4374 kernels/passes.h                14641 rows/step.h                     30925 peers/tables.h
+    5063 kernels/llama_cpp/passes.h      14658 rows/llama_cpp/sums.h           31324 peers/values.h
+    5147 kernels/check.h                 14972 rows/llama_cpp/samplers.h       31756 peers/llama_server.h
+    5170 kernels/dispatch.h              15437 rows/llama_cpp/step.h           31825 peers/fields.h
+    5380 core/array.h                    15467 run/apply.h                     32071 peers/requests.h
+    5710 core/table.h                    15549 run/writing.h                   32210 shards/head.h
+    5908 core/windows.h                  15673 run/arrays.h                    32361 shards/bytes.h
+    6000 constraints/record.h            15750 run/arrays_llama_cpp.h          32459 shards/merging.h
+    6058 watermark/record.h              15950 run/walk.h                      32749 shards/row.h
+    6078 rows/work.h                     16055 run/finish.h                    32882 shards/answers.h
+    6105 life/past.h                     16095 run/draw_llama_cpp.h            33427 shards/logprobs.h
+    6164 core/record.h                   16169 run/draw.h                      33573 shards/told.h
+    6304 core/plans.h                    16247 run/sample.h                    33728 shards/asking.h
+    6342 core/fields.h                   16363 watermark/making.h              33864 shards/prefix.h
+    6429 core/owners.h                   16592 watermark/tails.h               34432 shards/plans.h
+    6505 core/mt19937.h                  16692 watermark/detect.h              34933 samplers/plans.h
+    6562 core/no_mt19937.h               16915 run/verify.h                    35196 shards/way.h
+    6595 core/making.h                   17019 run/batch.h                     35344 shards/memory.h
+    6727 core/streams.h                  17170 life/state.h                    35412 shards/batch.h
+    6765 life/state_fields.h             17346 operator/weights.h              35819 drafts/head.h
+    6865 samplers/llama_cpp.h            17434 operator/search.h               35878 drafts/block.h
+    6951 samplers/logit_bias.h           17572 operator/run.h                  36069 drafts/tree.h
+    7053 samplers/patch.h                17740 kv/cells.h                      36204 drafts/relaxed.h
+    7103 samplers/penalties.h            17777 kv/making.h                     36289 constraints/automaton.h
+    7254 samplers/dry.h                  18001 kv/slot.h                       36387 constraints/making.h
+    7711 samplers/cut.h                  18138 kv/sequences.h                  36643 constraints/sampler.h
+    7736 samplers/top_n_sigma.h          18272 kv/data.h                       36738 constraints/constructors.h
+    7846 samplers/top_k.h                18395 kv/update.h                     37105 constraints/patterns.h
+    7903 samplers/tail_free.h            18520 kv/state.h                      37313 constraints/looking.h
+    8026 samplers/typical.h              18729 llama_cpp/functions.h           37380 constraints/thinking.h
+    8102 samplers/top_p.h                18796 llama_cpp/object.h              37632 constraints/schedule.h
+    8145 samplers/min_p.h                18851 llama_cpp/vocabulary.h          37721 constraints/accepting.h
+    8187 samplers/by_sums.h              18928 text/reading.h                  37904 constraints/drawing.h
+    8338 samplers/top_h.h                19039 text/strings.h                  38091 constraints/told.h
+    8391 samplers/min_k.h                19138 text/values.h                   38155 constraints/kind.h
+    8448 samplers/xtc.h                  19294 text/documents.h                38213 constraints/top_p_decay.h
+    8531 samplers/infill.h               19370 grammar/head.h                  38299 constraints/accessors.h
+    8647 samplers/temperature.h          19405 grammar/tree.h                  38407 core/kinds.h
+    8816 samplers/smoothing.h            20389 grammar/finishing.h             38456 base/restore.h
+    8901 samplers/softmax.h              20693 grammar/reading.h               38470 api/license.h
+    8934 samplers/drafted.h              20778 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1706,9 +1706,10 @@ SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits);
 
 /* samp_grammar_prepare -- do a part of the next mask's work ahead, as while the model computes the logits.
      budget   steps, at least 1; some ten nanoseconds each: a node of the trie of tokens that is looked at, or a part of
-              a derivative. The call ends at the first place where it can go on later, which may be a little beyond it,
+              a derivative. The call ends at the first place where it can go on later, which may be beyond it,
               and goes on there when it is called again. Where a budget does not get it any further, the next calls take
               twice, four times, ... as many steps, so even calls with a budget of 1 come to an end.
+              Not divided are a derivative of thousands of alternatives, and a memory that grows: milliseconds.
      Returns  1: the mask of the text's place is there, but for joining its parts, or as many steps as a call may take
               (samp_set_grammar_limits) have been spent on it; 1 too while a lazy grammar waits. 0: not yet.
               SAMP_E_RANGE (budget), SAMP_E_NULL, SAMP_E_UNSUPPORTED (not a grammar's sampler), SAMP_E_FULL,
@@ -25133,6 +25134,29 @@ static void sampi_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int
     room[2] = frame;
 }
 
+/* Eight bytes of bits put into others. */
+static inline void sampi_join_eight(uint32_t *bits, const uint32_t *more)
+{
+    uint64_t a, b;
+    memcpy(&a, bits, sizeof a);
+    memcpy(&b, more, sizeof b);
+    a |= b;
+    memcpy(bits, &a, sizeof a);
+}
+
+/* Put bits [n] words into others. */
+static void sampi_join_bits(uint32_t *bits, const uint32_t *more, size_t n)
+{
+    size_t i = 0;
+    for (; n - i >= 8; i += 8) {
+        sampi_join_eight(bits + i, more + i);
+        sampi_join_eight(bits + i + 2, more + i + 2);
+        sampi_join_eight(bits + i + 4, more + i + 4);
+        sampi_join_eight(bits + i + 6, more + i + 6);
+    }
+    for (; i < n; i++) bits[i] |= more[i];
+}
+
 /* The union of an entry, and of what can follow at its places in the frames that wait for `frame`. bits NULL: the
    entries are only made. */
 static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame, uint32_t *bits)
@@ -25146,7 +25170,7 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
         if (at < 0 || !sampi_pairs_add(&m->d, &m->joined, at, frame)) continue;
         sampi_stamp(&m->store->entries[at].used, m->now);
         const sampi_entry entry = *sampi_entry_at(m, at);
-        for (size_t i = 0; bits && entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
+        if (bits && entry.bits) sampi_join_bits(bits, entry.bits, m->index->n_mask);
         if (bits) sampi_charge(&m->d, (entry.bits ? (int32_t)m->index->n_mask : entry.n_tokens) / 8);
         for (int32_t i = 0; bits && i < entry.n_tokens; i++) bits[entry.tokens[i] / 32] |= 1u << entry.tokens[i] % 32;
         if (entry.n_places == 0) continue;

@@ -179,9 +179,10 @@ SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits);
 
 /* samp_grammar_prepare -- do a part of the next mask's work ahead, as while the model computes the logits.
      budget   steps, at least 1; some ten nanoseconds each: a node of the trie of tokens that is looked at, or a part of
-              a derivative. The call ends at the first place where it can go on later, which may be a little beyond it,
+              a derivative. The call ends at the first place where it can go on later, which may be beyond it,
               and goes on there when it is called again. Where a budget does not get it any further, the next calls take
               twice, four times, ... as many steps, so even calls with a budget of 1 come to an end.
+              Not divided are a derivative of thousands of alternatives, and a memory that grows: milliseconds.
      Returns  1: the mask of the text's place is there, but for joining its parts, or as many steps as a call may take
               (samp_set_grammar_limits) have been spent on it; 1 too while a lazy grammar waits. 0: not yet.
               SAMP_E_RANGE (budget), SAMP_E_NULL, SAMP_E_UNSUPPORTED (not a grammar's sampler), SAMP_E_FULL,

@@ -318,6 +318,29 @@ static void sampi_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int
     room[2] = frame;
 }
 
+/* Eight bytes of bits put into others. */
+static inline void sampi_join_eight(uint32_t *bits, const uint32_t *more)
+{
+    uint64_t a, b;
+    memcpy(&a, bits, sizeof a);
+    memcpy(&b, more, sizeof b);
+    a |= b;
+    memcpy(bits, &a, sizeof a);
+}
+
+/* Put bits [n] words into others. */
+static void sampi_join_bits(uint32_t *bits, const uint32_t *more, size_t n)
+{
+    size_t i = 0;
+    for (; n - i >= 8; i += 8) {
+        sampi_join_eight(bits + i, more + i);
+        sampi_join_eight(bits + i + 2, more + i + 2);
+        sampi_join_eight(bits + i + 4, more + i + 4);
+        sampi_join_eight(bits + i + 6, more + i + 6);
+    }
+    for (; i < n; i++) bits[i] |= more[i];
+}
+
 /* The union of an entry, and of what can follow at its places in the frames that wait for `frame`. bits NULL: the
    entries are only made. */
 static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame, uint32_t *bits)
@@ -331,7 +354,7 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
         if (at < 0 || !sampi_pairs_add(&m->d, &m->joined, at, frame)) continue;
         sampi_stamp(&m->store->entries[at].used, m->now);
         const sampi_entry entry = *sampi_entry_at(m, at);
-        for (size_t i = 0; bits && entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
+        if (bits && entry.bits) sampi_join_bits(bits, entry.bits, m->index->n_mask);
         if (bits) sampi_charge(&m->d, (entry.bits ? (int32_t)m->index->n_mask : entry.n_tokens) / 8);
         for (int32_t i = 0; bits && i < entry.n_tokens; i++) bits[entry.tokens[i] / 32] |= 1u << entry.tokens[i] % 32;
         if (entry.n_places == 0) continue;
