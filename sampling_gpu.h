@@ -108,15 +108,15 @@
    bound to, to what, and a probe's counters; they are written in a critical section. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2383 gpu/prefix.h                     4863 gpu/device.h
-     135 gpu/api.h                        2896 gpu/choosing.h                   4996 gpu/contexts.h
-     251 gpu/switches.h                   3000 gpu/ending.h                     5157 gpu/steps.h
-     297 gpu/records.h                    3154 gpu/answers.h                    5252 gpu/where.h
-     596 gpu/elements.h                   3915 samplers/plans.h                 5420 gpu/sending.h
-     870 gpu/passes.h                     4178 gpu/users.h                      5692 gpu/batch.h
-    1404 gpu/list.h                       4282 gpu/logprobs.h                   5952 gpu/results.h
-    2005 gpu/left.h                       4437 gpu/advance.h
-    2250 gpu/done.h                       4666 gpu/shapes.h
+       2 gpu/opening.h                    2395 gpu/prefix.h                     4875 gpu/device.h
+     135 gpu/api.h                        2908 gpu/choosing.h                   5006 gpu/contexts.h
+     251 gpu/switches.h                   3012 gpu/ending.h                     5167 gpu/steps.h
+     309 gpu/records.h                    3166 gpu/answers.h                    5262 gpu/where.h
+     608 gpu/elements.h                   3927 samplers/plans.h                 5430 gpu/sending.h
+     882 gpu/passes.h                     4190 gpu/users.h                      5702 gpu/batch.h
+    1416 gpu/list.h                       4294 gpu/logprobs.h                   5962 gpu/results.h
+    2017 gpu/left.h                       4449 gpu/advance.h
+    2262 gpu/done.h                       4678 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -252,10 +252,12 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 /* ================================================================================================== >>switches
    What the compiler can do, and the sizes that host and device agree on. _OPENMP, SAMP_GPU_LIST and the macros of the
    tests come in; SAMPI_OFFLOAD, the macros that kernels are written in, and constants go out. The one thing to know:
-   only gcc offloads here. Without offloading the same functions are compiled for the host alone: SAMPI_LANES is then a
-   plain loop, and what speaks to the device's compiler is nothing. */
+   only gcc offloads here, and clang in a test (SAMPI_OFFLOAD_CLANG). Without offloading the same functions are compiled
+   for the host alone: SAMPI_LANES is then a plain loop, and what speaks to the device's compiler is nothing. With clang
+   it is a plain loop too: its reduction begins a maximum of floats at -FLT_MAX instead of -infinity, so that a row
+   whose tokens are all masked would have a maximum. */
 
-#if defined(_OPENMP) && defined(__GNUC__) && !defined(__clang__)
+#if defined(_OPENMP) && defined(__GNUC__) && (!defined(__clang__) || defined(SAMPI_OFFLOAD_CLANG))
 #define SAMPI_OFFLOAD 1
 #include <omp.h>
 #else
@@ -270,8 +272,18 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #define SAMPI_LANES for (int lane = 0; lane < SAMPI_WARP; lane++)
 #if SAMPI_OFFLOAD
 #define SAMPI_PRAGMA(...) _Pragma(#__VA_ARGS__)
-#define SAMPI_SIMD(...)   SAMPI_PRAGMA(omp simd __VA_ARGS__)
-#define SAMPI_UNROLL(n)   SAMPI_PRAGMA(GCC unroll n)
+#if defined(__clang__)
+#define SAMPI_SIMD(...)
+#define SAMPI_FOR_TEAMS(device_) \
+    SAMPI_PRAGMA(omp target device(device_)) \
+    SAMPI_PRAGMA(omp teams distribute num_teams(SAMPI_TEAMS) thread_limit(1))
+#else
+#define SAMPI_SIMD(...) SAMPI_PRAGMA(omp simd __VA_ARGS__)
+#define SAMPI_FOR_TEAMS(device_) \
+    SAMPI_PRAGMA(omp target thread_limit(1) device(device_)) \
+    SAMPI_PRAGMA(omp teams distribute num_teams(SAMPI_TEAMS))
+#endif
+#define SAMPI_UNROLL(n) SAMPI_PRAGMA(GCC unroll n)
 /* All of an array is read before the first element is wanted: gcc would put each read behind a branch, if the value is
    used on one side only, and a branch waits for the one before. */
 #define SAMPI_AT_ONCE(n, x) SAMPI_UNROLL(n) for (int i_ = 0; i_ < (n); i_++) __asm__ volatile("" : "+r"((x)[i_]))
@@ -4908,8 +4920,7 @@ static int sampi_gpu_get(const samp_gpu *gpu, void *to, const void *from, size_t
    rows than teams each takes several in turn (and upload has said that nobody waits then). Called by launch only. */
 static void sampi_gpu_kernel(int device)
 {
-#pragma omp target thread_limit(1) device(device)
-#pragma omp teams distribute num_teams(SAMPI_TEAMS)
+    SAMPI_FOR_TEAMS(device)
     for (uint32_t t = 0; t < SAMPI_TEAMS; t++) {
         const sampi_gpu_args *a = sampi_gpu_bound;
         const uint32_t n = a->n_rows * a->splits;
@@ -4922,8 +4933,7 @@ static void sampi_gpu_kernel(int device)
    creation. */
 static void sampi_gpu_probe_teams(int device)
 {
-#pragma omp target thread_limit(1) device(device)
-#pragma omp teams distribute num_teams(SAMPI_TEAMS)
+    SAMPI_FOR_TEAMS(device)
     for (uint32_t t = 0; t < SAMPI_TEAMS; t++) {
         uint32_t *counter = sampi_gpu_probe_counters;
         sampi_gpu_add(&counter[0], 1);

@@ -45,8 +45,7 @@ static int sampi_gpu_get(const samp_gpu *gpu, void *to, const void *from, size_t
    rows than teams each takes several in turn (and upload has said that nobody waits then). Called by launch only. */
 static void sampi_gpu_kernel(int device)
 {
-#pragma omp target thread_limit(1) device(device)
-#pragma omp teams distribute num_teams(SAMPI_TEAMS)
+    SAMPI_FOR_TEAMS(device)
     for (uint32_t t = 0; t < SAMPI_TEAMS; t++) {
         const sampi_gpu_args *a = sampi_gpu_bound;
         const uint32_t n = a->n_rows * a->splits;
@@ -59,8 +58,7 @@ static void sampi_gpu_kernel(int device)
    creation. */
 static void sampi_gpu_probe_teams(int device)
 {
-#pragma omp target thread_limit(1) device(device)
-#pragma omp teams distribute num_teams(SAMPI_TEAMS)
+    SAMPI_FOR_TEAMS(device)
     for (uint32_t t = 0; t < SAMPI_TEAMS; t++) {
         uint32_t *counter = sampi_gpu_probe_counters;
         sampi_gpu_add(&counter[0], 1);

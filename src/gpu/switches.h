@@ -1,10 +1,12 @@
 /* ================================================================================================== >>switches
    What the compiler can do, and the sizes that host and device agree on. _OPENMP, SAMP_GPU_LIST and the macros of the
    tests come in; SAMPI_OFFLOAD, the macros that kernels are written in, and constants go out. The one thing to know:
-   only gcc offloads here. Without offloading the same functions are compiled for the host alone: SAMPI_LANES is then a
-   plain loop, and what speaks to the device's compiler is nothing. */
+   only gcc offloads here, and clang in a test (SAMPI_OFFLOAD_CLANG). Without offloading the same functions are compiled
+   for the host alone: SAMPI_LANES is then a plain loop, and what speaks to the device's compiler is nothing. With clang
+   it is a plain loop too: its reduction begins a maximum of floats at -FLT_MAX instead of -infinity, so that a row
+   whose tokens are all masked would have a maximum. */
 
-#if defined(_OPENMP) && defined(__GNUC__) && !defined(__clang__)
+#if defined(_OPENMP) && defined(__GNUC__) && (!defined(__clang__) || defined(SAMPI_OFFLOAD_CLANG))
 #define SAMPI_OFFLOAD 1
 #include <omp.h>
 #else
@@ -19,8 +21,18 @@
 #define SAMPI_LANES for (int lane = 0; lane < SAMPI_WARP; lane++)
 #if SAMPI_OFFLOAD
 #define SAMPI_PRAGMA(...) _Pragma(#__VA_ARGS__)
-#define SAMPI_SIMD(...)   SAMPI_PRAGMA(omp simd __VA_ARGS__)
-#define SAMPI_UNROLL(n)   SAMPI_PRAGMA(GCC unroll n)
+#if defined(__clang__)
+#define SAMPI_SIMD(...)
+#define SAMPI_FOR_TEAMS(device_) \
+    SAMPI_PRAGMA(omp target device(device_)) \
+    SAMPI_PRAGMA(omp teams distribute num_teams(SAMPI_TEAMS) thread_limit(1))
+#else
+#define SAMPI_SIMD(...) SAMPI_PRAGMA(omp simd __VA_ARGS__)
+#define SAMPI_FOR_TEAMS(device_) \
+    SAMPI_PRAGMA(omp target thread_limit(1) device(device_)) \
+    SAMPI_PRAGMA(omp teams distribute num_teams(SAMPI_TEAMS))
+#endif
+#define SAMPI_UNROLL(n) SAMPI_PRAGMA(GCC unroll n)
 /* All of an array is read before the first element is wanted: gcc would put each read behind a branch, if the value is
    used on one side only, and a branch waits for the one before. */
 #define SAMPI_AT_ONCE(n, x) SAMPI_UNROLL(n) for (int i_ = 0; i_ < (n); i_++) __asm__ volatile("" : "+r"((x)[i_]))

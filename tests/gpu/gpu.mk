@@ -103,6 +103,19 @@ $(PTX)/libcuda.so.1: $(wildcard tests/gpu/ptx/*.[ch])
 	gcc -std=gnu11 -O3 -march=native -ffp-contract=off -fno-math-errno $(WARN) -fPIC -shared -fvisibility=hidden \
 	  $(filter %.c,$^) -o $@ -lm
 
+# The same through another compiler's runtime: clang's, whose device is this CPU (Debian: libomp-dev has libomptarget's plugin
+# for x86_64). Four teams at once, which come and go as the system likes.
+## test-gpu-clang: the kernels as clang offloads them to this CPU, through libomptarget
+test-gpu-clang: $(GPU)/clang
+	@libs=$$(dirname "$$(clang -print-file-name=libomptarget.so)"); \
+	 SAMP_TEST_CASES=$${SAMP_TEST_CASES:-100} KMP_TEAMS_THREAD_LIMIT=4 OMP_TARGET_OFFLOAD=MANDATORY LD_LIBRARY_PATH=$$libs \
+	   ./$(GPU)/clang device > $(GPU)/clang.log 2>&1 || { cat $(GPU)/clang.log; exit 1; }
+	@echo "== test_gpu device, clang: $$(sed -n 's/^  random batches: //p' $(GPU)/clang.log)"
+
+$(GPU)/clang: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
+	clang -std=gnu11 -O1 $(WARN) -fopenmp -fopenmp-targets=$$(uname -m)-pc-linux-gnu -DSAMPI_OFFLOAD_CLANG -DSAMPI_TEAMS=4 \
+	  -ffp-contract=off $(INCLUDE) $< -o $@ -lm -lpthread
+
 ## test-gpu-mutants: make test-gpu-host catches broken kernels (some minutes)
 test-gpu-mutants: $(GPU_DEPS) tests/gpu/test_gpu.c | $(GPU)
 	@CC="$(CC)" sh tests/gpu/mutate.sh $(GPU)
@@ -118,10 +131,11 @@ ci-gpu: $(GPU)/san $(GPU)/host_simd
 	  || { cat $(GPU)/$$t.log; exit 1; }; done
 	@$(call with-target,nvptx-none,test-gpu-ptx)
 
-## ci-gpu-long: broken PTX is caught; the device code of the other kind compiles
+## ci-gpu-long: broken PTX is caught; the device code of the other kind compiles; clang's offloading
 ci-gpu-long:
 	@$(call with-target,nvptx-none,test-gpu-ptx-mutants test-gpu-ptx-lanes)
 	@$(call with-target,amdgcn-amdhsa)
+	@$(MAKE) -s test-gpu-clang WARN="$(WARN) -Werror"
 
 # $(call with-target,target,what to make when `gpu` is there for it)
 define with-target
@@ -138,5 +152,5 @@ $(GPU)/host_simd: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
 	gcc -O3 -march=native -fopenmp -foffload=disable -ffp-contract=fast $(C11) $< -o $@ -lm
 
 .PHONY: gpu test-gpu bench-gpu bench-gpu-host bench-gpu-passes test-gpu-cuda test-gpu-host test-gpu-full test-gpu-ptx \
-  test-gpu-ptx-lanes \
+  test-gpu-ptx-lanes test-gpu-clang \
   test-gpu-ptx-mutants test-gpu-mutants deps-gpu ci-gpu ci-gpu-long
