@@ -3599,7 +3599,7 @@ static uint32_t sampi_gpu_first_above(const uint64_t *z, const uint64_t *s, uint
     {
         const double mass = (double)upto[lane],
                      entropy = sampi_entropy_of(mass, (double)upto[SAMPI_WARP + lane], mass);
-        first = ((uint32_t)lane < n) & (entropy > most) & ((uint32_t)lane < first) ? (uint32_t)lane : first;
+        first = (((uint32_t)lane < n) & (entropy > most) & ((uint32_t)lane < first)) ? (uint32_t)lane : first;
     }
     SAMPI_SIMD(reduction(+ : before_z, before_s))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < first; i += SAMPI_WARP)
