@@ -108,15 +108,15 @@
    bound to, to what, and a probe's counters; they are written in a critical section. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2395 gpu/prefix.h                     4875 gpu/device.h
-     135 gpu/api.h                        2908 gpu/choosing.h                   5006 gpu/contexts.h
-     251 gpu/switches.h                   3012 gpu/ending.h                     5167 gpu/steps.h
-     309 gpu/records.h                    3166 gpu/answers.h                    5262 gpu/where.h
-     608 gpu/elements.h                   3927 samplers/plans.h                 5430 gpu/sending.h
-     882 gpu/passes.h                     4190 gpu/users.h                      5702 gpu/batch.h
-    1416 gpu/list.h                       4294 gpu/logprobs.h                   5962 gpu/results.h
-    2017 gpu/left.h                       4449 gpu/advance.h
-    2262 gpu/done.h                       4678 gpu/shapes.h
+       2 gpu/opening.h                    2457 gpu/prefix.h                     5007 gpu/device.h
+     135 gpu/api.h                        3009 gpu/choosing.h                   5138 gpu/contexts.h
+     251 gpu/switches.h                   3113 gpu/ending.h                     5299 gpu/steps.h
+     309 gpu/records.h                    3267 gpu/answers.h                    5394 gpu/where.h
+     608 gpu/elements.h                   4028 samplers/plans.h                 5562 gpu/sending.h
+     882 gpu/passes.h                     4291 gpu/users.h                      5834 gpu/batch.h
+    1432 gpu/list.h                       4395 gpu/logprobs.h                   6094 gpu/results.h
+    2074 gpu/left.h                       4550 gpu/advance.h
+    2324 gpu/done.h                       4810 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -1082,12 +1082,12 @@ SAMPI_INLINE void sampi_gpu_append_cell(const sampi_gpu_pass *p, sampi_gpu_state
     for (; bits && (window || to < SAMP_GPU_LIST); bits &= bits - 1, to++) { /* beyond its end only the count grows */
         const uint32_t id = group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, __builtin_ctz(bits));
         const float x = sampi_gpu_element(&p->v, id);
-        const uint64_t key = sampi_gpu_key(sampi_gpu_replay(p->op, p->n_ops, id, x), id);
+        const uint64_t key = sampi_gpu_key(p->n_ops ? sampi_gpu_replay(p->op, p->n_ops, id, x) : x + 0.0f, id);
         if (window) sampi_gpu_into_window(window, key);
         if (to >= SAMP_GPU_LIST) continue;
         item[to].key = key;
-        item[to].at_order = sampi_gpu_replay(p->op, order_at, id, x);
-        item[to].at_p = sampi_gpu_replay(p->op, p_at, id, x);
+        item[to].at_order = order_at ? sampi_gpu_replay(p->op, order_at, id, x) : x + 0.0f;
+        item[to].at_p = p_at ? sampi_gpu_replay(p->op, p_at, id, x) : x + 0.0f;
     }
 }
 
@@ -1171,17 +1171,17 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
     SAMPI_LANES for (uint32_t group = p.first; group < p.end; group++)
     {
         float l[32];
-        sampi_gpu_squares sum = { s0, s1, s2, s3 };
         if (!sampi_gpu_live(&p, p.cell[group * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
         sampi_gpu_cell(&p, group, lane, l);
         SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
         {
             /* a token that is gone has an x too, of a distance without end: it is left out of the sums */
-            const uint64_t x = sampi_sigma_x(p.max, l[i], scale);
-            sampi_gpu_square(&sum, l[i] >= -FLT_MAX ? x : 0);
+            const uint64_t far_ = sampi_sigma_x(p.max, l[i], scale), x = l[i] >= -FLT_MAX ? far_ : 0;
+            /* sampi_gpu_square, without its struct: beside an array gcc 12's device compiler finds no room for it */
+            s0 += x, s1 += (x >> 20) * (x >> 20), s2 += (x >> 20) * (x & 0xFFFFF),
+                s3 += (x & 0xFFFFF) * (x & 0xFFFFF);
             top = l[i] > top ? l[i] : top;
         }
-        s0 = sum.x, s1 = sum.high, s2 = sum.mixed, s3 = sum.low;
     }
     sampi_gpu_part *part = &a->part[row * a->splits + split];
     part->sum[0] = s0, part->sum[1] = s1, part->sum[2] = s2, part->sum[3] = s3;
@@ -1201,33 +1201,49 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
     const uint64_t lo = bucket ? st->search.lo : 0, hi = bucket ? st->search.hi : ~st->floor;
     const double mean = st->search.mean;
     /* scores say nothing about maxima, so by score every cell that isn't empty is read */
-    const float floor = by_score ? -FLT_MAX : sampi_gpu_logit(~hi), bar = floor > p.bar ? floor : p.bar;
+    const bool ends_above = !by_score && hi < ~sampi_gpu_floor(-FLT_MAX);
+    const float floor = ends_above ? sampi_gpu_logit(~hi) : -FLT_MAX, bar = floor > p.bar ? floor : p.bar;
+    const float top = lo ? sampi_gpu_logit(~lo) : INFINITY; /* and by key logits tell, but for those of both ends */
     sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
     {
-        float bound[8]; /* eight maxima are read at once: behind one another each would be waited for */
+        float l[32]; /* eight maxima are read at once: behind one another each would be waited for */
         uint32_t cells = 0;
         SAMPI_UNROLL(8) for (uint32_t i = 0; i < 8; i++)
         {
             const uint32_t group = sampi_gpu_min_of(from + i, p.end - 1);
-            bound[i] = p.cell[group * SAMPI_WARP + (uint32_t)lane];
+            l[i] = p.cell[group * SAMPI_WARP + (uint32_t)lane];
         }
         SAMPI_UNROLL(8)
-        for (uint32_t i = 0; i < 8; i++)
-            cells |= (uint32_t)(from + i < p.end && sampi_gpu_live(&p, bound[i], bar)) << i;
+        for (uint32_t i = 0; i < 8; i++) cells |= (uint32_t)(from + i < p.end && sampi_gpu_live(&p, l[i], bar)) << i;
         /* only now the few cells that can hold one of the wanted */
         for (; cells; cells &= cells - 1) {
             const uint32_t group = from + (uint32_t)__builtin_ctz(cells);
             const bool pairs = sampi_gpu_paired(&p.v, group);
-            float l[32];
-            uint32_t wanted = 0;
+            uint32_t wanted = 0, ends = 0;
             sampi_gpu_cell(&p, group, lane, l);
-            SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
-            {
-                const uint64_t key = sampi_gpu_key(l[i], group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i));
-                const uint64_t code = sampi_gpu_code(by_score, key, p.max, mean);
-                wanted |= (uint32_t)(l[i] >= -FLT_MAX && code >= lo && code <= hi) << i;
+            if (by_score) {
+                SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+                {
+                    const uint64_t key = sampi_gpu_key(l[i], group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i));
+                    const uint64_t code = sampi_gpu_code(true, key, p.max, mean);
+                    wanted |= (uint32_t)(l[i] >= -FLT_MAX && code >= lo && code <= hi) << i;
+                }
+            } else {
+                SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+                {
+                    wanted |= (uint32_t)((l[i] >= floor) & (l[i] <= top)) << i;
+                    ends |= (uint32_t)((l[i] == floor) | (l[i] == top)) << i;
+                }
+                /* of those with the logit of an end the ids decide */
+                for (ends &= wanted; ends; ends &= ends - 1) {
+                    const int i = __builtin_ctz(ends);
+                    const uint32_t id = group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i);
+                    const uint64_t code = ~sampi_gpu_key(
+                        sampi_gpu_replay(p.op, p.n_ops, id, sampi_gpu_element(&p.v, id)), id);
+                    wanted &= ~((uint32_t)(code < lo || code > hi) << i);
+                }
             }
             if (wanted) sampi_gpu_append_cell(&p, st, item, group, lane, wanted, NULL);
         }
@@ -1512,41 +1528,67 @@ static void sampi_gpu_list_sums(const sampi_gpu_here *h)
     h->st->low = low;
 }
 
-/* What the operation leaves nothing of goes: the counterpart, for a list, of pushing an operation for the row. Called
-   by the steps that remove tokens, and by a patch, which may mask some. A lane counts what stays of its tokens, and
-   then knows from the counts of those before it where to put them: an atomic that each token waits for would take
-   longer. Not in place, because a lane would write over what another one has not read yet. Nothing sorted stays
-   sorted. */
-static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
+/* Copy the items of a list that stay, in any order, and return their number. Those stay that score well enough, or else
+   have keys from lo to hi. A lane counts what stays of its tokens, and then knows from the counts of those before it
+   where to put them: an atomic that each token waits for would take longer. stay [32] is scratch. */
+SAMPI_INLINE uint32_t sampi_gpu_copy_items(const sampi_gpu_item *item, uint32_t n, const sampi_gpu_op *op,
+                                           bool by_score, uint64_t *stay, sampi_gpu_item *to)
 {
-    const sampi_gpu_item *item = sampi_gpu_list(h);
-    const uint32_t n = h->st->n_list;
     const sampi_gpu_op o = *op;
-    uint64_t *stay = h->wide;
-    const uint32_t other = h->st->buffer ^ 1;
+    const uint64_t lo = o.kind == SAMPI_OP_UNTIL ? 0 : o.k, hi = o.kind == SAMPI_OP_UNTIL ? o.k : UINT64_MAX;
     uint32_t all = 0;
     SAMPI_SIMD(reduction(+ : all))
     SAMPI_LANES
     {
         uint32_t mine = 0;
-        for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) mine += sampi_gpu_stays(&o, item[i].key);
+        for (uint32_t i = (uint32_t)lane; i < n; i += 8 * SAMPI_WARP) {
+            uint64_t x[8];
+            SAMPI_UNROLL(8)
+            for (uint32_t k = 0; k < 8; k++) x[k] = item[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)].key;
+            SAMPI_AT_ONCE(8, x);
+            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
+            {
+                const bool stays = by_score ? sampi_gpu_stays(&o, x[k]) : (x[k] >= lo) & (x[k] <= hi);
+                mine += (uint32_t)(stays & (i + k * SAMPI_WARP < n));
+            }
+        }
         stay[lane] = mine;
         all += mine;
     }
-    /* from here on sampi_gpu_list is the other buffer, and item is what it was */
-    h->st->buffer = other;
-    h->st->n_list = all;
-    sampi_gpu_item *to = sampi_gpu_list(h);
     SAMPI_SIMD()
     SAMPI_LANES
     {
-        uint32_t count[SAMPI_WARP], at = 0;
-        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) count[k] = (uint32_t)stay[k];
-        SAMPI_AT_ONCE(32, count);
-        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) at += k < lane ? count[k] : 0;
-        for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-            if (sampi_gpu_stays(&o, item[i].key)) to[at++] = item[i];
+        uint64_t x[SAMPI_WARP];
+        uint32_t at = 0;
+        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) x[k] = stay[k];
+        SAMPI_AT_ONCE(32, x);
+        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) at += k < lane ? (uint32_t)x[k] : 0;
+        for (uint32_t i = (uint32_t)lane; i < n; i += 8 * SAMPI_WARP) {
+            SAMPI_UNROLL(8)
+            for (uint32_t k = 0; k < 8; k++) x[k] = item[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)].key;
+            SAMPI_AT_ONCE(8, x);
+            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
+            {
+                const bool stays = by_score ? sampi_gpu_stays(&o, x[k]) : (x[k] >= lo) & (x[k] <= hi);
+                if (stays & (i + k * SAMPI_WARP < n)) to[at++] = item[i + k * SAMPI_WARP];
+            }
+        }
     }
+    return all;
+}
+
+/* What the operation leaves nothing of goes: the counterpart, for a list, of pushing an operation for the row. Called
+   by the steps that remove tokens, and by a patch, which may mask some. Not in place, because a lane would write over
+   what another one has not read yet. Nothing sorted stays sorted. */
+static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list, other = h->st->buffer ^ 1;
+    sampi_gpu_item *to = sampi_gpu_items(h->a, h->row, other);
+    const uint32_t all = op->kind == SAMPI_OP_SCORE ? sampi_gpu_copy_items(item, n, op, true, h->wide, to)
+                                                    : sampi_gpu_copy_items(item, n, op, false, h->wide, to);
+    h->st->buffer = other; /* read before the loops, since lanes needn't be in step */
+    h->st->n_list = all;
 }
 
 /* Change the list's logits, for change_all. Equal ones may come of different ones, so that the order of keys can
@@ -1741,39 +1783,54 @@ SAMPI_INLINE uint64_t sampi_gpu_mask(bool x) { return 0 - (uint64_t)x; }
 
 #define SAMPI_GPU_FEW (2 * SAMPI_WARP) /* so many codes are compared each with all others */
 
-/* The smallest of n <= SAMPI_GPU_FEW codes whose prefix holds the mass and the count; UINT64_MAX if none does. Each
-   lane adds up the prefixes of two codes. Both arrays are filled up to the next eight. */
-static uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint32_t n, uint64_t mass, uint64_t count)
+/* The smallest of n <= SAMPI_GPU_FEW codes whose prefix has that much of w, or of ones if w is NULL; UINT64_MAX if none
+   has. Each lane adds up the prefixes of two codes. Both arrays are filled up to the next eight. */
+SAMPI_INLINE uint64_t sampi_gpu_few_reach(const uint64_t *code, const uint64_t *w, uint32_t n, uint64_t least)
 {
-    const uint32_t m = (n + 7) & ~(uint32_t)7;
     uint64_t end = UINT64_MAX;
-    SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = n + (uint32_t)lane; i < m; i += SAMPI_WARP) code[i] = UINT64_MAX, w[i] = 0;
     SAMPI_SIMD(reduction(min : end))
     SAMPI_LANES
     {
         const uint32_t i = (uint32_t)lane, j = SAMPI_WARP + (uint32_t)lane;
         const uint64_t a = i < n ? code[i] : UINT64_MAX, b = j < n ? code[j] : UINT64_MAX;
-        uint64_t mass_a = 0, mass_b = 0, n_a = 0, n_b = 0;
-        const uint64_t *c = code, *q = w, *end_of_c = code + m;
-        for (; c < end_of_c; c += 8, q += 8) {
+        const uint64_t *c = code, *q = w, *behind = code + n;
+        uint64_t sum_a = 0, sum_b = 0;
+        for (; c < behind; c += 8) {
             uint64_t x[8], y[8];
             SAMPI_UNROLL(8) for (int k = 0; k < 8; k++) x[k] = c[k];
-            SAMPI_UNROLL(8) for (int k = 0; k < 8; k++) y[k] = q[k];
+            SAMPI_UNROLL(8) for (int k = 0; k < 8; k++) y[k] = w ? q[k] : 1;
             SAMPI_AT_ONCE(8, x);
             SAMPI_AT_ONCE(8, y);
             SAMPI_UNROLL(8) for (int k = 0; k < 8; k++)
             {
-                const uint64_t in_a = sampi_gpu_mask(x[k] <= a), in_b = sampi_gpu_mask(x[k] <= b);
-                n_a -= in_a, mass_a += y[k] & in_a;
-                n_b -= in_b, mass_b += y[k] & in_b;
+                sum_a += y[k] & sampi_gpu_mask(x[k] <= a);
+                sum_b += y[k] & sampi_gpu_mask(x[k] <= b);
             }
+            if (w) q += 8;
         }
         /* UINT64_MAX is no token's: it is the least that can be found */
-        if (mass_b >= mass && n_b >= count) end = b < end ? b : end;
-        if (mass_a >= mass && n_a >= count) end = a < end ? a : end;
+        const uint64_t found_a = a | sampi_gpu_mask(sum_a < least), found_b = b | sampi_gpu_mask(sum_b < least);
+        end = found_a < end ? found_a : end;
+        end = found_b < end ? found_b : end;
     }
     return end;
+}
+
+/* The smallest of n <= SAMPI_GPU_FEW codes whose prefix holds the mass and the count; UINT64_MAX if none does. Both
+   grow with the code: so it is the later one of two. */
+static uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint32_t n, uint64_t mass, uint64_t count)
+{
+    uint64_t end = 0, other;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = n + (uint32_t)lane; i < ((n + 7) & ~(uint32_t)7); i += SAMPI_WARP)
+    {
+        code[i] = UINT64_MAX;
+        w[i] = 0;
+    }
+    if (mass > 0 || count <= 1) end = sampi_gpu_few_reach(code, w, n, mass); /* a prefix has one token at least */
+    if (count <= 1) return end;
+    other = sampi_gpu_few_reach(code, NULL, n, count);
+    return other > end ? other : end;
 }
 
 /* The tokens with codes from lo to hi, and what is needed of them. */
@@ -1920,13 +1977,13 @@ static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum
     SAMPI_LANES
     {
         uint64_t sum = 0;
-        for (uint32_t from = 0; from < each; from += 8) {
+        for (uint32_t from = 0; from < each; from += 32) {
             const uint32_t first = (uint32_t)lane * each + from;
-            uint64_t y[8];
-            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = x[sampi_gpu_min_of(first + k, n - 1)];
-            SAMPI_AT_ONCE(8, y);
-            SAMPI_UNROLL(8)
-            for (uint32_t k = 0; k < 8; k++) sum += from + k < each && first + k < n ? y[k] : 0;
+            uint64_t y[32];
+            SAMPI_UNROLL(32) for (uint32_t k = 0; k < 32; k++) y[k] = x[sampi_gpu_min_of(first + k, n - 1)];
+            SAMPI_AT_ONCE(32, y);
+            SAMPI_UNROLL(32)
+            for (uint32_t k = 0; k < 32; k++) sum += y[k] & sampi_gpu_mask((from + k < each) & (first + k < n));
         }
         lane_sum[lane] = sum;
     }
@@ -1962,18 +2019,18 @@ static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum
     return at;
 }
 
-/* The sum of x [n]: eight reads under way for each lane. The lanes' parts are added modulo 2^64, as everywhere, in any
+/* The sum of x [n]: 32 reads under way for each lane. The lanes' parts are added modulo 2^64, as everywhere, in any
    order. */
 static uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
 {
     uint64_t sum = 0;
     SAMPI_SIMD(reduction(+ : sum))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += 8 * SAMPI_WARP)
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += 32 * SAMPI_WARP)
     {
-        uint64_t y[8];
-        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = x[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
-        SAMPI_AT_ONCE(8, y);
-        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) sum += i + k * SAMPI_WARP < n ? y[k] : 0;
+        uint64_t y[32];
+        SAMPI_UNROLL(32) for (uint32_t k = 0; k < 32; k++) y[k] = x[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
+        SAMPI_AT_ONCE(32, y);
+        SAMPI_UNROLL(32) for (uint32_t k = 0; k < 32; k++) sum += y[k] & sampi_gpu_mask(i + k * SAMPI_WARP < n);
     }
     return sum;
 }
@@ -2095,8 +2152,9 @@ static int sampi_gpu_require_max(const sampi_gpu_here *h)
 
 /* Maxima of n parts -> of SAMPI_FOLD: a token often has a high logit where its neighbours have, so distant ones are put
    together. The parts stay disjoint, so that each maximum still stands for another token. Each step of find_floor's
-   search then reads 512 numbers, not tens of thousands. */
-static void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
+   search then reads 512 numbers, not tens of thousands. (Not a part of its caller, which calls others: there gcc 12's
+   device compiler has no room for two arrays in a loop of lanes.) */
+static SAMPI_CALLED void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
 {
     SAMPI_SIMD()
     SAMPI_LANES
@@ -2165,9 +2223,13 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
     }
     int32_t lo = sampi_key(-FLT_MAX), hi = sampi_key(h->st->dense_max) + 1, smallest = INT32_MAX;
     SAMPI_SIMD(reduction(min : smallest))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += 16 * SAMPI_WARP)
     {
-        const int32_t key = sampi_key(part[i]);
+        float x[16], m = INFINITY;
+        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) x[k] = part[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
+        SAMPI_AT_ONCE(16, x);
+        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) m = x[k] < m ? x[k] : m;
+        const int32_t key = sampi_key(m);
         smallest = key < smallest ? key : smallest;
     }
     /* all parts reach the smallest, so the search need not begin below it */
@@ -2475,6 +2537,36 @@ static void sampi_gpu_sample(const sampi_gpu_here *h)
     }
 }
 
+/* How far from a bucket of the sample to go for so many of its tokens: so many buckets, 32 of them looked at at once,
+   up to `most`. */
+static uint32_t sampi_gpu_reach_out(const uint64_t *count, bool down, uint32_t most, uint64_t tokens)
+{
+    uint64_t found = 0;
+    uint32_t far_ = 0;
+    while (far_ < most && found < tokens) {
+        const uint64_t before = found;
+        uint64_t all = 0;
+        uint32_t steps = SAMPI_WARP;
+        SAMPI_SIMD(reduction(+ : all) reduction(min : steps))
+        SAMPI_LANES
+        {
+            uint64_t x[SAMPI_WARP], run = before;
+            SAMPI_UNROLL(32) for (uint32_t k = 0; k < SAMPI_WARP; k++)
+            {
+                const uint32_t at = sampi_gpu_min_of(far_ + k + 1, most);
+                x[k] = down ? count[at] : *(count - at);
+            }
+            SAMPI_AT_ONCE(32, x);
+            SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) run += x[k] & sampi_gpu_mask(k <= lane);
+            if (run >= tokens && (uint32_t)lane + 1 < steps) steps = (uint32_t)lane + 1;
+            all += lane == SAMPI_WARP - 1 ? run : 0;
+        }
+        found = all;
+        far_ = sampi_gpu_min_of(far_ + steps, most);
+    }
+    return far_;
+}
+
 /* A window around the place where the running sum of the sample's mass exceeds t, or SAMPI_GPU_DECLINED: there is none.
    It has whole buckets, nearly: it may begin and end at any logit. */
 static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
@@ -2482,14 +2574,13 @@ static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
     const float max = h->st->max;
     sampi_gpu_search *search = &h->st->search;
     const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
-    const uint64_t n = sampi_gpu_total(count, SAMPI_BUCKETS), half = SAMPI_GPU_WIDTH / 2 / 32;
+    const uint64_t half = SAMPI_GPU_WIDTH / 2 / 32;
     if (!(t >= 0.0 && t < (double)sampi_gpu_total(mass, SAMPI_BUCKETS))) return SAMPI_GPU_DECLINED;
     uint64_t left = (uint64_t)t;
     const uint32_t middle = sampi_gpu_find(mass, SAMPI_BUCKETS, h->wide, &left);
-    const uint64_t at = sampi_gpu_total(count, middle) + count[middle] / 2;
-    uint64_t first = sampi_gpu_remaining(at, half), last = at + half < n ? at + half : n - 1;
-    const uint32_t from = first ? sampi_gpu_find(count, SAMPI_BUCKETS, h->wide, &first) : 0;
-    const uint32_t upto = sampi_gpu_find(count, SAMPI_BUCKETS, h->wide, &last);
+    const uint64_t aside = sampi_gpu_remaining(half, count[middle] / 2);
+    const uint32_t from = middle - sampi_gpu_reach_out(count + middle, false, middle, aside);
+    const uint32_t upto = middle + sampi_gpu_reach_out(count + middle, true, SAMPI_BUCKETS - 1 - middle, aside);
     const float floor = (float)((double)max - (double)(upto + 1) / (double)search->per_nat);
     search->from = from;
     search->upto = upto;
@@ -2595,6 +2686,10 @@ static void sampi_gpu_search_list(const sampi_gpu_here *h)
 static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max, uint32_t bucket)
 {
     uint64_t lo = search->lo, hi = search->hi + 1;
+    if (search->shift < SAMPI_EVEN) { /* buckets of 2^shift codes have one */
+        const uint64_t start = (uint64_t)bucket << search->shift;
+        return start < hi - lo ? lo + start : hi;
+    }
     while (lo < hi) {
         const uint64_t mid = lo + (hi - lo) / 2;
         if (sampi_gpu_bucket(search, max, mid) < bucket)
@@ -2733,7 +2828,7 @@ static void sampi_gpu_join_window(const sampi_gpu_here *h)
     {
         const uint32_t id = sampi_gpu_id(item[i].key);
         const float l = sampi_finite(sampi_roundf(sampi_gpu_logit(item[i].key) * factor));
-        if (item[i].key < key || sampi_gpu_changed_at(h, id) < n_changed) continue;
+        if (item[i].key < key || (n_changed && sampi_gpu_changed_at(h, id) < n_changed)) continue;
         __atomic_fetch_add(&sum[id / SAMPI_GROUP], (uint64_t)sampi_envelope(then, l), __ATOMIC_RELAXED);
     }
     h->st->ahead = SAMPI_GPU_AHEAD_MADE;
@@ -2750,13 +2845,19 @@ static void sampi_gpu_list_between(const sampi_gpu_here *h)
     *used = 0;
     sampi_gpu_meet(h->st); /* before a lane adds to it */
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    SAMPI_LANES for (uint32_t from = (uint32_t)lane; from < n; from += 16 * SAMPI_WARP)
     {
-        const uint64_t key = item[i].key;
-        if (~key < lo || ~key > hi) continue;
-        const uint64_t to = __atomic_fetch_add(used, (uint64_t)1, __ATOMIC_RELAXED);
-        code[to] = ~key;
-        w[to] = sampi_weight(max, sampi_gpu_logit(key));
+        uint64_t key[16];
+        SAMPI_UNROLL(16)
+        for (uint32_t k = 0; k < 16; k++) key[k] = item[sampi_gpu_min_of(from + k * SAMPI_WARP, n - 1)].key;
+        SAMPI_AT_ONCE(16, key);
+        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++)
+        {
+            if (from + k * SAMPI_WARP >= n || ~key[k] < lo || ~key[k] > hi) continue;
+            const uint64_t to = __atomic_fetch_add(used, (uint64_t)1, __ATOMIC_RELAXED);
+            code[to] = ~key[k];
+            w[to] = sampi_weight(max, sampi_gpu_logit(key[k]));
+        }
     }
 }
 
@@ -4452,6 +4553,35 @@ static int sampi_gpu_run_step(const sampi_gpu_here *h, sampi_gpu_step *step)
    found; sampi_gpu_advance calls them and then the steps; sampi_gpu_team is what every team of a kernel runs, and says
    who waits for whom. */
 
+#if SAMPI_OFFLOAD
+/* A word of each sector of a row's state, such that none is of those that teams change by atomics during a pass. */
+enum { SAMPI_GPU_WORD = 4, SAMPI_GPU_SECTOR = 8 /* words */ };
+SAMPI_STATIC_ASSERT(offsetof(sampi_gpu_state, n_list) / 4 % SAMPI_GPU_SECTOR != SAMPI_GPU_WORD,
+                    "n_list is another word");
+
+/* What is read of the args, the state and the job is near from now on: behind a fence nothing is, and read where they
+   are needed the sectors would be waited for one after the other. Each lane reads a word of one of them. */
+static void sampi_gpu_bring_near(const sampi_gpu_args *a, size_t row)
+{
+    typedef const uint32_t __attribute__((may_alias)) word;
+    SAMPI_SIMD()
+    SAMPI_LANES
+    {
+        const uint32_t at = (uint32_t)lane * SAMPI_GPU_SECTOR;
+        uint32_t x[4];
+        x[0] = ((word *)(const void *)a)[sampi_gpu_min_of(at, sizeof *a / 4 - 1)];
+        SAMPI_AT_ONCE(1, x);
+        word *state = (word *)(const void *)&a->state[row], *job = (word *)(const void *)sampi_gpu_job_of(a, row);
+        x[1] = state[at + SAMPI_GPU_WORD];
+        x[2] = job[sampi_gpu_min_of(at, (uint32_t)a->job_size / 4 - 1)];
+        x[3] = *(word *)(const void *)&a->place[row];
+        SAMPI_AT_ONCE(4, x);
+    }
+}
+#else
+static void sampi_gpu_bring_near(const sampi_gpu_args *a, size_t row) { (void)a, (void)row; }
+#endif
+
 /* The row is scanned: is it good, what is its maximum, and what are the logits that change? These are read here, once:
    the scan has passed over them. 0: it is good; else the status. It begins the state: maximum, bar, the changed tokens.
    Masked ones among these stay masked, whatever the rules say. */
@@ -4646,13 +4776,15 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
         if (done >> 32 == a->batch) sampi_gpu_fence(); /* else none has ended since the launch: one needs this team */
         if (a->result[row].batch == a->batch) return;
         if (done != mark) { /* else it was done in an earlier launch */
+            sampi_gpu_bring_near(a, row);
             sampi_gpu_walk(a, row, split);
             sampi_gpu_fence(); /* parts, lists and histograms are out before the arrival is */
             const bool last = sampi_gpu_add(&st->arrived, 1) == a->splits - 1;
             a->done[team] = mark; /* behind a barrier: all lanes have read it */
             if (last) {
                 sampi_gpu_fence(); /* and read only behind the last arrival */
-                st->arrived = 0;   /* nobody else touches it before the epoch has changed */
+                sampi_gpu_bring_near(a, row);
+                st->arrived = 0; /* nobody else touches it before the epoch has changed */
                 sampi_gpu_advance(a, row);
                 sampi_gpu_meet(st);
                 sampi_gpu_fence(); /* the new state is out before the epoch is */

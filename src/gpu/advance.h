@@ -3,6 +3,35 @@
    found; sampi_gpu_advance calls them and then the steps; sampi_gpu_team is what every team of a kernel runs, and says
    who waits for whom. */
 
+#if SAMPI_OFFLOAD
+/* A word of each sector of a row's state, such that none is of those that teams change by atomics during a pass. */
+enum { SAMPI_GPU_WORD = 4, SAMPI_GPU_SECTOR = 8 /* words */ };
+SAMPI_STATIC_ASSERT(offsetof(sampi_gpu_state, n_list) / 4 % SAMPI_GPU_SECTOR != SAMPI_GPU_WORD,
+                    "n_list is another word");
+
+/* What is read of the args, the state and the job is near from now on: behind a fence nothing is, and read where they
+   are needed the sectors would be waited for one after the other. Each lane reads a word of one of them. */
+static void sampi_gpu_bring_near(const sampi_gpu_args *a, size_t row)
+{
+    typedef const uint32_t __attribute__((may_alias)) word;
+    SAMPI_SIMD()
+    SAMPI_LANES
+    {
+        const uint32_t at = (uint32_t)lane * SAMPI_GPU_SECTOR;
+        uint32_t x[4];
+        x[0] = ((word *)(const void *)a)[sampi_gpu_min_of(at, sizeof *a / 4 - 1)];
+        SAMPI_AT_ONCE(1, x);
+        word *state = (word *)(const void *)&a->state[row], *job = (word *)(const void *)sampi_gpu_job_of(a, row);
+        x[1] = state[at + SAMPI_GPU_WORD];
+        x[2] = job[sampi_gpu_min_of(at, (uint32_t)a->job_size / 4 - 1)];
+        x[3] = *(word *)(const void *)&a->place[row];
+        SAMPI_AT_ONCE(4, x);
+    }
+}
+#else
+static void sampi_gpu_bring_near(const sampi_gpu_args *a, size_t row) { (void)a, (void)row; }
+#endif
+
 /* The row is scanned: is it good, what is its maximum, and what are the logits that change? These are read here, once:
    the scan has passed over them. 0: it is good; else the status. It begins the state: maximum, bar, the changed tokens.
    Masked ones among these stay masked, whatever the rules say. */
@@ -197,13 +226,15 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
         if (done >> 32 == a->batch) sampi_gpu_fence(); /* else none has ended since the launch: one needs this team */
         if (a->result[row].batch == a->batch) return;
         if (done != mark) { /* else it was done in an earlier launch */
+            sampi_gpu_bring_near(a, row);
             sampi_gpu_walk(a, row, split);
             sampi_gpu_fence(); /* parts, lists and histograms are out before the arrival is */
             const bool last = sampi_gpu_add(&st->arrived, 1) == a->splits - 1;
             a->done[team] = mark; /* behind a barrier: all lanes have read it */
             if (last) {
                 sampi_gpu_fence(); /* and read only behind the last arrival */
-                st->arrived = 0;   /* nobody else touches it before the epoch has changed */
+                sampi_gpu_bring_near(a, row);
+                st->arrived = 0; /* nobody else touches it before the epoch has changed */
                 sampi_gpu_advance(a, row);
                 sampi_gpu_meet(st);
                 sampi_gpu_fence(); /* the new state is out before the epoch is */

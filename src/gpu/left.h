@@ -78,8 +78,9 @@ static int sampi_gpu_require_max(const sampi_gpu_here *h)
 
 /* Maxima of n parts -> of SAMPI_FOLD: a token often has a high logit where its neighbours have, so distant ones are put
    together. The parts stay disjoint, so that each maximum still stands for another token. Each step of find_floor's
-   search then reads 512 numbers, not tens of thousands. */
-static void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
+   search then reads 512 numbers, not tens of thousands. (Not a part of its caller, which calls others: there gcc 12's
+   device compiler has no room for two arrays in a loop of lanes.) */
+static SAMPI_CALLED void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
 {
     SAMPI_SIMD()
     SAMPI_LANES
@@ -148,9 +149,13 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
     }
     int32_t lo = sampi_key(-FLT_MAX), hi = sampi_key(h->st->dense_max) + 1, smallest = INT32_MAX;
     SAMPI_SIMD(reduction(min : smallest))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += 16 * SAMPI_WARP)
     {
-        const int32_t key = sampi_key(part[i]);
+        float x[16], m = INFINITY;
+        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) x[k] = part[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
+        SAMPI_AT_ONCE(16, x);
+        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) m = x[k] < m ? x[k] : m;
+        const int32_t key = sampi_key(m);
         smallest = key < smallest ? key : smallest;
     }
     /* all parts reach the smallest, so the search need not begin below it */

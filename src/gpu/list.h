@@ -96,41 +96,67 @@ static void sampi_gpu_list_sums(const sampi_gpu_here *h)
     h->st->low = low;
 }
 
-/* What the operation leaves nothing of goes: the counterpart, for a list, of pushing an operation for the row. Called
-   by the steps that remove tokens, and by a patch, which may mask some. A lane counts what stays of its tokens, and
-   then knows from the counts of those before it where to put them: an atomic that each token waits for would take
-   longer. Not in place, because a lane would write over what another one has not read yet. Nothing sorted stays
-   sorted. */
-static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
+/* Copy the items of a list that stay, in any order, and return their number. Those stay that score well enough, or else
+   have keys from lo to hi. A lane counts what stays of its tokens, and then knows from the counts of those before it
+   where to put them: an atomic that each token waits for would take longer. stay [32] is scratch. */
+SAMPI_INLINE uint32_t sampi_gpu_copy_items(const sampi_gpu_item *item, uint32_t n, const sampi_gpu_op *op,
+                                           bool by_score, uint64_t *stay, sampi_gpu_item *to)
 {
-    const sampi_gpu_item *item = sampi_gpu_list(h);
-    const uint32_t n = h->st->n_list;
     const sampi_gpu_op o = *op;
-    uint64_t *stay = h->wide;
-    const uint32_t other = h->st->buffer ^ 1;
+    const uint64_t lo = o.kind == SAMPI_OP_UNTIL ? 0 : o.k, hi = o.kind == SAMPI_OP_UNTIL ? o.k : UINT64_MAX;
     uint32_t all = 0;
     SAMPI_SIMD(reduction(+ : all))
     SAMPI_LANES
     {
         uint32_t mine = 0;
-        for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) mine += sampi_gpu_stays(&o, item[i].key);
+        for (uint32_t i = (uint32_t)lane; i < n; i += 8 * SAMPI_WARP) {
+            uint64_t x[8];
+            SAMPI_UNROLL(8)
+            for (uint32_t k = 0; k < 8; k++) x[k] = item[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)].key;
+            SAMPI_AT_ONCE(8, x);
+            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
+            {
+                const bool stays = by_score ? sampi_gpu_stays(&o, x[k]) : (x[k] >= lo) & (x[k] <= hi);
+                mine += (uint32_t)(stays & (i + k * SAMPI_WARP < n));
+            }
+        }
         stay[lane] = mine;
         all += mine;
     }
-    /* from here on sampi_gpu_list is the other buffer, and item is what it was */
-    h->st->buffer = other;
-    h->st->n_list = all;
-    sampi_gpu_item *to = sampi_gpu_list(h);
     SAMPI_SIMD()
     SAMPI_LANES
     {
-        uint32_t count[SAMPI_WARP], at = 0;
-        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) count[k] = (uint32_t)stay[k];
-        SAMPI_AT_ONCE(32, count);
-        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) at += k < lane ? count[k] : 0;
-        for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-            if (sampi_gpu_stays(&o, item[i].key)) to[at++] = item[i];
+        uint64_t x[SAMPI_WARP];
+        uint32_t at = 0;
+        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) x[k] = stay[k];
+        SAMPI_AT_ONCE(32, x);
+        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) at += k < lane ? (uint32_t)x[k] : 0;
+        for (uint32_t i = (uint32_t)lane; i < n; i += 8 * SAMPI_WARP) {
+            SAMPI_UNROLL(8)
+            for (uint32_t k = 0; k < 8; k++) x[k] = item[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)].key;
+            SAMPI_AT_ONCE(8, x);
+            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
+            {
+                const bool stays = by_score ? sampi_gpu_stays(&o, x[k]) : (x[k] >= lo) & (x[k] <= hi);
+                if (stays & (i + k * SAMPI_WARP < n)) to[at++] = item[i + k * SAMPI_WARP];
+            }
+        }
     }
+    return all;
+}
+
+/* What the operation leaves nothing of goes: the counterpart, for a list, of pushing an operation for the row. Called
+   by the steps that remove tokens, and by a patch, which may mask some. Not in place, because a lane would write over
+   what another one has not read yet. Nothing sorted stays sorted. */
+static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list, other = h->st->buffer ^ 1;
+    sampi_gpu_item *to = sampi_gpu_items(h->a, h->row, other);
+    const uint32_t all = op->kind == SAMPI_OP_SCORE ? sampi_gpu_copy_items(item, n, op, true, h->wide, to)
+                                                    : sampi_gpu_copy_items(item, n, op, false, h->wide, to);
+    h->st->buffer = other; /* read before the loops, since lanes needn't be in step */
+    h->st->n_list = all;
 }
 
 /* Change the list's logits, for change_all. Equal ones may come of different ones, so that the order of keys can
@@ -325,39 +351,54 @@ SAMPI_INLINE uint64_t sampi_gpu_mask(bool x) { return 0 - (uint64_t)x; }
 
 #define SAMPI_GPU_FEW (2 * SAMPI_WARP) /* so many codes are compared each with all others */
 
-/* The smallest of n <= SAMPI_GPU_FEW codes whose prefix holds the mass and the count; UINT64_MAX if none does. Each
-   lane adds up the prefixes of two codes. Both arrays are filled up to the next eight. */
-static uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint32_t n, uint64_t mass, uint64_t count)
+/* The smallest of n <= SAMPI_GPU_FEW codes whose prefix has that much of w, or of ones if w is NULL; UINT64_MAX if none
+   has. Each lane adds up the prefixes of two codes. Both arrays are filled up to the next eight. */
+SAMPI_INLINE uint64_t sampi_gpu_few_reach(const uint64_t *code, const uint64_t *w, uint32_t n, uint64_t least)
 {
-    const uint32_t m = (n + 7) & ~(uint32_t)7;
     uint64_t end = UINT64_MAX;
-    SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = n + (uint32_t)lane; i < m; i += SAMPI_WARP) code[i] = UINT64_MAX, w[i] = 0;
     SAMPI_SIMD(reduction(min : end))
     SAMPI_LANES
     {
         const uint32_t i = (uint32_t)lane, j = SAMPI_WARP + (uint32_t)lane;
         const uint64_t a = i < n ? code[i] : UINT64_MAX, b = j < n ? code[j] : UINT64_MAX;
-        uint64_t mass_a = 0, mass_b = 0, n_a = 0, n_b = 0;
-        const uint64_t *c = code, *q = w, *end_of_c = code + m;
-        for (; c < end_of_c; c += 8, q += 8) {
+        const uint64_t *c = code, *q = w, *behind = code + n;
+        uint64_t sum_a = 0, sum_b = 0;
+        for (; c < behind; c += 8) {
             uint64_t x[8], y[8];
             SAMPI_UNROLL(8) for (int k = 0; k < 8; k++) x[k] = c[k];
-            SAMPI_UNROLL(8) for (int k = 0; k < 8; k++) y[k] = q[k];
+            SAMPI_UNROLL(8) for (int k = 0; k < 8; k++) y[k] = w ? q[k] : 1;
             SAMPI_AT_ONCE(8, x);
             SAMPI_AT_ONCE(8, y);
             SAMPI_UNROLL(8) for (int k = 0; k < 8; k++)
             {
-                const uint64_t in_a = sampi_gpu_mask(x[k] <= a), in_b = sampi_gpu_mask(x[k] <= b);
-                n_a -= in_a, mass_a += y[k] & in_a;
-                n_b -= in_b, mass_b += y[k] & in_b;
+                sum_a += y[k] & sampi_gpu_mask(x[k] <= a);
+                sum_b += y[k] & sampi_gpu_mask(x[k] <= b);
             }
+            if (w) q += 8;
         }
         /* UINT64_MAX is no token's: it is the least that can be found */
-        if (mass_b >= mass && n_b >= count) end = b < end ? b : end;
-        if (mass_a >= mass && n_a >= count) end = a < end ? a : end;
+        const uint64_t found_a = a | sampi_gpu_mask(sum_a < least), found_b = b | sampi_gpu_mask(sum_b < least);
+        end = found_a < end ? found_a : end;
+        end = found_b < end ? found_b : end;
     }
     return end;
+}
+
+/* The smallest of n <= SAMPI_GPU_FEW codes whose prefix holds the mass and the count; UINT64_MAX if none does. Both
+   grow with the code: so it is the later one of two. */
+static uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint32_t n, uint64_t mass, uint64_t count)
+{
+    uint64_t end = 0, other;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = n + (uint32_t)lane; i < ((n + 7) & ~(uint32_t)7); i += SAMPI_WARP)
+    {
+        code[i] = UINT64_MAX;
+        w[i] = 0;
+    }
+    if (mass > 0 || count <= 1) end = sampi_gpu_few_reach(code, w, n, mass); /* a prefix has one token at least */
+    if (count <= 1) return end;
+    other = sampi_gpu_few_reach(code, NULL, n, count);
+    return other > end ? other : end;
 }
 
 /* The tokens with codes from lo to hi, and what is needed of them. */
@@ -504,13 +545,13 @@ static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum
     SAMPI_LANES
     {
         uint64_t sum = 0;
-        for (uint32_t from = 0; from < each; from += 8) {
+        for (uint32_t from = 0; from < each; from += 32) {
             const uint32_t first = (uint32_t)lane * each + from;
-            uint64_t y[8];
-            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = x[sampi_gpu_min_of(first + k, n - 1)];
-            SAMPI_AT_ONCE(8, y);
-            SAMPI_UNROLL(8)
-            for (uint32_t k = 0; k < 8; k++) sum += from + k < each && first + k < n ? y[k] : 0;
+            uint64_t y[32];
+            SAMPI_UNROLL(32) for (uint32_t k = 0; k < 32; k++) y[k] = x[sampi_gpu_min_of(first + k, n - 1)];
+            SAMPI_AT_ONCE(32, y);
+            SAMPI_UNROLL(32)
+            for (uint32_t k = 0; k < 32; k++) sum += y[k] & sampi_gpu_mask((from + k < each) & (first + k < n));
         }
         lane_sum[lane] = sum;
     }
@@ -546,18 +587,18 @@ static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum
     return at;
 }
 
-/* The sum of x [n]: eight reads under way for each lane. The lanes' parts are added modulo 2^64, as everywhere, in any
+/* The sum of x [n]: 32 reads under way for each lane. The lanes' parts are added modulo 2^64, as everywhere, in any
    order. */
 static uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
 {
     uint64_t sum = 0;
     SAMPI_SIMD(reduction(+ : sum))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += 8 * SAMPI_WARP)
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += 32 * SAMPI_WARP)
     {
-        uint64_t y[8];
-        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = x[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
-        SAMPI_AT_ONCE(8, y);
-        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) sum += i + k * SAMPI_WARP < n ? y[k] : 0;
+        uint64_t y[32];
+        SAMPI_UNROLL(32) for (uint32_t k = 0; k < 32; k++) y[k] = x[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
+        SAMPI_AT_ONCE(32, y);
+        SAMPI_UNROLL(32) for (uint32_t k = 0; k < 32; k++) sum += y[k] & sampi_gpu_mask(i + k * SAMPI_WARP < n);
     }
     return sum;
 }

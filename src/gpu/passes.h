@@ -200,12 +200,12 @@ SAMPI_INLINE void sampi_gpu_append_cell(const sampi_gpu_pass *p, sampi_gpu_state
     for (; bits && (window || to < SAMP_GPU_LIST); bits &= bits - 1, to++) { /* beyond its end only the count grows */
         const uint32_t id = group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, __builtin_ctz(bits));
         const float x = sampi_gpu_element(&p->v, id);
-        const uint64_t key = sampi_gpu_key(sampi_gpu_replay(p->op, p->n_ops, id, x), id);
+        const uint64_t key = sampi_gpu_key(p->n_ops ? sampi_gpu_replay(p->op, p->n_ops, id, x) : x + 0.0f, id);
         if (window) sampi_gpu_into_window(window, key);
         if (to >= SAMP_GPU_LIST) continue;
         item[to].key = key;
-        item[to].at_order = sampi_gpu_replay(p->op, order_at, id, x);
-        item[to].at_p = sampi_gpu_replay(p->op, p_at, id, x);
+        item[to].at_order = order_at ? sampi_gpu_replay(p->op, order_at, id, x) : x + 0.0f;
+        item[to].at_p = p_at ? sampi_gpu_replay(p->op, p_at, id, x) : x + 0.0f;
     }
 }
 
@@ -289,17 +289,17 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
     SAMPI_LANES for (uint32_t group = p.first; group < p.end; group++)
     {
         float l[32];
-        sampi_gpu_squares sum = { s0, s1, s2, s3 };
         if (!sampi_gpu_live(&p, p.cell[group * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
         sampi_gpu_cell(&p, group, lane, l);
         SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
         {
             /* a token that is gone has an x too, of a distance without end: it is left out of the sums */
-            const uint64_t x = sampi_sigma_x(p.max, l[i], scale);
-            sampi_gpu_square(&sum, l[i] >= -FLT_MAX ? x : 0);
+            const uint64_t far_ = sampi_sigma_x(p.max, l[i], scale), x = l[i] >= -FLT_MAX ? far_ : 0;
+            /* sampi_gpu_square, without its struct: beside an array gcc 12's device compiler finds no room for it */
+            s0 += x, s1 += (x >> 20) * (x >> 20), s2 += (x >> 20) * (x & 0xFFFFF),
+                s3 += (x & 0xFFFFF) * (x & 0xFFFFF);
             top = l[i] > top ? l[i] : top;
         }
-        s0 = sum.x, s1 = sum.high, s2 = sum.mixed, s3 = sum.low;
     }
     sampi_gpu_part *part = &a->part[row * a->splits + split];
     part->sum[0] = s0, part->sum[1] = s1, part->sum[2] = s2, part->sum[3] = s3;
@@ -319,33 +319,49 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
     const uint64_t lo = bucket ? st->search.lo : 0, hi = bucket ? st->search.hi : ~st->floor;
     const double mean = st->search.mean;
     /* scores say nothing about maxima, so by score every cell that isn't empty is read */
-    const float floor = by_score ? -FLT_MAX : sampi_gpu_logit(~hi), bar = floor > p.bar ? floor : p.bar;
+    const bool ends_above = !by_score && hi < ~sampi_gpu_floor(-FLT_MAX);
+    const float floor = ends_above ? sampi_gpu_logit(~hi) : -FLT_MAX, bar = floor > p.bar ? floor : p.bar;
+    const float top = lo ? sampi_gpu_logit(~lo) : INFINITY; /* and by key logits tell, but for those of both ends */
     sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
     {
-        float bound[8]; /* eight maxima are read at once: behind one another each would be waited for */
+        float l[32]; /* eight maxima are read at once: behind one another each would be waited for */
         uint32_t cells = 0;
         SAMPI_UNROLL(8) for (uint32_t i = 0; i < 8; i++)
         {
             const uint32_t group = sampi_gpu_min_of(from + i, p.end - 1);
-            bound[i] = p.cell[group * SAMPI_WARP + (uint32_t)lane];
+            l[i] = p.cell[group * SAMPI_WARP + (uint32_t)lane];
         }
         SAMPI_UNROLL(8)
-        for (uint32_t i = 0; i < 8; i++)
-            cells |= (uint32_t)(from + i < p.end && sampi_gpu_live(&p, bound[i], bar)) << i;
+        for (uint32_t i = 0; i < 8; i++) cells |= (uint32_t)(from + i < p.end && sampi_gpu_live(&p, l[i], bar)) << i;
         /* only now the few cells that can hold one of the wanted */
         for (; cells; cells &= cells - 1) {
             const uint32_t group = from + (uint32_t)__builtin_ctz(cells);
             const bool pairs = sampi_gpu_paired(&p.v, group);
-            float l[32];
-            uint32_t wanted = 0;
+            uint32_t wanted = 0, ends = 0;
             sampi_gpu_cell(&p, group, lane, l);
-            SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
-            {
-                const uint64_t key = sampi_gpu_key(l[i], group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i));
-                const uint64_t code = sampi_gpu_code(by_score, key, p.max, mean);
-                wanted |= (uint32_t)(l[i] >= -FLT_MAX && code >= lo && code <= hi) << i;
+            if (by_score) {
+                SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+                {
+                    const uint64_t key = sampi_gpu_key(l[i], group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i));
+                    const uint64_t code = sampi_gpu_code(true, key, p.max, mean);
+                    wanted |= (uint32_t)(l[i] >= -FLT_MAX && code >= lo && code <= hi) << i;
+                }
+            } else {
+                SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+                {
+                    wanted |= (uint32_t)((l[i] >= floor) & (l[i] <= top)) << i;
+                    ends |= (uint32_t)((l[i] == floor) | (l[i] == top)) << i;
+                }
+                /* of those with the logit of an end the ids decide */
+                for (ends &= wanted; ends; ends &= ends - 1) {
+                    const int i = __builtin_ctz(ends);
+                    const uint32_t id = group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i);
+                    const uint64_t code = ~sampi_gpu_key(
+                        sampi_gpu_replay(p.op, p.n_ops, id, sampi_gpu_element(&p.v, id)), id);
+                    wanted &= ~((uint32_t)(code < lo || code > hi) << i);
+                }
             }
             if (wanted) sampi_gpu_append_cell(&p, st, item, group, lane, wanted, NULL);
         }

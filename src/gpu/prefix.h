@@ -80,6 +80,36 @@ static void sampi_gpu_sample(const sampi_gpu_here *h)
     }
 }
 
+/* How far from a bucket of the sample to go for so many of its tokens: so many buckets, 32 of them looked at at once,
+   up to `most`. */
+static uint32_t sampi_gpu_reach_out(const uint64_t *count, bool down, uint32_t most, uint64_t tokens)
+{
+    uint64_t found = 0;
+    uint32_t far_ = 0;
+    while (far_ < most && found < tokens) {
+        const uint64_t before = found;
+        uint64_t all = 0;
+        uint32_t steps = SAMPI_WARP;
+        SAMPI_SIMD(reduction(+ : all) reduction(min : steps))
+        SAMPI_LANES
+        {
+            uint64_t x[SAMPI_WARP], run = before;
+            SAMPI_UNROLL(32) for (uint32_t k = 0; k < SAMPI_WARP; k++)
+            {
+                const uint32_t at = sampi_gpu_min_of(far_ + k + 1, most);
+                x[k] = down ? count[at] : *(count - at);
+            }
+            SAMPI_AT_ONCE(32, x);
+            SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) run += x[k] & sampi_gpu_mask(k <= lane);
+            if (run >= tokens && (uint32_t)lane + 1 < steps) steps = (uint32_t)lane + 1;
+            all += lane == SAMPI_WARP - 1 ? run : 0;
+        }
+        found = all;
+        far_ = sampi_gpu_min_of(far_ + steps, most);
+    }
+    return far_;
+}
+
 /* A window around the place where the running sum of the sample's mass exceeds t, or SAMPI_GPU_DECLINED: there is none.
    It has whole buckets, nearly: it may begin and end at any logit. */
 static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
@@ -87,14 +117,13 @@ static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
     const float max = h->st->max;
     sampi_gpu_search *search = &h->st->search;
     const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
-    const uint64_t n = sampi_gpu_total(count, SAMPI_BUCKETS), half = SAMPI_GPU_WIDTH / 2 / 32;
+    const uint64_t half = SAMPI_GPU_WIDTH / 2 / 32;
     if (!(t >= 0.0 && t < (double)sampi_gpu_total(mass, SAMPI_BUCKETS))) return SAMPI_GPU_DECLINED;
     uint64_t left = (uint64_t)t;
     const uint32_t middle = sampi_gpu_find(mass, SAMPI_BUCKETS, h->wide, &left);
-    const uint64_t at = sampi_gpu_total(count, middle) + count[middle] / 2;
-    uint64_t first = sampi_gpu_remaining(at, half), last = at + half < n ? at + half : n - 1;
-    const uint32_t from = first ? sampi_gpu_find(count, SAMPI_BUCKETS, h->wide, &first) : 0;
-    const uint32_t upto = sampi_gpu_find(count, SAMPI_BUCKETS, h->wide, &last);
+    const uint64_t aside = sampi_gpu_remaining(half, count[middle] / 2);
+    const uint32_t from = middle - sampi_gpu_reach_out(count + middle, false, middle, aside);
+    const uint32_t upto = middle + sampi_gpu_reach_out(count + middle, true, SAMPI_BUCKETS - 1 - middle, aside);
     const float floor = (float)((double)max - (double)(upto + 1) / (double)search->per_nat);
     search->from = from;
     search->upto = upto;
@@ -200,6 +229,10 @@ static void sampi_gpu_search_list(const sampi_gpu_here *h)
 static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max, uint32_t bucket)
 {
     uint64_t lo = search->lo, hi = search->hi + 1;
+    if (search->shift < SAMPI_EVEN) { /* buckets of 2^shift codes have one */
+        const uint64_t start = (uint64_t)bucket << search->shift;
+        return start < hi - lo ? lo + start : hi;
+    }
     while (lo < hi) {
         const uint64_t mid = lo + (hi - lo) / 2;
         if (sampi_gpu_bucket(search, max, mid) < bucket)
@@ -338,7 +371,7 @@ static void sampi_gpu_join_window(const sampi_gpu_here *h)
     {
         const uint32_t id = sampi_gpu_id(item[i].key);
         const float l = sampi_finite(sampi_roundf(sampi_gpu_logit(item[i].key) * factor));
-        if (item[i].key < key || sampi_gpu_changed_at(h, id) < n_changed) continue;
+        if (item[i].key < key || (n_changed && sampi_gpu_changed_at(h, id) < n_changed)) continue;
         __atomic_fetch_add(&sum[id / SAMPI_GROUP], (uint64_t)sampi_envelope(then, l), __ATOMIC_RELAXED);
     }
     h->st->ahead = SAMPI_GPU_AHEAD_MADE;
@@ -355,13 +388,19 @@ static void sampi_gpu_list_between(const sampi_gpu_here *h)
     *used = 0;
     sampi_gpu_meet(h->st); /* before a lane adds to it */
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    SAMPI_LANES for (uint32_t from = (uint32_t)lane; from < n; from += 16 * SAMPI_WARP)
     {
-        const uint64_t key = item[i].key;
-        if (~key < lo || ~key > hi) continue;
-        const uint64_t to = __atomic_fetch_add(used, (uint64_t)1, __ATOMIC_RELAXED);
-        code[to] = ~key;
-        w[to] = sampi_weight(max, sampi_gpu_logit(key));
+        uint64_t key[16];
+        SAMPI_UNROLL(16)
+        for (uint32_t k = 0; k < 16; k++) key[k] = item[sampi_gpu_min_of(from + k * SAMPI_WARP, n - 1)].key;
+        SAMPI_AT_ONCE(16, key);
+        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++)
+        {
+            if (from + k * SAMPI_WARP >= n || ~key[k] < lo || ~key[k] > hi) continue;
+            const uint64_t to = __atomic_fetch_add(used, (uint64_t)1, __ATOMIC_RELAXED);
+            code[to] = ~key[k];
+            w[to] = sampi_weight(max, sampi_gpu_logit(key[k]));
+        }
     }
 }
 

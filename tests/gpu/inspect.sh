@@ -20,6 +20,11 @@ grep -q 'sampi_gpu_walk' "$ptx" || wrong "is missing"
 if grep -q 'malloc' "$ptx"; then wrong "calls malloc"; fi
 if grep 'fma\.rn\.f32' "$ptx" | grep -qv 0f3f800000; then wrong "has contracted f32 products"; fi # sums are fma by 1
 if grep -qE '(ld|st)\.local' "$ptx"; then wrong "spills to local memory"; fi
+# what a simd loop takes of its stack, more than there is: gcc 12 counts only one of several arrays, if the loop calls
+deep=$(awk '/BEGIN FUNCTION DEF/ { f = $NF } { a = at } { at = 0 } match($0, /simtstack_ar \+ [0-9]+/) {
+    at = substr($0, RSTART + 15, RLENGTH - 15) + 0 }
+    a && match($0, /,[0-9]+;$/) && /^sub\.u64/ && substr($0, RSTART + 1, RLENGTH - 2) + 0 > a { print f }' "$ptx")
+[ -z "$deep" ] || wrong "leaves the stack of simd loops in $deep"
 run=$(awk '/^[ \t]*ld\.f32/ { if (++n > most) most = n; next } { n = 0 } END { print most + 0 }' "$ptx")
 [ "$run" -ge 32 ] || wrong "has only $run loads under way at once"
 for p in ptxas /usr/local/cuda/bin/ptxas; do
