@@ -16,22 +16,22 @@ typedef enum samp_peer {
 /* What a request says beside its settings. */
 typedef struct samp_request {
     samp_text_error error;   /* SAMP_OK, or what is wrong, and where in the text */
-    char field[64];          /* the field that it is about, "top_k" or "options.top_k"; "": none */
-    bool seeded;             /* it has a seed of its own; if not, the settings keep theirs */
+    char field[64];          /* the field with the error, "top_k" or "options.top_k"; "": no field */
+    bool seeded;             /* the request has a seed; if not, the settings keep theirs */
     bool with_prompt;        /* accept the prompt too: penalties and dry look at it. false: they must not see it */
-    int32_t thinking_budget; /* tokens it may think at most, for samp_init_thinking; -1: it does not say */
+    int32_t thinking_budget; /* at most so many tokens of thinking, for samp_init_thinking; -1: not given */
 } samp_request;
 
-/* samp_settings_from -- the settings that a request to another program asks for: its names, defaults, ranges and order
-     of samplers, and what they mean there. Into settings, since a request has lists, which somebody must own.
-     in       json: one object, as that program takes it; null is as good as absent. Ends with 0. What a server has for
-              defaults beside the program's (command line, Modelfile, generation_config.json) must stand in it.
-              handled: names of fields that the caller sees to, the last followed by NULL; they are not looked at. NULL:
-              none
-     in, out  settings: n_vocab, n_ctx_train, vocab and rng stay, for no request has them: set them before. n_vocab is
-              needed for a logit bias; n_ctx_train must be no less than the length of a text, where penalties look at
-              all of it. The seed stays if the request has none, or wants a random one (-1). All else is what the
-              request says, or that program's default.
+/* samp_settings_from -- sets the settings that a request to another program asks for: with its names, defaults, ranges
+     and order of samplers, and their meaning there. The settings own copies of the request's lists.
+     in       json: one object, as that program takes it; a null is the same as an absent field. Ends with 0. A server's
+              own defaults (command line, Modelfile, generation_config.json) must be written into it.
+              handled: names of fields that the caller handles, the last followed by NULL; they are not read. NULL: no
+              such field
+     in, out  settings: n_vocab, n_ctx_train, vocab and rng stay, because no request has them: set them before. n_vocab
+              is needed for a logit bias; n_ctx_train must be no less than the length of a text, where penalties look at
+              all of it. The seed stays if the request has no seed, or asks for a random one (-1). Everything else is
+              the request's value, or that program's default.
      out      *request (may be NULL)
      Fields   that are known and not about which token is drawn (prompts, lengths, stops, streams, log-probabilities, n:
               see samp_child_seed) are skipped: SAMPI_PEERS in >>peers lists them. All others count, or are an error.
