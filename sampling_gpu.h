@@ -66,9 +66,10 @@
    Log-probabilities are two more steps: one before all samplers, where the row is as given, and one after the choice.
    They tell maximum, sum, the first tokens and ranks; of these the host makes the numbers, as samp_sample_batch does.
 
-   Between passes, teams of a row wait for each other only in contexts that have seen, at creation, that 1024 teams run
-   together; they wait a bounded time, and what is left undone is done by another launch. Otherwise each pass is a
-   launch. Nothing waits on the host.
+   Between passes, teams of a row wait for each other, so many of them as have run together when the context was made;
+   they wait a bounded time, and what is left undone is done by another launch (then later batches wait for half that
+   time). Where none run together each pass is a launch. A row's only team, with more rows than teams, waits for
+   nobody. Nothing waits on the host.
 
    THE SAME TOKENS. Weights, sums, cuts and draws are the integers of sampling.h (DETERMINISM there): the sums don't
    depend on the order of atomics, and the functions are the same source. Compile with -ffp-contract=off. (NVIDIA's
@@ -108,15 +109,15 @@
    bound to, to what, and a probe's counters; they are written in a critical section. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2457 gpu/prefix.h                     5007 gpu/device.h
-     135 gpu/api.h                        3009 gpu/choosing.h                   5138 gpu/contexts.h
-     251 gpu/switches.h                   3113 gpu/ending.h                     5299 gpu/steps.h
-     309 gpu/records.h                    3267 gpu/answers.h                    5394 gpu/where.h
-     608 gpu/elements.h                   4028 samplers/plans.h                 5562 gpu/sending.h
-     882 gpu/passes.h                     4291 gpu/users.h                      5834 gpu/batch.h
-    1432 gpu/list.h                       4395 gpu/logprobs.h                   6094 gpu/results.h
-    2074 gpu/left.h                       4550 gpu/advance.h
-    2324 gpu/done.h                       4810 gpu/shapes.h
+       2 gpu/opening.h                    2458 gpu/prefix.h                     5011 gpu/device.h
+     136 gpu/api.h                        3010 gpu/choosing.h                   5158 gpu/contexts.h
+     252 gpu/switches.h                   3114 gpu/ending.h                     5320 gpu/steps.h
+     310 gpu/records.h                    3268 gpu/answers.h                    5415 gpu/where.h
+     609 gpu/elements.h                   4029 samplers/plans.h                 5583 gpu/sending.h
+     883 gpu/passes.h                     4292 gpu/users.h                      5855 gpu/batch.h
+    1433 gpu/list.h                       4396 gpu/logprobs.h                   6120 gpu/results.h
+    2075 gpu/left.h                       4551 gpu/advance.h
+    2325 gpu/done.h                       4813 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -274,14 +275,14 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #define SAMPI_PRAGMA(...) _Pragma(#__VA_ARGS__)
 #if defined(__clang__)
 #define SAMPI_SIMD(...)
-#define SAMPI_FOR_TEAMS(device_) \
+#define SAMPI_IN_TEAMS(device_) \
     SAMPI_PRAGMA(omp target device(device_)) \
-    SAMPI_PRAGMA(omp teams distribute num_teams(SAMPI_TEAMS) thread_limit(1))
+    SAMPI_PRAGMA(omp teams num_teams(SAMPI_TEAMS) thread_limit(1))
 #else
 #define SAMPI_SIMD(...) SAMPI_PRAGMA(omp simd __VA_ARGS__)
-#define SAMPI_FOR_TEAMS(device_) \
+#define SAMPI_IN_TEAMS(device_) \
     SAMPI_PRAGMA(omp target thread_limit(1) device(device_)) \
-    SAMPI_PRAGMA(omp teams distribute num_teams(SAMPI_TEAMS))
+    SAMPI_PRAGMA(omp teams num_teams(SAMPI_TEAMS))
 #endif
 #define SAMPI_UNROLL(n) SAMPI_PRAGMA(GCC unroll n)
 /* All of an array is read before the first element is wanted: gcc would put each read behind a branch, if the value is
@@ -4763,7 +4764,8 @@ static void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
    wait for the epoch, fence, and read the new state. So the state has one writer at a time, and no lock.
    done [team] says which pass a team has done last. A team that gives up waiting, or whose kernel ends after each pass,
    comes again in another launch, and must not do its part twice: the mark holds the batch too, because the epoch alone
-   would be known from earlier rows in this place. A result of this batch ends the row, whoever sees it. */
+   would be known from earlier rows in this place. A result of this batch ends the row, whoever sees it. A row's only
+   team waits for nobody, and goes on to that. */
 static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 {
     const size_t row = team / a->splits;
@@ -4790,7 +4792,7 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
                 sampi_gpu_fence(); /* the new state is out before the epoch is */
                 sampi_gpu_add(&st->epoch, 1);
                 waited = 0;
-                if (a->wait) continue;
+                if (a->wait || a->splits == 1) continue;
             }
         }
         if (a->wait == 0) return; /* the others come in their own time, or in the next launch */
@@ -4801,9 +4803,10 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 
 #if SAMPI_OFFLOAD
 #pragma omp declare target
-/* Which batch the kernel is for, and the probes' counters: globals, because a launch with arguments costs more. */
+/* Which batch the kernel is for, NULL for a probe, and that one's counters: globals, because a launch with arguments
+   costs more. */
 static const sampi_gpu_args *sampi_gpu_bound;
-static uint32_t *sampi_gpu_probe_counters; /* [2] teams that came, teams that saw all come */
+static uint32_t *sampi_gpu_probe_counters; /* [4] see sampi_gpu_count_teams */
 #pragma omp end declare target
 #endif
 
@@ -4858,7 +4861,8 @@ struct samp_gpu {
     bool unsure;                       /* a batch has failed: the device may be in the middle of it */
     size_t args_at, place_at, jobs_at; /* in stage, and from job_at on; rules and ids lie before the args */
     sampi_gpu_args args;               /* with the device's addresses */
-    uint32_t batch, wait, launches;
+    uint32_t batch, launches;
+    uint32_t teams, wait; /* where wait isn't 0: so many run at once */
     samp_gpu_perf_data perf;
     char name[24];
     /* the host's side, one heap block with this record */
@@ -5046,58 +5050,74 @@ static int sampi_gpu_get(const samp_gpu *gpu, void *to, const void *from, size_t
 }
 
 #if SAMPI_OFFLOAD
+/* Do all teams that the launch has got run at once? Each counts itself in and waits, as long as one would for a pass,
+   until all have come; those beyond the limit, counter[2], end. A device that runs them in turns lets the first ones
+   wait in vain. counter[3] is how many there are. Called by the kernel, and by nobody else: libgomp gives a kernel as
+   many teams as its registers let run, and another kernel may get others. */
+static void sampi_gpu_count_teams(uint32_t *counter, uint32_t team, uint32_t n_teams)
+{
+    const uint32_t limit = counter[2], n = limit < n_teams ? limit : n_teams;
+    if (team == 0) counter[3] = n_teams;
+    if (team >= n) return;
+    sampi_gpu_add(&counter[0], 1);
+    for (uint32_t i = 0; i < SAMP_GPU_WAIT; i++)
+        if (sampi_gpu_peek(&counter[0]) >= n) {
+            sampi_gpu_add(&counter[1], 1);
+            return;
+        }
+}
+
 /* All teams, once: each does passes of its rows until they are finished, until it has waited too long, or one if nobody
    is to wait. thread_limit stands on a target of its own, and the number of teams is a constant: anything else makes
-   libgomp allocate on the device, or copy arguments to it. A team beyond those needed has no rows, and ends; with more
-   rows than teams each takes several in turn (and upload has said that nobody waits then). Called by launch only. */
+   libgomp allocate on the device, or copy arguments to it. libgomp may give fewer; with more rows than teams each takes
+   several in turn. Called by launch, and by probe, with nothing bound. */
 static void sampi_gpu_kernel(int device)
 {
-    SAMPI_FOR_TEAMS(device)
-    for (uint32_t t = 0; t < SAMPI_TEAMS; t++) {
+    SAMPI_IN_TEAMS(device)
+    {
         const sampi_gpu_args *a = sampi_gpu_bound;
-        const uint32_t n = a->n_rows * a->splits;
-        for (uint32_t team = t; team < n; team += SAMPI_TEAMS) sampi_gpu_team(a, team);
+        const uint32_t first = (uint32_t)omp_get_team_num(), n_teams = (uint32_t)omp_get_num_teams();
+        if (!a) sampi_gpu_count_teams(sampi_gpu_probe_counters, first, n_teams);
+        const uint32_t n = a ? a->n_rows * a->splits : 0;
+        for (uint32_t team = first; team < n; team += n_teams) sampi_gpu_team(a, team);
     }
 }
 
-/* Each team counts itself in and waits, as long as one would for a pass, until all have come. A device that runs them
-   in turns lets the first ones wait in vain; on such a one a pass is a launch. Called by probe, at a context's
-   creation. */
-static void sampi_gpu_probe_teams(int device)
+/* How many teams run at once? At most so many of a batch wait for each other. All that the kernel gets, if they do;
+   else half of them, and so on. `fold` lends its memory for the counters: no row needs it yet. */
+static int sampi_gpu_find_teams(samp_gpu *gpu)
 {
-    SAMPI_FOR_TEAMS(device)
-    for (uint32_t t = 0; t < SAMPI_TEAMS; t++) {
-        uint32_t *counter = sampi_gpu_probe_counters;
-        sampi_gpu_add(&counter[0], 1);
-        for (uint32_t i = 0; i < SAMP_GPU_WAIT; i++)
-            if (sampi_gpu_peek(&counter[0]) >= SAMPI_TEAMS) {
-                sampi_gpu_add(&counter[1], 1);
-                break;
-            }
+    const int device = gpu->device;
+    uint32_t limit = SAMPI_TEAMS, counter[4];
+    gpu->wait = 0;
+    for (; limit > 1 && !gpu->wait; limit /= 2) {
+        memset(counter, 0, sizeof counter);
+        counter[2] = limit;
+        if (sampi_gpu_put(gpu, gpu->args.fold, counter, sizeof counter)) return SAMP_E_DEVICE;
+        sampi_gpu_bound = NULL;
+        sampi_gpu_probe_counters = (uint32_t *)(void *)gpu->args.fold;
+#pragma omp target update to(sampi_gpu_bound, sampi_gpu_probe_counters) device(device)
+        sampi_gpu_kernel(device);
+        if (sampi_gpu_get(gpu, counter, gpu->args.fold, sizeof counter)) return SAMP_E_DEVICE;
+        if (counter[3] < limit) limit = counter[3];
+        gpu->teams = limit;
+        if (limit && counter[1] == limit) gpu->wait = SAMP_GPU_WAIT;
     }
+    return SAMP_OK;
 }
 
-/* Does a kernel run there, and do all teams run at once? `fold` lends its memory for the counters: no row needs it yet.
-   Globals are shared by all contexts, so that launches and probes are one at a time. Writes gpu->wait. A device that
-   OpenMP replaces by the host (because the program has no code for it) would run the kernels slowly and unasked: that
-   is an error. */
+/* Does a kernel run there, and how many teams run at once? Globals are shared by all contexts, so that launches and
+   probes are one at a time. Writes gpu->teams and gpu->wait. A device that OpenMP replaces by the host (because the
+   program has no code for it) would run the kernels slowly and unasked: that is an error. */
 static int sampi_gpu_probe(samp_gpu *gpu)
 {
-    int on_host = 1, device = gpu->device;
-    uint32_t counter[2] = { 0, 0 };
+    int on_host = 1, device = gpu->device, status;
 #pragma omp target map(tofrom : on_host) device(device)
     on_host = omp_is_initial_device();
     if (on_host) return SAMP_E_DEVICE;
-    if (sampi_gpu_put(gpu, gpu->args.fold, counter, sizeof counter)) return SAMP_E_DEVICE;
 #pragma omp critical(sampi_gpu)
-    {
-        sampi_gpu_probe_counters = (uint32_t *)(void *)gpu->args.fold;
-#pragma omp target update to(sampi_gpu_probe_counters) device(device)
-        sampi_gpu_probe_teams(device);
-    }
-    if (sampi_gpu_get(gpu, counter, gpu->args.fold, sizeof counter)) return SAMP_E_DEVICE;
-    gpu->wait = counter[1] == SAMPI_TEAMS ? SAMP_GPU_WAIT : 0;
-    return SAMP_OK;
+    status = sampi_gpu_find_teams(gpu);
+    return status;
 }
 #endif
 
@@ -5277,6 +5297,7 @@ SAMP_API samp_gpu *samp_gpu_create(const samp_gpu_config *config, int *status)
     gpu->mode = samp_gpu_available() ? SAMPI_GPU_ON_DEVICE : SAMPI_GPU_ON_CPU;
     if (config->device == SAMP_GPU_HOST) gpu->mode = SAMPI_GPU_ON_HOST;
     gpu->launches = 1;
+    gpu->teams = SAMPI_TEAMS;
 #if SAMPI_OFFLOAD
     gpu->device = config->device;
     gpu->host = omp_get_initial_device();
@@ -5963,7 +5984,8 @@ static int sampi_gpu_upload_stage(samp_gpu *gpu)
 
 /* A batch to the device: number and shape last, when the rest of the args is known. As many teams work on a row as
    there are for all rows, but no more than it has groups. They wait for one another only if all of them run at once:
-   else one could wait for a team that can't begin before it ends. */
+   else one could wait for a team that can't begin before it ends. So where they wait no more are used than run at once;
+   a row's only team has nobody to wait for. */
 static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out)
 {
     sampi_gpu_args *a = &gpu->args;
@@ -5974,9 +5996,10 @@ static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out
     a->n_vocab = (uint32_t)l->n_vocab;
     a->groups = (a->n_vocab + SAMPI_GROUP - 1) / SAMPI_GROUP;
     /* team = row * splits + split: see sampi_gpu_team */
-    a->splits = a->n_rows < SAMPI_TEAMS ? SAMPI_TEAMS / a->n_rows : 1;
+    const uint32_t teams = gpu->wait ? gpu->teams : SAMPI_TEAMS;
+    a->splits = a->n_rows < teams ? teams / a->n_rows : 1;
     if (a->splits > a->groups) a->splits = a->groups;
-    a->wait = a->n_rows * a->splits <= SAMPI_TEAMS ? gpu->wait : 0;
+    a->wait = a->splits > 1 ? gpu->wait : 0;
     a->type = (int32_t)l->dtype;
     a->pairs = !SAMPI_BIG_ENDIAN && sampi_gpu_element_size(l->dtype) == 2 && a->stride % 2 == 0 &&
                (uintptr_t)a->data % 4 == 0;
@@ -6061,12 +6084,13 @@ static int sampi_gpu_call_user(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
 
 /* Launch until every row has its result. If each pass is a launch, the number that the last batch needed is tried
    first: asking in between costs a copy, and a launch without work costs little. Where teams wait for one another a
-   launch is mostly enough for all passes. Users' samplers are called between launches. Writes results, counts and
+   launch is mostly enough for all passes; where it was not, a team has waited in vain, and in later batches they wait
+   half as long, in the end not at all. Users' samplers are called between launches. Writes results, counts and
    verdicts; no chain is told of a token yet. */
 static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
 {
     const uint32_t most = 64 * SAMPI_STEPS; /* far beyond what any chain needs */
-    uint32_t launched = 0, passes = 0, left = gpu->n_jobs;
+    uint32_t launched = 0, passes = 0, left = gpu->n_jobs, waiting;
     while (left > 0) {
         const uint32_t n = launched == 0 ? gpu->launches : 1;
         for (uint32_t i = 0; i < n; i++) sampi_gpu_launch(gpu);
@@ -6075,19 +6099,21 @@ static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
         if (launched > most) return SAMP_E_DEVICE;
         if (sampi_gpu_get(gpu, gpu->result, gpu->args.result, gpu->n_jobs * sizeof *gpu->result))
             return SAMP_E_DEVICE;
-        left = passes = 0;
+        left = passes = waiting = 0;
         for (uint32_t j = 0; j < gpu->n_jobs; j++) {
             const sampi_gpu_result *res = &gpu->result[j];
             /* a result of an earlier batch is none */
             const bool stopped = res->batch == gpu->batch && !res->status && res->token == SAMPI_GPU_STOPPED;
+            waiting += res->batch != gpu->batch;
             left += stopped || res->batch != gpu->batch;
             if (res->passes > passes) passes = res->passes;
             if (stopped && sampi_gpu_call_user(gpu, j, rows[gpu->row_of[j]])) return SAMP_E_DEVICE;
         }
+        if (waiting && gpu->args.wait) gpu->wait /= 2;
     }
     for (uint32_t j = 0; j < gpu->n_jobs; j++) gpu->perf.n_passes += gpu->result[j].passes;
     /* the next batch is mostly like this one */
-    gpu->launches = gpu->args.wait ? 1 : passes;
+    gpu->launches = gpu->args.wait || gpu->args.splits == 1 ? 1 : passes;
     return SAMP_OK;
 }
 

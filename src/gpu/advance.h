@@ -213,7 +213,8 @@ static void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
    wait for the epoch, fence, and read the new state. So the state has one writer at a time, and no lock.
    done [team] says which pass a team has done last. A team that gives up waiting, or whose kernel ends after each pass,
    comes again in another launch, and must not do its part twice: the mark holds the batch too, because the epoch alone
-   would be known from earlier rows in this place. A result of this batch ends the row, whoever sees it. */
+   would be known from earlier rows in this place. A result of this batch ends the row, whoever sees it. A row's only
+   team waits for nobody, and goes on to that. */
 static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 {
     const size_t row = team / a->splits;
@@ -240,7 +241,7 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
                 sampi_gpu_fence(); /* the new state is out before the epoch is */
                 sampi_gpu_add(&st->epoch, 1);
                 waited = 0;
-                if (a->wait) continue;
+                if (a->wait || a->splits == 1) continue;
             }
         }
         if (a->wait == 0) return; /* the others come in their own time, or in the next launch */
@@ -251,8 +252,9 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 
 #if SAMPI_OFFLOAD
 #pragma omp declare target
-/* Which batch the kernel is for, and the probes' counters: globals, because a launch with arguments costs more. */
+/* Which batch the kernel is for, NULL for a probe, and that one's counters: globals, because a launch with arguments
+   costs more. */
 static const sampi_gpu_args *sampi_gpu_bound;
-static uint32_t *sampi_gpu_probe_counters; /* [2] teams that came, teams that saw all come */
+static uint32_t *sampi_gpu_probe_counters; /* [4] see sampi_gpu_count_teams */
 #pragma omp end declare target
 #endif

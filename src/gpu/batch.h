@@ -129,7 +129,8 @@ static int sampi_gpu_upload_stage(samp_gpu *gpu)
 
 /* A batch to the device: number and shape last, when the rest of the args is known. As many teams work on a row as
    there are for all rows, but no more than it has groups. They wait for one another only if all of them run at once:
-   else one could wait for a team that can't begin before it ends. */
+   else one could wait for a team that can't begin before it ends. So where they wait no more are used than run at once;
+   a row's only team has nobody to wait for. */
 static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out)
 {
     sampi_gpu_args *a = &gpu->args;
@@ -140,9 +141,10 @@ static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out
     a->n_vocab = (uint32_t)l->n_vocab;
     a->groups = (a->n_vocab + SAMPI_GROUP - 1) / SAMPI_GROUP;
     /* team = row * splits + split: see sampi_gpu_team */
-    a->splits = a->n_rows < SAMPI_TEAMS ? SAMPI_TEAMS / a->n_rows : 1;
+    const uint32_t teams = gpu->wait ? gpu->teams : SAMPI_TEAMS;
+    a->splits = a->n_rows < teams ? teams / a->n_rows : 1;
     if (a->splits > a->groups) a->splits = a->groups;
-    a->wait = a->n_rows * a->splits <= SAMPI_TEAMS ? gpu->wait : 0;
+    a->wait = a->splits > 1 ? gpu->wait : 0;
     a->type = (int32_t)l->dtype;
     a->pairs = !SAMPI_BIG_ENDIAN && sampi_gpu_element_size(l->dtype) == 2 && a->stride % 2 == 0 &&
                (uintptr_t)a->data % 4 == 0;
@@ -227,12 +229,13 @@ static int sampi_gpu_call_user(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
 
 /* Launch until every row has its result. If each pass is a launch, the number that the last batch needed is tried
    first: asking in between costs a copy, and a launch without work costs little. Where teams wait for one another a
-   launch is mostly enough for all passes. Users' samplers are called between launches. Writes results, counts and
+   launch is mostly enough for all passes; where it was not, a team has waited in vain, and in later batches they wait
+   half as long, in the end not at all. Users' samplers are called between launches. Writes results, counts and
    verdicts; no chain is told of a token yet. */
 static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
 {
     const uint32_t most = 64 * SAMPI_STEPS; /* far beyond what any chain needs */
-    uint32_t launched = 0, passes = 0, left = gpu->n_jobs;
+    uint32_t launched = 0, passes = 0, left = gpu->n_jobs, waiting;
     while (left > 0) {
         const uint32_t n = launched == 0 ? gpu->launches : 1;
         for (uint32_t i = 0; i < n; i++) sampi_gpu_launch(gpu);
@@ -241,18 +244,20 @@ static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
         if (launched > most) return SAMP_E_DEVICE;
         if (sampi_gpu_get(gpu, gpu->result, gpu->args.result, gpu->n_jobs * sizeof *gpu->result))
             return SAMP_E_DEVICE;
-        left = passes = 0;
+        left = passes = waiting = 0;
         for (uint32_t j = 0; j < gpu->n_jobs; j++) {
             const sampi_gpu_result *res = &gpu->result[j];
             /* a result of an earlier batch is none */
             const bool stopped = res->batch == gpu->batch && !res->status && res->token == SAMPI_GPU_STOPPED;
+            waiting += res->batch != gpu->batch;
             left += stopped || res->batch != gpu->batch;
             if (res->passes > passes) passes = res->passes;
             if (stopped && sampi_gpu_call_user(gpu, j, rows[gpu->row_of[j]])) return SAMP_E_DEVICE;
         }
+        if (waiting && gpu->args.wait) gpu->wait /= 2;
     }
     for (uint32_t j = 0; j < gpu->n_jobs; j++) gpu->perf.n_passes += gpu->result[j].passes;
     /* the next batch is mostly like this one */
-    gpu->launches = gpu->args.wait ? 1 : passes;
+    gpu->launches = gpu->args.wait || gpu->args.splits == 1 ? 1 : passes;
     return SAMP_OK;
 }

@@ -139,6 +139,7 @@ SAMP_API samp_gpu *samp_gpu_create(const samp_gpu_config *config, int *status)
     gpu->mode = samp_gpu_available() ? SAMPI_GPU_ON_DEVICE : SAMPI_GPU_ON_CPU;
     if (config->device == SAMP_GPU_HOST) gpu->mode = SAMPI_GPU_ON_HOST;
     gpu->launches = 1;
+    gpu->teams = SAMPI_TEAMS;
 #if SAMPI_OFFLOAD
     gpu->device = config->device;
     gpu->host = omp_get_initial_device();

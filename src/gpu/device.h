@@ -39,58 +39,74 @@ static int sampi_gpu_get(const samp_gpu *gpu, void *to, const void *from, size_t
 }
 
 #if SAMPI_OFFLOAD
+/* Do all teams that the launch has got run at once? Each counts itself in and waits, as long as one would for a pass,
+   until all have come; those beyond the limit, counter[2], end. A device that runs them in turns lets the first ones
+   wait in vain. counter[3] is how many there are. Called by the kernel, and by nobody else: libgomp gives a kernel as
+   many teams as its registers let run, and another kernel may get others. */
+static void sampi_gpu_count_teams(uint32_t *counter, uint32_t team, uint32_t n_teams)
+{
+    const uint32_t limit = counter[2], n = limit < n_teams ? limit : n_teams;
+    if (team == 0) counter[3] = n_teams;
+    if (team >= n) return;
+    sampi_gpu_add(&counter[0], 1);
+    for (uint32_t i = 0; i < SAMP_GPU_WAIT; i++)
+        if (sampi_gpu_peek(&counter[0]) >= n) {
+            sampi_gpu_add(&counter[1], 1);
+            return;
+        }
+}
+
 /* All teams, once: each does passes of its rows until they are finished, until it has waited too long, or one if nobody
    is to wait. thread_limit stands on a target of its own, and the number of teams is a constant: anything else makes
-   libgomp allocate on the device, or copy arguments to it. A team beyond those needed has no rows, and ends; with more
-   rows than teams each takes several in turn (and upload has said that nobody waits then). Called by launch only. */
+   libgomp allocate on the device, or copy arguments to it. libgomp may give fewer; with more rows than teams each takes
+   several in turn. Called by launch, and by probe, with nothing bound. */
 static void sampi_gpu_kernel(int device)
 {
-    SAMPI_FOR_TEAMS(device)
-    for (uint32_t t = 0; t < SAMPI_TEAMS; t++) {
+    SAMPI_IN_TEAMS(device)
+    {
         const sampi_gpu_args *a = sampi_gpu_bound;
-        const uint32_t n = a->n_rows * a->splits;
-        for (uint32_t team = t; team < n; team += SAMPI_TEAMS) sampi_gpu_team(a, team);
+        const uint32_t first = (uint32_t)omp_get_team_num(), n_teams = (uint32_t)omp_get_num_teams();
+        if (!a) sampi_gpu_count_teams(sampi_gpu_probe_counters, first, n_teams);
+        const uint32_t n = a ? a->n_rows * a->splits : 0;
+        for (uint32_t team = first; team < n; team += n_teams) sampi_gpu_team(a, team);
     }
 }
 
-/* Each team counts itself in and waits, as long as one would for a pass, until all have come. A device that runs them
-   in turns lets the first ones wait in vain; on such a one a pass is a launch. Called by probe, at a context's
-   creation. */
-static void sampi_gpu_probe_teams(int device)
+/* How many teams run at once? At most so many of a batch wait for each other. All that the kernel gets, if they do;
+   else half of them, and so on. `fold` lends its memory for the counters: no row needs it yet. */
+static int sampi_gpu_find_teams(samp_gpu *gpu)
 {
-    SAMPI_FOR_TEAMS(device)
-    for (uint32_t t = 0; t < SAMPI_TEAMS; t++) {
-        uint32_t *counter = sampi_gpu_probe_counters;
-        sampi_gpu_add(&counter[0], 1);
-        for (uint32_t i = 0; i < SAMP_GPU_WAIT; i++)
-            if (sampi_gpu_peek(&counter[0]) >= SAMPI_TEAMS) {
-                sampi_gpu_add(&counter[1], 1);
-                break;
-            }
+    const int device = gpu->device;
+    uint32_t limit = SAMPI_TEAMS, counter[4];
+    gpu->wait = 0;
+    for (; limit > 1 && !gpu->wait; limit /= 2) {
+        memset(counter, 0, sizeof counter);
+        counter[2] = limit;
+        if (sampi_gpu_put(gpu, gpu->args.fold, counter, sizeof counter)) return SAMP_E_DEVICE;
+        sampi_gpu_bound = NULL;
+        sampi_gpu_probe_counters = (uint32_t *)(void *)gpu->args.fold;
+#pragma omp target update to(sampi_gpu_bound, sampi_gpu_probe_counters) device(device)
+        sampi_gpu_kernel(device);
+        if (sampi_gpu_get(gpu, counter, gpu->args.fold, sizeof counter)) return SAMP_E_DEVICE;
+        if (counter[3] < limit) limit = counter[3];
+        gpu->teams = limit;
+        if (limit && counter[1] == limit) gpu->wait = SAMP_GPU_WAIT;
     }
+    return SAMP_OK;
 }
 
-/* Does a kernel run there, and do all teams run at once? `fold` lends its memory for the counters: no row needs it yet.
-   Globals are shared by all contexts, so that launches and probes are one at a time. Writes gpu->wait. A device that
-   OpenMP replaces by the host (because the program has no code for it) would run the kernels slowly and unasked: that
-   is an error. */
+/* Does a kernel run there, and how many teams run at once? Globals are shared by all contexts, so that launches and
+   probes are one at a time. Writes gpu->teams and gpu->wait. A device that OpenMP replaces by the host (because the
+   program has no code for it) would run the kernels slowly and unasked: that is an error. */
 static int sampi_gpu_probe(samp_gpu *gpu)
 {
-    int on_host = 1, device = gpu->device;
-    uint32_t counter[2] = { 0, 0 };
+    int on_host = 1, device = gpu->device, status;
 #pragma omp target map(tofrom : on_host) device(device)
     on_host = omp_is_initial_device();
     if (on_host) return SAMP_E_DEVICE;
-    if (sampi_gpu_put(gpu, gpu->args.fold, counter, sizeof counter)) return SAMP_E_DEVICE;
 #pragma omp critical(sampi_gpu)
-    {
-        sampi_gpu_probe_counters = (uint32_t *)(void *)gpu->args.fold;
-#pragma omp target update to(sampi_gpu_probe_counters) device(device)
-        sampi_gpu_probe_teams(device);
-    }
-    if (sampi_gpu_get(gpu, counter, gpu->args.fold, sizeof counter)) return SAMP_E_DEVICE;
-    gpu->wait = counter[1] == SAMPI_TEAMS ? SAMP_GPU_WAIT : 0;
-    return SAMP_OK;
+    status = sampi_gpu_find_teams(gpu);
+    return status;
 }
 #endif
 

@@ -65,9 +65,10 @@
    Log-probabilities are two more steps: one before all samplers, where the row is as given, and one after the choice.
    They tell maximum, sum, the first tokens and ranks; of these the host makes the numbers, as samp_sample_batch does.
 
-   Between passes, teams of a row wait for each other only in contexts that have seen, at creation, that 1024 teams run
-   together; they wait a bounded time, and what is left undone is done by another launch. Otherwise each pass is a
-   launch. Nothing waits on the host.
+   Between passes, teams of a row wait for each other, so many of them as have run together when the context was made;
+   they wait a bounded time, and what is left undone is done by another launch (then later batches wait for half that
+   time). Where none run together each pass is a launch. A row's only team, with more rows than teams, waits for
+   nobody. Nothing waits on the host.
 
    THE SAME TOKENS. Weights, sums, cuts and draws are the integers of sampling.h (DETERMINISM there): the sums don't
    depend on the order of atomics, and the functions are the same source. Compile with -ffp-contract=off. (NVIDIA's

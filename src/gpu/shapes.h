@@ -48,7 +48,8 @@ struct samp_gpu {
     bool unsure;                       /* a batch has failed: the device may be in the middle of it */
     size_t args_at, place_at, jobs_at; /* in stage, and from job_at on; rules and ids lie before the args */
     sampi_gpu_args args;               /* with the device's addresses */
-    uint32_t batch, wait, launches;
+    uint32_t batch, launches;
+    uint32_t teams, wait; /* where wait isn't 0: so many run at once */
     samp_gpu_perf_data perf;
     char name[24];
     /* the host's side, one heap block with this record */

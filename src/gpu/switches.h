@@ -23,14 +23,14 @@
 #define SAMPI_PRAGMA(...) _Pragma(#__VA_ARGS__)
 #if defined(__clang__)
 #define SAMPI_SIMD(...)
-#define SAMPI_FOR_TEAMS(device_) \
+#define SAMPI_IN_TEAMS(device_) \
     SAMPI_PRAGMA(omp target device(device_)) \
-    SAMPI_PRAGMA(omp teams distribute num_teams(SAMPI_TEAMS) thread_limit(1))
+    SAMPI_PRAGMA(omp teams num_teams(SAMPI_TEAMS) thread_limit(1))
 #else
 #define SAMPI_SIMD(...) SAMPI_PRAGMA(omp simd __VA_ARGS__)
-#define SAMPI_FOR_TEAMS(device_) \
+#define SAMPI_IN_TEAMS(device_) \
     SAMPI_PRAGMA(omp target thread_limit(1) device(device_)) \
-    SAMPI_PRAGMA(omp teams distribute num_teams(SAMPI_TEAMS))
+    SAMPI_PRAGMA(omp teams num_teams(SAMPI_TEAMS))
 #endif
 #define SAMPI_UNROLL(n) SAMPI_PRAGMA(GCC unroll n)
 /* All of an array is read before the first element is wanted: gcc would put each read behind a branch, if the value is

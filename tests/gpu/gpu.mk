@@ -81,17 +81,22 @@ test-gpu-ptx: $(GPU)/test_gpu $(PTX)/libcuda.so.1
 	    || { cat $(GPU)/ptx.log; exit 1; }; \
 	  echo "== test_gpu device, PTX: $$(sed -n 's/^  random batches: //p' $(GPU)/ptx.log)"; }; \
 	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-20} ./$(GPU)/test_gpu device; \
-	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-20} SAMP_PTX_APART=1 SAMP_PTX_RESIDENT=7 SAMP_PTX_SLICE=100 ./$(GPU)/test_gpu device random_batches; \
+	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-20} SAMP_PTX_APART=1 SAMP_PTX_SLICE=100 ./$(GPU)/test_gpu device random_batches; \
 	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-20} SAMP_PTX_LANES=4 ./$(GPU)/test_gpu device random_batches
 
-## test-gpu-ptx-lanes: more of that with lanes that part at any instruction (some minutes)
+## test-gpu-ptx-lanes: more of that with lanes that part at any instruction, and other numbers of SMs (some minutes)
 test-gpu-ptx-lanes: $(GPU)/test_gpu $(PTX)/libcuda.so.1
 	@run() { env OMP_TARGET_OFFLOAD=MANDATORY LD_LIBRARY_PATH=$(PTX) SAMP_PTX_STRICT=1 "$$@" > $(GPU)/lanes.log 2>&1 \
 	    || { cat $(GPU)/lanes.log; exit 1; }; \
-	  echo "== test_gpu device, PTX, lanes apart: $$(tail -n 1 $(GPU)/lanes.log)"; }; \
+	  echo "== test_gpu device, PTX, lanes apart, SMs: $$(tail -n 1 $(GPU)/lanes.log)"; }; \
 	run SAMP_TEST_CASES=20 SAMP_PTX_LANES=2 SAMP_PTX_SEED=0 ./$(GPU)/test_gpu device; \
 	for seed in 2 3 4 5; do \
 	  run SAMP_TEST_CASES=200 SAMP_PTX_LANES=$$((seed * seed)) SAMP_PTX_SEED=$$seed ./$(GPU)/test_gpu device random_batches; \
+	done; \
+	run SAMP_TEST_CASES=20 SAMP_PTX_RESIDENT=7 ./$(GPU)/test_gpu device random_batches; \
+	for sms in 1 7 108 114 132; do \
+	  run SAMP_TEST_CASES=200 SAMP_PTX_SMS=$$sms SAMP_PTX_ORDER=$$sms ./$(GPU)/test_gpu device random_batches; \
+	  run SAMP_TEST_CASES=100 SAMP_PTX_SMS=$$sms SAMP_PTX_ORDER=$$sms ./$(GPU)/test_gpu device one_launch_a_batch; \
 	done
 
 ## test-gpu-ptx-mutants: make test-gpu-ptx catches broken PTX

@@ -434,6 +434,55 @@ static bool waiting_teams(void)
     return stage_free(&t, good && !failed, "waiting teams");
 }
 
+/* Is a batch one launch? It is where all of its teams run at once, however many the device has; and with one team for each
+   row. A batch whose teams have waited in vain makes later ones wait less. */
+static bool batches_of_one_launch(samp_gpu *gpu, size_t n_rows, size_t n, float *data)
+{
+    samp_sampler *chain = chain_of(samp_init_min_p(0.05f, 1), samp_init_temp(0.8f), samp_init_dist(1));
+    samp_sampler **rows = calloc(n_rows, 2 * sizeof *rows), **same = rows + n_rows;
+    samp_token *token = calloc(n_rows, 2 * sizeof *token), *expected = token + n_rows;
+    samp_logits l;
+    memset(&l, 0, sizeof l);
+    l.data = data;
+    l.n_rows = n_rows;
+    l.n_vocab = n;
+    bool good = true;
+    for (size_t i = 0; i < n_rows * n; i++) data[i] = 9.0f * sinf((float)(i % 9973) * 12.9898f);
+    for (size_t r = 0; r < n_rows; r++) rows[r] = samp_clone(chain), same[r] = samp_clone(chain);
+    for (int batch = 0; batch < 2 && good; batch++) {
+        const uint64_t launches = samp_gpu_perf(gpu).n_launches;
+        good = samp_gpu_sample_batch(gpu, rows, &l, token) == SAMP_OK &&
+               samp_sample_batch(same, &l, expected) == SAMP_OK;
+        good = good && !memcmp(token, expected, n_rows * sizeof *token);
+        const bool one = samp_gpu_perf(gpu).n_launches - launches == 1;
+        good = good && (one || (gpu->wait == 0 && gpu->args.splits > 1 && !on_device));
+        if (!good)
+            printf("  %zu rows, batch %d: %u teams a row, of %u\n", n_rows, batch, gpu->args.splits, gpu->teams);
+    }
+    for (size_t r = 0; r < 2 * n_rows; r++) samp_free(rows[r]);
+    samp_free(chain);
+    free(rows);
+    free(token);
+    return good;
+}
+
+static bool one_launch_a_batch(void)
+{
+    static const size_t shapes[][2] = { { 3, 30000 }, { SAMPI_TEAMS + 1, 40 }, { 16, 65536 } };
+    const size_t n = env_setting("SAMP_TEST_CASES", 1) >= 100 ? 3 : 2; /* the last one is long, interpreted */
+    if (no_kernels) return not_run("for kernels");
+    bool good = true;
+    for (size_t i = 0; i < n && good; i++) {
+        samp_gpu_config config = { device, shapes[i][0], shapes[i][1], SAMP_F32, false, false, 0 };
+        samp_gpu *gpu = samp_gpu_create(&config, NULL);
+        float *data = malloc(shapes[i][0] * shapes[i][1] * sizeof *data);
+        good = gpu && data && batches_of_one_launch(gpu, shapes[i][0], shapes[i][1], data);
+        free(data);
+        samp_gpu_free(gpu);
+    }
+    return good;
+}
+
 /* Every sampler alone, and behind and before a temperature, on the smallest vocabularies and those around the sizes of
    lanes and groups. */
 static bool smallest_shapes(void)
@@ -1736,6 +1785,7 @@ static bool refused_calls_change_nothing(void)
     X(tokens_left_on_the_device) \
     X(contexts_in_threads) \
     X(waiting_teams) \
+    X(one_launch_a_batch) \
     X(samplers_of_the_user) \
     X(arrays_in_an_order_of_their_own) \
     X(logprobs_are_the_cpus) \

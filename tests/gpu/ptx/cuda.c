@@ -62,7 +62,7 @@ API(cuDeviceGetName, char *name, int n, int device)
 API(cuDeviceTotalMem_v2, size_t *n, int device) { return *n = (size_t)139 << 30, (void)device, SUCCESS; }
 API(cuMemGetInfo_v2, size_t *free, size_t *total) { return *free = *total = (size_t)139 << 30, SUCCESS; }
 
-/* An H200's. */
+/* An H200's, but for the number of SMs. */
 API(cuDeviceGetAttribute, int *value, int which, int device)
 {
     static const struct {
@@ -71,6 +71,7 @@ API(cuDeviceGetAttribute, int *value, int which, int device)
                   { 18, 0 },   { 19, 1 },  { 20, 0 },     { 31, 1 },       { 39, 2048 }, { 40, 3 },
                   { 41, 1 },   { 75, 9 },  { 76, 0 },     { 82, 65536 } };
     (void)device;
+    if (which == 16) return *value = (int)ptx_setting("SAMP_PTX_SMS", SMS), SUCCESS;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].which == which) return *value = known[i].value, SUCCESS;
     return INVALID_VALUE;
@@ -134,11 +135,11 @@ API(cuModuleGetFunction, void **out, void *module, const char *name)
     return *out = p->function[i], SUCCESS;
 }
 
-/* As many registers as a thread can have: launches are as if the kernels took most. */
+/* As many registers as a thread can have, unless told: launches are as if the kernels took most. */
 API(cuFuncGetAttribute, int *value, int which, void *f)
 {
     (void)f;
-    *value = which == 0 ? 1024 : which == 4 ? 255 : -1;
+    *value = which == 0 ? 1024 : which == 4 ? (int)ptx_setting("SAMP_PTX_REGISTERS", 255) : -1;
     return *value < 0 ? INVALID_VALUE : SUCCESS;
 }
 

@@ -15,7 +15,10 @@
    Addresses: global, const and generic are addresses of the host; shared are offsets within the team's block, local are
    offsets within a lane's, and cvta makes generic ones of them.
 
-     SAMP_PTX_RESIDENT  teams that run at once: 2048
+     SAMP_PTX_SMS       multiprocessors: 132
+     SAMP_PTX_REGISTERS of a thread, which libgomp asks for: 255, so that 8 teams of one warp run on each of them
+     SAMP_PTX_RESIDENT  teams that run at once, if others than these two give
+     SAMP_PTX_ORDER     a seed: teams begin in an order of their own; 0: as they are numbered
      SAMP_PTX_SLICE     instructions (or cycles) that a warp runs before the next one does: 2000
      SAMP_PTX_APART     1: lanes that part run apart until a collective brings them together, the last ones first
      SAMP_PTX_LANES     strands that the lanes of a warp part into between two barriers, at any instruction: 1, in step;

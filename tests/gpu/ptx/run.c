@@ -908,13 +908,30 @@ u64 ptx_setting(const char *name, u64 otherwise)
     return text && *text ? strtoull(text, NULL, 0) : otherwise;
 }
 
+/* The numbers of teams in the order in which they begin: the machine promises none. */
+static u32 *order_of(u32 n)
+{
+    u32 *order = calloc(n, sizeof *order);
+    const bool mixed = ptx_setting("SAMP_PTX_ORDER", 0) != 0;
+    random_state += mixed ? ptx_setting("SAMP_PTX_ORDER", 0) : 0;
+    for (u32 i = 0; i < n; i++) {
+        const u32 j = mixed ? random_u32() % (i + 1) : i;
+        order[i] = order[j];
+        order[j] = i;
+    }
+    return order;
+}
+
 static void run_grid(const grid *g)
 {
     const u64 slice = ptx_setting("SAMP_PTX_SLICE", time_on ? 300 : 2000);
-    u32 n = (u32)ptx_setting("SAMP_PTX_RESIDENT", 2048), started = 0, done = 0;
+    const u64 fit = 65536 / (32 * ptx_setting("SAMP_PTX_REGISTERS", 255) * g->n_warps);
+    u32 n = (u32)ptx_setting("SAMP_PTX_RESIDENT", ptx_setting("SAMP_PTX_SMS", SMS) * (fit < 32 ? fit : 32));
+    u32 started = 0, done = 0, *order = order_of(g->n_teams);
     if (n > g->n_teams) n = g->n_teams;
+    if (!n) n = 1;
     team *t = teams_of(n);
-    for (u32 i = 0; i < n; i++) start_team(&t[i], started++, 0);
+    for (u32 i = 0; i < n; i++) start_team(&t[i], order[started++], 0);
     for (u64 until = slice; done < g->n_teams; until += slice)
         for (u32 i = 0; i < n; i++) {
             if (!t[i].runs) continue;
@@ -927,8 +944,9 @@ static void run_grid(const grid *g)
             done++;
             t[i].runs = false;
             time_team_done(&t[i]);
-            if (started < g->n_teams) start_team(&t[i], started++, until - slice);
+            if (started < g->n_teams) start_team(&t[i], order[started++], until - slice);
         }
+    free(order);
 }
 
 bool ptx_run(const grid *g)
