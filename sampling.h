@@ -230,43 +230,43 @@
     4374 kernels/passes.h                14641 rows/step.h                     30925 peers/tables.h
     5063 kernels/llama_cpp/passes.h      14658 rows/llama_cpp/sums.h           31324 peers/values.h
     5147 kernels/check.h                 14972 rows/llama_cpp/samplers.h       31756 peers/llama_server.h
-    5170 kernels/dispatch.h              15437 rows/llama_cpp/step.h           31825 peers/fields.h
-    5380 core/array.h                    15467 run/apply.h                     32071 peers/requests.h
-    5710 core/table.h                    15549 run/writing.h                   32210 shards/head.h
-    5908 core/windows.h                  15673 run/arrays.h                    32361 shards/bytes.h
-    6000 constraints/record.h            15750 run/arrays_llama_cpp.h          32459 shards/merging.h
-    6058 watermark/record.h              15950 run/walk.h                      32749 shards/row.h
-    6078 rows/work.h                     16055 run/finish.h                    32882 shards/answers.h
-    6105 life/past.h                     16095 run/draw_llama_cpp.h            33427 shards/logprobs.h
-    6164 core/record.h                   16169 run/draw.h                      33573 shards/told.h
-    6304 core/plans.h                    16247 run/sample.h                    33728 shards/asking.h
-    6342 core/fields.h                   16363 watermark/making.h              33864 shards/prefix.h
-    6429 core/owners.h                   16592 watermark/tails.h               34432 shards/plans.h
-    6505 core/mt19937.h                  16692 watermark/detect.h              34933 samplers/plans.h
-    6562 core/no_mt19937.h               16915 run/verify.h                    35196 shards/way.h
-    6595 core/making.h                   17019 run/batch.h                     35344 shards/memory.h
-    6727 core/streams.h                  17170 life/state.h                    35412 shards/batch.h
-    6765 life/state_fields.h             17346 operator/weights.h              35819 drafts/head.h
-    6865 samplers/llama_cpp.h            17434 operator/search.h               35878 drafts/block.h
-    6951 samplers/logit_bias.h           17572 operator/run.h                  36069 drafts/tree.h
-    7053 samplers/patch.h                17740 kv/cells.h                      36204 drafts/relaxed.h
-    7103 samplers/penalties.h            17777 kv/making.h                     36289 constraints/automaton.h
-    7254 samplers/dry.h                  18001 kv/slot.h                       36387 constraints/making.h
-    7711 samplers/cut.h                  18138 kv/sequences.h                  36643 constraints/sampler.h
-    7736 samplers/top_n_sigma.h          18272 kv/data.h                       36738 constraints/constructors.h
-    7846 samplers/top_k.h                18395 kv/update.h                     37105 constraints/patterns.h
-    7903 samplers/tail_free.h            18520 kv/state.h                      37313 constraints/looking.h
-    8026 samplers/typical.h              18729 llama_cpp/functions.h           37380 constraints/thinking.h
-    8102 samplers/top_p.h                18796 llama_cpp/object.h              37632 constraints/schedule.h
-    8145 samplers/min_p.h                18851 llama_cpp/vocabulary.h          37721 constraints/accepting.h
-    8187 samplers/by_sums.h              18928 text/reading.h                  37904 constraints/drawing.h
-    8338 samplers/top_h.h                19039 text/strings.h                  38091 constraints/told.h
-    8391 samplers/min_k.h                19138 text/values.h                   38155 constraints/kind.h
-    8448 samplers/xtc.h                  19294 text/documents.h                38213 constraints/top_p_decay.h
-    8531 samplers/infill.h               19370 grammar/head.h                  38299 constraints/accessors.h
-    8647 samplers/temperature.h          19405 grammar/tree.h                  38407 core/kinds.h
-    8816 samplers/smoothing.h            20389 grammar/finishing.h             38456 base/restore.h
-    8901 samplers/softmax.h              20693 grammar/reading.h               38470 api/license.h
+    5170 kernels/dispatch.h              15437 rows/llama_cpp/step.h           31824 peers/fields.h
+    5380 core/array.h                    15467 run/apply.h                     32070 peers/requests.h
+    5710 core/table.h                    15549 run/writing.h                   32209 shards/head.h
+    5908 core/windows.h                  15673 run/arrays.h                    32360 shards/bytes.h
+    6000 constraints/record.h            15750 run/arrays_llama_cpp.h          32458 shards/merging.h
+    6058 watermark/record.h              15950 run/walk.h                      32748 shards/row.h
+    6078 rows/work.h                     16055 run/finish.h                    32881 shards/answers.h
+    6105 life/past.h                     16095 run/draw_llama_cpp.h            33426 shards/logprobs.h
+    6164 core/record.h                   16169 run/draw.h                      33572 shards/told.h
+    6304 core/plans.h                    16247 run/sample.h                    33727 shards/asking.h
+    6342 core/fields.h                   16363 watermark/making.h              33863 shards/prefix.h
+    6429 core/owners.h                   16592 watermark/tails.h               34431 shards/plans.h
+    6505 core/mt19937.h                  16692 watermark/detect.h              34932 samplers/plans.h
+    6562 core/no_mt19937.h               16915 run/verify.h                    35195 shards/way.h
+    6595 core/making.h                   17019 run/batch.h                     35343 shards/memory.h
+    6727 core/streams.h                  17170 life/state.h                    35411 shards/batch.h
+    6765 life/state_fields.h             17346 operator/weights.h              35818 drafts/head.h
+    6865 samplers/llama_cpp.h            17434 operator/search.h               35877 drafts/block.h
+    6951 samplers/logit_bias.h           17572 operator/run.h                  36068 drafts/tree.h
+    7053 samplers/patch.h                17740 kv/cells.h                      36203 drafts/relaxed.h
+    7103 samplers/penalties.h            17777 kv/making.h                     36288 constraints/automaton.h
+    7254 samplers/dry.h                  18001 kv/slot.h                       36386 constraints/making.h
+    7711 samplers/cut.h                  18138 kv/sequences.h                  36642 constraints/sampler.h
+    7736 samplers/top_n_sigma.h          18272 kv/data.h                       36737 constraints/constructors.h
+    7846 samplers/top_k.h                18395 kv/update.h                     37104 constraints/patterns.h
+    7903 samplers/tail_free.h            18520 kv/state.h                      37312 constraints/looking.h
+    8026 samplers/typical.h              18729 llama_cpp/functions.h           37379 constraints/thinking.h
+    8102 samplers/top_p.h                18796 llama_cpp/object.h              37631 constraints/schedule.h
+    8145 samplers/min_p.h                18851 llama_cpp/vocabulary.h          37720 constraints/accepting.h
+    8187 samplers/by_sums.h              18928 text/reading.h                  37903 constraints/drawing.h
+    8338 samplers/top_h.h                19039 text/strings.h                  38090 constraints/told.h
+    8391 samplers/min_k.h                19138 text/values.h                   38154 constraints/kind.h
+    8448 samplers/xtc.h                  19294 text/documents.h                38212 constraints/top_p_decay.h
+    8531 samplers/infill.h               19370 grammar/head.h                  38298 constraints/accessors.h
+    8647 samplers/temperature.h          19405 grammar/tree.h                  38406 core/kinds.h
+    8816 samplers/smoothing.h            20389 grammar/finishing.h             38455 base/restore.h
+    8901 samplers/softmax.h              20693 grammar/reading.h               38469 api/license.h
     8934 samplers/drafted.h              20778 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
@@ -26963,10 +26963,10 @@ static const char *sampi_doc_text(const sampi_schema *x, int32_t string, size_t 
 
 /* ---- src/schema/errors.h ---- */
 /* ---- schemas: errors, and looking up keywords ----
-   What is wrong is told by a JSON pointer to the place in the schema and a sentence. The first error stays. Work is
-   counted here too (sampi_schema_step), so that no schema takes for ever. */
+   An error is a JSON pointer to the place in the schema, and a sentence. The first error is kept. Work is counted here
+   too (sampi_schema_step), so that the time for a schema is bounded. */
 
-/* The way from the root to a node, as a JSON pointer, into text[size]. */
+/* Writes the path from the root to a node, as a JSON pointer, into text[size]. */
 static SAMPI_COLD void sampi_schema_pointer(const sampi_schema *x, int32_t node, char *text, size_t size)
 {
     int32_t way[SAMPI_JSON_DEPTH + 1];
@@ -26997,14 +26997,14 @@ static SAMPI_COLD void sampi_schema_pointer(const sampi_schema *x, int32_t node,
     text[n] = 0;
 }
 
-/* The first error stays: the place in the schema, and what is wrong there. */
+/* Notes an error, its place in the schema and its text, if it is the first one. */
 static SAMPI_COLD void sampi_schema_fail(sampi_schema *x, int32_t node, int status, const char *text)
 {
     char message[160];
     if (x->status) return;
     x->status = status;
     const size_t m = strlen(text);
-    sampi_schema_pointer(x, node, message, sizeof message - m - 2); /* the end of a long one is left out */
+    sampi_schema_pointer(x, node, message, sizeof message - m - 2); /* a long pointer is cut off */
     const size_t n = strlen(message);
     memcpy(message + n, ": ", 2);
     memcpy(message + n + 2, text, m + 1);
@@ -27021,8 +27021,8 @@ static SAMPI_COLD void sampi_malformed(sampi_schema *x, int32_t node, const char
     sampi_schema_fail(x, node, SAMP_E_FORMAT, text);
 }
 
-/* The keyword's value in a schema; -1: it has none, or none that such a keyword may have, which is an error. Up to
-   draft 7, a $ref has no neighbours. */
+/* The keyword's value in a schema; -1: the keyword is absent, or its value has a wrong type, which is an error. Up to
+   draft 7, keywords beside a $ref do not count. */
 static SAMPI_COLD int32_t sampi_keyword(sampi_schema *x, int32_t schema, sampi_schema_key key)
 {
 #define SAMPI_SCHEMA_MAY_BE(key, name, value) SAMPI_VALUE_##value,
@@ -27039,7 +27039,7 @@ static SAMPI_COLD int32_t sampi_keyword(sampi_schema *x, int32_t schema, sampi_s
     return -1;
 }
 
-/* The number of a name in a list of names; -1, and an error: it is no string. */
+/* The text's number of a name in a list of names; -1, and an error, if it is no string. */
 static SAMPI_COLD int32_t sampi_schema_name(sampi_schema *x, int32_t node)
 {
     if (sampi_doc(x, node)->kind == SAMPI_JSON_STRING) return sampi_doc(x, node)->text;
@@ -27047,14 +27047,14 @@ static SAMPI_COLD int32_t sampi_schema_name(sampi_schema *x, int32_t node)
     return -1;
 }
 
-/* An error of the tree is one of the schema. */
+/* Turns an error of the tree into an error of the schema. */
 static SAMPI_COLD void sampi_schema_made(sampi_schema *x, int status)
 {
     if (status < 0)
         sampi_schema_fail(x, 0, status, status == SAMP_E_NOMEM ? "out of memory" : "the grammar becomes too large");
 }
 
-/* One more step; false: it is one too many, or there has been an error. */
+/* Counts a step; false: it is one too many, or there has been an error. */
 static SAMPI_COLD bool sampi_schema_step(sampi_schema *x, int32_t node)
 {
     if (!x->status && --x->steps < 0)
@@ -31761,7 +31761,7 @@ static SAMPI_COLD int sampi_ask_strings(sampi_ask *ask, int32_t node)
 
 static SAMPI_COLD char sampi_ask_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c; }
 
-/* A name [n] in any case for a step, whose _ may be a dash, or left out, each of them. */
+/* Whether name [n], in any case, is this step with each _ replaced by `instead` (0: left out). */
 static SAMPI_COLD bool sampi_ask_is_step(const char *name, size_t n, const char *step, char instead)
 {
     size_t i = 0;
@@ -31772,8 +31772,7 @@ static SAMPI_COLD bool sampi_ask_is_step(const char *name, size_t n, const char 
     return i == n;
 }
 
-/* Our name for a sampler of its, found by a name or by a letter; NULL: it has none of this name, and drops it.
-   adaptive_p is no step here: it selects. */
+/* The name, as here, of a sampler of llama-server's, found by a name or a letter; NULL: unknown, so dropped. */
 static SAMPI_COLD const char *sampi_ask_step(const char *name, size_t n, char letter)
 {
     static const char *const names[] = { "penalties",  "dry",     "top_n_sigma", "top_k",       "typ_p",
@@ -31787,7 +31786,7 @@ static SAMPI_COLD const char *sampi_ask_step(const char *name, size_t n, char le
     return found ? names[found - letters] : NULL;
 }
 
-/* One more step behind an order that has room for it. */
+/* Appends a step to an order that has room for it. adaptive_p is no step here, because it selects: it is noted. */
 static SAMPI_COLD void sampi_ask_add_step(sampi_ask *ask, char *order, const char *step)
 {
     size_t n = strlen(order);
@@ -31801,13 +31800,13 @@ static SAMPI_COLD void sampi_ask_add_step(sampi_ask *ask, char *order, const cha
 
 static SAMPI_COLD int sampi_ask_order(sampi_ask *ask, int32_t node)
 {
-    enum { STEP = 12, STEPS = 64 }; /* a name and its ; and how many are taken */
+    enum { STEP = 12, STEPS = 64 }; /* bytes of a name and its ; and the most steps */
     char order[STEP * STEPS + 1] = "";
     const sampi_json_node *v = sampi_ask_node(ask, node);
     const bool letters = v->kind == SAMPI_JSON_STRING;
     size_t n = 0, steps = 0, i = 0;
     const char *text = letters ? sampi_ask_text(ask, v->text, &n) : NULL;
-    if (!letters && v->kind != SAMPI_JSON_ARRAY) return SAMP_OK; /* as good as absent */
+    if (!letters && v->kind != SAMPI_JSON_ARRAY) return SAMP_OK; /* the same as absent */
     for (int32_t entry = v->first; letters ? i < n : entry >= 0; i++) {
         const sampi_json_node *e = sampi_ask_node(ask, letters ? node : entry);
         if (e->kind != SAMPI_JSON_STRING) return sampi_ask_bad(ask, entry, SAMP_E_FORMAT);

@@ -5,7 +5,7 @@
 
 static SAMPI_COLD char sampi_ask_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c; }
 
-/* A name [n] in any case for a step, whose _ may be a dash, or left out, each of them. */
+/* Whether name [n], in any case, is this step with each _ replaced by `instead` (0: left out). */
 static SAMPI_COLD bool sampi_ask_is_step(const char *name, size_t n, const char *step, char instead)
 {
     size_t i = 0;
@@ -16,8 +16,7 @@ static SAMPI_COLD bool sampi_ask_is_step(const char *name, size_t n, const char 
     return i == n;
 }
 
-/* Our name for a sampler of its, found by a name or by a letter; NULL: it has none of this name, and drops it.
-   adaptive_p is no step here: it selects. */
+/* The name, as here, of a sampler of llama-server's, found by a name or a letter; NULL: unknown, so dropped. */
 static SAMPI_COLD const char *sampi_ask_step(const char *name, size_t n, char letter)
 {
     static const char *const names[] = { "penalties",  "dry",     "top_n_sigma", "top_k",       "typ_p",
@@ -31,7 +30,7 @@ static SAMPI_COLD const char *sampi_ask_step(const char *name, size_t n, char le
     return found ? names[found - letters] : NULL;
 }
 
-/* One more step behind an order that has room for it. */
+/* Appends a step to an order that has room for it. adaptive_p is no step here, because it selects: it is noted. */
 static SAMPI_COLD void sampi_ask_add_step(sampi_ask *ask, char *order, const char *step)
 {
     size_t n = strlen(order);
@@ -45,13 +44,13 @@ static SAMPI_COLD void sampi_ask_add_step(sampi_ask *ask, char *order, const cha
 
 static SAMPI_COLD int sampi_ask_order(sampi_ask *ask, int32_t node)
 {
-    enum { STEP = 12, STEPS = 64 }; /* a name and its ; and how many are taken */
+    enum { STEP = 12, STEPS = 64 }; /* bytes of a name and its ; and the most steps */
     char order[STEP * STEPS + 1] = "";
     const sampi_json_node *v = sampi_ask_node(ask, node);
     const bool letters = v->kind == SAMPI_JSON_STRING;
     size_t n = 0, steps = 0, i = 0;
     const char *text = letters ? sampi_ask_text(ask, v->text, &n) : NULL;
-    if (!letters && v->kind != SAMPI_JSON_ARRAY) return SAMP_OK; /* as good as absent */
+    if (!letters && v->kind != SAMPI_JSON_ARRAY) return SAMP_OK; /* the same as absent */
     for (int32_t entry = v->first; letters ? i < n : entry >= 0; i++) {
         const sampi_json_node *e = sampi_ask_node(ask, letters ? node : entry);
         if (e->kind != SAMPI_JSON_STRING) return sampi_ask_bad(ask, entry, SAMP_E_FORMAT);

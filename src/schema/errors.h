@@ -1,8 +1,8 @@
 /* ---- schemas: errors, and looking up keywords ----
-   What is wrong is told by a JSON pointer to the place in the schema and a sentence. The first error stays. Work is
-   counted here too (sampi_schema_step), so that no schema takes for ever. */
+   An error is a JSON pointer to the place in the schema, and a sentence. The first error is kept. Work is counted here
+   too (sampi_schema_step), so that the time for a schema is bounded. */
 
-/* The way from the root to a node, as a JSON pointer, into text[size]. */
+/* Writes the path from the root to a node, as a JSON pointer, into text[size]. */
 static SAMPI_COLD void sampi_schema_pointer(const sampi_schema *x, int32_t node, char *text, size_t size)
 {
     int32_t way[SAMPI_JSON_DEPTH + 1];
@@ -33,14 +33,14 @@ static SAMPI_COLD void sampi_schema_pointer(const sampi_schema *x, int32_t node,
     text[n] = 0;
 }
 
-/* The first error stays: the place in the schema, and what is wrong there. */
+/* Notes an error, its place in the schema and its text, if it is the first one. */
 static SAMPI_COLD void sampi_schema_fail(sampi_schema *x, int32_t node, int status, const char *text)
 {
     char message[160];
     if (x->status) return;
     x->status = status;
     const size_t m = strlen(text);
-    sampi_schema_pointer(x, node, message, sizeof message - m - 2); /* the end of a long one is left out */
+    sampi_schema_pointer(x, node, message, sizeof message - m - 2); /* a long pointer is cut off */
     const size_t n = strlen(message);
     memcpy(message + n, ": ", 2);
     memcpy(message + n + 2, text, m + 1);
@@ -57,8 +57,8 @@ static SAMPI_COLD void sampi_malformed(sampi_schema *x, int32_t node, const char
     sampi_schema_fail(x, node, SAMP_E_FORMAT, text);
 }
 
-/* The keyword's value in a schema; -1: it has none, or none that such a keyword may have, which is an error. Up to
-   draft 7, a $ref has no neighbours. */
+/* The keyword's value in a schema; -1: the keyword is absent, or its value has a wrong type, which is an error. Up to
+   draft 7, keywords beside a $ref do not count. */
 static SAMPI_COLD int32_t sampi_keyword(sampi_schema *x, int32_t schema, sampi_schema_key key)
 {
 #define SAMPI_SCHEMA_MAY_BE(key, name, value) SAMPI_VALUE_##value,
@@ -75,7 +75,7 @@ static SAMPI_COLD int32_t sampi_keyword(sampi_schema *x, int32_t schema, sampi_s
     return -1;
 }
 
-/* The number of a name in a list of names; -1, and an error: it is no string. */
+/* The text's number of a name in a list of names; -1, and an error, if it is no string. */
 static SAMPI_COLD int32_t sampi_schema_name(sampi_schema *x, int32_t node)
 {
     if (sampi_doc(x, node)->kind == SAMPI_JSON_STRING) return sampi_doc(x, node)->text;
@@ -83,14 +83,14 @@ static SAMPI_COLD int32_t sampi_schema_name(sampi_schema *x, int32_t node)
     return -1;
 }
 
-/* An error of the tree is one of the schema. */
+/* Turns an error of the tree into an error of the schema. */
 static SAMPI_COLD void sampi_schema_made(sampi_schema *x, int status)
 {
     if (status < 0)
         sampi_schema_fail(x, 0, status, status == SAMP_E_NOMEM ? "out of memory" : "the grammar becomes too large");
 }
 
-/* One more step; false: it is one too many, or there has been an error. */
+/* Counts a step; false: it is one too many, or there has been an error. */
 static SAMPI_COLD bool sampi_schema_step(sampi_schema *x, int32_t node)
 {
     if (!x->status && --x->steps < 0)
