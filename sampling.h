@@ -27075,8 +27075,8 @@ static SAMPI_COLD bool sampi_schema_work(sampi_schema *x, int32_t node, size_t n
 
 /* ---- src/schema/collections.h ---- */
 /* ---- schemas: lists of numbers ----
-   A list that grows, in the record of the schema under work (sampi_schema): out of memory is its error, and what
-   follows does nothing. */
+   A list that grows, in the schema's record (sampi_schema). Out of memory becomes the schema's error, and later calls
+   do nothing. */
 
 static SAMPI_COLD void sampi_push(sampi_schema *x, sampi_vec *vec, int32_t value)
 {
@@ -27096,7 +27096,7 @@ static unsigned sampi_type_of(const sampi_schema *x, int32_t value)
     return types[sampi_doc(x, value)->kind];
 }
 
-/* Child i of an array of the document, or -1; all of them are listed when the first one is asked for. */
+/* Child i of an array of the document, or -1. The first call for an array lists all its children. */
 static SAMPI_COLD int32_t sampi_doc_child(sampi_schema *x, int32_t array, int32_t i)
 {
     if (i < 0 || i >= sampi_doc(x, array)->n) return -1;
@@ -27384,7 +27384,7 @@ static SAMPI_COLD int32_t sampi_schema_target(sampi_schema *x, int32_t ref)
    A text in its shortest spelling between quotes ("\n" as \n, letters as they are): the one that the grammar allows for
    values and names. */
 
-/* The shortest spelling of a code point in a JSON string: how many bytes. */
+/* Writes the shortest spelling of a code point in a JSON string, and returns its number of bytes. */
 static SAMPI_COLD uint32_t sampi_json_spell(char *out, uint32_t c)
 {
     static const char escaped[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt", hex[] = "0123456789abcdef";

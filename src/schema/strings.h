@@ -2,7 +2,7 @@
    A text in its shortest spelling between quotes ("\n" as \n, letters as they are): the one that the grammar allows for
    values and names. */
 
-/* The shortest spelling of a code point in a JSON string: how many bytes. */
+/* Writes the shortest spelling of a code point in a JSON string, and returns its number of bytes. */
 static SAMPI_COLD uint32_t sampi_json_spell(char *out, uint32_t c)
 {
     static const char escaped[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt", hex[] = "0123456789abcdef";
