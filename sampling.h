@@ -188,86 +188,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8959 samplers/greedy.h               21070 grammar/regex.h
-     275 api/config.h                     9001 samplers/choose.h               21467 grammar/derivatives.h
-     306 api/types.h                      9064 samplers/ratio.h                22157 grammar/vocabulary.h
-     561 api/missing.h                    9131 samplers/draw.h                 22628 grammar/triggers.h
-     575 api/sample.h                     9217 samplers/dist.h                 22953 grammar/matcher.h
-     669 api/chains.h                     9249 samplers/gumbel.h               23219 grammar/store.h
-     935 api/samplers.h                   9319 watermark/function.h            23474 grammar/moving.h
-    1208 api/gumbel.h                     9437 watermark/text.h                23823 grammar/visits.h
-    1231 api/operator.h                   9627 watermark/draw.h                24106 grammar/states.h
-    1282 api/kv.h                         9838 samplers/mirostat.h             24266 grammar/items.h
-    1465 api/llama_cpp.h                 10077 samplers/adaptive_p.h           24392 grammar/masks.h
-    1511 api/text_error.h                10228 samplers/custom.h               24603 grammar/runs.h
-    1527 api/grammar.h                   10289 config/describe.h               24816 grammar/entries.h
-    1767 api/shards.h                    10469 config/from_params.h            25313 grammar/accepting.h
-    1867 api/peers.h                     10533 config/orders.h                 25654 grammar/waiting.h
-    1951 api/drafts.h                    10764 config/numbers.h                25780 grammar/history.h
-    2053 api/constraints.h               10906 config/set.h                    25906 grammar/room.h
-    2356 api/watermark.h                 11062 config/tell.h                   26257 grammar/sampler.h
-    2501 api/parts.h                     11192 config/settings.h               26499 grammar/forced.h
-    2543 base/switches.h                 11305 life/rollback.h                 26667 grammar/hooks.h
-    2862 base/random.h                   11564 life/chain.h                    26790 schema/head.h
-    2885 base/mt19937.h                  11848 life/members.h                  26964 schema/errors.h
-    2960 base/exact.h                    11962 life/update.h                   27076 schema/collections.h
-    3186 base/bits128.h                  12159 life/copy.h                     27110 schema/references.h
-    3267 base/elements.h                 12329 rows/row.h                      27382 schema/strings.h
-    3397 watermark/colours.h             12639 rows/reserve.h                  27444 schema/numbers.h
-    3461 kernels/llama_cpp/contract.h    12708 rows/pieces.h                   27646 schema/sets.h
-    3508 kernels/contract.h              12822 rows/thresholds.h               27844 schema/formats.h
-    3636 kernels/scalar.h                12929 rows/compact.h                  28041 schema/scalars.h
-    3842 kernels/llama_cpp/scalar.h      13112 rows/sums.h                     28340 schema/goals.h
-    3863 kernels/sets.h                  13261 rows/changes.h                  28561 schema/alternatives.h
-    3911 kernels/vectors.h               13342 rows/cuts.h                     29039 schema/objects.h
-    4028 kernels/avx512.h                13790 rows/typical.h                  29552 schema/arrays.h
-    4112 kernels/avx2.h                  14105 rows/tail_free.h                29912 schema/whole.h
-    4174 kernels/sse2.h                  14179 rows/selecting.h                30085 tags/head.h
-    4191 kernels/neon.h                  14310 rows/mirostat.h                 30208 tags/words.h
-    4213 kernels/wasm.h                  14394 watermark/rows.h                30316 tags/inside.h
-    4229 kernels/generic.h               14508 rows/flat.h                     30457 tags/formats.h
-    4249 kernels/shared.h                14555 rows/logprobs.h                 30858 grammar/grammars.h
-    4374 kernels/passes.h                14641 rows/step.h                     30925 peers/tables.h
-    5063 kernels/llama_cpp/passes.h      14658 rows/llama_cpp/sums.h           31324 peers/values.h
-    5147 kernels/check.h                 14972 rows/llama_cpp/samplers.h       31756 peers/llama_server.h
-    5170 kernels/dispatch.h              15437 rows/llama_cpp/step.h           31824 peers/fields.h
-    5380 core/array.h                    15467 run/apply.h                     32070 peers/requests.h
-    5710 core/table.h                    15549 run/writing.h                   32209 shards/head.h
-    5908 core/windows.h                  15673 run/arrays.h                    32360 shards/bytes.h
-    6000 constraints/record.h            15750 run/arrays_llama_cpp.h          32458 shards/merging.h
-    6058 watermark/record.h              15950 run/walk.h                      32748 shards/row.h
-    6078 rows/work.h                     16055 run/finish.h                    32881 shards/answers.h
-    6105 life/past.h                     16095 run/draw_llama_cpp.h            33426 shards/logprobs.h
-    6164 core/record.h                   16169 run/draw.h                      33572 shards/told.h
-    6304 core/plans.h                    16247 run/sample.h                    33727 shards/asking.h
-    6342 core/fields.h                   16363 watermark/making.h              33863 shards/prefix.h
-    6429 core/owners.h                   16592 watermark/tails.h               34431 shards/plans.h
-    6505 core/mt19937.h                  16692 watermark/detect.h              34932 samplers/plans.h
-    6562 core/no_mt19937.h               16915 run/verify.h                    35195 shards/way.h
-    6595 core/making.h                   17019 run/batch.h                     35343 shards/memory.h
-    6727 core/streams.h                  17170 life/state.h                    35411 shards/batch.h
-    6765 life/state_fields.h             17346 operator/weights.h              35818 drafts/head.h
-    6865 samplers/llama_cpp.h            17434 operator/search.h               35877 drafts/block.h
-    6951 samplers/logit_bias.h           17572 operator/run.h                  36068 drafts/tree.h
-    7053 samplers/patch.h                17740 kv/cells.h                      36203 drafts/relaxed.h
-    7103 samplers/penalties.h            17777 kv/making.h                     36288 constraints/automaton.h
-    7254 samplers/dry.h                  18001 kv/slot.h                       36386 constraints/making.h
-    7711 samplers/cut.h                  18138 kv/sequences.h                  36642 constraints/sampler.h
-    7736 samplers/top_n_sigma.h          18272 kv/data.h                       36737 constraints/constructors.h
-    7846 samplers/top_k.h                18395 kv/update.h                     37104 constraints/patterns.h
-    7903 samplers/tail_free.h            18520 kv/state.h                      37312 constraints/looking.h
-    8026 samplers/typical.h              18729 llama_cpp/functions.h           37379 constraints/thinking.h
-    8102 samplers/top_p.h                18796 llama_cpp/object.h              37631 constraints/schedule.h
-    8145 samplers/min_p.h                18851 llama_cpp/vocabulary.h          37720 constraints/accepting.h
-    8187 samplers/by_sums.h              18928 text/reading.h                  37903 constraints/drawing.h
-    8338 samplers/top_h.h                19039 text/strings.h                  38090 constraints/told.h
-    8391 samplers/min_k.h                19138 text/values.h                   38154 constraints/kind.h
-    8448 samplers/xtc.h                  19294 text/documents.h                38212 constraints/top_p_decay.h
-    8531 samplers/infill.h               19370 grammar/head.h                  38298 constraints/accessors.h
-    8647 samplers/temperature.h          19405 grammar/tree.h                  38406 core/kinds.h
-    8816 samplers/smoothing.h            20389 grammar/finishing.h             38455 base/restore.h
-    8901 samplers/softmax.h              20693 grammar/reading.h               38469 api/license.h
-    8934 samplers/drafted.h              20778 grammar/gbnf.h
+       2 api/opening.h                    8960 samplers/greedy.h               21071 grammar/regex.h
+     275 api/config.h                     9002 samplers/choose.h               21468 grammar/derivatives.h
+     306 api/types.h                      9065 samplers/ratio.h                22158 grammar/vocabulary.h
+     561 api/missing.h                    9132 samplers/draw.h                 22629 grammar/triggers.h
+     575 api/sample.h                     9218 samplers/dist.h                 22954 grammar/matcher.h
+     669 api/chains.h                     9250 samplers/gumbel.h               23220 grammar/store.h
+     935 api/samplers.h                   9320 watermark/function.h            23475 grammar/moving.h
+    1208 api/gumbel.h                     9438 watermark/text.h                23824 grammar/visits.h
+    1231 api/operator.h                   9628 watermark/draw.h                24107 grammar/states.h
+    1282 api/kv.h                         9839 samplers/mirostat.h             24267 grammar/items.h
+    1465 api/llama_cpp.h                 10078 samplers/adaptive_p.h           24393 grammar/masks.h
+    1511 api/text_error.h                10229 samplers/custom.h               24604 grammar/runs.h
+    1527 api/grammar.h                   10290 config/describe.h               24817 grammar/entries.h
+    1767 api/shards.h                    10470 config/from_params.h            25314 grammar/accepting.h
+    1867 api/peers.h                     10534 config/orders.h                 25655 grammar/waiting.h
+    1951 api/drafts.h                    10765 config/numbers.h                25781 grammar/history.h
+    2053 api/constraints.h               10907 config/set.h                    25907 grammar/room.h
+    2356 api/watermark.h                 11063 config/tell.h                   26258 grammar/sampler.h
+    2502 api/parts.h                     11193 config/settings.h               26500 grammar/forced.h
+    2544 base/switches.h                 11306 life/rollback.h                 26668 grammar/hooks.h
+    2863 base/random.h                   11565 life/chain.h                    26791 schema/head.h
+    2886 base/mt19937.h                  11849 life/members.h                  26965 schema/errors.h
+    2961 base/exact.h                    11963 life/update.h                   27077 schema/collections.h
+    3187 base/bits128.h                  12160 life/copy.h                     27111 schema/references.h
+    3268 base/elements.h                 12330 rows/row.h                      27383 schema/strings.h
+    3398 watermark/colours.h             12640 rows/reserve.h                  27445 schema/numbers.h
+    3462 kernels/llama_cpp/contract.h    12709 rows/pieces.h                   27647 schema/sets.h
+    3509 kernels/contract.h              12823 rows/thresholds.h               27845 schema/formats.h
+    3637 kernels/scalar.h                12930 rows/compact.h                  28042 schema/scalars.h
+    3843 kernels/llama_cpp/scalar.h      13113 rows/sums.h                     28341 schema/goals.h
+    3864 kernels/sets.h                  13262 rows/changes.h                  28562 schema/alternatives.h
+    3912 kernels/vectors.h               13343 rows/cuts.h                     29040 schema/objects.h
+    4029 kernels/avx512.h                13791 rows/typical.h                  29553 schema/arrays.h
+    4113 kernels/avx2.h                  14106 rows/tail_free.h                29913 schema/whole.h
+    4175 kernels/sse2.h                  14180 rows/selecting.h                30086 tags/head.h
+    4192 kernels/neon.h                  14311 rows/mirostat.h                 30209 tags/words.h
+    4214 kernels/wasm.h                  14395 watermark/rows.h                30317 tags/inside.h
+    4230 kernels/generic.h               14509 rows/flat.h                     30458 tags/formats.h
+    4250 kernels/shared.h                14556 rows/logprobs.h                 30859 grammar/grammars.h
+    4375 kernels/passes.h                14642 rows/step.h                     30926 peers/tables.h
+    5064 kernels/llama_cpp/passes.h      14659 rows/llama_cpp/sums.h           31325 peers/values.h
+    5148 kernels/check.h                 14973 rows/llama_cpp/samplers.h       31757 peers/llama_server.h
+    5171 kernels/dispatch.h              15438 rows/llama_cpp/step.h           31825 peers/fields.h
+    5381 core/array.h                    15468 run/apply.h                     32071 peers/requests.h
+    5711 core/table.h                    15550 run/writing.h                   32210 shards/head.h
+    5909 core/windows.h                  15674 run/arrays.h                    32361 shards/bytes.h
+    6001 constraints/record.h            15751 run/arrays_llama_cpp.h          32459 shards/merging.h
+    6059 watermark/record.h              15951 run/walk.h                      32749 shards/row.h
+    6079 rows/work.h                     16056 run/finish.h                    32882 shards/answers.h
+    6106 life/past.h                     16096 run/draw_llama_cpp.h            33427 shards/logprobs.h
+    6165 core/record.h                   16170 run/draw.h                      33573 shards/told.h
+    6305 core/plans.h                    16248 run/sample.h                    33728 shards/asking.h
+    6343 core/fields.h                   16364 watermark/making.h              33864 shards/prefix.h
+    6430 core/owners.h                   16593 watermark/tails.h               34432 shards/plans.h
+    6506 core/mt19937.h                  16693 watermark/detect.h              34933 samplers/plans.h
+    6563 core/no_mt19937.h               16916 run/verify.h                    35196 shards/way.h
+    6596 core/making.h                   17020 run/batch.h                     35344 shards/memory.h
+    6728 core/streams.h                  17171 life/state.h                    35412 shards/batch.h
+    6766 life/state_fields.h             17347 operator/weights.h              35819 drafts/head.h
+    6866 samplers/llama_cpp.h            17435 operator/search.h               35878 drafts/block.h
+    6952 samplers/logit_bias.h           17573 operator/run.h                  36069 drafts/tree.h
+    7054 samplers/patch.h                17741 kv/cells.h                      36204 drafts/relaxed.h
+    7104 samplers/penalties.h            17778 kv/making.h                     36289 constraints/automaton.h
+    7255 samplers/dry.h                  18002 kv/slot.h                       36387 constraints/making.h
+    7712 samplers/cut.h                  18139 kv/sequences.h                  36643 constraints/sampler.h
+    7737 samplers/top_n_sigma.h          18273 kv/data.h                       36738 constraints/constructors.h
+    7847 samplers/top_k.h                18396 kv/update.h                     37105 constraints/patterns.h
+    7904 samplers/tail_free.h            18521 kv/state.h                      37313 constraints/looking.h
+    8027 samplers/typical.h              18730 llama_cpp/functions.h           37380 constraints/thinking.h
+    8103 samplers/top_p.h                18797 llama_cpp/object.h              37632 constraints/schedule.h
+    8146 samplers/min_p.h                18852 llama_cpp/vocabulary.h          37721 constraints/accepting.h
+    8188 samplers/by_sums.h              18929 text/reading.h                  37904 constraints/drawing.h
+    8339 samplers/top_h.h                19040 text/strings.h                  38091 constraints/told.h
+    8392 samplers/min_k.h                19139 text/values.h                   38155 constraints/kind.h
+    8449 samplers/xtc.h                  19295 text/documents.h                38213 constraints/top_p_decay.h
+    8532 samplers/infill.h               19371 grammar/head.h                  38299 constraints/accessors.h
+    8648 samplers/temperature.h          19406 grammar/tree.h                  38407 core/kinds.h
+    8817 samplers/smoothing.h            20390 grammar/finishing.h             38456 base/restore.h
+    8902 samplers/softmax.h              20694 grammar/reading.h               38470 api/license.h
+    8935 samplers/drafted.h              20779 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2355,8 +2355,8 @@ SAMP_API int32_t samp_schedule_holds(const samp_sampler *s);
 #if defined(SAMPLING_WATERMARK_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/watermark.h ---- */
 /* ---- 13. watermarks (SAMPLING_WATERMARK) ----------------------------------------------------------------------
-   Samplers whose choice depends on a secret key and the last tokens, so that who has the key can tell their texts from
-   others; and the detectors that tell. Nothing here ever writes a key: not a text, not an error, not a saved state. */
+   Samplers whose choice depends on a secret key and the last tokens, and detectors, which recognise their texts with
+   the key. Nothing here ever writes a key: not a text, not an error, not a saved state. */
 
 /* Common to all kinds:
      Context  the context_width tokens before the one to come, of those accepted behind the sampler's first draw: what
@@ -2402,11 +2402,12 @@ typedef struct samp_watermark {
     uint64_t seed;              /* of draws without a mark, of SynthID's draw, and of which key (not SBW) */
 } samp_watermark;
 
-/* samp_default_watermark -- a kind with its usual numbers, vLLM's. The key is 0 and wants to be set. Of a kind that
-     there is not, the numbers of GUMBEL with that kind, which samp_init_watermark then refuses. */
+/* samp_default_watermark -- returns a kind with its usual numbers, vLLM's. The key is 0: set it. For an unknown kind,
+     the numbers of GUMBEL with that kind, which samp_init_watermark then refuses. */
 SAMP_API samp_watermark samp_default_watermark(samp_watermark_kind kind);
 
-/* samp_watermark_set -- one member by name and text, as samp_settings_set: "kind" (gumbel, gumbel_dual, sbw_selfhash,
+/* samp_watermark_set -- sets a member by name and text, as samp_settings_set: "kind" (gumbel, gumbel_dual,
+   sbw_selfhash,
      sbw_lefthash, synthid; the other members stay), "key" and "seed" (decimal, 0 .. 2^64 - 1), "context_width", "scope"
      (once_in_text, once_in_all, always), "history", "alpha", "depth", "gamma" (both with at
      most 15 digits), "delta".
@@ -2446,7 +2447,7 @@ SAMP_API samp_sampler *samp_init_watermark(const samp_watermark *mark);
      other kinds there is none: SAMP_E_UNSUPPORTED, "kind". */
 SAMP_API samp_sampler *samp_init_watermark_draft(const samp_watermark *mark);
 
-/* What a detector says. p is the probability that a text without this mark has such a score or a larger one. */
+/* The result of a detector. p is the probability that a text without this mark has this score or a larger one. */
 typedef struct samp_watermark_result {
     double score;    /* Gumbel: the sum of -ln(1 - u); dual: of (1 - alpha) that of A + alpha that of B; SBW: how many
                         are green; SynthID: the mean of all bits */
@@ -2455,8 +2456,8 @@ typedef struct samp_watermark_result {
     double ln_p;     /* ln p_value, for any text */
 } samp_watermark_result;
 
-/* samp_watermark_detect -- does this text carry the mark of this key?
-     in       mark: kind, key, context_width, alpha, depth, gamma are looked at. text [n]: the tokens as they were
+/* samp_watermark_detect -- scores a text for the mark of this key.
+     in       mark: kind, key, context_width, alpha, depth, gamma are read. text [n]: the tokens as they were
               generated, without the prompt; n <= 2^30
      Counts   each context once. Of SBW also each pair of seed and token once, since it has one colour, and none where
               the seed is 0, which is the same for all keys (lefthash behind token 0; some of the first tokens).

@@ -1,6 +1,6 @@
 /* ---- 13. watermarks (SAMPLING_WATERMARK) ----------------------------------------------------------------------
-   Samplers whose choice depends on a secret key and the last tokens, so that who has the key can tell their texts from
-   others; and the detectors that tell. Nothing here ever writes a key: not a text, not an error, not a saved state. */
+   Samplers whose choice depends on a secret key and the last tokens, and detectors, which recognise their texts with
+   the key. Nothing here ever writes a key: not a text, not an error, not a saved state. */
 
 /* Common to all kinds:
      Context  the context_width tokens before the one to come, of those accepted behind the sampler's first draw: what
@@ -46,11 +46,12 @@ typedef struct samp_watermark {
     uint64_t seed;              /* of draws without a mark, of SynthID's draw, and of which key (not SBW) */
 } samp_watermark;
 
-/* samp_default_watermark -- a kind with its usual numbers, vLLM's. The key is 0 and wants to be set. Of a kind that
-     there is not, the numbers of GUMBEL with that kind, which samp_init_watermark then refuses. */
+/* samp_default_watermark -- returns a kind with its usual numbers, vLLM's. The key is 0: set it. For an unknown kind,
+     the numbers of GUMBEL with that kind, which samp_init_watermark then refuses. */
 SAMP_API samp_watermark samp_default_watermark(samp_watermark_kind kind);
 
-/* samp_watermark_set -- one member by name and text, as samp_settings_set: "kind" (gumbel, gumbel_dual, sbw_selfhash,
+/* samp_watermark_set -- sets a member by name and text, as samp_settings_set: "kind" (gumbel, gumbel_dual,
+   sbw_selfhash,
      sbw_lefthash, synthid; the other members stay), "key" and "seed" (decimal, 0 .. 2^64 - 1), "context_width", "scope"
      (once_in_text, once_in_all, always), "history", "alpha", "depth", "gamma" (both with at
      most 15 digits), "delta".
@@ -90,7 +91,7 @@ SAMP_API samp_sampler *samp_init_watermark(const samp_watermark *mark);
      other kinds there is none: SAMP_E_UNSUPPORTED, "kind". */
 SAMP_API samp_sampler *samp_init_watermark_draft(const samp_watermark *mark);
 
-/* What a detector says. p is the probability that a text without this mark has such a score or a larger one. */
+/* The result of a detector. p is the probability that a text without this mark has this score or a larger one. */
 typedef struct samp_watermark_result {
     double score;    /* Gumbel: the sum of -ln(1 - u); dual: of (1 - alpha) that of A + alpha that of B; SBW: how many
                         are green; SynthID: the mean of all bits */
@@ -99,8 +100,8 @@ typedef struct samp_watermark_result {
     double ln_p;     /* ln p_value, for any text */
 } samp_watermark_result;
 
-/* samp_watermark_detect -- does this text carry the mark of this key?
-     in       mark: kind, key, context_width, alpha, depth, gamma are looked at. text [n]: the tokens as they were
+/* samp_watermark_detect -- scores a text for the mark of this key.
+     in       mark: kind, key, context_width, alpha, depth, gamma are read. text [n]: the tokens as they were
               generated, without the prompt; n <= 2^30
      Counts   each context once. Of SBW also each pair of seed and token once, since it has one colour, and none where
               the seed is 0, which is the same for all keys (lefthash behind token 0; some of the first tokens).
