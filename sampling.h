@@ -201,72 +201,72 @@
     1465 api/llama_cpp.h                 10078 samplers/adaptive_p.h           24393 grammar/masks.h
     1511 api/text_error.h                10229 samplers/custom.h               24604 grammar/runs.h
     1527 api/grammar.h                   10290 config/describe.h               24817 grammar/entries.h
-    1767 api/shards.h                    10470 config/from_params.h            25314 grammar/accepting.h
-    1867 api/peers.h                     10534 config/orders.h                 25655 grammar/waiting.h
-    1951 api/drafts.h                    10765 config/numbers.h                25781 grammar/history.h
-    2053 api/constraints.h               10907 config/set.h                    25907 grammar/room.h
-    2356 api/watermark.h                 11063 config/tell.h                   26258 grammar/sampler.h
-    2502 api/parts.h                     11193 config/settings.h               26500 grammar/forced.h
-    2544 base/switches.h                 11306 life/rollback.h                 26668 grammar/hooks.h
-    2863 base/random.h                   11565 life/chain.h                    26791 schema/head.h
-    2886 base/mt19937.h                  11849 life/members.h                  26965 schema/errors.h
-    2961 base/exact.h                    11963 life/update.h                   27077 schema/collections.h
-    3187 base/bits128.h                  12160 life/copy.h                     27111 schema/references.h
-    3268 base/elements.h                 12330 rows/row.h                      27383 schema/strings.h
-    3398 watermark/colours.h             12640 rows/reserve.h                  27445 schema/numbers.h
-    3462 kernels/llama_cpp/contract.h    12709 rows/pieces.h                   27647 schema/sets.h
-    3509 kernels/contract.h              12823 rows/thresholds.h               27845 schema/formats.h
-    3637 kernels/scalar.h                12930 rows/compact.h                  28042 schema/scalars.h
-    3843 kernels/llama_cpp/scalar.h      13113 rows/sums.h                     28341 schema/goals.h
-    3864 kernels/sets.h                  13262 rows/changes.h                  28562 schema/alternatives.h
-    3912 kernels/vectors.h               13343 rows/cuts.h                     29040 schema/objects.h
-    4029 kernels/avx512.h                13791 rows/typical.h                  29553 schema/arrays.h
-    4113 kernels/avx2.h                  14106 rows/tail_free.h                29913 schema/whole.h
-    4175 kernels/sse2.h                  14180 rows/selecting.h                30086 tags/head.h
-    4192 kernels/neon.h                  14311 rows/mirostat.h                 30209 tags/words.h
-    4214 kernels/wasm.h                  14395 watermark/rows.h                30317 tags/inside.h
-    4230 kernels/generic.h               14509 rows/flat.h                     30458 tags/formats.h
-    4250 kernels/shared.h                14556 rows/logprobs.h                 30859 grammar/grammars.h
-    4375 kernels/passes.h                14642 rows/step.h                     30926 peers/tables.h
-    5064 kernels/llama_cpp/passes.h      14659 rows/llama_cpp/sums.h           31325 peers/values.h
-    5148 kernels/check.h                 14973 rows/llama_cpp/samplers.h       31757 peers/llama_server.h
-    5171 kernels/dispatch.h              15438 rows/llama_cpp/step.h           31825 peers/fields.h
-    5381 core/array.h                    15468 run/apply.h                     32071 peers/requests.h
-    5711 core/table.h                    15550 run/writing.h                   32210 shards/head.h
-    5909 core/windows.h                  15674 run/arrays.h                    32361 shards/bytes.h
-    6001 constraints/record.h            15751 run/arrays_llama_cpp.h          32459 shards/merging.h
-    6059 watermark/record.h              15951 run/walk.h                      32749 shards/row.h
-    6079 rows/work.h                     16056 run/finish.h                    32882 shards/answers.h
-    6106 life/past.h                     16096 run/draw_llama_cpp.h            33427 shards/logprobs.h
-    6165 core/record.h                   16170 run/draw.h                      33573 shards/told.h
-    6305 core/plans.h                    16248 run/sample.h                    33728 shards/asking.h
-    6343 core/fields.h                   16364 watermark/making.h              33864 shards/prefix.h
-    6430 core/owners.h                   16593 watermark/tails.h               34432 shards/plans.h
-    6506 core/mt19937.h                  16693 watermark/detect.h              34933 samplers/plans.h
-    6563 core/no_mt19937.h               16916 run/verify.h                    35196 shards/way.h
-    6596 core/making.h                   17020 run/batch.h                     35344 shards/memory.h
-    6728 core/streams.h                  17171 life/state.h                    35412 shards/batch.h
-    6766 life/state_fields.h             17347 operator/weights.h              35819 drafts/head.h
-    6866 samplers/llama_cpp.h            17435 operator/search.h               35878 drafts/block.h
-    6952 samplers/logit_bias.h           17573 operator/run.h                  36069 drafts/tree.h
-    7054 samplers/patch.h                17741 kv/cells.h                      36204 drafts/relaxed.h
-    7104 samplers/penalties.h            17778 kv/making.h                     36289 constraints/automaton.h
-    7255 samplers/dry.h                  18002 kv/slot.h                       36387 constraints/making.h
-    7712 samplers/cut.h                  18139 kv/sequences.h                  36643 constraints/sampler.h
-    7737 samplers/top_n_sigma.h          18273 kv/data.h                       36738 constraints/constructors.h
-    7847 samplers/top_k.h                18396 kv/update.h                     37105 constraints/patterns.h
-    7904 samplers/tail_free.h            18521 kv/state.h                      37313 constraints/looking.h
-    8027 samplers/typical.h              18730 llama_cpp/functions.h           37380 constraints/thinking.h
-    8103 samplers/top_p.h                18797 llama_cpp/object.h              37632 constraints/schedule.h
-    8146 samplers/min_p.h                18852 llama_cpp/vocabulary.h          37721 constraints/accepting.h
-    8188 samplers/by_sums.h              18929 text/reading.h                  37904 constraints/drawing.h
-    8339 samplers/top_h.h                19040 text/strings.h                  38091 constraints/told.h
-    8392 samplers/min_k.h                19139 text/values.h                   38155 constraints/kind.h
-    8449 samplers/xtc.h                  19295 text/documents.h                38213 constraints/top_p_decay.h
-    8532 samplers/infill.h               19371 grammar/head.h                  38299 constraints/accessors.h
-    8648 samplers/temperature.h          19406 grammar/tree.h                  38407 core/kinds.h
-    8817 samplers/smoothing.h            20390 grammar/finishing.h             38456 base/restore.h
-    8902 samplers/softmax.h              20694 grammar/reading.h               38470 api/license.h
+    1767 api/shards.h                    10470 config/from_params.h            25315 grammar/accepting.h
+    1867 api/peers.h                     10534 config/orders.h                 25656 grammar/waiting.h
+    1951 api/drafts.h                    10765 config/numbers.h                25782 grammar/history.h
+    2053 api/constraints.h               10907 config/set.h                    25908 grammar/room.h
+    2356 api/watermark.h                 11063 config/tell.h                   26259 grammar/sampler.h
+    2502 api/parts.h                     11193 config/settings.h               26501 grammar/forced.h
+    2544 base/switches.h                 11306 life/rollback.h                 26669 grammar/hooks.h
+    2863 base/random.h                   11565 life/chain.h                    26792 schema/head.h
+    2886 base/mt19937.h                  11849 life/members.h                  26966 schema/errors.h
+    2961 base/exact.h                    11963 life/update.h                   27078 schema/collections.h
+    3187 base/bits128.h                  12160 life/copy.h                     27112 schema/references.h
+    3268 base/elements.h                 12330 rows/row.h                      27384 schema/strings.h
+    3398 watermark/colours.h             12640 rows/reserve.h                  27446 schema/numbers.h
+    3462 kernels/llama_cpp/contract.h    12709 rows/pieces.h                   27648 schema/sets.h
+    3509 kernels/contract.h              12823 rows/thresholds.h               27846 schema/formats.h
+    3637 kernels/scalar.h                12930 rows/compact.h                  28043 schema/scalars.h
+    3843 kernels/llama_cpp/scalar.h      13113 rows/sums.h                     28342 schema/goals.h
+    3864 kernels/sets.h                  13262 rows/changes.h                  28563 schema/alternatives.h
+    3912 kernels/vectors.h               13343 rows/cuts.h                     29041 schema/objects.h
+    4029 kernels/avx512.h                13791 rows/typical.h                  29554 schema/arrays.h
+    4113 kernels/avx2.h                  14106 rows/tail_free.h                29914 schema/whole.h
+    4175 kernels/sse2.h                  14180 rows/selecting.h                30087 tags/head.h
+    4192 kernels/neon.h                  14311 rows/mirostat.h                 30210 tags/words.h
+    4214 kernels/wasm.h                  14395 watermark/rows.h                30318 tags/inside.h
+    4230 kernels/generic.h               14509 rows/flat.h                     30459 tags/formats.h
+    4250 kernels/shared.h                14556 rows/logprobs.h                 30860 grammar/grammars.h
+    4375 kernels/passes.h                14642 rows/step.h                     30927 peers/tables.h
+    5064 kernels/llama_cpp/passes.h      14659 rows/llama_cpp/sums.h           31326 peers/values.h
+    5148 kernels/check.h                 14973 rows/llama_cpp/samplers.h       31758 peers/llama_server.h
+    5171 kernels/dispatch.h              15438 rows/llama_cpp/step.h           31826 peers/fields.h
+    5381 core/array.h                    15468 run/apply.h                     32072 peers/requests.h
+    5711 core/table.h                    15550 run/writing.h                   32211 shards/head.h
+    5909 core/windows.h                  15674 run/arrays.h                    32362 shards/bytes.h
+    6001 constraints/record.h            15751 run/arrays_llama_cpp.h          32460 shards/merging.h
+    6059 watermark/record.h              15951 run/walk.h                      32750 shards/row.h
+    6079 rows/work.h                     16056 run/finish.h                    32883 shards/answers.h
+    6106 life/past.h                     16096 run/draw_llama_cpp.h            33428 shards/logprobs.h
+    6165 core/record.h                   16170 run/draw.h                      33574 shards/told.h
+    6305 core/plans.h                    16248 run/sample.h                    33729 shards/asking.h
+    6343 core/fields.h                   16364 watermark/making.h              33865 shards/prefix.h
+    6430 core/owners.h                   16593 watermark/tails.h               34433 shards/plans.h
+    6506 core/mt19937.h                  16693 watermark/detect.h              34934 samplers/plans.h
+    6563 core/no_mt19937.h               16916 run/verify.h                    35197 shards/way.h
+    6596 core/making.h                   17020 run/batch.h                     35345 shards/memory.h
+    6728 core/streams.h                  17171 life/state.h                    35413 shards/batch.h
+    6766 life/state_fields.h             17347 operator/weights.h              35820 drafts/head.h
+    6866 samplers/llama_cpp.h            17435 operator/search.h               35879 drafts/block.h
+    6952 samplers/logit_bias.h           17573 operator/run.h                  36070 drafts/tree.h
+    7054 samplers/patch.h                17741 kv/cells.h                      36205 drafts/relaxed.h
+    7104 samplers/penalties.h            17778 kv/making.h                     36290 constraints/automaton.h
+    7255 samplers/dry.h                  18002 kv/slot.h                       36388 constraints/making.h
+    7712 samplers/cut.h                  18139 kv/sequences.h                  36644 constraints/sampler.h
+    7737 samplers/top_n_sigma.h          18273 kv/data.h                       36739 constraints/constructors.h
+    7847 samplers/top_k.h                18396 kv/update.h                     37106 constraints/patterns.h
+    7904 samplers/tail_free.h            18521 kv/state.h                      37314 constraints/looking.h
+    8027 samplers/typical.h              18730 llama_cpp/functions.h           37381 constraints/thinking.h
+    8103 samplers/top_p.h                18797 llama_cpp/object.h              37633 constraints/schedule.h
+    8146 samplers/min_p.h                18852 llama_cpp/vocabulary.h          37722 constraints/accepting.h
+    8188 samplers/by_sums.h              18929 text/reading.h                  37905 constraints/drawing.h
+    8339 samplers/top_h.h                19040 text/strings.h                  38092 constraints/told.h
+    8392 samplers/min_k.h                19139 text/values.h                   38156 constraints/kind.h
+    8449 samplers/xtc.h                  19295 text/documents.h                38214 constraints/top_p_decay.h
+    8532 samplers/infill.h               19371 grammar/head.h                  38300 constraints/accessors.h
+    8648 samplers/temperature.h          19406 grammar/tree.h                  38408 core/kinds.h
+    8817 samplers/smoothing.h            20390 grammar/finishing.h             38457 base/restore.h
+    8902 samplers/softmax.h              20694 grammar/reading.h               38471 api/license.h
     8935 samplers/drafted.h              20779 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
@@ -25170,11 +25170,12 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
         const int32_t at = sampi_entry_of(m, top[0], top[1]);
         if (at < 0 || !sampi_pairs_add(&m->d, &m->joined, at, frame)) continue;
         sampi_stamp(&m->store->entries[at].used, m->now);
-        const sampi_entry entry = *sampi_entry_at(m, at);
-        if (bits && entry.bits) sampi_join_bits(bits, entry.bits, m->index->n_mask);
-        if (bits) sampi_charge(&m->d, (entry.bits ? (int32_t)m->index->n_mask : entry.n_tokens) / 8);
-        for (int32_t i = 0; bits && i < entry.n_tokens; i++) bits[entry.tokens[i] / 32] |= 1u << entry.tokens[i] % 32;
-        if (entry.n_places == 0) continue;
+        const sampi_entry *entry = sampi_entry_at(m, at); /* not copied as a whole: other threads write `used` */
+        const int32_t *tokens = entry->tokens, n_tokens = entry->n_tokens;
+        if (bits && entry->bits) sampi_join_bits(bits, entry->bits, m->index->n_mask);
+        if (bits) sampi_charge(&m->d, (entry->bits ? (int32_t)m->index->n_mask : n_tokens) / 8);
+        for (int32_t i = 0; bits && i < n_tokens; i++) bits[tokens[i] / 32] |= 1u << tokens[i] % 32;
+        if (entry->n_places == 0) continue;
         sampi_level level = sampi_mark(m);
         sampi_begin_step(m);
         sampi_return(m, frame);

@@ -353,11 +353,12 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
         const int32_t at = sampi_entry_of(m, top[0], top[1]);
         if (at < 0 || !sampi_pairs_add(&m->d, &m->joined, at, frame)) continue;
         sampi_stamp(&m->store->entries[at].used, m->now);
-        const sampi_entry entry = *sampi_entry_at(m, at);
-        if (bits && entry.bits) sampi_join_bits(bits, entry.bits, m->index->n_mask);
-        if (bits) sampi_charge(&m->d, (entry.bits ? (int32_t)m->index->n_mask : entry.n_tokens) / 8);
-        for (int32_t i = 0; bits && i < entry.n_tokens; i++) bits[entry.tokens[i] / 32] |= 1u << entry.tokens[i] % 32;
-        if (entry.n_places == 0) continue;
+        const sampi_entry *entry = sampi_entry_at(m, at); /* not copied as a whole: other threads write `used` */
+        const int32_t *tokens = entry->tokens, n_tokens = entry->n_tokens;
+        if (bits && entry->bits) sampi_join_bits(bits, entry->bits, m->index->n_mask);
+        if (bits) sampi_charge(&m->d, (entry->bits ? (int32_t)m->index->n_mask : n_tokens) / 8);
+        for (int32_t i = 0; bits && i < n_tokens; i++) bits[tokens[i] / 32] |= 1u << tokens[i] % 32;
+        if (entry->n_places == 0) continue;
         sampi_level level = sampi_mark(m);
         sampi_begin_step(m);
         sampi_return(m, frame);
