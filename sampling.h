@@ -188,86 +188,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8960 samplers/greedy.h               21071 grammar/regex.h
-     275 api/config.h                     9002 samplers/choose.h               21468 grammar/derivatives.h
-     306 api/types.h                      9065 samplers/ratio.h                22158 grammar/vocabulary.h
-     561 api/missing.h                    9132 samplers/draw.h                 22629 grammar/triggers.h
-     575 api/sample.h                     9218 samplers/dist.h                 22954 grammar/matcher.h
-     669 api/chains.h                     9250 samplers/gumbel.h               23220 grammar/store.h
-     935 api/samplers.h                   9320 watermark/function.h            23475 grammar/moving.h
-    1208 api/gumbel.h                     9438 watermark/text.h                23824 grammar/visits.h
-    1231 api/operator.h                   9628 watermark/draw.h                24107 grammar/states.h
-    1282 api/kv.h                         9839 samplers/mirostat.h             24267 grammar/items.h
-    1465 api/llama_cpp.h                 10078 samplers/adaptive_p.h           24393 grammar/masks.h
-    1511 api/text_error.h                10229 samplers/custom.h               24604 grammar/runs.h
-    1527 api/grammar.h                   10290 config/describe.h               24817 grammar/entries.h
-    1767 api/shards.h                    10470 config/from_params.h            25315 grammar/accepting.h
-    1867 api/peers.h                     10534 config/orders.h                 25656 grammar/waiting.h
-    1951 api/drafts.h                    10765 config/numbers.h                25782 grammar/history.h
-    2053 api/constraints.h               10907 config/set.h                    25908 grammar/room.h
-    2356 api/watermark.h                 11063 config/tell.h                   26259 grammar/sampler.h
-    2502 api/parts.h                     11193 config/settings.h               26501 grammar/forced.h
-    2544 base/switches.h                 11306 life/rollback.h                 26669 grammar/hooks.h
-    2863 base/random.h                   11565 life/chain.h                    26792 schema/head.h
-    2886 base/mt19937.h                  11849 life/members.h                  26966 schema/errors.h
-    2961 base/exact.h                    11963 life/update.h                   27078 schema/collections.h
-    3187 base/bits128.h                  12160 life/copy.h                     27112 schema/references.h
-    3268 base/elements.h                 12330 rows/row.h                      27384 schema/strings.h
-    3398 watermark/colours.h             12640 rows/reserve.h                  27446 schema/numbers.h
-    3462 kernels/llama_cpp/contract.h    12709 rows/pieces.h                   27648 schema/sets.h
-    3509 kernels/contract.h              12823 rows/thresholds.h               27846 schema/formats.h
-    3637 kernels/scalar.h                12930 rows/compact.h                  28043 schema/scalars.h
-    3843 kernels/llama_cpp/scalar.h      13113 rows/sums.h                     28342 schema/goals.h
-    3864 kernels/sets.h                  13262 rows/changes.h                  28563 schema/alternatives.h
-    3912 kernels/vectors.h               13343 rows/cuts.h                     29041 schema/objects.h
-    4029 kernels/avx512.h                13791 rows/typical.h                  29554 schema/arrays.h
-    4113 kernels/avx2.h                  14106 rows/tail_free.h                29914 schema/whole.h
-    4175 kernels/sse2.h                  14180 rows/selecting.h                30087 tags/head.h
-    4192 kernels/neon.h                  14311 rows/mirostat.h                 30210 tags/words.h
-    4214 kernels/wasm.h                  14395 watermark/rows.h                30318 tags/inside.h
-    4230 kernels/generic.h               14509 rows/flat.h                     30459 tags/formats.h
-    4250 kernels/shared.h                14556 rows/logprobs.h                 30860 grammar/grammars.h
-    4375 kernels/passes.h                14642 rows/step.h                     30927 peers/tables.h
-    5064 kernels/llama_cpp/passes.h      14659 rows/llama_cpp/sums.h           31326 peers/values.h
-    5148 kernels/check.h                 14973 rows/llama_cpp/samplers.h       31758 peers/llama_server.h
-    5171 kernels/dispatch.h              15438 rows/llama_cpp/step.h           31826 peers/fields.h
-    5381 core/array.h                    15468 run/apply.h                     32072 peers/requests.h
-    5711 core/table.h                    15550 run/writing.h                   32211 shards/head.h
-    5909 core/windows.h                  15674 run/arrays.h                    32362 shards/bytes.h
-    6001 constraints/record.h            15751 run/arrays_llama_cpp.h          32460 shards/merging.h
-    6059 watermark/record.h              15951 run/walk.h                      32750 shards/row.h
-    6079 rows/work.h                     16056 run/finish.h                    32883 shards/answers.h
-    6106 life/past.h                     16096 run/draw_llama_cpp.h            33428 shards/logprobs.h
-    6165 core/record.h                   16170 run/draw.h                      33574 shards/told.h
-    6305 core/plans.h                    16248 run/sample.h                    33729 shards/asking.h
-    6343 core/fields.h                   16364 watermark/making.h              33865 shards/prefix.h
-    6430 core/owners.h                   16593 watermark/tails.h               34433 shards/plans.h
-    6506 core/mt19937.h                  16693 watermark/detect.h              34934 samplers/plans.h
-    6563 core/no_mt19937.h               16916 run/verify.h                    35197 shards/way.h
-    6596 core/making.h                   17020 run/batch.h                     35345 shards/memory.h
-    6728 core/streams.h                  17171 life/state.h                    35413 shards/batch.h
-    6766 life/state_fields.h             17347 operator/weights.h              35820 drafts/head.h
-    6866 samplers/llama_cpp.h            17435 operator/search.h               35879 drafts/block.h
-    6952 samplers/logit_bias.h           17573 operator/run.h                  36070 drafts/tree.h
-    7054 samplers/patch.h                17741 kv/cells.h                      36205 drafts/relaxed.h
-    7104 samplers/penalties.h            17778 kv/making.h                     36290 constraints/automaton.h
-    7255 samplers/dry.h                  18002 kv/slot.h                       36388 constraints/making.h
-    7712 samplers/cut.h                  18139 kv/sequences.h                  36644 constraints/sampler.h
-    7737 samplers/top_n_sigma.h          18273 kv/data.h                       36739 constraints/constructors.h
-    7847 samplers/top_k.h                18396 kv/update.h                     37106 constraints/patterns.h
-    7904 samplers/tail_free.h            18521 kv/state.h                      37314 constraints/looking.h
-    8027 samplers/typical.h              18730 llama_cpp/functions.h           37381 constraints/thinking.h
-    8103 samplers/top_p.h                18797 llama_cpp/object.h              37633 constraints/schedule.h
-    8146 samplers/min_p.h                18852 llama_cpp/vocabulary.h          37722 constraints/accepting.h
-    8188 samplers/by_sums.h              18929 text/reading.h                  37905 constraints/drawing.h
-    8339 samplers/top_h.h                19040 text/strings.h                  38092 constraints/told.h
-    8392 samplers/min_k.h                19139 text/values.h                   38156 constraints/kind.h
-    8449 samplers/xtc.h                  19295 text/documents.h                38214 constraints/top_p_decay.h
-    8532 samplers/infill.h               19371 grammar/head.h                  38300 constraints/accessors.h
-    8648 samplers/temperature.h          19406 grammar/tree.h                  38408 core/kinds.h
-    8817 samplers/smoothing.h            20390 grammar/finishing.h             38457 base/restore.h
-    8902 samplers/softmax.h              20694 grammar/reading.h               38471 api/license.h
-    8935 samplers/drafted.h              20779 grammar/gbnf.h
+       2 api/opening.h                    8960 samplers/greedy.h               21072 grammar/regex.h
+     275 api/config.h                     9002 samplers/choose.h               21469 grammar/derivatives.h
+     306 api/types.h                      9065 samplers/ratio.h                22159 grammar/vocabulary.h
+     561 api/missing.h                    9132 samplers/draw.h                 22630 grammar/triggers.h
+     575 api/sample.h                     9218 samplers/dist.h                 22955 grammar/matcher.h
+     669 api/chains.h                     9250 samplers/gumbel.h               23222 grammar/store.h
+     935 api/samplers.h                   9320 watermark/function.h            23477 grammar/moving.h
+    1208 api/gumbel.h                     9438 watermark/text.h                23826 grammar/visits.h
+    1231 api/operator.h                   9628 watermark/draw.h                24109 grammar/states.h
+    1282 api/kv.h                         9839 samplers/mirostat.h             24269 grammar/items.h
+    1465 api/llama_cpp.h                 10078 samplers/adaptive_p.h           24395 grammar/masks.h
+    1511 api/text_error.h                10229 samplers/custom.h               24606 grammar/runs.h
+    1527 api/grammar.h                   10290 config/describe.h               24819 grammar/entries.h
+    1767 api/shards.h                    10470 config/from_params.h            25317 grammar/accepting.h
+    1867 api/peers.h                     10534 config/orders.h                 25658 grammar/waiting.h
+    1951 api/drafts.h                    10765 config/numbers.h                25784 grammar/history.h
+    2053 api/constraints.h               10907 config/set.h                    25910 grammar/room.h
+    2356 api/watermark.h                 11063 config/tell.h                   26261 grammar/sampler.h
+    2502 api/parts.h                     11193 config/settings.h               26503 grammar/forced.h
+    2544 base/switches.h                 11306 life/rollback.h                 26671 grammar/hooks.h
+    2863 base/random.h                   11565 life/chain.h                    26794 schema/head.h
+    2886 base/mt19937.h                  11849 life/members.h                  26968 schema/errors.h
+    2961 base/exact.h                    11963 life/update.h                   27080 schema/collections.h
+    3187 base/bits128.h                  12160 life/copy.h                     27114 schema/references.h
+    3268 base/elements.h                 12330 rows/row.h                      27386 schema/strings.h
+    3398 watermark/colours.h             12640 rows/reserve.h                  27448 schema/numbers.h
+    3462 kernels/llama_cpp/contract.h    12709 rows/pieces.h                   27650 schema/sets.h
+    3509 kernels/contract.h              12823 rows/thresholds.h               27848 schema/formats.h
+    3637 kernels/scalar.h                12930 rows/compact.h                  28045 schema/scalars.h
+    3843 kernels/llama_cpp/scalar.h      13113 rows/sums.h                     28344 schema/goals.h
+    3864 kernels/sets.h                  13262 rows/changes.h                  28565 schema/alternatives.h
+    3912 kernels/vectors.h               13343 rows/cuts.h                     29043 schema/objects.h
+    4029 kernels/avx512.h                13791 rows/typical.h                  29556 schema/arrays.h
+    4113 kernels/avx2.h                  14106 rows/tail_free.h                29916 schema/whole.h
+    4175 kernels/sse2.h                  14180 rows/selecting.h                30089 tags/head.h
+    4192 kernels/neon.h                  14311 rows/mirostat.h                 30212 tags/words.h
+    4214 kernels/wasm.h                  14395 watermark/rows.h                30320 tags/inside.h
+    4230 kernels/generic.h               14509 rows/flat.h                     30461 tags/formats.h
+    4250 kernels/shared.h                14556 rows/logprobs.h                 30862 grammar/grammars.h
+    4375 kernels/passes.h                14642 rows/step.h                     30929 peers/tables.h
+    5064 kernels/llama_cpp/passes.h      14659 rows/llama_cpp/sums.h           31328 peers/values.h
+    5148 kernels/check.h                 14973 rows/llama_cpp/samplers.h       31760 peers/llama_server.h
+    5171 kernels/dispatch.h              15438 rows/llama_cpp/step.h           31828 peers/fields.h
+    5381 core/array.h                    15469 run/apply.h                     32074 peers/requests.h
+    5711 core/table.h                    15551 run/writing.h                   32213 shards/head.h
+    5909 core/windows.h                  15675 run/arrays.h                    32364 shards/bytes.h
+    6001 constraints/record.h            15752 run/arrays_llama_cpp.h          32462 shards/merging.h
+    6059 watermark/record.h              15952 run/walk.h                      32752 shards/row.h
+    6079 rows/work.h                     16057 run/finish.h                    32885 shards/answers.h
+    6106 life/past.h                     16097 run/draw_llama_cpp.h            33430 shards/logprobs.h
+    6165 core/record.h                   16171 run/draw.h                      33576 shards/told.h
+    6305 core/plans.h                    16249 run/sample.h                    33731 shards/asking.h
+    6343 core/fields.h                   16365 watermark/making.h              33867 shards/prefix.h
+    6430 core/owners.h                   16594 watermark/tails.h               34435 shards/plans.h
+    6506 core/mt19937.h                  16694 watermark/detect.h              34936 samplers/plans.h
+    6563 core/no_mt19937.h               16917 run/verify.h                    35199 shards/way.h
+    6596 core/making.h                   17021 run/batch.h                     35347 shards/memory.h
+    6728 core/streams.h                  17172 life/state.h                    35415 shards/batch.h
+    6766 life/state_fields.h             17348 operator/weights.h              35822 drafts/head.h
+    6866 samplers/llama_cpp.h            17436 operator/search.h               35881 drafts/block.h
+    6952 samplers/logit_bias.h           17574 operator/run.h                  36072 drafts/tree.h
+    7054 samplers/patch.h                17742 kv/cells.h                      36207 drafts/relaxed.h
+    7104 samplers/penalties.h            17779 kv/making.h                     36292 constraints/automaton.h
+    7255 samplers/dry.h                  18003 kv/slot.h                       36390 constraints/making.h
+    7712 samplers/cut.h                  18140 kv/sequences.h                  36646 constraints/sampler.h
+    7737 samplers/top_n_sigma.h          18274 kv/data.h                       36741 constraints/constructors.h
+    7847 samplers/top_k.h                18397 kv/update.h                     37108 constraints/patterns.h
+    7904 samplers/tail_free.h            18522 kv/state.h                      37316 constraints/looking.h
+    8027 samplers/typical.h              18731 llama_cpp/functions.h           37383 constraints/thinking.h
+    8103 samplers/top_p.h                18798 llama_cpp/object.h              37635 constraints/schedule.h
+    8146 samplers/min_p.h                18853 llama_cpp/vocabulary.h          37724 constraints/accepting.h
+    8188 samplers/by_sums.h              18930 text/reading.h                  37907 constraints/drawing.h
+    8339 samplers/top_h.h                19041 text/strings.h                  38094 constraints/told.h
+    8392 samplers/min_k.h                19140 text/values.h                   38158 constraints/kind.h
+    8449 samplers/xtc.h                  19296 text/documents.h                38216 constraints/top_p_decay.h
+    8532 samplers/infill.h               19372 grammar/head.h                  38302 constraints/accessors.h
+    8648 samplers/temperature.h          19407 grammar/tree.h                  38410 core/kinds.h
+    8817 samplers/smoothing.h            20391 grammar/finishing.h             38459 base/restore.h
+    8902 samplers/softmax.h              20695 grammar/reading.h               38473 api/license.h
+    8935 samplers/drafted.h              20780 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1497,7 +1497,7 @@ SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s);
 
 /* samp_llama_vocab -- the vocabulary of a model, for samplers that need one: copies of all pieces (those of control
    tokens are empty), and the tokens that end a generation. Its tokenize calls llama.cpp, so the model must outlive it.
-   It makes no control tokens, except for <text> in a grammar, which may be one.
+   That tokenize never gives control tokens, with one exception: <text> in a grammar may be a control token.
      Returns  NULL: vocab is NULL, or no memory.   Memory  one block.
    samp_llama_vocab_free -- frees it; takes NULL. */
 SAMP_API samp_vocab *samp_llama_vocab(const struct llama_vocab *vocab);
@@ -1616,8 +1616,8 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
      Accept   a token that is not allowed is SAMP_E_RANGE, and in a chain no member has seen it.
      Order    any; where it is a chain's first, the row is masked before the chain begins, and the fast path is taken.
      Row      may be longer than the vocabulary: what that has not is masked; where the grammar comes first,
-              SAMP_E_RANGE under MT19937. There, no logit is looked at that the grammar masks, unless for
-              log-probabilities: it may be NaN.
+              SAMP_E_RANGE under MT19937. There, the logit of a token that the grammar masks is not
+              read, so it may be NaN; log-probabilities read it.
      Leaves   size; what is not allowed has -infinity, and sorted = false if that changed anything. selected: behind a
               sampler that selects, SAMP_E_EMPTY if its token is not allowed.   Draws  none.
      Returns  a sampler that carries SAMP_E_NULL (vocab, grammar), or SAMP_E_RANGE (grammar: it has the text of a token
@@ -1682,10 +1682,10 @@ SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t 
 
 /* What samp_grammar_stats() reports, of all samplers of one grammar and one index. */
 typedef struct samp_grammar_usage {
-    size_t n_states;   /* of the grammar that are known now */
-    size_t n_entries;  /* and sets of tokens that masks are put together from */
-    size_t n_masks;    /* that have been made, */
-    size_t n_hits;     /* and how many of these of what was known already */
+    size_t n_states;   /* states of the grammar that are known now */
+    size_t n_entries;  /* sets of tokens that are known now; masks are put together from them */
+    size_t n_masks;    /* masks made so far */
+    size_t n_hits;     /* masks that needed nothing new: all their sets were known */
     size_t n_renewals; /* how often the memory was full, or outgrown */
     size_t n_bytes;    /* that are held, */
     size_t max_bytes;  /* and may be: samp_set_grammar_limits */
@@ -2245,18 +2245,18 @@ typedef enum samp_ramp { SAMP_RAMP_NONE = 0, SAMP_RAMP_LINEAR = 1, SAMP_RAMP_EXP
 
 /* How thinking comes to its end. A member that is 0 or NULL is not used, so { 0 } is a plan too. */
 typedef struct samp_thinking_plan {
-    int32_t total;             /* all spans together have at most so many tokens */
-    int32_t soft;              /* the soft point: so many tokens of a span, */
-    float soft_ratio;          /* or this share of what the span may have, in [0, 1] */
-    int32_t grace;             /* tokens more for a line to end, behind the budget */
-    const samp_token *note;    /* [n_note] what is said at the first line's end from the soft point on */
+    int32_t total;             /* a budget for all spans together, in tokens */
+    int32_t soft;              /* the soft point, as a number of tokens of a span, */
+    float soft_ratio;          /* or as a share of the span's budget, in [0, 1] */
+    int32_t grace;             /* how many tokens beyond the budget a line may take to end */
+    const samp_token *note;    /* [n_note] forced at the end of the first line that ends after the soft point */
     size_t n_note;             /* 0 .. 1024 */
-    const samp_sequence *ends; /* [n_ends] what ends any span too, as the beginning of a call does; no bias is read */
+    const samp_sequence *ends; /* [n_ends] other ends of a span, such as the beginning of a call; bias is not read */
     size_t n_ends;             /* 0 .. 1024 */
-    samp_ramp ramp;            /* a bias on the span's end, */
-    float bias;                /* which grows to this, in [0, FLT_MAX] */
-    const samp_loop *loop;     /* a loop in the span ends it, */
-    int32_t loop_from;         /* if it has so many tokens at least */
+    samp_ramp ramp;            /* how the bias on the span's end grows */
+    float bias;                /* what that bias grows to, in [0, FLT_MAX] */
+    const samp_loop *loop;     /* what counts as a loop; a loop in the span ends the span */
+    int32_t loop_from;         /* loops end the span only if it has at least so many tokens */
 } samp_thinking_plan;
 
 /* What stage thinking is in: samp_thinking_now. */
@@ -15459,7 +15459,8 @@ static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, boo
     return status;
 }
 
-/* Can a sampler work on a row that was an array? Of one in order dist sums in that order, and temp keeps it. */
+/* Can a sampler work on a row that was an array? Not dist or a temperature, if that array was in order: dist adds up in
+   the array's order, and a temperature leaves it as it is; a row has its tokens by id. */
 static SAMPI_COLD bool sampi_fits_llama(const sampi_row *row, const sampi_sampler *s)
 {
     return !row->llama.by_order || (s->kind != SAMPI_DIST && s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT);
@@ -18013,8 +18014,8 @@ static uint32_t sampi_kv_cell_max(const samp_kv *kv)
 }
 
 /* Sets n, the number of cells that attention reads: up to the last one in use, rounded up to the padding; never 0.
-   Every function that gives cells to tokens or moves them ends with this. Functions that only free cells do not: then n
-   may be too large, which costs nothing but time. */
+   Every function that gives cells to tokens or moves them calls it last. Functions that only free cells do not call it:
+   n may then be larger than needed, which costs time and nothing else. */
 static void sampi_kv_attend(samp_kv *kv)
 {
     uint32_t padding = sampi_kv_of(kv)->set.padding, max = sampi_kv_cell_max(kv);
@@ -19715,7 +19716,7 @@ static sampi_node *sampi_node_slot(const sampi_tree *t, int kind, int32_t a, int
     return NULL;
 }
 
-/* All nodes into the slots, which are free. They all differ. */
+/* Enters all nodes into the hash table, which is empty. No two nodes are equal, so nothing is compared. */
 static void sampi_tree_fill_slots(sampi_tree *t)
 {
     sampi_node *slots = (sampi_node *)t->slots.data;
@@ -23040,8 +23041,9 @@ typedef struct sampi_level {
     bool calls; /* its items have calls that have not been entered yet */
 } sampi_level;
 
-/* A node on the way of a walk over the plain tokens: its state, what UTF-8 expects, the characters so far, and the
-   state's run, if it is known or worth to be found out. */
+/* A node of the trie on a walk's way down to where it is, in the trie of plain tokens: the grammar's state there, the
+   bytes that UTF-8 expects, the number of characters so far, and the state's run (runs.h), if it is known or worth
+   finding out. */
 typedef struct sampi_plain_level {
     int32_t state, expects;
     uint32_t kinds, length, run_kinds;
@@ -23510,7 +23512,7 @@ static uint32_t sampi_move_age(const sampi_move *v, const int32_t *used)
     return age > UINT32_MAX / 2 ? 0 : age;
 }
 
-/* Bytes with what keeps the next piece aligned. */
+/* A number of bytes, rounded up to a multiple of 8: so the piece behind them is aligned. */
 static size_t sampi_padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
 
 /* List what has been published: entries first. */
@@ -28198,8 +28200,8 @@ static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t s
         all = sampi_scalars_and(x, all, sampi_schema_scalars(x, i, over));
     if (any_of >= 0) {
         sampi_scalars any = sampi_scalars_of(0);
-        for (int string = 0; string < 2;
-             string++) /* one after the other, or lists of both would not grow where they are */
+        /* first all numbers, then all strings: a list grows in place only while it is the last one in memory */
+        for (int string = 0; string < 2; string++)
             for (int32_t i = sampi_doc(x, any_of)->first; i >= 0 && !x->status; i = sampi_doc(x, i)->next) {
                 const sampi_scalars s = sampi_schema_scalars(x, i, over);
                 any.types |= s.types;
@@ -32239,11 +32241,11 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
                first tokens in order and the chosen token's logit; then RAW_SUMS, LEFT_SUMS: the mass, and how many
                tokens come before the chosen one
 
-   Rounds are expensive, so a question is sent before it is certain to be needed if its answer is small: HIST with the
-   list that may be enough, SEGS or SUMS of the tokens that a cut keeps with the list or runs that may be all of them,
-   RUNS before it is certain that the end is among them. If HIST predicts at most a thousand tokens, they are listed,
-   and no draw round is needed. The least number of rounds: a draw needs the sums of the slices after the cut (SEGS), a
-   cut by mass those of the whole row (SUMS), and these the maximum: 4 rounds.
+   Rounds are expensive. So a question whose answer is small is sent before it is certain that it is needed. HIST goes
+   with a list that may be enough. SEGS or SUMS of the tokens that a cut keeps go with the list or the runs that may be
+   all of these tokens. RUNS goes before it is certain that they hold the end. If HIST predicts at most a thousand
+   tokens, they are listed, and no draw round is needed. The least number of rounds: a draw needs the sums of the slices
+   after the cut (SEGS), a cut by mass those of the whole row (SUMS), and these the maximum: 4 rounds.
 
    A message is little-endian: u32 "SHRD", u32 format (4), u32 round, i32 status, u64 least and u64 largest of the
    checksums of what must be equal (chains, seeds, positions, version; later the questions), u64 and u64 the same for

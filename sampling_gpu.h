@@ -109,15 +109,15 @@
    bound to, to what, and a probe's counters; they are written in a critical section. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2458 gpu/prefix.h                     5011 gpu/device.h
-     136 gpu/api.h                        3010 gpu/choosing.h                   5158 gpu/contexts.h
-     252 gpu/switches.h                   3114 gpu/ending.h                     5320 gpu/steps.h
-     310 gpu/records.h                    3268 gpu/answers.h                    5415 gpu/where.h
-     609 gpu/elements.h                   4029 samplers/plans.h                 5583 gpu/sending.h
-     883 gpu/passes.h                     4292 gpu/users.h                      5855 gpu/batch.h
-    1433 gpu/list.h                       4396 gpu/logprobs.h                   6120 gpu/results.h
+       2 gpu/opening.h                    2458 gpu/prefix.h                     5012 gpu/device.h
+     136 gpu/api.h                        3010 gpu/choosing.h                   5159 gpu/contexts.h
+     252 gpu/switches.h                   3114 gpu/ending.h                     5321 gpu/steps.h
+     310 gpu/records.h                    3268 gpu/answers.h                    5416 gpu/where.h
+     609 gpu/elements.h                   4029 samplers/plans.h                 5584 gpu/sending.h
+     883 gpu/passes.h                     4292 gpu/users.h                      5856 gpu/batch.h
+    1433 gpu/list.h                       4396 gpu/logprobs.h                   6121 gpu/results.h
     2075 gpu/left.h                       4551 gpu/advance.h
-    2325 gpu/done.h                       4813 gpu/shapes.h
+    2325 gpu/done.h                       4814 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -1070,8 +1070,8 @@ SAMPI_INLINE void sampi_gpu_into_window(const sampi_gpu_window *window, uint64_t
 
 /* Elements of a lane's cell to the list: bit i is element i. They are read again: there are few, and a cell's logits at
    three moments would not fit the registers. Called by lanes of all teams of the row at once: n_list gives each of them
-   places of its own. An item's other two logits are made here from the row, because the samplers that they tell of had
-   no list to write them to. A window, if it isn't NULL, gets them all. */
+   places of its own. An item's other two logits (at_order, at_p) are made here from the row: when the samplers ran that
+   they are of, there was no list to write them to. A window, if it isn't NULL, gets them all. */
 SAMPI_INLINE void sampi_gpu_append_cell(const sampi_gpu_pass *p, sampi_gpu_state *st, sampi_gpu_item *item,
                                         uint32_t group, int lane, uint32_t bits, const sampi_gpu_window *window)
 {
@@ -2956,8 +2956,8 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
 }
 
 /* Are there min_keep tokens with l >= floor? 1: *enough says; more than there are can't be asked for, and *min_keep is
-   that at most. More of them than a list holds are enough, if min_keep is not beyond a list either. For keep_above
-   only; it writes nothing but what its questions write. */
+   that at most. More of them than a list holds are enough, if min_keep is not beyond a list either. Only
+   keep_above calls it. It changes nothing itself; the questions that it asks do. */
 static int sampi_gpu_enough_above(const sampi_gpu_here *h, uint64_t from, uint64_t *min_keep, bool *enough)
 {
     int known = sampi_gpu_require_list(h, from);
@@ -3651,7 +3651,7 @@ static int sampi_gpu_keep_nearest(sampi_gpu_row *h, double mean, uint64_t mass, 
     return 1;
 }
 
-/* What is left becomes the list if it fits. Else the chain goes on all the same, with passes. */
+/* What is left becomes the list if it fits into one. Else the chain goes on without a list, by passes over the row. */
 static int sampi_gpu_settle(sampi_gpu_row *h)
 {
     const int known = sampi_gpu_require_all(h);
@@ -4680,8 +4680,9 @@ static void sampi_gpu_end_sums(const sampi_gpu_here *h)
     if (pass == SAMPI_PASS_SIGMA) st->sigma[0] = s0, st->sigma[1] = s1, st->sigma[2] = s2, st->sigma[3] = s3;
 }
 
-/* The changed tokens in a list or a histogram that the pass has made of the others, by the same conditions. Without
-   this a token with a changed logit could never be kept or cut. Atomics again, for the lanes of this team only. */
+/* Adds the changed tokens to the list or the histogram that a pass has made. A pass leaves them out, because their
+   logits are beside the row. They join by the conditions of the pass. Without this function a token with a changed
+   logit could never be kept or cut. Atomics again, for the lanes of this team only. */
 static void sampi_gpu_join_changed(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;

@@ -192,18 +192,18 @@ typedef enum samp_ramp { SAMP_RAMP_NONE = 0, SAMP_RAMP_LINEAR = 1, SAMP_RAMP_EXP
 
 /* How thinking comes to its end. A member that is 0 or NULL is not used, so { 0 } is a plan too. */
 typedef struct samp_thinking_plan {
-    int32_t total;             /* all spans together have at most so many tokens */
-    int32_t soft;              /* the soft point: so many tokens of a span, */
-    float soft_ratio;          /* or this share of what the span may have, in [0, 1] */
-    int32_t grace;             /* tokens more for a line to end, behind the budget */
-    const samp_token *note;    /* [n_note] what is said at the first line's end from the soft point on */
+    int32_t total;             /* a budget for all spans together, in tokens */
+    int32_t soft;              /* the soft point, as a number of tokens of a span, */
+    float soft_ratio;          /* or as a share of the span's budget, in [0, 1] */
+    int32_t grace;             /* how many tokens beyond the budget a line may take to end */
+    const samp_token *note;    /* [n_note] forced at the end of the first line that ends after the soft point */
     size_t n_note;             /* 0 .. 1024 */
-    const samp_sequence *ends; /* [n_ends] what ends any span too, as the beginning of a call does; no bias is read */
+    const samp_sequence *ends; /* [n_ends] other ends of a span, such as the beginning of a call; bias is not read */
     size_t n_ends;             /* 0 .. 1024 */
-    samp_ramp ramp;            /* a bias on the span's end, */
-    float bias;                /* which grows to this, in [0, FLT_MAX] */
-    const samp_loop *loop;     /* a loop in the span ends it, */
-    int32_t loop_from;         /* if it has so many tokens at least */
+    samp_ramp ramp;            /* how the bias on the span's end grows */
+    float bias;                /* what that bias grows to, in [0, FLT_MAX] */
+    const samp_loop *loop;     /* what counts as a loop; a loop in the span ends the span */
+    int32_t loop_from;         /* loops end the span only if it has at least so many tokens */
 } samp_thinking_plan;
 
 /* What stage thinking is in: samp_thinking_now. */

@@ -89,8 +89,8 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
      Accept   a token that is not allowed is SAMP_E_RANGE, and in a chain no member has seen it.
      Order    any; where it is a chain's first, the row is masked before the chain begins, and the fast path is taken.
      Row      may be longer than the vocabulary: what that has not is masked; where the grammar comes first,
-              SAMP_E_RANGE under MT19937. There, no logit is looked at that the grammar masks, unless for
-              log-probabilities: it may be NaN.
+              SAMP_E_RANGE under MT19937. There, the logit of a token that the grammar masks is not
+              read, so it may be NaN; log-probabilities read it.
      Leaves   size; what is not allowed has -infinity, and sorted = false if that changed anything. selected: behind a
               sampler that selects, SAMP_E_EMPTY if its token is not allowed.   Draws  none.
      Returns  a sampler that carries SAMP_E_NULL (vocab, grammar), or SAMP_E_RANGE (grammar: it has the text of a token
@@ -155,10 +155,10 @@ SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t 
 
 /* What samp_grammar_stats() reports, of all samplers of one grammar and one index. */
 typedef struct samp_grammar_usage {
-    size_t n_states;   /* of the grammar that are known now */
-    size_t n_entries;  /* and sets of tokens that masks are put together from */
-    size_t n_masks;    /* that have been made, */
-    size_t n_hits;     /* and how many of these of what was known already */
+    size_t n_states;   /* states of the grammar that are known now */
+    size_t n_entries;  /* sets of tokens that are known now; masks are put together from them */
+    size_t n_masks;    /* masks made so far */
+    size_t n_hits;     /* masks that needed nothing new: all their sets were known */
     size_t n_renewals; /* how often the memory was full, or outgrown */
     size_t n_bytes;    /* that are held, */
     size_t max_bytes;  /* and may be: samp_set_grammar_limits */

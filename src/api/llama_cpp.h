@@ -32,7 +32,7 @@ SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s);
 
 /* samp_llama_vocab -- the vocabulary of a model, for samplers that need one: copies of all pieces (those of control
    tokens are empty), and the tokens that end a generation. Its tokenize calls llama.cpp, so the model must outlive it.
-   It makes no control tokens, except for <text> in a grammar, which may be one.
+   That tokenize never gives control tokens, with one exception: <text> in a grammar may be a control token.
      Returns  NULL: vocab is NULL, or no memory.   Memory  one block.
    samp_llama_vocab_free -- frees it; takes NULL. */
 SAMP_API samp_vocab *samp_llama_vocab(const struct llama_vocab *vocab);

@@ -129,8 +129,9 @@ static void sampi_gpu_end_sums(const sampi_gpu_here *h)
     if (pass == SAMPI_PASS_SIGMA) st->sigma[0] = s0, st->sigma[1] = s1, st->sigma[2] = s2, st->sigma[3] = s3;
 }
 
-/* The changed tokens in a list or a histogram that the pass has made of the others, by the same conditions. Without
-   this a token with a changed logit could never be kept or cut. Atomics again, for the lanes of this team only. */
+/* Adds the changed tokens to the list or the histogram that a pass has made. A pass leaves them out, because their
+   logits are beside the row. They join by the conditions of the pass. Without this function a token with a changed
+   logit could never be kept or cut. Atomics again, for the lanes of this team only. */
 static void sampi_gpu_join_changed(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;

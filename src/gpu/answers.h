@@ -383,7 +383,7 @@ static int sampi_gpu_keep_nearest(sampi_gpu_row *h, double mean, uint64_t mass, 
     return 1;
 }
 
-/* What is left becomes the list if it fits. Else the chain goes on all the same, with passes. */
+/* What is left becomes the list if it fits into one. Else the chain goes on without a list, by passes over the row. */
 static int sampi_gpu_settle(sampi_gpu_row *h)
 {
     const int known = sampi_gpu_require_all(h);

@@ -187,8 +187,8 @@ SAMPI_INLINE void sampi_gpu_into_window(const sampi_gpu_window *window, uint64_t
 
 /* Elements of a lane's cell to the list: bit i is element i. They are read again: there are few, and a cell's logits at
    three moments would not fit the registers. Called by lanes of all teams of the row at once: n_list gives each of them
-   places of its own. An item's other two logits are made here from the row, because the samplers that they tell of had
-   no list to write them to. A window, if it isn't NULL, gets them all. */
+   places of its own. An item's other two logits (at_order, at_p) are made here from the row: when the samplers ran that
+   they are of, there was no list to write them to. A window, if it isn't NULL, gets them all. */
 SAMPI_INLINE void sampi_gpu_append_cell(const sampi_gpu_pass *p, sampi_gpu_state *st, sampi_gpu_item *item,
                                         uint32_t group, int lane, uint32_t bits, const sampi_gpu_window *window)
 {

@@ -498,8 +498,8 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
 }
 
 /* Are there min_keep tokens with l >= floor? 1: *enough says; more than there are can't be asked for, and *min_keep is
-   that at most. More of them than a list holds are enough, if min_keep is not beyond a list either. For keep_above
-   only; it writes nothing but what its questions write. */
+   that at most. More of them than a list holds are enough, if min_keep is not beyond a list either. Only
+   keep_above calls it. It changes nothing itself; the questions that it asks do. */
 static int sampi_gpu_enough_above(const sampi_gpu_here *h, uint64_t from, uint64_t *min_keep, bool *enough)
 {
     int known = sampi_gpu_require_list(h, from);

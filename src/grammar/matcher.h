@@ -86,8 +86,9 @@ typedef struct sampi_level {
     bool calls; /* its items have calls that have not been entered yet */
 } sampi_level;
 
-/* A node on the way of a walk over the plain tokens: its state, what UTF-8 expects, the characters so far, and the
-   state's run, if it is known or worth to be found out. */
+/* A node of the trie on a walk's way down to where it is, in the trie of plain tokens: the grammar's state there, the
+   bytes that UTF-8 expects, the number of characters so far, and the state's run (runs.h), if it is known or worth
+   finding out. */
 typedef struct sampi_plain_level {
     int32_t state, expects;
     uint32_t kinds, length, run_kinds;

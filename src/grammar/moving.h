@@ -35,7 +35,7 @@ static uint32_t sampi_move_age(const sampi_move *v, const int32_t *used)
     return age > UINT32_MAX / 2 ? 0 : age;
 }
 
-/* Bytes with what keeps the next piece aligned. */
+/* A number of bytes, rounded up to a multiple of 8: so the piece behind them is aligned. */
 static size_t sampi_padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
 
 /* List what has been published: entries first. */

@@ -309,7 +309,7 @@ static sampi_node *sampi_node_slot(const sampi_tree *t, int kind, int32_t a, int
     return NULL;
 }
 
-/* All nodes into the slots, which are free. They all differ. */
+/* Enters all nodes into the hash table, which is empty. No two nodes are equal, so nothing is compared. */
 static void sampi_tree_fill_slots(sampi_tree *t)
 {
     sampi_node *slots = (sampi_node *)t->slots.data;

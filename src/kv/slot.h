@@ -11,8 +11,8 @@ static uint32_t sampi_kv_cell_max(const samp_kv *kv)
 }
 
 /* Sets n, the number of cells that attention reads: up to the last one in use, rounded up to the padding; never 0.
-   Every function that gives cells to tokens or moves them ends with this. Functions that only free cells do not: then n
-   may be too large, which costs nothing but time. */
+   Every function that gives cells to tokens or moves them calls it last. Functions that only free cells do not call it:
+   n may then be larger than needed, which costs time and nothing else. */
 static void sampi_kv_attend(samp_kv *kv)
 {
     uint32_t padding = sampi_kv_of(kv)->set.padding, max = sampi_kv_cell_max(kv);

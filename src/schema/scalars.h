@@ -155,8 +155,8 @@ static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t s
         all = sampi_scalars_and(x, all, sampi_schema_scalars(x, i, over));
     if (any_of >= 0) {
         sampi_scalars any = sampi_scalars_of(0);
-        for (int string = 0; string < 2;
-             string++) /* one after the other, or lists of both would not grow where they are */
+        /* first all numbers, then all strings: a list grows in place only while it is the last one in memory */
+        for (int string = 0; string < 2; string++)
             for (int32_t i = sampi_doc(x, any_of)->first; i >= 0 && !x->status; i = sampi_doc(x, i)->next) {
                 const sampi_scalars s = sampi_schema_scalars(x, i, over);
                 any.types |= s.types;

@@ -28,11 +28,11 @@
                first tokens in order and the chosen token's logit; then RAW_SUMS, LEFT_SUMS: the mass, and how many
                tokens come before the chosen one
 
-   Rounds are expensive, so a question is sent before it is certain to be needed if its answer is small: HIST with the
-   list that may be enough, SEGS or SUMS of the tokens that a cut keeps with the list or runs that may be all of them,
-   RUNS before it is certain that the end is among them. If HIST predicts at most a thousand tokens, they are listed,
-   and no draw round is needed. The least number of rounds: a draw needs the sums of the slices after the cut (SEGS), a
-   cut by mass those of the whole row (SUMS), and these the maximum: 4 rounds.
+   Rounds are expensive. So a question whose answer is small is sent before it is certain that it is needed. HIST goes
+   with a list that may be enough. SEGS or SUMS of the tokens that a cut keeps go with the list or the runs that may be
+   all of these tokens. RUNS goes before it is certain that they hold the end. If HIST predicts at most a thousand
+   tokens, they are listed, and no draw round is needed. The least number of rounds: a draw needs the sums of the slices
+   after the cut (SEGS), a cut by mass those of the whole row (SUMS), and these the maximum: 4 rounds.
 
    A message is little-endian: u32 "SHRD", u32 format (4), u32 round, i32 status, u64 least and u64 largest of the
    checksums of what must be equal (chains, seeds, positions, version; later the questions), u64 and u64 the same for

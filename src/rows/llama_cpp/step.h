@@ -21,7 +21,8 @@ static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, boo
     return status;
 }
 
-/* Can a sampler work on a row that was an array? Of one in order dist sums in that order, and temp keeps it. */
+/* Can a sampler work on a row that was an array? Not dist or a temperature, if that array was in order: dist adds up in
+   the array's order, and a temperature leaves it as it is; a row has its tokens by id. */
 static SAMPI_COLD bool sampi_fits_llama(const sampi_row *row, const sampi_sampler *s)
 {
     return !row->llama.by_order || (s->kind != SAMPI_DIST && s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT);
