@@ -188,86 +188,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8960 samplers/greedy.h               21072 grammar/regex.h
-     275 api/config.h                     9002 samplers/choose.h               21469 grammar/derivatives.h
-     306 api/types.h                      9065 samplers/ratio.h                22159 grammar/vocabulary.h
-     561 api/missing.h                    9132 samplers/draw.h                 22630 grammar/triggers.h
-     575 api/sample.h                     9218 samplers/dist.h                 22955 grammar/matcher.h
-     669 api/chains.h                     9250 samplers/gumbel.h               23222 grammar/store.h
-     935 api/samplers.h                   9320 watermark/function.h            23477 grammar/moving.h
-    1208 api/gumbel.h                     9438 watermark/text.h                23826 grammar/visits.h
-    1231 api/operator.h                   9628 watermark/draw.h                24109 grammar/states.h
-    1282 api/kv.h                         9839 samplers/mirostat.h             24269 grammar/items.h
-    1465 api/llama_cpp.h                 10078 samplers/adaptive_p.h           24395 grammar/masks.h
-    1511 api/text_error.h                10229 samplers/custom.h               24606 grammar/runs.h
-    1527 api/grammar.h                   10290 config/describe.h               24819 grammar/entries.h
-    1767 api/shards.h                    10470 config/from_params.h            25317 grammar/accepting.h
-    1867 api/peers.h                     10534 config/orders.h                 25658 grammar/waiting.h
-    1951 api/drafts.h                    10765 config/numbers.h                25784 grammar/history.h
-    2053 api/constraints.h               10907 config/set.h                    25910 grammar/room.h
-    2356 api/watermark.h                 11063 config/tell.h                   26261 grammar/sampler.h
-    2502 api/parts.h                     11193 config/settings.h               26503 grammar/forced.h
-    2544 base/switches.h                 11306 life/rollback.h                 26671 grammar/hooks.h
-    2863 base/random.h                   11565 life/chain.h                    26794 schema/head.h
-    2886 base/mt19937.h                  11849 life/members.h                  26968 schema/errors.h
-    2961 base/exact.h                    11963 life/update.h                   27080 schema/collections.h
-    3187 base/bits128.h                  12160 life/copy.h                     27114 schema/references.h
-    3268 base/elements.h                 12330 rows/row.h                      27386 schema/strings.h
-    3398 watermark/colours.h             12640 rows/reserve.h                  27448 schema/numbers.h
-    3462 kernels/llama_cpp/contract.h    12709 rows/pieces.h                   27650 schema/sets.h
-    3509 kernels/contract.h              12823 rows/thresholds.h               27848 schema/formats.h
-    3637 kernels/scalar.h                12930 rows/compact.h                  28045 schema/scalars.h
-    3843 kernels/llama_cpp/scalar.h      13113 rows/sums.h                     28344 schema/goals.h
-    3864 kernels/sets.h                  13262 rows/changes.h                  28565 schema/alternatives.h
-    3912 kernels/vectors.h               13343 rows/cuts.h                     29043 schema/objects.h
-    4029 kernels/avx512.h                13791 rows/typical.h                  29556 schema/arrays.h
-    4113 kernels/avx2.h                  14106 rows/tail_free.h                29916 schema/whole.h
-    4175 kernels/sse2.h                  14180 rows/selecting.h                30089 tags/head.h
-    4192 kernels/neon.h                  14311 rows/mirostat.h                 30212 tags/words.h
-    4214 kernels/wasm.h                  14395 watermark/rows.h                30320 tags/inside.h
-    4230 kernels/generic.h               14509 rows/flat.h                     30461 tags/formats.h
-    4250 kernels/shared.h                14556 rows/logprobs.h                 30862 grammar/grammars.h
-    4375 kernels/passes.h                14642 rows/step.h                     30929 peers/tables.h
-    5064 kernels/llama_cpp/passes.h      14659 rows/llama_cpp/sums.h           31328 peers/values.h
-    5148 kernels/check.h                 14973 rows/llama_cpp/samplers.h       31760 peers/llama_server.h
-    5171 kernels/dispatch.h              15438 rows/llama_cpp/step.h           31828 peers/fields.h
-    5381 core/array.h                    15469 run/apply.h                     32074 peers/requests.h
-    5711 core/table.h                    15551 run/writing.h                   32213 shards/head.h
-    5909 core/windows.h                  15675 run/arrays.h                    32364 shards/bytes.h
-    6001 constraints/record.h            15752 run/arrays_llama_cpp.h          32462 shards/merging.h
-    6059 watermark/record.h              15952 run/walk.h                      32752 shards/row.h
-    6079 rows/work.h                     16057 run/finish.h                    32885 shards/answers.h
-    6106 life/past.h                     16097 run/draw_llama_cpp.h            33430 shards/logprobs.h
-    6165 core/record.h                   16171 run/draw.h                      33576 shards/told.h
-    6305 core/plans.h                    16249 run/sample.h                    33731 shards/asking.h
-    6343 core/fields.h                   16365 watermark/making.h              33867 shards/prefix.h
-    6430 core/owners.h                   16594 watermark/tails.h               34435 shards/plans.h
-    6506 core/mt19937.h                  16694 watermark/detect.h              34936 samplers/plans.h
-    6563 core/no_mt19937.h               16917 run/verify.h                    35199 shards/way.h
-    6596 core/making.h                   17021 run/batch.h                     35347 shards/memory.h
-    6728 core/streams.h                  17172 life/state.h                    35415 shards/batch.h
-    6766 life/state_fields.h             17348 operator/weights.h              35822 drafts/head.h
-    6866 samplers/llama_cpp.h            17436 operator/search.h               35881 drafts/block.h
-    6952 samplers/logit_bias.h           17574 operator/run.h                  36072 drafts/tree.h
-    7054 samplers/patch.h                17742 kv/cells.h                      36207 drafts/relaxed.h
-    7104 samplers/penalties.h            17779 kv/making.h                     36292 constraints/automaton.h
-    7255 samplers/dry.h                  18003 kv/slot.h                       36390 constraints/making.h
-    7712 samplers/cut.h                  18140 kv/sequences.h                  36646 constraints/sampler.h
-    7737 samplers/top_n_sigma.h          18274 kv/data.h                       36741 constraints/constructors.h
-    7847 samplers/top_k.h                18397 kv/update.h                     37108 constraints/patterns.h
-    7904 samplers/tail_free.h            18522 kv/state.h                      37316 constraints/looking.h
-    8027 samplers/typical.h              18731 llama_cpp/functions.h           37383 constraints/thinking.h
-    8103 samplers/top_p.h                18798 llama_cpp/object.h              37635 constraints/schedule.h
-    8146 samplers/min_p.h                18853 llama_cpp/vocabulary.h          37724 constraints/accepting.h
-    8188 samplers/by_sums.h              18930 text/reading.h                  37907 constraints/drawing.h
-    8339 samplers/top_h.h                19041 text/strings.h                  38094 constraints/told.h
-    8392 samplers/min_k.h                19140 text/values.h                   38158 constraints/kind.h
-    8449 samplers/xtc.h                  19296 text/documents.h                38216 constraints/top_p_decay.h
-    8532 samplers/infill.h               19372 grammar/head.h                  38302 constraints/accessors.h
-    8648 samplers/temperature.h          19407 grammar/tree.h                  38410 core/kinds.h
-    8817 samplers/smoothing.h            20391 grammar/finishing.h             38459 base/restore.h
-    8902 samplers/softmax.h              20695 grammar/reading.h               38473 api/license.h
-    8935 samplers/drafted.h              20780 grammar/gbnf.h
+       2 api/opening.h                    8962 samplers/greedy.h               21076 grammar/regex.h
+     275 api/config.h                     9004 samplers/choose.h               21473 grammar/derivatives.h
+     306 api/types.h                      9067 samplers/ratio.h                22163 grammar/vocabulary.h
+     562 api/missing.h                    9134 samplers/draw.h                 22634 grammar/triggers.h
+     576 api/sample.h                     9220 samplers/dist.h                 22959 grammar/matcher.h
+     670 api/chains.h                     9252 samplers/gumbel.h               23226 grammar/store.h
+     937 api/samplers.h                   9322 watermark/function.h            23481 grammar/moving.h
+    1210 api/gumbel.h                     9440 watermark/text.h                23830 grammar/visits.h
+    1233 api/operator.h                   9630 watermark/draw.h                24113 grammar/states.h
+    1284 api/kv.h                         9841 samplers/mirostat.h             24273 grammar/items.h
+    1467 api/llama_cpp.h                 10080 samplers/adaptive_p.h           24399 grammar/masks.h
+    1513 api/text_error.h                10231 samplers/custom.h               24610 grammar/runs.h
+    1529 api/grammar.h                   10292 config/describe.h               24823 grammar/entries.h
+    1769 api/shards.h                    10472 config/from_params.h            25321 grammar/accepting.h
+    1869 api/peers.h                     10536 config/orders.h                 25662 grammar/waiting.h
+    1953 api/drafts.h                    10768 config/numbers.h                25788 grammar/history.h
+    2055 api/constraints.h               10910 config/set.h                    25914 grammar/room.h
+    2358 api/watermark.h                 11066 config/tell.h                   26265 grammar/sampler.h
+    2504 api/parts.h                     11196 config/settings.h               26507 grammar/forced.h
+    2546 base/switches.h                 11309 life/rollback.h                 26675 grammar/hooks.h
+    2865 base/random.h                   11568 life/chain.h                    26798 schema/head.h
+    2888 base/mt19937.h                  11852 life/members.h                  26972 schema/errors.h
+    2963 base/exact.h                    11966 life/update.h                   27084 schema/collections.h
+    3189 base/bits128.h                  12163 life/copy.h                     27118 schema/references.h
+    3270 base/elements.h                 12333 rows/row.h                      27390 schema/strings.h
+    3400 watermark/colours.h             12643 rows/reserve.h                  27452 schema/numbers.h
+    3464 kernels/llama_cpp/contract.h    12712 rows/pieces.h                   27654 schema/sets.h
+    3511 kernels/contract.h              12826 rows/thresholds.h               27852 schema/formats.h
+    3639 kernels/scalar.h                12933 rows/compact.h                  28049 schema/scalars.h
+    3845 kernels/llama_cpp/scalar.h      13116 rows/sums.h                     28348 schema/goals.h
+    3866 kernels/sets.h                  13265 rows/changes.h                  28569 schema/alternatives.h
+    3914 kernels/vectors.h               13346 rows/cuts.h                     29047 schema/objects.h
+    4031 kernels/avx512.h                13794 rows/typical.h                  29560 schema/arrays.h
+    4115 kernels/avx2.h                  14109 rows/tail_free.h                29920 schema/whole.h
+    4177 kernels/sse2.h                  14183 rows/selecting.h                30093 tags/head.h
+    4194 kernels/neon.h                  14314 rows/mirostat.h                 30216 tags/words.h
+    4216 kernels/wasm.h                  14398 watermark/rows.h                30324 tags/inside.h
+    4232 kernels/generic.h               14512 rows/flat.h                     30465 tags/formats.h
+    4252 kernels/shared.h                14559 rows/logprobs.h                 30866 grammar/grammars.h
+    4377 kernels/passes.h                14645 rows/step.h                     30933 peers/tables.h
+    5066 kernels/llama_cpp/passes.h      14662 rows/llama_cpp/sums.h           31332 peers/values.h
+    5150 kernels/check.h                 14976 rows/llama_cpp/samplers.h       31764 peers/llama_server.h
+    5173 kernels/dispatch.h              15441 rows/llama_cpp/step.h           31832 peers/fields.h
+    5383 core/array.h                    15472 run/apply.h                     32078 peers/requests.h
+    5713 core/table.h                    15554 run/writing.h                   32217 shards/head.h
+    5911 core/windows.h                  15678 run/arrays.h                    32368 shards/bytes.h
+    6003 constraints/record.h            15755 run/arrays_llama_cpp.h          32466 shards/merging.h
+    6061 watermark/record.h              15955 run/walk.h                      32756 shards/row.h
+    6081 rows/work.h                     16060 run/finish.h                    32889 shards/answers.h
+    6108 life/past.h                     16100 run/draw_llama_cpp.h            33434 shards/logprobs.h
+    6167 core/record.h                   16174 run/draw.h                      33580 shards/told.h
+    6307 core/plans.h                    16252 run/sample.h                    33735 shards/asking.h
+    6345 core/fields.h                   16368 watermark/making.h              33871 shards/prefix.h
+    6432 core/owners.h                   16597 watermark/tails.h               34439 shards/plans.h
+    6508 core/mt19937.h                  16697 watermark/detect.h              34940 samplers/plans.h
+    6565 core/no_mt19937.h               16920 run/verify.h                    35203 shards/way.h
+    6598 core/making.h                   17024 run/batch.h                     35351 shards/memory.h
+    6730 core/streams.h                  17175 life/state.h                    35419 shards/batch.h
+    6768 life/state_fields.h             17352 operator/weights.h              35826 drafts/head.h
+    6868 samplers/llama_cpp.h            17440 operator/search.h               35885 drafts/block.h
+    6954 samplers/logit_bias.h           17578 operator/run.h                  36076 drafts/tree.h
+    7056 samplers/patch.h                17746 kv/cells.h                      36211 drafts/relaxed.h
+    7106 samplers/penalties.h            17783 kv/making.h                     36296 constraints/automaton.h
+    7257 samplers/dry.h                  18007 kv/slot.h                       36394 constraints/making.h
+    7714 samplers/cut.h                  18144 kv/sequences.h                  36650 constraints/sampler.h
+    7739 samplers/top_n_sigma.h          18278 kv/data.h                       36745 constraints/constructors.h
+    7849 samplers/top_k.h                18401 kv/update.h                     37112 constraints/patterns.h
+    7906 samplers/tail_free.h            18526 kv/state.h                      37320 constraints/looking.h
+    8029 samplers/typical.h              18735 llama_cpp/functions.h           37387 constraints/thinking.h
+    8105 samplers/top_p.h                18802 llama_cpp/object.h              37639 constraints/schedule.h
+    8148 samplers/min_p.h                18857 llama_cpp/vocabulary.h          37728 constraints/accepting.h
+    8190 samplers/by_sums.h              18934 text/reading.h                  37911 constraints/drawing.h
+    8341 samplers/top_h.h                19045 text/strings.h                  38098 constraints/told.h
+    8394 samplers/min_k.h                19144 text/values.h                   38162 constraints/kind.h
+    8451 samplers/xtc.h                  19300 text/documents.h                38220 constraints/top_p_decay.h
+    8534 samplers/infill.h               19376 grammar/head.h                  38306 constraints/accessors.h
+    8650 samplers/temperature.h          19411 grammar/tree.h                  38414 core/kinds.h
+    8819 samplers/smoothing.h            20395 grammar/finishing.h             38463 base/restore.h
+    8904 samplers/softmax.h              20699 grammar/reading.h               38477 api/license.h
+    8937 samplers/drafted.h              20784 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -304,9 +304,9 @@ extern "C" {
 #endif
 
 /* ---- src/api/types.h ---- */
-/* =================================================================================================== >>types The
-   types of inputs and results: tokens, arrays of candidates, statuses, parameters, rows of logits, a vocabulary, and
-   the interface of a sampler. Later versions may add members to structs that you fill: start from zero, or from the
+/* =================================================================================================== >>types
+   The types of inputs and results: tokens, arrays of candidates, statuses, parameters, rows of logits, a vocabulary,
+   and the interface of a sampler. Later versions may add members to structs that you fill: start from zero, or from the
    function that returns the defaults. */
 
 typedef int32_t samp_token; /* a token's id, 0 .. n_vocab - 1; as a result, a negative number is a samp_status */
@@ -368,8 +368,8 @@ typedef struct samp_sampler samp_sampler;
 struct samp_gpu_data;
 
 /* The functions of a sampler. For a sampler of your own apply is required; the others may be NULL. clone and free may
-   be NULL only if the context needs no copy and no free: cloning a sampler with a context and no clone function is
-   SAMP_E_UNSUPPORTED.
+   be NULL only if the context needs no copy and no free: without a clone function, the clone of a sampler whose context
+   is not NULL carries SAMP_E_UNSUPPORTED.
    accept and apply return a status (a number above 0 counts as SAMP_E_RANGE). After an error of your own, the state of
    your sampler is your responsibility.
    apply may change logits, p, order and selected, and remove candidates. It is SAMP_E_RANGE if apply leaves an id
@@ -392,7 +392,8 @@ typedef struct samp_sampler_i {
 } samp_sampler_i;
 /* clang-format on */
 
-/* A sampler. Only samp_init_* functions and samp_chain_init make one: private members follow these two. */
+/* A sampler. Only functions of the library make one (samp_init_..., samp_chain_..., samp_clone): private members follow
+   these two. */
 struct samp_sampler {
     const samp_sampler_i *iface;
     void *ctx; /* yours in a custom sampler */
@@ -416,7 +417,7 @@ struct samp_vocab {
 };
 
 /* All settings of the usual chain. Start from samp_default_params(): a zeroed struct is not valid. Each comment has the
-   default, the range if it is not all finite values, and the value that switches the sampler off. */
+   default, for numbers the range if it is not all finite values, and mostly the value that switches the sampler off. */
 typedef struct samp_params {
     uint64_t seed;                     /* 0; used as given, there is no "random" value */
     size_t min_keep;                   /* 0; truncations by p (all but top_k, top_n_sigma) keep at least this many */
@@ -441,14 +442,14 @@ typedef struct samp_params {
     float dynatemp_exponent;           /* 1 in [0, 1000] */
     float smoothing_factor;            /* 0 in [0, 1000]; 0 = off */
     float smoothing_curve;             /* 1 in [1, 10] */
-    int32_t penalty_last_n;            /* 64; 0 = off, -1 = n_ctx_train */
+    int32_t penalty_last_n;            /* 64 in [-1, 2^22]; 0 = off, -1 = n_ctx_train */
     float penalty_repeat;              /* 1, > 0; 1 = off */
     float penalty_freq;                /* 0; 0 = off */
     float penalty_present;             /* 0; 0 = off */
     float dry_multiplier;              /* 0, >= 0; 0 = off */
     float dry_base;                    /* 1.75, >= 1 */
     int32_t dry_allowed_length;        /* 2, >= 0 */
-    int32_t dry_penalty_last_n;        /* -1; 0 = off, -1 = n_ctx_train */
+    int32_t dry_penalty_last_n;        /* -1 in [-1, 2^22]; 0 = off, -1 = n_ctx_train */
     const char *const *dry_breakers;   /* strings, the last followed by NULL; NULL: "\n" ":" "\"" "*" */
     int32_t mirostat;                  /* 0; 0 = off; 1, 2: takes the place of truncation and dist */
     float mirostat_tau;                /* 5 in [0, FLT_MAX / 2]; target surprise in bits */
@@ -456,13 +457,13 @@ typedef struct samp_params {
     float adaptive_target;             /* -1 in [0, 1]; < 0 (finite) = off; else adaptive_p selects instead of dist */
     float adaptive_decay;              /* 0.9 in [0, 0.99] */
     const samp_logit_bias *logit_bias; /* [n_logit_bias] NULL */
-    int32_t n_logit_bias;              /* 0 */
-    int32_t n_vocab;                   /* 0; needed by logit_bias and mirostat 1 */
+    int32_t n_logit_bias;              /* 0, >= 0; 0 = off */
+    int32_t n_vocab;                   /* 0, >= 0; needed by logit_bias and mirostat 1 */
     const samp_vocab *vocab;           /* NULL; needed by dry with breakers */
     const char *order;                 /* NULL: the default order, see samp_chain_from_params */
     samp_rng_kind rng;                 /* SAMP_RNG_PHILOX */
-    int32_t n_ctx_train;               /* 4096; the length of a window of -1 */
-    samp_sampler *grammar;             /* NULL; becomes the chain's first sampler: see samp_chain_from_params */
+    int32_t n_ctx_train;               /* 4096 in [0, 2^22]; the length of a window of -1 */
+    samp_sampler *grammar;             /* NULL; the chain owns it, as its first: see samp_chain_from_params */
 } samp_params;
 
 typedef struct samp_settings samp_settings; /* samp_params by name and text, for bindings and command lines */
@@ -542,7 +543,7 @@ typedef struct samp_perf_data {
     uint64_t n_accept;    /* tokens accepted */
     uint64_t t_sample_ns; /* time spent sampling; 0 without SAMP_CLOCK */
     uint64_t n_exact;     /* how often the fast path's estimate of a sum was not enough, so it took the exact sum */
-    uint64_t n_steps;     /* how often a draw left the fast path for the steps (MT19937: over the whole row) */
+    uint64_t n_steps;     /* how often a draw went by steps from some sampler on (MT19937: over the whole row) */
 } samp_perf_data;
 
 #ifdef __cplusplus
@@ -603,14 +604,14 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
      Token    the same as samp_sample's for the same row, in any batch, at any index, with any number of threads. Each
               logit is converted to f32 when it is read (f64 is rounded; beyond +-FLT_MAX it becomes an infinity). The
               logit of a masked token does not matter, even if it is NaN.
-     Logprobs natural logarithms, l - max - ln (Z / 2^40), the same bits on every machine. The error is half a unit in
-              the float's last place, plus at most 1e-12 + n 2^-41 for n unmasked tokens, because weights are integers
+     Logprobs natural logarithms, l - max - ln (Z / 2^40), the same bits on every machine. The error is at most half a
+              unit in the float's last place plus 1e-12 + n 2^-41 for n unmasked tokens, because weights are integers
               (6e-8 for 131,072 tokens; mostly far less). So the last digits of a p near 1 carry no information, and a
-              log-probability closer to 0 than that may be 0. "processed": of the candidates that the chain leaves to
-              its selector, so after mirostat's truncation, of adaptive_p's own logits, and of all tokens for greedy.
+              log-probability closer to 0 than that may be 0. "processed": of the candidates from which the chain's
+              selector draws, so after mirostat's truncation and of adaptive_p's own logits; greedy removes none.
               Log-probabilities cost three more passes over the row.
      Memory   one workspace per thread (samp_reserve). Chains that have one lend it; if there are too few, other chains
-              of the batch get one. Also, at each chain's first token, the memory for samp_rollback.
+              of the batch get one. Also, at each chain's first token, the memory for samp_rollback. Nothing else.
      Threads  OpenMP, if the implementation is compiled with it: n_threads share the rows. */
 SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out);
 
@@ -643,22 +644,22 @@ SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab);
 /* samp_isa_name -- the instruction set in use: "scalar", "generic" (gcc's and clang's vectors of 16 bytes), "sse2",
      "avx2", "avx512", "neon" or "wasm". The library chooses it at the first use. "none": the compiler's flags, or the
      rounding mode, would make tokens wrong, so the library gives none.
-   samp_isa_list -- the name of instruction set i = 0, 1, ... of those that this machine has: "scalar" first, the best
-     last, then NULL.
+   samp_isa_list -- the name of instruction set i = 0, 1, ... of those that are compiled in and work on this machine:
+     "scalar" first, the best last, then NULL.
    samp_isa_force -- uses this instruction set from now on, in all threads; NULL: the best one. The tokens are the same.
-     Returns  SAMP_OK; SAMP_E_UNSUPPORTED: the name is unknown, or this CPU or system does not have it. */
+     Returns  SAMP_OK; SAMP_E_UNSUPPORTED: this build does not know the name, or this CPU or system does not have it. */
 SAMP_API const char *samp_isa_name(void);
-/* The name of instruction set i of those that this machine has; NULL behind the last. */
+/* The name of instruction set i of those that work here; NULL behind the last. */
 SAMP_API const char *samp_isa_list(int i);
 /* Uses this instruction set from now on; NULL: the best one. */
 SAMP_API int samp_isa_force(const char *name);
 
 /* samp_strerror -- the text of a status, never NULL.
    samp_error_text -- a sentence for users: the field that samp_status, samp_check_params or samp_settings_set reported
-   (or NULL), the status, and the valid values if the field is a setting: "top_p: a value is outside its range: a
-   number in (0, 1]". With SAMP_E_UNSUPPORTED the field gives the reason: "compiler", "clone", "place" (see
-   samp_chain_add). Writes at most size bytes with the final 0; returns the length of the whole text, or SAMP_E_NULL
-   (buf is NULL and size is not 0).
+   (or NULL), the status, and for a wrong value of a setting the valid values: "top_p: a value is outside its range: a
+   number in (0, 1]". With SAMP_E_FORMAT of a setting "expected" and the valid values stand in place of the status. With
+   SAMP_E_UNSUPPORTED the field's reason does: "compiler", "clone", "place" (see samp_chain_add). Writes at most size
+   bytes with the final 0; returns the length of the whole text, or SAMP_E_NULL (buf is NULL and size is not 0).
    samp_version -- SAMP_VERSION of the file that was compiled, to compare with that of the declarations. */
 SAMP_API const char *samp_strerror(int status);
 /* A sentence for users: field, status, valid values. */
@@ -674,15 +675,16 @@ SAMP_API int samp_version(void);
 
 /* samp_default_params -- the values in samp_params' comments: llama.cpp's defaults, with seed 0.
    samp_plain_params -- the start for settings from other programs: nothing is cut, temp is 1, and the order is that of
-     most programs:
-   penalties, then the temperature, then the truncations. The order names all samplers except infill and log_softmax.
-   So each member that you set takes effect, and the others stay off. */
+     most programs: penalties, then the temperature, then the truncations. The order names all samplers except infill
+     and log_softmax. So each member that you set takes effect, and the others stay off. */
 SAMP_API samp_params samp_default_params(void);
 /* All samplers off; temp 1, before the truncations. */
 SAMP_API samp_params samp_plain_params(void);
 
-/* samp_check_params -- checks all parameters. Returns SAMP_OK, SAMP_E_RANGE, SAMP_E_NAN, SAMP_E_NULL, or the status
-   that the grammar carries. *field (may be NULL) gets the member's name. */
+/* samp_check_params -- checks the parameters, also those of samplers that the order leaves out (but what mirostat 1 or
+   infill needs only if it is used). Returns SAMP_OK, SAMP_E_RANGE, SAMP_E_NAN, SAMP_E_NULL, SAMP_E_UNSUPPORTED
+   (MT19937 under SAMP_NO_MT19937), or the status that the grammar carries. *field (may be NULL) gets the member's
+   name. */
 SAMP_API int samp_check_params(const samp_params *params, const char **field);
 
 /* samp_chain_from_params -- builds the chain that the parameters describe.
@@ -756,8 +758,8 @@ SAMP_API const samp_params *samp_settings_params(const samp_settings *settings);
               rng: "philox" or "mt19937" (SAMP_E_UNSUPPORTED under SAMP_NO_MT19937). order: the text itself.
               logit_bias: token and bias, "15043+1", "15043-inf"; more entries with commas between them.
               dry_breakers: one breaker, or "none" for no breaker at all. Entries of these two are added to the
-              list, as llama-cli's repeated options are; the first breaker replaces the defaults. NULL empties the list
-              first.
+              list, as llama-cli's repeated options are; the first breaker replaces the defaults. To start a list anew,
+              set NULL first: logit_bias is empty then, dry_breakers has the defaults.
      Returns  SAMP_OK; SAMP_E_NULL: settings or name; SAMP_E_NAME: no such name, or a member that a text cannot set
               (vocab; n_logit_bias, which follows logit_bias); SAMP_E_FORMAT: no text of this form; SAMP_E_RANGE: too
               large for the member's type, a float that is not 0 but would round to 0, an empty breaker, another word
@@ -794,8 +796,8 @@ SAMP_API int samp_settings_set_vocab(samp_settings *settings, int32_t n_vocab,
      Returns  the vocabulary, which has copies of everything. NULL on error; *status (may be NULL): SAMP_E_NULL
               (n_bytes; bytes or eog where there are any), SAMP_E_RANGE (n_vocab < 0 or > SAMP_MAX_VOCAB; 2^31 bytes or
               more; eog is not a token; eos or eot is neither a token nor -1), SAMP_E_NOMEM.
-     Memory   one block.   Threads  it never changes, so any number of samplers may use it at once. It must outlive
-              them.
+     Memory   one block.   Threads  the vocabulary never changes, so any number of samplers may use it at once. It must
+              outlive them.
    samp_vocab_free -- frees a vocabulary of samp_vocab_init; takes NULL. */
 SAMP_API int samp_settings_use_vocab(samp_settings *settings, const samp_vocab *vocab);
 /* Makes a vocabulary from a list of its tokens' bytes. */
@@ -873,20 +875,20 @@ SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
 
 /* samp_rollback -- takes back the last n accepted tokens, as if they had never been drawn: for drafts, rewinds, bans.
      State    position, mt19937, windows, mu, averages and samp_prev of s and all its members become what they were
-              before the draw of the first of these tokens; if that token was accepted without a draw, before its
-              samp_accept. Draws whose token was not accepted are taken back too; with n = 0 only these. samp_perf's
-              counts stay.
+              before the first draw since the token in front of these; if there was no draw before the first of these
+              tokens, before its samp_accept. Draws after the last accepted token are taken back too; with n = 0 only
+              these. samp_perf's counts stay.
      Tokens   each successful samp_accept counts as one token, also for a prompt, and each token of samp_sample, of a
               batch, of samp_verify. A token of samp_grammar_sample counts once for the chain and once for the grammar.
      Kept     the last 64 tokens, or as many as samp_set_rollback has set. All are forgotten when s changes in another
               way: by samp_reset, samp_state_load, samp_set_..., samp_chain_..., or by a call on a member. A clone has
               the tokens of its original; a saved state has none. A chain keeps the tokens for its members.
-     Custom   samplers with an accept need a rollback (samp_sampler_i). They go back first, because one may refuse; then
-              those that have gone back accept the tokens again.
+     Custom   samplers with an accept need a rollback (samp_sampler_i). They go back first, because one may refuse: if
+              one does, those before it, which have gone back, accept the tokens again.
      Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: n < 0, or more than are kept; SAMP_E_UNSUPPORTED: a custom sampler has
               no rollback; the status that a custom sampler returns, or that s carries; SAMP_E_NOMEM (grammars). After
-              an error nothing has changed. Exception: if samp_prev has fewer than n tokens, custom samplers in front of
-              the one that refused stay rolled back.
+              an error nothing has changed. Exception: if samp_prev has fewer than n tokens, and a custom sampler
+              refuses, the custom samplers in front of it stay rolled back.
      Memory   none, except for grammars.   Cost  O(n); for penalties n times the cost of samp_accept.
    samp_rollback_depth -- how many tokens can be taken back now. 0 if a custom sampler has an accept but no rollback; a
      grammar may keep fewer tokens than the chain. Or SAMP_E_NULL, or the status that s carries.
@@ -1874,7 +1876,7 @@ typedef enum samp_peer {
     SAMP_PEER_OPENAI = 0,       /* servers of OpenAI's API: a chat completion or a completion */
     SAMP_PEER_VLLM = 1,         /* vLLM: SamplingParams, or a request to its server */
     SAMP_PEER_TRANSFORMERS = 2, /* Hugging Face's transformers: GenerationConfig, generation_config.json */
-    SAMP_PEER_LLAMA_SERVER = 3, /* llama.cpp's server: a completion, also of OpenAI's kind */
+    SAMP_PEER_LLAMA_SERVER = 3, /* a request to llama.cpp's server: its own, or one of OpenAI's API */
     SAMP_PEER_OLLAMA = 4,       /* Ollama: generate or chat, with "options" */
     SAMP_PEER_ANTHROPIC = 5,    /* Anthropic's Messages API, and servers of it */
     SAMP_PEER_SGLANG = 6        /* SGLang: SamplingParams, its own request ("sampling_params"), or of OpenAI's kind */
@@ -2059,7 +2061,7 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *s, const float *logits, size_
      Position is the number of tokens that the sampler has accepted since its making or samp_reset. `begin` is that of
               the first token to be generated: the length of the prompt if that is accepted too, else 0.
      Order    any place in a chain. As Hugging Face and vLLM have it: before truncation and temperature; a grammar that
-              is to be a chain's first may stand before them. What one masks no other one brings back.
+              is to be a chain's first may stand before them. What one sampler masks, no other one allows again.
      Empty    Where nothing is left, the draw is SAMP_E_EMPTY, and nothing has changed.
      Leaves   size; what is masked has -infinity. sorted = false, unless it is off or not its turn; of those that leave
               only some tokens, if one was masked. Results beyond +-FLT_MAX become +-FLT_MAX.
@@ -10288,10 +10290,10 @@ static const sampi_hooks SAMPI_CUSTOM_HOOKS = {
         SAMPI_BY_LLAMA_CPP(NULL, NULL)
 
 /* ---- src/config/describe.h ---- */
-/* =============================================================================================== >>describe Samplers
-   as text (samp_describe). Names and fields come from the tables (core/table.h, core/fields.h), so a new sampler needs
-   no code here. The functions read samplers and write only to the caller's buffer. config/tell.h and the GPU's
-   samp_gpu_plan use them too.
+/* =============================================================================================== >>describe
+   Samplers as text (samp_describe). Names and fields come from the tables (core/table.h, core/fields.h), so a new
+   sampler needs no code here. The functions read samplers and write only to the caller's buffer. config/tell.h and the
+   GPU's samp_gpu_plan use them too.
 
    There is no printf: the text must not depend on a locale, and the header does not need stdio. */
 
@@ -10468,11 +10470,11 @@ SAMP_API SAMPI_COLD const char *samp_strerror(int status)
 }
 
 /* ---- src/config/from_params.h ---- */
-/* ================================================================================================== >>params Samplers
-   from their numbers, and chains from samp_params. A constructor, in its sampler's room, writes its arguments into a
-   blank record of its kind. sampi_init (core/making.h) checks the record by its fields and the hook `prepare`, and
-   moves it to the heap. Parameters fill a record by the same fields and the hook `params`, so samp_check_params makes
-   the same checks without the heap.
+/* ================================================================================================== >>params
+   Samplers from their numbers, and chains from samp_params. A constructor, in its sampler's room, writes its arguments
+   into a blank record of its kind. sampi_init (core/making.h) checks the record by its fields and the hook `prepare`,
+   and moves it to the heap. Parameters fill a record by the same fields and the hook `params`, so samp_check_params
+   makes the same checks without the heap.
 
    A constructor does not report errors. It notes the error in the record. The sampler carries it, and so does the
    chain that the sampler joins. A sampler with an error is never applied.
@@ -10532,9 +10534,10 @@ static SAMPI_COLD sampi_kind sampi_selector_of(const samp_params *p)
 }
 
 /* ---- src/config/orders.h ---- */
-/* ---- orders, and the chain from parameters ---- samp_params.order names samplers by name or by letter. A walk
-   (sampi_steps) reads it and returns one kind after another. Names and letters are in the table of kinds, so an order
-   can name a new sampler as soon as it has a row. The default order is that of the table.
+/* ---- orders, and the chain from parameters ----
+   samp_params.order names samplers by name or by letter. A walk (sampi_steps) reads it and returns one kind after
+   another. Names and letters are in the table of kinds, so an order can name a new sampler as soon as it has a row. The
+   default order is that of the table.
 
    There are two callers: samp_check_params only reads the parameters, samp_chain_from_params makes a sampler of each
    kind and adds it to a chain. The room stands on config/from_params.h and core/making.h. */
@@ -11191,10 +11194,10 @@ SAMP_API SAMPI_COLD int samp_error_text(int status, const char *field, char *buf
 }
 
 /* ---- src/config/settings.h ---- */
-/* ---- the settings object, and a vocabulary from a list of tokens ---- samp_settings holds parameters with copies of
-   all lists (biases, breakers, the order), so that the caller may free its own. samp_settings_params returns them as
-   samp_params. The second half of the room makes a vocabulary from a list of tokens; settings need one to tokenise
-   texts (dry's breakers). */
+/* ---- the settings object, and a vocabulary from a list of tokens ----
+   samp_settings holds parameters with copies of all lists (biases, breakers, the order), so that the caller may free
+   its own. samp_settings_params returns them as samp_params. The second half of the room makes a vocabulary from a list
+   of tokens; settings need one to tokenise texts (dry's breakers). */
 
 SAMP_API SAMPI_COLD samp_settings *samp_settings_new(void)
 {
@@ -11304,10 +11307,10 @@ SAMP_API SAMPI_COLD samp_vocab *samp_vocab_init(const char *bytes, const uint32_
 SAMP_API void samp_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
 
 /* ---- src/life/rollback.h ---- */
-/* ================================================================================================ >>rollback Taking
-   accepted tokens back (samp_rollback). While a sampler draws and accepts, the room notes what each token changes: one
-   record for each token, which covers the sampler and all members of its chain. samp_rollback restores one record
-   after another.
+/* ================================================================================================ >>rollback
+   Taking accepted tokens back (samp_rollback). While a sampler draws and accepts, the room notes what each token
+   changes: one record for each token, which covers the sampler and all members of its chain. samp_rollback restores one
+   record after another.
 
    A token changes few words. Of a window, a record keeps the token that falls out; the one that comes in is in the
    window. Of an mt19937 it keeps the count of outputs, because the generator can run backwards (sampi_mt_back). Of
@@ -17187,9 +17190,10 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
 #define SAMPI_STATE_MAGIC   0x504D4153u /* "SAMP" */
 #define SAMPI_STATE_VERSION 1
 
-/* ---- fingerprint ---- A state loads only into a sampler with the same settings. The settings are not stored; a hash
-   of 64 bits is. What goes into the hash, and in which order, is part of the format: a change needs a new version,
-   unless it is meant to refuse the states of some kinds only. */
+/* ---- fingerprint ----
+   A state loads only into a sampler with the same settings. The settings are not stored; a hash of 64 bits is. What
+   goes into the hash, and in which order, is part of the format: a change needs a new version, unless it is meant to
+   refuse the states of some kinds only. */
 
 /* Adds a sampler's numbers: first the floats, then the integers, as version 1 of the format has them. Left out are
    fields that only the constructor uses (SAMPI_PASSING), and later fields (SAMPI_LATER) whose value is 0. */

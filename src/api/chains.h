@@ -5,15 +5,16 @@
 
 /* samp_default_params -- the values in samp_params' comments: llama.cpp's defaults, with seed 0.
    samp_plain_params -- the start for settings from other programs: nothing is cut, temp is 1, and the order is that of
-     most programs:
-   penalties, then the temperature, then the truncations. The order names all samplers except infill and log_softmax.
-   So each member that you set takes effect, and the others stay off. */
+     most programs: penalties, then the temperature, then the truncations. The order names all samplers except infill
+     and log_softmax. So each member that you set takes effect, and the others stay off. */
 SAMP_API samp_params samp_default_params(void);
 /* All samplers off; temp 1, before the truncations. */
 SAMP_API samp_params samp_plain_params(void);
 
-/* samp_check_params -- checks all parameters. Returns SAMP_OK, SAMP_E_RANGE, SAMP_E_NAN, SAMP_E_NULL, or the status
-   that the grammar carries. *field (may be NULL) gets the member's name. */
+/* samp_check_params -- checks the parameters, also those of samplers that the order leaves out (but what mirostat 1 or
+   infill needs only if it is used). Returns SAMP_OK, SAMP_E_RANGE, SAMP_E_NAN, SAMP_E_NULL, SAMP_E_UNSUPPORTED
+   (MT19937 under SAMP_NO_MT19937), or the status that the grammar carries. *field (may be NULL) gets the member's
+   name. */
 SAMP_API int samp_check_params(const samp_params *params, const char **field);
 
 /* samp_chain_from_params -- builds the chain that the parameters describe.
@@ -87,8 +88,8 @@ SAMP_API const samp_params *samp_settings_params(const samp_settings *settings);
               rng: "philox" or "mt19937" (SAMP_E_UNSUPPORTED under SAMP_NO_MT19937). order: the text itself.
               logit_bias: token and bias, "15043+1", "15043-inf"; more entries with commas between them.
               dry_breakers: one breaker, or "none" for no breaker at all. Entries of these two are added to the
-              list, as llama-cli's repeated options are; the first breaker replaces the defaults. NULL empties the list
-              first.
+              list, as llama-cli's repeated options are; the first breaker replaces the defaults. To start a list anew,
+              set NULL first: logit_bias is empty then, dry_breakers has the defaults.
      Returns  SAMP_OK; SAMP_E_NULL: settings or name; SAMP_E_NAME: no such name, or a member that a text cannot set
               (vocab; n_logit_bias, which follows logit_bias); SAMP_E_FORMAT: no text of this form; SAMP_E_RANGE: too
               large for the member's type, a float that is not 0 but would round to 0, an empty breaker, another word
@@ -125,8 +126,8 @@ SAMP_API int samp_settings_set_vocab(samp_settings *settings, int32_t n_vocab,
      Returns  the vocabulary, which has copies of everything. NULL on error; *status (may be NULL): SAMP_E_NULL
               (n_bytes; bytes or eog where there are any), SAMP_E_RANGE (n_vocab < 0 or > SAMP_MAX_VOCAB; 2^31 bytes or
               more; eog is not a token; eos or eot is neither a token nor -1), SAMP_E_NOMEM.
-     Memory   one block.   Threads  it never changes, so any number of samplers may use it at once. It must outlive
-              them.
+     Memory   one block.   Threads  the vocabulary never changes, so any number of samplers may use it at once. It must
+              outlive them.
    samp_vocab_free -- frees a vocabulary of samp_vocab_init; takes NULL. */
 SAMP_API int samp_settings_use_vocab(samp_settings *settings, const samp_vocab *vocab);
 /* Makes a vocabulary from a list of its tokens' bytes. */
@@ -204,20 +205,20 @@ SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
 
 /* samp_rollback -- takes back the last n accepted tokens, as if they had never been drawn: for drafts, rewinds, bans.
      State    position, mt19937, windows, mu, averages and samp_prev of s and all its members become what they were
-              before the draw of the first of these tokens; if that token was accepted without a draw, before its
-              samp_accept. Draws whose token was not accepted are taken back too; with n = 0 only these. samp_perf's
-              counts stay.
+              before the first draw since the token in front of these; if there was no draw before the first of these
+              tokens, before its samp_accept. Draws after the last accepted token are taken back too; with n = 0 only
+              these. samp_perf's counts stay.
      Tokens   each successful samp_accept counts as one token, also for a prompt, and each token of samp_sample, of a
               batch, of samp_verify. A token of samp_grammar_sample counts once for the chain and once for the grammar.
      Kept     the last 64 tokens, or as many as samp_set_rollback has set. All are forgotten when s changes in another
               way: by samp_reset, samp_state_load, samp_set_..., samp_chain_..., or by a call on a member. A clone has
               the tokens of its original; a saved state has none. A chain keeps the tokens for its members.
-     Custom   samplers with an accept need a rollback (samp_sampler_i). They go back first, because one may refuse; then
-              those that have gone back accept the tokens again.
+     Custom   samplers with an accept need a rollback (samp_sampler_i). They go back first, because one may refuse: if
+              one does, those before it, which have gone back, accept the tokens again.
      Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: n < 0, or more than are kept; SAMP_E_UNSUPPORTED: a custom sampler has
               no rollback; the status that a custom sampler returns, or that s carries; SAMP_E_NOMEM (grammars). After
-              an error nothing has changed. Exception: if samp_prev has fewer than n tokens, custom samplers in front of
-              the one that refused stay rolled back.
+              an error nothing has changed. Exception: if samp_prev has fewer than n tokens, and a custom sampler
+              refuses, the custom samplers in front of it stay rolled back.
      Memory   none, except for grammars.   Cost  O(n); for penalties n times the cost of samp_accept.
    samp_rollback_depth -- how many tokens can be taken back now. 0 if a custom sampler has an accept but no rollback; a
      grammar may keep fewer tokens than the chain. Or SAMP_E_NULL, or the status that s carries.

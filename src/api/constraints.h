@@ -6,7 +6,7 @@
      Position is the number of tokens that the sampler has accepted since its making or samp_reset. `begin` is that of
               the first token to be generated: the length of the prompt if that is accepted too, else 0.
      Order    any place in a chain. As Hugging Face and vLLM have it: before truncation and temperature; a grammar that
-              is to be a chain's first may stand before them. What one masks no other one brings back.
+              is to be a chain's first may stand before them. What one sampler masks, no other one allows again.
      Empty    Where nothing is left, the draw is SAMP_E_EMPTY, and nothing has changed.
      Leaves   size; what is masked has -infinity. sorted = false, unless it is off or not its turn; of those that leave
               only some tokens, if one was masked. Results beyond +-FLT_MAX become +-FLT_MAX.

@@ -7,7 +7,7 @@ typedef enum samp_peer {
     SAMP_PEER_OPENAI = 0,       /* servers of OpenAI's API: a chat completion or a completion */
     SAMP_PEER_VLLM = 1,         /* vLLM: SamplingParams, or a request to its server */
     SAMP_PEER_TRANSFORMERS = 2, /* Hugging Face's transformers: GenerationConfig, generation_config.json */
-    SAMP_PEER_LLAMA_SERVER = 3, /* llama.cpp's server: a completion, also of OpenAI's kind */
+    SAMP_PEER_LLAMA_SERVER = 3, /* a request to llama.cpp's server: its own, or one of OpenAI's API */
     SAMP_PEER_OLLAMA = 4,       /* Ollama: generate or chat, with "options" */
     SAMP_PEER_ANTHROPIC = 5,    /* Anthropic's Messages API, and servers of it */
     SAMP_PEER_SGLANG = 6        /* SGLang: SamplingParams, its own request ("sampling_params"), or of OpenAI's kind */

@@ -28,14 +28,14 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
      Token    the same as samp_sample's for the same row, in any batch, at any index, with any number of threads. Each
               logit is converted to f32 when it is read (f64 is rounded; beyond +-FLT_MAX it becomes an infinity). The
               logit of a masked token does not matter, even if it is NaN.
-     Logprobs natural logarithms, l - max - ln (Z / 2^40), the same bits on every machine. The error is half a unit in
-              the float's last place, plus at most 1e-12 + n 2^-41 for n unmasked tokens, because weights are integers
+     Logprobs natural logarithms, l - max - ln (Z / 2^40), the same bits on every machine. The error is at most half a
+              unit in the float's last place plus 1e-12 + n 2^-41 for n unmasked tokens, because weights are integers
               (6e-8 for 131,072 tokens; mostly far less). So the last digits of a p near 1 carry no information, and a
-              log-probability closer to 0 than that may be 0. "processed": of the candidates that the chain leaves to
-              its selector, so after mirostat's truncation, of adaptive_p's own logits, and of all tokens for greedy.
+              log-probability closer to 0 than that may be 0. "processed": of the candidates from which the chain's
+              selector draws, so after mirostat's truncation and of adaptive_p's own logits; greedy removes none.
               Log-probabilities cost three more passes over the row.
      Memory   one workspace per thread (samp_reserve). Chains that have one lend it; if there are too few, other chains
-              of the batch get one. Also, at each chain's first token, the memory for samp_rollback.
+              of the batch get one. Also, at each chain's first token, the memory for samp_rollback. Nothing else.
      Threads  OpenMP, if the implementation is compiled with it: n_threads share the rows. */
 SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out);
 
@@ -68,22 +68,22 @@ SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab);
 /* samp_isa_name -- the instruction set in use: "scalar", "generic" (gcc's and clang's vectors of 16 bytes), "sse2",
      "avx2", "avx512", "neon" or "wasm". The library chooses it at the first use. "none": the compiler's flags, or the
      rounding mode, would make tokens wrong, so the library gives none.
-   samp_isa_list -- the name of instruction set i = 0, 1, ... of those that this machine has: "scalar" first, the best
-     last, then NULL.
+   samp_isa_list -- the name of instruction set i = 0, 1, ... of those that are compiled in and work on this machine:
+     "scalar" first, the best last, then NULL.
    samp_isa_force -- uses this instruction set from now on, in all threads; NULL: the best one. The tokens are the same.
-     Returns  SAMP_OK; SAMP_E_UNSUPPORTED: the name is unknown, or this CPU or system does not have it. */
+     Returns  SAMP_OK; SAMP_E_UNSUPPORTED: this build does not know the name, or this CPU or system does not have it. */
 SAMP_API const char *samp_isa_name(void);
-/* The name of instruction set i of those that this machine has; NULL behind the last. */
+/* The name of instruction set i of those that work here; NULL behind the last. */
 SAMP_API const char *samp_isa_list(int i);
 /* Uses this instruction set from now on; NULL: the best one. */
 SAMP_API int samp_isa_force(const char *name);
 
 /* samp_strerror -- the text of a status, never NULL.
    samp_error_text -- a sentence for users: the field that samp_status, samp_check_params or samp_settings_set reported
-   (or NULL), the status, and the valid values if the field is a setting: "top_p: a value is outside its range: a
-   number in (0, 1]". With SAMP_E_UNSUPPORTED the field gives the reason: "compiler", "clone", "place" (see
-   samp_chain_add). Writes at most size bytes with the final 0; returns the length of the whole text, or SAMP_E_NULL
-   (buf is NULL and size is not 0).
+   (or NULL), the status, and for a wrong value of a setting the valid values: "top_p: a value is outside its range: a
+   number in (0, 1]". With SAMP_E_FORMAT of a setting "expected" and the valid values stand in place of the status. With
+   SAMP_E_UNSUPPORTED the field's reason does: "compiler", "clone", "place" (see samp_chain_add). Writes at most size
+   bytes with the final 0; returns the length of the whole text, or SAMP_E_NULL (buf is NULL and size is not 0).
    samp_version -- SAMP_VERSION of the file that was compiled, to compare with that of the declarations. */
 SAMP_API const char *samp_strerror(int status);
 /* A sentence for users: field, status, valid values. */

@@ -1,6 +1,6 @@
-/* =================================================================================================== >>types The
-   types of inputs and results: tokens, arrays of candidates, statuses, parameters, rows of logits, a vocabulary, and
-   the interface of a sampler. Later versions may add members to structs that you fill: start from zero, or from the
+/* =================================================================================================== >>types
+   The types of inputs and results: tokens, arrays of candidates, statuses, parameters, rows of logits, a vocabulary,
+   and the interface of a sampler. Later versions may add members to structs that you fill: start from zero, or from the
    function that returns the defaults. */
 
 typedef int32_t samp_token; /* a token's id, 0 .. n_vocab - 1; as a result, a negative number is a samp_status */
@@ -62,8 +62,8 @@ typedef struct samp_sampler samp_sampler;
 struct samp_gpu_data;
 
 /* The functions of a sampler. For a sampler of your own apply is required; the others may be NULL. clone and free may
-   be NULL only if the context needs no copy and no free: cloning a sampler with a context and no clone function is
-   SAMP_E_UNSUPPORTED.
+   be NULL only if the context needs no copy and no free: without a clone function, the clone of a sampler whose context
+   is not NULL carries SAMP_E_UNSUPPORTED.
    accept and apply return a status (a number above 0 counts as SAMP_E_RANGE). After an error of your own, the state of
    your sampler is your responsibility.
    apply may change logits, p, order and selected, and remove candidates. It is SAMP_E_RANGE if apply leaves an id
@@ -86,7 +86,8 @@ typedef struct samp_sampler_i {
 } samp_sampler_i;
 /* clang-format on */
 
-/* A sampler. Only samp_init_* functions and samp_chain_init make one: private members follow these two. */
+/* A sampler. Only functions of the library make one (samp_init_..., samp_chain_..., samp_clone): private members follow
+   these two. */
 struct samp_sampler {
     const samp_sampler_i *iface;
     void *ctx; /* yours in a custom sampler */
@@ -110,7 +111,7 @@ struct samp_vocab {
 };
 
 /* All settings of the usual chain. Start from samp_default_params(): a zeroed struct is not valid. Each comment has the
-   default, the range if it is not all finite values, and the value that switches the sampler off. */
+   default, for numbers the range if it is not all finite values, and mostly the value that switches the sampler off. */
 typedef struct samp_params {
     uint64_t seed;                     /* 0; used as given, there is no "random" value */
     size_t min_keep;                   /* 0; truncations by p (all but top_k, top_n_sigma) keep at least this many */
@@ -135,14 +136,14 @@ typedef struct samp_params {
     float dynatemp_exponent;           /* 1 in [0, 1000] */
     float smoothing_factor;            /* 0 in [0, 1000]; 0 = off */
     float smoothing_curve;             /* 1 in [1, 10] */
-    int32_t penalty_last_n;            /* 64; 0 = off, -1 = n_ctx_train */
+    int32_t penalty_last_n;            /* 64 in [-1, 2^22]; 0 = off, -1 = n_ctx_train */
     float penalty_repeat;              /* 1, > 0; 1 = off */
     float penalty_freq;                /* 0; 0 = off */
     float penalty_present;             /* 0; 0 = off */
     float dry_multiplier;              /* 0, >= 0; 0 = off */
     float dry_base;                    /* 1.75, >= 1 */
     int32_t dry_allowed_length;        /* 2, >= 0 */
-    int32_t dry_penalty_last_n;        /* -1; 0 = off, -1 = n_ctx_train */
+    int32_t dry_penalty_last_n;        /* -1 in [-1, 2^22]; 0 = off, -1 = n_ctx_train */
     const char *const *dry_breakers;   /* strings, the last followed by NULL; NULL: "\n" ":" "\"" "*" */
     int32_t mirostat;                  /* 0; 0 = off; 1, 2: takes the place of truncation and dist */
     float mirostat_tau;                /* 5 in [0, FLT_MAX / 2]; target surprise in bits */
@@ -150,13 +151,13 @@ typedef struct samp_params {
     float adaptive_target;             /* -1 in [0, 1]; < 0 (finite) = off; else adaptive_p selects instead of dist */
     float adaptive_decay;              /* 0.9 in [0, 0.99] */
     const samp_logit_bias *logit_bias; /* [n_logit_bias] NULL */
-    int32_t n_logit_bias;              /* 0 */
-    int32_t n_vocab;                   /* 0; needed by logit_bias and mirostat 1 */
+    int32_t n_logit_bias;              /* 0, >= 0; 0 = off */
+    int32_t n_vocab;                   /* 0, >= 0; needed by logit_bias and mirostat 1 */
     const samp_vocab *vocab;           /* NULL; needed by dry with breakers */
     const char *order;                 /* NULL: the default order, see samp_chain_from_params */
     samp_rng_kind rng;                 /* SAMP_RNG_PHILOX */
-    int32_t n_ctx_train;               /* 4096; the length of a window of -1 */
-    samp_sampler *grammar;             /* NULL; becomes the chain's first sampler: see samp_chain_from_params */
+    int32_t n_ctx_train;               /* 4096 in [0, 2^22]; the length of a window of -1 */
+    samp_sampler *grammar;             /* NULL; the chain owns it, as its first: see samp_chain_from_params */
 } samp_params;
 
 typedef struct samp_settings samp_settings; /* samp_params by name and text, for bindings and command lines */
@@ -236,5 +237,5 @@ typedef struct samp_perf_data {
     uint64_t n_accept;    /* tokens accepted */
     uint64_t t_sample_ns; /* time spent sampling; 0 without SAMP_CLOCK */
     uint64_t n_exact;     /* how often the fast path's estimate of a sum was not enough, so it took the exact sum */
-    uint64_t n_steps;     /* how often a draw left the fast path for the steps (MT19937: over the whole row) */
+    uint64_t n_steps;     /* how often a draw went by steps from some sampler on (MT19937: over the whole row) */
 } samp_perf_data;

@@ -1,7 +1,7 @@
-/* =============================================================================================== >>describe Samplers
-   as text (samp_describe). Names and fields come from the tables (core/table.h, core/fields.h), so a new sampler needs
-   no code here. The functions read samplers and write only to the caller's buffer. config/tell.h and the GPU's
-   samp_gpu_plan use them too.
+/* =============================================================================================== >>describe
+   Samplers as text (samp_describe). Names and fields come from the tables (core/table.h, core/fields.h), so a new
+   sampler needs no code here. The functions read samplers and write only to the caller's buffer. config/tell.h and the
+   GPU's samp_gpu_plan use them too.
 
    There is no printf: the text must not depend on a locale, and the header does not need stdio. */
 

@@ -1,8 +1,8 @@
-/* ================================================================================================== >>params Samplers
-   from their numbers, and chains from samp_params. A constructor, in its sampler's room, writes its arguments into a
-   blank record of its kind. sampi_init (core/making.h) checks the record by its fields and the hook `prepare`, and
-   moves it to the heap. Parameters fill a record by the same fields and the hook `params`, so samp_check_params makes
-   the same checks without the heap.
+/* ================================================================================================== >>params
+   Samplers from their numbers, and chains from samp_params. A constructor, in its sampler's room, writes its arguments
+   into a blank record of its kind. sampi_init (core/making.h) checks the record by its fields and the hook `prepare`,
+   and moves it to the heap. Parameters fill a record by the same fields and the hook `params`, so samp_check_params
+   makes the same checks without the heap.
 
    A constructor does not report errors. It notes the error in the record. The sampler carries it, and so does the
    chain that the sampler joins. A sampler with an error is never applied.

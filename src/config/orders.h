@@ -1,6 +1,7 @@
-/* ---- orders, and the chain from parameters ---- samp_params.order names samplers by name or by letter. A walk
-   (sampi_steps) reads it and returns one kind after another. Names and letters are in the table of kinds, so an order
-   can name a new sampler as soon as it has a row. The default order is that of the table.
+/* ---- orders, and the chain from parameters ----
+   samp_params.order names samplers by name or by letter. A walk (sampi_steps) reads it and returns one kind after
+   another. Names and letters are in the table of kinds, so an order can name a new sampler as soon as it has a row. The
+   default order is that of the table.
 
    There are two callers: samp_check_params only reads the parameters, samp_chain_from_params makes a sampler of each
    kind and adds it to a chain. The room stands on config/from_params.h and core/making.h. */

@@ -1,7 +1,7 @@
-/* ---- the settings object, and a vocabulary from a list of tokens ---- samp_settings holds parameters with copies of
-   all lists (biases, breakers, the order), so that the caller may free its own. samp_settings_params returns them as
-   samp_params. The second half of the room makes a vocabulary from a list of tokens; settings need one to tokenise
-   texts (dry's breakers). */
+/* ---- the settings object, and a vocabulary from a list of tokens ----
+   samp_settings holds parameters with copies of all lists (biases, breakers, the order), so that the caller may free
+   its own. samp_settings_params returns them as samp_params. The second half of the room makes a vocabulary from a list
+   of tokens; settings need one to tokenise texts (dry's breakers). */
 
 SAMP_API SAMPI_COLD samp_settings *samp_settings_new(void)
 {

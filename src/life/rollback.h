@@ -1,7 +1,7 @@
-/* ================================================================================================ >>rollback Taking
-   accepted tokens back (samp_rollback). While a sampler draws and accepts, the room notes what each token changes: one
-   record for each token, which covers the sampler and all members of its chain. samp_rollback restores one record
-   after another.
+/* ================================================================================================ >>rollback
+   Taking accepted tokens back (samp_rollback). While a sampler draws and accepts, the room notes what each token
+   changes: one record for each token, which covers the sampler and all members of its chain. samp_rollback restores one
+   record after another.
 
    A token changes few words. Of a window, a record keeps the token that falls out; the one that comes in is in the
    window. Of an mt19937 it keeps the count of outputs, because the generator can run backwards (sampi_mt_back). Of

@@ -15,9 +15,10 @@
 #define SAMPI_STATE_MAGIC   0x504D4153u /* "SAMP" */
 #define SAMPI_STATE_VERSION 1
 
-/* ---- fingerprint ---- A state loads only into a sampler with the same settings. The settings are not stored; a hash
-   of 64 bits is. What goes into the hash, and in which order, is part of the format: a change needs a new version,
-   unless it is meant to refuse the states of some kinds only. */
+/* ---- fingerprint ----
+   A state loads only into a sampler with the same settings. The settings are not stored; a hash of 64 bits is. What
+   goes into the hash, and in which order, is part of the format: a change needs a new version, unless it is meant to
+   refuse the states of some kinds only. */
 
 /* Adds a sampler's numbers: first the floats, then the integers, as version 1 of the format has them. Left out are
    fields that only the constructor uses (SAMPI_PASSING), and later fields (SAMPI_LATER) whose value is 0. */
