@@ -22428,8 +22428,8 @@ static int sampi_index_groups(sampi_vec *words, const sampi_spelt *pieces, size_
     return at ? (int)SAMP_OK : (int)SAMP_E_NOMEM;
 }
 
-/* Of each node of a trie [n], what is below it. All nodes below come behind it, so it goes from the end to the front;
-   path [d]: what has been found below the node at depth d that is still to come. */
+/* Of each node of a trie [n], what is below it. All nodes below it come behind it, so the loop goes from the end to the
+   front. path [d]: what has been found so far below the node at depth d, which the loop has not reached yet. */
 static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below, uint32_t *path)
 {
     for (uint32_t d = 0; d <= SAMPI_MAX_PIECE; d++) path[d] = 0;
@@ -24678,8 +24678,8 @@ static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
 }
 
 /* Is the state's node so many characters, and then something that begins with others, like a quote? Then that is its
-   run: the kinds, and *reach, and no longer text of these kinds can come. Strings with a length are that, and have too
-   many states to look at. */
+   run: the kinds, and *reach, and no longer text of these kinds can come. Strings with a length are of this form;
+   they have too many states to look at each. */
 static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
 {
     const sampi_expr e = *sampi_at(&m->d.tree, sampi_through(&m->d, sampi_lex_at(m, state)->node));
@@ -28901,7 +28901,7 @@ static SAMPI_COLD bool sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32
     return false;
 }
 
-/* One of the schemas, and with `only` no other. */
+/* What fits one of the schemas (anyOf); with `only` exactly one of them (oneOf). */
 static SAMPI_COLD void sampi_expand_of(sampi_schema *x, sampi_shapes *s, int32_t array, bool only, int32_t now,
                                        int32_t later)
 {

@@ -5084,8 +5084,8 @@ static void sampi_gpu_kernel(int device)
     }
 }
 
-/* How many teams run at once? At most so many of a batch wait for each other. All that the kernel gets, if they do;
-   else half of them, and so on. `fold` lends its memory for the counters: no row needs it yet. */
+/* How many teams (thread blocks) run at once? At most so many of a batch wait for each other. All that the kernel gets,
+   if they do; else half of them, and so on. `fold` lends its memory for the counters: no row needs it yet. */
 static int sampi_gpu_find_teams(samp_gpu *gpu)
 {
     const int device = gpu->device;

@@ -68,8 +68,8 @@ static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
 }
 
 /* Is the state's node so many characters, and then something that begins with others, like a quote? Then that is its
-   run: the kinds, and *reach, and no longer text of these kinds can come. Strings with a length are that, and have too
-   many states to look at. */
+   run: the kinds, and *reach, and no longer text of these kinds can come. Strings with a length are of this form;
+   they have too many states to look at each. */
 static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
 {
     const sampi_expr e = *sampi_at(&m->d.tree, sampi_through(&m->d, sampi_lex_at(m, state)->node));

@@ -265,8 +265,8 @@ static int sampi_index_groups(sampi_vec *words, const sampi_spelt *pieces, size_
     return at ? (int)SAMP_OK : (int)SAMP_E_NOMEM;
 }
 
-/* Of each node of a trie [n], what is below it. All nodes below come behind it, so it goes from the end to the front;
-   path [d]: what has been found below the node at depth d that is still to come. */
+/* Of each node of a trie [n], what is below it. All nodes below it come behind it, so the loop goes from the end to the
+   front. path [d]: what has been found so far below the node at depth d, which the loop has not reached yet. */
 static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below, uint32_t *path)
 {
     for (uint32_t d = 0; d <= SAMPI_MAX_PIECE; d++) path[d] = 0;

@@ -332,7 +332,7 @@ static SAMPI_COLD bool sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32
     return false;
 }
 
-/* One of the schemas, and with `only` no other. */
+/* What fits one of the schemas (anyOf); with `only` exactly one of them (oneOf). */
 static SAMPI_COLD void sampi_expand_of(sampi_schema *x, sampi_shapes *s, int32_t array, bool only, int32_t now,
                                        int32_t later)
 {
