@@ -188,86 +188,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8962 samplers/greedy.h               21076 grammar/regex.h
-     275 api/config.h                     9004 samplers/choose.h               21473 grammar/derivatives.h
-     306 api/types.h                      9067 samplers/ratio.h                22163 grammar/vocabulary.h
-     562 api/missing.h                    9134 samplers/draw.h                 22634 grammar/triggers.h
-     576 api/sample.h                     9220 samplers/dist.h                 22959 grammar/matcher.h
-     670 api/chains.h                     9252 samplers/gumbel.h               23226 grammar/store.h
-     937 api/samplers.h                   9322 watermark/function.h            23481 grammar/moving.h
-    1210 api/gumbel.h                     9440 watermark/text.h                23830 grammar/visits.h
-    1233 api/operator.h                   9630 watermark/draw.h                24113 grammar/states.h
-    1284 api/kv.h                         9841 samplers/mirostat.h             24273 grammar/items.h
-    1467 api/llama_cpp.h                 10080 samplers/adaptive_p.h           24399 grammar/masks.h
-    1513 api/text_error.h                10231 samplers/custom.h               24610 grammar/runs.h
-    1529 api/grammar.h                   10292 config/describe.h               24823 grammar/entries.h
-    1769 api/shards.h                    10472 config/from_params.h            25321 grammar/accepting.h
-    1869 api/peers.h                     10536 config/orders.h                 25662 grammar/waiting.h
-    1953 api/drafts.h                    10768 config/numbers.h                25788 grammar/history.h
-    2055 api/constraints.h               10910 config/set.h                    25914 grammar/room.h
-    2358 api/watermark.h                 11066 config/tell.h                   26265 grammar/sampler.h
-    2504 api/parts.h                     11196 config/settings.h               26507 grammar/forced.h
-    2546 base/switches.h                 11309 life/rollback.h                 26675 grammar/hooks.h
-    2865 base/random.h                   11568 life/chain.h                    26798 schema/head.h
-    2888 base/mt19937.h                  11852 life/members.h                  26972 schema/errors.h
-    2963 base/exact.h                    11966 life/update.h                   27084 schema/collections.h
-    3189 base/bits128.h                  12163 life/copy.h                     27118 schema/references.h
-    3270 base/elements.h                 12333 rows/row.h                      27390 schema/strings.h
-    3400 watermark/colours.h             12643 rows/reserve.h                  27452 schema/numbers.h
-    3464 kernels/llama_cpp/contract.h    12712 rows/pieces.h                   27654 schema/sets.h
-    3511 kernels/contract.h              12826 rows/thresholds.h               27852 schema/formats.h
-    3639 kernels/scalar.h                12933 rows/compact.h                  28049 schema/scalars.h
-    3845 kernels/llama_cpp/scalar.h      13116 rows/sums.h                     28348 schema/goals.h
-    3866 kernels/sets.h                  13265 rows/changes.h                  28569 schema/alternatives.h
-    3914 kernels/vectors.h               13346 rows/cuts.h                     29047 schema/objects.h
-    4031 kernels/avx512.h                13794 rows/typical.h                  29560 schema/arrays.h
-    4115 kernels/avx2.h                  14109 rows/tail_free.h                29920 schema/whole.h
-    4177 kernels/sse2.h                  14183 rows/selecting.h                30093 tags/head.h
-    4194 kernels/neon.h                  14314 rows/mirostat.h                 30216 tags/words.h
-    4216 kernels/wasm.h                  14398 watermark/rows.h                30324 tags/inside.h
-    4232 kernels/generic.h               14512 rows/flat.h                     30465 tags/formats.h
-    4252 kernels/shared.h                14559 rows/logprobs.h                 30866 grammar/grammars.h
-    4377 kernels/passes.h                14645 rows/step.h                     30933 peers/tables.h
-    5066 kernels/llama_cpp/passes.h      14662 rows/llama_cpp/sums.h           31332 peers/values.h
-    5150 kernels/check.h                 14976 rows/llama_cpp/samplers.h       31764 peers/llama_server.h
-    5173 kernels/dispatch.h              15441 rows/llama_cpp/step.h           31832 peers/fields.h
-    5383 core/array.h                    15472 run/apply.h                     32078 peers/requests.h
-    5713 core/table.h                    15554 run/writing.h                   32217 shards/head.h
-    5911 core/windows.h                  15678 run/arrays.h                    32368 shards/bytes.h
-    6003 constraints/record.h            15755 run/arrays_llama_cpp.h          32466 shards/merging.h
-    6061 watermark/record.h              15955 run/walk.h                      32756 shards/row.h
-    6081 rows/work.h                     16060 run/finish.h                    32889 shards/answers.h
-    6108 life/past.h                     16100 run/draw_llama_cpp.h            33434 shards/logprobs.h
-    6167 core/record.h                   16174 run/draw.h                      33580 shards/told.h
-    6307 core/plans.h                    16252 run/sample.h                    33735 shards/asking.h
-    6345 core/fields.h                   16368 watermark/making.h              33871 shards/prefix.h
-    6432 core/owners.h                   16597 watermark/tails.h               34439 shards/plans.h
-    6508 core/mt19937.h                  16697 watermark/detect.h              34940 samplers/plans.h
-    6565 core/no_mt19937.h               16920 run/verify.h                    35203 shards/way.h
-    6598 core/making.h                   17024 run/batch.h                     35351 shards/memory.h
-    6730 core/streams.h                  17175 life/state.h                    35419 shards/batch.h
-    6768 life/state_fields.h             17352 operator/weights.h              35826 drafts/head.h
-    6868 samplers/llama_cpp.h            17440 operator/search.h               35885 drafts/block.h
-    6954 samplers/logit_bias.h           17578 operator/run.h                  36076 drafts/tree.h
-    7056 samplers/patch.h                17746 kv/cells.h                      36211 drafts/relaxed.h
-    7106 samplers/penalties.h            17783 kv/making.h                     36296 constraints/automaton.h
-    7257 samplers/dry.h                  18007 kv/slot.h                       36394 constraints/making.h
-    7714 samplers/cut.h                  18144 kv/sequences.h                  36650 constraints/sampler.h
-    7739 samplers/top_n_sigma.h          18278 kv/data.h                       36745 constraints/constructors.h
-    7849 samplers/top_k.h                18401 kv/update.h                     37112 constraints/patterns.h
-    7906 samplers/tail_free.h            18526 kv/state.h                      37320 constraints/looking.h
-    8029 samplers/typical.h              18735 llama_cpp/functions.h           37387 constraints/thinking.h
-    8105 samplers/top_p.h                18802 llama_cpp/object.h              37639 constraints/schedule.h
-    8148 samplers/min_p.h                18857 llama_cpp/vocabulary.h          37728 constraints/accepting.h
-    8190 samplers/by_sums.h              18934 text/reading.h                  37911 constraints/drawing.h
-    8341 samplers/top_h.h                19045 text/strings.h                  38098 constraints/told.h
-    8394 samplers/min_k.h                19144 text/values.h                   38162 constraints/kind.h
-    8451 samplers/xtc.h                  19300 text/documents.h                38220 constraints/top_p_decay.h
-    8534 samplers/infill.h               19376 grammar/head.h                  38306 constraints/accessors.h
-    8650 samplers/temperature.h          19411 grammar/tree.h                  38414 core/kinds.h
-    8819 samplers/smoothing.h            20395 grammar/finishing.h             38463 base/restore.h
-    8904 samplers/softmax.h              20699 grammar/reading.h               38477 api/license.h
-    8937 samplers/drafted.h              20784 grammar/gbnf.h
+       2 api/opening.h                    8963 samplers/greedy.h               21077 grammar/regex.h
+     275 api/config.h                     9005 samplers/choose.h               21474 grammar/derivatives.h
+     306 api/types.h                      9068 samplers/ratio.h                22164 grammar/vocabulary.h
+     562 api/missing.h                    9135 samplers/draw.h                 22635 grammar/triggers.h
+     576 api/sample.h                     9221 samplers/dist.h                 22960 grammar/matcher.h
+     670 api/chains.h                     9253 samplers/gumbel.h               23227 grammar/store.h
+     937 api/samplers.h                   9323 watermark/function.h            23482 grammar/moving.h
+    1210 api/gumbel.h                     9441 watermark/text.h                23831 grammar/visits.h
+    1233 api/operator.h                   9631 watermark/draw.h                24114 grammar/states.h
+    1284 api/kv.h                         9842 samplers/mirostat.h             24274 grammar/items.h
+    1467 api/llama_cpp.h                 10081 samplers/adaptive_p.h           24400 grammar/masks.h
+    1513 api/text_error.h                10232 samplers/custom.h               24611 grammar/runs.h
+    1529 api/grammar.h                   10293 config/describe.h               24824 grammar/entries.h
+    1769 api/shards.h                    10473 config/from_params.h            25322 grammar/accepting.h
+    1869 api/peers.h                     10537 config/orders.h                 25663 grammar/waiting.h
+    1953 api/drafts.h                    10769 config/numbers.h                25789 grammar/history.h
+    2055 api/constraints.h               10911 config/set.h                    25915 grammar/room.h
+    2358 api/watermark.h                 11067 config/tell.h                   26266 grammar/sampler.h
+    2505 api/parts.h                     11197 config/settings.h               26508 grammar/forced.h
+    2547 base/switches.h                 11310 life/rollback.h                 26676 grammar/hooks.h
+    2866 base/random.h                   11569 life/chain.h                    26799 schema/head.h
+    2889 base/mt19937.h                  11853 life/members.h                  26973 schema/errors.h
+    2964 base/exact.h                    11967 life/update.h                   27085 schema/collections.h
+    3190 base/bits128.h                  12164 life/copy.h                     27119 schema/references.h
+    3271 base/elements.h                 12334 rows/row.h                      27391 schema/strings.h
+    3401 watermark/colours.h             12644 rows/reserve.h                  27453 schema/numbers.h
+    3465 kernels/llama_cpp/contract.h    12713 rows/pieces.h                   27655 schema/sets.h
+    3512 kernels/contract.h              12827 rows/thresholds.h               27853 schema/formats.h
+    3640 kernels/scalar.h                12934 rows/compact.h                  28050 schema/scalars.h
+    3846 kernels/llama_cpp/scalar.h      13117 rows/sums.h                     28349 schema/goals.h
+    3867 kernels/sets.h                  13266 rows/changes.h                  28570 schema/alternatives.h
+    3915 kernels/vectors.h               13347 rows/cuts.h                     29048 schema/objects.h
+    4032 kernels/avx512.h                13795 rows/typical.h                  29561 schema/arrays.h
+    4116 kernels/avx2.h                  14110 rows/tail_free.h                29921 schema/whole.h
+    4178 kernels/sse2.h                  14184 rows/selecting.h                30094 tags/head.h
+    4195 kernels/neon.h                  14315 rows/mirostat.h                 30217 tags/words.h
+    4217 kernels/wasm.h                  14399 watermark/rows.h                30325 tags/inside.h
+    4233 kernels/generic.h               14513 rows/flat.h                     30466 tags/formats.h
+    4253 kernels/shared.h                14560 rows/logprobs.h                 30867 grammar/grammars.h
+    4378 kernels/passes.h                14646 rows/step.h                     30934 peers/tables.h
+    5067 kernels/llama_cpp/passes.h      14663 rows/llama_cpp/sums.h           31333 peers/values.h
+    5151 kernels/check.h                 14977 rows/llama_cpp/samplers.h       31765 peers/llama_server.h
+    5174 kernels/dispatch.h              15442 rows/llama_cpp/step.h           31833 peers/fields.h
+    5384 core/array.h                    15473 run/apply.h                     32079 peers/requests.h
+    5714 core/table.h                    15555 run/writing.h                   32218 shards/head.h
+    5912 core/windows.h                  15679 run/arrays.h                    32369 shards/bytes.h
+    6004 constraints/record.h            15756 run/arrays_llama_cpp.h          32467 shards/merging.h
+    6062 watermark/record.h              15956 run/walk.h                      32757 shards/row.h
+    6082 rows/work.h                     16061 run/finish.h                    32890 shards/answers.h
+    6109 life/past.h                     16101 run/draw_llama_cpp.h            33435 shards/logprobs.h
+    6168 core/record.h                   16175 run/draw.h                      33581 shards/told.h
+    6308 core/plans.h                    16253 run/sample.h                    33736 shards/asking.h
+    6346 core/fields.h                   16369 watermark/making.h              33872 shards/prefix.h
+    6433 core/owners.h                   16598 watermark/tails.h               34440 shards/plans.h
+    6509 core/mt19937.h                  16698 watermark/detect.h              34941 samplers/plans.h
+    6566 core/no_mt19937.h               16921 run/verify.h                    35204 shards/way.h
+    6599 core/making.h                   17025 run/batch.h                     35352 shards/memory.h
+    6731 core/streams.h                  17176 life/state.h                    35420 shards/batch.h
+    6769 life/state_fields.h             17353 operator/weights.h              35827 drafts/head.h
+    6869 samplers/llama_cpp.h            17441 operator/search.h               35886 drafts/block.h
+    6955 samplers/logit_bias.h           17579 operator/run.h                  36077 drafts/tree.h
+    7057 samplers/patch.h                17747 kv/cells.h                      36212 drafts/relaxed.h
+    7107 samplers/penalties.h            17784 kv/making.h                     36297 constraints/automaton.h
+    7258 samplers/dry.h                  18008 kv/slot.h                       36395 constraints/making.h
+    7715 samplers/cut.h                  18145 kv/sequences.h                  36651 constraints/sampler.h
+    7740 samplers/top_n_sigma.h          18279 kv/data.h                       36746 constraints/constructors.h
+    7850 samplers/top_k.h                18402 kv/update.h                     37113 constraints/patterns.h
+    7907 samplers/tail_free.h            18527 kv/state.h                      37321 constraints/looking.h
+    8030 samplers/typical.h              18736 llama_cpp/functions.h           37388 constraints/thinking.h
+    8106 samplers/top_p.h                18803 llama_cpp/object.h              37640 constraints/schedule.h
+    8149 samplers/min_p.h                18858 llama_cpp/vocabulary.h          37729 constraints/accepting.h
+    8191 samplers/by_sums.h              18935 text/reading.h                  37912 constraints/drawing.h
+    8342 samplers/top_h.h                19046 text/strings.h                  38099 constraints/told.h
+    8395 samplers/min_k.h                19145 text/values.h                   38163 constraints/kind.h
+    8452 samplers/xtc.h                  19301 text/documents.h                38221 constraints/top_p_decay.h
+    8535 samplers/infill.h               19377 grammar/head.h                  38307 constraints/accessors.h
+    8651 samplers/temperature.h          19412 grammar/tree.h                  38415 core/kinds.h
+    8820 samplers/smoothing.h            20396 grammar/finishing.h             38464 base/restore.h
+    8905 samplers/softmax.h              20700 grammar/reading.h               38478 api/license.h
+    8938 samplers/drafted.h              20785 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2486,7 +2486,8 @@ typedef struct samp_watermark_span {
 
 /* samp_watermark_find -- the piece of `window` tokens (or all, if there are fewer) with the least p; of equal ones with
      as many tokens that count the first. Else as samp_watermark_detect; window = 0 is SAMP_E_RANGE.
-     Cost     O(n) scores and at most `window` tails.   Memory  besides 16 bytes for each token of the window. */
+     Cost     O(n) scores; p is computed at most `window` times.
+     Memory   16 bytes more for each token of the window. */
 SAMP_API int samp_watermark_find(const samp_watermark *mark, const samp_token *text, size_t n, size_t window,
                                  samp_watermark_span *out);
 #ifndef SAMPLING_WATERMARK_DECLARED

@@ -109,15 +109,15 @@
    bound to, to what, and a probe's counters; they are written in a critical section. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2458 gpu/prefix.h                     5012 gpu/device.h
-     136 gpu/api.h                        3010 gpu/choosing.h                   5159 gpu/contexts.h
-     252 gpu/switches.h                   3114 gpu/ending.h                     5321 gpu/steps.h
-     310 gpu/records.h                    3268 gpu/answers.h                    5416 gpu/where.h
-     609 gpu/elements.h                   4029 samplers/plans.h                 5584 gpu/sending.h
-     883 gpu/passes.h                     4292 gpu/users.h                      5856 gpu/batch.h
-    1433 gpu/list.h                       4396 gpu/logprobs.h                   6121 gpu/results.h
-    2075 gpu/left.h                       4551 gpu/advance.h
-    2325 gpu/done.h                       4814 gpu/shapes.h
+       2 gpu/opening.h                    2458 gpu/prefix.h                     5013 gpu/device.h
+     136 gpu/api.h                        3010 gpu/choosing.h                   5160 gpu/contexts.h
+     252 gpu/switches.h                   3115 gpu/ending.h                     5322 gpu/steps.h
+     310 gpu/records.h                    3269 gpu/answers.h                    5417 gpu/where.h
+     609 gpu/elements.h                   4030 samplers/plans.h                 5585 gpu/sending.h
+     883 gpu/passes.h                     4293 gpu/users.h                      5857 gpu/batch.h
+    1433 gpu/list.h                       4397 gpu/logprobs.h                   6122 gpu/results.h
+    2075 gpu/left.h                       4552 gpu/advance.h
+    2325 gpu/done.h                       4815 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -3090,8 +3090,9 @@ static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step
     }
 }
 
-/* The key of the drawn token: of the list, or after a pass for the envelope's sums, which st->drawn says has been done.
-   A set that changes in between is drawn from anew (sampi_gpu_invalidate). Both ways choose the same token. */
+/* Draws a token and gives its key. There are two ways: from the list, or from the whole row after a pass that sums the
+   envelope (st->drawn: that pass is done). Both choose the same token. If the set of tokens changes after the pass, it
+   is drawn anew (sampi_gpu_invalidate). */
 static int sampi_gpu_draw_key(const sampi_gpu_here *h, const sampi_gpu_step *step, uint64_t *key)
 {
     sampi_gpu_state *st = h->st;

@@ -128,6 +128,7 @@ typedef struct samp_watermark_span {
 
 /* samp_watermark_find -- the piece of `window` tokens (or all, if there are fewer) with the least p; of equal ones with
      as many tokens that count the first. Else as samp_watermark_detect; window = 0 is SAMP_E_RANGE.
-     Cost     O(n) scores and at most `window` tails.   Memory  besides 16 bytes for each token of the window. */
+     Cost     O(n) scores; p is computed at most `window` times.
+     Memory   16 bytes more for each token of the window. */
 SAMP_API int samp_watermark_find(const samp_watermark *mark, const samp_token *text, size_t n, size_t window,
                                  samp_watermark_span *out);

@@ -80,8 +80,9 @@ static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step
     }
 }
 
-/* The key of the drawn token: of the list, or after a pass for the envelope's sums, which st->drawn says has been done.
-   A set that changes in between is drawn from anew (sampi_gpu_invalidate). Both ways choose the same token. */
+/* Draws a token and gives its key. There are two ways: from the list, or from the whole row after a pass that sums the
+   envelope (st->drawn: that pass is done). Both choose the same token. If the set of tokens changes after the pass, it
+   is drawn anew (sampi_gpu_invalidate). */
 static int sampi_gpu_draw_key(const sampi_gpu_here *h, const sampi_gpu_step *step, uint64_t *key)
 {
     sampi_gpu_state *st = h->st;
