@@ -17,7 +17,8 @@
 
    FUNCTIONS (that most programs need; the contract of each is above it in >>api)
        samp_sample                 draws a token from a row of logits; the chain accepts it
-       samp_accept, samp_reset     accept a token from elsewhere, for example of the prompt; begin another text
+       samp_accept, samp_reset     accept a token from elsewhere (a prompt's, before the first samp_sample); begin
+                                   another text
        samp_rollback               takes the last tokens back, as if they had never been drawn
        samp_default_params, samp_plain_params, samp_check_params, samp_chain_from_params, samp_chain_update, samp_free
                                    the usual chain: default settings, check them, make, change, free the chain
@@ -30,7 +31,7 @@
                                    the error of a sampler; a chain as text; its counts
        samp_sample_batch, samp_batch_from_params
                                    many rows, each with its own chain: f16, bf16, masks, log-probabilities, threads
-       samp_verify                 accepts the longest valid part of a draft
+       samp_verify                 accepts a draft's tokens up to the first that fails, and draws one token more
        samp_verify_block, samp_verify_tree, samp_verify_relaxed
                                    accept more of a draft, drafts that branch, or leniently (SAMPLING_DRAFTS)
        samp_state_save, samp_state_load, samp_clone
@@ -40,7 +41,7 @@
                                    allow only texts of a grammar or JSON schema (SAMPLING_GRAMMAR)
        samp_init_banned_strings, samp_init_thinking, samp_init_min_tokens, ...
                                    ban or force tokens, limit thinking (SAMPLING_CONSTRAINTS)
-       samp_init_schedule          samplers that are active for a time (SAMPLING_CONSTRAINTS)
+       samp_init_schedule          samplers that are active at times only (SAMPLING_CONSTRAINTS)
        samp_kv_init, samp_kv_find_slot, samp_kv_mask
                                    sequences that share a key-value cache (SAMPLING_KV)
        samp_shard_init, samp_sample_sharded
@@ -171,8 +172,8 @@
      6. Integers define, floats may decide: where the fast path uses an estimate of a sum, it has a bound on the error
         of it, and where the bound leaves a doubt, the exact sum is taken.
      7. Products that feed a sum are written as fma, or are kept apart by SAMPI_OPAQUE: -ffp-contract, -march and -O
-        change nothing. -ffast-math would, and is refused in the file with the implementation, as is x87. Flags
-        without a predefined macro (clang's -funsafe-math-optimizations, an fma that rounds twice) are found when the
+        change nothing. -ffast-math would, and is refused in the file with the implementation, as is x87. What no
+        predefined macro shows (clang's -funsafe-math-optimizations, an fma that rounds twice) is found when the
         kernels are chosen: then every sampler carries SAMP_E_UNSUPPORTED. Only clang's -fno-honor-infinities by
         itself is not found.
    The floating-point environment can change a result: rounding to nearest is assumed, and with flush-to-zero on,
@@ -188,86 +189,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8963 samplers/greedy.h               21077 grammar/regex.h
-     275 api/config.h                     9005 samplers/choose.h               21474 grammar/derivatives.h
-     306 api/types.h                      9068 samplers/ratio.h                22164 grammar/vocabulary.h
-     562 api/missing.h                    9135 samplers/draw.h                 22635 grammar/triggers.h
-     576 api/sample.h                     9221 samplers/dist.h                 22960 grammar/matcher.h
-     670 api/chains.h                     9253 samplers/gumbel.h               23227 grammar/store.h
-     937 api/samplers.h                   9323 watermark/function.h            23482 grammar/moving.h
-    1210 api/gumbel.h                     9441 watermark/text.h                23831 grammar/visits.h
-    1233 api/operator.h                   9631 watermark/draw.h                24114 grammar/states.h
-    1284 api/kv.h                         9842 samplers/mirostat.h             24274 grammar/items.h
-    1467 api/llama_cpp.h                 10081 samplers/adaptive_p.h           24400 grammar/masks.h
-    1513 api/text_error.h                10232 samplers/custom.h               24611 grammar/runs.h
-    1529 api/grammar.h                   10293 config/describe.h               24824 grammar/entries.h
-    1769 api/shards.h                    10473 config/from_params.h            25322 grammar/accepting.h
-    1869 api/peers.h                     10537 config/orders.h                 25663 grammar/waiting.h
-    1953 api/drafts.h                    10769 config/numbers.h                25789 grammar/history.h
-    2055 api/constraints.h               10911 config/set.h                    25915 grammar/room.h
-    2358 api/watermark.h                 11067 config/tell.h                   26266 grammar/sampler.h
-    2505 api/parts.h                     11197 config/settings.h               26508 grammar/forced.h
-    2547 base/switches.h                 11310 life/rollback.h                 26676 grammar/hooks.h
-    2866 base/random.h                   11569 life/chain.h                    26799 schema/head.h
-    2889 base/mt19937.h                  11853 life/members.h                  26973 schema/errors.h
-    2964 base/exact.h                    11967 life/update.h                   27085 schema/collections.h
-    3190 base/bits128.h                  12164 life/copy.h                     27119 schema/references.h
-    3271 base/elements.h                 12334 rows/row.h                      27391 schema/strings.h
-    3401 watermark/colours.h             12644 rows/reserve.h                  27453 schema/numbers.h
-    3465 kernels/llama_cpp/contract.h    12713 rows/pieces.h                   27655 schema/sets.h
-    3512 kernels/contract.h              12827 rows/thresholds.h               27853 schema/formats.h
-    3640 kernels/scalar.h                12934 rows/compact.h                  28050 schema/scalars.h
-    3846 kernels/llama_cpp/scalar.h      13117 rows/sums.h                     28349 schema/goals.h
-    3867 kernels/sets.h                  13266 rows/changes.h                  28570 schema/alternatives.h
-    3915 kernels/vectors.h               13347 rows/cuts.h                     29048 schema/objects.h
-    4032 kernels/avx512.h                13795 rows/typical.h                  29561 schema/arrays.h
-    4116 kernels/avx2.h                  14110 rows/tail_free.h                29921 schema/whole.h
-    4178 kernels/sse2.h                  14184 rows/selecting.h                30094 tags/head.h
-    4195 kernels/neon.h                  14315 rows/mirostat.h                 30217 tags/words.h
-    4217 kernels/wasm.h                  14399 watermark/rows.h                30325 tags/inside.h
-    4233 kernels/generic.h               14513 rows/flat.h                     30466 tags/formats.h
-    4253 kernels/shared.h                14560 rows/logprobs.h                 30867 grammar/grammars.h
-    4378 kernels/passes.h                14646 rows/step.h                     30934 peers/tables.h
-    5067 kernels/llama_cpp/passes.h      14663 rows/llama_cpp/sums.h           31333 peers/values.h
-    5151 kernels/check.h                 14977 rows/llama_cpp/samplers.h       31765 peers/llama_server.h
-    5174 kernels/dispatch.h              15442 rows/llama_cpp/step.h           31833 peers/fields.h
-    5384 core/array.h                    15473 run/apply.h                     32079 peers/requests.h
-    5714 core/table.h                    15555 run/writing.h                   32218 shards/head.h
-    5912 core/windows.h                  15679 run/arrays.h                    32369 shards/bytes.h
-    6004 constraints/record.h            15756 run/arrays_llama_cpp.h          32467 shards/merging.h
-    6062 watermark/record.h              15956 run/walk.h                      32757 shards/row.h
-    6082 rows/work.h                     16061 run/finish.h                    32890 shards/answers.h
-    6109 life/past.h                     16101 run/draw_llama_cpp.h            33435 shards/logprobs.h
-    6168 core/record.h                   16175 run/draw.h                      33581 shards/told.h
-    6308 core/plans.h                    16253 run/sample.h                    33736 shards/asking.h
-    6346 core/fields.h                   16369 watermark/making.h              33872 shards/prefix.h
-    6433 core/owners.h                   16598 watermark/tails.h               34440 shards/plans.h
-    6509 core/mt19937.h                  16698 watermark/detect.h              34941 samplers/plans.h
-    6566 core/no_mt19937.h               16921 run/verify.h                    35204 shards/way.h
-    6599 core/making.h                   17025 run/batch.h                     35352 shards/memory.h
-    6731 core/streams.h                  17176 life/state.h                    35420 shards/batch.h
-    6769 life/state_fields.h             17353 operator/weights.h              35827 drafts/head.h
-    6869 samplers/llama_cpp.h            17441 operator/search.h               35886 drafts/block.h
-    6955 samplers/logit_bias.h           17579 operator/run.h                  36077 drafts/tree.h
-    7057 samplers/patch.h                17747 kv/cells.h                      36212 drafts/relaxed.h
-    7107 samplers/penalties.h            17784 kv/making.h                     36297 constraints/automaton.h
-    7258 samplers/dry.h                  18008 kv/slot.h                       36395 constraints/making.h
-    7715 samplers/cut.h                  18145 kv/sequences.h                  36651 constraints/sampler.h
-    7740 samplers/top_n_sigma.h          18279 kv/data.h                       36746 constraints/constructors.h
-    7850 samplers/top_k.h                18402 kv/update.h                     37113 constraints/patterns.h
-    7907 samplers/tail_free.h            18527 kv/state.h                      37321 constraints/looking.h
-    8030 samplers/typical.h              18736 llama_cpp/functions.h           37388 constraints/thinking.h
-    8106 samplers/top_p.h                18803 llama_cpp/object.h              37640 constraints/schedule.h
-    8149 samplers/min_p.h                18858 llama_cpp/vocabulary.h          37729 constraints/accepting.h
-    8191 samplers/by_sums.h              18935 text/reading.h                  37912 constraints/drawing.h
-    8342 samplers/top_h.h                19046 text/strings.h                  38099 constraints/told.h
-    8395 samplers/min_k.h                19145 text/values.h                   38163 constraints/kind.h
-    8452 samplers/xtc.h                  19301 text/documents.h                38221 constraints/top_p_decay.h
-    8535 samplers/infill.h               19377 grammar/head.h                  38307 constraints/accessors.h
-    8651 samplers/temperature.h          19412 grammar/tree.h                  38415 core/kinds.h
-    8820 samplers/smoothing.h            20396 grammar/finishing.h             38464 base/restore.h
-    8905 samplers/softmax.h              20700 grammar/reading.h               38478 api/license.h
-    8938 samplers/drafted.h              20785 grammar/gbnf.h
+       2 api/opening.h                    8964 samplers/greedy.h               21078 grammar/regex.h
+     276 api/config.h                     9006 samplers/choose.h               21475 grammar/derivatives.h
+     307 api/types.h                      9069 samplers/ratio.h                22165 grammar/vocabulary.h
+     563 api/missing.h                    9136 samplers/draw.h                 22636 grammar/triggers.h
+     577 api/sample.h                     9222 samplers/dist.h                 22961 grammar/matcher.h
+     671 api/chains.h                     9254 samplers/gumbel.h               23228 grammar/store.h
+     938 api/samplers.h                   9324 watermark/function.h            23483 grammar/moving.h
+    1211 api/gumbel.h                     9442 watermark/text.h                23832 grammar/visits.h
+    1234 api/operator.h                   9632 watermark/draw.h                24115 grammar/states.h
+    1285 api/kv.h                         9843 samplers/mirostat.h             24275 grammar/items.h
+    1468 api/llama_cpp.h                 10082 samplers/adaptive_p.h           24401 grammar/masks.h
+    1514 api/text_error.h                10233 samplers/custom.h               24612 grammar/runs.h
+    1531 api/grammar.h                   10294 config/describe.h               24825 grammar/entries.h
+    1771 api/shards.h                    10474 config/from_params.h            25323 grammar/accepting.h
+    1870 api/peers.h                     10538 config/orders.h                 25664 grammar/waiting.h
+    1955 api/drafts.h                    10770 config/numbers.h                25790 grammar/history.h
+    2057 api/constraints.h               10912 config/set.h                    25916 grammar/room.h
+    2360 api/watermark.h                 11068 config/tell.h                   26267 grammar/sampler.h
+    2506 api/parts.h                     11198 config/settings.h               26509 grammar/forced.h
+    2548 base/switches.h                 11311 life/rollback.h                 26677 grammar/hooks.h
+    2867 base/random.h                   11570 life/chain.h                    26800 schema/head.h
+    2890 base/mt19937.h                  11854 life/members.h                  26974 schema/errors.h
+    2965 base/exact.h                    11968 life/update.h                   27086 schema/collections.h
+    3191 base/bits128.h                  12165 life/copy.h                     27120 schema/references.h
+    3272 base/elements.h                 12335 rows/row.h                      27392 schema/strings.h
+    3402 watermark/colours.h             12645 rows/reserve.h                  27454 schema/numbers.h
+    3466 kernels/llama_cpp/contract.h    12714 rows/pieces.h                   27656 schema/sets.h
+    3513 kernels/contract.h              12828 rows/thresholds.h               27854 schema/formats.h
+    3641 kernels/scalar.h                12935 rows/compact.h                  28051 schema/scalars.h
+    3847 kernels/llama_cpp/scalar.h      13118 rows/sums.h                     28350 schema/goals.h
+    3868 kernels/sets.h                  13267 rows/changes.h                  28571 schema/alternatives.h
+    3916 kernels/vectors.h               13348 rows/cuts.h                     29049 schema/objects.h
+    4033 kernels/avx512.h                13796 rows/typical.h                  29562 schema/arrays.h
+    4117 kernels/avx2.h                  14111 rows/tail_free.h                29922 schema/whole.h
+    4179 kernels/sse2.h                  14185 rows/selecting.h                30095 tags/head.h
+    4196 kernels/neon.h                  14316 rows/mirostat.h                 30218 tags/words.h
+    4218 kernels/wasm.h                  14400 watermark/rows.h                30326 tags/inside.h
+    4234 kernels/generic.h               14514 rows/flat.h                     30467 tags/formats.h
+    4254 kernels/shared.h                14561 rows/logprobs.h                 30868 grammar/grammars.h
+    4379 kernels/passes.h                14647 rows/step.h                     30935 peers/tables.h
+    5068 kernels/llama_cpp/passes.h      14664 rows/llama_cpp/sums.h           31334 peers/values.h
+    5152 kernels/check.h                 14978 rows/llama_cpp/samplers.h       31766 peers/llama_server.h
+    5175 kernels/dispatch.h              15443 rows/llama_cpp/step.h           31834 peers/fields.h
+    5385 core/array.h                    15474 run/apply.h                     32080 peers/requests.h
+    5715 core/table.h                    15556 run/writing.h                   32219 shards/head.h
+    5913 core/windows.h                  15680 run/arrays.h                    32370 shards/bytes.h
+    6005 constraints/record.h            15757 run/arrays_llama_cpp.h          32468 shards/merging.h
+    6063 watermark/record.h              15957 run/walk.h                      32758 shards/row.h
+    6083 rows/work.h                     16062 run/finish.h                    32891 shards/answers.h
+    6110 life/past.h                     16102 run/draw_llama_cpp.h            33436 shards/logprobs.h
+    6169 core/record.h                   16176 run/draw.h                      33582 shards/told.h
+    6309 core/plans.h                    16254 run/sample.h                    33737 shards/asking.h
+    6347 core/fields.h                   16370 watermark/making.h              33873 shards/prefix.h
+    6434 core/owners.h                   16599 watermark/tails.h               34441 shards/plans.h
+    6510 core/mt19937.h                  16699 watermark/detect.h              34942 samplers/plans.h
+    6567 core/no_mt19937.h               16922 run/verify.h                    35205 shards/way.h
+    6600 core/making.h                   17026 run/batch.h                     35353 shards/memory.h
+    6732 core/streams.h                  17177 life/state.h                    35421 shards/batch.h
+    6770 life/state_fields.h             17354 operator/weights.h              35828 drafts/head.h
+    6870 samplers/llama_cpp.h            17442 operator/search.h               35887 drafts/block.h
+    6956 samplers/logit_bias.h           17580 operator/run.h                  36078 drafts/tree.h
+    7058 samplers/patch.h                17748 kv/cells.h                      36213 drafts/relaxed.h
+    7108 samplers/penalties.h            17785 kv/making.h                     36298 constraints/automaton.h
+    7259 samplers/dry.h                  18009 kv/slot.h                       36396 constraints/making.h
+    7716 samplers/cut.h                  18146 kv/sequences.h                  36652 constraints/sampler.h
+    7741 samplers/top_n_sigma.h          18280 kv/data.h                       36747 constraints/constructors.h
+    7851 samplers/top_k.h                18403 kv/update.h                     37114 constraints/patterns.h
+    7908 samplers/tail_free.h            18528 kv/state.h                      37322 constraints/looking.h
+    8031 samplers/typical.h              18737 llama_cpp/functions.h           37389 constraints/thinking.h
+    8107 samplers/top_p.h                18804 llama_cpp/object.h              37641 constraints/schedule.h
+    8150 samplers/min_p.h                18859 llama_cpp/vocabulary.h          37730 constraints/accepting.h
+    8192 samplers/by_sums.h              18936 text/reading.h                  37913 constraints/drawing.h
+    8343 samplers/top_h.h                19047 text/strings.h                  38100 constraints/told.h
+    8396 samplers/min_k.h                19146 text/values.h                   38164 constraints/kind.h
+    8453 samplers/xtc.h                  19302 text/documents.h                38222 constraints/top_p_decay.h
+    8536 samplers/infill.h               19378 grammar/head.h                  38308 constraints/accessors.h
+    8652 samplers/temperature.h          19413 grammar/tree.h                  38416 core/kinds.h
+    8821 samplers/smoothing.h            20397 grammar/finishing.h             38465 base/restore.h
+    8906 samplers/softmax.h              20701 grammar/reading.h               38479 api/license.h
+    8939 samplers/drafted.h              20786 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -615,8 +616,8 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
      Threads  OpenMP, if the implementation is compiled with it: n_threads share the rows. */
 SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out);
 
-/* samp_verify -- accepts the longest valid beginning of a draft, and one more token: samples and accepts row after row
-     as long as the sampled token is the draft's.
+/* samp_verify -- accepts a draft's tokens up to the first that fails, and one more token: samples and accepts row after
+     row as long as the sampled token is the draft's.
      in       logits [n + 1 x n_vocab]: row i has the model's logits after i tokens of the draft
      out      [n + 1] the accepted tokens of the draft, then the next token, then -1
      Exact    out has the tokens that samp_sample would give row by row, with any sampler and random source; probs are
@@ -1266,7 +1267,7 @@ SAMP_API void samp_random_sample_destroy(samp_random_sample *op);
      Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_WORKSPACE (too small; its alignment does not matter); SAMP_E_NAN (a
               parameter; NaN or +infinity in the logits); SAMP_E_RANGE (a parameter); SAMP_E_EMPTY (all masked). After
               an error *result is unchanged.
-     Memory   the workspace alone.   Cost  O(n): some passes over the row, most of them over parts of it; no sort.
+     Memory   the workspace alone.   Cost  O(n): some passes over the row, most over a few parts of it; no sort.
      Source   the random-sample operator of InfiniCore. */
 SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspace, size_t workspace_size,
                                     void *result, const void *probs, float random, float topp, int32_t topk,
@@ -1290,7 +1291,7 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
 /* A cell holds the keys and values of one token. */
 typedef struct samp_kv_cell {
     int32_t pos;   /* the token's position; -1: the cell is free */
-    int32_t delta; /* how far the token has moved since its keys were last rotated; samp_kv_update rotates them */
+    int32_t delta; /* how far the token has moved since its keys were made or last rotated; samp_kv_update rotates */
     uint64_t seq;  /* bit s: sequence s has this token; 0 in a free cell */
 } samp_kv_cell;
 
@@ -1328,8 +1329,8 @@ typedef struct samp_kv_params {
     uint32_t n_embd_head;   /* with rope: elements of one head's key, a divisor of every n_embd_k; 2 .. 2^20 */
     uint32_t n_rot;         /* with rope: how many of them are rotated, from the first on; even; 0: n_embd_head */
     float rope_theta;       /* with rope: > 0 and finite; 0: 10000 */
-    float defrag_threshold; /* samp_kv_update defragments if free cells / cells up to the last used one exceed it;
-                               [0, 1); 0: only after samp_kv_defrag */
+    float defrag_threshold; /* samp_kv_update defragments if the share of free cells among those up to the last used
+                               one exceeds it; [0, 1); 0: only after samp_kv_defrag */
     void *memory;           /* memory for the buffers, aligned to 64 bytes; NULL: they are in the cache's own block */
     size_t memory_size;     /* >= samp_kv_size */
 } samp_kv_params;
@@ -1488,9 +1489,9 @@ SAMP_API samp_token samp_llama_sample(samp_sampler *chain, struct llama_context 
      seed or counts. NULL: s is not such an object.
      Works    with each layout of llama.cpp's interface (6, 10 and 12 functions); on the CPU, not in the device's graph.
      Errors   llama.cpp's apply has no status: an array that samp_apply refuses gets selected = -1, and
-              llama_sampler_sample then ends the program. Check samp_status of the chain before. A clone that fails is
-              NULL.
-     Returns  NULL: not a chain, a sampler that is in a chain, or no memory; the caller still owns it.
+              llama_sampler_sample then ends the program. samp_status tells before whether the chain carries an error. A
+              clone that fails is NULL.
+     Returns  NULL: chain is NULL or in a chain, or there is no memory; the caller still owns it.
               Free the object with llama_sampler_free.
      Memory   two pointers, from llama_sampler_init. */
 SAMP_API struct llama_sampler *samp_llama_init(samp_sampler *chain);
@@ -1511,7 +1512,8 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab);
 #endif /* SAMPLING_LLAMA */
 
 /* ---- src/api/text_error.h ---- */
-/* Why and where a text (a grammar, a request) was rejected. Functions of grammars and of peers fill it. */
+/* Why and where a text (a grammar, a request) was rejected. The caller passes one; functions of grammars and of peers
+   fill it. */
 typedef struct samp_text_error {
     int status;          /* SAMP_OK: the text is valid */
     size_t line, column; /* from 1; columns count bytes */
@@ -1793,8 +1795,7 @@ typedef struct samp_ranks {
 } samp_ranks;
 
 /* samp_shard_init -- makes the shard of a rank that has tokens first .. first + length - 1 of n_vocab. The slices of
-   all
-     ranks together are the vocabulary; they may be uneven, or empty.
+     all ranks together are the vocabulary; they may be uneven, or empty.
      Range    n_vocab in 1 .. SAMP_MAX_VOCAB, n_ranks in 1 .. 1024
      Returns  NULL on error; *status (may be NULL): SAMP_OK, SAMP_E_RANGE, SAMP_E_NOMEM.
      Memory   little here. At the first batch, and at each one larger than all before: for each of its rows (at most 128
@@ -1802,15 +1803,15 @@ typedef struct samp_ranks {
               chain has tail_free, infill, mirostat with m > 256, top_k with ties, top_p with a decay, top_h, min_k or
               log_softmax takes 12 bytes a token of the vocabulary more. Without an allreduce also n_ranks times 23 KiB
               a row.
-   samp_shard_free -- frees it; takes NULL. A running batch is dropped, and its chains are as before the batch. */
+   samp_shard_free -- frees it; takes NULL. A running batch is dropped as by samp_shard_drop: the chain of each row that
+     has no token yet is as before the batch. */
 SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status);
 /* Frees a shard; takes NULL. */
 SAMP_API void samp_shard_free(samp_shard *shard);
 
 /* samp_sample_sharded -- samp_sample_batch for logits of which each rank has a slice. Every rank gets the same tokens
-   and
-     ends with the same chains, those that one machine with whole rows would have. All ranks call it, each with the same
-     chains in the same state.
+     and ends with the same chains, those that one machine with whole rows would have. All ranks call it, each with the
+     same chains in the same state.
      in       rows [n_rows]: as in samp_sample_batch. slice: as logits there, but for the slice: n_vocab is its length
               (0: data is not read), stride and mask are its own, bit i of the mask is token first + i. logprobs: on all
               ranks or on none, with the same n_top; each rank gets all of them. n_threads is not used.
@@ -1825,9 +1826,9 @@ SAMP_API void samp_shard_free(samp_shard *shard);
               If a truncation leaves at most 256 tokens: 1 more (2 for typical below 0.85), less than 4 KiB a row in all
               (1.5 KB with top_k 40). Temperature alone, or min_p that leaves more tokens: 2 more, 19 bytes a rank.
               If more than 256 tokens are left, and a sum over the row decides which or changes their logits: 2 more, up
-              to 10 KB, if at most a thousand are left (top_k: 1 more). For a longer nucleus 3 more, some 9 KB, at most
+              to 10 KB, if at most a thousand are left (top_k: 1 more); else 3 more: for a nucleus some 9 KB, at most
               18 KB (one row in a thousand takes a fourth; a nucleus that ends among thousands of different logits
-              within a thousandth of a nat up to six, 64 KiB). 2.5 KB for a floor by sums, temp_ext, adaptive_p.
+              within a thousandth of a nat up to six, 64 KiB); for a floor by sums, temp_ext, adaptive_p 2.5 KB.
               typical, xtc, min_keep above 256: up to 4 more. After a cut that leaves so many tokens each further sum or
               floor takes 1 more, each further nucleus 2.
               A draw may take 1 more (its eight attempts all fail once in 10^11); logprobs take 2, 7 bytes for each of
@@ -1840,8 +1841,8 @@ SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, sam
    replace it in place by the merge of all ranks' messages (samp_shard_merge), and call samp_shard_take.
    samp_shard_begin -- begins a batch of up to 128 rows. An error in the call is in the first message, so that all ranks
      learn of it. The arguments must live until the last message is taken. Returns SAMP_OK or SAMP_E_NULL (shard).
-   samp_shard_message -- this rank's message of the next round, *n bytes, to be replaced in place; NULL and 0: the batch
-     is done. *n is the same on every rank.
+   samp_shard_message -- this rank's message of the next round, *n bytes, to be replaced in place; NULL and 0: there is
+     none, because the batch is done or dropped, or none has begun. *n is the same on every rank.
    samp_shard_take -- reads the merged message. Returns SAMP_OK or the batch's status, as samp_sample_sharded.
    samp_shard_drop -- drops a running batch: each row that has no token yet gets the status, and its chain is as before
      the batch. */
@@ -1905,7 +1906,8 @@ typedef struct samp_request {
      Fields   that are known and not about which token is drawn (prompts, lengths, stops, streams, log-probabilities, n:
               see samp_child_seed) are skipped: SAMPI_PEERS in >>peers lists them. All others count, or are an error.
               tool_choice and function_call may be "auto", "none" or null: all else makes tokens, and is
-              SAMP_E_UNSUPPORTED, as tools with "strict" or a grammar are for OpenAI and vLLM, unless none is called.
+              SAMP_E_UNSUPPORTED, as tools with "strict" or a grammar are for OpenAI, vLLM, Anthropic and SGLang, unless
+              none is called.
               llama-server constrains a call once it has begun, whatever is strict: that is the caller's to do.
      Thinking is no setting, as its tags are the model's: a number of tokens (vLLM's thinking_token_budget,
               llama-server's reasoning_budget_tokens and thinking_budget_tokens; -1 is none, and of the two the last
@@ -2409,9 +2411,8 @@ typedef struct samp_watermark {
 SAMP_API samp_watermark samp_default_watermark(samp_watermark_kind kind);
 
 /* samp_watermark_set -- sets a member by name and text, as samp_settings_set: "kind" (gumbel, gumbel_dual,
-   sbw_selfhash,
-     sbw_lefthash, synthid; the other members stay), "key" and "seed" (decimal, 0 .. 2^64 - 1), "context_width", "scope"
-     (once_in_text, once_in_all, always), "history", "alpha", "depth", "gamma" (both with at
+     sbw_selfhash, sbw_lefthash, synthid; the other members stay), "key" and "seed" (decimal, 0 .. 2^64 - 1),
+     "context_width", "scope" (once_in_text, once_in_all, always), "history", "alpha", "depth", "gamma" (both with at
      most 15 digits), "delta".
      Returns  SAMP_E_NULL, SAMP_E_NAME, SAMP_E_FORMAT: no number, SAMP_E_RANGE: one that its type has not, or no such
               word; then nothing has changed. Ranges are looked at by samp_init_watermark.   Threads  one a struct. */

@@ -6,7 +6,7 @@
 /* A cell holds the keys and values of one token. */
 typedef struct samp_kv_cell {
     int32_t pos;   /* the token's position; -1: the cell is free */
-    int32_t delta; /* how far the token has moved since its keys were last rotated; samp_kv_update rotates them */
+    int32_t delta; /* how far the token has moved since its keys were made or last rotated; samp_kv_update rotates */
     uint64_t seq;  /* bit s: sequence s has this token; 0 in a free cell */
 } samp_kv_cell;
 
@@ -44,8 +44,8 @@ typedef struct samp_kv_params {
     uint32_t n_embd_head;   /* with rope: elements of one head's key, a divisor of every n_embd_k; 2 .. 2^20 */
     uint32_t n_rot;         /* with rope: how many of them are rotated, from the first on; even; 0: n_embd_head */
     float rope_theta;       /* with rope: > 0 and finite; 0: 10000 */
-    float defrag_threshold; /* samp_kv_update defragments if free cells / cells up to the last used one exceed it;
-                               [0, 1); 0: only after samp_kv_defrag */
+    float defrag_threshold; /* samp_kv_update defragments if the share of free cells among those up to the last used
+                               one exceeds it; [0, 1); 0: only after samp_kv_defrag */
     void *memory;           /* memory for the buffers, aligned to 64 bytes; NULL: they are in the cache's own block */
     size_t memory_size;     /* >= samp_kv_size */
 } samp_kv_params;

@@ -21,9 +21,9 @@ SAMP_API samp_token samp_llama_sample(samp_sampler *chain, struct llama_context 
      seed or counts. NULL: s is not such an object.
      Works    with each layout of llama.cpp's interface (6, 10 and 12 functions); on the CPU, not in the device's graph.
      Errors   llama.cpp's apply has no status: an array that samp_apply refuses gets selected = -1, and
-              llama_sampler_sample then ends the program. Check samp_status of the chain before. A clone that fails is
-              NULL.
-     Returns  NULL: not a chain, a sampler that is in a chain, or no memory; the caller still owns it.
+              llama_sampler_sample then ends the program. samp_status tells before whether the chain carries an error. A
+              clone that fails is NULL.
+     Returns  NULL: chain is NULL or in a chain, or there is no memory; the caller still owns it.
               Free the object with llama_sampler_free.
      Memory   two pointers, from llama_sampler_init. */
 SAMP_API struct llama_sampler *samp_llama_init(samp_sampler *chain);

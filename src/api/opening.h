@@ -16,7 +16,8 @@
 
    FUNCTIONS (that most programs need; the contract of each is above it in >>api)
        samp_sample                 draws a token from a row of logits; the chain accepts it
-       samp_accept, samp_reset     accept a token from elsewhere, for example of the prompt; begin another text
+       samp_accept, samp_reset     accept a token from elsewhere (a prompt's, before the first samp_sample); begin
+                                   another text
        samp_rollback               takes the last tokens back, as if they had never been drawn
        samp_default_params, samp_plain_params, samp_check_params, samp_chain_from_params, samp_chain_update, samp_free
                                    the usual chain: default settings, check them, make, change, free the chain
@@ -29,7 +30,7 @@
                                    the error of a sampler; a chain as text; its counts
        samp_sample_batch, samp_batch_from_params
                                    many rows, each with its own chain: f16, bf16, masks, log-probabilities, threads
-       samp_verify                 accepts the longest valid part of a draft
+       samp_verify                 accepts a draft's tokens up to the first that fails, and draws one token more
        samp_verify_block, samp_verify_tree, samp_verify_relaxed
                                    accept more of a draft, drafts that branch, or leniently (SAMPLING_DRAFTS)
        samp_state_save, samp_state_load, samp_clone
@@ -39,7 +40,7 @@
                                    allow only texts of a grammar or JSON schema (SAMPLING_GRAMMAR)
        samp_init_banned_strings, samp_init_thinking, samp_init_min_tokens, ...
                                    ban or force tokens, limit thinking (SAMPLING_CONSTRAINTS)
-       samp_init_schedule          samplers that are active for a time (SAMPLING_CONSTRAINTS)
+       samp_init_schedule          samplers that are active at times only (SAMPLING_CONSTRAINTS)
        samp_kv_init, samp_kv_find_slot, samp_kv_mask
                                    sequences that share a key-value cache (SAMPLING_KV)
        samp_shard_init, samp_sample_sharded
@@ -170,8 +171,8 @@
      6. Integers define, floats may decide: where the fast path uses an estimate of a sum, it has a bound on the error
         of it, and where the bound leaves a doubt, the exact sum is taken.
      7. Products that feed a sum are written as fma, or are kept apart by SAMPI_OPAQUE: -ffp-contract, -march and -O
-        change nothing. -ffast-math would, and is refused in the file with the implementation, as is x87. Flags
-        without a predefined macro (clang's -funsafe-math-optimizations, an fma that rounds twice) are found when the
+        change nothing. -ffast-math would, and is refused in the file with the implementation, as is x87. What no
+        predefined macro shows (clang's -funsafe-math-optimizations, an fma that rounds twice) is found when the
         kernels are chosen: then every sampler carries SAMP_E_UNSUPPORTED. Only clang's -fno-honor-infinities by
         itself is not found.
    The floating-point environment can change a result: rounding to nearest is assumed, and with flush-to-zero on,

@@ -36,7 +36,8 @@ typedef struct samp_request {
      Fields   that are known and not about which token is drawn (prompts, lengths, stops, streams, log-probabilities, n:
               see samp_child_seed) are skipped: SAMPI_PEERS in >>peers lists them. All others count, or are an error.
               tool_choice and function_call may be "auto", "none" or null: all else makes tokens, and is
-              SAMP_E_UNSUPPORTED, as tools with "strict" or a grammar are for OpenAI and vLLM, unless none is called.
+              SAMP_E_UNSUPPORTED, as tools with "strict" or a grammar are for OpenAI, vLLM, Anthropic and SGLang, unless
+              none is called.
               llama-server constrains a call once it has begun, whatever is strict: that is the caller's to do.
      Thinking is no setting, as its tags are the model's: a number of tokens (vLLM's thinking_token_budget,
               llama-server's reasoning_budget_tokens and thinking_budget_tokens; -1 is none, and of the two the last

@@ -39,8 +39,8 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
      Threads  OpenMP, if the implementation is compiled with it: n_threads share the rows. */
 SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out);
 
-/* samp_verify -- accepts the longest valid beginning of a draft, and one more token: samples and accepts row after row
-     as long as the sampled token is the draft's.
+/* samp_verify -- accepts a draft's tokens up to the first that fails, and one more token: samples and accepts row after
+     row as long as the sampled token is the draft's.
      in       logits [n + 1 x n_vocab]: row i has the model's logits after i tokens of the draft
      out      [n + 1] the accepted tokens of the draft, then the next token, then -1
      Exact    out has the tokens that samp_sample would give row by row, with any sampler and random source; probs are

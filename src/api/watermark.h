@@ -51,9 +51,8 @@ typedef struct samp_watermark {
 SAMP_API samp_watermark samp_default_watermark(samp_watermark_kind kind);
 
 /* samp_watermark_set -- sets a member by name and text, as samp_settings_set: "kind" (gumbel, gumbel_dual,
-   sbw_selfhash,
-     sbw_lefthash, synthid; the other members stay), "key" and "seed" (decimal, 0 .. 2^64 - 1), "context_width", "scope"
-     (once_in_text, once_in_all, always), "history", "alpha", "depth", "gamma" (both with at
+     sbw_selfhash, sbw_lefthash, synthid; the other members stay), "key" and "seed" (decimal, 0 .. 2^64 - 1),
+     "context_width", "scope" (once_in_text, once_in_all, always), "history", "alpha", "depth", "gamma" (both with at
      most 15 digits), "delta".
      Returns  SAMP_E_NULL, SAMP_E_NAME, SAMP_E_FORMAT: no number, SAMP_E_RANGE: one that its type has not, or no such
               word; then nothing has changed. Ranges are looked at by samp_init_watermark.   Threads  one a struct. */
