@@ -195,79 +195,79 @@
      563 api/missing.h                    9136 samplers/draw.h                 22636 grammar/triggers.h
      577 api/sample.h                     9222 samplers/dist.h                 22961 grammar/matcher.h
      671 api/chains.h                     9254 samplers/gumbel.h               23228 grammar/store.h
-     938 api/samplers.h                   9324 watermark/function.h            23483 grammar/moving.h
-    1211 api/gumbel.h                     9442 watermark/text.h                23832 grammar/visits.h
-    1234 api/operator.h                   9632 watermark/draw.h                24115 grammar/states.h
-    1285 api/kv.h                         9843 samplers/mirostat.h             24275 grammar/items.h
-    1468 api/llama_cpp.h                 10082 samplers/adaptive_p.h           24401 grammar/masks.h
-    1514 api/text_error.h                10233 samplers/custom.h               24612 grammar/runs.h
-    1531 api/grammar.h                   10294 config/describe.h               24825 grammar/entries.h
-    1771 api/shards.h                    10474 config/from_params.h            25323 grammar/accepting.h
-    1870 api/peers.h                     10538 config/orders.h                 25664 grammar/waiting.h
-    1955 api/drafts.h                    10770 config/numbers.h                25790 grammar/history.h
-    2057 api/constraints.h               10912 config/set.h                    25916 grammar/room.h
-    2360 api/watermark.h                 11068 config/tell.h                   26267 grammar/sampler.h
-    2506 api/parts.h                     11198 config/settings.h               26509 grammar/forced.h
-    2548 base/switches.h                 11311 life/rollback.h                 26677 grammar/hooks.h
-    2867 base/random.h                   11570 life/chain.h                    26800 schema/head.h
-    2890 base/mt19937.h                  11854 life/members.h                  26974 schema/errors.h
-    2965 base/exact.h                    11968 life/update.h                   27086 schema/collections.h
-    3191 base/bits128.h                  12165 life/copy.h                     27120 schema/references.h
-    3272 base/elements.h                 12335 rows/row.h                      27392 schema/strings.h
-    3402 watermark/colours.h             12645 rows/reserve.h                  27454 schema/numbers.h
-    3466 kernels/llama_cpp/contract.h    12714 rows/pieces.h                   27656 schema/sets.h
-    3513 kernels/contract.h              12828 rows/thresholds.h               27854 schema/formats.h
-    3641 kernels/scalar.h                12935 rows/compact.h                  28051 schema/scalars.h
-    3847 kernels/llama_cpp/scalar.h      13118 rows/sums.h                     28350 schema/goals.h
-    3868 kernels/sets.h                  13267 rows/changes.h                  28571 schema/alternatives.h
-    3916 kernels/vectors.h               13348 rows/cuts.h                     29049 schema/objects.h
-    4033 kernels/avx512.h                13796 rows/typical.h                  29562 schema/arrays.h
-    4117 kernels/avx2.h                  14111 rows/tail_free.h                29922 schema/whole.h
-    4179 kernels/sse2.h                  14185 rows/selecting.h                30095 tags/head.h
-    4196 kernels/neon.h                  14316 rows/mirostat.h                 30218 tags/words.h
-    4218 kernels/wasm.h                  14400 watermark/rows.h                30326 tags/inside.h
-    4234 kernels/generic.h               14514 rows/flat.h                     30467 tags/formats.h
-    4254 kernels/shared.h                14561 rows/logprobs.h                 30868 grammar/grammars.h
-    4379 kernels/passes.h                14647 rows/step.h                     30935 peers/tables.h
-    5068 kernels/llama_cpp/passes.h      14664 rows/llama_cpp/sums.h           31334 peers/values.h
-    5152 kernels/check.h                 14978 rows/llama_cpp/samplers.h       31766 peers/llama_server.h
-    5175 kernels/dispatch.h              15443 rows/llama_cpp/step.h           31834 peers/fields.h
-    5385 core/array.h                    15474 run/apply.h                     32080 peers/requests.h
-    5715 core/table.h                    15556 run/writing.h                   32219 shards/head.h
-    5913 core/windows.h                  15680 run/arrays.h                    32370 shards/bytes.h
-    6005 constraints/record.h            15757 run/arrays_llama_cpp.h          32468 shards/merging.h
-    6063 watermark/record.h              15957 run/walk.h                      32758 shards/row.h
-    6083 rows/work.h                     16062 run/finish.h                    32891 shards/answers.h
-    6110 life/past.h                     16102 run/draw_llama_cpp.h            33436 shards/logprobs.h
-    6169 core/record.h                   16176 run/draw.h                      33582 shards/told.h
-    6309 core/plans.h                    16254 run/sample.h                    33737 shards/asking.h
-    6347 core/fields.h                   16370 watermark/making.h              33873 shards/prefix.h
-    6434 core/owners.h                   16599 watermark/tails.h               34441 shards/plans.h
-    6510 core/mt19937.h                  16699 watermark/detect.h              34942 samplers/plans.h
-    6567 core/no_mt19937.h               16922 run/verify.h                    35205 shards/way.h
-    6600 core/making.h                   17026 run/batch.h                     35353 shards/memory.h
-    6732 core/streams.h                  17177 life/state.h                    35421 shards/batch.h
-    6770 life/state_fields.h             17354 operator/weights.h              35828 drafts/head.h
-    6870 samplers/llama_cpp.h            17442 operator/search.h               35887 drafts/block.h
-    6956 samplers/logit_bias.h           17580 operator/run.h                  36078 drafts/tree.h
-    7058 samplers/patch.h                17748 kv/cells.h                      36213 drafts/relaxed.h
-    7108 samplers/penalties.h            17785 kv/making.h                     36298 constraints/automaton.h
-    7259 samplers/dry.h                  18009 kv/slot.h                       36396 constraints/making.h
-    7716 samplers/cut.h                  18146 kv/sequences.h                  36652 constraints/sampler.h
-    7741 samplers/top_n_sigma.h          18280 kv/data.h                       36747 constraints/constructors.h
-    7851 samplers/top_k.h                18403 kv/update.h                     37114 constraints/patterns.h
-    7908 samplers/tail_free.h            18528 kv/state.h                      37322 constraints/looking.h
-    8031 samplers/typical.h              18737 llama_cpp/functions.h           37389 constraints/thinking.h
-    8107 samplers/top_p.h                18804 llama_cpp/object.h              37641 constraints/schedule.h
-    8150 samplers/min_p.h                18859 llama_cpp/vocabulary.h          37730 constraints/accepting.h
-    8192 samplers/by_sums.h              18936 text/reading.h                  37913 constraints/drawing.h
-    8343 samplers/top_h.h                19047 text/strings.h                  38100 constraints/told.h
-    8396 samplers/min_k.h                19146 text/values.h                   38164 constraints/kind.h
-    8453 samplers/xtc.h                  19302 text/documents.h                38222 constraints/top_p_decay.h
-    8536 samplers/infill.h               19378 grammar/head.h                  38308 constraints/accessors.h
-    8652 samplers/temperature.h          19413 grammar/tree.h                  38416 core/kinds.h
-    8821 samplers/smoothing.h            20397 grammar/finishing.h             38465 base/restore.h
-    8906 samplers/softmax.h              20701 grammar/reading.h               38479 api/license.h
+     938 api/samplers.h                   9324 watermark/function.h            23486 grammar/moving.h
+    1211 api/gumbel.h                     9442 watermark/text.h                23838 grammar/visits.h
+    1234 api/operator.h                   9632 watermark/draw.h                24121 grammar/states.h
+    1285 api/kv.h                         9843 samplers/mirostat.h             24281 grammar/items.h
+    1468 api/llama_cpp.h                 10082 samplers/adaptive_p.h           24407 grammar/masks.h
+    1514 api/text_error.h                10233 samplers/custom.h               24618 grammar/runs.h
+    1531 api/grammar.h                   10294 config/describe.h               24831 grammar/entries.h
+    1771 api/shards.h                    10474 config/from_params.h            25329 grammar/accepting.h
+    1870 api/peers.h                     10538 config/orders.h                 25670 grammar/waiting.h
+    1955 api/drafts.h                    10770 config/numbers.h                25796 grammar/history.h
+    2057 api/constraints.h               10912 config/set.h                    25922 grammar/room.h
+    2360 api/watermark.h                 11068 config/tell.h                   26273 grammar/sampler.h
+    2506 api/parts.h                     11198 config/settings.h               26515 grammar/forced.h
+    2548 base/switches.h                 11311 life/rollback.h                 26683 grammar/hooks.h
+    2867 base/random.h                   11570 life/chain.h                    26806 schema/head.h
+    2890 base/mt19937.h                  11854 life/members.h                  26980 schema/errors.h
+    2965 base/exact.h                    11968 life/update.h                   27092 schema/collections.h
+    3191 base/bits128.h                  12165 life/copy.h                     27126 schema/references.h
+    3272 base/elements.h                 12335 rows/row.h                      27398 schema/strings.h
+    3402 watermark/colours.h             12645 rows/reserve.h                  27460 schema/numbers.h
+    3466 kernels/llama_cpp/contract.h    12714 rows/pieces.h                   27662 schema/sets.h
+    3513 kernels/contract.h              12828 rows/thresholds.h               27860 schema/formats.h
+    3641 kernels/scalar.h                12935 rows/compact.h                  28057 schema/scalars.h
+    3847 kernels/llama_cpp/scalar.h      13118 rows/sums.h                     28356 schema/goals.h
+    3868 kernels/sets.h                  13267 rows/changes.h                  28577 schema/alternatives.h
+    3916 kernels/vectors.h               13348 rows/cuts.h                     29055 schema/objects.h
+    4033 kernels/avx512.h                13796 rows/typical.h                  29568 schema/arrays.h
+    4117 kernels/avx2.h                  14111 rows/tail_free.h                29928 schema/whole.h
+    4179 kernels/sse2.h                  14185 rows/selecting.h                30101 tags/head.h
+    4196 kernels/neon.h                  14316 rows/mirostat.h                 30224 tags/words.h
+    4218 kernels/wasm.h                  14400 watermark/rows.h                30332 tags/inside.h
+    4234 kernels/generic.h               14514 rows/flat.h                     30473 tags/formats.h
+    4254 kernels/shared.h                14561 rows/logprobs.h                 30874 grammar/grammars.h
+    4379 kernels/passes.h                14647 rows/step.h                     30941 peers/tables.h
+    5068 kernels/llama_cpp/passes.h      14664 rows/llama_cpp/sums.h           31340 peers/values.h
+    5152 kernels/check.h                 14978 rows/llama_cpp/samplers.h       31772 peers/llama_server.h
+    5175 kernels/dispatch.h              15443 rows/llama_cpp/step.h           31840 peers/fields.h
+    5385 core/array.h                    15474 run/apply.h                     32086 peers/requests.h
+    5715 core/table.h                    15556 run/writing.h                   32225 shards/head.h
+    5913 core/windows.h                  15680 run/arrays.h                    32376 shards/bytes.h
+    6005 constraints/record.h            15757 run/arrays_llama_cpp.h          32474 shards/merging.h
+    6063 watermark/record.h              15957 run/walk.h                      32764 shards/row.h
+    6083 rows/work.h                     16062 run/finish.h                    32897 shards/answers.h
+    6110 life/past.h                     16102 run/draw_llama_cpp.h            33442 shards/logprobs.h
+    6169 core/record.h                   16176 run/draw.h                      33588 shards/told.h
+    6309 core/plans.h                    16254 run/sample.h                    33743 shards/asking.h
+    6347 core/fields.h                   16370 watermark/making.h              33879 shards/prefix.h
+    6434 core/owners.h                   16599 watermark/tails.h               34447 shards/plans.h
+    6510 core/mt19937.h                  16699 watermark/detect.h              34948 samplers/plans.h
+    6567 core/no_mt19937.h               16922 run/verify.h                    35211 shards/way.h
+    6600 core/making.h                   17026 run/batch.h                     35359 shards/memory.h
+    6732 core/streams.h                  17177 life/state.h                    35427 shards/batch.h
+    6770 life/state_fields.h             17354 operator/weights.h              35834 drafts/head.h
+    6870 samplers/llama_cpp.h            17442 operator/search.h               35893 drafts/block.h
+    6956 samplers/logit_bias.h           17580 operator/run.h                  36084 drafts/tree.h
+    7058 samplers/patch.h                17748 kv/cells.h                      36219 drafts/relaxed.h
+    7108 samplers/penalties.h            17785 kv/making.h                     36304 constraints/automaton.h
+    7259 samplers/dry.h                  18009 kv/slot.h                       36402 constraints/making.h
+    7716 samplers/cut.h                  18146 kv/sequences.h                  36658 constraints/sampler.h
+    7741 samplers/top_n_sigma.h          18280 kv/data.h                       36753 constraints/constructors.h
+    7851 samplers/top_k.h                18403 kv/update.h                     37120 constraints/patterns.h
+    7908 samplers/tail_free.h            18528 kv/state.h                      37328 constraints/looking.h
+    8031 samplers/typical.h              18737 llama_cpp/functions.h           37395 constraints/thinking.h
+    8107 samplers/top_p.h                18804 llama_cpp/object.h              37647 constraints/schedule.h
+    8150 samplers/min_p.h                18859 llama_cpp/vocabulary.h          37736 constraints/accepting.h
+    8192 samplers/by_sums.h              18936 text/reading.h                  37919 constraints/drawing.h
+    8343 samplers/top_h.h                19047 text/strings.h                  38106 constraints/told.h
+    8396 samplers/min_k.h                19146 text/values.h                   38170 constraints/kind.h
+    8453 samplers/xtc.h                  19302 text/documents.h                38228 constraints/top_p_decay.h
+    8536 samplers/infill.h               19378 grammar/head.h                  38314 constraints/accessors.h
+    8652 samplers/temperature.h          19413 grammar/tree.h                  38422 core/kinds.h
+    8821 samplers/smoothing.h            20397 grammar/finishing.h             38471 base/restore.h
+    8906 samplers/softmax.h              20701 grammar/reading.h               38485 api/license.h
     8939 samplers/drafted.h              20786 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
@@ -23259,11 +23259,14 @@ static void sampi_store_is_full(sampi_matcher *m)
     sampi_fault(&m->d, SAMP_E_NOMEM);
 }
 
+/* A number of bytes, rounded up to a multiple of 8: so the piece behind them is aligned. */
+static size_t sampi_padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
+
 /* A piece of the store, for what is to be published. NULL and the fault is told: no room. */
 static void *sampi_store_room(sampi_matcher *m, size_t bytes)
 {
     sampi_store *store = m->store;
-    bytes = (bytes + 7) & ~(size_t)7;
+    bytes = sampi_padded(bytes);
     sampi_chunk *chunk = (sampi_chunk *)SAMPI_PTR_GET(&store->chunks);
     if (chunk && bytes <= chunk->size && SAMPI_SIZE_GET(&chunk->used) <= chunk->size - bytes) {
         const size_t at = SAMPI_SIZE_ADD(&chunk->used, bytes);
@@ -23332,7 +23335,7 @@ static size_t sampi_store_sizes(const samp_grammar *g, const sampi_store_plan *p
     size[6] = ((size_t)sampi_power((int32_t)(nodes + nodes / 3)) + (size_t)sampi_power(2 * plan->entries)) *
               sizeof(int32_t);
     size[7] = (size_t)g->tree.pool.n + (size_t)plan->pool;
-    for (int i = 0; i < SAMPI_STORE_PARTS; i++) all += size[i] = (size[i] + 7) & ~(size_t)7;
+    for (int i = 0; i < SAMPI_STORE_PARTS; i++) all += size[i] = sampi_padded(size[i]);
     return all;
 }
 
@@ -23518,8 +23521,17 @@ static uint32_t sampi_move_age(const sampi_move *v, const int32_t *used)
     return age > UINT32_MAX / 2 ? 0 : age;
 }
 
-/* A number of bytes, rounded up to a multiple of 8: so the piece behind them is aligned. */
-static size_t sampi_padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
+/* Which of its numbers a and b are nodes, in a node of this kind? No node that a store makes is a group. */
+static bool sampi_has_a(int kind)
+{
+    return kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND || kind == SAMPI_NODE_REPEAT ||
+           kind == SAMPI_NODE_NOT;
+}
+
+static bool sampi_has_b(int kind)
+{
+    return kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND || kind == SAMPI_NODE_MEMBERS;
+}
 
 /* List what has been published: entries first. */
 static void sampi_move_list(sampi_move *v)
@@ -23578,10 +23590,8 @@ static void sampi_move_choose_nodes(sampi_move *v)
         const sampi_expr *e = sampi_at(t, i);
         v->chosen.nodes++;
         if (sampi_in_pool(e->kind) && e->a >= t->pool.n) v->chosen.pool += e->b;
-        if (e->kind == SAMPI_NODE_SEQ || e->kind == SAMPI_NODE_ALT || e->kind == SAMPI_NODE_AND)
-            v->nodes[e->a] = v->nodes[e->b] = 1;
-        if (e->kind == SAMPI_NODE_REPEAT || e->kind == SAMPI_NODE_NOT) v->nodes[e->a] = 1;
-        if (e->kind == SAMPI_NODE_MEMBERS) v->nodes[e->b] = 1;
+        if (sampi_has_a(e->kind)) v->nodes[e->a] = 1;
+        if (sampi_has_b(e->kind)) v->nodes[e->b] = 1;
     }
     for (int32_t i = 0; i < v->own; i++) v->nodes[i] = i;
     for (int32_t i = v->own, n = v->own; i < t->nodes.cap; i++)
@@ -23618,12 +23628,8 @@ static void sampi_move_nodes(const sampi_move *v)
             v->to->growth.n_pool += e.b;
             e.a = at;
         }
-        if (e.kind == SAMPI_NODE_SEQ || e.kind == SAMPI_NODE_ALT || e.kind == SAMPI_NODE_AND) {
-            e.a = v->nodes[e.a];
-            e.b = v->nodes[e.b];
-        }
-        if (e.kind == SAMPI_NODE_REPEAT || e.kind == SAMPI_NODE_NOT) e.a = v->nodes[e.a];
-        if (e.kind == SAMPI_NODE_MEMBERS) e.b = v->nodes[e.b];
+        if (sampi_has_a(e.kind)) e.a = v->nodes[e.a];
+        if (sampi_has_b(e.kind)) e.b = v->nodes[e.b];
         *sampi_at(to, v->nodes[i]) = e;
         v->to->growth.known[v->nodes[i]] = SAMPI_INT_GET(&v->from->growth.known[i]);
         sampi_node *slot = sampi_node_slot(to, e.kind, e.a, e.b, e.c);

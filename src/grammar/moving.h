@@ -35,8 +35,17 @@ static uint32_t sampi_move_age(const sampi_move *v, const int32_t *used)
     return age > UINT32_MAX / 2 ? 0 : age;
 }
 
-/* A number of bytes, rounded up to a multiple of 8: so the piece behind them is aligned. */
-static size_t sampi_padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
+/* Which of its numbers a and b are nodes, in a node of this kind? No node that a store makes is a group. */
+static bool sampi_has_a(int kind)
+{
+    return kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND || kind == SAMPI_NODE_REPEAT ||
+           kind == SAMPI_NODE_NOT;
+}
+
+static bool sampi_has_b(int kind)
+{
+    return kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND || kind == SAMPI_NODE_MEMBERS;
+}
 
 /* List what has been published: entries first. */
 static void sampi_move_list(sampi_move *v)
@@ -95,10 +104,8 @@ static void sampi_move_choose_nodes(sampi_move *v)
         const sampi_expr *e = sampi_at(t, i);
         v->chosen.nodes++;
         if (sampi_in_pool(e->kind) && e->a >= t->pool.n) v->chosen.pool += e->b;
-        if (e->kind == SAMPI_NODE_SEQ || e->kind == SAMPI_NODE_ALT || e->kind == SAMPI_NODE_AND)
-            v->nodes[e->a] = v->nodes[e->b] = 1;
-        if (e->kind == SAMPI_NODE_REPEAT || e->kind == SAMPI_NODE_NOT) v->nodes[e->a] = 1;
-        if (e->kind == SAMPI_NODE_MEMBERS) v->nodes[e->b] = 1;
+        if (sampi_has_a(e->kind)) v->nodes[e->a] = 1;
+        if (sampi_has_b(e->kind)) v->nodes[e->b] = 1;
     }
     for (int32_t i = 0; i < v->own; i++) v->nodes[i] = i;
     for (int32_t i = v->own, n = v->own; i < t->nodes.cap; i++)
@@ -135,12 +142,8 @@ static void sampi_move_nodes(const sampi_move *v)
             v->to->growth.n_pool += e.b;
             e.a = at;
         }
-        if (e.kind == SAMPI_NODE_SEQ || e.kind == SAMPI_NODE_ALT || e.kind == SAMPI_NODE_AND) {
-            e.a = v->nodes[e.a];
-            e.b = v->nodes[e.b];
-        }
-        if (e.kind == SAMPI_NODE_REPEAT || e.kind == SAMPI_NODE_NOT) e.a = v->nodes[e.a];
-        if (e.kind == SAMPI_NODE_MEMBERS) e.b = v->nodes[e.b];
+        if (sampi_has_a(e.kind)) e.a = v->nodes[e.a];
+        if (sampi_has_b(e.kind)) e.b = v->nodes[e.b];
         *sampi_at(to, v->nodes[i]) = e;
         v->to->growth.known[v->nodes[i]] = SAMPI_INT_GET(&v->from->growth.known[i]);
         sampi_node *slot = sampi_node_slot(to, e.kind, e.a, e.b, e.c);

@@ -31,11 +31,14 @@ static void sampi_store_is_full(sampi_matcher *m)
     sampi_fault(&m->d, SAMP_E_NOMEM);
 }
 
+/* A number of bytes, rounded up to a multiple of 8: so the piece behind them is aligned. */
+static size_t sampi_padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
+
 /* A piece of the store, for what is to be published. NULL and the fault is told: no room. */
 static void *sampi_store_room(sampi_matcher *m, size_t bytes)
 {
     sampi_store *store = m->store;
-    bytes = (bytes + 7) & ~(size_t)7;
+    bytes = sampi_padded(bytes);
     sampi_chunk *chunk = (sampi_chunk *)SAMPI_PTR_GET(&store->chunks);
     if (chunk && bytes <= chunk->size && SAMPI_SIZE_GET(&chunk->used) <= chunk->size - bytes) {
         const size_t at = SAMPI_SIZE_ADD(&chunk->used, bytes);
@@ -104,7 +107,7 @@ static size_t sampi_store_sizes(const samp_grammar *g, const sampi_store_plan *p
     size[6] = ((size_t)sampi_power((int32_t)(nodes + nodes / 3)) + (size_t)sampi_power(2 * plan->entries)) *
               sizeof(int32_t);
     size[7] = (size_t)g->tree.pool.n + (size_t)plan->pool;
-    for (int i = 0; i < SAMPI_STORE_PARTS; i++) all += size[i] = (size[i] + 7) & ~(size_t)7;
+    for (int i = 0; i < SAMPI_STORE_PARTS; i++) all += size[i] = sampi_padded(size[i]);
     return all;
 }
 
