@@ -5,6 +5,9 @@
  *
  *   bench_gpu [--quick] [--host]     exits with 77 if there is no device; --host: the kernels on the host, to see that
  *                                    this program works; its figures mean nothing
+ *   --long: the chains of long_name too, at most 32 rows; --rows N, --kind K, --chain C, --dtype T: these alone (K, C and T
+ *   are numbers of the lists below, from 0 on; chains of long_name come behind those of chain_name)
+ *   bench_gpu --stages               where a batch's time goes: the host's work, copies, the kernel, the results
  *   bench_gpu --passes [--host]      passes over a row of 128,256 tokens: the mean of 32 rows; of one on a device
  *   bench_gpu --host-work            what the host does for 256 rows around the kernels; needs no device */
 #ifndef _DEFAULT_SOURCE
@@ -29,9 +32,13 @@ static const char *const kind_name[] = { "peaked", "N(0,5)", "N(0,1)" };
 static const char *const chain_name[] = { "top-k 40 + top-p 0.95 + temp 0.8", "top-p 0.95 + temp",
                                           "min-p 0.05 + temp", "temp only",
                                           "a mix of these, each with other values" };
-/* more chains, of which passes are counted only */
-static const char *const long_name[] = { "top-k 1000 + tail-free 0.95 + temp", "top-h 0.4 + temp", "min-k 3 + temp",
-                                         "mirostat, m 100", "mirostat, m 2048", "typical 0.9 + temp" };
+/* more chains: with --long, and to count passes */
+static const char *const long_name[] = { "top-k 1000 + tail-free 0.95 + temp",
+                                         "top-h 0.4 + temp",
+                                         "min-k 3 + temp",
+                                         "mirostat, m 100",
+                                         "mirostat, m 2048",
+                                         "typical 0.9 + temp" };
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
 static double now_us(void)
@@ -129,6 +136,17 @@ static samp_sampler *make_long_chain(int chain, uint64_t seed)
     return c;
 }
 
+/* of either list */
+static samp_sampler *make_any_chain(int chain, uint64_t seed)
+{
+    return chain < COUNT(chain_name) ? make_chain(chain, seed) : make_long_chain(chain - COUNT(chain_name), seed);
+}
+
+static const char *name_of_chain(int chain)
+{
+    return chain < COUNT(chain_name) ? chain_name[chain] : long_name[chain - COUNT(chain_name)];
+}
+
 /* ---- the device ---- */
 
 static int where; /* SAMP_GPU_HOST or 0 */
@@ -210,7 +228,7 @@ static double measure(const bench *b, int chain, samp_gpu_perf_data *used)
     l.dtype = b->dtype;
     l.n_rows = b->n_rows;
     l.n_vocab = b->n_vocab;
-    for (size_t r = 0; r < b->n_rows; r++) chains[r] = make_chain(chain, r);
+    for (size_t r = 0; r < b->n_rows; r++) chains[r] = make_any_chain(chain, r);
     check(b, chains, &l);
     samp_gpu_perf_data before = samp_gpu_perf(b->gpu);
     int rounds = where == 0 ? ROUNDS : 1, warm_up = where == 0 ? WARM_UP : 0;
@@ -227,14 +245,25 @@ static double measure(const bench *b, int chain, samp_gpu_perf_data *used)
     return median(t, rounds);
 }
 
+/* What is asked for; -1: all. */
+static struct {
+    int rows, kind, chain, dtype;
+    bool with_long;
+} only = { -1, -1, -1, -1, false };
+
+static bool is_wanted(int wanted, int i) { return wanted < 0 || wanted == i; }
+
 static void report(bench *b, const char *dtype, const char *kind)
 {
-    for (int chain = 0; chain < COUNT(chain_name); chain++) {
+    for (int chain = 0; chain < COUNT(chain_name) + COUNT(long_name); chain++) {
+        const bool is_long = chain >= COUNT(chain_name);
+        if (!is_wanted(only.chain, chain) || (is_long && only.chain < 0 && (!only.with_long || b->n_rows > 32)))
+            continue;
         samp_gpu_perf_data used;
         double us = measure(b, chain, &used),
                bytes = (double)(b->n_rows * b->n_vocab) * (b->dtype == SAMP_F32 ? 4 : 2);
         printf("%-5s %7zu %4zu  %-7s %-39s %9.1f us  %5.2f x floor  %8.1f GB/s  %llu launches%s\n", dtype, b->n_vocab,
-               b->n_rows, kind, chain_name[chain], us, us / b->floor, bytes / us * 1e-3,
+               b->n_rows, kind, name_of_chain(chain), us, us / b->floor, bytes / us * 1e-3,
                (unsigned long long)used.n_launches, used.n_cpu ? "  (rows on the CPU!)" : "");
         fflush(stdout);
     }
@@ -326,9 +355,56 @@ static void host_work(const char *name, float repeat)
     free(x);
 }
 
+/* Where a batch's time goes. Its kernel is launched, and then again: by run_batch, whose launch finds all rows finished. */
+static void time_stages(size_t n_rows, int kind, int chain)
+{
+    enum { N_VOCAB = 128256, STAGES = 5 };
+    static const char *const name[STAGES] = { "chains", "copies to it", "kernel", "empty kernel, results", "tokens" };
+    samp_gpu_config config = { where, MAX_ROWS, N_VOCAB, SAMP_F32, true, false, 0 };
+    samp_gpu *gpu = samp_gpu_create(&config, NULL);
+    samp_sampler *chains[MAX_ROWS];
+    samp_token token[MAX_ROWS];
+    double t[STAGES][ROUNDS];
+    samp_logits l;
+    float *x = (float *)memory(n_rows * N_VOCAB * sizeof *x);
+    memset(&l, 0, sizeof l);
+    l.data = device_memory(n_rows * N_VOCAB * sizeof *x);
+    l.n_rows = n_rows;
+    l.n_vocab = N_VOCAB;
+    if (!gpu || !l.data) fail("no context");
+    make_rows(x, n_rows, N_VOCAB, kind);
+    to_device((void *)(uintptr_t)l.data, x, n_rows * N_VOCAB * sizeof *x);
+    for (size_t r = 0; r < n_rows; r++) chains[r] = make_any_chain(chain, r);
+    for (int i = -WARM_UP; i < ROUNDS; i++) {
+        double at[STAGES + 1];
+        at[0] = now_us();
+        int status = sampi_gpu_check_batch(gpu, chains, &l, token);
+        sampi_gpu_divide(gpu, chains, &l);
+        at[1] = now_us();
+        status |= sampi_gpu_upload(gpu, &l, token);
+        at[2] = now_us();
+        sampi_gpu_launch(gpu);
+        at[3] = now_us();
+        status |= sampi_gpu_run_batch(gpu, chains);
+        at[4] = now_us();
+        for (uint32_t j = 0; j < gpu->n_jobs; j++)
+            if (sampi_gpu_commit_row(gpu, j, chains[gpu->row_of[j]]) < 0) status = 1;
+        at[5] = now_us();
+        if (status || gpu->n_jobs != n_rows) fail("a batch failed");
+        for (int k = 0; i >= 0 && k < STAGES; k++) t[k][i] = at[k + 1] - at[k];
+    }
+    printf("%4zu rows  %-7s %-39s", n_rows, kind_name[kind], name_of_chain(chain));
+    for (int k = 0; k < STAGES; k++) printf("  %s %.1f", name[k], median(t[k], ROUNDS));
+    printf(" us; %u teams a row, %u at once, wait %u\n", gpu->args.splits, gpu->teams, gpu->wait);
+    fflush(stdout);
+    for (size_t r = 0; r < n_rows; r++) samp_free(chains[r]);
+    samp_gpu_free(gpu);
+    free(x);
+}
+
 int main(int argc, char **argv)
 {
-    bool quick = false, passes = false;
+    bool quick = false, passes = false, stages = false;
     if (argc > 1 && !strcmp(argv[1], "--host-work")) {
         host_work("default chain", 1.0f);
         host_work("default chain with penalties", 1.1f);
@@ -337,7 +413,14 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         quick |= !strcmp(argv[i], "--quick");
         passes |= !strcmp(argv[i], "--passes");
+        stages |= !strcmp(argv[i], "--stages");
+        only.with_long |= !strcmp(argv[i], "--long");
         if (!strcmp(argv[i], "--host")) where = SAMP_GPU_HOST;
+        if (i + 1 == argc) continue;
+        if (!strcmp(argv[i], "--rows")) only.rows = atoi(argv[i + 1]);
+        if (!strcmp(argv[i], "--kind")) only.kind = atoi(argv[i + 1]);
+        if (!strcmp(argv[i], "--chain")) only.chain = atoi(argv[i + 1]);
+        if (!strcmp(argv[i], "--dtype")) only.dtype = atoi(argv[i + 1]);
     }
     if (where == 0 && !samp_gpu_available()) {
         printf("no device\n");
@@ -347,6 +430,15 @@ int main(int argc, char **argv)
         count_passes();
         return 0;
     }
+    if (stages) {
+        for (int r = 0; r < COUNT(rows_of); r++)
+            for (int kind = 0; kind < COUNT(kind_name); kind++)
+                for (int chain = 0; chain < 4 && (where == 0 || r == 0); chain++)
+                    if (is_wanted(only.rows, (int)rows_of[r]) && is_wanted(only.kind, kind) &&
+                        is_wanted(only.chain, chain))
+                        time_stages(rows_of[r], kind, chain);
+        return 0;
+    }
     bench b;
     memset(&b, 0, sizeof b);
     b.floor = launch_floor();
@@ -354,17 +446,19 @@ int main(int argc, char **argv)
     size_t most = quick || where != 0 ? 8 : MAX_ROWS;
     for (int v = quick ? 1 : 0; v < (quick ? 2 : COUNT(vocab_of)); v++)
         for (int kind = 0; kind < COUNT(kind_name); kind++) {
+            if (!is_wanted(only.kind, kind)) continue;
             b.n_vocab = vocab_of[v];
             size_t n = most * b.n_vocab;
             float *x = (float *)memory(n * sizeof *x);
             make_rows(x, most, b.n_vocab, kind);
             for (int d = 0; d < COUNT(dtype_of); d++) {
+                if (!is_wanted(only.dtype, d)) continue;
                 samp_gpu_config config = { where, MAX_ROWS, b.n_vocab, dtype_of[d], true, false, 0 };
                 int status;
                 b.dtype = dtype_of[d];
                 b.gpu = samp_gpu_create(&config, &status);
                 if (!b.gpu) fail(samp_strerror(status));
-                if (v == 0 && kind == 0 && d == 0)
+                if (v == (quick ? 1 : 0) && kind == 0 && d == 0)
                     printf("%s, %zu bytes of device memory for %d rows of %zu\n", samp_gpu_device_name(b.gpu),
                            samp_gpu_size(&config), MAX_ROWS, b.n_vocab);
                 b.host = memory(n * sizeof *x);
@@ -375,7 +469,8 @@ int main(int argc, char **argv)
                 to_device(b.device, b.host, n * (b.dtype == SAMP_F32 ? 4 : 2));
                 for (int r = 0; r < COUNT(rows_of); r++) {
                     b.n_rows = rows_of[r];
-                    if (b.n_rows <= most) report(&b, dtype_name[d], kind_name[kind]);
+                    if (b.n_rows <= most && is_wanted(only.rows, (int)rows_of[r]))
+                        report(&b, dtype_name[d], kind_name[kind]);
                 }
                 samp_gpu_free(b.gpu);
                 free(b.host), free(b.row);

@@ -1,15 +1,64 @@
 #!/bin/sh
 # Run what `make gpu` has built, with the libgomp that lies beside it: neither a compiler nor a package is needed here.
 # Usage: run.sh test|bench [arguments]. Exits with 77 and says "no device" where there is none.
+#        run.sh all [FILE]: all that bench/GPU.md asks for, at most GPU_SECONDS (600), into FILE (build/gpu/report.txt).
+#        A part that fails or hangs leaves the others. Exits with 0 if none has failed.
 set -eu
 dir=${GPU_DIR:-build/gpu}
-what=$1
-shift
-[ -x "$dir/${what}_gpu" ] || { echo "run.sh: $dir/${what}_gpu is missing: make gpu" >&2; exit 1; }
+what=${1:-}
+[ $# -eq 0 ] || shift
+for program in test_gpu bench_gpu; do
+    [ -x "$dir/$program" ] || { echo "run.sh: $dir/$program is missing: make gpu" >&2; exit 1; }
+done
 export LD_LIBRARY_PATH="$dir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 export OMP_TARGET_OFFLOAD=MANDATORY # a kernel that can't run on the device is an error
 case $what in
     test) exec "$dir/test_gpu" device "$@" ;;
     bench) exec "$dir/bench_gpu" "$@" ;;
-    *) echo "usage: run.sh test|bench" >&2; exit 2 ;;
+    all) ;;
+    *) echo "usage: run.sh test|bench|all" >&2; exit 2 ;;
 esac
+
+report=${1:-$dir/report.txt} began=$(date +%s) failed=''
+: > "$report"
+say() { echo "$*" | tee -a "$report"; }
+
+# part SECONDS NAME COMMAND...: its output into the report, its last line and verdict on the screen; no longer than
+# SECONDS, nor than the whole may take
+part() {
+    most=$1 name=$2
+    shift 2
+    left=$((began + ${GPU_SECONDS:-600} - $(date +%s)))
+    [ "$left" -ge "$most" ] || most=$left
+    if [ "$most" -lt 5 ]; then
+        say "== $name: NOT RUN, no time is left" && failed="$failed $name" && return 0
+    fi
+    echo "== $name: $*" >> "$report"
+    start=$(date +%s) status=0
+    timeout -k 5 "$most" "$@" > "$dir/part.log" 2>&1 || status=$?
+    cat "$dir/part.log" >> "$report"
+    say "== $name: status $status, $(($(date +%s) - start)) s: $(tail -n 1 "$dir/part.log" | cut -c 1-150)"
+    [ "$status" -eq 0 ] || { failed="$failed $name"; return 1; }
+}
+
+say "$(date -u '+%Y-%m-%d %H:%M') $(uname -sm)"
+nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem --format=csv,noheader >> "$report" 2>&1 || true
+# the smallest rows first: if they fail, the rest is told apart by it
+SAMP_TEST_CASES=20 part 60 smallest "$dir/test_gpu" device smallest_shapes || true
+part 60 quick "$dir/bench_gpu" --quick || true
+if ! SAMP_TEST_CASES=50 part 150 tests "$dir/test_gpu" device; then
+    # the tests behind the one that has ended the program, each in a program of its own
+    for test in $("$dir/test_gpu" names); do
+        grep -qx "$test" "$dir/part.log" || SAMP_TEST_CASES=20 part 20 "$test" "$dir/test_gpu" device "$test" || true
+    done
+fi
+part 60 stages "$dir/bench_gpu" --stages || true
+part 30 long "$dir/bench_gpu" --quick --long || true
+[ ! -x "$dir/bench_flashinfer" ] || part 60 peer "$dir/bench_flashinfer" || true
+SAMP_TEST_CASES=2000 part 120 batches "$dir/test_gpu" device random_batches || true
+part 120 bench "$dir/bench_gpu" || true
+if command -v compute-sanitizer > /dev/null; then
+    SAMP_TEST_CASES=5 part 60 memcheck compute-sanitizer --error-exitcode 9 "$dir/test_gpu" device smallest_shapes || true
+fi
+say "== all: $(($(date +%s) - began)) s, ${failed:+failed:}${failed:-nothing failed}; the report is $report"
+[ -z "$failed" ]

@@ -1806,6 +1806,11 @@ SUITE_RUN
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
+    if (!strcmp(mode, "names")) {
+#define NAME(test) puts(#test);
+        SUITE(NAME)
+        return 0;
+    }
     on_device = !strcmp(mode, "device");
     no_kernels = !strcmp(mode, "cpu");
     device = !strcmp(mode, "host") ? SAMP_GPU_HOST : 0;
