@@ -1,89 +1,99 @@
 /* ---- 12. constraints (SAMPLING_CONSTRAINTS) -------------------------------------------------------------------
    Bans of tokens, sequences and strings, biases, forced tokens, lengths, budgets of thinking, loop breakers. */
 
-/* Samplers that mask, force or weigh tokens by what has been accepted before. Common to them, besides what is common to
-   all samplers:
-     Position is the number of tokens that the sampler has accepted since its making or samp_reset. `begin` is that of
-              the first token to be generated: the length of the prompt if that is accepted too, else 0.
-     Order    any place in a chain. As Hugging Face and vLLM have it: before truncation and temperature; a grammar that
-              is to be a chain's first may stand before them. What one sampler masks, no other one allows again.
-     Empty    Where nothing is left, the draw is SAMP_E_EMPTY, and nothing has changed.
-     Leaves   size; what is masked has -infinity. sorted = false, unless it is off or not its turn; of those that leave
-              only some tokens, if one was masked. Results beyond +-FLT_MAX become +-FLT_MAX.
-     Accepts  any token, also one that it masks: a prompt's, or another sampler's.
-     Ids      in lists are in 0 .. SAMP_MAX_VOCAB - 1; one that a row lacks has no effect. Twice is once.
-     State    as any other built-in sampler: samp_clone, samp_state_save, samp_rollback, samp_verify, batches. All that
-              is given is copied, but for a vocabulary.
-     Cost     that of the tokens it changes: less than a microsecond for a few. samp_gpu_plan: the chain is left to the
-              CPU from here on, but for top_p_decay.
-     Returns  a sampler; one given a bad value carries SAMP_E_NULL, SAMP_E_RANGE or SAMP_E_NAN and the name of the
-              argument, for its length that of the list. NULL: no memory.
-     Memory   none after the making, but for samp_rollback's 28 bytes a token. Threads: as all samplers. */
+/* Samplers that mask, force or bias tokens, depending on the tokens accepted before. What they have in common, besides
+   what is common to all samplers:
+     Position the number of tokens that the sampler has accepted since it was made or reset (samp_reset). `begin` is the
+              position of the first generated token: the length of the prompt if the prompt is accepted too, else 0.
+     Order    They work anywhere in a chain. Hugging Face and vLLM apply them before truncation and temperature; a
+              grammar that must be the first member of its chain may come before them. A token that one sampler has
+              masked stays masked: no other sampler allows it again.
+     Empty    If all tokens are masked, the draw returns SAMP_E_EMPTY, and nothing has changed.
+     Leaves   all candidates in the array: a masked token has the logit -infinity. `sorted` becomes false, except if the
+              sampler is off or changes no token at this position; a sampler that allows only some tokens sets it to
+              false only if it has masked a token. Results beyond +-FLT_MAX become +-FLT_MAX.
+     Accepts  any token, also one that it masks: a prompt may contain it, or another sampler may have selected it.
+     Ids      in lists are 0 .. SAMP_MAX_VOCAB - 1. An id beyond the row has no effect; an id that occurs twice counts
+              once.
+     State    as of any other built-in sampler: samp_clone, samp_state_save, samp_rollback, samp_verify and batches
+              work. The sampler copies all arguments except a vocabulary, which it borrows.
+     Cost     depends on the number of tokens that change: less than a microsecond for a few. With samp_gpu_plan, this
+              sampler and the rest of its chain run on the CPU; samp_init_top_p_decay runs on the device.
+     Returns  a sampler. If an argument is bad, the sampler carries SAMP_E_NULL, SAMP_E_RANGE or SAMP_E_NAN and the name
+              of the argument; for a bad length it is the name of the list. NULL: no memory.
+     Memory   is allocated only when the sampler is made, and for samp_rollback (28 bytes a token).
+     Threads  as all samplers. */
 
-/* Tokens in a row, and what the last one's logit gets where the text ends with the others. */
+/* A sequence of tokens. Its last token is biased when the text ends with all tokens before it. */
 typedef struct samp_sequence {
     const samp_token *tokens; /* [n] */
     size_t n;                 /* 1 .. 1024 */
-    float bias;               /* added; -INFINITY: masked */
+    float bias;               /* added to the logit; -INFINITY: masked */
 } samp_sequence;
 
 enum {
-    SAMP_BAN_REWIND = 1,  /* nothing is masked before it is there: see samp_rewind_length */
-    SAMP_BAN_ANY_CASE = 2 /* of strings: A to Z are as a to z */
+    SAMP_BAN_REWIND = 1,  /* ban complete occurrences only: see samp_rewind_length */
+    SAMP_BAN_ANY_CASE = 2 /* for strings: A to Z count as a to z */
 };
 
-/* samp_init_sequence_bias -- l += bias for each token that would complete a sequence; where several sequences end with
-   it, the longer ones are added first. Of one token: always.
-     Range    n <= 65,536; a sequence must not be there twice; bias < +infinity. n = 0 is off.
+/* samp_init_sequence_bias -- l += bias for each token that would complete a sequence. If a token completes several
+   sequences, the biases of the longer ones are added first. A sequence of one token is always applied.
+     Range    n <= 65,536; no sequence may occur twice; bias < +infinity. n = 0 is off.
      Source   Hugging Face's SequenceBiasLogitsProcessor and NoBadWords (-INFINITY). */
 SAMP_API samp_sampler *samp_init_sequence_bias(const samp_sequence *sequences, size_t n);
 
-/* samp_init_banned_sequences, samp_init_banned_strings -- none of these sequences of tokens (their bias is not read),
-   or strings of bytes, comes to stand in the text.
-     Masks    each token that would complete one. For strings that is a matter of bytes, whatever the tokens: one that
-              contains a string, or begins with the rest of one of which the text ends with the beginning. Tokens
-              without bytes change nothing.
-     Rewind   (flags has SAMP_BAN_REWIND) masks no beginning of a string, whose end could only go astray; see below.
-              Of a string in which more tokens without bytes stand than it has bytes, only the last are taken back.
-     Range    n <= 65,536; 1 to 1024 tokens or bytes each, 2^20 in all; flags of SAMP_BAN_...; vocab: token_bytes,
-              borrowed. n = 0 is off.
+/* samp_init_banned_sequences, samp_init_banned_strings -- prevent that the text contains one of these sequences of
+   tokens (their bias is not read), or one of these strings of bytes.
+     Masks    each token that would complete a sequence or string. A string is found in the bytes of the text, however
+              the text is split into tokens: a token is masked if its bytes contain the string, or if the text ends with
+              a beginning of the string and the token begins with the rest. Tokens without bytes change nothing.
+     Rewind   (flags has SAMP_BAN_REWIND) masks nothing until a sequence or string is complete, and then takes it back:
+              samp_rewind_length. So a text may begin as a banned string does, if it continues otherwise. The sampler
+              looks back twice as many tokens as the longest string has bytes. If tokens without bytes make an
+              occurrence longer than that, only its last tokens are taken back.
+     Range    n <= 65,536; each has 1 to 1024 tokens or bytes, all together at most 2^20; flags are SAMP_BAN_...; vocab
+              has token_bytes, and is borrowed. n = 0 is off.
      Memory   strings: 8 bytes for each token that could complete one, at each of its bytes: about 20 KB a string. The
-              making goes through the vocabulary: some milliseconds a string.
+              constructor reads the whole vocabulary, which takes some milliseconds a string.
      Source   vLLM's bad_words, koboldcpp's and ik_llama.cpp's banned strings, ExLlamaV2. */
 SAMP_API samp_sampler *samp_init_banned_sequences(const samp_sequence *sequences, size_t n, unsigned flags);
-/* None of these strings of bytes comes to stand in the text. */
+/* Prevent that the text contains one of these strings of bytes. */
 SAMP_API samp_sampler *samp_init_banned_strings(const samp_vocab *vocab, const char *const *strings, size_t n,
                                                 unsigned flags);
 
 #ifdef SAMPLING_GRAMMAR_DECLARED
-/* samp_init_banned_pattern -- no text that a regular expression matches comes to stand in the text, wherever (needs
+/* samp_init_banned_pattern -- prevents that any part of the text matches a regular expression (needs
    SAMPLING_GRAMMAR).
-     in       pattern: as of SAMP_GRAMMAR_REGEX. ^ is the beginning of what the sampler has accepted; $ is refused.
-              error (may be NULL): where and why it is
-     Masks    as samp_init_banned_strings: each token of whose bytes one would complete a match.
-     Rewind   back to the token in which the earliest match begins that ends with the last token; one that began more
-              than 1024 tokens before: to there.
-     Range    the pattern must not match the empty text; flags of SAMP_BAN_...; its automaton has at most 4096 states,
-              else SAMP_E_FULL. What is wrong with its text is the status of "pattern": FORMAT, RANGE, UNSUPPORTED.
-     Memory   8 bytes for each token that would complete a match, in each state; the making goes through the vocabulary
-              for each state.
+     in       pattern: the syntax of SAMP_GRAMMAR_REGEX. ^ is the beginning of what the sampler has accepted; $ is
+              refused. error (may be NULL): where the pattern is wrong, and why
+     Masks    as samp_init_banned_strings: each token with a byte that would complete a match.
+     Rewind   takes back the tokens from the one in which the match begins; of several matches that the last token
+              completes, the earliest counts. At most 1024 tokens are taken back.
+     Range    the pattern must not match the empty text; flags are SAMP_BAN_...; its automaton has at most 4096 states,
+              else SAMP_E_FULL. If its text is wrong, the status of "pattern" is SAMP_E_FORMAT, SAMP_E_RANGE or
+              SAMP_E_UNSUPPORTED.
+     Memory   8 bytes for each token that would complete a match, in each state. The constructor reads the whole
+              vocabulary for each state.
      Source   koboldcpp (1233), ik_llama.cpp (1131). */
 SAMP_API samp_sampler *samp_init_banned_pattern(const samp_vocab *vocab, const char *pattern, unsigned flags,
                                                 samp_grammar_error *error);
 #endif
 
-/* samp_rewind_length -- how many of the last accepted tokens samp_rollback should take back, as a banned sequence or
-   string stands in them: from the token on with which it begins. 0: none; of a chain the most that a member wants. That
-   token is then masked at this place, so the next draw gives another one:
+/* samp_rewind_length -- returns how many of the last accepted tokens samp_rollback should take back, because they end
+   with, or after, a banned sequence or string: all tokens from its first one on. 0: no ban was violated. For a chain it
+   is the largest number of its members. After the rollback the first of these tokens is masked at its position, so the
+   next draw gives another one:
        if ((n = samp_rewind_length(chain)) > 0) { samp_rollback(chain, n); text_length -= n; ... }
-     State    it grows with each token until it is taken back, so it may be asked after samp_verify too. A place's bans
-              stay until a token is accepted before it, the same one too; the last 256 are kept.
-     Returns  also SAMP_E_NULL, or the status that s carries. samp_set_rollback must keep as many tokens. */
+     State    The number grows with each token until the tokens are taken back, so a program may also ask after
+              samp_verify. The bans of a position last until a token is accepted at an earlier position, even if it is
+              the same token as before. The last 256 bans are kept.
+     Returns  also SAMP_E_NULL, or the status that s carries. samp_set_rollback must keep at least as many tokens as are
+              taken back. */
 SAMP_API int32_t samp_rewind_length(const samp_sampler *s);
 
-/* samp_init_suppressed_tokens -- mask these tokens.
-   samp_init_begin_suppressed_tokens -- mask them at the position begin.
-   samp_init_min_tokens -- mask them, usually vocab->eog, before the position begin + n_min; n_min = 0 is off.
+/* samp_init_suppressed_tokens -- masks these tokens at every position.
+   samp_init_begin_suppressed_tokens -- masks these tokens at the position begin.
+   samp_init_min_tokens -- masks these tokens, usually vocab->eog, before the position begin + n_min; n_min = 0 is off.
      Range    n in 0 .. SAMP_MAX_VOCAB, 0 = off; n_min, begin >= 0, together at most INT32_MAX.
      Source   Hugging Face's SuppressTokens, SuppressTokensAtBegin and MinNewTokensLength; vLLM's min_tokens. */
 SAMP_API samp_sampler *samp_init_suppressed_tokens(const samp_token *tokens, size_t n);
@@ -92,198 +102,214 @@ SAMP_API samp_sampler *samp_init_begin_suppressed_tokens(const samp_token *token
 /* Mask these tokens before the position begin + n_min. */
 SAMP_API samp_sampler *samp_init_min_tokens(const samp_token *tokens, size_t n, int32_t n_min, int32_t begin);
 
-/* samp_init_allowed_tokens -- mask all but these tokens; n >= 1.   Cost  that of the tokens allowed.
+/* samp_init_allowed_tokens -- masks all tokens except these; n >= 1.   Cost  that of the allowed tokens.
      Source   vLLM's allowed_token_ids. */
 SAMP_API samp_sampler *samp_init_allowed_tokens(const samp_token *tokens, size_t n);
 
-/* samp_init_forced_prefix -- at the position begin + i mask all but tokens [i], i < n; n = 0 is off.
+/* samp_init_forced_prefix -- masks all tokens except tokens [i] at the position begin + i, for i < n; n = 0 is off.
      Source   Hugging Face's ForcedBOSToken (n = 1), Whisper's forced_decoder_ids. */
 SAMP_API samp_sampler *samp_init_forced_prefix(const samp_token *tokens, size_t n, int32_t begin);
 
 /* samp_init_eog_bias -- l += bias for these tokens, usually vocab->eog: makes texts shorter or longer.
-     Range    bias < +infinity, -INFINITY: the text never ends; 0, or n = 0, is off.
+     Range    bias < +infinity; with -INFINITY these tokens never end the text; bias = 0, or n = 0, is off.
      Source   llama.cpp's ignore_eos. */
 SAMP_API samp_sampler *samp_init_eog_bias(const samp_token *tokens, size_t n, float bias);
 
 /* samp_init_length_penalty -- makes these tokens, usually vocab->eog, more likely the longer the text is beyond start
-   tokens: l += |l| (factor^k - 1), k = position - (begin + start) > 0, in f32 from the power on, that at most FLT_MAX.
+   tokens: l += |l| (factor^k - 1), k = position - (begin + start) > 0. factor^k - 1 is computed in double and rounded
+   to f32 (at most FLT_MAX); the rest is computed in f32.
      Range    start, begin >= 0, together at most INT32_MAX; factor in (0, FLT_MAX], 1 = off, below 1: less likely.
      Source   Hugging Face's exponential_decay_length_penalty. */
 SAMP_API samp_sampler *samp_init_length_penalty(const samp_token *tokens, size_t n, int32_t start, float factor,
                                                 int32_t begin);
 
-/* samp_init_top_p_decay -- top_p whose p falls along a sentence: p at its first token, then with each token accepted
-   p * decay in f32, but at least `lowest`; one of the n tokens `resets`, which end sentences, brings p back for the
-   next one. What begins a sentence may be anything, what goes on with it should be true.
-     Range    p in (0, 1], 1 = off; decay in (0, 1]; lowest in (0, p]; n = 0: never back. min_keep, ties  as top_p.
+/* samp_init_top_p_decay -- top_p whose p falls along a sentence, because the beginning of a sentence is free and its
+   end should be true. The first token of a sentence is drawn with p. Each accepted token changes it to p * decay, in
+   f32, but not below `lowest`. After one of the n tokens `resets`, which end sentences, it is the original p again.
+     Range    p in (0, 1], 1 = off; decay in (0, 1]; lowest in (0, p]; n = 0: p is never reset. min_keep, ties  as
+              top_p.
      Leaves   as top_p.
      Source   Lee et al. 2022, "Factuality enhanced language models" (factual-nucleus sampling: 0.9, 0.9, 0.3);
               Megatron-LM's top_p_decay and top_p_bound (without a reset); TensorRT-LLM's top_p_reset_ids. */
 SAMP_API samp_sampler *samp_init_top_p_decay(float p, float decay, float lowest, const samp_token *resets, size_t n,
                                              size_t min_keep);
 
-/* samp_init_no_repeat_ngram -- mask each token that would complete n tokens which stand in the last last_n accepted
-   ones already, in this order.
+/* samp_init_no_repeat_ngram -- masks each token that would repeat an n-gram: n tokens in the order in which they
+   already occur among the last last_n accepted tokens.
      Range    n in 0 .. 2^22, 0 = off; last_n in [n, 2^22].   Cost  O(last_n) a draw: some us for 4096.
      Source   Hugging Face's no_repeat_ngram_size; fairseq. */
 SAMP_API samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t last_n);
 
-/* samp_init_loop_breaker -- once the last tokens are the same piece, of min_period .. max_period tokens, at least
-   `copies` times over, l -= penalty for the token that would go on with it, until another one is accepted. It is looked
-   for behind every `every` tokens within the last last_n; of several periods the smallest counts.
+/* samp_init_loop_breaker -- breaks loops. The text is in a loop if its last tokens are the same piece, of min_period ..
+   max_period tokens, repeated at least `copies` times. Then l -= penalty for the token that would continue the loop,
+   until another token is accepted. The sampler searches the last last_n tokens for a loop after every `every` tokens;
+   of several periods the smallest counts.
      Usual    4, 128, 3, 512, 16, INFINITY
      Range    1 <= min_period <= max_period <= 2^16; copies in 2 .. 2^16; last_n in [copies * min_period, 2^22]; every
               >= 1; penalty >= 0, INFINITY: masked, 0 = off.
      Source   vLLM's ThinkingLoopBreaker (pull request 52677), repetition detection of vLLM and vllm-mlx.
-   samp_init_loop_breaker_cusum -- the same for loops without a fixed period: with each token s = s + 1 if with it the
-   newest n tokens stand twice in the last last_n, else s - loss, within 0 .. alarm. While s is `alarm`, l -= penalty
-   for each token that would be such a one, with the last last_n before it.
+   samp_init_loop_breaker_cusum -- breaks loops without a fixed period, by a sum s of repetitions. Each accepted token
+   changes s within 0 .. alarm: s + 1 if the newest n tokens also occur earlier among the last last_n, else s - loss.
+   While s equals `alarm`, l -= penalty for each token that would again complete such a repetition of n tokens.
      Usual    6, 4096, 0.25, 15, INFINITY
      Range    n >= 1, last_n in [n, 2^22]; loss >= 0, alarm > 0, both finite; penalty as above.
-     Cost     O(last_n) with each token, and once more for a draw while it is at work.   Draws  none.
+     Cost     O(last_n) for each token, and once more for a draw while s equals alarm.
      Source   as above, the discussion there: Page 1954, cumulative sums. */
 SAMP_API samp_sampler *samp_init_loop_breaker(int32_t min_period, int32_t max_period, int32_t copies, int32_t last_n,
                                               int32_t every, float penalty);
-/* Break loops without a fixed period. */
+/* Breaks loops without a fixed period. */
 SAMP_API samp_sampler *samp_init_loop_breaker_cusum(int32_t n, int32_t last_n, float loss, float alarm,
                                                     float penalty);
 
-/* What a loop is, where it is no loop breaker that masks: as samp_init_loop_breaker's arguments, and their ranges. */
+/* The definition of a loop for the functions below. Its members have the meanings and ranges of the arguments of
+   samp_init_loop_breaker. */
 typedef struct samp_loop {
     int32_t min_period, max_period, copies, last_n, every; /* usual: 4, 128, 3, 512, 16 */
 } samp_loop;
 
-/* samp_init_loop_watch -- a loop breaker that changes no logit: its caller asks for loops, and decides.
-   samp_loop_length -- of the first loop breaker or watch of a chain (not of cusum) the period of the loop that the
-     text is in now, in tokens; 0: in none. SAMP_E_UNSUPPORTED: there is none; SAMP_E_NULL, or what s carries.
-     See also a loop that ends thinking (samp_thinking_plan), or sets other samplers to work (samp_schedule). */
+/* samp_init_loop_watch -- a loop breaker that finds loops, but changes no logit: the caller asks samp_loop_length, and
+   decides what to do.
+   samp_loop_length -- returns the period, in tokens, of the loop that the text is in now; 0: the text is in no loop.
+     For a chain, its first loop breaker or watch answers (a cusum breaker does not count); SAMP_E_UNSUPPORTED: the
+     chain has none. Also SAMP_E_NULL, or the status that s carries.
+     See also samp_thinking_plan, where a loop ends thinking, and samp_schedule, where a loop activates samplers. */
 SAMP_API samp_sampler *samp_init_loop_watch(const samp_loop *loop);
-/* The period of the loop that the text is in; 0: in none. */
+/* The period of the loop that the text is in; 0: the text is in no loop. */
 SAMP_API int32_t samp_loop_length(const samp_sampler *s);
 
-/* A kind of thinking: what begins it, what ends it, and what is said where it must end. */
+/* A kind of thinking: the tokens that begin it, those that end it, and those that are forced when its budget is
+   spent. */
 typedef struct samp_thinking {
     const samp_token *start; /* [n_start] */
-    size_t n_start;          /* 1 .. 1024, as the others */
+    size_t n_start;          /* 1 .. 1024, as n_end and n_force */
     const samp_token *end;   /* [n_end] */
     size_t n_end;
-    const samp_token *force; /* [n_force] should end with end; NULL: what is left of end itself */
+    const samp_token *force; /* [n_force] should end with `end`; NULL: the rest of `end` is forced */
     size_t n_force;
 } samp_thinking;
 
-/* samp_init_thinking_budget -- at most `budget` tokens behind a start sequence, up to the end sequence; then what is to
-   be forced is all that is allowed, token by token. Each new start has the whole budget again.
-     in       spans [n_spans]; of two starts that are complete at once the longer one counts. open: the span in which
-              the text begins, as behind a prompt that ends with a start but is not accepted; -1: in none.
-              vocab (borrowed) may be NULL; else an unfinished UTF-8 character gets up to 4 tokens more to be finished.
-     Ends     also by itself, with the end sequence. A token that comes in while another one is forced changes nothing,
-              unless it ends the span.
+/* samp_init_thinking_budget -- limits thinking. A span of thinking begins after a start sequence and ends with its end
+   sequence. After `budget` tokens of a span its end is forced: only the next token of `force` is allowed, until all
+   have come. Each span has the whole budget.
+     in       spans [n_spans]: the kinds of thinking; if two starts are complete at once, the longer one counts. open:
+              the index of the span in which the text begins, for instance if the prompt ends with a start and is not
+              accepted; -1: the text begins outside of spans. vocab (borrowed) may be NULL; with it, up to 4 more tokens
+              may complete an unfinished UTF-8 character.
+     Ends     A span also ends by itself, with its end sequence. If another token is accepted than the forced one, the
+              forced token stays the same; without `force`, the rest of `end` is forced that the text still needs.
      Range    budget >= 0, < 0 is off; n_spans in 0 .. 1024, 0 is off; open in -1 .. n_spans - 1
      Source   llama.cpp's reasoning budget, vLLM's thinking_token_budget.
-   samp_thinking_left -- how many tokens the span that is open may still have, 0: its end is being forced; -1: none is
-     open. Of a chain, the first member that is one. SAMP_E_UNSUPPORTED: none is; SAMP_E_NULL, or what s carries. */
+   samp_thinking_left -- returns how many more tokens the open span may have; 0: its end is forced, or only its grace is
+     left (samp_thinking_plan); -1: no span is open. For a chain, its first member with a budget answers;
+     SAMP_E_UNSUPPORTED: the chain has none. Also SAMP_E_NULL, or the status that s carries. */
 SAMP_API samp_sampler *samp_init_thinking_budget(const samp_vocab *vocab, const samp_thinking *spans, size_t n_spans,
                                                  int32_t budget, int32_t open);
-/* How many tokens the open span may still have; -1: none is open. */
+/* How many more tokens the open span may have; -1: no span is open. */
 SAMP_API int32_t samp_thinking_left(const samp_sampler *s);
 
-/* How a bias on the end grows. */
+/* How the bias on the end of a span grows. */
 typedef enum samp_ramp { SAMP_RAMP_NONE = 0, SAMP_RAMP_LINEAR = 1, SAMP_RAMP_EXPONENTIAL = 2 } samp_ramp;
 
-/* How thinking comes to its end. A member that is 0 or NULL is not used, so { 0 } is a plan too. */
+/* How thinking ends. A member that is 0 or NULL is not used, so { 0 } is a plan too. */
 typedef struct samp_thinking_plan {
-    int32_t total;             /* a budget for all spans together, in tokens */
-    int32_t soft;              /* the soft point, as a number of tokens of a span, */
-    float soft_ratio;          /* or as a share of the span's budget, in [0, 1] */
-    int32_t grace;             /* how many tokens beyond the budget a line may take to end */
-    const samp_token *note;    /* [n_note] forced at the end of the first line that ends after the soft point */
-    size_t n_note;             /* 0 .. 1024 */
-    const samp_sequence *ends; /* [n_ends] other ends of a span, such as the beginning of a call; bias is not read */
-    size_t n_ends;             /* 0 .. 1024 */
-    samp_ramp ramp;            /* how the bias on the span's end grows */
-    float bias;                /* what that bias grows to, in [0, FLT_MAX] */
-    const samp_loop *loop;     /* what counts as a loop; a loop in the span ends the span */
-    int32_t loop_from;         /* loops end the span only if it has at least so many tokens */
+    int32_t total;          /* a budget for all spans together, in tokens */
+    int32_t soft;           /* the soft point as a number of tokens of a span, */
+    float soft_ratio;       /* or as a share of the span's budget, in [0, 1] */
+    int32_t grace;          /* up to so many tokens beyond the budget to finish a line */
+    const samp_token *note; /* [n_note] forced after the first line that ends at or after the soft point */
+    size_t n_note;          /* 0 .. 1024 */
+    const samp_sequence
+        *ends;             /* [n_ends] further ends of a span, such as the beginning of a call; bias is not read */
+    size_t n_ends;         /* 0 .. 1024 */
+    samp_ramp ramp;        /* how the bias on the span's end grows */
+    float bias;            /* the largest value of that bias, in [0, FLT_MAX] */
+    const samp_loop *loop; /* the definition of a loop; a loop in the span ends the span */
+    int32_t loop_from;     /* a loop ends the span only if the span has at least so many tokens */
 } samp_thinking_plan;
 
-/* What stage thinking is in: samp_thinking_now. */
+/* The stages of thinking, which samp_thinking_now returns. */
 enum {
     SAMP_THINKING_NOT = 0,   /* no span is open */
-    SAMP_THINKING_OPEN = 1,  /* one is, */
-    SAMP_THINKING_SOFT = 2,  /* is beyond its soft point, */
-    SAMP_THINKING_NOTE = 3,  /* says the note, */
-    SAMP_THINKING_GRACE = 4, /* has spent its budget, */
-    SAMP_THINKING_ENDS = 5   /* ends: that is forced */
+    SAMP_THINKING_OPEN = 1,  /* a span is open, before its soft point */
+    SAMP_THINKING_SOFT = 2,  /* the span is at or beyond its soft point */
+    SAMP_THINKING_NOTE = 3,  /* the note is forced */
+    SAMP_THINKING_GRACE = 4, /* the budget is spent, the line may still end */
+    SAMP_THINKING_ENDS = 5   /* the end of the span is forced */
 };
 
-/* samp_init_thinking -- a budget of thinking that ends well: samp_init_thinking_budget, all of which holds here, and a
-   plan. Let u be the tokens of the open span so far, those of the note too; h = min(budget, total - tokens of the spans
-   before), at least 0; s = soft, or soft_ratio h rounded down, but at most h, then there is no soft point.
-     Note     behind a token that ends a line (its bytes end with a newline), once u >= s, the note is forced, token by
-              token, if u + n_note <= h; once a span. It begins a line, and should end with one.
-     Bias     from u = s on l += bias x for the end's next token, x = min(1, (u - s + 1) / (h - s + 1)); exponential:
-              bias (2^(8 x) - 1) / 255. Not while something is forced.
-     Grace    from u = h on the end is forced behind the first token that ends a line, at the latest at u = h + grace.
-              If h is 0 there is none.
-     Loop     behind every `every` tokens of a span, if u >= loop_from, its end is forced where the last last_n tokens
-              of the span end with a loop.
-     UTF-8    as there: an unfinished character gets up to 4 tokens more, at h + grace. A loop waits for
-              another time, also while the note is said.
-     in       plan (may be NULL), all of which is copied; vocab may be NULL if there is no note: then no line ends.
-              budget INT32_MAX: without a bound
-     Range    not both soft and soft_ratio; total, soft, grace, loop_from >= 0; the others stand at the members.
+/* samp_init_thinking -- a budget of thinking that does not cut a line off: samp_init_thinking_budget, whose contract
+   holds here too, with a plan. Let u be the tokens of the open span so far, with those of the note; h = min(budget,
+   total - tokens of the spans before), at least 0, the budget of this span; s the soft point: soft, or soft_ratio h
+   rounded down. If s would be h or more, there is no soft point.
+     Note     The note is forced token by token, once a span, after the first token that ends a line (its bytes end with
+              a newline) with u >= s and u + n_note <= h. So the note begins a line, and should end one.
+     Bias     from u = s on l += bias x for the next token of the end, x = min(1, (u - s + 1) / (h - s + 1));
+              exponential: bias (2^(8 x) - 1) / 255. There is no bias while tokens are forced.
+     Grace    from u = h on the end is forced after the first token that ends a line, at the latest at u = h + grace. If
+              h is 0 there is no grace.
+     Loop     after every `every` tokens of a span, if u >= loop_from and the last last_n tokens of the span end with a
+              loop, the end is forced.
+     UTF-8    up to 4 more tokens, after u = h + grace, may complete an unfinished character. A loop does not force the
+              end inside a character, nor during the note; it is found at a later search.
+     in       plan (may be NULL) is copied; vocab may be NULL if there is no note: then no token ends a line. budget
+              INT32_MAX: no limit
+     Range    not both soft and soft_ratio; total, soft, grace, loop_from >= 0; for the others see the struct.
      Memory   samp_rollback's 44 bytes a token, and 4 more with a loop.
      Source   llama.cpp's reasoning budget (25544, 25961, 27578, 28932), vLLM's ThinkingLoopBreaker (52677).
 
-   samp_thinking_end -- end the open span now: from the next draw on its end is forced, behind what is there of it. It
-     holds for this span, whatever of it is taken back, until a token is accepted before its beginning; a saved state
-     has it.
-     Returns  SAMP_OK, also if it ends already; SAMP_E_EMPTY: none is open; the others as samp_thinking_left.
+   samp_thinking_end -- ends the open span now: from the next draw on its end is forced, or, with a vocab, after an
+     unfinished UTF-8 character. This holds for the span even if tokens of it are taken back, until a token is accepted
+     at a position before the span. A saved state contains it.
+     Returns  SAMP_OK, also if the end is already forced; SAMP_E_EMPTY: no span is open; the others as
+              samp_thinking_left.
      Source   llama.cpp (23949).
-   samp_thinking_now -- the stage: SAMP_THINKING_...
-   samp_thinking_used -- tokens of all spans so far, from behind their starts, with their ends. SAMP_E_UNSUPPORTED also
-     if it has no plan.
-     All of a chain's first member that has a budget; also samp_thinking_left, which counts to h here. */
+   samp_thinking_now -- returns the stage: SAMP_THINKING_..., or a status as samp_thinking_left.
+   samp_thinking_used -- returns the number of tokens in all spans so far, without their starts, with their ends.
+     SAMP_E_UNSUPPORTED also if the sampler has no plan; other statuses as samp_thinking_left.
+     For a chain, all of these use its first member with a budget. samp_thinking_left counts up to h here. */
 SAMP_API samp_sampler *samp_init_thinking(const samp_vocab *vocab, const samp_thinking *spans, size_t n_spans,
                                           int32_t budget, int32_t open, const samp_thinking_plan *plan);
-/* End the open span now. */
+/* Ends the open span now. */
 SAMP_API int samp_thinking_end(samp_sampler *s);
-/* What stage thinking is in. */
+/* The stage of thinking. */
 SAMP_API int32_t samp_thinking_now(const samp_sampler *s);
-/* How many tokens have been thought. */
+/* The number of tokens in all spans of thinking so far. */
 SAMP_API int32_t samp_thinking_used(const samp_sampler *s);
 
-/* What a schedule counts, and where it holds. */
+/* The unit in which a schedule counts, and the part of the text in which it is active. */
 typedef enum samp_unit { SAMP_TOKENS = 0, SAMP_LINES = 1 } samp_unit;
 typedef enum samp_area { SAMP_ANYWHERE = 0, SAMP_INSIDE = 1, SAMP_OUTSIDE = 2 } samp_area;
 
-/* When samplers are at work. All 0: always. */
+/* The times at which samplers are active: those at which all conditions hold. All members 0: always. After the
+   start or end of a span, the tokens of `until` and the loops before it no longer count. */
 typedef struct samp_schedule {
-    samp_unit count;            /* c: accepted tokens, or newlines in them, */
-    int32_t from, to;           /* from <= c < to; to 0: from there on for ever */
-    int32_t begin;              /* counted from this position on; before it is not the time */
-    samp_area where;            /* inside of spans of thinking, or outside */
-    const samp_thinking *spans; /* [n_spans] c is 0 again behind a start and an end; what is forced is not read */
+    samp_unit count;            /* c is the number of accepted tokens, or of newlines in them */
+    int32_t from, to;           /* active if from <= c < to; to 0: no upper bound */
+    int32_t begin;              /* c counts from this position on; before it the samplers are not active */
+    samp_area where;            /* active inside of spans of thinking, or outside, or both */
+    const samp_thinking *spans; /* [n_spans] c begins at 0 again after each start and end; `force` is not read */
     size_t n_spans;             /* 0 .. 1024 */
-    int32_t inside;             /* the text begins inside of span inside - 1; 0: outside */
-    const samp_token *until;    /* [n_until] over once one of them has come, until c is 0 again */
+    int32_t inside;             /* the text begins in the span with the index inside - 1; 0: outside of spans */
+    const samp_token *until;    /* [n_until] inactive after one of these tokens, until a span begins or ends */
     size_t n_until;
-    const samp_vocab *vocab; /* borrowed: of lines token_bytes is needed */
-    const samp_loop *loop;   /* c is 0 behind a loop that was found, too; before the first one it is not the time */
+    const samp_vocab *vocab; /* borrowed; SAMP_LINES needs token_bytes */
+    const samp_loop *loop;   /* inactive until a loop is found; c begins at 0 again after each loop */
 } samp_schedule;
 
-/* samp_init_schedule -- samplers that are at work at times only: a high temperature for the first 20 tokens, a ban in
-   the first line, a bias until a token has come, xtc while thinking, another temperature for 30 tokens behind a loop.
-     Returns  a chain with `member` in it; more may be added with samp_chain_add. It goes into a chain as any other. Its
-              first member is a clock, which must stay. No memory: NULL, and member is freed, or SAMP_E_NOMEM.
-     Draws    when it is not the time, they are as without it, and cost nothing. The position moves as if it were at
-              work.
-     Accepts  members are told of all tokens, so that windows are right when their time comes.
-     Device   samp_gpu_plan: left to the CPU from here on.
-     Range    to = 0 or > from; begin >= 0; `where` needs spans. SAMP_E_NULL also "sampler", if member is.
+/* samp_init_schedule -- makes samplers active at some times only: a high temperature for the first 20 tokens, a ban in
+   the first line, a bias until a token has come, xtc while thinking, another temperature for 30 tokens after a loop.
+     Returns  a chain that contains `member`; samp_chain_add adds more members. The chain becomes a member of another
+              chain like any sampler. Its first member is a clock, which must stay. No memory: NULL, and member is
+              freed, or a chain that carries SAMP_E_NOMEM.
+     Draws    While the members are not active, a draw is as without them, and they cost nothing. The position advances
+              as if they were active.
+     Accepts  The members accept all tokens, also while they are not active, so their windows are complete when they
+              become active.
+     Device   samp_gpu_plan: this sampler and the rest of its chain run on the CPU.
+     Range    to = 0 or > from; begin >= 0; `where` needs spans. SAMP_E_NULL, "sampler": member is NULL.
      Source   ik_llama.cpp's settings that expire (1731, 1770), llama.cpp (22007: temperature behind a loop).
-   samp_schedule_holds -- is it the time of a chain's first schedule? 1: yes, 0: no; SAMP_E_UNSUPPORTED: there is none;
-     SAMP_E_NULL, or what s carries. */
+   samp_schedule_holds -- returns 1 if the first schedule of a chain is active now, else 0; SAMP_E_UNSUPPORTED: the
+     chain has no schedule. Also SAMP_E_NULL, or the status that s carries. */
 SAMP_API samp_sampler *samp_init_schedule(const samp_schedule *when, samp_sampler *member);
-/* Is it the time of the first schedule? */
+/* Is the first schedule of a chain active now? */
 SAMP_API int32_t samp_schedule_holds(const samp_sampler *s);
