@@ -210,64 +210,64 @@
     2532 api/parts.h                     11224 config/settings.h               26541 grammar/forced.h
     2574 base/switches.h                 11337 life/rollback.h                 26709 grammar/hooks.h
     2893 base/random.h                   11596 life/chain.h                    26832 schema/head.h
-    2916 base/mt19937.h                  11880 life/members.h                  27006 schema/errors.h
-    2991 base/exact.h                    11994 life/update.h                   27118 schema/collections.h
-    3217 base/bits128.h                  12191 life/copy.h                     27152 schema/references.h
-    3298 base/elements.h                 12361 rows/row.h                      27424 schema/strings.h
-    3428 watermark/colours.h             12671 rows/reserve.h                  27486 schema/numbers.h
-    3492 kernels/llama_cpp/contract.h    12740 rows/pieces.h                   27688 schema/sets.h
-    3539 kernels/contract.h              12854 rows/thresholds.h               27886 schema/formats.h
-    3667 kernels/scalar.h                12961 rows/compact.h                  28083 schema/scalars.h
-    3873 kernels/llama_cpp/scalar.h      13144 rows/sums.h                     28382 schema/goals.h
-    3894 kernels/sets.h                  13293 rows/changes.h                  28603 schema/alternatives.h
-    3942 kernels/vectors.h               13374 rows/cuts.h                     29081 schema/objects.h
-    4059 kernels/avx512.h                13822 rows/typical.h                  29594 schema/arrays.h
-    4143 kernels/avx2.h                  14137 rows/tail_free.h                29954 schema/whole.h
-    4205 kernels/sse2.h                  14211 rows/selecting.h                30127 tags/head.h
-    4222 kernels/neon.h                  14342 rows/mirostat.h                 30250 tags/words.h
-    4244 kernels/wasm.h                  14426 watermark/rows.h                30358 tags/inside.h
-    4260 kernels/generic.h               14540 rows/flat.h                     30499 tags/formats.h
-    4280 kernels/shared.h                14587 rows/logprobs.h                 30900 grammar/grammars.h
-    4405 kernels/passes.h                14673 rows/step.h                     30967 peers/tables.h
-    5094 kernels/llama_cpp/passes.h      14690 rows/llama_cpp/sums.h           31366 peers/values.h
-    5178 kernels/check.h                 15004 rows/llama_cpp/samplers.h       31798 peers/llama_server.h
-    5201 kernels/dispatch.h              15469 rows/llama_cpp/step.h           31866 peers/fields.h
-    5411 core/array.h                    15500 run/apply.h                     32112 peers/requests.h
-    5741 core/table.h                    15582 run/writing.h                   32251 shards/head.h
-    5939 core/windows.h                  15706 run/arrays.h                    32402 shards/bytes.h
-    6031 constraints/record.h            15783 run/arrays_llama_cpp.h          32500 shards/merging.h
-    6089 watermark/record.h              15983 run/walk.h                      32790 shards/row.h
-    6109 rows/work.h                     16088 run/finish.h                    32923 shards/answers.h
-    6136 life/past.h                     16128 run/draw_llama_cpp.h            33468 shards/logprobs.h
-    6195 core/record.h                   16202 run/draw.h                      33614 shards/told.h
-    6335 core/plans.h                    16280 run/sample.h                    33769 shards/asking.h
-    6373 core/fields.h                   16396 watermark/making.h              33905 shards/prefix.h
-    6460 core/owners.h                   16625 watermark/tails.h               34473 shards/plans.h
-    6536 core/mt19937.h                  16725 watermark/detect.h              34974 samplers/plans.h
-    6593 core/no_mt19937.h               16948 run/verify.h                    35237 shards/way.h
-    6626 core/making.h                   17052 run/batch.h                     35385 shards/memory.h
-    6758 core/streams.h                  17203 life/state.h                    35453 shards/batch.h
-    6796 life/state_fields.h             17380 operator/weights.h              35860 drafts/head.h
-    6896 samplers/llama_cpp.h            17468 operator/search.h               35919 drafts/block.h
-    6982 samplers/logit_bias.h           17606 operator/run.h                  36110 drafts/tree.h
-    7084 samplers/patch.h                17774 kv/cells.h                      36245 drafts/relaxed.h
-    7134 samplers/penalties.h            17811 kv/making.h                     36330 constraints/automaton.h
-    7285 samplers/dry.h                  18035 kv/slot.h                       36428 constraints/making.h
-    7742 samplers/cut.h                  18172 kv/sequences.h                  36684 constraints/sampler.h
-    7767 samplers/top_n_sigma.h          18306 kv/data.h                       36779 constraints/constructors.h
-    7877 samplers/top_k.h                18429 kv/update.h                     37146 constraints/patterns.h
-    7934 samplers/tail_free.h            18554 kv/state.h                      37354 constraints/looking.h
-    8057 samplers/typical.h              18763 llama_cpp/functions.h           37421 constraints/thinking.h
-    8133 samplers/top_p.h                18830 llama_cpp/object.h              37673 constraints/schedule.h
-    8176 samplers/min_p.h                18885 llama_cpp/vocabulary.h          37762 constraints/accepting.h
-    8218 samplers/by_sums.h              18962 text/reading.h                  37945 constraints/drawing.h
-    8369 samplers/top_h.h                19073 text/strings.h                  38132 constraints/told.h
-    8422 samplers/min_k.h                19172 text/values.h                   38196 constraints/kind.h
-    8479 samplers/xtc.h                  19328 text/documents.h                38254 constraints/top_p_decay.h
-    8562 samplers/infill.h               19404 grammar/head.h                  38340 constraints/accessors.h
-    8678 samplers/temperature.h          19439 grammar/tree.h                  38448 core/kinds.h
-    8847 samplers/smoothing.h            20423 grammar/finishing.h             38497 base/restore.h
-    8932 samplers/softmax.h              20727 grammar/reading.h               38511 api/license.h
+    2916 base/mt19937.h                  11880 life/members.h                  27009 schema/errors.h
+    2991 base/exact.h                    11994 life/update.h                   27121 schema/collections.h
+    3217 base/bits128.h                  12191 life/copy.h                     27155 schema/references.h
+    3298 base/elements.h                 12361 rows/row.h                      27430 schema/strings.h
+    3428 watermark/colours.h             12671 rows/reserve.h                  27492 schema/numbers.h
+    3492 kernels/llama_cpp/contract.h    12740 rows/pieces.h                   27700 schema/sets.h
+    3539 kernels/contract.h              12854 rows/thresholds.h               27902 schema/formats.h
+    3667 kernels/scalar.h                12961 rows/compact.h                  28103 schema/scalars.h
+    3873 kernels/llama_cpp/scalar.h      13144 rows/sums.h                     28405 schema/goals.h
+    3894 kernels/sets.h                  13293 rows/changes.h                  28628 schema/alternatives.h
+    3942 kernels/vectors.h               13374 rows/cuts.h                     29112 schema/objects.h
+    4059 kernels/avx512.h                13822 rows/typical.h                  29632 schema/arrays.h
+    4143 kernels/avx2.h                  14137 rows/tail_free.h                29994 schema/whole.h
+    4205 kernels/sse2.h                  14211 rows/selecting.h                30167 tags/head.h
+    4222 kernels/neon.h                  14342 rows/mirostat.h                 30290 tags/words.h
+    4244 kernels/wasm.h                  14426 watermark/rows.h                30398 tags/inside.h
+    4260 kernels/generic.h               14540 rows/flat.h                     30539 tags/formats.h
+    4280 kernels/shared.h                14587 rows/logprobs.h                 30940 grammar/grammars.h
+    4405 kernels/passes.h                14673 rows/step.h                     31007 peers/tables.h
+    5094 kernels/llama_cpp/passes.h      14690 rows/llama_cpp/sums.h           31406 peers/values.h
+    5178 kernels/check.h                 15004 rows/llama_cpp/samplers.h       31838 peers/llama_server.h
+    5201 kernels/dispatch.h              15469 rows/llama_cpp/step.h           31906 peers/fields.h
+    5411 core/array.h                    15500 run/apply.h                     32152 peers/requests.h
+    5741 core/table.h                    15582 run/writing.h                   32291 shards/head.h
+    5939 core/windows.h                  15706 run/arrays.h                    32442 shards/bytes.h
+    6031 constraints/record.h            15783 run/arrays_llama_cpp.h          32540 shards/merging.h
+    6089 watermark/record.h              15983 run/walk.h                      32830 shards/row.h
+    6109 rows/work.h                     16088 run/finish.h                    32963 shards/answers.h
+    6136 life/past.h                     16128 run/draw_llama_cpp.h            33508 shards/logprobs.h
+    6195 core/record.h                   16202 run/draw.h                      33654 shards/told.h
+    6335 core/plans.h                    16280 run/sample.h                    33809 shards/asking.h
+    6373 core/fields.h                   16396 watermark/making.h              33945 shards/prefix.h
+    6460 core/owners.h                   16625 watermark/tails.h               34513 shards/plans.h
+    6536 core/mt19937.h                  16725 watermark/detect.h              35014 samplers/plans.h
+    6593 core/no_mt19937.h               16948 run/verify.h                    35277 shards/way.h
+    6626 core/making.h                   17052 run/batch.h                     35425 shards/memory.h
+    6758 core/streams.h                  17203 life/state.h                    35493 shards/batch.h
+    6796 life/state_fields.h             17380 operator/weights.h              35900 drafts/head.h
+    6896 samplers/llama_cpp.h            17468 operator/search.h               35959 drafts/block.h
+    6982 samplers/logit_bias.h           17606 operator/run.h                  36150 drafts/tree.h
+    7084 samplers/patch.h                17774 kv/cells.h                      36285 drafts/relaxed.h
+    7134 samplers/penalties.h            17811 kv/making.h                     36370 constraints/automaton.h
+    7285 samplers/dry.h                  18035 kv/slot.h                       36468 constraints/making.h
+    7742 samplers/cut.h                  18172 kv/sequences.h                  36724 constraints/sampler.h
+    7767 samplers/top_n_sigma.h          18306 kv/data.h                       36819 constraints/constructors.h
+    7877 samplers/top_k.h                18429 kv/update.h                     37186 constraints/patterns.h
+    7934 samplers/tail_free.h            18554 kv/state.h                      37394 constraints/looking.h
+    8057 samplers/typical.h              18763 llama_cpp/functions.h           37461 constraints/thinking.h
+    8133 samplers/top_p.h                18830 llama_cpp/object.h              37713 constraints/schedule.h
+    8176 samplers/min_p.h                18885 llama_cpp/vocabulary.h          37802 constraints/accepting.h
+    8218 samplers/by_sums.h              18962 text/reading.h                  37985 constraints/drawing.h
+    8369 samplers/top_h.h                19073 text/strings.h                  38172 constraints/told.h
+    8422 samplers/min_k.h                19172 text/values.h                   38236 constraints/kind.h
+    8479 samplers/xtc.h                  19328 text/documents.h                38294 constraints/top_p_decay.h
+    8562 samplers/infill.h               19404 grammar/head.h                  38380 constraints/accessors.h
+    8678 samplers/temperature.h          19439 grammar/tree.h                  38488 core/kinds.h
+    8847 samplers/smoothing.h            20423 grammar/finishing.h             38537 base/restore.h
+    8932 samplers/softmax.h              20727 grammar/reading.h               38551 api/license.h
     8965 samplers/drafted.h              20812 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
@@ -26831,24 +26831,27 @@ static const sampi_hooks SAMPI_GRAMMAR_HOOKS = {
 
 /* ---- src/schema/head.h ---- */
 /* ================================================================================================== >>schema
-   JSON schemas (2020-12, and what drafts 4 to 7 call otherwise) as trees. The one law: no text is in the tree that is
-   no instance of the schema; what can't be expressed is refused by name and place, never left out.
+   JSON schemas (2020-12, and the names that drafts 4 to 7 have for the same) as trees of expressions. One rule comes
+   before all others: no text that violates the schema is accepted. A keyword that cannot be expressed is never left
+   out: the schema is refused, with the keyword's name and place.
 
-   A goal is a set of literals that a value must satisfy together: schemas, schemas that it must not satisfy, and
-   values that it must equal or must not. The goals of a property, say, are collected from all schemas that speak of
-   it. What a goal allows is computed in two ways:
-     null, booleans, numbers, strings    are regular: the keywords make sets of texts, and allOf, anyOf, oneOf, not, if
-                                         are their and, or and complement
-     arrays, objects                     the goal is taken apart into alternatives without allOf, anyOf and so on;
-                                         each is one shape, whose parts have goals again
-   Each goal with arrays or objects is a rule, made once, so schemas may recur.
+   A literal is one condition on a value: it satisfies a schema, or it must not; it equals a value, or it must not. A
+   goal is a set of literals that one value must satisfy together. The goal of a property, say, has a literal for each
+   schema that names this property. The texts that a goal allows are computed in two ways:
+     null, booleans, numbers, strings    These are called scalars here. Their texts are regular: keywords make sets of
+                                         texts, and allOf, anyOf, oneOf, not and if combine these sets with and, or and
+                                         complement.
+     arrays, objects                     The goal is split into alternatives that have no allOf, anyOf and so on. Each
+                                         alternative is one shape of array or object; its items or members have goals
+                                         again.
+   Each goal that allows arrays or objects becomes one rule of the grammar, so schemas may be recursive.
 
-   Complements are exact since a constrained value has but some spellings, all of them or none in each set: numbers
-   without an exponent, strings with the shortest escape of each character. Where nothing constrains a number or a
-   string, any spelling will do. */
+   Complements are exact because the grammar allows only some spellings of a value that is constrained, and a set has
+   either all of these spellings or none: numbers without an exponent, strings with the shortest escape of each
+   character. A number or string that no keyword constrains may have any spelling. */
 
 /* clang-format off */
-/* A keyword, and what its value must be. */
+/* A keyword: its name here, its name in a schema, and what its value may be (SAMPI_SCHEMA_VALUES). */
 #define SAMPI_SCHEMA_KEYS(X) \
     X(TYPE, "type", TEXT_OR_LIST) X(CONST, "const", ANY) X(ENUM, "enum", LIST) X(NOT, "not", SCHEMA) \
     X(ALL_OF, "allOf", LIST) X(ANY_OF, "anyOf", LIST) X(ONE_OF, "oneOf", LIST) \
@@ -26881,9 +26884,9 @@ typedef enum sampi_schema_key {
         SAMPI_KEY_LAST
 } sampi_schema_key;
 
-/* What the value of a keyword may be: the kinds of JSON, as a set, and how an error tells them. */
+/* What the value of a keyword may be: a set of JSON's types as bits, and how an error message calls it. */
 #define SAMPI_SCHEMA_VALUES(X) \
-    X(ANY, 0x7f, "") /* or looked at where it is read */ \
+    X(ANY, 0x7f, "") /* any value, or checked where it is read */ \
     X(BOOL, 1 << SAMPI_JSON_FALSE | 1 << SAMPI_JSON_TRUE, "true or false") \
     X(NUMBER, 1 << SAMPI_JSON_NUMBER, "a number") \
     X(TEXT, 1 << SAMPI_JSON_STRING, "a string") \
@@ -26891,9 +26894,9 @@ typedef enum sampi_schema_key {
     X(MEMBERS, 1 << SAMPI_JSON_OBJECT, "an object") \
     X(TEXT_OR_LIST, SAMPI_VALUE_TEXT | SAMPI_VALUE_LIST, "a string, or an array of them") \
     X(SCHEMA, SAMPI_VALUE_BOOL | SAMPI_VALUE_MEMBERS, "a schema") \
-    X(SCHEMA_OR_LIST, SAMPI_VALUE_SCHEMA | SAMPI_VALUE_LIST, "a schema") /* up to draft 7 */ \
-    X(LIST_OR_BOOL, SAMPI_VALUE_LIST | SAMPI_VALUE_BOOL, "an array")     /* draft 3; of scalars it says nothing */ \
-    X(NUMBER_OR_BOOL, SAMPI_VALUE_NUMBER | SAMPI_VALUE_BOOL, "a number") /* draft 4 */
+    X(SCHEMA_OR_LIST, SAMPI_VALUE_SCHEMA | SAMPI_VALUE_LIST, "a schema") /* an array up to draft 7 */ \
+    X(LIST_OR_BOOL, SAMPI_VALUE_LIST | SAMPI_VALUE_BOOL, "an array") /* a boolean in draft 3; scalars ignore it */ \
+    X(NUMBER_OR_BOOL, SAMPI_VALUE_NUMBER | SAMPI_VALUE_BOOL, "a number") /* a boolean in draft 4 */
 enum {
 #define SAMPI_SCHEMA_VALUE(value, kinds, text) SAMPI_VALUE_##value = kinds,
     SAMPI_SCHEMA_VALUES(SAMPI_SCHEMA_VALUE)
@@ -26901,7 +26904,7 @@ enum {
         SAMPI_VALUE_LAST
 };
 
-/* Sets of types. */
+/* Sets of types, as bits. DEEP: arrays and objects. */
 enum {
     SAMPI_T_NULL = 1,
     SAMPI_T_FALSE = 2,
@@ -26914,12 +26917,13 @@ enum {
     SAMPI_T_DEEP = SAMPI_T_ARRAY | SAMPI_T_OBJECT
 };
 
-/* What is asked of a value: a node of the document, and in the lowest two bits how it is meant. */
+/* A condition on a value: a node of the document (a schema or a value) times 4, plus one of these. IS, ISNT: the value
+   must satisfy that schema, or must not. EQUALS, DIFFERS: it must equal that value, or must not. */
 typedef int32_t sampi_literal;
 enum { SAMPI_IS = 0, SAMPI_ISNT = 1, SAMPI_EQUALS = 2, SAMPI_DIFFERS = 3 };
 
-/* The texts of numbers or of strings: all of them (n = SAMPI_ANY), those of a node of the tree (n = SAMPI_SOME), or
-   the values [n] at `list` of the arena, nodes of the document. */
+/* A set of texts of numbers, or of strings: all of them (n = SAMPI_ANY), the texts of a node of the tree (n =
+   SAMPI_SOME), or a list of n values, which are nodes of the document; the list begins at `list` in the arena. */
 typedef struct sampi_texts {
     sampi_node node;
     int32_t list, n;
@@ -26927,62 +26931,61 @@ typedef struct sampi_texts {
 enum { SAMPI_ANY = -1, SAMPI_SOME = -2 };
 
 typedef struct sampi_scalars {
-    unsigned types; /* of null, false, true */
+    unsigned types; /* null, false and true */
     sampi_texts number, string;
 } sampi_scalars;
 
 typedef struct sampi_goal {
-    int32_t first, n; /* literals, ascending, in the arena */
-    int32_t rule;     /* -1: none yet */
-    uint8_t possible; /* SAMPI_UNKNOWN, SAMPI_YES, SAMPI_NO */
+    int32_t first, n; /* its literals, ascending, in the arena */
+    int32_t rule;     /* -1: no rule was made for it */
+    uint8_t possible; /* is there a value that satisfies it? */
 } sampi_goal;
 enum { SAMPI_UNKNOWN, SAMPI_YES, SAMPI_NO };
 
 typedef struct sampi_schema {
     sampi_json doc;
     sampi_tree *tree;
-    int status;                     /* the first error: what comes after it does nothing */
-    bool in_order;                  /* members come in the schema's order */
-    int draft;                      /* 4 to 7; 8: 2019 and later */
-    int32_t key[SAMPI_KEY_LAST];    /* numbers of strings; -1: the document does not have it */
-    uint8_t *key_of;                /* [n_strings] key + 1, or 0 */
-    sampi_scalars *scalars;         /* [2 * n_nodes] of schemas, as under- and overestimate */
-    uint8_t *scalars_known;         /* [2 * n_nodes] 0, 1: being made, 2 */
-    sampi_vec goals, slots;         /* sampi_goal, and where a goal with some hash is */
+    int status;                     /* the first error; every step after it does nothing */
+    bool in_order;                  /* option "ordered": members in the schema's order */
+    int draft;                      /* 4 to 7; 8 for 2019 and later */
+    int32_t key[SAMPI_KEY_LAST];    /* each keyword's string in the document; -1: absent */
+    uint8_t *key_of;                /* [n_strings] keyword + 1; 0: not a keyword */
+    sampi_scalars *scalars;         /* [2 * n_nodes] of schemas: an under- and an overestimate */
+    uint8_t *scalars_known;         /* [2 * n_nodes] 0: not made, 1: being made, 2: made */
+    sampi_vec goals, slots;         /* sampi_goal; a hash table of their numbers */
     sampi_vec arena;                /* int32_t: literals of goals, lists of texts. Only grows */
-    sampi_vec stack;                /* int32_t: what functions collect; each leaves it as it was */
-    sampi_vec atoms, todo;          /* alternatives of arrays and objects: sampi_atom, sampi_todo. As the stack */
+    sampi_vec stack;                /* int32_t: what functions collect; each restores its length */
+    sampi_vec atoms, todo;          /* sampi_atom, sampi_todo (alternatives.h); used as stacks */
     sampi_vec queue;                /* goals whose rules have no body yet */
-    sampi_vec asked;                /* sampi_asked: schemas whose scalars are being made, one for the other */
-    sampi_vec resources, anchors;   /* sampi_resource, sampi_anchor: what references may mean, */
-    sampi_vec addresses, by_anchor; /* the resources' addresses, and where a place with some hash is */
-    sampi_deriver deriver;          /* for sampi_schema_matches; its work and memo are all it owns */
-    sampi_byte_classes bytes;       /* its classes: all bytes differ */
-    int32_t *targets;               /* [n_nodes] of $ref; -1: not known yet */
+    sampi_vec asked;                /* sampi_asked: schemas whose scalars are being made */
+    sampi_vec resources, anchors;   /* sampi_resource, sampi_anchor: targets of references */
+    sampi_vec addresses, by_anchor; /* the resources' addresses; a hash table of anchors */
+    sampi_deriver deriver;          /* for sampi_schema_matches; owns only its work and memo */
+    sampi_byte_classes bytes;       /* the deriver's classes of bytes: one for each byte */
+    int32_t *targets;               /* [n_nodes] the target of a $ref; -1: not found yet */
     int32_t *listed;                /* [n_strings] see sampi_object_name */
-    int32_t *pattern_of;            /* [n_strings] its node as a regular expression, + 1; 0: not made yet */
+    int32_t *pattern_of;            /* [n_strings] its node as a regular expression, + 1; 0: not made */
     int32_t *resource_of;           /* [n_nodes] the resource that a node is in */
-    uint8_t *stands;                /* [n_nodes] SAMPI_STANDS_*: where schemas stand */
-    int32_t *value_of;         /* [n_strings] of numbers: the first string that is the same number, + 1; 0: not looked
-                                       for yet */
-    int32_t *marks;            /* [n_strings] the values of a list, see sampi_texts_mark: the round they are of */
-    int32_t *children;         /* [n_nodes] where the arena has a list's children, + 1; 0: not yet */
-    sampi_vec values;          /* int32_t: where a number with some hash is: its string, or -1 */
-    int32_t n_values, round;   /* how many there are; of marks */
-    sampi_texts marked;        /* the list that is marked */
-    int32_t spare;             /* small work that is still in the last step: sampi_schema_work */
-    uint8_t *says;             /* [n_nodes] see sampi_schema_says; 0: not known yet */
-    sampi_node formats[2][32]; /* of the table's lines, lower and upper; 0: not made yet */
-    int64_t steps;             /* that may still be done */
-    int choices;               /* of sampi_expand and sampi_finish_objects that are under way */
-    int level;                 /* of questions whether something is possible, one within the other */
-    sampi_node space, comma, colon;                        /* between the parts of arrays and objects */
-    sampi_node any, string;                                /* a character of a string in any spelling; any string */
-    sampi_node character, shortest;                        /* the same in the shortest one */
-    sampi_node number, plain, magnitude, fraction, digits; /* any number; without exponent; without sign; . digits */
+    uint8_t *stands;                /* [n_nodes] SAMPI_STANDS_*: is a node a schema? */
+    int32_t *value_of;              /* [n_strings] the first string of an equal number, + 1; 0: not looked up yet */
+    int32_t *marks;                 /* [n_strings] the round in which a string was marked: sampi_texts_mark */
+    int32_t *children;              /* [n_nodes] where the arena lists an array's children, + 1; 0: not listed */
+    sampi_vec values;               /* int32_t: a hash table of numbers: a number's string, or -1 */
+    int32_t n_values, round;        /* how many numbers are in `values`; the current round of marks */
+    sampi_texts marked;             /* the list whose values are marked */
+    int32_t spare;                  /* work that the last counted step still pays for: sampi_schema_work */
+    uint8_t *says;                  /* [n_nodes] sampi_schema_says + 1; 0: not counted yet */
+    sampi_node formats[2][32];      /* [upper bound?][line of the table of formats]; 0: not made */
+    int64_t steps;                  /* how many steps are left */
+    int choices;                    /* depth of calls of sampi_expand and sampi_finish_objects */
+    int level;                      /* depth of questions whether something is possible */
+    sampi_node space, comma, colon; /* white space, a comma, a colon, as the options say */
+    sampi_node any, string;         /* a string's character in any spelling; any string */
+    sampi_node character, shortest; /* the same two in the shortest spelling */
+    sampi_node number, plain, magnitude, fraction, digits; /* a number; no exponent; nor sign; .digits; digits */
 } sampi_schema;
 
-#ifndef SAMPI_SCHEMA_STEPS /* tests have fewer */
+#ifndef SAMPI_SCHEMA_STEPS /* tests set a smaller one */
 #define SAMPI_SCHEMA_STEPS (1 << 17)
 #endif
 
@@ -26992,7 +26995,7 @@ enum {
     SAMPI_SCHEMA_CHOICES = 80,
     SAMPI_SCHEMA_PREFIX = 4096,
     SAMPI_SCHEMA_PATTERNS = 10,
-    SAMPI_SCHEMA_DERIVED = 1 << 25 /* steps of derivatives */
+    SAMPI_SCHEMA_DERIVED = 1 << 25 /* steps of derivatives for one document */
 };
 
 static sampi_json_node *sampi_doc(const sampi_schema *x, int32_t node) { return &x->doc.nodes[node]; }
@@ -27151,27 +27154,27 @@ static SAMPI_COLD int32_t sampi_doc_child(sampi_schema *x, int32_t array, int32_
 
 /* ---- src/schema/references.h ---- */
 /* ---- references ----
-   A reference is an address and, behind a #, a place in what is there: a JSON pointer, or the name of an anchor.
-   Addresses count from the $id around them; only those in this text can be known. */
+   A $ref is an address and, behind a #, a place in the schema at that address: a JSON pointer, or the name of an
+   anchor. Addresses are relative to the nearest $id around the $ref. Only schemas within this text can be found. */
 
-enum { SAMPI_URI = 1024, SAMPI_ADDRESSES = 1 << 24 /* bytes of all of them */ };
+enum { SAMPI_URI = 1024, SAMPI_ADDRESSES = 1 << 24 /* of all addresses, in bytes */ };
 
-/* Where a node stands. In a const, an enum or behind a word that is no keyword it only looks like a schema. */
-enum { SAMPI_STANDS_NOWHERE, SAMPI_STANDS_SCHEMA, SAMPI_STANDS_AROUND }; /* AROUND: what is in it are schemas */
+/* Is a node a schema? What is in a const, in an enum or behind an unknown keyword only looks like one (NOWHERE). */
+enum { SAMPI_STANDS_NOWHERE, SAMPI_STANDS_SCHEMA, SAMPI_STANDS_AROUND }; /* AROUND: its children are schemas */
 
 typedef struct sampi_resource {
     int32_t node;  /* a schema with an address of its own, or the root */
-    int32_t at, n; /* its address, joined from the root on: bytes of x->addresses. n = 0: none */
+    int32_t at, n; /* its address, made absolute, in x->addresses; n = 0: no address */
 } sampi_resource;
 
-/* What a reference finds: a schema by its address (resource -1), or by an anchor in a resource. */
+/* What a reference can find: a schema by its address (resource -1), or by an anchor within a resource. */
 typedef struct sampi_anchor {
     int32_t resource, node;
     const char *name;
     size_t n;
 } sampi_anchor;
 
-/* Where a child stands, given where its parent does. */
+/* Is a child a schema, or an object or array of schemas? `parent` is the answer for its parent. */
 static SAMPI_COLD uint8_t sampi_schema_stands(const sampi_schema *x, const sampi_json_node *n, uint8_t parent)
 {
     static const sampi_schema_key of_one[] = { SAMPI_KEY_NOT,
@@ -27202,7 +27205,7 @@ static SAMPI_COLD uint8_t sampi_schema_stands(const sampi_schema *x, const sampi
     return SAMPI_STANDS_NOWHERE;
 }
 
-/* The $id of a schema (draft 4: id), as a string's number; -1: it has none. */
+/* The $id of a schema (draft 4: id), as a string's number; -1 if it has no $id. */
 static SAMPI_COLD int32_t sampi_schema_id(sampi_schema *x, int32_t schema)
 {
     int32_t node = sampi_keyword(x, schema, x->draft == 4 ? SAMPI_KEY_OLD_ID : SAMPI_KEY_ID);
@@ -27210,15 +27213,16 @@ static SAMPI_COLD int32_t sampi_schema_id(sampi_schema *x, int32_t schema)
     return has ? sampi_doc(x, node)->text : -1;
 }
 
-static SAMPI_COLD size_t sampi_uri_end(const char *text, size_t n) /* what is before the # */
+static SAMPI_COLD size_t sampi_uri_end(const char *text, size_t n) /* the length before the # */
 {
     size_t end = 0;
     while (end < n && text[end] != '#') end++;
     return end;
 }
 
-/* Replaces an address by what a reference, told without its #, means there. Returns its length; 0: it is too long, or
-   climbs (../). */
+/* Resolves a reference (the part before its #) against the address in `base`, and writes the result there. Returns its
+   length; 0 if it is too long or is of a form that is not supported: it begins with a dot (./, ../), or the base has a
+   host but no path. */
 static SAMPI_COLD size_t sampi_uri_join(char *base, size_t n, const char *ref, size_t n_ref)
 {
     size_t scheme = 0, path = 0, keep = 0;
@@ -27251,7 +27255,8 @@ static const char *sampi_resource_address(const sampi_schema *x, int32_t i)
     return (const char *)sampi_vec_at(&x->addresses, 1, sampi_resource_at(x, i)->at);
 }
 
-/* One more resource, in another one (-1: it is the root): its $id, as a string's number, or -1. Its number. */
+/* Adds a resource with its $id (a string's number, or -1), inside another one (-1: it is the root). Returns its
+   number. */
 static SAMPI_COLD int32_t sampi_resource_add(sampi_schema *x, int32_t node, int32_t around, int32_t id)
 {
     char address[SAMPI_URI];
@@ -27270,7 +27275,8 @@ static SAMPI_COLD int32_t sampi_resource_add(sampi_schema *x, int32_t node, int3
     return x->resources.n - 1;
 }
 
-/* Where a place is in the table, or would be; NULL: too many collide, or there is no table. */
+/* The slot of an anchor in the hash table: the slot that has it, or the free one that it would get; NULL if too many
+   collide, or if there is no table. */
 static SAMPI_COLD int32_t *sampi_anchor_slot(const sampi_schema *x, int32_t resource, const char *name, size_t n)
 {
     uint32_t mask = (uint32_t)x->by_anchor.n - 1;
@@ -27300,7 +27306,7 @@ static SAMPI_COLD void sampi_anchor_add(sampi_schema *x, int32_t resource, int32
     room->n = n;
 }
 
-/* The anchors of a schema: $anchor, $dynamicAnchor, or an $id that is only that. */
+/* Adds the anchors of a schema: $anchor, $dynamicAnchor, or an $id that is only # and a name. */
 static SAMPI_COLD void sampi_anchors_of(sampi_schema *x, int32_t schema)
 {
     static const sampi_schema_key keys[2] = { SAMPI_KEY_ANCHOR, SAMPI_KEY_DYNAMIC_ANCHOR };
@@ -27316,8 +27322,8 @@ static SAMPI_COLD void sampi_anchors_of(sampi_schema *x, int32_t schema)
     }
 }
 
-/* Where all schemas stand, in which resources, and what references may call them: in one go through the document, in
-   which parents come first. Of two with one name the first counts. */
+/* Finds which nodes are schemas, the resource of each, and every name that a reference may use. It visits the
+   document's nodes once, parents first. If two schemas have the same name, the first counts. */
 static SAMPI_COLD void sampi_schema_places(sampi_schema *x)
 {
     if (x->resources.n) return;
@@ -27347,7 +27353,7 @@ static SAMPI_COLD void sampi_schema_places(sampi_schema *x)
     }
 }
 
-/* The node that a JSON pointer leads to from another one, or -1. */
+/* The node that a JSON pointer leads to from `node`, or -1. */
 static SAMPI_COLD int32_t sampi_json_pointed(sampi_schema *x, int32_t node, const char *at, const char *end)
 {
     const sampi_json *doc = &x->doc;
@@ -27373,7 +27379,7 @@ static SAMPI_COLD int32_t sampi_json_pointed(sampi_schema *x, int32_t node, cons
     return node;
 }
 
-/* What is behind the # without its percent signs; its length. */
+/* Decodes the percent escapes of the part behind the #. Returns its length. */
 static SAMPI_COLD size_t sampi_uri_decode(const char *text, size_t n, char *out)
 {
     size_t used = 0;
@@ -27386,7 +27392,7 @@ static SAMPI_COLD size_t sampi_uri_decode(const char *text, size_t n, char *out)
     return used;
 }
 
-/* The schema that the value of a $ref means. Found once. -1: an error. */
+/* The schema that the value of a $ref refers to, searched for once; -1 on error. */
 static SAMPI_COLD int32_t sampi_schema_target(sampi_schema *x, int32_t ref)
 {
     char address[SAMPI_URI], place[SAMPI_URI];
@@ -27485,17 +27491,19 @@ static SAMPI_COLD sampi_node sampi_schema_in_quotes(sampi_tree *t, sampi_node in
 
 /* ---- src/schema/numbers.h ---- */
 /* ---- schemas: numbers ----
-   Bounds and multipleOf as texts: the decimals that are at least, or at most, another one, digit by digit. minimum 25
-   is "25 to 29, 30 to 99, or three digits and more", with fractions and powers of ten as JSON writes them. */
+   Bounds and multipleOf as sets of texts: all decimals that are at least, or at most, a given number, digit by digit.
+   minimum 25 becomes "25 to 29, or 30 to 99, or three digits or more", with fractions as JSON writes them. */
 
-/* A decimal number: 0.d1 d2 d3 ... times 10 to the power of `point`; d1 and the last digit are not 0. Zero has none. */
+/* A decimal number: 0.d1 d2 d3 ... times 10 to the power of `point`. d1 and the last digit are not 0. Zero has no
+   digits. */
 typedef struct sampi_decimal {
     bool negative;
     int32_t n, point;
     char d[400];
 } sampi_decimal;
 
-/* The number that a string of the document is; false: it has more digits than we take (no error). */
+/* Reads the number that a string of the document is. Returns false if it has more than 400 digits, or an exponent that
+   puts the point further away than that. This is not an error yet. */
 static SAMPI_COLD bool sampi_decimal_of(const sampi_schema *x, int32_t string, sampi_decimal *d)
 {
     size_t n, i = 0;
@@ -27523,7 +27531,7 @@ static SAMPI_COLD bool sampi_decimal_of(const sampi_schema *x, int32_t string, s
     return d->point <= (int32_t)sizeof d->d && d->point >= -(int32_t)sizeof d->d;
 }
 
-/* The number of a node. */
+/* Reads the number of a node. */
 static SAMPI_COLD bool sampi_decimal_read(const sampi_schema *x, int32_t node, sampi_decimal *d)
 {
     return sampi_decimal_of(x, sampi_doc(x, node)->text, d);
@@ -27541,8 +27549,9 @@ static SAMPI_COLD void sampi_schema_decimal(sampi_schema *x, int32_t node, sampi
     if (!sampi_decimal_read(x, node, d)) sampi_schema_fail(x, node, SAMP_E_RANGE, "this number has too many digits");
 }
 
-/* The value of a keyword that counts, a whole number and not negative, however it is written; `absent` if it is not
-   there. What is larger than any text counts as INT32_MAX, which is as good as a maximum and refused as a minimum. */
+/* Returns the value of a keyword that counts (maxItems and so on), a whole number that is not negative, in any
+   spelling; or `absent` if the keyword is absent. A value of INT32_MAX or more is larger than any text: as a maximum it
+   becomes INT32_MAX, which means no bound; as a minimum (absent = 0) it is an error. */
 static SAMPI_COLD int32_t sampi_schema_count(sampi_schema *x, int32_t schema, sampi_schema_key key, int32_t absent)
 {
     int32_t node = sampi_keyword(x, schema, key);
@@ -27558,10 +27567,11 @@ static SAMPI_COLD int32_t sampi_schema_count(sampi_schema *x, int32_t schema, sa
     return INT32_MAX;
 }
 
-/* Its digits as they are written: before the point at least one, behind it as many as there must be. */
+/* The digits of a number as it is written without an exponent: how many are before the point (at least one), how many
+   behind it (no more than needed), and digit i. */
 static int32_t sampi_decimal_whole(const sampi_decimal *d) { return d->point > 1 ? d->point : 1; }
 static int32_t sampi_decimal_tail(const sampi_decimal *d) { return d->n > d->point ? d->n - d->point : 0; }
-static int sampi_decimal_digit(const sampi_decimal *d, int32_t i) /* i = 0: the first one written */
+static int sampi_decimal_digit(const sampi_decimal *d, int32_t i) /* i = 0: the first digit */
 {
     i += d->point - sampi_decimal_whole(d);
     return i >= 0 && i < d->n ? d->d[i] : '0';
@@ -27572,15 +27582,16 @@ static SAMPI_COLD sampi_node sampi_schema_optional(sampi_tree *t, sampi_node a)
     return sampi_tree_repeat(t, a, 0, 1);
 }
 
-/* The digits a .. b, so many times. */
+/* At least `least` and at most `most` digits (-1: any number of them), each from a to b. */
 static SAMPI_COLD sampi_node sampi_schema_digits(sampi_tree *t, int a, int b, int32_t least, int32_t most)
 {
     return a > b ? (sampi_node)SAMPI_NEVER
                  : sampi_tree_repeat(t, sampi_tree_byte(t, (uint32_t)a, (uint32_t)b), least, most);
 }
 
-/* The digits of d from the one in place i on, or larger ones of the same number; `same` follows if they are the same,
-   `larger` if not, behind n - 1 - i digits more. */
+/* Texts of digits that are compared with n digits of d, those from `first` on. If all are the same, `same` follows. At
+   the first digit that is larger, any digits fill the n places and `larger` follows; with any_tail `larger` follows
+   that digit directly. */
 static SAMPI_COLD sampi_node sampi_schema_from_digits(sampi_tree *t, const sampi_decimal *d, int32_t first, int32_t n,
                                                       sampi_node same, sampi_node larger, bool any_tail)
 {
@@ -27595,7 +27606,7 @@ static SAMPI_COLD sampi_node sampi_schema_from_digits(sampi_tree *t, const sampi
     return same;
 }
 
-/* The numbers without sign that are at least |d|, or with `strict` more. */
+/* The numbers without sign that are at least |d|; with `strict`, more than |d|. */
 static SAMPI_COLD sampi_node sampi_schema_above(const sampi_schema *x, const sampi_decimal *d, bool strict)
 {
     sampi_tree *t = x->tree;
@@ -27614,7 +27625,7 @@ static SAMPI_COLD sampi_node sampi_schema_above(const sampi_schema *x, const sam
     return sampi_tree_alt(t, same, sampi_tree_seq(t, longer, x->fraction));
 }
 
-/* What is not in a, of a set that has no text but UTF-8. */
+/* The texts of `all` that are not in a; `all` must contain only valid UTF-8. */
 static SAMPI_COLD sampi_node sampi_schema_except(sampi_tree *t, sampi_node all, sampi_node a)
 {
     return sampi_tree_and(t, all, a < 0 ? a : sampi_tree_node(t, SAMPI_NODE_NOT, a, 0, 0));
@@ -27625,7 +27636,7 @@ static SAMPI_COLD sampi_node sampi_schema_minus(sampi_tree *t, sampi_node a)
     return sampi_tree_seq(t, sampi_tree_text(t, "-", 1), a);
 }
 
-/* The numbers from d on, or with `strict` above it. */
+/* The numbers that are at least d; with `strict`, more than d. */
 static SAMPI_COLD sampi_node sampi_schema_at_least(const sampi_schema *x, const sampi_decimal *d, bool strict)
 {
     sampi_tree *t = x->tree;
@@ -27635,8 +27646,8 @@ static SAMPI_COLD sampi_node sampi_schema_at_least(const sampi_schema *x, const 
     return sampi_tree_alt(t, x->magnitude, sampi_schema_minus(t, small));
 }
 
-/* The spellings of the number at `node` that are taken: without an exponent, any number of zeros at the end of the
-   fraction, 0 also as -0. */
+/* The spellings that the grammar allows for the number at `node`: without an exponent, with any number of zeros at the
+   end of the fraction; 0 also as -0. */
 static SAMPI_COLD sampi_node sampi_schema_exactly(const sampi_schema *x, int32_t node)
 {
     sampi_tree *t = x->tree;
@@ -27655,7 +27666,7 @@ static SAMPI_COLD sampi_node sampi_schema_exactly(const sampi_schema *x, int32_t
     return d.negative ? sampi_schema_minus(t, number) : number;
 }
 
-/* The whole numbers. Drafts before 6 do not count 1.0 among them. */
+/* The whole numbers. In draft 4, 1.0 is not one. */
 static SAMPI_COLD sampi_node sampi_schema_whole(const sampi_schema *x)
 {
     sampi_tree *t = x->tree;
@@ -27665,7 +27676,8 @@ static SAMPI_COLD sampi_node sampi_schema_whole(const sampi_schema *x)
     return x->draft == 4 ? whole : sampi_tree_seq(t, whole, sampi_schema_optional(t, point));
 }
 
-/* The multiples of m * 10^e: by the rest that the digits so far leave; with e above 0, zeros follow. */
+/* The multiples of m * 10^e: the matcher keeps the remainder of the digits so far modulo m. If e is above 0, e zeros
+   follow. */
 static SAMPI_COLD sampi_node sampi_schema_multiples(sampi_schema *x, int32_t node)
 {
     sampi_tree *t = x->tree;
@@ -27687,8 +27699,8 @@ static SAMPI_COLD sampi_node sampi_schema_multiples(sampi_schema *x, int32_t nod
 
 /* ---- src/schema/sets.h ---- */
 /* ---- schemas: sets of texts ----
-   A set is all texts, those of an expression, or a list of values. And, or and complement
-   keep to lists where they can: to take "abc" off a list is cheaper than an expression for all strings but that. */
+   A set is all texts, the texts of an expression, or a list of values. And, or and complement return lists where they
+   can: removing "abc" from a list is cheaper than an expression for all strings but "abc". */
 
 static sampi_texts sampi_texts_any(void)
 {
@@ -27709,7 +27721,8 @@ static SAMPI_COLD sampi_texts sampi_texts_some(sampi_schema *x, sampi_node node)
     return some;
 }
 
-/* The place of a number in the table of them, or where it would be; NULL: too many collide. */
+/* The slot of a number in the hash table of numbers: the slot that has it, or the free one that it would get; NULL if
+   too many numbers collide. */
 static SAMPI_COLD int32_t *sampi_value_slot(const sampi_schema *x, const sampi_decimal *d)
 {
     const uint32_t mask = (uint32_t)x->values.n - 1;
@@ -27723,7 +27736,7 @@ static SAMPI_COLD int32_t *sampi_value_slot(const sampi_schema *x, const sampi_d
     return NULL;
 }
 
-/* Twice the room, and all numbers in it. */
+/* Doubles the hash table of numbers and enters all of them again. */
 static SAMPI_COLD bool sampi_values_rehash(sampi_schema *x)
 {
     sampi_vec old = x->values;
@@ -27742,7 +27755,8 @@ static SAMPI_COLD bool sampi_values_rehash(sampi_schema *x)
     return !x->status;
 }
 
-/* The string that stands for the value of a number or a string of the document: equal values have the same one. */
+/* The string that represents the value of a number or a string of the document. Equal values have the same one (1 and
+   1.0). */
 static SAMPI_COLD int32_t sampi_schema_value(sampi_schema *x, int32_t node)
 {
     const int32_t string = sampi_doc(x, node)->text;
@@ -27762,7 +27776,7 @@ static SAMPI_COLD int32_t sampi_schema_value(sampi_schema *x, int32_t node)
     return value;
 }
 
-/* One value: a number or a string. */
+/* The texts of one value, which is a number or a string. */
 static SAMPI_COLD sampi_node sampi_schema_value_text(sampi_schema *x, int32_t value)
 {
     return sampi_doc(x, value)->kind == SAMPI_JSON_STRING ? sampi_schema_quoted(x, sampi_doc(x, value)->text)
@@ -27779,8 +27793,8 @@ static SAMPI_COLD sampi_node sampi_texts_node(sampi_schema *x, sampi_texts a, bo
     return node;
 }
 
-/* Mark the values of a list (not SAMPI_ANY or SAMPI_SOME), so that sampi_is_marked tells them. A list that has grown
-   since it was marked is only looked at where it is new. */
+/* Marks the values of a list (not SAMPI_ANY or SAMPI_SOME) for sampi_is_marked. If the list was marked before and has
+   grown since, only the new values are marked. */
 static SAMPI_COLD void sampi_texts_mark(sampi_schema *x, sampi_texts list)
 {
     int32_t i = x->marked.list == list.list && x->marked.n <= list.n ? x->marked.n : 0;
@@ -27794,7 +27808,7 @@ static SAMPI_COLD void sampi_texts_mark(sampi_schema *x, sampi_texts list)
 }
 static SAMPI_COLD bool sampi_is_marked(const sampi_schema *x, int32_t value) { return x->marks[value] == x->round; }
 
-/* The values of list a that are in list b, or with `in` false that are not. */
+/* The values of list a that are in list b; with `in` false, those that are not. */
 static SAMPI_COLD sampi_texts sampi_texts_filter(sampi_schema *x, sampi_texts a, sampi_texts b, bool in)
 {
     sampi_texts both = { SAMPI_NEVER, x->arena.n, 0 };
@@ -27807,7 +27821,8 @@ static SAMPI_COLD sampi_texts sampi_texts_filter(sampi_schema *x, sampi_texts a,
     return both;
 }
 
-/* Is the node all strings of so many characters? They are r->a, at least r->b and at most r->c (-1: any number). */
+/* Is the node "all strings of some length"? If so, *r gets the repetition: characters r->a, at least r->b and at most
+   r->c of them (-1: any number). */
 static SAMPI_COLD bool sampi_schema_length(const sampi_schema *x, sampi_node node, sampi_expr *r)
 {
     const sampi_tree *t = x->tree;
@@ -27817,21 +27832,22 @@ static SAMPI_COLD bool sampi_schema_length(const sampi_schema *x, sampi_node nod
     const sampi_expr e = *sampi_at(t, behind);
     if (e.b != quote) return false;
     *r = *sampi_at(t, e.a);
-    if (r->kind != SAMPI_NODE_REPEAT) { /* one is no REPEAT */
+    if (r->kind != SAMPI_NODE_REPEAT) { /* one character is not a REPEAT */
         r->a = e.a;
         r->b = r->c = 1;
     }
     return r->a == x->any || r->a == x->character;
 }
 
-/* Strings of so many characters; most -1: any number. */
+/* Strings of at least `least` and at most `most` characters (-1: any number). */
 static SAMPI_COLD sampi_node sampi_schema_long(const sampi_schema *x, sampi_node character, int32_t least,
                                                int32_t most)
 {
     return sampi_schema_in_quotes(x->tree, sampi_tree_repeat(x->tree, character, least, most));
 }
 
-/* What both match. Of two lengths one is made: counters that run side by side would have too many states. */
+/* The texts that match both a and b. Two ranges of length become one range: two counters side by side would need too
+   many states. */
 static SAMPI_COLD sampi_node sampi_schema_both(sampi_schema *x, sampi_node a, sampi_node b)
 {
     sampi_expr p, q;
@@ -27858,7 +27874,7 @@ static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sam
             x, sampi_tree_alt(x->tree, sampi_texts_node(x, a, string), sampi_texts_node(x, b, string)));
     sampi_texts either = sampi_texts_filter(x, b, a, false);
     int32_t list = x->arena.n;
-    if (a.list + a.n == either.list) { /* it stands where a goes on */
+    if (a.list + a.n == either.list) { /* the new values directly follow a's list */
         a.n += either.n;
         return a;
     }
@@ -27885,18 +27901,18 @@ static SAMPI_COLD sampi_texts sampi_texts_not(sampi_schema *x, sampi_texts a, bo
 
 /* ---- src/schema/formats.h ---- */
 /* ---- schemas: `pattern` and `format` ----
-   A pattern is read by the reader of regular expressions, over code points; a format is such an expression of ours. Of
-   some formats only bounds are regular: one set that is within it, one that it is within; which is used depends on
-   whether the schema holds or must not. */
+   A pattern is read by the reader of regular expressions, over code points. A format has a regular expression here.
+   Some formats are not regular. They have two regular sets as bounds: one that is within the format, and one that
+   contains it. The first is used where the schema must hold, the second where it must not. */
 
-/* A class of code points as sampi_tree_regex wants it, each in its shortest spelling. */
+/* A class of code points for sampi_tree_regex, each code point in its shortest spelling. */
 static SAMPI_COLD sampi_node sampi_schema_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
 {
     enum { HOW = 4 };
     return sampi_tree_class_of(t, ranges, n, negated, sampi_schema_range, HOW);
 }
 
-/* The strings that match the regular expression of a node: its text, or a member's name. */
+/* The strings that match a regular expression; errors name the document's node. With `search` it may match anywhere. */
 static SAMPI_COLD sampi_node sampi_schema_regex(sampi_schema *x, int32_t node, const char *text, size_t n,
                                                 bool search)
 {
@@ -27911,7 +27927,7 @@ static SAMPI_COLD sampi_node sampi_schema_pattern(sampi_schema *x, int32_t node,
     size_t n;
     if (x->pattern_of[string]) return x->pattern_of[string] - 1;
     if (!sampi_schema_work(x, node, 4 * x->doc.strings[string].n)) return SAMPI_NEVER;
-    char *text = NULL; /* with a 0 behind it */
+    char *text = NULL; /* followed by a 0 */
     const char *bytes = sampi_doc_text(x, string, &n);
     if (!(text = (char *)SAMP_MALLOC(n + 1)))
         return sampi_schema_fail(x, node, SAMP_E_NOMEM, "out of memory"), SAMPI_NEVER;
@@ -27923,14 +27939,15 @@ static SAMPI_COLD sampi_node sampi_schema_pattern(sampi_schema *x, int32_t node,
     return found;
 }
 
-/* The names that a member of patternProperties speaks of. */
+/* The names that match the pattern of a member of patternProperties. */
 static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t member)
 {
     return sampi_schema_pattern(x, member, sampi_doc(x, member)->name);
 }
 
-/* The formats of the standard. Of some only bounds are regular: every text of the first is of the format, and every
-   text of the format is of the second (NULL: the first is exact). Several lines of a name hold together. */
+/* The standard's formats. Of some only bounds are regular: every text of the lower one has the format, and every text
+   with the format is in the upper one (upper NULL: the lower one is exact). If a name has several lines, all of them
+   must hold. */
 #define SAMPI_RE_DATE \
     "((\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8])))" \
     "|(\\d\\d(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)"
@@ -27966,7 +27983,8 @@ static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t
 #define SAMPI_RE_MONTHS "\\d+M(\\d+D)?"
 #define SAMPI_RE_CLOCKS "T(\\d+H(\\d+M(\\d+S)?)?|\\d+M(\\d+S)?|\\d+S)"
 
-/* What a string of a known format is. An unknown one says nothing, as the standard has it. */
+/* The strings that have a format; with `over` its upper bound. A format that is not in the table allows every string,
+   as the standard requires. */
 static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node, bool over)
 {
     static const struct {
@@ -27985,7 +28003,7 @@ static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node,
         { "email", SAMPI_RE_ATOM "(\\." SAMPI_RE_ATOM ")*@" SAMPI_RE_HOST, "[^]*@[^]*" },
         { "hostname", SAMPI_RE_HOST, "[A-Za-z0-9.-]*" },
         { "hostname", "[^]{1,253}", NULL },
-        { "hostname", "[^-]*(-[^-]+)*", "[^]*" }, /* xn-- has rules of its own */
+        { "hostname", "[^-]*(-[^-]+)*", "[^]*" }, /* names with -- (xn--) have further rules */
         { "uri", SAMPI_RE_URI, SAMPI_RE_SCHEME "[^]*" },
         { "uri-reference",
           SAMPI_RE_URI "|(" SAMPI_RE_AUTHORITY "|" SAMPI_RE_ABSOLUTE
@@ -28016,7 +28034,7 @@ static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node,
     return all;
 }
 
-/* Brackets around what may be empty. */
+/* Brackets, between which a text may be empty, with white space inside them. */
 static SAMPI_COLD sampi_node sampi_schema_bracket(sampi_schema *x, const char *open, sampi_node inside,
                                                   const char *close)
 {
@@ -28026,8 +28044,8 @@ static SAMPI_COLD sampi_node sampi_schema_bracket(sampi_schema *x, const char *o
                           sampi_tree_seq(t, x->space, sampi_tree_seq(t, inside, end)));
 }
 
-/* The deriver, but for its tree, which comes later. All of a document's names share its steps, so that no document
-   takes more than a second. */
+/* Makes the deriver; each use lends it the tree. All uses for one document share its steps, so that no document takes
+   more than a second. Returns false if there is no memory. */
 static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
 {
     sampi_deriver *d = &x->deriver;
@@ -28041,7 +28059,8 @@ static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
     return sampi_memo_make(d);
 }
 
-/* Does a regular node match a TEXT? Byte by byte, by derivatives, in this tree. */
+/* Does a regular node match a text (a node of kind TEXT)? It is derived by one byte after the other. New nodes go into
+   this tree. */
 static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sampi_node text)
 {
     sampi_deriver *d = &x->deriver;
@@ -28049,7 +28068,7 @@ static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sa
     if (!x->status && !sampi_schema_deriver(x)) sampi_schema_made(x, SAMP_E_NOMEM);
     if (x->status) return false;
     const sampi_expr e = *sampi_at(x->tree, text);
-    d->tree = *x->tree; /* lent: the deriver may make it grow */
+    d->tree = *x->tree; /* the deriver may make the tree grow */
     for (int32_t i = 0; i < e.b && node != SAMPI_NEVER; i++)
         node = sampi_derive(d, node, sampi_bytes_at(&d->tree, e.a)[i]);
     *x->tree = d->tree;
@@ -28057,7 +28076,8 @@ static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sa
     return sampi_at(x->tree, node)->known & SAMPI_KNOWN_EMPTY;
 }
 
-/* Does a regular node match any text? Where it would take long, true. */
+/* Does a regular node match any text at all? The answer is true also if the search takes too long. All searches
+   together may take half of the deriver's steps. */
 static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node)
 {
     sampi_deriver *d = &x->deriver;
@@ -28082,8 +28102,9 @@ static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node)
 
 /* ---- src/schema/scalars.h ---- */
 /* ---- schemas: null, booleans, numbers, strings ----
-   What a goal allows of these is three sets (constants, texts of numbers, of strings), which keywords narrow: allOf is
-   their and, anyOf their or, not the complement; oneOf is one and none of the others. */
+   The scalars that a schema allows are three sets: a set of null, false and true, the texts of numbers, the texts of
+   strings. Keywords narrow them: allOf is their and, anyOf their or, not their complement; oneOf is each schema without
+   the others. */
 
 static SAMPI_COLD sampi_scalars sampi_scalars_of(unsigned types)
 {
@@ -28094,7 +28115,7 @@ static SAMPI_COLD sampi_scalars sampi_scalars_of(unsigned types)
     return s;
 }
 
-/* Set operations, part by part. The arguments are copies; lists in the arena never change. */
+/* Set operations on each of the three sets. The arguments are copies; a list in the arena never changes. */
 static SAMPI_COLD sampi_scalars sampi_scalars_and(sampi_schema *x, sampi_scalars a, sampi_scalars b)
 {
     a.types &= b.types;
@@ -28119,7 +28140,7 @@ static SAMPI_COLD sampi_scalars sampi_scalars_not(sampi_schema *x, sampi_scalars
     return a;
 }
 
-/* The set of types that a `type` keyword tells, in names or lists of them; *whole: numbers must be whole. */
+/* The set of types that a `type` keyword allows (a name, or a list of names). *whole: numbers must be whole. */
 static SAMPI_COLD unsigned sampi_schema_types(sampi_schema *x, int32_t node, bool *whole)
 {
     static const struct {
@@ -28148,7 +28169,8 @@ static SAMPI_COLD unsigned sampi_schema_types(sampi_schema *x, int32_t node, boo
     return types | (*whole ? SAMPI_T_NUMBER : 0);
 }
 
-/* The bounds of numbers. In draft 4 exclusiveMinimum is a boolean that belongs to minimum. */
+/* The numbers within one bound. In draft 4 exclusiveMinimum is a boolean that makes minimum exclusive; the same holds
+   for maximum. */
 static SAMPI_COLD sampi_texts sampi_schema_bound(sampi_schema *x, int32_t schema, bool upper, bool exclusive)
 {
     sampi_schema_key keys[2][2] = { { SAMPI_KEY_MINIMUM, SAMPI_KEY_EXCLUSIVE_MINIMUM },
@@ -28189,7 +28211,7 @@ static SAMPI_COLD sampi_texts sampi_schema_strings(sampi_schema *x, int32_t sche
     return all;
 }
 
-/* const, and enum; `values` is the one value, or the array of them. */
+/* The scalars of a const or an enum; `values` is the value of const, or the array of the enum. */
 static SAMPI_COLD sampi_scalars sampi_schema_values(sampi_schema *x, int32_t values, bool one)
 {
     sampi_scalars s = sampi_scalars_of(0);
@@ -28205,14 +28227,15 @@ static SAMPI_COLD sampi_scalars sampi_schema_values(sampi_schema *x, int32_t val
                 sampi_schema_fail(x, i, SAMP_E_RANGE, "this number has too many digits");
             sampi_push(x, &x->arena, i);
         }
-        texts->n = x->arena.n - texts->list; /* of an error, fewer */
+        texts->n = x->arena.n - texts->list; /* fewer after an error */
     }
     return s;
 }
 
 static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t schema, bool over);
 
-/* Exactly one of the schemas in an array: one and not that, or that and none before. */
+/* Exactly one of the schemas in an array. The loop keeps what satisfies exactly one of the schemas so far, and what
+   satisfies any of them; each step adds the next schema to both. */
 static SAMPI_COLD sampi_scalars sampi_scalars_one_of(sampi_schema *x, int32_t array, bool over)
 {
     sampi_scalars one = sampi_scalars_of(0), any = one; /* any: estimated the other way */
@@ -28225,7 +28248,7 @@ static SAMPI_COLD sampi_scalars sampi_scalars_one_of(sampi_schema *x, int32_t ar
     return one;
 }
 
-/* What the keywords allow that apply other schemas in place. */
+/* What the keywords allow that apply other schemas to the same value: $ref, allOf, anyOf, oneOf, not, if. */
 static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t schema, bool over)
 {
     sampi_scalars all = sampi_scalars_of(SAMPI_T_ALL);
@@ -28263,13 +28286,13 @@ static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t s
     return all;
 }
 
-/* A schema whose scalars are being made. slot: as in x->scalars; part: in the table below; at: the schema that is asked
-   about next, or -1; way: as it is asked, and the other way, are two questions. */
+/* A schema whose scalars are being made. slot: its index in x->scalars; part: a line of the table below; at: the next
+   schema that is needed, or -1; way: 0 if it is needed with the same estimate, 1 with the opposite one. */
 typedef struct sampi_asked {
     int32_t slot, part, at, way;
 } sampi_asked;
 
-/* What sampi_scalars_applied will ask next, as a slot; -1: nothing more. */
+/* The next scalars that sampi_scalars_applied will need, as an index of x->scalars; -1 if it needs no more. */
 static SAMPI_COLD int32_t sampi_scalars_next(sampi_schema *x, sampi_asked *a)
 {
     enum { SAME = 1, OTHER = 2, LAST = 8 };
@@ -28309,7 +28332,7 @@ static SAMPI_COLD int32_t sampi_scalars_next(sampi_schema *x, sampi_asked *a)
     return -1;
 }
 
-/* Are a schema's scalars known? */
+/* Are a schema's scalars known? If so, they are in *s. */
 static SAMPI_COLD bool sampi_scalars_known(sampi_schema *x, int32_t schema, bool over, sampi_scalars *s)
 {
     *s = sampi_scalars_of(SAMPI_T_ALL);
@@ -28322,7 +28345,7 @@ static SAMPI_COLD bool sampi_scalars_known(sampi_schema *x, int32_t schema, bool
     return true;
 }
 
-/* They are to be made: what the schema says by itself. */
+/* Begins to make a schema's scalars: computes what its own keywords allow, and pushes it on the stack x->asked. */
 static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool over)
 {
     static const sampi_schema_key refused[2] = { SAMPI_KEY_DYNAMIC_REF, SAMPI_KEY_RECURSIVE_REF };
@@ -28354,9 +28377,9 @@ static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool
     room->at = -1;
 }
 
-/* The scalars that a schema allows. Where a keyword is known but in bounds (some formats), at most those that it
-   allows, or with `over` at least those: a complement turns one into the other. Made once for each schema, when those
-   that it applies are known. */
+/* The scalars that a schema allows. Some keywords have only bounds (some formats): the result is then at most what the
+   schema allows, or with `over` at least that. A complement turns one estimate into the other. Each schema's scalars
+   are made once, after those of the schemas that it applies. A stack replaces recursion. */
 static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t schema, bool over)
 {
     sampi_scalars s;
@@ -28381,13 +28404,13 @@ static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t sc
 
 /* ---- src/schema/goals.h ---- */
 /* ---- schemas: goals ----
-   A goal is a set of literals (schemas and values, that hold or must not) that one value satisfies. Equal goals have
-   one number; each becomes a set of scalars, or a rule whose body is made later (whole.h), so schemas may recur. */
+   A goal is a set of literals (head.h) that one value must satisfy. Equal goals have the same number. A goal becomes a
+   set of scalars, or a rule whose body is made later (whole.h), so schemas may be recursive. */
 
 static sampi_goal *sampi_goal_at(const sampi_schema *x, int32_t goal) { return (sampi_goal *)x->goals.data + goal; }
 static sampi_literal sampi_literal_of(int32_t node, int meant) { return (sampi_literal)(node * 4 + meant); }
 
-/* How many keywords of a schema ask something of a value: 2 is two or more. */
+/* How many keywords of a schema put a condition on a value: 0, 1, or 2 for two and more. */
 static SAMPI_COLD int32_t sampi_schema_says(sampi_schema *x, int32_t schema)
 {
     int32_t n = 0;
@@ -28402,8 +28425,8 @@ static SAMPI_COLD int32_t sampi_schema_says(sampi_schema *x, int32_t schema)
     return n;
 }
 
-/* Adds a literal to those on the stack from `first` on: in order, once, and not if it says nothing. False: nothing
-   satisfies it. */
+/* Adds a literal to the goal that the stack has from `first` on. The literals are sorted, each is there once, and one
+   that every value satisfies is left out. Returns false if no value satisfies it. */
 static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_literal literal)
 {
     int32_t node = literal >> 2, meant = literal & 3, at = first, ref;
@@ -28418,7 +28441,7 @@ static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_lite
         if (!sampi_schema_says(x, node)) return meant == SAMPI_IS;
         literal = sampi_literal_of(node, meant);
     }
-    for (int32_t end = x->stack.n; at < end;) { /* the first one that is not below it */
+    for (int32_t end = x->stack.n; at < end;) { /* finds the first literal that is not below it */
         const int32_t middle = at + (end - at) / 2;
         const bool below = *sampi_ints(&x->stack, middle) < literal;
         *(below ? &at : &end) = middle + below;
@@ -28454,7 +28477,7 @@ static SAMPI_COLD bool sampi_goals_rehash(sampi_schema *x)
     return true;
 }
 
-/* The goal of the literals on the stack from `first` on, which are taken off. */
+/* Returns the goal of the literals that the stack has from `first` on, and removes them from the stack. */
 static SAMPI_COLD int32_t sampi_goal_taken(sampi_schema *x, int32_t first)
 {
     int32_t n = x->stack.n - first;
@@ -28494,7 +28517,7 @@ static SAMPI_COLD sampi_scalars sampi_goal_scalars(sampi_schema *x, int32_t goal
     return all;
 }
 
-/* Which of arrays and objects a literal may allow: no less than it does. */
+/* Which of arrays and objects a literal may allow, as a set of types: all that it does allow, or more. */
 static SAMPI_COLD unsigned sampi_literal_deep(sampi_schema *x, sampi_literal literal, int depth)
 {
     int32_t node = literal >> 2, meant = literal & 3, at;
@@ -28543,12 +28566,12 @@ static SAMPI_COLD unsigned sampi_goal_deep(sampi_schema *x, int32_t goal)
 
 static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsigned type);
 
-/* Is there a value that satisfies a goal? False only if there is none; where it would take long, true. */
+/* Does any value satisfy a goal? False only if none does; true also where an exact answer would take too long. */
 static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
 {
     uint8_t known = sampi_goal_at(x, goal)->possible;
     if (x->status || known != SAMPI_UNKNOWN) return x->status || known != SAMPI_NO;
-    sampi_goal_at(x, goal)->possible = SAMPI_YES; /* while it is asked */
+    sampi_goal_at(x, goal)->possible = SAMPI_YES; /* the answer if it is asked again meanwhile */
     sampi_scalars s = sampi_goal_scalars(x, goal);
     bool possible = s.types || s.number.n || s.string.n;
     unsigned deep = possible ? 0 : sampi_goal_deep(x, goal);
@@ -28558,7 +28581,7 @@ static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
     return possible;
 }
 
-/* The texts of all scalars of a goal. */
+/* The texts of all scalars that a goal allows. */
 static SAMPI_COLD sampi_node sampi_goal_scalars_node(sampi_schema *x, int32_t goal)
 {
     sampi_tree *t = x->tree;
@@ -28569,7 +28592,8 @@ static SAMPI_COLD sampi_node sampi_goal_scalars_node(sampi_schema *x, int32_t go
     return s.types & SAMPI_T_TRUE ? sampi_tree_alt(t, sampi_tree_text(t, "true", 4), node) : node;
 }
 
-/* The node of a goal: its texts themselves if they are all scalars, otherwise a rule, whose body comes later. */
+/* The node of a goal: its texts themselves if it allows only scalars, else a call of its rule, whose body is made
+   later. */
 static SAMPI_COLD sampi_node sampi_goal_node(sampi_schema *x, int32_t goal)
 {
     if (x->status || !sampi_goal_possible(x, goal)) return SAMPI_NEVER;
@@ -28582,7 +28606,8 @@ static SAMPI_COLD sampi_node sampi_goal_node(sampi_schema *x, int32_t goal)
     return sampi_tree_ref(x->tree, sampi_goal_at(x, goal)->rule);
 }
 
-/* The schemas of the first items: prefixItems, or what drafts 4 to 2019 write as an array in items. -1: none. */
+/* The array of the schemas of the first items: prefixItems, or in drafts 4 to 2019 an array in items. -1: there is no
+   such array. */
 static SAMPI_COLD int32_t sampi_schema_prefix(sampi_schema *x, int32_t schema)
 {
     int32_t prefix = sampi_keyword(x, schema, SAMPI_KEY_PREFIX_ITEMS),
@@ -28591,8 +28616,8 @@ static SAMPI_COLD int32_t sampi_schema_prefix(sampi_schema *x, int32_t schema)
     return items >= 0 && sampi_doc(x, items)->kind == SAMPI_JSON_ARRAY ? items : -1;
 }
 
-/* The schema of the items behind sampi_schema_prefix's; -1: none, so any will do. Without an array of first items
-   additionalItems says nothing. */
+/* The schema of the items behind the first ones (sampi_schema_prefix). -1: there is none, so any item is allowed.
+   Without an array of first items, additionalItems has no effect. */
 static SAMPI_COLD int32_t sampi_schema_rest(sampi_schema *x, int32_t schema)
 {
     int32_t items = sampi_keyword(x, schema, SAMPI_KEY_ITEMS);
@@ -28602,29 +28627,31 @@ static SAMPI_COLD int32_t sampi_schema_rest(sampi_schema *x, int32_t schema)
 
 /* ---- src/schema/alternatives.h ---- */
 /* ---- alternatives ----
-   Arrays and objects of a goal. sampi_expand takes its literals apart, one after the other, and follows every way
-   through anyOf, oneOf and the rest; at the end of a way stand atoms, which shape one kind of array or object. A schema
-   that must not hold comes last: often it can't hold beside the atoms anyway, which is what makes the branches of a
-   oneOf exclude each other. */
+   The arrays and objects that satisfy a goal. sampi_expand splits the goal's literals one after the other. Where a
+   keyword offers a choice (anyOf, oneOf, if and so on) it follows every choice; one sequence of choices is a way. At
+   the end of a way only atoms remain: simple conditions that together describe one shape of array or object.
+   A schema that must not hold is split last. Often it cannot hold together with the atoms anyway, so nothing has to be
+   excluded: this is how the branches of a oneOf exclude each other. */
 
-/* One thing asked of an array or object. */
+/* An atom: one simple condition on an array or object. The names node, name, literal and with are members of
+   sampi_atom. */
 typedef enum sampi_atom_kind {
-    SAMPI_ATOM_GROUP,   /* the keywords of schema `node` for its parts */
+    SAMPI_ATOM_GROUP,   /* what the keywords of schema `node` ask of its items or members */
     SAMPI_ATOM_VALUE,   /* it equals value `node` */
-    SAMPI_ATOM_FORBID,  /* no member `name` */
-    SAMPI_ATOM_REQUIRE, /* a member `name` */
-    SAMPI_ATOM_MEMBER,  /* member `name`, if there, satisfies `literal` */
-    SAMPI_ATOM_LEAST,   /* at least, at most so many members or items */
+    SAMPI_ATOM_FORBID,  /* it has no member `name` */
+    SAMPI_ATOM_REQUIRE, /* it has a member `name` */
+    SAMPI_ATOM_MEMBER,  /* its member `name`, if it has one, satisfies `literal` */
+    SAMPI_ATOM_LEAST,   /* it has at least, at most `name` members or items */
     SAMPI_ATOM_MOST,
-    SAMPI_ATOM_ITEM,    /* item number `name`, if there, satisfies `literal` */
-    SAMPI_ATOM_ITEMS,   /* all items do */
-    SAMPI_ATOM_SOME,    /* `name` items or more do */
-    SAMPI_ATOM_EXISTS,  /* a member that breaks keyword `node`: its name is one that sampi_exists_names tells, and its
-                          value satisfies `literal` */
-    SAMPI_ATOM_WITNESS, /* the same; none of the names that are listed */
-    SAMPI_ATOM_JOINED,  /* the same; it is the member of witness `with` */
-    SAMPI_ATOM_MET,     /* the same; another atom sees to it */
-    SAMPI_ATOM_REFUSED  /* what schema `node` must not be can't be expressed */
+    SAMPI_ATOM_ITEM,    /* its item number `name`, if it has one, satisfies `literal` */
+    SAMPI_ATOM_ITEMS,   /* all its items satisfy `literal` */
+    SAMPI_ATOM_SOME,    /* at least `name` items satisfy `literal` */
+    SAMPI_ATOM_EXISTS,  /* some member violates the keyword at `node`: its name is in sampi_exists_names, and
+                          its value satisfies `literal` */
+    SAMPI_ATOM_WITNESS, /* as EXISTS; the member's name is not listed (objects.h) */
+    SAMPI_ATOM_JOINED,  /* as EXISTS; the member is that of witness `with` */
+    SAMPI_ATOM_MET,     /* as EXISTS; other atoms ensure it */
+    SAMPI_ATOM_REFUSED  /* keyword or value `node` must not hold, which cannot be expressed */
 } sampi_atom_kind;
 
 typedef struct sampi_atom {
@@ -28633,14 +28660,14 @@ typedef struct sampi_atom {
     sampi_literal literal;
 } sampi_atom;
 
-/* What is still to be taken apart: a list, in x->todo, from its head on. */
+/* What still has to be split, as linked lists in x->todo. `node` depends on the kind. */
 typedef enum sampi_todo_kind {
     SAMPI_TODO_LITERAL, /* node: a literal */
     SAMPI_TODO_ANY_OF,  /* node: an array of schemas */
     SAMPI_TODO_ONE_OF,
     SAMPI_TODO_IF,        /* node: the schema with if, then, else */
     SAMPI_TODO_VALUES,    /* node: an array of values */
-    SAMPI_TODO_DEPENDENCY /* node: a member of dependentRequired and the like */
+    SAMPI_TODO_DEPENDENCY /* node: a member of dependentRequired, dependentSchemas or dependencies */
 } sampi_todo_kind;
 
 typedef struct sampi_todo {
@@ -28651,11 +28678,11 @@ typedef struct sampi_todo {
 /* The alternatives of one goal. */
 typedef struct sampi_shapes {
     unsigned type; /* SAMPI_T_ARRAY or SAMPI_T_OBJECT */
-    bool ask;      /* only whether there is one */
+    bool ask;      /* only find out whether there is one: `found` */
     bool found;
-    int32_t first; /* its atoms in x->atoms, from there on */
+    int32_t first; /* its atoms begin here in x->atoms */
     int depth;
-    sampi_node node; /* all of them */
+    sampi_node node; /* all alternatives so far */
 } sampi_shapes;
 
 static sampi_atom *sampi_atom_at(const sampi_schema *x, int32_t i) { return (sampi_atom *)x->atoms.data + i; }
@@ -28675,7 +28702,7 @@ static SAMPI_COLD void sampi_atom_add(sampi_schema *x, sampi_atom_kind kind, int
     a->literal = literal;
 }
 
-/* A list with one thing more in front. */
+/* Puts an entry in front of a list of x->todo. Returns the new list, or -1. */
 static SAMPI_COLD int32_t sampi_todo_add(sampi_schema *x, sampi_todo_kind kind, int32_t node, int32_t next)
 {
     sampi_todo *d = (sampi_todo *)sampi_vec_add(&x->todo, sizeof *d, 1);
@@ -28694,7 +28721,7 @@ static SAMPI_COLD int32_t sampi_todo_literal(sampi_schema *x, int32_t node, int 
 static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t now, int32_t later);
 static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s);
 
-/* One way: a literal more, beside what is to do. */
+/* Follows one way, with one more literal to split. x->todo and x->atoms are as before afterwards. */
 static SAMPI_COLD void sampi_way_literal(sampi_schema *x, sampi_shapes *s, int32_t node, int meant, int32_t now,
                                          int32_t later)
 {
@@ -28716,7 +28743,7 @@ static SAMPI_COLD void sampi_way_atom(sampi_schema *x, sampi_shapes *s, sampi_at
     x->atoms.n = atoms;
 }
 
-/* Can a schema hold beside the atoms that there are? */
+/* Can a schema hold together with the atoms so far? The answer is true where the question is nested too deeply. */
 static SAMPI_COLD bool sampi_may_hold(sampi_schema *x, const sampi_shapes *s, int32_t schema)
 {
     if (x->level >= 3) return true;
@@ -28737,7 +28764,7 @@ static SAMPI_COLD bool sampi_schema_allows(sampi_schema *x, int32_t schema, unsi
     return node < 0 || (sampi_schema_types(x, node, &whole) & type);
 }
 
-/* Has a way this atom already? Then the same schema comes again, and says nothing new. */
+/* Is this atom on the way already? Then the same schema is applied again, and adds nothing. */
 static SAMPI_COLD bool sampi_has_atom(const sampi_schema *x, const sampi_shapes *s, sampi_atom_kind kind,
                                       int32_t node)
 {
@@ -28746,8 +28773,8 @@ static SAMPI_COLD bool sampi_has_atom(const sampi_schema *x, const sampi_shapes 
     return false;
 }
 
-/* A schema that must hold: its own keywords become an atom, those that apply other schemas are to do. False: it
-   can't. */
+/* Splits a schema that must hold: its own keywords become an atom, and the schemas that it applies go to the lists of
+   what is still to split. Returns false if it cannot hold. */
 static SAMPI_COLD bool sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t *now_at,
                                        int32_t *later_at)
 {
@@ -28779,7 +28806,7 @@ static SAMPI_COLD bool sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t
     return true;
 }
 
-/* The way in which some member breaks a keyword about names that are not told one by one. */
+/* Follows the way in which some member violates a keyword that does not list names one by one. */
 static SAMPI_COLD void sampi_way_exists(sampi_schema *x, sampi_shapes *s, int32_t node, sampi_schema_key key,
                                         int32_t now, int32_t later)
 {
@@ -28791,7 +28818,8 @@ static SAMPI_COLD void sampi_way_exists(sampi_schema *x, sampi_shapes *s, int32_
     x->atoms.n = atoms;
 }
 
-/* The first of the names that an object must have, or -1. Draft 3 had a boolean here, in the member's schema. */
+/* The first of the names that an object must have, or -1. In draft 3, `required` was a boolean in the member's
+   schema. */
 static SAMPI_COLD int32_t sampi_schema_required(sampi_schema *x, int32_t schema)
 {
     int32_t at = sampi_keyword(x, schema, SAMPI_KEY_REQUIRED);
@@ -28801,8 +28829,9 @@ static SAMPI_COLD int32_t sampi_schema_required(sampi_schema *x, int32_t schema)
     return -1;
 }
 
-/* The ways in which members make a schema not hold: one of the keywords does not. Each way has that those before it are
-   not the case, so no two ways lead to the same value. */
+/* Follows the ways in which the members of an object violate a schema: each way violates one keyword. The names in
+   `required` and `properties` come first, and each of their ways keeps the conditions of those before it, so no two of
+   these ways allow the same value. */
 static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now,
                                                 int32_t later)
 {
@@ -28874,7 +28903,7 @@ static SAMPI_COLD void sampi_expand_isnt_array(sampi_schema *x, sampi_shapes *s,
             sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, at, 0, now, later);
 }
 
-/* The ways in which exactly one of the schemas does not hold: none does, or two do. */
+/* Follows the ways in which "exactly one of the schemas" is violated: none holds, or two hold. */
 static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, int32_t array, int32_t now,
                                              int32_t later)
 {
@@ -28891,8 +28920,8 @@ static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, i
         }
 }
 
-/* A schema that must not hold. If it can't beside the atoms, that is all: true; otherwise there is a way for each
-   keyword, and all are followed. */
+/* Handles a schema that must not hold. Returns true if it cannot hold together with the atoms: then nothing has to be
+   excluded. Else there is one way for each keyword to be violated; all are followed here. */
 static SAMPI_COLD bool sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
 {
     int32_t at, todo = x->todo.n, atoms = x->atoms.n;
@@ -28948,7 +28977,8 @@ static SAMPI_COLD void sampi_expand_of(sampi_schema *x, sampi_shapes *s, int32_t
     }
 }
 
-/* dependentRequired, dependentSchemas, dependencies of drafts 4 to 7: no such member, or what it asks for. */
+/* dependentRequired, dependentSchemas, dependencies of drafts 4 to 7: the member is absent, or what it requires
+   holds. */
 static SAMPI_COLD void sampi_expand_dependency(sampi_schema *x, sampi_shapes *s, int32_t node, int32_t now,
                                                int32_t later)
 {
@@ -28956,7 +28986,7 @@ static SAMPI_COLD void sampi_expand_dependency(sampi_schema *x, sampi_shapes *s,
     sampi_way_atom(x, s, SAMPI_ATOM_FORBID, node, name, now, later);
     sampi_atom_add(x, SAMPI_ATOM_REQUIRE, node, name, 0);
     if (sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY || sampi_doc(x, node)->kind == SAMPI_JSON_STRING) {
-        bool list = sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY; /* drafts 3 has one name without a list */
+        bool list = sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY; /* draft 3: one name without a list */
         for (int32_t i = list ? sampi_doc(x, node)->first : node; i >= 0; i = list ? sampi_doc(x, i)->next : -1) {
             int32_t other = sampi_schema_name(x, i);
             if (other >= 0) sampi_atom_add(x, SAMPI_ATOM_REQUIRE, i, other, 0);
@@ -28967,7 +28997,7 @@ static SAMPI_COLD void sampi_expand_dependency(sampi_schema *x, sampi_shapes *s,
     x->atoms.n = atoms;
 }
 
-/* if, then, else. */
+/* Follows both ways of if, then, else. */
 static SAMPI_COLD void sampi_expand_if(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
 {
     int32_t condition = sampi_keyword(x, schema, SAMPI_KEY_IF), todo = x->todo.n;
@@ -28983,7 +29013,7 @@ static SAMPI_COLD void sampi_expand_if(sampi_schema *x, sampi_shapes *s, int32_t
     x->todo.n = todo;
 }
 
-/* A value that it must equal, or must not. */
+/* A value that the array or object must equal, or must not. */
 static SAMPI_COLD void sampi_expand_value(sampi_schema *x, sampi_shapes *s, int32_t value, int meant, int32_t now,
                                           int32_t later)
 {
@@ -28994,7 +29024,7 @@ static SAMPI_COLD void sampi_expand_value(sampi_schema *x, sampi_shapes *s, int3
         sampi_way_atom(x, s, meant == SAMPI_EQUALS ? SAMPI_ATOM_VALUE : SAMPI_ATOM_REFUSED, value, 0, now, later);
 }
 
-/* What has more than one way: follow each. */
+/* Follows each way of an entry that offers a choice. */
 static SAMPI_COLD void sampi_expand_ways(sampi_schema *x, sampi_shapes *s, sampi_todo d, int32_t now, int32_t later)
 {
     switch (d.kind) {
@@ -29010,7 +29040,8 @@ static SAMPI_COLD void sampi_expand_ways(sampi_schema *x, sampi_shapes *s, sampi
     }
 }
 
-/* One more choice within all that are being followed; these recur, each with some hundred bytes of stack. */
+/* Counts one more nested choice; false if there are too many. Choices recurse, each with some hundred bytes of
+   stack. */
 static SAMPI_COLD bool sampi_schema_choice(sampi_schema *x)
 {
     if (++x->choices > SAMPI_SCHEMA_CHOICES)
@@ -29018,7 +29049,7 @@ static SAMPI_COLD bool sampi_schema_choice(sampi_schema *x)
     return !x->status;
 }
 
-/* Follows every way from here: what is to do now, then what must not hold, later. */
+/* Follows every way from here: first all entries of the list `now`, then those of `later`, which must not hold. */
 static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t now, int32_t later)
 {
     const int32_t atoms = x->atoms.n, todo = x->todo.n, depth = s->depth;
@@ -29046,7 +29077,7 @@ static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t no
     s->depth = depth;
 }
 
-/* The literals of a goal, to do. */
+/* Splits all literals of a goal. */
 static SAMPI_COLD void sampi_expand_goal(sampi_schema *x, sampi_shapes *s, int32_t goal)
 {
     int32_t todo = x->todo.n, now = -1, later = -1;
@@ -29059,8 +29090,8 @@ static SAMPI_COLD void sampi_expand_goal(sampi_schema *x, sampi_shapes *s, int32
     x->todo.n = todo;
 }
 
-/* The arrays, or the objects, that satisfy a goal, as one node: an alternative for each way that sampi_expand finds.
-   The atoms of a search around this one stay as they are. */
+/* The arrays, or the objects, that satisfy a goal, as one node: one alternative for each way that sampi_expand finds.
+   This may be called while another goal is being split: it leaves that goal's atoms as they are. */
 static SAMPI_COLD sampi_node sampi_goal_shapes(sampi_schema *x, int32_t goal, unsigned type)
 {
     sampi_shapes s = { type, false, false, x->atoms.n, 0, SAMPI_NEVER };
@@ -29080,40 +29111,43 @@ static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsig
 
 /* ---- src/schema/objects.h ---- */
 /* ---- schemas: objects ----
-   One shape of an object as a grammar: the names that its atoms speak of, each with the goal of its value, required or
-   not; all other names; how many. Members in any order are a set of those that are still to come; with `ordered` they
-   come as the schema lists them. */
+   One shape of an object as a grammar. Its atoms mention names (in properties, required and so on). Such names are
+   listed: each has a goal for its value, and is required or not. All other names share what patternProperties and
+   additionalProperties say of them. Then there is the number of members. Members may come in any order: the matcher
+   keeps the set of those still to come. With the option "ordered" they come in the schema's order.
 
-/* A name that some atom speaks of. */
+   A witness is a member that must exist, without a listed name, because it violates a keyword that must not hold. */
+
+/* A listed name: some atom mentions it. */
 typedef struct sampi_name {
-    int32_t name; /* its string */
-    int32_t goal; /* of its value; -1: it must not be there */
+    int32_t name; /* a string of the document */
+    int32_t goal; /* the goal of its value; -1: it must be absent */
     bool required;
 } sampi_name;
 
-/* A member that is not listed and must be there, to break something. */
+/* A member that must exist and whose name is not listed; it violates some keyword. */
 typedef struct sampi_witness {
     sampi_texts names;
     sampi_node node;
-    bool bound; /* could another member of its name not break that? */
+    bool bound; /* could a later member of the same name undo the violation? */
 } sampi_witness;
 
-/* An object under construction. */
+/* An object that is being made. */
 typedef struct sampi_object {
     sampi_shapes *shapes;
-    int32_t last;        /* atoms from shapes->first to there */
+    int32_t last;        /* its atoms are those from shapes->first to here */
     sampi_vec names;     /* sampi_name, in the order in which they were met */
     sampi_vec patterns;  /* int32_t: nodes of the document, each pattern once */
     sampi_vec witnesses; /* sampi_witness */
-    int32_t n_witnesses; /* that there will be */
-    bool by_kind;        /* are they told apart by the kinds of their names? */
-    uint32_t kinds;      /* of names that are not listed, which sampi_object_others has: a set; 0: all */
-    sampi_texts allowed; /* names: propertyNames */
+    int32_t n_witnesses; /* how many witnesses there will be */
+    bool by_kind;        /* must the kinds of names distinguish them (below)? */
+    uint32_t kinds;      /* sampi_object_others takes only names of these kinds, as bits; 0: of all kinds */
+    sampi_texts allowed; /* allowed names: propertyNames */
     int32_t least, most;
-    bool closed; /* no other names, since it equals a value */
+    bool closed; /* no other members, because it equals a value */
 } sampi_object;
 
-/* Lists a name, unless it is: x->listed tells where, while names are collected. */
+/* Lists a name if it is not listed yet. x->listed says where it is in the list, while names are collected. */
 static SAMPI_COLD void sampi_object_name(sampi_schema *x, sampi_object *o, int32_t name, bool required)
 {
     sampi_name *n = NULL;
@@ -29133,7 +29167,7 @@ static SAMPI_COLD void sampi_object_name(sampi_schema *x, sampi_object *o, int32
     n->required |= required;
 }
 
-/* The names that a group of keywords speaks of, its patterns and its bounds. */
+/* Collects what the keywords of one schema say: names, patterns, bounds of the number of members. */
 static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int32_t schema)
 {
     int32_t at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
@@ -29159,7 +29193,7 @@ static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int3
         sampi_refuse(x, at, "not supported");
 }
 
-/* All names that the atoms speak of, each once, and what they say of all members together. */
+/* Lists all names that the atoms mention, each once, and collects the conditions on all members together. */
 static SAMPI_COLD void sampi_object_collect(sampi_schema *x, sampi_object *o)
 {
     for (int32_t i = o->shapes->first; i < o->last && !x->status; i++) {
@@ -29178,8 +29212,8 @@ static SAMPI_COLD void sampi_object_collect(sampi_schema *x, sampi_object *o)
     for (int32_t i = 0; i < o->names.n; i++) x->listed[((sampi_name *)o->names.data)[i].name] = 0;
 }
 
-/* Adds to the goal on the stack what a group says of a member: of one that is listed (`name`), or of any that matches
-   the patterns whose bits are set. */
+/* Adds the conditions of one schema on a member's value to the goal on the stack. `name` is a listed name, or -1 for
+   any name that is not listed; `bits` are the patterns that it matches. */
 static SAMPI_COLD bool sampi_object_says(sampi_schema *x, const sampi_object *o, int32_t schema, int32_t name,
                                          uint32_t bits, int32_t first)
 {
@@ -29198,15 +29232,15 @@ static SAMPI_COLD bool sampi_object_says(sampi_schema *x, const sampi_object *o,
     return possible && (matched || others < 0 || sampi_goal_add(x, first, sampi_literal_of(others, SAMPI_IS)));
 }
 
-/* Is an atom about one of these witnesses, a set of bits? */
+/* Is an atom a condition on one of these witnesses? They are bits. */
 static SAMPI_COLD bool sampi_atom_is_met(const sampi_schema *x, sampi_atom a, uint64_t witnesses)
 {
     if (a.kind == SAMPI_ATOM_JOINED) a = *sampi_atom_at(x, a.with);
     return a.kind == SAMPI_ATOM_WITNESS && (witnesses >> a.with & 1);
 }
 
-/* The goal of a member of this name, or of any other name (-1) that matches those patterns, and that is all of
-   `witnesses`. -1: there can be none. */
+/* The goal of the value of a member of this name, or of a name that is not listed (-1); the name matches the patterns
+   in `bits`, and the member violates what each of `witnesses` must violate. -1: no such member is possible. */
 static SAMPI_COLD int32_t sampi_object_goal(sampi_schema *x, const sampi_object *o, int32_t name, uint32_t bits,
                                             uint64_t witnesses)
 {
@@ -29228,7 +29262,7 @@ static SAMPI_COLD int32_t sampi_object_goal(sampi_schema *x, const sampi_object 
     return goal >= 0 && sampi_goal_possible(x, goal) ? goal : -1;
 }
 
-/* Is a string of the document among the texts? */
+/* Is a string of the document in a set of texts? */
 static SAMPI_COLD bool sampi_texts_have(sampi_schema *x, sampi_texts a, int32_t string)
 {
     if (a.n == SAMPI_ANY) return true;
@@ -29237,14 +29271,14 @@ static SAMPI_COLD bool sampi_texts_have(sampi_schema *x, sampi_texts a, int32_t 
     return sampi_is_marked(x, string);
 }
 
-/* The goals of the names, or if that is all that is asked, of those that are required. False: one that is required
-   can't be there. */
+/* Finds the goals of the listed names; if only s->found is asked for, of the required ones. Returns false if a required
+   member is impossible. */
 static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
 {
     bool possible = true;
     const size_t n_atoms = (size_t)(o->last - o->shapes->first);
     for (int32_t i = 0; i < o->names.n && possible && sampi_schema_step(x, 0); i++) {
-        if (n_atoms > 4 && !sampi_schema_work(x, 0, n_atoms / 2)) break; /* each is asked about the name */
+        if (n_atoms > 4 && !sampi_schema_work(x, 0, n_atoms / 2)) break; /* a name's work: it visits all atoms */
         sampi_name n = ((sampi_name *)o->names.data)[i];
         uint32_t bits = 0;
         if (o->shapes->ask && !n.required) continue;
@@ -29260,13 +29294,13 @@ static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
 }
 
 /* ---- names that come twice ----
-   Of two members of one name the last one counts. So a witness, a member that must be there since it breaks something,
-   must not be replaced by a later one that does not break it. A grammar can't remember a name of any length, but it can
-   remember a checksum of it: its kind, one of eight. Behind a witness, a member's name is of another kind, or the
-   member breaks the same, if its name may be the witness's at all. Two witnesses are of two kinds, so they count as two
-   members. */
+   If a name comes twice in an object, the last member counts. So a witness must not be followed by a member of the same
+   name that does not violate the same keyword. A grammar cannot remember a name of any length, but it can remember a
+   checksum of it, called its kind: one of eight. Behind a witness, an unlisted name must be of another kind, or its
+   member must violate the same keyword, if the witness could have that name. Two witnesses have names of two kinds, so
+   they count as two members. */
 
-/* The texts of a kind: which of three bits are set in an odd number of their bytes. */
+/* The texts of one kind. The kind's three bits are the parities of the lowest three bits of all bytes. */
 static SAMPI_COLD sampi_node sampi_schema_kind(sampi_schema *x, int32_t kind)
 {
     sampi_tree *t = x->tree;
@@ -29284,7 +29318,7 @@ static SAMPI_COLD sampi_node sampi_schema_kind(sampi_schema *x, int32_t kind)
     return all;
 }
 
-/* The names of some kinds, one of them or all but a few, each in its shortest spelling. */
+/* The names in `names` of some kinds (one kind, or all but a few), each in its shortest spelling. */
 static SAMPI_COLD sampi_texts sampi_texts_of_kinds(sampi_schema *x, sampi_texts names, uint32_t kinds)
 {
     if (names.n == 0) return names;
@@ -29309,8 +29343,8 @@ static SAMPI_COLD sampi_node sampi_object_pair(sampi_schema *x, sampi_node name,
     return sampi_tree_seq(x->tree, name, sampi_tree_seq(x->tree, x->colon, value));
 }
 
-/* Members of names that are not listed: of all of them that match the patterns whose bits are set, and of those below
-   number i no others. Each pattern more splits them in two. */
+/* Members whose names are in `names`, which are not listed. Of the first i patterns these names match exactly those in
+   `bits`; each further pattern splits the names into those that match it and the others. */
 static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
                                                  uint32_t bits, uint64_t witnesses)
 {
@@ -29323,7 +29357,8 @@ static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_ob
         return sampi_tree_alt(x->tree, with, sampi_object_others(x, o, out, i + 1, bits, witnesses));
     }
     int32_t goal = sampi_object_goal(x, o, -1, bits, witnesses);
-    bool look = goal >= 0 && witnesses && !o->shapes->ask; /* for a name, before one of some kind */
+    /* Is there any such name? The first test, without the kind, is quicker. */
+    bool look = goal >= 0 && witnesses && !o->shapes->ask;
     if (look && !sampi_schema_alive(x, sampi_texts_node(x, names, true))) return SAMPI_NEVER;
     if (o->kinds) names = sampi_texts_of_kinds(x, names, o->kinds);
     if (look && o->kinds && !sampi_schema_alive(x, sampi_texts_node(x, names, true))) return SAMPI_NEVER;
@@ -29331,7 +29366,7 @@ static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_ob
                     : sampi_object_pair(x, sampi_texts_node(x, names, true), sampi_goal_node(x, goal));
 }
 
-/* The names that are not listed. */
+/* All allowed names that are not listed. */
 static SAMPI_COLD sampi_texts sampi_object_unlisted(sampi_schema *x, const sampi_object *o)
 {
     sampi_node listed = SAMPI_NEVER;
@@ -29340,8 +29375,8 @@ static SAMPI_COLD sampi_texts sampi_object_unlisted(sampi_schema *x, const sampi
     return sampi_texts_and(x, o->allowed, sampi_texts_not(x, sampi_texts_some(x, listed), true), true);
 }
 
-/* Members in the schema's order, the others behind them. `behind` [2]: what may come behind member i if none came
-   before it, and if one did. */
+/* Members in the schema's order, then the others. behind [0]: what may follow here if there is no member yet; behind
+   [1]: if there is one. */
 static SAMPI_COLD sampi_node sampi_object_in_order(sampi_schema *x, const sampi_member *members, int32_t n,
                                                    sampi_node other)
 {
@@ -29359,8 +29394,8 @@ static SAMPI_COLD sampi_node sampi_object_in_order(sampi_schema *x, const sampi_
     return behind[0];
 }
 
-/* Members of names that are not listed, which break what each witness from number i on breaks whose name they may
-   have. */
+/* Members of unlisted names that may come behind all witnesses: if a name may be that of a witness from number i on,
+   the member violates what this witness violates. */
 static SAMPI_COLD sampi_node sampi_object_bound(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
                                                 uint64_t witnesses)
 {
@@ -29374,7 +29409,8 @@ static SAMPI_COLD sampi_node sampi_object_bound(sampi_schema *x, const sampi_obj
     return sampi_tree_alt(x->tree, with, sampi_object_bound(x, o, out, i + 1, witnesses));
 }
 
-/* The members behind witnesses, for each set of kinds that these may be of: others [SAMPI_SETS_OF_KINDS]. */
+/* The members that may come behind witnesses, for each set of the kinds that the witnesses' names may have: others
+   [SAMPI_SETS_OF_KINDS]. */
 static SAMPI_COLD void sampi_object_behind(sampi_schema *x, sampi_object *o, sampi_node other, sampi_node *others)
 {
     sampi_texts names = sampi_object_unlisted(x, o);
@@ -29403,7 +29439,8 @@ static SAMPI_COLD void sampi_member_add(sampi_schema *x, sampi_vec *list, sampi_
     room->required = required;
 }
 
-/* The members that are listed, then the witnesses, each of any kind or one for each. How many there must be. */
+/* Lists the members of the listed names, then the witnesses: one entry for each, or with by_kind one for each kind.
+   Returns how many members there must be. */
 static SAMPI_COLD int32_t sampi_object_members(sampi_schema *x, sampi_object *o, sampi_vec *list)
 {
     int32_t n_required = o->witnesses.n;
@@ -29426,9 +29463,10 @@ static SAMPI_COLD int32_t sampi_object_members(sampi_schema *x, sampi_object *o,
     return n_required;
 }
 
-/* The object's text. Names that are not listed may come twice, which leaves `least` in doubt if it counts on two of
-   them. Those that must be there come behind the ones that are listed, if there is an order and it does not matter
-   which name is whose. */
+/* The node of an object. minProperties counts different names. A name that is not listed may come twice, so a
+   minProperties that needs two such members is refused, unless witnesses with names of different kinds are enough. With
+   the option "ordered", witnesses come behind the listed members; where members are counted, or by_kind is set, they
+   come in any order all the same. */
 static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o, sampi_node other)
 {
     sampi_tree *t = x->tree;
@@ -29436,7 +29474,7 @@ static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o,
     memset(&list, 0, sizeof list);
     int32_t n_required = sampi_object_members(x, o, &list), n_names = n_required;
     size_t most = o->most < INT32_MAX ? (size_t)o->most : SIZE_MAX;
-    /* so many names are sure to differ */
+    /* how many names are certain to differ */
     if (o->witnesses.n && !o->by_kind) n_names -= o->witnesses.n - 1;
     if (!o->witnesses.n && o->least == n_names + 1) n_names++;
     if (o->least > n_names && other != SAMPI_NEVER)
@@ -29464,7 +29502,7 @@ static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o,
     return sampi_schema_bracket(x, "{", inside, "}");
 }
 
-/* The names among which one breaks the keyword of an EXISTS. */
+/* The names of the members that can violate the keyword of an EXISTS atom. */
 static SAMPI_COLD sampi_texts sampi_exists_names(sampi_schema *x, sampi_atom a)
 {
     if (a.name == SAMPI_KEY_PATTERN_PROPERTIES) return sampi_texts_some(x, sampi_schema_named_pattern(x, a.node));
@@ -29497,7 +29535,7 @@ static SAMPI_COLD void sampi_object_end(sampi_object *o)
     sampi_vec_free(&o->witnesses);
 }
 
-/* The members that must be there and are not listed. False: there can't be one. */
+/* Collects the members that must exist and are not listed. Returns false if one of them is impossible. */
 static SAMPI_COLD bool sampi_object_witnesses(sampi_schema *x, sampi_object *o)
 {
     if (o->n_witnesses > 64) sampi_refuse(x, 0, "more than 64 members that must break something");
@@ -29525,7 +29563,7 @@ static SAMPI_COLD bool sampi_object_witnesses(sampi_schema *x, sampi_object *o)
     return true;
 }
 
-/* Do names have to be told apart? */
+/* Sets by_kind also if minProperties counts on more than one witness; their names must then differ. */
 static SAMPI_COLD void sampi_object_tell_apart(sampi_schema *x, sampi_object *o)
 {
     int32_t n_required = 0;
@@ -29535,7 +29573,7 @@ static SAMPI_COLD void sampi_object_tell_apart(sampi_schema *x, sampi_object *o)
         sampi_refuse(x, sampi_atom_at(x, o->shapes->first)->node, "more than 4 members that must break something");
 }
 
-/* An object of the atoms, of which none is an EXISTS. */
+/* Makes an object of the atoms, which contain no EXISTS. */
 static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
 {
     sampi_object o;
@@ -29553,8 +29591,8 @@ static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
     sampi_object_end(&o);
 }
 
-/* Objects of the atoms. A member that must exist is one of the names that are listed, or one that is not: then it may
-   be the same as another such member. */
+/* Makes objects of the atoms. The member that an EXISTS asks for has one of the listed names, or it is a witness of its
+   own, or it is the same member as an earlier witness. Each of these is tried. */
 static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
 {
     int32_t i = s->first, n_atoms = x->atoms.n;
@@ -29593,23 +29631,23 @@ static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
 
 /* ---- src/schema/arrays.h ---- */
 /* ---- schemas: arrays ----
-   One shape of an array as a grammar: items with goals of their own, then the others; how many; of how many some schema
-   holds (contains); uniqueItems, where the items are of a list. */
+   One shape of an array as a grammar: the first items, which have goals of their own, then the others; the number of
+   items; how many items must satisfy some schema (contains); uniqueItems, if every item is one of a few values. */
 
-/* So many items satisfy a literal. */
+/* Between `least` and `most` items satisfy a literal. */
 enum { SAMPI_SOMES = 3 };
 typedef struct sampi_some {
     sampi_literal literal;
     int32_t least, most; /* most: INT32_MAX = no bound */
 } sampi_some;
 
-/* An array under construction. */
+/* An array that is being made. */
 typedef struct sampi_array {
     sampi_shapes *shapes;
-    int32_t last;     /* atoms from shapes->first to there */
-    int32_t n_prefix; /* items with a goal of their own */
+    int32_t last;     /* its atoms are those from shapes->first to here */
+    int32_t n_prefix; /* how many items have goals of their own */
     int32_t least, most;
-    int32_t unique; /* the node of uniqueItems; -1: none */
+    int32_t unique; /* the node of uniqueItems; -1: absent */
     int32_t n_some;
     sampi_some some[SAMPI_SOMES];
 } sampi_array;
@@ -29657,8 +29695,9 @@ static SAMPI_COLD void sampi_array_group(sampi_schema *x, sampi_array *a, int32_
         sampi_refuse(x, at, "not supported");
 }
 
-/* The goal of item i (n_prefix: of all behind those); -1: there can be none. `which` (-1: whatever it is): it satisfies
-   those of a->some whose bit is set, and of the others none that is bounded. */
+/* The goal of item i, or with i = n_prefix of all items behind the first ones; -1: no such item is possible. `which`
+   (-1: not considered) is a set of bits: the item satisfies the literals of a->some in this set, and none of the others
+   that have an upper bound. */
 static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a, int32_t i, int32_t which)
 {
     int32_t first = x->stack.n;
@@ -29708,7 +29747,7 @@ static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
         if (sampi_array_goal(x, a, i, -1) < 0) a->most = i;
 }
 
-/* Is the node one of the members? What allows the same texts is the same node. */
+/* Is the node one of the members? Equal sets of texts have the same node. */
 static SAMPI_COLD bool sampi_is_member(sampi_schema *x, const sampi_vec *members, sampi_node node)
 {
     for (int32_t i = 0; i < members->n; i++) {
@@ -29718,7 +29757,7 @@ static SAMPI_COLD bool sampi_is_member(sampi_schema *x, const sampi_vec *members
     return false;
 }
 
-/* One more value to be unique. An enum may say the same twice. */
+/* Adds a value that may come once, if it is new. An enum may have a value twice. */
 static SAMPI_COLD void sampi_array_value(sampi_schema *x, sampi_vec *members, sampi_node node)
 {
     if (x->status || sampi_is_member(x, members, node)) return;
@@ -29731,7 +29770,7 @@ static SAMPI_COLD void sampi_array_value(sampi_schema *x, sampi_vec *members, sa
     room->required = false;
 }
 
-/* The spellings of a whole number below 100, as its two digits. */
+/* The spellings of a whole number below 100 and not negative. */
 static SAMPI_COLD sampi_node sampi_array_whole(sampi_schema *x, int32_t value)
 {
     sampi_tree *t = x->tree;
@@ -29741,7 +29780,8 @@ static SAMPI_COLD sampi_node sampi_array_whole(sampi_schema *x, int32_t value)
                           sampi_schema_optional(t, zeros));
 }
 
-/* Numbers that are whole and between -100 and 100, each a value. False: there are others. */
+/* Adds each whole number between -100 and 100 that `numbers` allows as a value of its own. Returns false if it allows
+   other numbers too. */
 static SAMPI_COLD bool sampi_array_wholes(sampi_schema *x, sampi_vec *members, sampi_node numbers)
 {
     enum { END = 100 };
@@ -29760,7 +29800,7 @@ static SAMPI_COLD bool sampi_array_wholes(sampi_schema *x, sampi_vec *members, s
     return !x->status;
 }
 
-/* uniqueItems, where every item is one of a few values: members in any order, none twice. */
+/* uniqueItems, where every item is one of a few values: the array has them in any order, none twice. */
 static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
 {
     sampi_node node = SAMPI_NEVER;
@@ -29791,9 +29831,9 @@ static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
     return node;
 }
 
-/* What has been counted of a->some is one number. This is the one behind an item that satisfies those in `which`;
-   without a bound more than enough is as good as enough. -1: that is too many; -2: of one it has enough, so it need not
-   tell. */
+/* The counts of all a->some are packed into one number, `found`. Returns this number after one more item that satisfies
+   the literals in `which`. A count without an upper bound stops at `least`. -1: one count becomes too large; -2: one
+   such count is at its end, so the item need not be distinguished from one that does not satisfy that literal. */
 static int32_t sampi_array_count(const sampi_array *a, int32_t found, int32_t which)
 {
     for (int32_t k = 0, unit = 1; k < a->n_some; k++) {
@@ -29806,7 +29846,7 @@ static int32_t sampi_array_count(const sampi_array *a, int32_t found, int32_t wh
     return found;
 }
 
-/* Is each of a->some found often enough? */
+/* Has each literal of a->some been satisfied often enough? */
 static bool sampi_array_enough(const sampi_array *a, int32_t found)
 {
     for (int32_t k = 0; k < a->n_some; k++) {
@@ -29817,7 +29857,7 @@ static bool sampi_array_enough(const sampi_array *a, int32_t found)
     return true;
 }
 
-/* Item i with the comma before it, by which of a->some it satisfies: items []. */
+/* Item i with the comma before it, for each set of literals of a->some that it satisfies: items []. */
 static SAMPI_COLD void sampi_array_ways(sampi_schema *x, const sampi_array *a, int32_t i, sampi_node *items)
 {
     const sampi_node before = i ? x->comma : (sampi_node)SAMPI_EMPTY;
@@ -29827,8 +29867,8 @@ static SAMPI_COLD void sampi_array_ways(sampi_schema *x, const sampi_array *a, i
     }
 }
 
-/* Any number of items, when `found` have been counted: some that change nothing, then one that counts, and so on.
-   behind []: the same of all larger counts. items []: by which they satisfy, with commas before them. */
+/* Any number of items from count `found` on: items that leave it as it is, then one that increases it, and so on.
+   behind [] has the same for all larger counts; items [] as in sampi_array_ways, with a comma before each. */
 static SAMPI_COLD sampi_node sampi_array_tail(const sampi_schema *x, const sampi_array *a, int32_t found,
                                               const sampi_node *items, const sampi_node *behind)
 {
@@ -29842,8 +29882,8 @@ static SAMPI_COLD sampi_node sampi_array_tail(const sampi_schema *x, const sampi
     return sampi_tree_seq(t, sampi_tree_repeat(t, others, 0, -1), more);
 }
 
-/* Items of which a number satisfies each of a->some: from the last one on, what may follow when i items are there, of
-   which so many satisfied them. */
+/* Items with counts (a->some). From the last item back to the first, x->stack gets what may follow item i for each
+   value of `found`. */
 static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_array *a)
 {
     enum { MOST = 4096, WAYS = 1 << SAMPI_SOMES };
@@ -29852,7 +29892,7 @@ static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_ar
     sampi_node items[WAYS];
     if (a->most == 0) return SAMPI_EMPTY;
     if (a->most < INT32_MAX) last = a->most;
-    if (last == 0) last = 1; /* the first one has no comma */
+    if (last == 0) last = 1; /* the first item has no comma */
     for (int32_t k = 0; k < a->n_some && n <= MOST; k++)
         n *= 1 + (int64_t)(a->some[k].most < INT32_MAX ? a->some[k].most : a->some[k].least);
     if ((last + 1) * n > MOST)
@@ -29867,8 +29907,8 @@ static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_ar
     }
     for (int32_t i = (int32_t)last; i-- > 0 && !x->status;) {
         sampi_array_ways(x, a, i, items);
-        for (int32_t found = 0; found < n && !x->status;
-             found++) { /* what is counted more is still behind item i + 1 */
+        for (int32_t found = 0; found < n && !x->status; found++) {
+            /* place[] of a count above `found` still has what may follow item i + 1 */
             sampi_node *place = sampi_ints(&x->stack, first), node = SAMPI_NEVER;
             for (int32_t which = 0; which < 1 << a->n_some; which++) {
                 const int32_t next = sampi_array_count(a, found, which);
@@ -29883,7 +29923,7 @@ static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_ar
     return node;
 }
 
-/* Items without such a count: those with goals of their own, then the others. */
+/* Items without counts: first those with goals of their own, then the others. */
 static SAMPI_COLD sampi_node sampi_array_items(sampi_schema *x, const sampi_array *a)
 {
     sampi_tree *t = x->tree;
@@ -29893,7 +29933,7 @@ static SAMPI_COLD sampi_node sampi_array_items(sampi_schema *x, const sampi_arra
     if (most != 0) {
         int32_t least = a->least > n ? a->least - n : 0;
         rest = sampi_goal_node(x, sampi_array_goal(x, a, a->n_prefix, -1));
-        if (n == 0) { /* the first one has no comma */
+        if (n == 0) { /* the first item has no comma */
             behind = sampi_tree_repeat(t, sampi_tree_seq(t, x->comma, rest), least ? least - 1 : 0,
                                        most < 0 ? -1 : most - 1);
             rest = sampi_tree_seq(t, rest, behind);
@@ -29909,7 +29949,7 @@ static SAMPI_COLD sampi_node sampi_array_items(sampi_schema *x, const sampi_arra
     return behind;
 }
 
-/* An array of the atoms. */
+/* Makes an array of the atoms. */
 static SAMPI_COLD void sampi_finish_array(sampi_schema *x, sampi_shapes *s)
 {
     sampi_array a = { s, x->atoms.n, 0, 0, INT32_MAX, -1, 0, { { 0, 0, 0 } } };
@@ -29935,7 +29975,7 @@ static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s)
     int32_t refused = -1;
     for (int32_t i = s->first; i < x->atoms.n; i++)
         if (sampi_atom_at(x, i)->kind == SAMPI_ATOM_REFUSED) refused = sampi_atom_at(x, i)->node;
-    if (refused >= 0 && !s->ask) { /* that counts only if the rest is possible */
+    if (refused >= 0 && !s->ask) { /* a refused atom is an error only if the other atoms can hold */
         sampi_shapes ask = *s;
         ask.ask = true;
         if (s->type == SAMPI_T_OBJECT)
@@ -29952,11 +29992,11 @@ static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s)
 }
 
 /* ---- src/schema/whole.h ---- */
-/* ---- schemas: a whole one ----
-   sampi_schema_tree: the words of `options`, the keywords of the document, the goal of its root, then the bodies of all
-   rules that goals have asked for, until none is left. */
+/* ---- schemas: a whole schema ----
+   sampi_schema_tree reads the words of `options`, looks up the keywords of the document, makes the goal of its root,
+   and then the body of each rule that a goal has asked for, until all rules have one. */
 
-/* The words of `options`, see samp_grammar_init. */
+/* Reads the words of `options`, see samp_grammar_init. */
 static SAMPI_COLD int sampi_schema_options(sampi_schema *x, const char *options)
 {
     static const char *const known[3] = { "ordered", "compact", "spaced" };
@@ -29983,7 +30023,7 @@ static SAMPI_COLD int sampi_schema_options(sampi_schema *x, const char *options)
     return SAMP_OK;
 }
 
-/* The nodes that every schema needs. */
+/* Makes the nodes that every schema needs. */
 static SAMPI_COLD void sampi_schema_constants(sampi_schema *x)
 {
     sampi_tree *t = x->tree;
@@ -30006,7 +30046,7 @@ static SAMPI_COLD void sampi_schema_constants(sampi_schema *x)
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) sampi_schema_made(x, made[i]);
 }
 
-/* What the document has of the keywords, and which draft it follows. */
+/* Looks up the document's keywords, and which draft it follows. */
 static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
 {
     static const char *const names[] = {
@@ -30046,7 +30086,7 @@ static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
         if (text[i + 7] < '4' || text[i + 7] > '7') sampi_refuse(x, dialect, "not a draft from 4 on");
         x->draft = text[i + 7] - '0';
     }
-    /* What a draft does not know yet is no keyword. */
+    /* A keyword that the draft does not have yet is ignored. */
     static const struct {
         sampi_schema_key key;
         int draft;
@@ -30072,7 +30112,7 @@ static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
     return x->status;
 }
 
-/* The bodies of all rules; each may ask for more. */
+/* Makes the bodies of all rules; each body may ask for more rules. */
 static SAMPI_COLD void sampi_schema_rules(sampi_schema *x)
 {
     for (int32_t i = 0; i < x->queue.n && !x->status; i++) {
@@ -30096,8 +30136,8 @@ static SAMPI_COLD void sampi_schema_free(sampi_schema *x)
     sampi_json_free(&x->doc);
 }
 
-/* The texts that are instances of a JSON schema, into the tree; `options` as samp_grammar_init's root. A status, and
-   *error, if it is none, or can't be expressed. */
+/* Adds the texts that satisfy a JSON schema to the tree, and returns their node; `options` is samp_grammar_init's root.
+   Returns a status, with *error, if the text is not a schema or cannot be expressed. */
 static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *text, const char *options,
                                                samp_grammar_error *error)
 {

@@ -1,27 +1,29 @@
 /* ---- alternatives ----
-   Arrays and objects of a goal. sampi_expand takes its literals apart, one after the other, and follows every way
-   through anyOf, oneOf and the rest; at the end of a way stand atoms, which shape one kind of array or object. A schema
-   that must not hold comes last: often it can't hold beside the atoms anyway, which is what makes the branches of a
-   oneOf exclude each other. */
+   The arrays and objects that satisfy a goal. sampi_expand splits the goal's literals one after the other. Where a
+   keyword offers a choice (anyOf, oneOf, if and so on) it follows every choice; one sequence of choices is a way. At
+   the end of a way only atoms remain: simple conditions that together describe one shape of array or object.
+   A schema that must not hold is split last. Often it cannot hold together with the atoms anyway, so nothing has to be
+   excluded: this is how the branches of a oneOf exclude each other. */
 
-/* One thing asked of an array or object. */
+/* An atom: one simple condition on an array or object. The names node, name, literal and with are members of
+   sampi_atom. */
 typedef enum sampi_atom_kind {
-    SAMPI_ATOM_GROUP,   /* the keywords of schema `node` for its parts */
+    SAMPI_ATOM_GROUP,   /* what the keywords of schema `node` ask of its items or members */
     SAMPI_ATOM_VALUE,   /* it equals value `node` */
-    SAMPI_ATOM_FORBID,  /* no member `name` */
-    SAMPI_ATOM_REQUIRE, /* a member `name` */
-    SAMPI_ATOM_MEMBER,  /* member `name`, if there, satisfies `literal` */
-    SAMPI_ATOM_LEAST,   /* at least, at most so many members or items */
+    SAMPI_ATOM_FORBID,  /* it has no member `name` */
+    SAMPI_ATOM_REQUIRE, /* it has a member `name` */
+    SAMPI_ATOM_MEMBER,  /* its member `name`, if it has one, satisfies `literal` */
+    SAMPI_ATOM_LEAST,   /* it has at least, at most `name` members or items */
     SAMPI_ATOM_MOST,
-    SAMPI_ATOM_ITEM,    /* item number `name`, if there, satisfies `literal` */
-    SAMPI_ATOM_ITEMS,   /* all items do */
-    SAMPI_ATOM_SOME,    /* `name` items or more do */
-    SAMPI_ATOM_EXISTS,  /* a member that breaks keyword `node`: its name is one that sampi_exists_names tells, and its
-                          value satisfies `literal` */
-    SAMPI_ATOM_WITNESS, /* the same; none of the names that are listed */
-    SAMPI_ATOM_JOINED,  /* the same; it is the member of witness `with` */
-    SAMPI_ATOM_MET,     /* the same; another atom sees to it */
-    SAMPI_ATOM_REFUSED  /* what schema `node` must not be can't be expressed */
+    SAMPI_ATOM_ITEM,    /* its item number `name`, if it has one, satisfies `literal` */
+    SAMPI_ATOM_ITEMS,   /* all its items satisfy `literal` */
+    SAMPI_ATOM_SOME,    /* at least `name` items satisfy `literal` */
+    SAMPI_ATOM_EXISTS,  /* some member violates the keyword at `node`: its name is in sampi_exists_names, and
+                          its value satisfies `literal` */
+    SAMPI_ATOM_WITNESS, /* as EXISTS; the member's name is not listed (objects.h) */
+    SAMPI_ATOM_JOINED,  /* as EXISTS; the member is that of witness `with` */
+    SAMPI_ATOM_MET,     /* as EXISTS; other atoms ensure it */
+    SAMPI_ATOM_REFUSED  /* keyword or value `node` must not hold, which cannot be expressed */
 } sampi_atom_kind;
 
 typedef struct sampi_atom {
@@ -30,14 +32,14 @@ typedef struct sampi_atom {
     sampi_literal literal;
 } sampi_atom;
 
-/* What is still to be taken apart: a list, in x->todo, from its head on. */
+/* What still has to be split, as linked lists in x->todo. `node` depends on the kind. */
 typedef enum sampi_todo_kind {
     SAMPI_TODO_LITERAL, /* node: a literal */
     SAMPI_TODO_ANY_OF,  /* node: an array of schemas */
     SAMPI_TODO_ONE_OF,
     SAMPI_TODO_IF,        /* node: the schema with if, then, else */
     SAMPI_TODO_VALUES,    /* node: an array of values */
-    SAMPI_TODO_DEPENDENCY /* node: a member of dependentRequired and the like */
+    SAMPI_TODO_DEPENDENCY /* node: a member of dependentRequired, dependentSchemas or dependencies */
 } sampi_todo_kind;
 
 typedef struct sampi_todo {
@@ -48,11 +50,11 @@ typedef struct sampi_todo {
 /* The alternatives of one goal. */
 typedef struct sampi_shapes {
     unsigned type; /* SAMPI_T_ARRAY or SAMPI_T_OBJECT */
-    bool ask;      /* only whether there is one */
+    bool ask;      /* only find out whether there is one: `found` */
     bool found;
-    int32_t first; /* its atoms in x->atoms, from there on */
+    int32_t first; /* its atoms begin here in x->atoms */
     int depth;
-    sampi_node node; /* all of them */
+    sampi_node node; /* all alternatives so far */
 } sampi_shapes;
 
 static sampi_atom *sampi_atom_at(const sampi_schema *x, int32_t i) { return (sampi_atom *)x->atoms.data + i; }
@@ -72,7 +74,7 @@ static SAMPI_COLD void sampi_atom_add(sampi_schema *x, sampi_atom_kind kind, int
     a->literal = literal;
 }
 
-/* A list with one thing more in front. */
+/* Puts an entry in front of a list of x->todo. Returns the new list, or -1. */
 static SAMPI_COLD int32_t sampi_todo_add(sampi_schema *x, sampi_todo_kind kind, int32_t node, int32_t next)
 {
     sampi_todo *d = (sampi_todo *)sampi_vec_add(&x->todo, sizeof *d, 1);
@@ -91,7 +93,7 @@ static SAMPI_COLD int32_t sampi_todo_literal(sampi_schema *x, int32_t node, int 
 static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t now, int32_t later);
 static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s);
 
-/* One way: a literal more, beside what is to do. */
+/* Follows one way, with one more literal to split. x->todo and x->atoms are as before afterwards. */
 static SAMPI_COLD void sampi_way_literal(sampi_schema *x, sampi_shapes *s, int32_t node, int meant, int32_t now,
                                          int32_t later)
 {
@@ -113,7 +115,7 @@ static SAMPI_COLD void sampi_way_atom(sampi_schema *x, sampi_shapes *s, sampi_at
     x->atoms.n = atoms;
 }
 
-/* Can a schema hold beside the atoms that there are? */
+/* Can a schema hold together with the atoms so far? The answer is true where the question is nested too deeply. */
 static SAMPI_COLD bool sampi_may_hold(sampi_schema *x, const sampi_shapes *s, int32_t schema)
 {
     if (x->level >= 3) return true;
@@ -134,7 +136,7 @@ static SAMPI_COLD bool sampi_schema_allows(sampi_schema *x, int32_t schema, unsi
     return node < 0 || (sampi_schema_types(x, node, &whole) & type);
 }
 
-/* Has a way this atom already? Then the same schema comes again, and says nothing new. */
+/* Is this atom on the way already? Then the same schema is applied again, and adds nothing. */
 static SAMPI_COLD bool sampi_has_atom(const sampi_schema *x, const sampi_shapes *s, sampi_atom_kind kind,
                                       int32_t node)
 {
@@ -143,8 +145,8 @@ static SAMPI_COLD bool sampi_has_atom(const sampi_schema *x, const sampi_shapes 
     return false;
 }
 
-/* A schema that must hold: its own keywords become an atom, those that apply other schemas are to do. False: it
-   can't. */
+/* Splits a schema that must hold: its own keywords become an atom, and the schemas that it applies go to the lists of
+   what is still to split. Returns false if it cannot hold. */
 static SAMPI_COLD bool sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t *now_at,
                                        int32_t *later_at)
 {
@@ -176,7 +178,7 @@ static SAMPI_COLD bool sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t
     return true;
 }
 
-/* The way in which some member breaks a keyword about names that are not told one by one. */
+/* Follows the way in which some member violates a keyword that does not list names one by one. */
 static SAMPI_COLD void sampi_way_exists(sampi_schema *x, sampi_shapes *s, int32_t node, sampi_schema_key key,
                                         int32_t now, int32_t later)
 {
@@ -188,7 +190,8 @@ static SAMPI_COLD void sampi_way_exists(sampi_schema *x, sampi_shapes *s, int32_
     x->atoms.n = atoms;
 }
 
-/* The first of the names that an object must have, or -1. Draft 3 had a boolean here, in the member's schema. */
+/* The first of the names that an object must have, or -1. In draft 3, `required` was a boolean in the member's
+   schema. */
 static SAMPI_COLD int32_t sampi_schema_required(sampi_schema *x, int32_t schema)
 {
     int32_t at = sampi_keyword(x, schema, SAMPI_KEY_REQUIRED);
@@ -198,8 +201,9 @@ static SAMPI_COLD int32_t sampi_schema_required(sampi_schema *x, int32_t schema)
     return -1;
 }
 
-/* The ways in which members make a schema not hold: one of the keywords does not. Each way has that those before it are
-   not the case, so no two ways lead to the same value. */
+/* Follows the ways in which the members of an object violate a schema: each way violates one keyword. The names in
+   `required` and `properties` come first, and each of their ways keeps the conditions of those before it, so no two of
+   these ways allow the same value. */
 static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now,
                                                 int32_t later)
 {
@@ -271,7 +275,7 @@ static SAMPI_COLD void sampi_expand_isnt_array(sampi_schema *x, sampi_shapes *s,
             sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, at, 0, now, later);
 }
 
-/* The ways in which exactly one of the schemas does not hold: none does, or two do. */
+/* Follows the ways in which "exactly one of the schemas" is violated: none holds, or two hold. */
 static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, int32_t array, int32_t now,
                                              int32_t later)
 {
@@ -288,8 +292,8 @@ static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, i
         }
 }
 
-/* A schema that must not hold. If it can't beside the atoms, that is all: true; otherwise there is a way for each
-   keyword, and all are followed. */
+/* Handles a schema that must not hold. Returns true if it cannot hold together with the atoms: then nothing has to be
+   excluded. Else there is one way for each keyword to be violated; all are followed here. */
 static SAMPI_COLD bool sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
 {
     int32_t at, todo = x->todo.n, atoms = x->atoms.n;
@@ -345,7 +349,8 @@ static SAMPI_COLD void sampi_expand_of(sampi_schema *x, sampi_shapes *s, int32_t
     }
 }
 
-/* dependentRequired, dependentSchemas, dependencies of drafts 4 to 7: no such member, or what it asks for. */
+/* dependentRequired, dependentSchemas, dependencies of drafts 4 to 7: the member is absent, or what it requires
+   holds. */
 static SAMPI_COLD void sampi_expand_dependency(sampi_schema *x, sampi_shapes *s, int32_t node, int32_t now,
                                                int32_t later)
 {
@@ -353,7 +358,7 @@ static SAMPI_COLD void sampi_expand_dependency(sampi_schema *x, sampi_shapes *s,
     sampi_way_atom(x, s, SAMPI_ATOM_FORBID, node, name, now, later);
     sampi_atom_add(x, SAMPI_ATOM_REQUIRE, node, name, 0);
     if (sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY || sampi_doc(x, node)->kind == SAMPI_JSON_STRING) {
-        bool list = sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY; /* drafts 3 has one name without a list */
+        bool list = sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY; /* draft 3: one name without a list */
         for (int32_t i = list ? sampi_doc(x, node)->first : node; i >= 0; i = list ? sampi_doc(x, i)->next : -1) {
             int32_t other = sampi_schema_name(x, i);
             if (other >= 0) sampi_atom_add(x, SAMPI_ATOM_REQUIRE, i, other, 0);
@@ -364,7 +369,7 @@ static SAMPI_COLD void sampi_expand_dependency(sampi_schema *x, sampi_shapes *s,
     x->atoms.n = atoms;
 }
 
-/* if, then, else. */
+/* Follows both ways of if, then, else. */
 static SAMPI_COLD void sampi_expand_if(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
 {
     int32_t condition = sampi_keyword(x, schema, SAMPI_KEY_IF), todo = x->todo.n;
@@ -380,7 +385,7 @@ static SAMPI_COLD void sampi_expand_if(sampi_schema *x, sampi_shapes *s, int32_t
     x->todo.n = todo;
 }
 
-/* A value that it must equal, or must not. */
+/* A value that the array or object must equal, or must not. */
 static SAMPI_COLD void sampi_expand_value(sampi_schema *x, sampi_shapes *s, int32_t value, int meant, int32_t now,
                                           int32_t later)
 {
@@ -391,7 +396,7 @@ static SAMPI_COLD void sampi_expand_value(sampi_schema *x, sampi_shapes *s, int3
         sampi_way_atom(x, s, meant == SAMPI_EQUALS ? SAMPI_ATOM_VALUE : SAMPI_ATOM_REFUSED, value, 0, now, later);
 }
 
-/* What has more than one way: follow each. */
+/* Follows each way of an entry that offers a choice. */
 static SAMPI_COLD void sampi_expand_ways(sampi_schema *x, sampi_shapes *s, sampi_todo d, int32_t now, int32_t later)
 {
     switch (d.kind) {
@@ -407,7 +412,8 @@ static SAMPI_COLD void sampi_expand_ways(sampi_schema *x, sampi_shapes *s, sampi
     }
 }
 
-/* One more choice within all that are being followed; these recur, each with some hundred bytes of stack. */
+/* Counts one more nested choice; false if there are too many. Choices recurse, each with some hundred bytes of
+   stack. */
 static SAMPI_COLD bool sampi_schema_choice(sampi_schema *x)
 {
     if (++x->choices > SAMPI_SCHEMA_CHOICES)
@@ -415,7 +421,7 @@ static SAMPI_COLD bool sampi_schema_choice(sampi_schema *x)
     return !x->status;
 }
 
-/* Follows every way from here: what is to do now, then what must not hold, later. */
+/* Follows every way from here: first all entries of the list `now`, then those of `later`, which must not hold. */
 static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t now, int32_t later)
 {
     const int32_t atoms = x->atoms.n, todo = x->todo.n, depth = s->depth;
@@ -443,7 +449,7 @@ static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t no
     s->depth = depth;
 }
 
-/* The literals of a goal, to do. */
+/* Splits all literals of a goal. */
 static SAMPI_COLD void sampi_expand_goal(sampi_schema *x, sampi_shapes *s, int32_t goal)
 {
     int32_t todo = x->todo.n, now = -1, later = -1;
@@ -456,8 +462,8 @@ static SAMPI_COLD void sampi_expand_goal(sampi_schema *x, sampi_shapes *s, int32
     x->todo.n = todo;
 }
 
-/* The arrays, or the objects, that satisfy a goal, as one node: an alternative for each way that sampi_expand finds.
-   The atoms of a search around this one stay as they are. */
+/* The arrays, or the objects, that satisfy a goal, as one node: one alternative for each way that sampi_expand finds.
+   This may be called while another goal is being split: it leaves that goal's atoms as they are. */
 static SAMPI_COLD sampi_node sampi_goal_shapes(sampi_schema *x, int32_t goal, unsigned type)
 {
     sampi_shapes s = { type, false, false, x->atoms.n, 0, SAMPI_NEVER };

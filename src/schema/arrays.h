@@ -1,21 +1,21 @@
 /* ---- schemas: arrays ----
-   One shape of an array as a grammar: items with goals of their own, then the others; how many; of how many some schema
-   holds (contains); uniqueItems, where the items are of a list. */
+   One shape of an array as a grammar: the first items, which have goals of their own, then the others; the number of
+   items; how many items must satisfy some schema (contains); uniqueItems, if every item is one of a few values. */
 
-/* So many items satisfy a literal. */
+/* Between `least` and `most` items satisfy a literal. */
 enum { SAMPI_SOMES = 3 };
 typedef struct sampi_some {
     sampi_literal literal;
     int32_t least, most; /* most: INT32_MAX = no bound */
 } sampi_some;
 
-/* An array under construction. */
+/* An array that is being made. */
 typedef struct sampi_array {
     sampi_shapes *shapes;
-    int32_t last;     /* atoms from shapes->first to there */
-    int32_t n_prefix; /* items with a goal of their own */
+    int32_t last;     /* its atoms are those from shapes->first to here */
+    int32_t n_prefix; /* how many items have goals of their own */
     int32_t least, most;
-    int32_t unique; /* the node of uniqueItems; -1: none */
+    int32_t unique; /* the node of uniqueItems; -1: absent */
     int32_t n_some;
     sampi_some some[SAMPI_SOMES];
 } sampi_array;
@@ -63,8 +63,9 @@ static SAMPI_COLD void sampi_array_group(sampi_schema *x, sampi_array *a, int32_
         sampi_refuse(x, at, "not supported");
 }
 
-/* The goal of item i (n_prefix: of all behind those); -1: there can be none. `which` (-1: whatever it is): it satisfies
-   those of a->some whose bit is set, and of the others none that is bounded. */
+/* The goal of item i, or with i = n_prefix of all items behind the first ones; -1: no such item is possible. `which`
+   (-1: not considered) is a set of bits: the item satisfies the literals of a->some in this set, and none of the others
+   that have an upper bound. */
 static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a, int32_t i, int32_t which)
 {
     int32_t first = x->stack.n;
@@ -114,7 +115,7 @@ static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
         if (sampi_array_goal(x, a, i, -1) < 0) a->most = i;
 }
 
-/* Is the node one of the members? What allows the same texts is the same node. */
+/* Is the node one of the members? Equal sets of texts have the same node. */
 static SAMPI_COLD bool sampi_is_member(sampi_schema *x, const sampi_vec *members, sampi_node node)
 {
     for (int32_t i = 0; i < members->n; i++) {
@@ -124,7 +125,7 @@ static SAMPI_COLD bool sampi_is_member(sampi_schema *x, const sampi_vec *members
     return false;
 }
 
-/* One more value to be unique. An enum may say the same twice. */
+/* Adds a value that may come once, if it is new. An enum may have a value twice. */
 static SAMPI_COLD void sampi_array_value(sampi_schema *x, sampi_vec *members, sampi_node node)
 {
     if (x->status || sampi_is_member(x, members, node)) return;
@@ -137,7 +138,7 @@ static SAMPI_COLD void sampi_array_value(sampi_schema *x, sampi_vec *members, sa
     room->required = false;
 }
 
-/* The spellings of a whole number below 100, as its two digits. */
+/* The spellings of a whole number below 100 and not negative. */
 static SAMPI_COLD sampi_node sampi_array_whole(sampi_schema *x, int32_t value)
 {
     sampi_tree *t = x->tree;
@@ -147,7 +148,8 @@ static SAMPI_COLD sampi_node sampi_array_whole(sampi_schema *x, int32_t value)
                           sampi_schema_optional(t, zeros));
 }
 
-/* Numbers that are whole and between -100 and 100, each a value. False: there are others. */
+/* Adds each whole number between -100 and 100 that `numbers` allows as a value of its own. Returns false if it allows
+   other numbers too. */
 static SAMPI_COLD bool sampi_array_wholes(sampi_schema *x, sampi_vec *members, sampi_node numbers)
 {
     enum { END = 100 };
@@ -166,7 +168,7 @@ static SAMPI_COLD bool sampi_array_wholes(sampi_schema *x, sampi_vec *members, s
     return !x->status;
 }
 
-/* uniqueItems, where every item is one of a few values: members in any order, none twice. */
+/* uniqueItems, where every item is one of a few values: the array has them in any order, none twice. */
 static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
 {
     sampi_node node = SAMPI_NEVER;
@@ -197,9 +199,9 @@ static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
     return node;
 }
 
-/* What has been counted of a->some is one number. This is the one behind an item that satisfies those in `which`;
-   without a bound more than enough is as good as enough. -1: that is too many; -2: of one it has enough, so it need not
-   tell. */
+/* The counts of all a->some are packed into one number, `found`. Returns this number after one more item that satisfies
+   the literals in `which`. A count without an upper bound stops at `least`. -1: one count becomes too large; -2: one
+   such count is at its end, so the item need not be distinguished from one that does not satisfy that literal. */
 static int32_t sampi_array_count(const sampi_array *a, int32_t found, int32_t which)
 {
     for (int32_t k = 0, unit = 1; k < a->n_some; k++) {
@@ -212,7 +214,7 @@ static int32_t sampi_array_count(const sampi_array *a, int32_t found, int32_t wh
     return found;
 }
 
-/* Is each of a->some found often enough? */
+/* Has each literal of a->some been satisfied often enough? */
 static bool sampi_array_enough(const sampi_array *a, int32_t found)
 {
     for (int32_t k = 0; k < a->n_some; k++) {
@@ -223,7 +225,7 @@ static bool sampi_array_enough(const sampi_array *a, int32_t found)
     return true;
 }
 
-/* Item i with the comma before it, by which of a->some it satisfies: items []. */
+/* Item i with the comma before it, for each set of literals of a->some that it satisfies: items []. */
 static SAMPI_COLD void sampi_array_ways(sampi_schema *x, const sampi_array *a, int32_t i, sampi_node *items)
 {
     const sampi_node before = i ? x->comma : (sampi_node)SAMPI_EMPTY;
@@ -233,8 +235,8 @@ static SAMPI_COLD void sampi_array_ways(sampi_schema *x, const sampi_array *a, i
     }
 }
 
-/* Any number of items, when `found` have been counted: some that change nothing, then one that counts, and so on.
-   behind []: the same of all larger counts. items []: by which they satisfy, with commas before them. */
+/* Any number of items from count `found` on: items that leave it as it is, then one that increases it, and so on.
+   behind [] has the same for all larger counts; items [] as in sampi_array_ways, with a comma before each. */
 static SAMPI_COLD sampi_node sampi_array_tail(const sampi_schema *x, const sampi_array *a, int32_t found,
                                               const sampi_node *items, const sampi_node *behind)
 {
@@ -248,8 +250,8 @@ static SAMPI_COLD sampi_node sampi_array_tail(const sampi_schema *x, const sampi
     return sampi_tree_seq(t, sampi_tree_repeat(t, others, 0, -1), more);
 }
 
-/* Items of which a number satisfies each of a->some: from the last one on, what may follow when i items are there, of
-   which so many satisfied them. */
+/* Items with counts (a->some). From the last item back to the first, x->stack gets what may follow item i for each
+   value of `found`. */
 static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_array *a)
 {
     enum { MOST = 4096, WAYS = 1 << SAMPI_SOMES };
@@ -258,7 +260,7 @@ static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_ar
     sampi_node items[WAYS];
     if (a->most == 0) return SAMPI_EMPTY;
     if (a->most < INT32_MAX) last = a->most;
-    if (last == 0) last = 1; /* the first one has no comma */
+    if (last == 0) last = 1; /* the first item has no comma */
     for (int32_t k = 0; k < a->n_some && n <= MOST; k++)
         n *= 1 + (int64_t)(a->some[k].most < INT32_MAX ? a->some[k].most : a->some[k].least);
     if ((last + 1) * n > MOST)
@@ -273,8 +275,8 @@ static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_ar
     }
     for (int32_t i = (int32_t)last; i-- > 0 && !x->status;) {
         sampi_array_ways(x, a, i, items);
-        for (int32_t found = 0; found < n && !x->status;
-             found++) { /* what is counted more is still behind item i + 1 */
+        for (int32_t found = 0; found < n && !x->status; found++) {
+            /* place[] of a count above `found` still has what may follow item i + 1 */
             sampi_node *place = sampi_ints(&x->stack, first), node = SAMPI_NEVER;
             for (int32_t which = 0; which < 1 << a->n_some; which++) {
                 const int32_t next = sampi_array_count(a, found, which);
@@ -289,7 +291,7 @@ static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_ar
     return node;
 }
 
-/* Items without such a count: those with goals of their own, then the others. */
+/* Items without counts: first those with goals of their own, then the others. */
 static SAMPI_COLD sampi_node sampi_array_items(sampi_schema *x, const sampi_array *a)
 {
     sampi_tree *t = x->tree;
@@ -299,7 +301,7 @@ static SAMPI_COLD sampi_node sampi_array_items(sampi_schema *x, const sampi_arra
     if (most != 0) {
         int32_t least = a->least > n ? a->least - n : 0;
         rest = sampi_goal_node(x, sampi_array_goal(x, a, a->n_prefix, -1));
-        if (n == 0) { /* the first one has no comma */
+        if (n == 0) { /* the first item has no comma */
             behind = sampi_tree_repeat(t, sampi_tree_seq(t, x->comma, rest), least ? least - 1 : 0,
                                        most < 0 ? -1 : most - 1);
             rest = sampi_tree_seq(t, rest, behind);
@@ -315,7 +317,7 @@ static SAMPI_COLD sampi_node sampi_array_items(sampi_schema *x, const sampi_arra
     return behind;
 }
 
-/* An array of the atoms. */
+/* Makes an array of the atoms. */
 static SAMPI_COLD void sampi_finish_array(sampi_schema *x, sampi_shapes *s)
 {
     sampi_array a = { s, x->atoms.n, 0, 0, INT32_MAX, -1, 0, { { 0, 0, 0 } } };
@@ -341,7 +343,7 @@ static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s)
     int32_t refused = -1;
     for (int32_t i = s->first; i < x->atoms.n; i++)
         if (sampi_atom_at(x, i)->kind == SAMPI_ATOM_REFUSED) refused = sampi_atom_at(x, i)->node;
-    if (refused >= 0 && !s->ask) { /* that counts only if the rest is possible */
+    if (refused >= 0 && !s->ask) { /* a refused atom is an error only if the other atoms can hold */
         sampi_shapes ask = *s;
         ask.ask = true;
         if (s->type == SAMPI_T_OBJECT)

@@ -1,16 +1,16 @@
 /* ---- schemas: `pattern` and `format` ----
-   A pattern is read by the reader of regular expressions, over code points; a format is such an expression of ours. Of
-   some formats only bounds are regular: one set that is within it, one that it is within; which is used depends on
-   whether the schema holds or must not. */
+   A pattern is read by the reader of regular expressions, over code points. A format has a regular expression here.
+   Some formats are not regular. They have two regular sets as bounds: one that is within the format, and one that
+   contains it. The first is used where the schema must hold, the second where it must not. */
 
-/* A class of code points as sampi_tree_regex wants it, each in its shortest spelling. */
+/* A class of code points for sampi_tree_regex, each code point in its shortest spelling. */
 static SAMPI_COLD sampi_node sampi_schema_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
 {
     enum { HOW = 4 };
     return sampi_tree_class_of(t, ranges, n, negated, sampi_schema_range, HOW);
 }
 
-/* The strings that match the regular expression of a node: its text, or a member's name. */
+/* The strings that match a regular expression; errors name the document's node. With `search` it may match anywhere. */
 static SAMPI_COLD sampi_node sampi_schema_regex(sampi_schema *x, int32_t node, const char *text, size_t n,
                                                 bool search)
 {
@@ -25,7 +25,7 @@ static SAMPI_COLD sampi_node sampi_schema_pattern(sampi_schema *x, int32_t node,
     size_t n;
     if (x->pattern_of[string]) return x->pattern_of[string] - 1;
     if (!sampi_schema_work(x, node, 4 * x->doc.strings[string].n)) return SAMPI_NEVER;
-    char *text = NULL; /* with a 0 behind it */
+    char *text = NULL; /* followed by a 0 */
     const char *bytes = sampi_doc_text(x, string, &n);
     if (!(text = (char *)SAMP_MALLOC(n + 1)))
         return sampi_schema_fail(x, node, SAMP_E_NOMEM, "out of memory"), SAMPI_NEVER;
@@ -37,14 +37,15 @@ static SAMPI_COLD sampi_node sampi_schema_pattern(sampi_schema *x, int32_t node,
     return found;
 }
 
-/* The names that a member of patternProperties speaks of. */
+/* The names that match the pattern of a member of patternProperties. */
 static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t member)
 {
     return sampi_schema_pattern(x, member, sampi_doc(x, member)->name);
 }
 
-/* The formats of the standard. Of some only bounds are regular: every text of the first is of the format, and every
-   text of the format is of the second (NULL: the first is exact). Several lines of a name hold together. */
+/* The standard's formats. Of some only bounds are regular: every text of the lower one has the format, and every text
+   with the format is in the upper one (upper NULL: the lower one is exact). If a name has several lines, all of them
+   must hold. */
 #define SAMPI_RE_DATE \
     "((\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8])))" \
     "|(\\d\\d(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)"
@@ -80,7 +81,8 @@ static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t
 #define SAMPI_RE_MONTHS "\\d+M(\\d+D)?"
 #define SAMPI_RE_CLOCKS "T(\\d+H(\\d+M(\\d+S)?)?|\\d+M(\\d+S)?|\\d+S)"
 
-/* What a string of a known format is. An unknown one says nothing, as the standard has it. */
+/* The strings that have a format; with `over` its upper bound. A format that is not in the table allows every string,
+   as the standard requires. */
 static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node, bool over)
 {
     static const struct {
@@ -99,7 +101,7 @@ static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node,
         { "email", SAMPI_RE_ATOM "(\\." SAMPI_RE_ATOM ")*@" SAMPI_RE_HOST, "[^]*@[^]*" },
         { "hostname", SAMPI_RE_HOST, "[A-Za-z0-9.-]*" },
         { "hostname", "[^]{1,253}", NULL },
-        { "hostname", "[^-]*(-[^-]+)*", "[^]*" }, /* xn-- has rules of its own */
+        { "hostname", "[^-]*(-[^-]+)*", "[^]*" }, /* names with -- (xn--) have further rules */
         { "uri", SAMPI_RE_URI, SAMPI_RE_SCHEME "[^]*" },
         { "uri-reference",
           SAMPI_RE_URI "|(" SAMPI_RE_AUTHORITY "|" SAMPI_RE_ABSOLUTE
@@ -130,7 +132,7 @@ static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node,
     return all;
 }
 
-/* Brackets around what may be empty. */
+/* Brackets, between which a text may be empty, with white space inside them. */
 static SAMPI_COLD sampi_node sampi_schema_bracket(sampi_schema *x, const char *open, sampi_node inside,
                                                   const char *close)
 {
@@ -140,8 +142,8 @@ static SAMPI_COLD sampi_node sampi_schema_bracket(sampi_schema *x, const char *o
                           sampi_tree_seq(t, x->space, sampi_tree_seq(t, inside, end)));
 }
 
-/* The deriver, but for its tree, which comes later. All of a document's names share its steps, so that no document
-   takes more than a second. */
+/* Makes the deriver; each use lends it the tree. All uses for one document share its steps, so that no document takes
+   more than a second. Returns false if there is no memory. */
 static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
 {
     sampi_deriver *d = &x->deriver;
@@ -155,7 +157,8 @@ static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
     return sampi_memo_make(d);
 }
 
-/* Does a regular node match a TEXT? Byte by byte, by derivatives, in this tree. */
+/* Does a regular node match a text (a node of kind TEXT)? It is derived by one byte after the other. New nodes go into
+   this tree. */
 static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sampi_node text)
 {
     sampi_deriver *d = &x->deriver;
@@ -163,7 +166,7 @@ static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sa
     if (!x->status && !sampi_schema_deriver(x)) sampi_schema_made(x, SAMP_E_NOMEM);
     if (x->status) return false;
     const sampi_expr e = *sampi_at(x->tree, text);
-    d->tree = *x->tree; /* lent: the deriver may make it grow */
+    d->tree = *x->tree; /* the deriver may make the tree grow */
     for (int32_t i = 0; i < e.b && node != SAMPI_NEVER; i++)
         node = sampi_derive(d, node, sampi_bytes_at(&d->tree, e.a)[i]);
     *x->tree = d->tree;
@@ -171,7 +174,8 @@ static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sa
     return sampi_at(x->tree, node)->known & SAMPI_KNOWN_EMPTY;
 }
 
-/* Does a regular node match any text? Where it would take long, true. */
+/* Does a regular node match any text at all? The answer is true also if the search takes too long. All searches
+   together may take half of the deriver's steps. */
 static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node)
 {
     sampi_deriver *d = &x->deriver;

@@ -1,11 +1,11 @@
 /* ---- schemas: goals ----
-   A goal is a set of literals (schemas and values, that hold or must not) that one value satisfies. Equal goals have
-   one number; each becomes a set of scalars, or a rule whose body is made later (whole.h), so schemas may recur. */
+   A goal is a set of literals (head.h) that one value must satisfy. Equal goals have the same number. A goal becomes a
+   set of scalars, or a rule whose body is made later (whole.h), so schemas may be recursive. */
 
 static sampi_goal *sampi_goal_at(const sampi_schema *x, int32_t goal) { return (sampi_goal *)x->goals.data + goal; }
 static sampi_literal sampi_literal_of(int32_t node, int meant) { return (sampi_literal)(node * 4 + meant); }
 
-/* How many keywords of a schema ask something of a value: 2 is two or more. */
+/* How many keywords of a schema put a condition on a value: 0, 1, or 2 for two and more. */
 static SAMPI_COLD int32_t sampi_schema_says(sampi_schema *x, int32_t schema)
 {
     int32_t n = 0;
@@ -20,8 +20,8 @@ static SAMPI_COLD int32_t sampi_schema_says(sampi_schema *x, int32_t schema)
     return n;
 }
 
-/* Adds a literal to those on the stack from `first` on: in order, once, and not if it says nothing. False: nothing
-   satisfies it. */
+/* Adds a literal to the goal that the stack has from `first` on. The literals are sorted, each is there once, and one
+   that every value satisfies is left out. Returns false if no value satisfies it. */
 static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_literal literal)
 {
     int32_t node = literal >> 2, meant = literal & 3, at = first, ref;
@@ -36,7 +36,7 @@ static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_lite
         if (!sampi_schema_says(x, node)) return meant == SAMPI_IS;
         literal = sampi_literal_of(node, meant);
     }
-    for (int32_t end = x->stack.n; at < end;) { /* the first one that is not below it */
+    for (int32_t end = x->stack.n; at < end;) { /* finds the first literal that is not below it */
         const int32_t middle = at + (end - at) / 2;
         const bool below = *sampi_ints(&x->stack, middle) < literal;
         *(below ? &at : &end) = middle + below;
@@ -72,7 +72,7 @@ static SAMPI_COLD bool sampi_goals_rehash(sampi_schema *x)
     return true;
 }
 
-/* The goal of the literals on the stack from `first` on, which are taken off. */
+/* Returns the goal of the literals that the stack has from `first` on, and removes them from the stack. */
 static SAMPI_COLD int32_t sampi_goal_taken(sampi_schema *x, int32_t first)
 {
     int32_t n = x->stack.n - first;
@@ -112,7 +112,7 @@ static SAMPI_COLD sampi_scalars sampi_goal_scalars(sampi_schema *x, int32_t goal
     return all;
 }
 
-/* Which of arrays and objects a literal may allow: no less than it does. */
+/* Which of arrays and objects a literal may allow, as a set of types: all that it does allow, or more. */
 static SAMPI_COLD unsigned sampi_literal_deep(sampi_schema *x, sampi_literal literal, int depth)
 {
     int32_t node = literal >> 2, meant = literal & 3, at;
@@ -161,12 +161,12 @@ static SAMPI_COLD unsigned sampi_goal_deep(sampi_schema *x, int32_t goal)
 
 static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsigned type);
 
-/* Is there a value that satisfies a goal? False only if there is none; where it would take long, true. */
+/* Does any value satisfy a goal? False only if none does; true also where an exact answer would take too long. */
 static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
 {
     uint8_t known = sampi_goal_at(x, goal)->possible;
     if (x->status || known != SAMPI_UNKNOWN) return x->status || known != SAMPI_NO;
-    sampi_goal_at(x, goal)->possible = SAMPI_YES; /* while it is asked */
+    sampi_goal_at(x, goal)->possible = SAMPI_YES; /* the answer if it is asked again meanwhile */
     sampi_scalars s = sampi_goal_scalars(x, goal);
     bool possible = s.types || s.number.n || s.string.n;
     unsigned deep = possible ? 0 : sampi_goal_deep(x, goal);
@@ -176,7 +176,7 @@ static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
     return possible;
 }
 
-/* The texts of all scalars of a goal. */
+/* The texts of all scalars that a goal allows. */
 static SAMPI_COLD sampi_node sampi_goal_scalars_node(sampi_schema *x, int32_t goal)
 {
     sampi_tree *t = x->tree;
@@ -187,7 +187,8 @@ static SAMPI_COLD sampi_node sampi_goal_scalars_node(sampi_schema *x, int32_t go
     return s.types & SAMPI_T_TRUE ? sampi_tree_alt(t, sampi_tree_text(t, "true", 4), node) : node;
 }
 
-/* The node of a goal: its texts themselves if they are all scalars, otherwise a rule, whose body comes later. */
+/* The node of a goal: its texts themselves if it allows only scalars, else a call of its rule, whose body is made
+   later. */
 static SAMPI_COLD sampi_node sampi_goal_node(sampi_schema *x, int32_t goal)
 {
     if (x->status || !sampi_goal_possible(x, goal)) return SAMPI_NEVER;
@@ -200,7 +201,8 @@ static SAMPI_COLD sampi_node sampi_goal_node(sampi_schema *x, int32_t goal)
     return sampi_tree_ref(x->tree, sampi_goal_at(x, goal)->rule);
 }
 
-/* The schemas of the first items: prefixItems, or what drafts 4 to 2019 write as an array in items. -1: none. */
+/* The array of the schemas of the first items: prefixItems, or in drafts 4 to 2019 an array in items. -1: there is no
+   such array. */
 static SAMPI_COLD int32_t sampi_schema_prefix(sampi_schema *x, int32_t schema)
 {
     int32_t prefix = sampi_keyword(x, schema, SAMPI_KEY_PREFIX_ITEMS),
@@ -209,8 +211,8 @@ static SAMPI_COLD int32_t sampi_schema_prefix(sampi_schema *x, int32_t schema)
     return items >= 0 && sampi_doc(x, items)->kind == SAMPI_JSON_ARRAY ? items : -1;
 }
 
-/* The schema of the items behind sampi_schema_prefix's; -1: none, so any will do. Without an array of first items
-   additionalItems says nothing. */
+/* The schema of the items behind the first ones (sampi_schema_prefix). -1: there is none, so any item is allowed.
+   Without an array of first items, additionalItems has no effect. */
 static SAMPI_COLD int32_t sampi_schema_rest(sampi_schema *x, int32_t schema)
 {
     int32_t items = sampi_keyword(x, schema, SAMPI_KEY_ITEMS);

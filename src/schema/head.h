@@ -1,22 +1,25 @@
 /* ================================================================================================== >>schema
-   JSON schemas (2020-12, and what drafts 4 to 7 call otherwise) as trees. The one law: no text is in the tree that is
-   no instance of the schema; what can't be expressed is refused by name and place, never left out.
+   JSON schemas (2020-12, and the names that drafts 4 to 7 have for the same) as trees of expressions. One rule comes
+   before all others: no text that violates the schema is accepted. A keyword that cannot be expressed is never left
+   out: the schema is refused, with the keyword's name and place.
 
-   A goal is a set of literals that a value must satisfy together: schemas, schemas that it must not satisfy, and
-   values that it must equal or must not. The goals of a property, say, are collected from all schemas that speak of
-   it. What a goal allows is computed in two ways:
-     null, booleans, numbers, strings    are regular: the keywords make sets of texts, and allOf, anyOf, oneOf, not, if
-                                         are their and, or and complement
-     arrays, objects                     the goal is taken apart into alternatives without allOf, anyOf and so on;
-                                         each is one shape, whose parts have goals again
-   Each goal with arrays or objects is a rule, made once, so schemas may recur.
+   A literal is one condition on a value: it satisfies a schema, or it must not; it equals a value, or it must not. A
+   goal is a set of literals that one value must satisfy together. The goal of a property, say, has a literal for each
+   schema that names this property. The texts that a goal allows are computed in two ways:
+     null, booleans, numbers, strings    These are called scalars here. Their texts are regular: keywords make sets of
+                                         texts, and allOf, anyOf, oneOf, not and if combine these sets with and, or and
+                                         complement.
+     arrays, objects                     The goal is split into alternatives that have no allOf, anyOf and so on. Each
+                                         alternative is one shape of array or object; its items or members have goals
+                                         again.
+   Each goal that allows arrays or objects becomes one rule of the grammar, so schemas may be recursive.
 
-   Complements are exact since a constrained value has but some spellings, all of them or none in each set: numbers
-   without an exponent, strings with the shortest escape of each character. Where nothing constrains a number or a
-   string, any spelling will do. */
+   Complements are exact because the grammar allows only some spellings of a value that is constrained, and a set has
+   either all of these spellings or none: numbers without an exponent, strings with the shortest escape of each
+   character. A number or string that no keyword constrains may have any spelling. */
 
 /* clang-format off */
-/* A keyword, and what its value must be. */
+/* A keyword: its name here, its name in a schema, and what its value may be (SAMPI_SCHEMA_VALUES). */
 #define SAMPI_SCHEMA_KEYS(X) \
     X(TYPE, "type", TEXT_OR_LIST) X(CONST, "const", ANY) X(ENUM, "enum", LIST) X(NOT, "not", SCHEMA) \
     X(ALL_OF, "allOf", LIST) X(ANY_OF, "anyOf", LIST) X(ONE_OF, "oneOf", LIST) \
@@ -49,9 +52,9 @@ typedef enum sampi_schema_key {
         SAMPI_KEY_LAST
 } sampi_schema_key;
 
-/* What the value of a keyword may be: the kinds of JSON, as a set, and how an error tells them. */
+/* What the value of a keyword may be: a set of JSON's types as bits, and how an error message calls it. */
 #define SAMPI_SCHEMA_VALUES(X) \
-    X(ANY, 0x7f, "") /* or looked at where it is read */ \
+    X(ANY, 0x7f, "") /* any value, or checked where it is read */ \
     X(BOOL, 1 << SAMPI_JSON_FALSE | 1 << SAMPI_JSON_TRUE, "true or false") \
     X(NUMBER, 1 << SAMPI_JSON_NUMBER, "a number") \
     X(TEXT, 1 << SAMPI_JSON_STRING, "a string") \
@@ -59,9 +62,9 @@ typedef enum sampi_schema_key {
     X(MEMBERS, 1 << SAMPI_JSON_OBJECT, "an object") \
     X(TEXT_OR_LIST, SAMPI_VALUE_TEXT | SAMPI_VALUE_LIST, "a string, or an array of them") \
     X(SCHEMA, SAMPI_VALUE_BOOL | SAMPI_VALUE_MEMBERS, "a schema") \
-    X(SCHEMA_OR_LIST, SAMPI_VALUE_SCHEMA | SAMPI_VALUE_LIST, "a schema") /* up to draft 7 */ \
-    X(LIST_OR_BOOL, SAMPI_VALUE_LIST | SAMPI_VALUE_BOOL, "an array")     /* draft 3; of scalars it says nothing */ \
-    X(NUMBER_OR_BOOL, SAMPI_VALUE_NUMBER | SAMPI_VALUE_BOOL, "a number") /* draft 4 */
+    X(SCHEMA_OR_LIST, SAMPI_VALUE_SCHEMA | SAMPI_VALUE_LIST, "a schema") /* an array up to draft 7 */ \
+    X(LIST_OR_BOOL, SAMPI_VALUE_LIST | SAMPI_VALUE_BOOL, "an array") /* a boolean in draft 3; scalars ignore it */ \
+    X(NUMBER_OR_BOOL, SAMPI_VALUE_NUMBER | SAMPI_VALUE_BOOL, "a number") /* a boolean in draft 4 */
 enum {
 #define SAMPI_SCHEMA_VALUE(value, kinds, text) SAMPI_VALUE_##value = kinds,
     SAMPI_SCHEMA_VALUES(SAMPI_SCHEMA_VALUE)
@@ -69,7 +72,7 @@ enum {
         SAMPI_VALUE_LAST
 };
 
-/* Sets of types. */
+/* Sets of types, as bits. DEEP: arrays and objects. */
 enum {
     SAMPI_T_NULL = 1,
     SAMPI_T_FALSE = 2,
@@ -82,12 +85,13 @@ enum {
     SAMPI_T_DEEP = SAMPI_T_ARRAY | SAMPI_T_OBJECT
 };
 
-/* What is asked of a value: a node of the document, and in the lowest two bits how it is meant. */
+/* A condition on a value: a node of the document (a schema or a value) times 4, plus one of these. IS, ISNT: the value
+   must satisfy that schema, or must not. EQUALS, DIFFERS: it must equal that value, or must not. */
 typedef int32_t sampi_literal;
 enum { SAMPI_IS = 0, SAMPI_ISNT = 1, SAMPI_EQUALS = 2, SAMPI_DIFFERS = 3 };
 
-/* The texts of numbers or of strings: all of them (n = SAMPI_ANY), those of a node of the tree (n = SAMPI_SOME), or
-   the values [n] at `list` of the arena, nodes of the document. */
+/* A set of texts of numbers, or of strings: all of them (n = SAMPI_ANY), the texts of a node of the tree (n =
+   SAMPI_SOME), or a list of n values, which are nodes of the document; the list begins at `list` in the arena. */
 typedef struct sampi_texts {
     sampi_node node;
     int32_t list, n;
@@ -95,62 +99,61 @@ typedef struct sampi_texts {
 enum { SAMPI_ANY = -1, SAMPI_SOME = -2 };
 
 typedef struct sampi_scalars {
-    unsigned types; /* of null, false, true */
+    unsigned types; /* null, false and true */
     sampi_texts number, string;
 } sampi_scalars;
 
 typedef struct sampi_goal {
-    int32_t first, n; /* literals, ascending, in the arena */
-    int32_t rule;     /* -1: none yet */
-    uint8_t possible; /* SAMPI_UNKNOWN, SAMPI_YES, SAMPI_NO */
+    int32_t first, n; /* its literals, ascending, in the arena */
+    int32_t rule;     /* -1: no rule was made for it */
+    uint8_t possible; /* is there a value that satisfies it? */
 } sampi_goal;
 enum { SAMPI_UNKNOWN, SAMPI_YES, SAMPI_NO };
 
 typedef struct sampi_schema {
     sampi_json doc;
     sampi_tree *tree;
-    int status;                     /* the first error: what comes after it does nothing */
-    bool in_order;                  /* members come in the schema's order */
-    int draft;                      /* 4 to 7; 8: 2019 and later */
-    int32_t key[SAMPI_KEY_LAST];    /* numbers of strings; -1: the document does not have it */
-    uint8_t *key_of;                /* [n_strings] key + 1, or 0 */
-    sampi_scalars *scalars;         /* [2 * n_nodes] of schemas, as under- and overestimate */
-    uint8_t *scalars_known;         /* [2 * n_nodes] 0, 1: being made, 2 */
-    sampi_vec goals, slots;         /* sampi_goal, and where a goal with some hash is */
+    int status;                     /* the first error; every step after it does nothing */
+    bool in_order;                  /* option "ordered": members in the schema's order */
+    int draft;                      /* 4 to 7; 8 for 2019 and later */
+    int32_t key[SAMPI_KEY_LAST];    /* each keyword's string in the document; -1: absent */
+    uint8_t *key_of;                /* [n_strings] keyword + 1; 0: not a keyword */
+    sampi_scalars *scalars;         /* [2 * n_nodes] of schemas: an under- and an overestimate */
+    uint8_t *scalars_known;         /* [2 * n_nodes] 0: not made, 1: being made, 2: made */
+    sampi_vec goals, slots;         /* sampi_goal; a hash table of their numbers */
     sampi_vec arena;                /* int32_t: literals of goals, lists of texts. Only grows */
-    sampi_vec stack;                /* int32_t: what functions collect; each leaves it as it was */
-    sampi_vec atoms, todo;          /* alternatives of arrays and objects: sampi_atom, sampi_todo. As the stack */
+    sampi_vec stack;                /* int32_t: what functions collect; each restores its length */
+    sampi_vec atoms, todo;          /* sampi_atom, sampi_todo (alternatives.h); used as stacks */
     sampi_vec queue;                /* goals whose rules have no body yet */
-    sampi_vec asked;                /* sampi_asked: schemas whose scalars are being made, one for the other */
-    sampi_vec resources, anchors;   /* sampi_resource, sampi_anchor: what references may mean, */
-    sampi_vec addresses, by_anchor; /* the resources' addresses, and where a place with some hash is */
-    sampi_deriver deriver;          /* for sampi_schema_matches; its work and memo are all it owns */
-    sampi_byte_classes bytes;       /* its classes: all bytes differ */
-    int32_t *targets;               /* [n_nodes] of $ref; -1: not known yet */
+    sampi_vec asked;                /* sampi_asked: schemas whose scalars are being made */
+    sampi_vec resources, anchors;   /* sampi_resource, sampi_anchor: targets of references */
+    sampi_vec addresses, by_anchor; /* the resources' addresses; a hash table of anchors */
+    sampi_deriver deriver;          /* for sampi_schema_matches; owns only its work and memo */
+    sampi_byte_classes bytes;       /* the deriver's classes of bytes: one for each byte */
+    int32_t *targets;               /* [n_nodes] the target of a $ref; -1: not found yet */
     int32_t *listed;                /* [n_strings] see sampi_object_name */
-    int32_t *pattern_of;            /* [n_strings] its node as a regular expression, + 1; 0: not made yet */
+    int32_t *pattern_of;            /* [n_strings] its node as a regular expression, + 1; 0: not made */
     int32_t *resource_of;           /* [n_nodes] the resource that a node is in */
-    uint8_t *stands;                /* [n_nodes] SAMPI_STANDS_*: where schemas stand */
-    int32_t *value_of;         /* [n_strings] of numbers: the first string that is the same number, + 1; 0: not looked
-                                       for yet */
-    int32_t *marks;            /* [n_strings] the values of a list, see sampi_texts_mark: the round they are of */
-    int32_t *children;         /* [n_nodes] where the arena has a list's children, + 1; 0: not yet */
-    sampi_vec values;          /* int32_t: where a number with some hash is: its string, or -1 */
-    int32_t n_values, round;   /* how many there are; of marks */
-    sampi_texts marked;        /* the list that is marked */
-    int32_t spare;             /* small work that is still in the last step: sampi_schema_work */
-    uint8_t *says;             /* [n_nodes] see sampi_schema_says; 0: not known yet */
-    sampi_node formats[2][32]; /* of the table's lines, lower and upper; 0: not made yet */
-    int64_t steps;             /* that may still be done */
-    int choices;               /* of sampi_expand and sampi_finish_objects that are under way */
-    int level;                 /* of questions whether something is possible, one within the other */
-    sampi_node space, comma, colon;                        /* between the parts of arrays and objects */
-    sampi_node any, string;                                /* a character of a string in any spelling; any string */
-    sampi_node character, shortest;                        /* the same in the shortest one */
-    sampi_node number, plain, magnitude, fraction, digits; /* any number; without exponent; without sign; . digits */
+    uint8_t *stands;                /* [n_nodes] SAMPI_STANDS_*: is a node a schema? */
+    int32_t *value_of;              /* [n_strings] the first string of an equal number, + 1; 0: not looked up yet */
+    int32_t *marks;                 /* [n_strings] the round in which a string was marked: sampi_texts_mark */
+    int32_t *children;              /* [n_nodes] where the arena lists an array's children, + 1; 0: not listed */
+    sampi_vec values;               /* int32_t: a hash table of numbers: a number's string, or -1 */
+    int32_t n_values, round;        /* how many numbers are in `values`; the current round of marks */
+    sampi_texts marked;             /* the list whose values are marked */
+    int32_t spare;                  /* work that the last counted step still pays for: sampi_schema_work */
+    uint8_t *says;                  /* [n_nodes] sampi_schema_says + 1; 0: not counted yet */
+    sampi_node formats[2][32];      /* [upper bound?][line of the table of formats]; 0: not made */
+    int64_t steps;                  /* how many steps are left */
+    int choices;                    /* depth of calls of sampi_expand and sampi_finish_objects */
+    int level;                      /* depth of questions whether something is possible */
+    sampi_node space, comma, colon; /* white space, a comma, a colon, as the options say */
+    sampi_node any, string;         /* a string's character in any spelling; any string */
+    sampi_node character, shortest; /* the same two in the shortest spelling */
+    sampi_node number, plain, magnitude, fraction, digits; /* a number; no exponent; nor sign; .digits; digits */
 } sampi_schema;
 
-#ifndef SAMPI_SCHEMA_STEPS /* tests have fewer */
+#ifndef SAMPI_SCHEMA_STEPS /* tests set a smaller one */
 #define SAMPI_SCHEMA_STEPS (1 << 17)
 #endif
 
@@ -160,7 +163,7 @@ enum {
     SAMPI_SCHEMA_CHOICES = 80,
     SAMPI_SCHEMA_PREFIX = 4096,
     SAMPI_SCHEMA_PATTERNS = 10,
-    SAMPI_SCHEMA_DERIVED = 1 << 25 /* steps of derivatives */
+    SAMPI_SCHEMA_DERIVED = 1 << 25 /* steps of derivatives for one document */
 };
 
 static sampi_json_node *sampi_doc(const sampi_schema *x, int32_t node) { return &x->doc.nodes[node]; }

@@ -1,15 +1,17 @@
 /* ---- schemas: numbers ----
-   Bounds and multipleOf as texts: the decimals that are at least, or at most, another one, digit by digit. minimum 25
-   is "25 to 29, 30 to 99, or three digits and more", with fractions and powers of ten as JSON writes them. */
+   Bounds and multipleOf as sets of texts: all decimals that are at least, or at most, a given number, digit by digit.
+   minimum 25 becomes "25 to 29, or 30 to 99, or three digits or more", with fractions as JSON writes them. */
 
-/* A decimal number: 0.d1 d2 d3 ... times 10 to the power of `point`; d1 and the last digit are not 0. Zero has none. */
+/* A decimal number: 0.d1 d2 d3 ... times 10 to the power of `point`. d1 and the last digit are not 0. Zero has no
+   digits. */
 typedef struct sampi_decimal {
     bool negative;
     int32_t n, point;
     char d[400];
 } sampi_decimal;
 
-/* The number that a string of the document is; false: it has more digits than we take (no error). */
+/* Reads the number that a string of the document is. Returns false if it has more than 400 digits, or an exponent that
+   puts the point further away than that. This is not an error yet. */
 static SAMPI_COLD bool sampi_decimal_of(const sampi_schema *x, int32_t string, sampi_decimal *d)
 {
     size_t n, i = 0;
@@ -37,7 +39,7 @@ static SAMPI_COLD bool sampi_decimal_of(const sampi_schema *x, int32_t string, s
     return d->point <= (int32_t)sizeof d->d && d->point >= -(int32_t)sizeof d->d;
 }
 
-/* The number of a node. */
+/* Reads the number of a node. */
 static SAMPI_COLD bool sampi_decimal_read(const sampi_schema *x, int32_t node, sampi_decimal *d)
 {
     return sampi_decimal_of(x, sampi_doc(x, node)->text, d);
@@ -55,8 +57,9 @@ static SAMPI_COLD void sampi_schema_decimal(sampi_schema *x, int32_t node, sampi
     if (!sampi_decimal_read(x, node, d)) sampi_schema_fail(x, node, SAMP_E_RANGE, "this number has too many digits");
 }
 
-/* The value of a keyword that counts, a whole number and not negative, however it is written; `absent` if it is not
-   there. What is larger than any text counts as INT32_MAX, which is as good as a maximum and refused as a minimum. */
+/* Returns the value of a keyword that counts (maxItems and so on), a whole number that is not negative, in any
+   spelling; or `absent` if the keyword is absent. A value of INT32_MAX or more is larger than any text: as a maximum it
+   becomes INT32_MAX, which means no bound; as a minimum (absent = 0) it is an error. */
 static SAMPI_COLD int32_t sampi_schema_count(sampi_schema *x, int32_t schema, sampi_schema_key key, int32_t absent)
 {
     int32_t node = sampi_keyword(x, schema, key);
@@ -72,10 +75,11 @@ static SAMPI_COLD int32_t sampi_schema_count(sampi_schema *x, int32_t schema, sa
     return INT32_MAX;
 }
 
-/* Its digits as they are written: before the point at least one, behind it as many as there must be. */
+/* The digits of a number as it is written without an exponent: how many are before the point (at least one), how many
+   behind it (no more than needed), and digit i. */
 static int32_t sampi_decimal_whole(const sampi_decimal *d) { return d->point > 1 ? d->point : 1; }
 static int32_t sampi_decimal_tail(const sampi_decimal *d) { return d->n > d->point ? d->n - d->point : 0; }
-static int sampi_decimal_digit(const sampi_decimal *d, int32_t i) /* i = 0: the first one written */
+static int sampi_decimal_digit(const sampi_decimal *d, int32_t i) /* i = 0: the first digit */
 {
     i += d->point - sampi_decimal_whole(d);
     return i >= 0 && i < d->n ? d->d[i] : '0';
@@ -86,15 +90,16 @@ static SAMPI_COLD sampi_node sampi_schema_optional(sampi_tree *t, sampi_node a)
     return sampi_tree_repeat(t, a, 0, 1);
 }
 
-/* The digits a .. b, so many times. */
+/* At least `least` and at most `most` digits (-1: any number of them), each from a to b. */
 static SAMPI_COLD sampi_node sampi_schema_digits(sampi_tree *t, int a, int b, int32_t least, int32_t most)
 {
     return a > b ? (sampi_node)SAMPI_NEVER
                  : sampi_tree_repeat(t, sampi_tree_byte(t, (uint32_t)a, (uint32_t)b), least, most);
 }
 
-/* The digits of d from the one in place i on, or larger ones of the same number; `same` follows if they are the same,
-   `larger` if not, behind n - 1 - i digits more. */
+/* Texts of digits that are compared with n digits of d, those from `first` on. If all are the same, `same` follows. At
+   the first digit that is larger, any digits fill the n places and `larger` follows; with any_tail `larger` follows
+   that digit directly. */
 static SAMPI_COLD sampi_node sampi_schema_from_digits(sampi_tree *t, const sampi_decimal *d, int32_t first, int32_t n,
                                                       sampi_node same, sampi_node larger, bool any_tail)
 {
@@ -109,7 +114,7 @@ static SAMPI_COLD sampi_node sampi_schema_from_digits(sampi_tree *t, const sampi
     return same;
 }
 
-/* The numbers without sign that are at least |d|, or with `strict` more. */
+/* The numbers without sign that are at least |d|; with `strict`, more than |d|. */
 static SAMPI_COLD sampi_node sampi_schema_above(const sampi_schema *x, const sampi_decimal *d, bool strict)
 {
     sampi_tree *t = x->tree;
@@ -128,7 +133,7 @@ static SAMPI_COLD sampi_node sampi_schema_above(const sampi_schema *x, const sam
     return sampi_tree_alt(t, same, sampi_tree_seq(t, longer, x->fraction));
 }
 
-/* What is not in a, of a set that has no text but UTF-8. */
+/* The texts of `all` that are not in a; `all` must contain only valid UTF-8. */
 static SAMPI_COLD sampi_node sampi_schema_except(sampi_tree *t, sampi_node all, sampi_node a)
 {
     return sampi_tree_and(t, all, a < 0 ? a : sampi_tree_node(t, SAMPI_NODE_NOT, a, 0, 0));
@@ -139,7 +144,7 @@ static SAMPI_COLD sampi_node sampi_schema_minus(sampi_tree *t, sampi_node a)
     return sampi_tree_seq(t, sampi_tree_text(t, "-", 1), a);
 }
 
-/* The numbers from d on, or with `strict` above it. */
+/* The numbers that are at least d; with `strict`, more than d. */
 static SAMPI_COLD sampi_node sampi_schema_at_least(const sampi_schema *x, const sampi_decimal *d, bool strict)
 {
     sampi_tree *t = x->tree;
@@ -149,8 +154,8 @@ static SAMPI_COLD sampi_node sampi_schema_at_least(const sampi_schema *x, const 
     return sampi_tree_alt(t, x->magnitude, sampi_schema_minus(t, small));
 }
 
-/* The spellings of the number at `node` that are taken: without an exponent, any number of zeros at the end of the
-   fraction, 0 also as -0. */
+/* The spellings that the grammar allows for the number at `node`: without an exponent, with any number of zeros at the
+   end of the fraction; 0 also as -0. */
 static SAMPI_COLD sampi_node sampi_schema_exactly(const sampi_schema *x, int32_t node)
 {
     sampi_tree *t = x->tree;
@@ -169,7 +174,7 @@ static SAMPI_COLD sampi_node sampi_schema_exactly(const sampi_schema *x, int32_t
     return d.negative ? sampi_schema_minus(t, number) : number;
 }
 
-/* The whole numbers. Drafts before 6 do not count 1.0 among them. */
+/* The whole numbers. In draft 4, 1.0 is not one. */
 static SAMPI_COLD sampi_node sampi_schema_whole(const sampi_schema *x)
 {
     sampi_tree *t = x->tree;
@@ -179,7 +184,8 @@ static SAMPI_COLD sampi_node sampi_schema_whole(const sampi_schema *x)
     return x->draft == 4 ? whole : sampi_tree_seq(t, whole, sampi_schema_optional(t, point));
 }
 
-/* The multiples of m * 10^e: by the rest that the digits so far leave; with e above 0, zeros follow. */
+/* The multiples of m * 10^e: the matcher keeps the remainder of the digits so far modulo m. If e is above 0, e zeros
+   follow. */
 static SAMPI_COLD sampi_node sampi_schema_multiples(sampi_schema *x, int32_t node)
 {
     sampi_tree *t = x->tree;

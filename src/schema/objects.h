@@ -1,38 +1,41 @@
 /* ---- schemas: objects ----
-   One shape of an object as a grammar: the names that its atoms speak of, each with the goal of its value, required or
-   not; all other names; how many. Members in any order are a set of those that are still to come; with `ordered` they
-   come as the schema lists them. */
+   One shape of an object as a grammar. Its atoms mention names (in properties, required and so on). Such names are
+   listed: each has a goal for its value, and is required or not. All other names share what patternProperties and
+   additionalProperties say of them. Then there is the number of members. Members may come in any order: the matcher
+   keeps the set of those still to come. With the option "ordered" they come in the schema's order.
 
-/* A name that some atom speaks of. */
+   A witness is a member that must exist, without a listed name, because it violates a keyword that must not hold. */
+
+/* A listed name: some atom mentions it. */
 typedef struct sampi_name {
-    int32_t name; /* its string */
-    int32_t goal; /* of its value; -1: it must not be there */
+    int32_t name; /* a string of the document */
+    int32_t goal; /* the goal of its value; -1: it must be absent */
     bool required;
 } sampi_name;
 
-/* A member that is not listed and must be there, to break something. */
+/* A member that must exist and whose name is not listed; it violates some keyword. */
 typedef struct sampi_witness {
     sampi_texts names;
     sampi_node node;
-    bool bound; /* could another member of its name not break that? */
+    bool bound; /* could a later member of the same name undo the violation? */
 } sampi_witness;
 
-/* An object under construction. */
+/* An object that is being made. */
 typedef struct sampi_object {
     sampi_shapes *shapes;
-    int32_t last;        /* atoms from shapes->first to there */
+    int32_t last;        /* its atoms are those from shapes->first to here */
     sampi_vec names;     /* sampi_name, in the order in which they were met */
     sampi_vec patterns;  /* int32_t: nodes of the document, each pattern once */
     sampi_vec witnesses; /* sampi_witness */
-    int32_t n_witnesses; /* that there will be */
-    bool by_kind;        /* are they told apart by the kinds of their names? */
-    uint32_t kinds;      /* of names that are not listed, which sampi_object_others has: a set; 0: all */
-    sampi_texts allowed; /* names: propertyNames */
+    int32_t n_witnesses; /* how many witnesses there will be */
+    bool by_kind;        /* must the kinds of names distinguish them (below)? */
+    uint32_t kinds;      /* sampi_object_others takes only names of these kinds, as bits; 0: of all kinds */
+    sampi_texts allowed; /* allowed names: propertyNames */
     int32_t least, most;
-    bool closed; /* no other names, since it equals a value */
+    bool closed; /* no other members, because it equals a value */
 } sampi_object;
 
-/* Lists a name, unless it is: x->listed tells where, while names are collected. */
+/* Lists a name if it is not listed yet. x->listed says where it is in the list, while names are collected. */
 static SAMPI_COLD void sampi_object_name(sampi_schema *x, sampi_object *o, int32_t name, bool required)
 {
     sampi_name *n = NULL;
@@ -52,7 +55,7 @@ static SAMPI_COLD void sampi_object_name(sampi_schema *x, sampi_object *o, int32
     n->required |= required;
 }
 
-/* The names that a group of keywords speaks of, its patterns and its bounds. */
+/* Collects what the keywords of one schema say: names, patterns, bounds of the number of members. */
 static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int32_t schema)
 {
     int32_t at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
@@ -78,7 +81,7 @@ static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int3
         sampi_refuse(x, at, "not supported");
 }
 
-/* All names that the atoms speak of, each once, and what they say of all members together. */
+/* Lists all names that the atoms mention, each once, and collects the conditions on all members together. */
 static SAMPI_COLD void sampi_object_collect(sampi_schema *x, sampi_object *o)
 {
     for (int32_t i = o->shapes->first; i < o->last && !x->status; i++) {
@@ -97,8 +100,8 @@ static SAMPI_COLD void sampi_object_collect(sampi_schema *x, sampi_object *o)
     for (int32_t i = 0; i < o->names.n; i++) x->listed[((sampi_name *)o->names.data)[i].name] = 0;
 }
 
-/* Adds to the goal on the stack what a group says of a member: of one that is listed (`name`), or of any that matches
-   the patterns whose bits are set. */
+/* Adds the conditions of one schema on a member's value to the goal on the stack. `name` is a listed name, or -1 for
+   any name that is not listed; `bits` are the patterns that it matches. */
 static SAMPI_COLD bool sampi_object_says(sampi_schema *x, const sampi_object *o, int32_t schema, int32_t name,
                                          uint32_t bits, int32_t first)
 {
@@ -117,15 +120,15 @@ static SAMPI_COLD bool sampi_object_says(sampi_schema *x, const sampi_object *o,
     return possible && (matched || others < 0 || sampi_goal_add(x, first, sampi_literal_of(others, SAMPI_IS)));
 }
 
-/* Is an atom about one of these witnesses, a set of bits? */
+/* Is an atom a condition on one of these witnesses? They are bits. */
 static SAMPI_COLD bool sampi_atom_is_met(const sampi_schema *x, sampi_atom a, uint64_t witnesses)
 {
     if (a.kind == SAMPI_ATOM_JOINED) a = *sampi_atom_at(x, a.with);
     return a.kind == SAMPI_ATOM_WITNESS && (witnesses >> a.with & 1);
 }
 
-/* The goal of a member of this name, or of any other name (-1) that matches those patterns, and that is all of
-   `witnesses`. -1: there can be none. */
+/* The goal of the value of a member of this name, or of a name that is not listed (-1); the name matches the patterns
+   in `bits`, and the member violates what each of `witnesses` must violate. -1: no such member is possible. */
 static SAMPI_COLD int32_t sampi_object_goal(sampi_schema *x, const sampi_object *o, int32_t name, uint32_t bits,
                                             uint64_t witnesses)
 {
@@ -147,7 +150,7 @@ static SAMPI_COLD int32_t sampi_object_goal(sampi_schema *x, const sampi_object 
     return goal >= 0 && sampi_goal_possible(x, goal) ? goal : -1;
 }
 
-/* Is a string of the document among the texts? */
+/* Is a string of the document in a set of texts? */
 static SAMPI_COLD bool sampi_texts_have(sampi_schema *x, sampi_texts a, int32_t string)
 {
     if (a.n == SAMPI_ANY) return true;
@@ -156,14 +159,14 @@ static SAMPI_COLD bool sampi_texts_have(sampi_schema *x, sampi_texts a, int32_t 
     return sampi_is_marked(x, string);
 }
 
-/* The goals of the names, or if that is all that is asked, of those that are required. False: one that is required
-   can't be there. */
+/* Finds the goals of the listed names; if only s->found is asked for, of the required ones. Returns false if a required
+   member is impossible. */
 static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
 {
     bool possible = true;
     const size_t n_atoms = (size_t)(o->last - o->shapes->first);
     for (int32_t i = 0; i < o->names.n && possible && sampi_schema_step(x, 0); i++) {
-        if (n_atoms > 4 && !sampi_schema_work(x, 0, n_atoms / 2)) break; /* each is asked about the name */
+        if (n_atoms > 4 && !sampi_schema_work(x, 0, n_atoms / 2)) break; /* a name's work: it visits all atoms */
         sampi_name n = ((sampi_name *)o->names.data)[i];
         uint32_t bits = 0;
         if (o->shapes->ask && !n.required) continue;
@@ -179,13 +182,13 @@ static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
 }
 
 /* ---- names that come twice ----
-   Of two members of one name the last one counts. So a witness, a member that must be there since it breaks something,
-   must not be replaced by a later one that does not break it. A grammar can't remember a name of any length, but it can
-   remember a checksum of it: its kind, one of eight. Behind a witness, a member's name is of another kind, or the
-   member breaks the same, if its name may be the witness's at all. Two witnesses are of two kinds, so they count as two
-   members. */
+   If a name comes twice in an object, the last member counts. So a witness must not be followed by a member of the same
+   name that does not violate the same keyword. A grammar cannot remember a name of any length, but it can remember a
+   checksum of it, called its kind: one of eight. Behind a witness, an unlisted name must be of another kind, or its
+   member must violate the same keyword, if the witness could have that name. Two witnesses have names of two kinds, so
+   they count as two members. */
 
-/* The texts of a kind: which of three bits are set in an odd number of their bytes. */
+/* The texts of one kind. The kind's three bits are the parities of the lowest three bits of all bytes. */
 static SAMPI_COLD sampi_node sampi_schema_kind(sampi_schema *x, int32_t kind)
 {
     sampi_tree *t = x->tree;
@@ -203,7 +206,7 @@ static SAMPI_COLD sampi_node sampi_schema_kind(sampi_schema *x, int32_t kind)
     return all;
 }
 
-/* The names of some kinds, one of them or all but a few, each in its shortest spelling. */
+/* The names in `names` of some kinds (one kind, or all but a few), each in its shortest spelling. */
 static SAMPI_COLD sampi_texts sampi_texts_of_kinds(sampi_schema *x, sampi_texts names, uint32_t kinds)
 {
     if (names.n == 0) return names;
@@ -228,8 +231,8 @@ static SAMPI_COLD sampi_node sampi_object_pair(sampi_schema *x, sampi_node name,
     return sampi_tree_seq(x->tree, name, sampi_tree_seq(x->tree, x->colon, value));
 }
 
-/* Members of names that are not listed: of all of them that match the patterns whose bits are set, and of those below
-   number i no others. Each pattern more splits them in two. */
+/* Members whose names are in `names`, which are not listed. Of the first i patterns these names match exactly those in
+   `bits`; each further pattern splits the names into those that match it and the others. */
 static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
                                                  uint32_t bits, uint64_t witnesses)
 {
@@ -242,7 +245,8 @@ static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_ob
         return sampi_tree_alt(x->tree, with, sampi_object_others(x, o, out, i + 1, bits, witnesses));
     }
     int32_t goal = sampi_object_goal(x, o, -1, bits, witnesses);
-    bool look = goal >= 0 && witnesses && !o->shapes->ask; /* for a name, before one of some kind */
+    /* Is there any such name? The first test, without the kind, is quicker. */
+    bool look = goal >= 0 && witnesses && !o->shapes->ask;
     if (look && !sampi_schema_alive(x, sampi_texts_node(x, names, true))) return SAMPI_NEVER;
     if (o->kinds) names = sampi_texts_of_kinds(x, names, o->kinds);
     if (look && o->kinds && !sampi_schema_alive(x, sampi_texts_node(x, names, true))) return SAMPI_NEVER;
@@ -250,7 +254,7 @@ static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_ob
                     : sampi_object_pair(x, sampi_texts_node(x, names, true), sampi_goal_node(x, goal));
 }
 
-/* The names that are not listed. */
+/* All allowed names that are not listed. */
 static SAMPI_COLD sampi_texts sampi_object_unlisted(sampi_schema *x, const sampi_object *o)
 {
     sampi_node listed = SAMPI_NEVER;
@@ -259,8 +263,8 @@ static SAMPI_COLD sampi_texts sampi_object_unlisted(sampi_schema *x, const sampi
     return sampi_texts_and(x, o->allowed, sampi_texts_not(x, sampi_texts_some(x, listed), true), true);
 }
 
-/* Members in the schema's order, the others behind them. `behind` [2]: what may come behind member i if none came
-   before it, and if one did. */
+/* Members in the schema's order, then the others. behind [0]: what may follow here if there is no member yet; behind
+   [1]: if there is one. */
 static SAMPI_COLD sampi_node sampi_object_in_order(sampi_schema *x, const sampi_member *members, int32_t n,
                                                    sampi_node other)
 {
@@ -278,8 +282,8 @@ static SAMPI_COLD sampi_node sampi_object_in_order(sampi_schema *x, const sampi_
     return behind[0];
 }
 
-/* Members of names that are not listed, which break what each witness from number i on breaks whose name they may
-   have. */
+/* Members of unlisted names that may come behind all witnesses: if a name may be that of a witness from number i on,
+   the member violates what this witness violates. */
 static SAMPI_COLD sampi_node sampi_object_bound(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
                                                 uint64_t witnesses)
 {
@@ -293,7 +297,8 @@ static SAMPI_COLD sampi_node sampi_object_bound(sampi_schema *x, const sampi_obj
     return sampi_tree_alt(x->tree, with, sampi_object_bound(x, o, out, i + 1, witnesses));
 }
 
-/* The members behind witnesses, for each set of kinds that these may be of: others [SAMPI_SETS_OF_KINDS]. */
+/* The members that may come behind witnesses, for each set of the kinds that the witnesses' names may have: others
+   [SAMPI_SETS_OF_KINDS]. */
 static SAMPI_COLD void sampi_object_behind(sampi_schema *x, sampi_object *o, sampi_node other, sampi_node *others)
 {
     sampi_texts names = sampi_object_unlisted(x, o);
@@ -322,7 +327,8 @@ static SAMPI_COLD void sampi_member_add(sampi_schema *x, sampi_vec *list, sampi_
     room->required = required;
 }
 
-/* The members that are listed, then the witnesses, each of any kind or one for each. How many there must be. */
+/* Lists the members of the listed names, then the witnesses: one entry for each, or with by_kind one for each kind.
+   Returns how many members there must be. */
 static SAMPI_COLD int32_t sampi_object_members(sampi_schema *x, sampi_object *o, sampi_vec *list)
 {
     int32_t n_required = o->witnesses.n;
@@ -345,9 +351,10 @@ static SAMPI_COLD int32_t sampi_object_members(sampi_schema *x, sampi_object *o,
     return n_required;
 }
 
-/* The object's text. Names that are not listed may come twice, which leaves `least` in doubt if it counts on two of
-   them. Those that must be there come behind the ones that are listed, if there is an order and it does not matter
-   which name is whose. */
+/* The node of an object. minProperties counts different names. A name that is not listed may come twice, so a
+   minProperties that needs two such members is refused, unless witnesses with names of different kinds are enough. With
+   the option "ordered", witnesses come behind the listed members; where members are counted, or by_kind is set, they
+   come in any order all the same. */
 static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o, sampi_node other)
 {
     sampi_tree *t = x->tree;
@@ -355,7 +362,7 @@ static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o,
     memset(&list, 0, sizeof list);
     int32_t n_required = sampi_object_members(x, o, &list), n_names = n_required;
     size_t most = o->most < INT32_MAX ? (size_t)o->most : SIZE_MAX;
-    /* so many names are sure to differ */
+    /* how many names are certain to differ */
     if (o->witnesses.n && !o->by_kind) n_names -= o->witnesses.n - 1;
     if (!o->witnesses.n && o->least == n_names + 1) n_names++;
     if (o->least > n_names && other != SAMPI_NEVER)
@@ -383,7 +390,7 @@ static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o,
     return sampi_schema_bracket(x, "{", inside, "}");
 }
 
-/* The names among which one breaks the keyword of an EXISTS. */
+/* The names of the members that can violate the keyword of an EXISTS atom. */
 static SAMPI_COLD sampi_texts sampi_exists_names(sampi_schema *x, sampi_atom a)
 {
     if (a.name == SAMPI_KEY_PATTERN_PROPERTIES) return sampi_texts_some(x, sampi_schema_named_pattern(x, a.node));
@@ -416,7 +423,7 @@ static SAMPI_COLD void sampi_object_end(sampi_object *o)
     sampi_vec_free(&o->witnesses);
 }
 
-/* The members that must be there and are not listed. False: there can't be one. */
+/* Collects the members that must exist and are not listed. Returns false if one of them is impossible. */
 static SAMPI_COLD bool sampi_object_witnesses(sampi_schema *x, sampi_object *o)
 {
     if (o->n_witnesses > 64) sampi_refuse(x, 0, "more than 64 members that must break something");
@@ -444,7 +451,7 @@ static SAMPI_COLD bool sampi_object_witnesses(sampi_schema *x, sampi_object *o)
     return true;
 }
 
-/* Do names have to be told apart? */
+/* Sets by_kind also if minProperties counts on more than one witness; their names must then differ. */
 static SAMPI_COLD void sampi_object_tell_apart(sampi_schema *x, sampi_object *o)
 {
     int32_t n_required = 0;
@@ -454,7 +461,7 @@ static SAMPI_COLD void sampi_object_tell_apart(sampi_schema *x, sampi_object *o)
         sampi_refuse(x, sampi_atom_at(x, o->shapes->first)->node, "more than 4 members that must break something");
 }
 
-/* An object of the atoms, of which none is an EXISTS. */
+/* Makes an object of the atoms, which contain no EXISTS. */
 static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
 {
     sampi_object o;
@@ -472,8 +479,8 @@ static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
     sampi_object_end(&o);
 }
 
-/* Objects of the atoms. A member that must exist is one of the names that are listed, or one that is not: then it may
-   be the same as another such member. */
+/* Makes objects of the atoms. The member that an EXISTS asks for has one of the listed names, or it is a witness of its
+   own, or it is the same member as an earlier witness. Each of these is tried. */
 static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
 {
     int32_t i = s->first, n_atoms = x->atoms.n;

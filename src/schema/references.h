@@ -1,25 +1,25 @@
 /* ---- references ----
-   A reference is an address and, behind a #, a place in what is there: a JSON pointer, or the name of an anchor.
-   Addresses count from the $id around them; only those in this text can be known. */
+   A $ref is an address and, behind a #, a place in the schema at that address: a JSON pointer, or the name of an
+   anchor. Addresses are relative to the nearest $id around the $ref. Only schemas within this text can be found. */
 
-enum { SAMPI_URI = 1024, SAMPI_ADDRESSES = 1 << 24 /* bytes of all of them */ };
+enum { SAMPI_URI = 1024, SAMPI_ADDRESSES = 1 << 24 /* of all addresses, in bytes */ };
 
-/* Where a node stands. In a const, an enum or behind a word that is no keyword it only looks like a schema. */
-enum { SAMPI_STANDS_NOWHERE, SAMPI_STANDS_SCHEMA, SAMPI_STANDS_AROUND }; /* AROUND: what is in it are schemas */
+/* Is a node a schema? What is in a const, in an enum or behind an unknown keyword only looks like one (NOWHERE). */
+enum { SAMPI_STANDS_NOWHERE, SAMPI_STANDS_SCHEMA, SAMPI_STANDS_AROUND }; /* AROUND: its children are schemas */
 
 typedef struct sampi_resource {
     int32_t node;  /* a schema with an address of its own, or the root */
-    int32_t at, n; /* its address, joined from the root on: bytes of x->addresses. n = 0: none */
+    int32_t at, n; /* its address, made absolute, in x->addresses; n = 0: no address */
 } sampi_resource;
 
-/* What a reference finds: a schema by its address (resource -1), or by an anchor in a resource. */
+/* What a reference can find: a schema by its address (resource -1), or by an anchor within a resource. */
 typedef struct sampi_anchor {
     int32_t resource, node;
     const char *name;
     size_t n;
 } sampi_anchor;
 
-/* Where a child stands, given where its parent does. */
+/* Is a child a schema, or an object or array of schemas? `parent` is the answer for its parent. */
 static SAMPI_COLD uint8_t sampi_schema_stands(const sampi_schema *x, const sampi_json_node *n, uint8_t parent)
 {
     static const sampi_schema_key of_one[] = { SAMPI_KEY_NOT,
@@ -50,7 +50,7 @@ static SAMPI_COLD uint8_t sampi_schema_stands(const sampi_schema *x, const sampi
     return SAMPI_STANDS_NOWHERE;
 }
 
-/* The $id of a schema (draft 4: id), as a string's number; -1: it has none. */
+/* The $id of a schema (draft 4: id), as a string's number; -1 if it has no $id. */
 static SAMPI_COLD int32_t sampi_schema_id(sampi_schema *x, int32_t schema)
 {
     int32_t node = sampi_keyword(x, schema, x->draft == 4 ? SAMPI_KEY_OLD_ID : SAMPI_KEY_ID);
@@ -58,15 +58,16 @@ static SAMPI_COLD int32_t sampi_schema_id(sampi_schema *x, int32_t schema)
     return has ? sampi_doc(x, node)->text : -1;
 }
 
-static SAMPI_COLD size_t sampi_uri_end(const char *text, size_t n) /* what is before the # */
+static SAMPI_COLD size_t sampi_uri_end(const char *text, size_t n) /* the length before the # */
 {
     size_t end = 0;
     while (end < n && text[end] != '#') end++;
     return end;
 }
 
-/* Replaces an address by what a reference, told without its #, means there. Returns its length; 0: it is too long, or
-   climbs (../). */
+/* Resolves a reference (the part before its #) against the address in `base`, and writes the result there. Returns its
+   length; 0 if it is too long or is of a form that is not supported: it begins with a dot (./, ../), or the base has a
+   host but no path. */
 static SAMPI_COLD size_t sampi_uri_join(char *base, size_t n, const char *ref, size_t n_ref)
 {
     size_t scheme = 0, path = 0, keep = 0;
@@ -99,7 +100,8 @@ static const char *sampi_resource_address(const sampi_schema *x, int32_t i)
     return (const char *)sampi_vec_at(&x->addresses, 1, sampi_resource_at(x, i)->at);
 }
 
-/* One more resource, in another one (-1: it is the root): its $id, as a string's number, or -1. Its number. */
+/* Adds a resource with its $id (a string's number, or -1), inside another one (-1: it is the root). Returns its
+   number. */
 static SAMPI_COLD int32_t sampi_resource_add(sampi_schema *x, int32_t node, int32_t around, int32_t id)
 {
     char address[SAMPI_URI];
@@ -118,7 +120,8 @@ static SAMPI_COLD int32_t sampi_resource_add(sampi_schema *x, int32_t node, int3
     return x->resources.n - 1;
 }
 
-/* Where a place is in the table, or would be; NULL: too many collide, or there is no table. */
+/* The slot of an anchor in the hash table: the slot that has it, or the free one that it would get; NULL if too many
+   collide, or if there is no table. */
 static SAMPI_COLD int32_t *sampi_anchor_slot(const sampi_schema *x, int32_t resource, const char *name, size_t n)
 {
     uint32_t mask = (uint32_t)x->by_anchor.n - 1;
@@ -148,7 +151,7 @@ static SAMPI_COLD void sampi_anchor_add(sampi_schema *x, int32_t resource, int32
     room->n = n;
 }
 
-/* The anchors of a schema: $anchor, $dynamicAnchor, or an $id that is only that. */
+/* Adds the anchors of a schema: $anchor, $dynamicAnchor, or an $id that is only # and a name. */
 static SAMPI_COLD void sampi_anchors_of(sampi_schema *x, int32_t schema)
 {
     static const sampi_schema_key keys[2] = { SAMPI_KEY_ANCHOR, SAMPI_KEY_DYNAMIC_ANCHOR };
@@ -164,8 +167,8 @@ static SAMPI_COLD void sampi_anchors_of(sampi_schema *x, int32_t schema)
     }
 }
 
-/* Where all schemas stand, in which resources, and what references may call them: in one go through the document, in
-   which parents come first. Of two with one name the first counts. */
+/* Finds which nodes are schemas, the resource of each, and every name that a reference may use. It visits the
+   document's nodes once, parents first. If two schemas have the same name, the first counts. */
 static SAMPI_COLD void sampi_schema_places(sampi_schema *x)
 {
     if (x->resources.n) return;
@@ -195,7 +198,7 @@ static SAMPI_COLD void sampi_schema_places(sampi_schema *x)
     }
 }
 
-/* The node that a JSON pointer leads to from another one, or -1. */
+/* The node that a JSON pointer leads to from `node`, or -1. */
 static SAMPI_COLD int32_t sampi_json_pointed(sampi_schema *x, int32_t node, const char *at, const char *end)
 {
     const sampi_json *doc = &x->doc;
@@ -221,7 +224,7 @@ static SAMPI_COLD int32_t sampi_json_pointed(sampi_schema *x, int32_t node, cons
     return node;
 }
 
-/* What is behind the # without its percent signs; its length. */
+/* Decodes the percent escapes of the part behind the #. Returns its length. */
 static SAMPI_COLD size_t sampi_uri_decode(const char *text, size_t n, char *out)
 {
     size_t used = 0;
@@ -234,7 +237,7 @@ static SAMPI_COLD size_t sampi_uri_decode(const char *text, size_t n, char *out)
     return used;
 }
 
-/* The schema that the value of a $ref means. Found once. -1: an error. */
+/* The schema that the value of a $ref refers to, searched for once; -1 on error. */
 static SAMPI_COLD int32_t sampi_schema_target(sampi_schema *x, int32_t ref)
 {
     char address[SAMPI_URI], place[SAMPI_URI];

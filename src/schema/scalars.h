@@ -1,6 +1,7 @@
 /* ---- schemas: null, booleans, numbers, strings ----
-   What a goal allows of these is three sets (constants, texts of numbers, of strings), which keywords narrow: allOf is
-   their and, anyOf their or, not the complement; oneOf is one and none of the others. */
+   The scalars that a schema allows are three sets: a set of null, false and true, the texts of numbers, the texts of
+   strings. Keywords narrow them: allOf is their and, anyOf their or, not their complement; oneOf is each schema without
+   the others. */
 
 static SAMPI_COLD sampi_scalars sampi_scalars_of(unsigned types)
 {
@@ -11,7 +12,7 @@ static SAMPI_COLD sampi_scalars sampi_scalars_of(unsigned types)
     return s;
 }
 
-/* Set operations, part by part. The arguments are copies; lists in the arena never change. */
+/* Set operations on each of the three sets. The arguments are copies; a list in the arena never changes. */
 static SAMPI_COLD sampi_scalars sampi_scalars_and(sampi_schema *x, sampi_scalars a, sampi_scalars b)
 {
     a.types &= b.types;
@@ -36,7 +37,7 @@ static SAMPI_COLD sampi_scalars sampi_scalars_not(sampi_schema *x, sampi_scalars
     return a;
 }
 
-/* The set of types that a `type` keyword tells, in names or lists of them; *whole: numbers must be whole. */
+/* The set of types that a `type` keyword allows (a name, or a list of names). *whole: numbers must be whole. */
 static SAMPI_COLD unsigned sampi_schema_types(sampi_schema *x, int32_t node, bool *whole)
 {
     static const struct {
@@ -65,7 +66,8 @@ static SAMPI_COLD unsigned sampi_schema_types(sampi_schema *x, int32_t node, boo
     return types | (*whole ? SAMPI_T_NUMBER : 0);
 }
 
-/* The bounds of numbers. In draft 4 exclusiveMinimum is a boolean that belongs to minimum. */
+/* The numbers within one bound. In draft 4 exclusiveMinimum is a boolean that makes minimum exclusive; the same holds
+   for maximum. */
 static SAMPI_COLD sampi_texts sampi_schema_bound(sampi_schema *x, int32_t schema, bool upper, bool exclusive)
 {
     sampi_schema_key keys[2][2] = { { SAMPI_KEY_MINIMUM, SAMPI_KEY_EXCLUSIVE_MINIMUM },
@@ -106,7 +108,7 @@ static SAMPI_COLD sampi_texts sampi_schema_strings(sampi_schema *x, int32_t sche
     return all;
 }
 
-/* const, and enum; `values` is the one value, or the array of them. */
+/* The scalars of a const or an enum; `values` is the value of const, or the array of the enum. */
 static SAMPI_COLD sampi_scalars sampi_schema_values(sampi_schema *x, int32_t values, bool one)
 {
     sampi_scalars s = sampi_scalars_of(0);
@@ -122,14 +124,15 @@ static SAMPI_COLD sampi_scalars sampi_schema_values(sampi_schema *x, int32_t val
                 sampi_schema_fail(x, i, SAMP_E_RANGE, "this number has too many digits");
             sampi_push(x, &x->arena, i);
         }
-        texts->n = x->arena.n - texts->list; /* of an error, fewer */
+        texts->n = x->arena.n - texts->list; /* fewer after an error */
     }
     return s;
 }
 
 static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t schema, bool over);
 
-/* Exactly one of the schemas in an array: one and not that, or that and none before. */
+/* Exactly one of the schemas in an array. The loop keeps what satisfies exactly one of the schemas so far, and what
+   satisfies any of them; each step adds the next schema to both. */
 static SAMPI_COLD sampi_scalars sampi_scalars_one_of(sampi_schema *x, int32_t array, bool over)
 {
     sampi_scalars one = sampi_scalars_of(0), any = one; /* any: estimated the other way */
@@ -142,7 +145,7 @@ static SAMPI_COLD sampi_scalars sampi_scalars_one_of(sampi_schema *x, int32_t ar
     return one;
 }
 
-/* What the keywords allow that apply other schemas in place. */
+/* What the keywords allow that apply other schemas to the same value: $ref, allOf, anyOf, oneOf, not, if. */
 static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t schema, bool over)
 {
     sampi_scalars all = sampi_scalars_of(SAMPI_T_ALL);
@@ -180,13 +183,13 @@ static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t s
     return all;
 }
 
-/* A schema whose scalars are being made. slot: as in x->scalars; part: in the table below; at: the schema that is asked
-   about next, or -1; way: as it is asked, and the other way, are two questions. */
+/* A schema whose scalars are being made. slot: its index in x->scalars; part: a line of the table below; at: the next
+   schema that is needed, or -1; way: 0 if it is needed with the same estimate, 1 with the opposite one. */
 typedef struct sampi_asked {
     int32_t slot, part, at, way;
 } sampi_asked;
 
-/* What sampi_scalars_applied will ask next, as a slot; -1: nothing more. */
+/* The next scalars that sampi_scalars_applied will need, as an index of x->scalars; -1 if it needs no more. */
 static SAMPI_COLD int32_t sampi_scalars_next(sampi_schema *x, sampi_asked *a)
 {
     enum { SAME = 1, OTHER = 2, LAST = 8 };
@@ -226,7 +229,7 @@ static SAMPI_COLD int32_t sampi_scalars_next(sampi_schema *x, sampi_asked *a)
     return -1;
 }
 
-/* Are a schema's scalars known? */
+/* Are a schema's scalars known? If so, they are in *s. */
 static SAMPI_COLD bool sampi_scalars_known(sampi_schema *x, int32_t schema, bool over, sampi_scalars *s)
 {
     *s = sampi_scalars_of(SAMPI_T_ALL);
@@ -239,7 +242,7 @@ static SAMPI_COLD bool sampi_scalars_known(sampi_schema *x, int32_t schema, bool
     return true;
 }
 
-/* They are to be made: what the schema says by itself. */
+/* Begins to make a schema's scalars: computes what its own keywords allow, and pushes it on the stack x->asked. */
 static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool over)
 {
     static const sampi_schema_key refused[2] = { SAMPI_KEY_DYNAMIC_REF, SAMPI_KEY_RECURSIVE_REF };
@@ -271,9 +274,9 @@ static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool
     room->at = -1;
 }
 
-/* The scalars that a schema allows. Where a keyword is known but in bounds (some formats), at most those that it
-   allows, or with `over` at least those: a complement turns one into the other. Made once for each schema, when those
-   that it applies are known. */
+/* The scalars that a schema allows. Some keywords have only bounds (some formats): the result is then at most what the
+   schema allows, or with `over` at least that. A complement turns one estimate into the other. Each schema's scalars
+   are made once, after those of the schemas that it applies. A stack replaces recursion. */
 static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t schema, bool over)
 {
     sampi_scalars s;

@@ -1,6 +1,6 @@
 /* ---- schemas: sets of texts ----
-   A set is all texts, those of an expression, or a list of values. And, or and complement
-   keep to lists where they can: to take "abc" off a list is cheaper than an expression for all strings but that. */
+   A set is all texts, the texts of an expression, or a list of values. And, or and complement return lists where they
+   can: removing "abc" from a list is cheaper than an expression for all strings but "abc". */
 
 static sampi_texts sampi_texts_any(void)
 {
@@ -21,7 +21,8 @@ static SAMPI_COLD sampi_texts sampi_texts_some(sampi_schema *x, sampi_node node)
     return some;
 }
 
-/* The place of a number in the table of them, or where it would be; NULL: too many collide. */
+/* The slot of a number in the hash table of numbers: the slot that has it, or the free one that it would get; NULL if
+   too many numbers collide. */
 static SAMPI_COLD int32_t *sampi_value_slot(const sampi_schema *x, const sampi_decimal *d)
 {
     const uint32_t mask = (uint32_t)x->values.n - 1;
@@ -35,7 +36,7 @@ static SAMPI_COLD int32_t *sampi_value_slot(const sampi_schema *x, const sampi_d
     return NULL;
 }
 
-/* Twice the room, and all numbers in it. */
+/* Doubles the hash table of numbers and enters all of them again. */
 static SAMPI_COLD bool sampi_values_rehash(sampi_schema *x)
 {
     sampi_vec old = x->values;
@@ -54,7 +55,8 @@ static SAMPI_COLD bool sampi_values_rehash(sampi_schema *x)
     return !x->status;
 }
 
-/* The string that stands for the value of a number or a string of the document: equal values have the same one. */
+/* The string that represents the value of a number or a string of the document. Equal values have the same one (1 and
+   1.0). */
 static SAMPI_COLD int32_t sampi_schema_value(sampi_schema *x, int32_t node)
 {
     const int32_t string = sampi_doc(x, node)->text;
@@ -74,7 +76,7 @@ static SAMPI_COLD int32_t sampi_schema_value(sampi_schema *x, int32_t node)
     return value;
 }
 
-/* One value: a number or a string. */
+/* The texts of one value, which is a number or a string. */
 static SAMPI_COLD sampi_node sampi_schema_value_text(sampi_schema *x, int32_t value)
 {
     return sampi_doc(x, value)->kind == SAMPI_JSON_STRING ? sampi_schema_quoted(x, sampi_doc(x, value)->text)
@@ -91,8 +93,8 @@ static SAMPI_COLD sampi_node sampi_texts_node(sampi_schema *x, sampi_texts a, bo
     return node;
 }
 
-/* Mark the values of a list (not SAMPI_ANY or SAMPI_SOME), so that sampi_is_marked tells them. A list that has grown
-   since it was marked is only looked at where it is new. */
+/* Marks the values of a list (not SAMPI_ANY or SAMPI_SOME) for sampi_is_marked. If the list was marked before and has
+   grown since, only the new values are marked. */
 static SAMPI_COLD void sampi_texts_mark(sampi_schema *x, sampi_texts list)
 {
     int32_t i = x->marked.list == list.list && x->marked.n <= list.n ? x->marked.n : 0;
@@ -106,7 +108,7 @@ static SAMPI_COLD void sampi_texts_mark(sampi_schema *x, sampi_texts list)
 }
 static SAMPI_COLD bool sampi_is_marked(const sampi_schema *x, int32_t value) { return x->marks[value] == x->round; }
 
-/* The values of list a that are in list b, or with `in` false that are not. */
+/* The values of list a that are in list b; with `in` false, those that are not. */
 static SAMPI_COLD sampi_texts sampi_texts_filter(sampi_schema *x, sampi_texts a, sampi_texts b, bool in)
 {
     sampi_texts both = { SAMPI_NEVER, x->arena.n, 0 };
@@ -119,7 +121,8 @@ static SAMPI_COLD sampi_texts sampi_texts_filter(sampi_schema *x, sampi_texts a,
     return both;
 }
 
-/* Is the node all strings of so many characters? They are r->a, at least r->b and at most r->c (-1: any number). */
+/* Is the node "all strings of some length"? If so, *r gets the repetition: characters r->a, at least r->b and at most
+   r->c of them (-1: any number). */
 static SAMPI_COLD bool sampi_schema_length(const sampi_schema *x, sampi_node node, sampi_expr *r)
 {
     const sampi_tree *t = x->tree;
@@ -129,21 +132,22 @@ static SAMPI_COLD bool sampi_schema_length(const sampi_schema *x, sampi_node nod
     const sampi_expr e = *sampi_at(t, behind);
     if (e.b != quote) return false;
     *r = *sampi_at(t, e.a);
-    if (r->kind != SAMPI_NODE_REPEAT) { /* one is no REPEAT */
+    if (r->kind != SAMPI_NODE_REPEAT) { /* one character is not a REPEAT */
         r->a = e.a;
         r->b = r->c = 1;
     }
     return r->a == x->any || r->a == x->character;
 }
 
-/* Strings of so many characters; most -1: any number. */
+/* Strings of at least `least` and at most `most` characters (-1: any number). */
 static SAMPI_COLD sampi_node sampi_schema_long(const sampi_schema *x, sampi_node character, int32_t least,
                                                int32_t most)
 {
     return sampi_schema_in_quotes(x->tree, sampi_tree_repeat(x->tree, character, least, most));
 }
 
-/* What both match. Of two lengths one is made: counters that run side by side would have too many states. */
+/* The texts that match both a and b. Two ranges of length become one range: two counters side by side would need too
+   many states. */
 static SAMPI_COLD sampi_node sampi_schema_both(sampi_schema *x, sampi_node a, sampi_node b)
 {
     sampi_expr p, q;
@@ -170,7 +174,7 @@ static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sam
             x, sampi_tree_alt(x->tree, sampi_texts_node(x, a, string), sampi_texts_node(x, b, string)));
     sampi_texts either = sampi_texts_filter(x, b, a, false);
     int32_t list = x->arena.n;
-    if (a.list + a.n == either.list) { /* it stands where a goes on */
+    if (a.list + a.n == either.list) { /* the new values directly follow a's list */
         a.n += either.n;
         return a;
     }
