@@ -189,86 +189,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8990 samplers/greedy.h               21104 grammar/regex.h
-     276 api/config.h                     9032 samplers/choose.h               21501 grammar/derivatives.h
-     307 api/types.h                      9095 samplers/ratio.h                22191 grammar/vocabulary.h
-     563 api/missing.h                    9162 samplers/draw.h                 22662 grammar/triggers.h
-     577 api/sample.h                     9248 samplers/dist.h                 22987 grammar/matcher.h
-     671 api/chains.h                     9280 samplers/gumbel.h               23254 grammar/store.h
-     938 api/samplers.h                   9350 watermark/function.h            23512 grammar/moving.h
-    1211 api/gumbel.h                     9468 watermark/text.h                23864 grammar/visits.h
-    1234 api/operator.h                   9658 watermark/draw.h                24147 grammar/states.h
-    1285 api/kv.h                         9869 samplers/mirostat.h             24307 grammar/items.h
-    1468 api/llama_cpp.h                 10108 samplers/adaptive_p.h           24433 grammar/masks.h
-    1514 api/text_error.h                10259 samplers/custom.h               24644 grammar/runs.h
-    1531 api/grammar.h                   10320 config/describe.h               24857 grammar/entries.h
-    1771 api/shards.h                    10500 config/from_params.h            25355 grammar/accepting.h
-    1870 api/peers.h                     10564 config/orders.h                 25696 grammar/waiting.h
-    1955 api/drafts.h                    10796 config/numbers.h                25822 grammar/history.h
-    2057 api/constraints.h               10938 config/set.h                    25948 grammar/room.h
-    2386 api/watermark.h                 11094 config/tell.h                   26299 grammar/sampler.h
-    2532 api/parts.h                     11224 config/settings.h               26541 grammar/forced.h
-    2574 base/switches.h                 11337 life/rollback.h                 26709 grammar/hooks.h
-    2893 base/random.h                   11596 life/chain.h                    26832 schema/head.h
-    2916 base/mt19937.h                  11880 life/members.h                  27009 schema/errors.h
-    2991 base/exact.h                    11994 life/update.h                   27121 schema/collections.h
-    3217 base/bits128.h                  12191 life/copy.h                     27155 schema/references.h
-    3298 base/elements.h                 12361 rows/row.h                      27430 schema/strings.h
-    3428 watermark/colours.h             12671 rows/reserve.h                  27492 schema/numbers.h
-    3492 kernels/llama_cpp/contract.h    12740 rows/pieces.h                   27700 schema/sets.h
-    3539 kernels/contract.h              12854 rows/thresholds.h               27902 schema/formats.h
-    3667 kernels/scalar.h                12961 rows/compact.h                  28103 schema/scalars.h
-    3873 kernels/llama_cpp/scalar.h      13144 rows/sums.h                     28405 schema/goals.h
-    3894 kernels/sets.h                  13293 rows/changes.h                  28628 schema/alternatives.h
-    3942 kernels/vectors.h               13374 rows/cuts.h                     29112 schema/objects.h
-    4059 kernels/avx512.h                13822 rows/typical.h                  29632 schema/arrays.h
-    4143 kernels/avx2.h                  14137 rows/tail_free.h                29994 schema/whole.h
-    4205 kernels/sse2.h                  14211 rows/selecting.h                30167 tags/head.h
-    4222 kernels/neon.h                  14342 rows/mirostat.h                 30290 tags/words.h
-    4244 kernels/wasm.h                  14426 watermark/rows.h                30398 tags/inside.h
-    4260 kernels/generic.h               14540 rows/flat.h                     30539 tags/formats.h
-    4280 kernels/shared.h                14587 rows/logprobs.h                 30940 grammar/grammars.h
-    4405 kernels/passes.h                14673 rows/step.h                     31007 peers/tables.h
-    5094 kernels/llama_cpp/passes.h      14690 rows/llama_cpp/sums.h           31406 peers/values.h
-    5178 kernels/check.h                 15004 rows/llama_cpp/samplers.h       31838 peers/llama_server.h
-    5201 kernels/dispatch.h              15469 rows/llama_cpp/step.h           31906 peers/fields.h
-    5411 core/array.h                    15500 run/apply.h                     32152 peers/requests.h
-    5741 core/table.h                    15582 run/writing.h                   32291 shards/head.h
-    5939 core/windows.h                  15706 run/arrays.h                    32442 shards/bytes.h
-    6031 constraints/record.h            15783 run/arrays_llama_cpp.h          32540 shards/merging.h
-    6089 watermark/record.h              15983 run/walk.h                      32830 shards/row.h
-    6109 rows/work.h                     16088 run/finish.h                    32963 shards/answers.h
-    6136 life/past.h                     16128 run/draw_llama_cpp.h            33508 shards/logprobs.h
-    6195 core/record.h                   16202 run/draw.h                      33654 shards/told.h
-    6335 core/plans.h                    16280 run/sample.h                    33809 shards/asking.h
-    6373 core/fields.h                   16396 watermark/making.h              33945 shards/prefix.h
-    6460 core/owners.h                   16625 watermark/tails.h               34513 shards/plans.h
-    6536 core/mt19937.h                  16725 watermark/detect.h              35014 samplers/plans.h
-    6593 core/no_mt19937.h               16948 run/verify.h                    35277 shards/way.h
-    6626 core/making.h                   17052 run/batch.h                     35425 shards/memory.h
-    6758 core/streams.h                  17203 life/state.h                    35493 shards/batch.h
-    6796 life/state_fields.h             17380 operator/weights.h              35900 drafts/head.h
-    6896 samplers/llama_cpp.h            17468 operator/search.h               35959 drafts/block.h
-    6982 samplers/logit_bias.h           17606 operator/run.h                  36150 drafts/tree.h
-    7084 samplers/patch.h                17774 kv/cells.h                      36285 drafts/relaxed.h
-    7134 samplers/penalties.h            17811 kv/making.h                     36370 constraints/automaton.h
-    7285 samplers/dry.h                  18035 kv/slot.h                       36468 constraints/making.h
-    7742 samplers/cut.h                  18172 kv/sequences.h                  36724 constraints/sampler.h
-    7767 samplers/top_n_sigma.h          18306 kv/data.h                       36819 constraints/constructors.h
-    7877 samplers/top_k.h                18429 kv/update.h                     37186 constraints/patterns.h
-    7934 samplers/tail_free.h            18554 kv/state.h                      37394 constraints/looking.h
-    8057 samplers/typical.h              18763 llama_cpp/functions.h           37461 constraints/thinking.h
-    8133 samplers/top_p.h                18830 llama_cpp/object.h              37713 constraints/schedule.h
-    8176 samplers/min_p.h                18885 llama_cpp/vocabulary.h          37802 constraints/accepting.h
-    8218 samplers/by_sums.h              18962 text/reading.h                  37985 constraints/drawing.h
-    8369 samplers/top_h.h                19073 text/strings.h                  38172 constraints/told.h
-    8422 samplers/min_k.h                19172 text/values.h                   38236 constraints/kind.h
-    8479 samplers/xtc.h                  19328 text/documents.h                38294 constraints/top_p_decay.h
-    8562 samplers/infill.h               19404 grammar/head.h                  38380 constraints/accessors.h
-    8678 samplers/temperature.h          19439 grammar/tree.h                  38488 core/kinds.h
-    8847 samplers/smoothing.h            20423 grammar/finishing.h             38537 base/restore.h
-    8932 samplers/softmax.h              20727 grammar/reading.h               38551 api/license.h
-    8965 samplers/drafted.h              20812 grammar/gbnf.h
+       2 api/opening.h                    9006 samplers/greedy.h               21120 grammar/regex.h
+     276 api/config.h                     9048 samplers/choose.h               21517 grammar/derivatives.h
+     307 api/types.h                      9111 samplers/ratio.h                22207 grammar/vocabulary.h
+     563 api/missing.h                    9178 samplers/draw.h                 22678 grammar/triggers.h
+     577 api/sample.h                     9264 samplers/dist.h                 23003 grammar/matcher.h
+     671 api/chains.h                     9296 samplers/gumbel.h               23270 grammar/store.h
+     938 api/samplers.h                   9366 watermark/function.h            23528 grammar/moving.h
+    1211 api/gumbel.h                     9484 watermark/text.h                23880 grammar/visits.h
+    1234 api/operator.h                   9674 watermark/draw.h                24163 grammar/states.h
+    1285 api/kv.h                         9885 samplers/mirostat.h             24323 grammar/items.h
+    1468 api/llama_cpp.h                 10124 samplers/adaptive_p.h           24449 grammar/masks.h
+    1514 api/text_error.h                10275 samplers/custom.h               24660 grammar/runs.h
+    1531 api/grammar.h                   10336 config/describe.h               24873 grammar/entries.h
+    1771 api/shards.h                    10516 config/from_params.h            25371 grammar/accepting.h
+    1870 api/peers.h                     10580 config/orders.h                 25712 grammar/waiting.h
+    1958 api/drafts.h                    10812 config/numbers.h                25838 grammar/history.h
+    2060 api/constraints.h               10954 config/set.h                    25964 grammar/room.h
+    2389 api/watermark.h                 11110 config/tell.h                   26315 grammar/sampler.h
+    2548 api/parts.h                     11240 config/settings.h               26557 grammar/forced.h
+    2590 base/switches.h                 11353 life/rollback.h                 26725 grammar/hooks.h
+    2909 base/random.h                   11612 life/chain.h                    26848 schema/head.h
+    2932 base/mt19937.h                  11896 life/members.h                  27025 schema/errors.h
+    3007 base/exact.h                    12010 life/update.h                   27137 schema/collections.h
+    3233 base/bits128.h                  12207 life/copy.h                     27171 schema/references.h
+    3314 base/elements.h                 12377 rows/row.h                      27446 schema/strings.h
+    3444 watermark/colours.h             12687 rows/reserve.h                  27508 schema/numbers.h
+    3508 kernels/llama_cpp/contract.h    12756 rows/pieces.h                   27716 schema/sets.h
+    3555 kernels/contract.h              12870 rows/thresholds.h               27918 schema/formats.h
+    3683 kernels/scalar.h                12977 rows/compact.h                  28119 schema/scalars.h
+    3889 kernels/llama_cpp/scalar.h      13160 rows/sums.h                     28421 schema/goals.h
+    3910 kernels/sets.h                  13309 rows/changes.h                  28644 schema/alternatives.h
+    3958 kernels/vectors.h               13390 rows/cuts.h                     29128 schema/objects.h
+    4075 kernels/avx512.h                13838 rows/typical.h                  29648 schema/arrays.h
+    4159 kernels/avx2.h                  14153 rows/tail_free.h                30010 schema/whole.h
+    4221 kernels/sse2.h                  14227 rows/selecting.h                30183 tags/head.h
+    4238 kernels/neon.h                  14358 rows/mirostat.h                 30306 tags/words.h
+    4260 kernels/wasm.h                  14442 watermark/rows.h                30414 tags/inside.h
+    4276 kernels/generic.h               14556 rows/flat.h                     30555 tags/formats.h
+    4296 kernels/shared.h                14603 rows/logprobs.h                 30956 grammar/grammars.h
+    4421 kernels/passes.h                14689 rows/step.h                     31023 peers/tables.h
+    5110 kernels/llama_cpp/passes.h      14706 rows/llama_cpp/sums.h           31422 peers/values.h
+    5194 kernels/check.h                 15020 rows/llama_cpp/samplers.h       31854 peers/llama_server.h
+    5217 kernels/dispatch.h              15485 rows/llama_cpp/step.h           31922 peers/fields.h
+    5427 core/array.h                    15516 run/apply.h                     32168 peers/requests.h
+    5757 core/table.h                    15598 run/writing.h                   32307 shards/head.h
+    5955 core/windows.h                  15722 run/arrays.h                    32458 shards/bytes.h
+    6047 constraints/record.h            15799 run/arrays_llama_cpp.h          32556 shards/merging.h
+    6105 watermark/record.h              15999 run/walk.h                      32846 shards/row.h
+    6125 rows/work.h                     16104 run/finish.h                    32979 shards/answers.h
+    6152 life/past.h                     16144 run/draw_llama_cpp.h            33524 shards/logprobs.h
+    6211 core/record.h                   16218 run/draw.h                      33670 shards/told.h
+    6351 core/plans.h                    16296 run/sample.h                    33825 shards/asking.h
+    6389 core/fields.h                   16412 watermark/making.h              33961 shards/prefix.h
+    6476 core/owners.h                   16641 watermark/tails.h               34529 shards/plans.h
+    6552 core/mt19937.h                  16741 watermark/detect.h              35030 samplers/plans.h
+    6609 core/no_mt19937.h               16964 run/verify.h                    35293 shards/way.h
+    6642 core/making.h                   17068 run/batch.h                     35441 shards/memory.h
+    6774 core/streams.h                  17219 life/state.h                    35509 shards/batch.h
+    6812 life/state_fields.h             17396 operator/weights.h              35916 drafts/head.h
+    6912 samplers/llama_cpp.h            17484 operator/search.h               35975 drafts/block.h
+    6998 samplers/logit_bias.h           17622 operator/run.h                  36166 drafts/tree.h
+    7100 samplers/patch.h                17790 kv/cells.h                      36301 drafts/relaxed.h
+    7150 samplers/penalties.h            17827 kv/making.h                     36386 constraints/automaton.h
+    7301 samplers/dry.h                  18051 kv/slot.h                       36484 constraints/making.h
+    7758 samplers/cut.h                  18188 kv/sequences.h                  36740 constraints/sampler.h
+    7783 samplers/top_n_sigma.h          18322 kv/data.h                       36835 constraints/constructors.h
+    7893 samplers/top_k.h                18445 kv/update.h                     37202 constraints/patterns.h
+    7950 samplers/tail_free.h            18570 kv/state.h                      37410 constraints/looking.h
+    8073 samplers/typical.h              18779 llama_cpp/functions.h           37477 constraints/thinking.h
+    8149 samplers/top_p.h                18846 llama_cpp/object.h              37729 constraints/schedule.h
+    8192 samplers/min_p.h                18901 llama_cpp/vocabulary.h          37818 constraints/accepting.h
+    8234 samplers/by_sums.h              18978 text/reading.h                  38001 constraints/drawing.h
+    8385 samplers/top_h.h                19089 text/strings.h                  38188 constraints/told.h
+    8438 samplers/min_k.h                19188 text/values.h                   38252 constraints/kind.h
+    8495 samplers/xtc.h                  19344 text/documents.h                38310 constraints/top_p_decay.h
+    8578 samplers/infill.h               19420 grammar/head.h                  38396 constraints/accessors.h
+    8694 samplers/temperature.h          19455 grammar/tree.h                  38504 core/kinds.h
+    8863 samplers/smoothing.h            20439 grammar/finishing.h             38553 base/restore.h
+    8948 samplers/softmax.h              20743 grammar/reading.h               38567 api/license.h
+    8981 samplers/drafted.h              20828 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1868,28 +1868,28 @@ SAMP_API void samp_shard_drop(samp_shard *shard, int status);
 #endif
 #if defined(SAMPLING_PEERS_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/peers.h ---- */
-/* ---- 10. settings as other programs have them (SAMPLING_PEERS) -------------------------------------------------
+/* ---- 10. requests of other programs (SAMPLING_PEERS) -----------------------------------------------------------
    samp_settings_from: a request in the JSON of another program becomes settings, with that program's names, defaults
    and ranges. */
 
-/* Whose requests samp_settings_from reads. */
+/* The programs whose requests samp_settings_from reads. */
 typedef enum samp_peer {
     SAMP_PEER_OPENAI = 0,       /* servers of OpenAI's API: a chat completion or a completion */
     SAMP_PEER_VLLM = 1,         /* vLLM: SamplingParams, or a request to its server */
     SAMP_PEER_TRANSFORMERS = 2, /* Hugging Face's transformers: GenerationConfig, generation_config.json */
     SAMP_PEER_LLAMA_SERVER = 3, /* a request to llama.cpp's server: its own, or one of OpenAI's API */
     SAMP_PEER_OLLAMA = 4,       /* Ollama: generate or chat, with "options" */
-    SAMP_PEER_ANTHROPIC = 5,    /* Anthropic's Messages API, and servers of it */
-    SAMP_PEER_SGLANG = 6        /* SGLang: SamplingParams, its own request ("sampling_params"), or of OpenAI's kind */
+    SAMP_PEER_ANTHROPIC = 5,    /* Anthropic's Messages API, and servers that offer it */
+    SAMP_PEER_SGLANG = 6 /* SGLang: SamplingParams, its own request ("sampling_params"), or one of OpenAI's API */
 } samp_peer;
 
-/* What a request says beside its settings. */
+/* What a request contains besides settings. */
 typedef struct samp_request {
-    samp_text_error error;   /* SAMP_OK, or what is wrong, and where in the text */
-    char field[64];          /* the field with the error, "top_k" or "options.top_k"; "": no field */
+    samp_text_error error;   /* SAMP_OK, or the error and its place in the text */
+    char field[64];          /* the field with the error, as "top_k" or "options.top_k"; "": no field */
     bool seeded;             /* the request has a seed; if not, the settings keep theirs */
-    bool with_prompt;        /* accept the prompt too: penalties and dry look at it. false: they must not see it */
-    int32_t thinking_budget; /* at most so many tokens of thinking, for samp_init_thinking; -1: not given */
+    bool with_prompt;        /* true: accept the prompt, for penalties and dry; false: they must not see it */
+    int32_t thinking_budget; /* the limit of thinking in tokens, for samp_init_thinking; -1: not given */
 } samp_request;
 
 /* samp_settings_from -- sets the settings that a request to another program asks for: with its names, defaults, ranges
@@ -1903,40 +1903,43 @@ typedef struct samp_request {
               all of it. The seed stays if the request has no seed, or asks for a random one (-1). Everything else is
               the request's value, or that program's default.
      out      *request (may be NULL)
-     Fields   that are known and not about which token is drawn (prompts, lengths, stops, streams, log-probabilities, n:
-              see samp_child_seed) are skipped: SAMPI_PEERS in >>peers lists them. All others count, or are an error.
-              tool_choice and function_call may be "auto", "none" or null: all else makes tokens, and is
-              SAMP_E_UNSUPPORTED, as tools with "strict" or a grammar are for OpenAI, vLLM, Anthropic and SGLang, unless
-              none is called.
-              llama-server constrains a call once it has begun, whatever is strict: that is the caller's to do.
-     Thinking is no setting, as its tags are the model's: a number of tokens (vLLM's thinking_token_budget,
-              llama-server's reasoning_budget_tokens and thinking_budget_tokens; -1 is none, and of the two the last
-              number counts; Anthropic's thinking, where "disabled" is 0 and "adaptive" none; SGLang's
-              custom_params.thinking_budget and max_thinking_tokens, where all below 0 is none) comes in
-              request->thinking_budget, for samp_init_thinking; where request is NULL it is SAMP_E_UNSUPPORTED. Texts
-              such as reasoning_budget_message are the caller's to tokenise. Efforts (reasoning_effort, verbosity,
-              output_config.effort) are words for the prompt's template, no numbers of tokens, and skipped.
-     Returns  SAMP_OK; SAMP_E_NULL: settings or json; SAMP_E_FORMAT: not JSON, or another type of value; SAMP_E_RANGE: a
-              peer that there is not, or a value that it refuses; SAMP_E_NAME: it has no such field;
-              SAMP_E_UNSUPPORTED: no setting here means this value of it; SAMP_E_NOMEM; what samp_check_params says of
-              the result (n_vocab, vocab). After an error nothing has changed but *request.
-     Meaning  what a value means there is meant here: 0 is off where it is off there, what is silently moved into a
-              range is moved, what is refused is refused. So are numbers: 4e1 is 40, 40.5 is 40 to llama-server and
-              Ollama and refused elsewhere, 2^32 + 5 is 5 to these two, true is 1 and "0.5" is 0.5 to vLLM and, but in
-              sampling_params, to SGLang; JSON does
-              not tell 2 from 2.0, so transformers, which does, gets both. Sets of kept tokens and probabilities are the
-              peer's but for its rounding and for ties at a cut, of which the smaller id stays here. transformers' top_k
-              keeps all that equal its last one: top_k_ties is 1 (slices, >>shards, want it 0). vLLM's does so on some
-              devices only. Tokens are not: each has its own random numbers. llama-server's tokens come with rng
-              "mt19937".
-     Penalties of OpenAI, vLLM and SGLang look at what is generated only, vLLM's repetition_penalty at the prompt too: a
-              request with both is SAMP_E_UNSUPPORTED. So is one of SGLang's with a repetition_penalty beside another
-              penalty or a logit bias, between which it stands there.
-     Order    SGLang keeps what top_k keeps and top_p keeps of the whole distribution; with a min_p it takes one behind
-              the other, as its flashinfer backend does.
+     Fields   A field that the program has, but that does not influence which token is drawn, is skipped: prompts,
+              lengths, stops, streams, log-probabilities, n (see samp_child_seed). SAMPI_PEERS in >>peers lists them.
+              All other fields are read, or are an error.
+              tool_choice and function_call may be "auto", "none" or null. Other values force a call, and are
+              SAMP_E_UNSUPPORTED. So are tools with "strict" or a grammar for OpenAI, vLLM, Anthropic and SGLang, unless
+              the request calls no tool (tool_choice "none"). llama-server constrains a call once it has begun, whether
+              it is strict or not; the caller must do that.
+     Thinking A limit of thinking is not a setting, because the tags that begin and end thinking are the model's. The
+              number of tokens is in request->thinking_budget, for samp_init_thinking; if request is NULL, it is
+              SAMP_E_UNSUPPORTED. The fields are: vLLM's thinking_token_budget; llama-server's reasoning_budget_tokens
+              and thinking_budget_tokens (for both programs -1 is no limit; of llama-server's two fields the last one
+              with a number counts); Anthropic's thinking ("disabled" is 0, "adaptive" is no limit); SGLang's
+              custom_params.thinking_budget and max_thinking_tokens (a number below 0 is no limit). The caller must
+              tokenise texts such as reasoning_budget_message. Efforts (reasoning_effort, verbosity,
+              output_config.effort) are skipped: they are words for the prompt's template, not numbers of tokens.
+     Returns  SAMP_OK; SAMP_E_NULL: settings or json; SAMP_E_FORMAT: the text is not JSON, or a value has another type;
+              SAMP_E_RANGE: peer is not one of the enum, or the program refuses the value; SAMP_E_NAME: the program has
+              no such field; SAMP_E_UNSUPPORTED: the settings cannot express this value; SAMP_E_NOMEM; or the status of
+              samp_check_params for the result (n_vocab, vocab). After an error only *request has changed.
+     Meaning  A value means what it means to the program: a value that the program takes as off is off, a value that it
+              silently moves into its range is moved, a value that it refuses is refused. The same holds for the ways to
+              write a number. 4e1 is 40. 40.5 is 40 for llama-server and Ollama, and is refused for others. 2^32 + 5 is
+              5 for these two. true is 1 for vLLM, llama-server and, outside of sampling_params, SGLang; "0.5" is 0.5
+              for vLLM and, outside of sampling_params, SGLang. JSON has no difference between 2 and 2.0, so
+              transformers, which distinguishes them, accepts both here. The kept tokens and their probabilities are the
+              program's, except for its rounding, and for tokens that are equal at a cut: here the smaller id is kept.
+              transformers' top_k keeps all tokens equal to its last one, so top_k_ties is 1 (slices, >>shards, need 0);
+              vLLM's does so on some devices only. The drawn tokens differ, because each program has its own random
+              numbers; with rng "mt19937" llama-server's tokens are the same.
+     Penalties of OpenAI, vLLM and SGLang look at generated tokens only, but vLLM's repetition_penalty also looks at the
+              prompt: a request with both is SAMP_E_UNSUPPORTED. SGLang applies its repetition_penalty after its other
+              penalties and before logit_bias: a request with it and one of them is SAMP_E_UNSUPPORTED.
+     Order    SGLang keeps the tokens that both top_k and top_p keep, each of the whole distribution. With a min_p the
+              cuts follow each other, as in its flashinfer backend.
      Source   vLLM's sampling_params.py and v1/sample; transformers' generation/; llama.cpp's tools/server and common/;
               Ollama's api/types.go and llm/; OpenAI's API reference; Anthropic's SDK for Python; SGLang's sampling/ and
-              layers/sampler.py; in 2026: >>peers has files and versions. */
+              layers/sampler.py; all as of 2026: >>peers has files and versions. */
 SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const char *json, const char *const *handled,
                                 samp_request *request);
 #ifndef SAMPLING_PEERS_DECLARED
@@ -2388,131 +2391,144 @@ SAMP_API int32_t samp_schedule_holds(const samp_sampler *s);
    Samplers whose choice depends on a secret key and the last tokens, and detectors, which recognise their texts with
    the key. Nothing here ever writes a key: not a text, not an error, not a saved state. */
 
-/* Common to all kinds:
-     Context  the context_width tokens before the one to come, of those accepted behind the sampler's first draw: what
-              was accepted before that is the prompt. -1 stands where there is none. samp_reset begins a new text.
-     Repeats  a context that has been there within the last `history` places is drawn without the mark: once marked,
-              it would always give the same token. In O(1) a token.
-     Function "philox4x32-10-v1", vLLM's, of (key, context, token): 32 bits, a word. A state begins as (0x574D4358,
-              context_width, 0, 0). For o = 0, 4, 8 ... it becomes Philox4x32-10 of state ^ (the context's tokens o ..
-              o + 3, oldest first; 2^32 - 1 - i for number i where there is none any more) under (lower half of the
-              key ^ o, upper half). Then the words of four tokens are Philox of (id / 4, state [0 .. 2]) under (lower
-              half ^ state [3], upper half ^ 0x574D544B); id % 4 says which. u of a word: ((word >> 8) + 1) /
-              (2^24 + 1), in double, rounded to float.
-     State    as of any built-in sampler: samp_clone, samp_state_save, samp_rollback, batches. A saved state knows the
-              settings by a fingerprint (of the key by one of SHA-256), and refuses another key.
-     Memory   with the making: 4 bytes for each place of the history, 8 to 16 more for what looks them up; none after
-              that, but for samp_rollback's 20 bytes a token. */
+/* What all kinds have in common:
+     Context  the context_width tokens before the next token. Only tokens count that were accepted after the sampler's
+              first draw; the tokens before are the prompt. A missing token is -1. samp_reset begins a new text.
+     Repeats  If the context already occurred at one of the last `history` positions, the token is drawn without the
+              mark, because the same context always gives the same mark. This check takes O(1) a token.
+     Function "philox4x32-10-v1", vLLM's: it computes a word of 32 bits from key, context and token. The state begins as
+              (0x574D4358, context_width, 0, 0). For o = 0, 4, 8 ... < context_width it becomes Philox4x32-10 of state ^
+              (tokens o .. o + 3 of the context, oldest first; 2^32 - 1 - i at index i of these four if the context has
+              no such token) under the key (lower half of the key ^ o, upper half). The words of four tokens are then
+              Philox of (id / 4, state [0 .. 2]) under the key (lower half ^ state [3], upper half ^ 0x574D544B); id % 4
+              selects the token's word. The number u of a word is ((word >> 8) + 1) / (2^24 + 1), computed in double and
+              rounded to float.
+     State    as of any built-in sampler: samp_clone, samp_state_save, samp_rollback and batches work. A saved state
+              contains a fingerprint of the settings (of the key a part of its SHA-256), and is refused under another
+              key.
+     Memory   is allocated when the sampler is made: 4 bytes for each position of the history, and 8 to 16 more for the
+              search. After that only samp_rollback needs memory, 20 bytes a token. */
 typedef enum samp_watermark_kind {
-    SAMP_WATERMARK_GUMBEL = 0,       /* the smallest -ln(u) / w wins: selects, with dist's probabilities */
-    SAMP_WATERMARK_GUMBEL_DUAL = 1,  /* the same with one of two keys made of the one: for drafts (samp_verify) */
-    SAMP_WATERMARK_SBW_SELFHASH = 2, /* l += delta for some tokens, before the truncations; marks greedy texts too; */
-    SAMP_WATERMARK_SBW_LEFTHASH = 3, /* lefthash: the same tokens behind the same context, whatever the token */
-    SAMP_WATERMARK_SYNTHID = 4       /* selects behind a tournament of `depth` layers, by the bits of a word */
+    SAMP_WATERMARK_GUMBEL = 0,       /* the smallest -ln(u) / w is selected, with dist's probabilities */
+    SAMP_WATERMARK_GUMBEL_DUAL = 1,  /* the same with two keys derived from the one: for drafts (samp_verify) */
+    SAMP_WATERMARK_SBW_SELFHASH = 2, /* l += delta for some tokens, before truncations; marks greedy texts too */
+    SAMP_WATERMARK_SBW_LEFTHASH = 3, /* the same; which tokens depends on the context alone */
+    SAMP_WATERMARK_SYNTHID = 4       /* selects after a tournament of `depth` layers, by the bits of a word */
 } samp_watermark_kind;
 
-/* Where a context that has been there before is looked for. */
+/* The part of the text in which a repeated context is searched. In brackets: vLLM's name. */
 typedef enum samp_watermark_scope {
-    SAMP_WATERMARK_ONCE_IN_TEXT = 0, /* in what has been generated (vLLM's single_turn) */
-    SAMP_WATERMARK_ONCE_IN_ALL = 1,  /* in the prompt too; the first context_width tokens carry no mark (all) */
-    SAMP_WATERMARK_ALWAYS = 2        /* nowhere: every token is marked (none) */
+    SAMP_WATERMARK_ONCE_IN_TEXT = 0, /* the generated tokens (single_turn) */
+    SAMP_WATERMARK_ONCE_IN_ALL = 1,  /* the prompt too; the first context_width tokens carry no mark (all) */
+    SAMP_WATERMARK_ALWAYS = 2        /* no part: every token is marked (none) */
 } samp_watermark_scope;
 
-/* Begin with samp_default_watermark. In brackets: which kinds look at it, if not all. */
+/* The settings of a watermark. Begin with samp_default_watermark. Each line has the range and the default; in brackets
+   are the kinds that read the member, if not all do. */
 typedef struct samp_watermark {
     samp_watermark_kind kind;
-    uint64_t key;               /* the secret: 64 random bits. What can be guessed is none */
+    uint64_t key;               /* the secret: 64 random bits. A key that can be guessed is not secret */
     int32_t context_width;      /* 1 .. 64; 4, of lefthash 1 */
     samp_watermark_scope scope; /* ONCE_IN_TEXT */
     int32_t history;            /* 1 .. 2^22 places; 8192 */
-    double alpha;               /* [0, 1]: how often key B is drawn with, 0.1 (dual) */
+    double alpha;               /* [0, 1]: the share of draws with key B, 0.1 (dual) */
     int32_t depth;              /* 1 .. 32 layers; 32 (SynthID) */
     double gamma;               /* (0, 1): the share of green tokens, 0.5 (SBW) */
     float delta;                /* [0, FLT_MAX]: 2; 0 is off (SBW) */
-    uint64_t seed;              /* of draws without a mark, of SynthID's draw, and of which key (not SBW) */
+    uint64_t seed;              /* for draws without a mark, SynthID's draw, and the choice of the key (not SBW) */
 } samp_watermark;
 
-/* samp_default_watermark -- returns a kind with its usual numbers, vLLM's. The key is 0: set it. For an unknown kind,
-     the numbers of GUMBEL with that kind, which samp_init_watermark then refuses. */
+/* samp_default_watermark -- returns the settings of a kind with vLLM's numbers. The key is 0: set it. For an unknown
+     kind it returns GUMBEL's numbers with that kind, which samp_init_watermark then refuses. */
 SAMP_API samp_watermark samp_default_watermark(samp_watermark_kind kind);
 
-/* samp_watermark_set -- sets a member by name and text, as samp_settings_set: "kind" (gumbel, gumbel_dual,
+/* samp_watermark_set -- sets a member by its name and a text, as samp_settings_set does: "kind" (gumbel, gumbel_dual,
      sbw_selfhash, sbw_lefthash, synthid; the other members stay), "key" and "seed" (decimal, 0 .. 2^64 - 1),
-     "context_width", "scope" (once_in_text, once_in_all, always), "history", "alpha", "depth", "gamma" (both with at
-     most 15 digits), "delta".
-     Returns  SAMP_E_NULL, SAMP_E_NAME, SAMP_E_FORMAT: no number, SAMP_E_RANGE: one that its type has not, or no such
-              word; then nothing has changed. Ranges are looked at by samp_init_watermark.   Threads  one a struct. */
+     "context_width", "scope" (once_in_text, once_in_all, always), "history", "alpha", "depth", "gamma" (alpha and gamma
+     with at most 15 digits), "delta".
+     Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_NAME; SAMP_E_FORMAT: the text is not a number; SAMP_E_RANGE: the number does
+              not fit the member's type, or the text is not a name of a kind or scope. After an error nothing has
+              changed. samp_init_watermark checks the ranges of the members.
+     Threads  one thread for each struct. */
 SAMP_API int samp_watermark_set(samp_watermark *mark, const char *name, const char *value);
 
-/* samp_init_watermark -- a sampler that marks. All kinds but SBW select, and stand last in a chain, in place of dist.
-     Gumbel   the smallest -ln(u) / w of all tokens, w as dist's weight: the token with the largest l - ln(-ln u). Over
-              all keys the probabilities are dist's. Of equal ones the larger logit wins, then the smaller id.
-     Dual     key A or B, each the first 8 bytes of SHA-256("key_a" or "key_b", then the key's 8), all big-endian: B
-              with probability alpha. samp_verify, _block, _tree and _relaxed by their ratio tests: a token that
-              replaces a draft's, and one behind all of it, are drawn with B. For the draft's own tokens:
-              samp_init_watermark_draft.
-     SBW      the token is green if (word & 0x7FFFFFFF) < (int)(gamma 0x7FFFFFFF), the word number id % 4 of Philox at
-              (id / 4, 0, 0, 0) under a seed, as key. lefthash: the seed is key * (the context's sum). selfhash: the
-              least, as signed, of key h(c) h(id) for the context's tokens c but the oldest, and key h(id)^2, h(x): i =
-              x + 1, in 32 bits with arithmetic shifts, i -= i << 6, i ^= i >> 17, i -= i << 9, i ^= i << 4, i -= i <<
-              3, i ^= i << 10, i ^= i >> 15. Seeds modulo 2^64. It draws nothing. sorted = false.
-     SynthID  p = softmax(l); for each bit d = 0 .. depth - 1: m = the sum of p of the tokens whose word has it; p *=
-              2 - m for these, 1 - m for the others. Then the draw of dist from p. Leaves l = ln p + const.
-     Exactly  logarithms as in >>math, weights in units of 2^-40 of the largest: the same token everywhere. SynthID's p
-              are doubles, m a quotient of two sums of them rounded down to integers.
-     Leaves   p of every token (SBW: p as it was).   Draws  one position (SBW: none): what dist draws, where there is no
-              mark and of SynthID; 64 bits for which of two keys; Gumbel's mark nothing.
-     Greedy   is marked by SBW alone.   MT19937  the same: llama.cpp has none.
-     Range    as told at the members; SAMP_E_NULL: mark; SAMP_E_RANGE, SAMP_E_NAN with the member's name. NULL: no
+/* samp_init_watermark -- a sampler that leaves a mark in the text. All kinds except SBW select, and are the last member
+   of a chain, in the place of dist.
+     Gumbel   selects the token with the smallest -ln(u) / w, where w is the weight as in dist: the token with the
+              largest l - ln(-ln u). Over all keys the probabilities are dist's. Of equal tokens the one with the larger
+              logit is selected, then the one with the smaller id.
+     Dual     uses key A or B: the first 8 bytes of SHA-256("key_a" or "key_b", then the key's 8 bytes), all big-endian.
+              Key B is used with probability alpha. samp_verify, _block, _tree and _relaxed, in their ratio tests, use
+              key B for the token that replaces a draft's token and for the one after a whole draft. The draft's own
+              tokens come from samp_init_watermark_draft.
+     SBW      A token is green if (word & 0x7FFFFFFF) < (int)(gamma 0x7FFFFFFF), where word is number id % 4 of Philox
+              at (id / 4, 0, 0, 0) under a seed as the key. With lefthash the seed is key * (the sum of the context).
+              With selfhash it is the least, as a signed number, of key h(c) h(id) for the tokens c of the context
+              except the oldest, and of key h(id)^2. h(x): i = x + 1, in 32 bits with arithmetic shifts, i -= i << 6, i
+              ^= i >> 17, i -= i << 9, i ^= i << 4, i -= i << 3, i ^= i << 10, i ^= i >> 15. Seeds are modulo 2^64.
+              SBW draws no random numbers. It leaves sorted = false.
+     SynthID  p = softmax(l). For each bit d = 0 .. depth - 1: m is the sum of p of the tokens whose word has the bit;
+              p *= 2 - m for these tokens, p *= 1 - m for the others. Then it draws from p as dist does. It leaves l =
+              ln p + const.
+     Exactly  Logarithms are those of >>math, weights have units of 2^-40 of the largest: the token is the same on every
+              machine. SynthID's p are doubles, m is a quotient of two sums of them rounded down to integers.
+     Leaves   p of every token (SBW: p as it was).
+     Draws    one position (SBW: no position). The random bits are dist's for a draw without a mark and for SynthID's
+              draw, 64 bits for the choice between two keys, and no bits for Gumbel's marked token.
+     Greedy   Texts of a greedy selection are marked by SBW only.   MT19937  the same: llama.cpp has no watermark.
+     Range    is that of the members above; SAMP_E_NULL: mark; SAMP_E_RANGE, SAMP_E_NAN with the member's name. NULL: no
               memory.
-     Cost     Gumbel: as samp_init_gumbel; behind top_k 40 as dist. SynthID: some us behind top_k 40. SBW: 2 ns a
-              token of the row with AVX-512, 5 with AVX2.   Sharded, device  left to the array, or the CPU.
+     Cost     Gumbel: as samp_init_gumbel; after top_k 40 as dist. SynthID: some us after top_k 40. SBW: 2 ns a token of
+              the row with AVX-512, 5 with AVX2.
+     Sharded, device  The chain runs from here on over an array, or on the CPU.
      Source   Aaronson 2022; vLLM's vllm/v1/watermarking of 2026 (gumbel, dual_key_gumbel, sbw, synthid); Ceppi and
               Sanchez 2026, "Flip, Don't Shuffle" (arXiv 2609.03844); Dathathri et al. 2024, "Scalable watermarking for
               identifying large language model outputs" (Nature 634). */
 SAMP_API samp_sampler *samp_init_watermark(const samp_watermark *mark);
 
-/* samp_init_watermark_draft -- the same for a small model that drafts: of GUMBEL_DUAL all tokens with key A. Of the
-     other kinds there is none: SAMP_E_UNSUPPORTED, "kind". */
+/* samp_init_watermark_draft -- the same for a small model that drafts: with GUMBEL_DUAL it draws all tokens with key A.
+     For the other kinds there is no such sampler: SAMP_E_UNSUPPORTED, "kind". */
 SAMP_API samp_sampler *samp_init_watermark_draft(const samp_watermark *mark);
 
 /* The result of a detector. p is the probability that a text without this mark has this score or a larger one. */
 typedef struct samp_watermark_result {
-    double score;    /* Gumbel: the sum of -ln(1 - u); dual: of (1 - alpha) that of A + alpha that of B; SBW: how many
-                        are green; SynthID: the mean of all bits */
+    double score; /* Gumbel: the sum of -ln(1 - u); dual: (1 - alpha) times A's sum + alpha times B's; SBW: the number
+                        of green tokens; SynthID: the mean of all bits */
     double p_value;  /* 0 below 1e-300 */
-    size_t n_scored; /* tokens that count: those whose context is new in the text */
+    size_t n_scored; /* the number of scored tokens: those whose context is new in the text */
     double ln_p;     /* ln p_value, for any text */
 } samp_watermark_result;
 
 /* samp_watermark_detect -- scores a text for the mark of this key.
-     in       mark: kind, key, context_width, alpha, depth, gamma are read. text [n]: the tokens as they were
-              generated, without the prompt; n <= 2^30
-     Counts   each context once. Of SBW also each pair of seed and token once, since it has one colour, and none where
-              the seed is 0, which is the same for all keys (lefthash behind token 0; some of the first tokens).
+     in       mark: kind, key, context_width, alpha, depth, gamma are read. text [n]: the tokens as they were generated,
+              without the prompt; n <= 2^30
+     Counts   Each context counts once. For SBW each pair of seed and token also counts once, because it has one colour;
+              a token whose seed is 0 does not count, because that seed is the same for all keys (with lefthash after
+              token 0; some of the first tokens of a text).
      p        Gumbel: Q(n, s), the upper regularised gamma function; too small by a factor of exp(n 2^-24) at most.
-              Dual: Q(n / v, s / v), v = (1 - alpha)^2 + alpha^2, which has the mean and the variance and is an
-              approximation: too small in the tail. SBW, SynthID: the binomial tail, exact. All in logarithms.
-     Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (a member, n, or a token below 0), SAMP_E_NAN, SAMP_E_NOMEM; then *out
-              is as it was. A text of no tokens: p 1.
-     Memory   14 to 20 bytes a token, of SBW 28 to 40, given back.   Threads  any. */
+              Dual: Q(n / v, s / v), v = (1 - alpha)^2 + alpha^2. This approximation has the right mean and variance,
+              and is too small in the tail. SBW, SynthID: the exact binomial tail. All are computed as logarithms.
+     Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (a member, n, or a token below 0), SAMP_E_NAN, SAMP_E_NOMEM. After an
+              error *out has not changed. A text without tokens has p 1.
+     Memory   14 to 20 bytes a token, for SBW 28 to 40; it is freed before the function returns.   Threads  any. */
 SAMP_API int samp_watermark_detect(const samp_watermark *mark, const samp_token *text, size_t n,
                                    samp_watermark_result *out);
 
-/* samp_watermark_detect_keys -- the same for each of keys [n_keys] in place of mark->key -> out [n_keys]. Of several
-     keys the one with the least p is meant; what it proves is n_keys times that p. */
+/* samp_watermark_detect_keys -- does the same for each of keys [n_keys] instead of mark->key; result k goes to out [k].
+     The text was probably drawn with the key of the least p; what the result proves is n_keys times that p. */
 SAMP_API int samp_watermark_detect_keys(const samp_watermark *mark, const uint64_t *keys, size_t n_keys,
                                         const samp_token *text, size_t n, samp_watermark_result *out);
 
-/* Where in a text. */
+/* A piece of a text, and its result. */
 typedef struct samp_watermark_span {
     size_t begin, end;            /* text [begin .. end) */
-    samp_watermark_result result; /* of that piece: its tokens that count in the whole text */
-    double p_value, ln_p; /* that any piece of this length is so: result's times the number of pieces, at most 1 */
+    samp_watermark_result result; /* of the piece: its tokens that count in the whole text */
+    double p_value, ln_p; /* for any piece of this length: p of `result` times the number of pieces, at most 1 */
 } samp_watermark_span;
 
-/* samp_watermark_find -- the piece of `window` tokens (or all, if there are fewer) with the least p; of equal ones with
-     as many tokens that count the first. Else as samp_watermark_detect; window = 0 is SAMP_E_RANGE.
+/* samp_watermark_find -- finds the piece of `window` tokens (or the whole text, if it is shorter) with the least p. Of
+     pieces with equal p and the same number of scored tokens it takes the first. Otherwise it is as
+     samp_watermark_detect; window = 0 is SAMP_E_RANGE.
      Cost     O(n) scores; p is computed at most `window` times.
      Memory   16 bytes more for each token of the window. */
 SAMP_API int samp_watermark_find(const samp_watermark *mark, const samp_token *text, size_t n, size_t window,

@@ -1,25 +1,25 @@
-/* ---- 10. settings as other programs have them (SAMPLING_PEERS) -------------------------------------------------
+/* ---- 10. requests of other programs (SAMPLING_PEERS) -----------------------------------------------------------
    samp_settings_from: a request in the JSON of another program becomes settings, with that program's names, defaults
    and ranges. */
 
-/* Whose requests samp_settings_from reads. */
+/* The programs whose requests samp_settings_from reads. */
 typedef enum samp_peer {
     SAMP_PEER_OPENAI = 0,       /* servers of OpenAI's API: a chat completion or a completion */
     SAMP_PEER_VLLM = 1,         /* vLLM: SamplingParams, or a request to its server */
     SAMP_PEER_TRANSFORMERS = 2, /* Hugging Face's transformers: GenerationConfig, generation_config.json */
     SAMP_PEER_LLAMA_SERVER = 3, /* a request to llama.cpp's server: its own, or one of OpenAI's API */
     SAMP_PEER_OLLAMA = 4,       /* Ollama: generate or chat, with "options" */
-    SAMP_PEER_ANTHROPIC = 5,    /* Anthropic's Messages API, and servers of it */
-    SAMP_PEER_SGLANG = 6        /* SGLang: SamplingParams, its own request ("sampling_params"), or of OpenAI's kind */
+    SAMP_PEER_ANTHROPIC = 5,    /* Anthropic's Messages API, and servers that offer it */
+    SAMP_PEER_SGLANG = 6 /* SGLang: SamplingParams, its own request ("sampling_params"), or one of OpenAI's API */
 } samp_peer;
 
-/* What a request says beside its settings. */
+/* What a request contains besides settings. */
 typedef struct samp_request {
-    samp_text_error error;   /* SAMP_OK, or what is wrong, and where in the text */
-    char field[64];          /* the field with the error, "top_k" or "options.top_k"; "": no field */
+    samp_text_error error;   /* SAMP_OK, or the error and its place in the text */
+    char field[64];          /* the field with the error, as "top_k" or "options.top_k"; "": no field */
     bool seeded;             /* the request has a seed; if not, the settings keep theirs */
-    bool with_prompt;        /* accept the prompt too: penalties and dry look at it. false: they must not see it */
-    int32_t thinking_budget; /* at most so many tokens of thinking, for samp_init_thinking; -1: not given */
+    bool with_prompt;        /* true: accept the prompt, for penalties and dry; false: they must not see it */
+    int32_t thinking_budget; /* the limit of thinking in tokens, for samp_init_thinking; -1: not given */
 } samp_request;
 
 /* samp_settings_from -- sets the settings that a request to another program asks for: with its names, defaults, ranges
@@ -33,39 +33,42 @@ typedef struct samp_request {
               all of it. The seed stays if the request has no seed, or asks for a random one (-1). Everything else is
               the request's value, or that program's default.
      out      *request (may be NULL)
-     Fields   that are known and not about which token is drawn (prompts, lengths, stops, streams, log-probabilities, n:
-              see samp_child_seed) are skipped: SAMPI_PEERS in >>peers lists them. All others count, or are an error.
-              tool_choice and function_call may be "auto", "none" or null: all else makes tokens, and is
-              SAMP_E_UNSUPPORTED, as tools with "strict" or a grammar are for OpenAI, vLLM, Anthropic and SGLang, unless
-              none is called.
-              llama-server constrains a call once it has begun, whatever is strict: that is the caller's to do.
-     Thinking is no setting, as its tags are the model's: a number of tokens (vLLM's thinking_token_budget,
-              llama-server's reasoning_budget_tokens and thinking_budget_tokens; -1 is none, and of the two the last
-              number counts; Anthropic's thinking, where "disabled" is 0 and "adaptive" none; SGLang's
-              custom_params.thinking_budget and max_thinking_tokens, where all below 0 is none) comes in
-              request->thinking_budget, for samp_init_thinking; where request is NULL it is SAMP_E_UNSUPPORTED. Texts
-              such as reasoning_budget_message are the caller's to tokenise. Efforts (reasoning_effort, verbosity,
-              output_config.effort) are words for the prompt's template, no numbers of tokens, and skipped.
-     Returns  SAMP_OK; SAMP_E_NULL: settings or json; SAMP_E_FORMAT: not JSON, or another type of value; SAMP_E_RANGE: a
-              peer that there is not, or a value that it refuses; SAMP_E_NAME: it has no such field;
-              SAMP_E_UNSUPPORTED: no setting here means this value of it; SAMP_E_NOMEM; what samp_check_params says of
-              the result (n_vocab, vocab). After an error nothing has changed but *request.
-     Meaning  what a value means there is meant here: 0 is off where it is off there, what is silently moved into a
-              range is moved, what is refused is refused. So are numbers: 4e1 is 40, 40.5 is 40 to llama-server and
-              Ollama and refused elsewhere, 2^32 + 5 is 5 to these two, true is 1 and "0.5" is 0.5 to vLLM and, but in
-              sampling_params, to SGLang; JSON does
-              not tell 2 from 2.0, so transformers, which does, gets both. Sets of kept tokens and probabilities are the
-              peer's but for its rounding and for ties at a cut, of which the smaller id stays here. transformers' top_k
-              keeps all that equal its last one: top_k_ties is 1 (slices, >>shards, want it 0). vLLM's does so on some
-              devices only. Tokens are not: each has its own random numbers. llama-server's tokens come with rng
-              "mt19937".
-     Penalties of OpenAI, vLLM and SGLang look at what is generated only, vLLM's repetition_penalty at the prompt too: a
-              request with both is SAMP_E_UNSUPPORTED. So is one of SGLang's with a repetition_penalty beside another
-              penalty or a logit bias, between which it stands there.
-     Order    SGLang keeps what top_k keeps and top_p keeps of the whole distribution; with a min_p it takes one behind
-              the other, as its flashinfer backend does.
+     Fields   A field that the program has, but that does not influence which token is drawn, is skipped: prompts,
+              lengths, stops, streams, log-probabilities, n (see samp_child_seed). SAMPI_PEERS in >>peers lists them.
+              All other fields are read, or are an error.
+              tool_choice and function_call may be "auto", "none" or null. Other values force a call, and are
+              SAMP_E_UNSUPPORTED. So are tools with "strict" or a grammar for OpenAI, vLLM, Anthropic and SGLang, unless
+              the request calls no tool (tool_choice "none"). llama-server constrains a call once it has begun, whether
+              it is strict or not; the caller must do that.
+     Thinking A limit of thinking is not a setting, because the tags that begin and end thinking are the model's. The
+              number of tokens is in request->thinking_budget, for samp_init_thinking; if request is NULL, it is
+              SAMP_E_UNSUPPORTED. The fields are: vLLM's thinking_token_budget; llama-server's reasoning_budget_tokens
+              and thinking_budget_tokens (for both programs -1 is no limit; of llama-server's two fields the last one
+              with a number counts); Anthropic's thinking ("disabled" is 0, "adaptive" is no limit); SGLang's
+              custom_params.thinking_budget and max_thinking_tokens (a number below 0 is no limit). The caller must
+              tokenise texts such as reasoning_budget_message. Efforts (reasoning_effort, verbosity,
+              output_config.effort) are skipped: they are words for the prompt's template, not numbers of tokens.
+     Returns  SAMP_OK; SAMP_E_NULL: settings or json; SAMP_E_FORMAT: the text is not JSON, or a value has another type;
+              SAMP_E_RANGE: peer is not one of the enum, or the program refuses the value; SAMP_E_NAME: the program has
+              no such field; SAMP_E_UNSUPPORTED: the settings cannot express this value; SAMP_E_NOMEM; or the status of
+              samp_check_params for the result (n_vocab, vocab). After an error only *request has changed.
+     Meaning  A value means what it means to the program: a value that the program takes as off is off, a value that it
+              silently moves into its range is moved, a value that it refuses is refused. The same holds for the ways to
+              write a number. 4e1 is 40. 40.5 is 40 for llama-server and Ollama, and is refused for others. 2^32 + 5 is
+              5 for these two. true is 1 for vLLM, llama-server and, outside of sampling_params, SGLang; "0.5" is 0.5
+              for vLLM and, outside of sampling_params, SGLang. JSON has no difference between 2 and 2.0, so
+              transformers, which distinguishes them, accepts both here. The kept tokens and their probabilities are the
+              program's, except for its rounding, and for tokens that are equal at a cut: here the smaller id is kept.
+              transformers' top_k keeps all tokens equal to its last one, so top_k_ties is 1 (slices, >>shards, need 0);
+              vLLM's does so on some devices only. The drawn tokens differ, because each program has its own random
+              numbers; with rng "mt19937" llama-server's tokens are the same.
+     Penalties of OpenAI, vLLM and SGLang look at generated tokens only, but vLLM's repetition_penalty also looks at the
+              prompt: a request with both is SAMP_E_UNSUPPORTED. SGLang applies its repetition_penalty after its other
+              penalties and before logit_bias: a request with it and one of them is SAMP_E_UNSUPPORTED.
+     Order    SGLang keeps the tokens that both top_k and top_p keep, each of the whole distribution. With a min_p the
+              cuts follow each other, as in its flashinfer backend.
      Source   vLLM's sampling_params.py and v1/sample; transformers' generation/; llama.cpp's tools/server and common/;
               Ollama's api/types.go and llm/; OpenAI's API reference; Anthropic's SDK for Python; SGLang's sampling/ and
-              layers/sampler.py; in 2026: >>peers has files and versions. */
+              layers/sampler.py; all as of 2026: >>peers has files and versions. */
 SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const char *json, const char *const *handled,
                                 samp_request *request);
