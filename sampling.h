@@ -189,86 +189,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9006 samplers/greedy.h               21120 grammar/regex.h
-     276 api/config.h                     9048 samplers/choose.h               21517 grammar/derivatives.h
-     307 api/types.h                      9111 samplers/ratio.h                22207 grammar/vocabulary.h
-     563 api/missing.h                    9178 samplers/draw.h                 22678 grammar/triggers.h
-     577 api/sample.h                     9264 samplers/dist.h                 23003 grammar/matcher.h
-     671 api/chains.h                     9296 samplers/gumbel.h               23270 grammar/store.h
-     938 api/samplers.h                   9366 watermark/function.h            23528 grammar/moving.h
-    1211 api/gumbel.h                     9484 watermark/text.h                23880 grammar/visits.h
-    1234 api/operator.h                   9674 watermark/draw.h                24163 grammar/states.h
-    1285 api/kv.h                         9885 samplers/mirostat.h             24323 grammar/items.h
-    1468 api/llama_cpp.h                 10124 samplers/adaptive_p.h           24449 grammar/masks.h
-    1514 api/text_error.h                10275 samplers/custom.h               24660 grammar/runs.h
-    1531 api/grammar.h                   10336 config/describe.h               24873 grammar/entries.h
-    1771 api/shards.h                    10516 config/from_params.h            25371 grammar/accepting.h
-    1870 api/peers.h                     10580 config/orders.h                 25712 grammar/waiting.h
-    1958 api/drafts.h                    10812 config/numbers.h                25838 grammar/history.h
-    2060 api/constraints.h               10954 config/set.h                    25964 grammar/room.h
-    2389 api/watermark.h                 11110 config/tell.h                   26315 grammar/sampler.h
-    2548 api/parts.h                     11240 config/settings.h               26557 grammar/forced.h
-    2590 base/switches.h                 11353 life/rollback.h                 26725 grammar/hooks.h
-    2909 base/random.h                   11612 life/chain.h                    26848 schema/head.h
-    2932 base/mt19937.h                  11896 life/members.h                  27025 schema/errors.h
-    3007 base/exact.h                    12010 life/update.h                   27137 schema/collections.h
-    3233 base/bits128.h                  12207 life/copy.h                     27171 schema/references.h
-    3314 base/elements.h                 12377 rows/row.h                      27446 schema/strings.h
-    3444 watermark/colours.h             12687 rows/reserve.h                  27508 schema/numbers.h
-    3508 kernels/llama_cpp/contract.h    12756 rows/pieces.h                   27716 schema/sets.h
-    3555 kernels/contract.h              12870 rows/thresholds.h               27918 schema/formats.h
-    3683 kernels/scalar.h                12977 rows/compact.h                  28119 schema/scalars.h
-    3889 kernels/llama_cpp/scalar.h      13160 rows/sums.h                     28421 schema/goals.h
-    3910 kernels/sets.h                  13309 rows/changes.h                  28644 schema/alternatives.h
-    3958 kernels/vectors.h               13390 rows/cuts.h                     29128 schema/objects.h
-    4075 kernels/avx512.h                13838 rows/typical.h                  29648 schema/arrays.h
-    4159 kernels/avx2.h                  14153 rows/tail_free.h                30010 schema/whole.h
-    4221 kernels/sse2.h                  14227 rows/selecting.h                30183 tags/head.h
-    4238 kernels/neon.h                  14358 rows/mirostat.h                 30306 tags/words.h
-    4260 kernels/wasm.h                  14442 watermark/rows.h                30414 tags/inside.h
-    4276 kernels/generic.h               14556 rows/flat.h                     30555 tags/formats.h
-    4296 kernels/shared.h                14603 rows/logprobs.h                 30956 grammar/grammars.h
-    4421 kernels/passes.h                14689 rows/step.h                     31023 peers/tables.h
-    5110 kernels/llama_cpp/passes.h      14706 rows/llama_cpp/sums.h           31422 peers/values.h
-    5194 kernels/check.h                 15020 rows/llama_cpp/samplers.h       31854 peers/llama_server.h
-    5217 kernels/dispatch.h              15485 rows/llama_cpp/step.h           31922 peers/fields.h
-    5427 core/array.h                    15516 run/apply.h                     32168 peers/requests.h
-    5757 core/table.h                    15598 run/writing.h                   32307 shards/head.h
-    5955 core/windows.h                  15722 run/arrays.h                    32458 shards/bytes.h
-    6047 constraints/record.h            15799 run/arrays_llama_cpp.h          32556 shards/merging.h
-    6105 watermark/record.h              15999 run/walk.h                      32846 shards/row.h
-    6125 rows/work.h                     16104 run/finish.h                    32979 shards/answers.h
-    6152 life/past.h                     16144 run/draw_llama_cpp.h            33524 shards/logprobs.h
-    6211 core/record.h                   16218 run/draw.h                      33670 shards/told.h
-    6351 core/plans.h                    16296 run/sample.h                    33825 shards/asking.h
-    6389 core/fields.h                   16412 watermark/making.h              33961 shards/prefix.h
-    6476 core/owners.h                   16641 watermark/tails.h               34529 shards/plans.h
-    6552 core/mt19937.h                  16741 watermark/detect.h              35030 samplers/plans.h
-    6609 core/no_mt19937.h               16964 run/verify.h                    35293 shards/way.h
-    6642 core/making.h                   17068 run/batch.h                     35441 shards/memory.h
-    6774 core/streams.h                  17219 life/state.h                    35509 shards/batch.h
-    6812 life/state_fields.h             17396 operator/weights.h              35916 drafts/head.h
-    6912 samplers/llama_cpp.h            17484 operator/search.h               35975 drafts/block.h
-    6998 samplers/logit_bias.h           17622 operator/run.h                  36166 drafts/tree.h
-    7100 samplers/patch.h                17790 kv/cells.h                      36301 drafts/relaxed.h
-    7150 samplers/penalties.h            17827 kv/making.h                     36386 constraints/automaton.h
-    7301 samplers/dry.h                  18051 kv/slot.h                       36484 constraints/making.h
-    7758 samplers/cut.h                  18188 kv/sequences.h                  36740 constraints/sampler.h
-    7783 samplers/top_n_sigma.h          18322 kv/data.h                       36835 constraints/constructors.h
-    7893 samplers/top_k.h                18445 kv/update.h                     37202 constraints/patterns.h
-    7950 samplers/tail_free.h            18570 kv/state.h                      37410 constraints/looking.h
-    8073 samplers/typical.h              18779 llama_cpp/functions.h           37477 constraints/thinking.h
-    8149 samplers/top_p.h                18846 llama_cpp/object.h              37729 constraints/schedule.h
-    8192 samplers/min_p.h                18901 llama_cpp/vocabulary.h          37818 constraints/accepting.h
-    8234 samplers/by_sums.h              18978 text/reading.h                  38001 constraints/drawing.h
-    8385 samplers/top_h.h                19089 text/strings.h                  38188 constraints/told.h
-    8438 samplers/min_k.h                19188 text/values.h                   38252 constraints/kind.h
-    8495 samplers/xtc.h                  19344 text/documents.h                38310 constraints/top_p_decay.h
-    8578 samplers/infill.h               19420 grammar/head.h                  38396 constraints/accessors.h
-    8694 samplers/temperature.h          19455 grammar/tree.h                  38504 core/kinds.h
-    8863 samplers/smoothing.h            20439 grammar/finishing.h             38553 base/restore.h
-    8948 samplers/softmax.h              20743 grammar/reading.h               38567 api/license.h
-    8981 samplers/drafted.h              20828 grammar/gbnf.h
+       2 api/opening.h                    9006 samplers/greedy.h               21132 grammar/regex.h
+     276 api/config.h                     9048 samplers/choose.h               21533 grammar/derivatives.h
+     307 api/types.h                      9111 samplers/ratio.h                22226 grammar/vocabulary.h
+     563 api/missing.h                    9178 samplers/draw.h                 22699 grammar/triggers.h
+     577 api/sample.h                     9264 samplers/dist.h                 23024 grammar/matcher.h
+     671 api/chains.h                     9296 samplers/gumbel.h               23291 grammar/store.h
+     938 api/samplers.h                   9366 watermark/function.h            23549 grammar/moving.h
+    1211 api/gumbel.h                     9484 watermark/text.h                23901 grammar/visits.h
+    1234 api/operator.h                   9674 watermark/draw.h                24184 grammar/states.h
+    1285 api/kv.h                         9885 samplers/mirostat.h             24344 grammar/items.h
+    1468 api/llama_cpp.h                 10124 samplers/adaptive_p.h           24470 grammar/masks.h
+    1514 api/text_error.h                10275 samplers/custom.h               24681 grammar/runs.h
+    1531 api/grammar.h                   10336 config/describe.h               24894 grammar/entries.h
+    1771 api/shards.h                    10516 config/from_params.h            25392 grammar/accepting.h
+    1870 api/peers.h                     10580 config/orders.h                 25733 grammar/waiting.h
+    1958 api/drafts.h                    10812 config/numbers.h                25859 grammar/history.h
+    2060 api/constraints.h               10954 config/set.h                    25985 grammar/room.h
+    2389 api/watermark.h                 11110 config/tell.h                   26336 grammar/sampler.h
+    2548 api/parts.h                     11240 config/settings.h               26578 grammar/forced.h
+    2590 base/switches.h                 11353 life/rollback.h                 26746 grammar/hooks.h
+    2909 base/random.h                   11612 life/chain.h                    26869 schema/head.h
+    2932 base/mt19937.h                  11896 life/members.h                  27046 schema/errors.h
+    3007 base/exact.h                    12010 life/update.h                   27158 schema/collections.h
+    3233 base/bits128.h                  12207 life/copy.h                     27192 schema/references.h
+    3314 base/elements.h                 12377 rows/row.h                      27467 schema/strings.h
+    3444 watermark/colours.h             12687 rows/reserve.h                  27529 schema/numbers.h
+    3508 kernels/llama_cpp/contract.h    12756 rows/pieces.h                   27737 schema/sets.h
+    3555 kernels/contract.h              12870 rows/thresholds.h               27939 schema/formats.h
+    3683 kernels/scalar.h                12977 rows/compact.h                  28140 schema/scalars.h
+    3889 kernels/llama_cpp/scalar.h      13160 rows/sums.h                     28442 schema/goals.h
+    3910 kernels/sets.h                  13309 rows/changes.h                  28665 schema/alternatives.h
+    3958 kernels/vectors.h               13390 rows/cuts.h                     29149 schema/objects.h
+    4075 kernels/avx512.h                13838 rows/typical.h                  29669 schema/arrays.h
+    4159 kernels/avx2.h                  14153 rows/tail_free.h                30031 schema/whole.h
+    4221 kernels/sse2.h                  14227 rows/selecting.h                30204 tags/head.h
+    4238 kernels/neon.h                  14358 rows/mirostat.h                 30327 tags/words.h
+    4260 kernels/wasm.h                  14442 watermark/rows.h                30435 tags/inside.h
+    4276 kernels/generic.h               14556 rows/flat.h                     30576 tags/formats.h
+    4296 kernels/shared.h                14603 rows/logprobs.h                 30977 grammar/grammars.h
+    4421 kernels/passes.h                14689 rows/step.h                     31044 peers/tables.h
+    5110 kernels/llama_cpp/passes.h      14706 rows/llama_cpp/sums.h           31443 peers/values.h
+    5194 kernels/check.h                 15020 rows/llama_cpp/samplers.h       31875 peers/llama_server.h
+    5217 kernels/dispatch.h              15485 rows/llama_cpp/step.h           31943 peers/fields.h
+    5427 core/array.h                    15516 run/apply.h                     32189 peers/requests.h
+    5757 core/table.h                    15598 run/writing.h                   32328 shards/head.h
+    5955 core/windows.h                  15722 run/arrays.h                    32479 shards/bytes.h
+    6047 constraints/record.h            15799 run/arrays_llama_cpp.h          32577 shards/merging.h
+    6105 watermark/record.h              15999 run/walk.h                      32867 shards/row.h
+    6125 rows/work.h                     16104 run/finish.h                    33000 shards/answers.h
+    6152 life/past.h                     16144 run/draw_llama_cpp.h            33545 shards/logprobs.h
+    6211 core/record.h                   16218 run/draw.h                      33691 shards/told.h
+    6351 core/plans.h                    16296 run/sample.h                    33846 shards/asking.h
+    6389 core/fields.h                   16412 watermark/making.h              33982 shards/prefix.h
+    6476 core/owners.h                   16641 watermark/tails.h               34550 shards/plans.h
+    6552 core/mt19937.h                  16741 watermark/detect.h              35051 samplers/plans.h
+    6609 core/no_mt19937.h               16964 run/verify.h                    35314 shards/way.h
+    6642 core/making.h                   17068 run/batch.h                     35462 shards/memory.h
+    6774 core/streams.h                  17219 life/state.h                    35530 shards/batch.h
+    6812 life/state_fields.h             17396 operator/weights.h              35937 drafts/head.h
+    6912 samplers/llama_cpp.h            17484 operator/search.h               35996 drafts/block.h
+    6998 samplers/logit_bias.h           17622 operator/run.h                  36187 drafts/tree.h
+    7100 samplers/patch.h                17790 kv/cells.h                      36322 drafts/relaxed.h
+    7150 samplers/penalties.h            17827 kv/making.h                     36407 constraints/automaton.h
+    7301 samplers/dry.h                  18051 kv/slot.h                       36505 constraints/making.h
+    7758 samplers/cut.h                  18188 kv/sequences.h                  36761 constraints/sampler.h
+    7783 samplers/top_n_sigma.h          18322 kv/data.h                       36856 constraints/constructors.h
+    7893 samplers/top_k.h                18445 kv/update.h                     37223 constraints/patterns.h
+    7950 samplers/tail_free.h            18570 kv/state.h                      37431 constraints/looking.h
+    8073 samplers/typical.h              18779 llama_cpp/functions.h           37498 constraints/thinking.h
+    8149 samplers/top_p.h                18846 llama_cpp/object.h              37750 constraints/schedule.h
+    8192 samplers/min_p.h                18901 llama_cpp/vocabulary.h          37839 constraints/accepting.h
+    8234 samplers/by_sums.h              18978 text/reading.h                  38022 constraints/drawing.h
+    8385 samplers/top_h.h                19089 text/strings.h                  38209 constraints/told.h
+    8438 samplers/min_k.h                19188 text/values.h                   38273 constraints/kind.h
+    8495 samplers/xtc.h                  19344 text/documents.h                38331 constraints/top_p_decay.h
+    8578 samplers/infill.h               19420 grammar/head.h                  38417 constraints/accessors.h
+    8694 samplers/temperature.h          19461 grammar/tree.h                  38525 core/kinds.h
+    8863 samplers/smoothing.h            20451 grammar/finishing.h             38574 base/restore.h
+    8948 samplers/softmax.h              20754 grammar/reading.h               38588 api/license.h
+    8981 samplers/drafted.h              20839 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -19419,67 +19419,73 @@ static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node,
 #ifdef SAMPLING_GRAMMAR_DECLARED
 /* ---- src/grammar/head.h ---- */
 /* ================================================================================================== >>grammar
-   Texts that a model may write (SAMPLING_GRAMMAR). In comes a grammar, out goes, token by token, the set of tokens that
-   keep the text a beginning of one that the grammar has. The parts, in the order of the file:
+   Grammars (SAMPLING_GRAMMAR): texts that a model may write. The input is a grammar. The output, token by token, is the
+   set of tokens behind which the text is still the beginning of a text of the grammar. The parts, in the order of the
+   file:
 
-     tree         expressions over bytes: what every kind of grammar becomes
-     finishing    which rules recur, what matches the empty text, which bytes are never told apart: a samp_grammar
+     tree         expressions over bytes: every kind of grammar becomes a tree of them
+     finishing    a tree becomes a samp_grammar: which rules recurse, which nodes match the empty text, which bytes the
+                  grammar never distinguishes
      reading      GBNF, regular expressions
-     derivatives  what may follow a byte, as a tree again: all that schemas and the matcher have in common
+     derivatives  what may follow a byte, as a node of the tree again; schemas and the matcher share this part
      vocabulary   a trie of all tokens: samp_vocab_index
-     triggers     what a lazy grammar waits for, as programs
-     matcher      the store, which samplers share; derivatives -> states (a lazy DFA); items and frames (an Earley
-                  parser over them); walks over the trie; runs (characters that a state takes whatever they are, so that
-                  no walk is needed); entries, which keep what was found, and masks made of them; accepting
-     sampler      samp_init_grammar and its functions; what the core asks of it
+     triggers     the words, patterns and tokens that a lazy grammar waits for, as programs
+     matcher      the store, which samplers share; states, made of derivatives (a lazy DFA); items and frames (an Earley
+                  parser whose items have these states); walks over the trie; runs (any text of certain characters is
+                  allowed, so no walk is needed); entries, which keep the tokens that were found, and masks made of
+                  entries; accepting a token
+     sampler      samp_init_grammar and its functions; the hooks that the core calls
 
-   A token's way: samp_accept -> sampi_matcher_accept -> for each byte sampi_advance, which moves every item's state on
-   (sampi_next, sampi_derive) and lets calls begin and return (sampi_close). A mask's: sampi_matcher_mask -> for each
-   item sampi_mask_entry -> sampi_entry_of, which looks only if nobody has (sampi_entry_fill): for the plain tokens by
-   sampi_walk_plain, which begins with those of a run, and for the others by sampi_walk.
+   Accepting a token: samp_accept calls sampi_matcher_accept; this calls sampi_advance for each byte, which replaces
+   every item's state by the next one (sampi_next, sampi_derive) and lets rules be called and return (sampi_close).
+   Making a mask: sampi_matcher_mask calls sampi_mask_entry for each item; this takes the entry from sampi_entry_of,
+   which computes it only if the store does not have it (sampi_entry_fill): sampi_walk_plain finds the plain tokens,
+   beginning with those of a run, and sampi_walk the others.
 
-   The one thing to know: nodes are shared. Two equal expressions have one number, so a set of texts that comes back
-   while a text is read is known again, and what was computed for it is there.
+   Nodes are shared: two equal expressions have the same number. So if a text leads to a set of texts that was met
+   before, everything that was computed for that set is there.
 
-   The idea: what may still come is a grammar itself. At first it is the whole one; behind a byte it is what that one
-   has behind this byte, its derivative. A token may come if the derivative by all its bytes still has a text.
+   The idea is that the rest of a text has a grammar too. At the beginning it is the whole grammar. Behind a byte it is
+   the derivative by this byte: the texts that the grammar allows after that byte. A token is allowed if the derivative
+   by all its bytes still matches some text.
 
-   The life of a state: it is made when a text first comes to its node, the state behind a byte when that byte is first
-   read, its mask when one is first asked for; all of it stays for whatever text of whichever sampler comes there again.
-   When the store where it is has grown to its limit, what was used last goes on in another one.
+   A state is made when a text first reaches its node; the state behind a byte when this byte is first read; its mask
+   when it is first needed. All of them stay for every text of every sampler. When a store has grown to its limit, a new
+   one takes over what was used last.
 
-   Who owns what: an index its tries, or somebody else the bytes that it maps; a grammar its tree, and for each index
-   that it is used with a store of all that has been learnt. All samplers of a grammar and an index add to it and read
-   it, in any number of threads, and no one waits (store.h). A matcher has its place: items, frames, history. */
+   Who owns what: an index owns its tries, or the user owns the bytes that the index maps. A grammar owns its tree, and
+   for each index that it is used with a store of all that was computed. All samplers of a grammar and an index read
+   this store and add to it, in any number of threads, and no thread waits for another (store.h). A matcher owns its
+   position in the text: items, frames, history. */
 
 /* ---- src/grammar/tree.h ---- */
 /* ---- the tree ----
-   Nodes only grow in number, and never change; a node's number is its place. Functions that make nodes pass an error
-   on: given a negative number they return it. */
+   Nodes are only added, and never change; a node's number is its index. Functions that make nodes pass errors on: if an
+   argument is negative (a status), they return it. */
 
-typedef int32_t sampi_node; /* a number of a node; negative: a samp_status */
+typedef int32_t sampi_node; /* a node's number; negative: a samp_status */
 
-/* What a node matches. a, b and c are its parts: nodes, unless said. */
+/* What a node matches. a, b and c are its numbers: nodes, if nothing else is said. */
 typedef enum sampi_node_kind {
-    SAMPI_NODE_NEVER,   /* nothing */
+    SAMPI_NODE_NEVER,   /* no text */
     SAMPI_NODE_EMPTY,   /* the empty text */
-    SAMPI_NODE_TEXT,    /* the bytes [b] at a of the pool; c: the rule that has them as its name + 1, or 0 */
-    SAMPI_NODE_SET,     /* one byte; the 256 bits at a of the pool (b = 32) say which */
-    SAMPI_NODE_TOKEN,   /* token a, whatever its text; b: any but that one */
+    SAMPI_NODE_TEXT,    /* b bytes, at a in the pool; c: the rule with this name + 1, or 0 */
+    SAMPI_NODE_SET,     /* one byte of a set: 256 bits, at a in the pool (b = 32) */
+    SAMPI_NODE_TOKEN,   /* token a; b & 1: any other token; b & 2: a is the token's TEXT */
     SAMPI_NODE_SEQ,     /* a, then b */
     SAMPI_NODE_ALT,     /* a (never an ALT itself) or b */
-    SAMPI_NODE_REPEAT,  /* a, at least b times and at most c (-1: any number) */
-    SAMPI_NODE_GROUP,   /* a, as an expression wrote it (b, below); of triggers only */
-    SAMPI_NODE_AND,     /* what both a and b match */
+    SAMPI_NODE_REPEAT,  /* a, at least b times and at most c times (-1: any number) */
+    SAMPI_NODE_GROUP,   /* a, and b says why it is a group (below); in triggers only */
+    SAMPI_NODE_AND,     /* the texts that both a and b match */
     SAMPI_NODE_NOT,     /* every string of bytes that a does not match */
     SAMPI_NODE_REF,     /* rule a */
-    SAMPI_NODE_MEMBERS, /* what may follow in list a, after the members in b; c: how many there were, see below */
-    SAMPI_NODE_SEEN,    /* b above, if it is not EMPTY: a set of members, bits like a SET's, of b bytes */
-    SAMPI_NODE_MULTIPLE /* the end of a decimal number that is a multiple of a: see below */
+    SAMPI_NODE_MEMBERS, /* list a behind the members in b; c: 2 * their number (+ 1 behind a separator) */
+    SAMPI_NODE_SEEN,    /* the set b of a MEMBERS, if it is not EMPTY: b bytes of bits, one for each member */
+    SAMPI_NODE_MULTIPLE /* the end of a decimal number that is a multiple of a, see below */
 } sampi_node_kind;
 
-/* Where in the number a MULTIPLE is: c % 8. What stands before has the rest b by a; c / 8 places behind the point are
-   still to come, and behind these only zeros. */
+/* The phase of a MULTIPLE is c % 8: where in the number it is. The digits so far leave the remainder b modulo a. c / 8
+   decimal places may still come; behind them only zeros may come. */
 enum {
     SAMPI_MULTIPLE_BEGINS,
     SAMPI_MULTIPLE_ZERO,
@@ -19488,53 +19494,53 @@ enum {
     SAMPI_MULTIPLE_BEHIND
 };
 
-/* What a GROUP is for, if not a number: the group's, from 0. */
+/* What a GROUP is for: a group's number from 0, or one of these. */
 enum {
-    SAMPI_GROUP_NONE = -1, /* to stay apart from the alternatives around it, */
-    SAMPI_GROUP_LAZY = -2  /* or it is a REPEAT that tries fewer times first */
+    SAMPI_GROUP_NONE = -1, /* it keeps alternatives apart from those around them */
+    SAMPI_GROUP_LAZY = -2  /* it is a REPEAT that tries fewer times first */
 };
 
-/* What is known of a node. */
+/* What is known of a node, as bits. */
 enum {
     SAMPI_KNOWN_EMPTY = 1,  /* it matches the empty text */
-    SAMPI_KNOWN_CALLS = 2,  /* there is a call, a token or a list in it: not regular */
-    SAMPI_KNOWN_AND = 4,    /* there is an AND in it: whether it matches anything is to be looked for. */
-    SAMPI_KNOWN_ALIVE = 8,  /* It does, */
-    SAMPI_KNOWN_DEAD = 16,  /* or it does not; also without an AND, where a part says so that must be there */
-    SAMPI_KNOWN_OPEN = 64,  /* sampi_grammar_visit is in it, */
-    SAMPI_KNOWN_DONE = 128, /* or has been */
+    SAMPI_KNOWN_CALLS = 2,  /* a call, a token or a list is in it: it is not regular */
+    SAMPI_KNOWN_AND = 4,    /* an AND is in it, so a search must find whether it matches any text */
+    SAMPI_KNOWN_ALIVE = 8,  /* it does match one */
+    SAMPI_KNOWN_DEAD = 16,  /* it matches none; also known without an AND, if a required part matches none */
+    SAMPI_KNOWN_OPEN = 64,  /* sampi_grammar_visit is inside it */
+    SAMPI_KNOWN_DONE = 128, /* sampi_grammar_visit has finished it */
     SAMPI_KNOWN_SHARED = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND |
-                         SAMPI_KNOWN_DEAD /* what follows from the parts */
+                         SAMPI_KNOWN_DEAD /* the bits that follow from the parts */
 };
 
 typedef struct sampi_expr {
-    uint8_t kind, known; /* known: what has been found out about it, SAMPI_KNOWN_* */
-    uint16_t depth;      /* how deep functions recur that walk it */
+    uint8_t kind, known; /* known: SAMPI_KNOWN_* when it was made */
+    uint16_t depth;      /* how deep a function recurses that walks it */
     int32_t a, b, c;
-    int32_t state; /* a matcher's for this node, or 0 */
+    int32_t state; /* the matcher's state of this node, or 0 */
 } sampi_expr;
 
-/* Two nodes that every tree begins with. */
+/* The two nodes that every tree begins with. */
 #define SAMPI_NEVER 0
 #define SAMPI_EMPTY 1
 
-#define SAMPI_MAX_DEPTH  256       /* of a node: that much stack is safe everywhere */
+#define SAMPI_MAX_DEPTH  256       /* of a node: so much stack is safe everywhere */
 #define SAMPI_MAX_NODES  (1 << 24) /* of a tree */
 #define SAMPI_MAX_POOL   (1 << 28) /* bytes of all texts and sets */
 #define SAMPI_MAX_RANGES 4096      /* of a class */
-#define SAMPI_MAX_WORK   (1 << 24) /* of reading a text: a node that there is counts 1, a new one SAMPI_NEW_NODE */
+#define SAMPI_MAX_WORK   (1 << 24) /* for reading a text: a node that exists costs 1, a new one SAMPI_NEW_NODE */
 #define SAMPI_NEW_NODE   8
-#define SAMPI_MAX_REGEX  8192 /* bytes of a regular expression: sampi_regex_unmark recurs along it */
+#define SAMPI_MAX_REGEX  8192 /* bytes of a regular expression */
 
 typedef struct sampi_rule {
     sampi_node name, body; /* name: a TEXT, or EMPTY; body: -1 = not defined */
-    size_t place;          /* where GBNF has the name first */
-    int32_t n_refs;        /* places that it stands in, */
-    bool call;             /* is it called, or read as if its body stood there? */
-    uint8_t known;         /* and what is known of its body: of a finished grammar */
+    size_t place;          /* where the name first occurs in GBNF */
+    int32_t n_refs;        /* how many nodes refer to it */
+    bool call;             /* is it called, or replaced by its body? */
+    uint8_t known;         /* what is known of its body, in a finished grammar */
 } sampi_rule;
 
-/* A list of members in any order, none twice: sampi_tree_members. */
+/* A list of members in any order, none of them twice: sampi_tree_members. */
 typedef struct sampi_member {
     sampi_node node;
     bool required;
@@ -19543,47 +19549,47 @@ typedef struct sampi_list {
     int32_t first, n; /* members, in the tree's array */
     sampi_node separator, other;
     int32_t least, most; /* most: INT32_MAX = no bound */
-    int32_t slots;       /* places for witnesses, see sampi_tree_witnesses */
+    int32_t slots;       /* how many witnesses there are, see sampi_tree_witnesses */
 } sampi_list;
 
 enum {
-    SAMPI_KINDS_OF_NAMES = 8, /* that witnesses are told apart by */
+    SAMPI_KINDS_OF_NAMES = 8, /* kinds of names, which distinguish witnesses */
     SAMPI_SETS_OF_KINDS = 1 << SAMPI_KINDS_OF_NAMES,
     SAMPI_MAX_SLOTS = 4
 };
 
-/* What somebody holds of the heap, each block with all that there is room for in it. Several who share a limit count
-   in `all`, which threads change at once. */
+/* An account of heap memory. Each block counts with its full size. Accounts that share a limit count in `all`, which
+   several threads change at the same time. */
 typedef struct sampi_held {
     size_t bytes, most;
-    size_t apart; /* bytes that are counted beside these: stores', of whose room a quarter is nobody else's */
-    struct sampi_held *all; /* where it counts instead, or NULL */
-    bool full;              /* more was asked for */
-    size_t beside;          /* so much more is not too much for now */
+    size_t apart;           /* bytes of stores, counted separately; a quarter of `most` is never theirs */
+    struct sampi_held *all; /* the account that counts instead, or NULL */
+    bool full;              /* a request exceeded the limit */
+    size_t beside;          /* bytes above the limit that are allowed for now */
 } sampi_held;
 
-/* An array that grows. Its elements move when it does, so they are told by number. All are as sampi_vec_like has them
-   before something is in them. */
+/* An array that grows. Its elements move when it grows, so they are referred to by number. sampi_vec_like makes an
+   empty one. */
 typedef struct sampi_vec {
     void *data;
     int32_t n, cap;
     size_t size;      /* of data, in bytes */
-    sampi_held *held; /* where that counts; NULL: nowhere */
+    sampi_held *held; /* the account where it counts; NULL: it is not counted */
 } sampi_vec;
 
-/* Classes of code points that have been made, each where its hash says: grammars have the same ones often. */
+/* A cache of classes of code points: grammars often repeat the same classes. A class's hash selects its slot. */
 enum { SAMPI_CLASSES = 64 };
 typedef struct sampi_class {
     uint32_t range[2][2];
-    int32_t n, how; /* how: 0: free; else what made it, and whether it is negated */
+    int32_t n, how; /* how: 0: the slot is free; else which function made it, + 1 if it is negated */
     sampi_node node;
 } sampi_class;
 
-/* Of a tree that threads add to at once (store.h): its arrays never move, and these take the place of nodes.n and
-   pool.n. */
+/* For a tree to which several threads add at the same time (store.h). Its arrays never move; these counts replace
+   nodes.n and pool.n. */
 typedef struct sampi_growth {
     int32_t n_nodes, n_pool;
-    int32_t *known; /* [nodes.cap] what has been found out since a node was made: ALIVE, DEAD */
+    int32_t *known; /* [nodes.cap] what was found out after a node was made: ALIVE, DEAD */
 } sampi_growth;
 
 typedef struct sampi_tree {
@@ -19592,13 +19598,13 @@ typedef struct sampi_tree {
     sampi_vec rules;      /* sampi_rule */
     sampi_vec lists;      /* sampi_list */
     sampi_vec members;    /* sampi_member */
-    sampi_vec slots;      /* sampi_node, or -1: where a node with some hash is. As many as there is room for, 2^k */
-    int64_t spare;        /* how much may still be asked for: SAMPI_MAX_WORK */
+    sampi_vec slots;      /* a hash table of 2^k slots: a node, or -1 */
+    int64_t spare;        /* how much work is left: SAMPI_MAX_WORK */
     sampi_class *classes; /* [SAMPI_CLASSES], or NULL */
-    sampi_growth *growth; /* NULL: it is one thread's own */
+    sampi_growth *growth; /* NULL: only one thread uses the tree */
 } sampi_tree;
 
-/* Count a block before it is asked for. False: it would be too much. */
+/* Counts a block before it is allocated. Returns false if it would exceed the limit. */
 static bool sampi_hold(sampi_held *held, size_t bytes)
 {
     if (!held) return true;
@@ -19633,7 +19639,7 @@ static void sampi_free_block(sampi_held *held, void *block, size_t bytes)
     SAMP_FREE(block);
 }
 
-/* Room for `cap` elements; the old block is held until they are moved. */
+/* Makes room for `cap` elements. The old block counts until the elements have moved. */
 static bool sampi_vec_move(sampi_vec *vec, size_t width, int32_t cap)
 {
     const size_t size = (size_t)cap * width;
@@ -19652,7 +19658,7 @@ static bool sampi_vec_move(sampi_vec *vec, size_t width, int32_t cap)
     return true;
 }
 
-/* Twice the room, or, where that is too much, a quarter more. */
+/* Doubles the room; if that exceeds the limit, adds a quarter. */
 static bool sampi_vec_grow(sampi_vec *vec, size_t width, int32_t least)
 {
     int32_t cap = vec->cap < 16 ? 16 : vec->cap * 2, some = vec->cap + vec->cap / 4;
@@ -19665,7 +19671,8 @@ static bool sampi_vec_grow(sampi_vec *vec, size_t width, int32_t least)
     return sampi_vec_move(vec, width, some);
 }
 
-/* Room for `more` elements behind the last one, in vec->n more; their address, or NULL: no memory, nothing changed. */
+/* Adds `more` elements at the end and to vec->n. Returns their address; NULL if there is no memory, and then nothing
+   has changed. */
 static void *sampi_vec_add(sampi_vec *vec, size_t width, int32_t more)
 {
     if (more > INT32_MAX / 2 - vec->n) return NULL;
@@ -19674,13 +19681,13 @@ static void *sampi_vec_add(sampi_vec *vec, size_t width, int32_t more)
     return (char *)vec->data + (size_t)(vec->n - more) * width;
 }
 
-/* Element i; NULL of an array that has none. */
+/* Element i; NULL if the array has no memory yet. */
 static void *sampi_vec_at(const sampi_vec *vec, size_t width, int32_t i)
 {
     return vec->data ? (char *)vec->data + (size_t)i * width : NULL;
 }
 
-/* An empty one that is counted where the other one is. */
+/* An empty array that counts in the same account. */
 static sampi_vec sampi_vec_like(const sampi_vec *other)
 {
     sampi_vec vec;
@@ -19696,7 +19703,8 @@ static void sampi_vec_free(sampi_vec *vec)
     *vec = sampi_vec_like(vec);
 }
 
-/* Give back room that is much more than what is in use; if that takes more room for a moment than there is, later. */
+/* Gives back memory that is much more than is in use. If that needs too much memory for a moment, the array stays as it
+   is. */
 static void sampi_vec_trim(sampi_vec *vec, size_t width)
 {
     const bool was_full = vec->held && vec->held->full;
@@ -19704,7 +19712,7 @@ static void sampi_vec_trim(sampi_vec *vec, size_t width)
     if (vec->held) vec->held->full = was_full;
 }
 
-/* The places of a hash table, int32_t each: twice as many, at least 64, all of them free (-1). */
+/* Makes a hash table (int32_t each) with twice as many slots as `slots`, at least 64, all of them free (-1). */
 static bool sampi_slots_like(sampi_vec *made, const sampi_vec *slots)
 {
     sampi_vec more = sampi_vec_like(slots);
@@ -19715,7 +19723,7 @@ static bool sampi_slots_like(sampi_vec *made, const sampi_vec *slots)
     return true;
 }
 
-/* The same, in place of the old ones. */
+/* The same, and it replaces the old table. */
 static bool sampi_slots_renew(sampi_vec *slots)
 {
     sampi_vec old = *slots;
@@ -19728,7 +19736,7 @@ static sampi_expr *sampi_at(const sampi_tree *t, sampi_node n) { return (sampi_e
 static sampi_rule *sampi_rule_at(const sampi_tree *t, int32_t i) { return (sampi_rule *)t->rules.data + i; }
 static const uint8_t *sampi_bytes_at(const sampi_tree *t, int32_t at) { return (const uint8_t *)t->pool.data + at; }
 
-/* Texts and sets are told apart by their bytes, all other nodes by their numbers. */
+/* Texts and sets are equal if their bytes are, all other nodes if their numbers are. */
 static bool sampi_in_pool(int kind)
 {
     return kind == SAMPI_NODE_TEXT || kind == SAMPI_NODE_SET || kind == SAMPI_NODE_SEEN;
@@ -19739,14 +19747,14 @@ static uint32_t sampi_node_hash(const sampi_tree *t, int kind, int32_t a, int32_
     uint64_t h = (uint64_t)kind * 0x9E3779B97F4A7C15u;
     if (sampi_in_pool(kind)) {
         h ^= sampi_checksum(sampi_bytes_at(t, a), (size_t)b);
-    } else { /* parts are often neighbours, so none may undo another one's bits */
+    } else { /* parts often have neighbouring numbers, so none may cancel another one's bits */
         h = (h ^ ((uint64_t)(uint32_t)a << 32 | (uint32_t)b)) * 0xD6E8FEB86659FD93u;
         h = (h ^ h >> 32 ^ (uint32_t)c) * 0xD6E8FEB86659FD93u;
     }
     return (uint32_t)(h ^ h >> 29);
 }
 
-/* Where the node is in slots, or the free place where it would be; NULL: too many collide. */
+/* The slot of a node: the one that has it, or the free one that it would get; NULL if too many collide. */
 static sampi_node *sampi_node_slot(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
     enum { PROBES = 128 };
@@ -19777,7 +19785,7 @@ static void sampi_tree_fill_slots(sampi_tree *t)
     }
 }
 
-/* More slots, and all nodes in them. */
+/* Makes the hash table larger and enters all nodes. */
 static bool sampi_tree_rehash(sampi_tree *t)
 {
     if (!sampi_slots_renew(&t->slots)) return false;
@@ -19785,7 +19793,7 @@ static bool sampi_tree_rehash(sampi_tree *t)
     return true;
 }
 
-/* Lists of SEQ and ALT are walked along their right arms by loops; all else costs a level of recursion. */
+/* How deep functions recurse in a node. Loops walk along the right arms of SEQ and ALT; every other step is a level. */
 static int32_t sampi_node_depth(const sampi_tree *t, int kind, int32_t a, int32_t b)
 {
     if (kind < SAMPI_NODE_SEQ || kind > SAMPI_NODE_NOT) return 0;
@@ -19797,7 +19805,7 @@ static int32_t sampi_node_depth(const sampi_tree *t, int kind, int32_t a, int32_
     return depth;
 }
 
-/* Is it a rule that stands for its body? Then it is no node of its own to those who walk a tree. */
+/* Is it a reference to a rule that is replaced by its body? Functions that walk a tree look through it. */
 static bool sampi_is_inline(const sampi_tree *t, const sampi_expr *e)
 {
     return e->kind == SAMPI_NODE_REF && !sampi_rule_at(t, e->a)->call;
@@ -19808,7 +19816,7 @@ static bool sampi_has_seen(const sampi_tree *t, sampi_node seen, int32_t member)
     return seen != SAMPI_EMPTY && (sampi_bytes_at(t, sampi_at(t, seen)->a)[member / 8] >> member % 8 & 1);
 }
 
-/* What is known of a node by now, and more of it. */
+/* What is known of a node by now; and adding to it. */
 static int32_t sampi_known(const sampi_tree *t, sampi_node n)
 {
     return sampi_at(t, n)->known | (t->growth ? SAMPI_INT_GET(&t->growth->known[n]) : 0);
@@ -19823,21 +19831,21 @@ static void sampi_learnt(const sampi_tree *t, sampi_node n, int32_t known)
 
 static bool sampi_is_dead(const sampi_tree *t, sampi_node n) { return sampi_known(t, n) & SAMPI_KNOWN_DEAD; }
 
-/* A list before a member, as its node has it. */
+/* What a MEMBERS node says about its list. */
 typedef struct sampi_opening {
     sampi_list list;
-    const sampi_member *member; /* [list.n], until the tree grows */
+    const sampi_member *member; /* [list.n], valid until the tree grows */
     sampi_node seen;
-    int32_t count;                  /* members that there were */
-    int32_t missing, left;          /* of those that were not: how many must come, how many may */
-    bool dead;                      /* one must that nothing can be */
-    uint32_t taken;                 /* the kinds of names of the witnesses that there were, */
-    int32_t n_open;                 /* the slots that are left, */
-    uint32_t open[SAMPI_MAX_SLOTS]; /* the kinds that each may be of, */
-    int32_t slot[SAMPI_MAX_SLOTS];  /* and their numbers */
+    int32_t count;                  /* how many members have come */
+    int32_t missing, left;          /* of the others: how many must come, how many may */
+    bool dead;                      /* a required member is impossible */
+    uint32_t taken;                 /* the kinds of names that witnesses have used */
+    int32_t n_open;                 /* how many slots are still open: no witness has come */
+    uint32_t open[SAMPI_MAX_SLOTS]; /* the kinds that each open slot may have */
+    int32_t slot[SAMPI_MAX_SLOTS];  /* the numbers of the open slots */
 } sampi_opening;
 
-/* Can each of the slots [n] get a kind of its own, none of those that are taken? */
+/* Can each of n slots get a kind of its own that is not taken? */
 static bool sampi_slots_fit(const uint32_t *open, int32_t n, uint32_t taken)
 {
     if (n == 0) return true;
@@ -19846,7 +19854,7 @@ static bool sampi_slots_fit(const uint32_t *open, int32_t n, uint32_t taken)
     return false;
 }
 
-/* The slots of a list, and which other members may still come. */
+/* Fills in the slots of a list, and which other members may still come. */
 static void sampi_opening_slots(const sampi_tree *t, sampi_opening *p)
 {
     p->taken = 0;
@@ -19890,8 +19898,8 @@ static sampi_opening sampi_opening_of(const sampi_tree *t, const sampi_expr *e)
     return p;
 }
 
-/* May a list end here that is as MEMBERS node e has it, or never? e.c is twice the number of members that there were
-   (up to where it no longer matters), + 1 if a separator has been read behind them. */
+/* May a list end at the MEMBERS node e (EMPTY), or can it never end (DEAD)? e.c is twice the number of members that
+   have come (up to where the number no longer matters), + 1 if a separator was read behind them. */
 static uint8_t sampi_list_known(const sampi_tree *t, const sampi_expr *e)
 {
     const sampi_opening p = sampi_opening_of(t, e);
@@ -19901,12 +19909,12 @@ static uint8_t sampi_list_known(const sampi_tree *t, const sampi_expr *e)
     return !(e->c & 1) && enough && p.missing == 0 ? SAMPI_KNOWN_EMPTY : 0;
 }
 
-/* May a number end at a MULTIPLE, or never become one? Places that are not written are zeros; before the point another
-   digit can always help. */
+/* May a number end at a MULTIPLE (EMPTY), or can it never become a multiple (DEAD)? Decimal places that are not written
+   are zeros. Before the point, further digits can always make it a multiple. */
 static uint8_t sampi_multiple_known(const sampi_expr *e)
 {
     const int32_t phase = e->c % 8;
-    int64_t rest = e->b, most = 1; /* the places that are left can add less than `most`, if that is below a */
+    int64_t rest = e->b, most = 1; /* the places that are left add less than `most`, if that is below a */
     for (int32_t i = e->c / 8; i > 0; i--) {
         rest = rest * 10 % e->a;
         if (most < e->a) most *= 10;
@@ -19916,7 +19924,7 @@ static uint8_t sampi_multiple_known(const sampi_expr *e)
     return lacks || phase == SAMPI_MULTIPLE_BEGINS || phase == SAMPI_MULTIPLE_POINT ? 0 : SAMPI_KNOWN_EMPTY;
 }
 
-/* What follows from its parts, for sampi_expr.known. A rule that leads back to itself without end is not dead. */
+/* What follows from a node's parts, for sampi_expr.known. A rule that calls itself without end is not dead. */
 static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
 {
     const int32_t shared = SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND, passed = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_DEAD;
@@ -19934,8 +19942,8 @@ static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
         case SAMPI_NODE_AND:
             a = sampi_known(t, e->a);
             b = sampi_known(t, e->b);
-            any = e->kind == SAMPI_NODE_ALT ? SAMPI_KNOWN_EMPTY : SAMPI_KNOWN_DEAD; /* of which one is enough, */
-            all = passed & ~any;                                                    /* or both are needed */
+            any = e->kind == SAMPI_NODE_ALT ? SAMPI_KNOWN_EMPTY : SAMPI_KNOWN_DEAD; /* where one part is enough */
+            all = passed & ~any;                                                    /* where both are needed */
             if (e->kind == SAMPI_NODE_AND) a |= SAMPI_KNOWN_AND;
             return (uint8_t)(((a | b) & (shared | any)) | (a & b & all));
         case SAMPI_NODE_REPEAT:
@@ -19948,7 +19956,8 @@ static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
     }
 }
 
-/* Places [n] of an array that never moves and has room for `cap`: the first one's number, or -1: it is full. */
+/* Takes n elements of an array that never moves and has room for `cap`. Returns the number of the first; -1 if it is
+   full. Threads may call it at the same time. */
 static int32_t sampi_take(int32_t *used, int32_t n, int32_t cap)
 {
     for (;;) {
@@ -19958,9 +19967,10 @@ static int32_t sampi_take(int32_t *used, int32_t n, int32_t cap)
     }
 }
 
-/* The same as sampi_tree_node, of a tree that threads add to at once. A new node is whole before its number stands in a
-   slot; where two threads make the same one, the second number is never seen. Where it is full, or too many collide,
-   it says so as an array does that may not grow: there is a larger one, or one with less in it, later. */
+/* sampi_tree_node for a tree to which several threads add. A new node is written completely before its number gets into
+   a slot. If two threads make the same node, the second number is never used. If the tree is full, or too many nodes
+   collide, it returns SAMP_E_NOMEM with held->full, as an array does that may not grow: a larger store, or one with
+   fewer nodes, follows. */
 static sampi_node sampi_tree_common(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
     enum { PROBES = 128 };
@@ -19993,11 +20003,11 @@ static sampi_node sampi_tree_common(const sampi_tree *t, int kind, int32_t a, in
     return SAMP_E_NOMEM;
 }
 
-/* The node with these parts: the one that there is, or a new one. All nodes come from here. Where more nodes collide
-   than chance would have it, more slots may help; if they do not, it is an attack. */
+/* Returns the node with these parts: the existing one, or a new one. All nodes are made here. If more nodes collide
+   than is likely by chance, the hash table grows; if that does not help, the grammar is an attack and is refused. */
 static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
-    enum { SLOTS = 32 }; /* of each node, at most */
+    enum { SLOTS = 32 }; /* of the table for each node, at most */
     if (--t->spare < 0) return SAMP_E_RANGE;
     if (t->growth) return sampi_tree_common(t, kind, a, b, c);
     if (2 * (t->nodes.n + 1) > t->slots.n && !sampi_tree_rehash(t)) return SAMP_E_NOMEM;
@@ -20022,16 +20032,17 @@ static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b,
     return *slot = t->nodes.n - 1;
 }
 
-/* A text or set of the bytes from `at` to the pool's end. If there is an equal one, they leave the pool again. */
+/* Returns the text or set that is made of the pool's bytes from `at` on. If an equal node exists, these bytes leave the
+   pool. */
 static sampi_node sampi_tree_pool_end(sampi_tree *t, int kind, int32_t at)
 {
     int32_t n_nodes = t->nodes.n;
     sampi_node node = sampi_tree_node(t, kind, at, t->pool.n - at, 0);
-    if (t->nodes.n == n_nodes) t->pool.n = at; /* there is one, or an error */
+    if (t->nodes.n == n_nodes) t->pool.n = at; /* it exists, or there is an error */
     return node;
 }
 
-/* Room for n bytes at the pool's end, or NULL and a status. */
+/* Returns room for n bytes at the pool's end; NULL with a status. */
 static uint8_t *sampi_tree_pool_room(sampi_tree *t, size_t n, int *status)
 {
     if (t->growth) {
@@ -20044,7 +20055,7 @@ static uint8_t *sampi_tree_pool_room(sampi_tree *t, size_t n, int *status)
     return *status == SAMP_E_RANGE ? NULL : (uint8_t *)sampi_vec_add(&t->pool, 1, (int32_t)n);
 }
 
-/* A text or set. */
+/* A text or set of n bytes. */
 static sampi_node sampi_tree_pooled(sampi_tree *t, int kind, const void *bytes, size_t n)
 {
     int32_t at = t->pool.n, status;
@@ -20054,7 +20065,7 @@ static sampi_node sampi_tree_pooled(sampi_tree *t, int kind, const void *bytes, 
     return sampi_tree_pool_end(t, kind, at);
 }
 
-/* An empty tree. */
+/* Makes an empty tree. */
 static int sampi_tree_init(sampi_tree *t)
 {
     memset(t, 0, sizeof *t);
@@ -20074,13 +20085,13 @@ static void sampi_tree_free(sampi_tree *t)
     sampi_vec_free(&t->slots);
 }
 
-/* These bytes [n]. */
+/* The text of n bytes. */
 static sampi_node sampi_tree_text(sampi_tree *t, const char *bytes, size_t n)
 {
     return n ? sampi_tree_pooled(t, SAMPI_NODE_TEXT, bytes, n) : SAMPI_EMPTY;
 }
 
-/* One of the bytes lo .. hi. */
+/* One byte from lo to hi. */
 static sampi_node sampi_tree_byte(sampi_tree *t, uint32_t lo, uint32_t hi)
 {
     uint8_t bits[32] = { 0 };
@@ -20088,7 +20099,8 @@ static sampi_node sampi_tree_byte(sampi_tree *t, uint32_t lo, uint32_t hi)
     return sampi_tree_pooled(t, SAMPI_NODE_SET, bits, 32);
 }
 
-/* a, then b. A long sequence that grows at its end leans to the left; sampi_tree_straight turns it when it is read. */
+/* a, then b. A sequence that is built by adding parts at its end leans to the left; derivatives straighten it
+   (sampi_join). */
 static sampi_node sampi_tree_seq(sampi_tree *t, sampi_node a, sampi_node b)
 {
     if (a < 0 || b < 0) return a < 0 ? a : b;
@@ -20097,7 +20109,7 @@ static sampi_node sampi_tree_seq(sampi_tree *t, sampi_node a, sampi_node b)
     return b == SAMPI_EMPTY ? a : sampi_tree_node(t, SAMPI_NODE_SEQ, a, b, 0);
 }
 
-/* a or b. Of two lists of alternatives the left one is put in front of the right one, so every ALT leans to the
+/* a or b. If both are lists of alternatives, the left list goes in front of the right one, so every ALT leans to the
    right. */
 static sampi_node sampi_tree_alt(sampi_tree *t, sampi_node a, sampi_node b)
 {
@@ -20113,7 +20125,7 @@ static sampi_node sampi_tree_alt(sampi_tree *t, sampi_node a, sampi_node b)
     return b < 0 ? b : sampi_tree_node(t, SAMPI_NODE_ALT, a, b, 0);
 }
 
-/* a, at least `least` times and at most `most`; most -1: no bound. A counter, not copies. */
+/* a, at least `least` and at most `most` times (-1: any number). The node is a counter, not copies of a. */
 static sampi_node sampi_tree_repeat(sampi_tree *t, sampi_node a, int32_t least, int32_t most)
 {
     if (a < 0) return a;
@@ -20123,14 +20135,14 @@ static sampi_node sampi_tree_repeat(sampi_tree *t, sampi_node a, int32_t least, 
     return least == 1 && most == 1 ? a : sampi_tree_node(t, SAMPI_NODE_REPEAT, a, least, most);
 }
 
-/* Is n any number of something, as any text is any number of characters? */
+/* Does n match any number of repetitions of something, as "any text" is any number of characters? */
 static bool sampi_is_all(const sampi_tree *t, sampi_node n)
 {
     const sampi_expr *e = sampi_at(t, n);
     return e->kind == SAMPI_NODE_REPEAT && e->b == 0 && e->c < 0;
 }
 
-/* Is each of the bytes one that some alternative of `one` is? */
+/* Is each byte of the set matched by some alternative of `one`? */
 static bool sampi_has_bytes(const sampi_tree *t, sampi_node one, const uint8_t set[32])
 {
     uint8_t left[32], any = 0;
@@ -20146,7 +20158,7 @@ static bool sampi_has_bytes(const sampi_tree *t, sampi_node one, const uint8_t s
     return !any;
 }
 
-/* Can it be seen at once that all texts of n are texts of `all`, which sampi_is_all? As of [^"]*word[^"]*. */
+/* Is it obvious that all texts of n are texts of `all`, for which sampi_is_all holds? It is for [^"]*word[^"]*, say. */
 static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_node all, int32_t *patience)
 {
     const sampi_node one = sampi_at(t, all)->a;
@@ -20178,7 +20190,7 @@ static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_node all, in
     return false;
 }
 
-/* Does no text of a match b, since b is what is not among `all`? */
+/* Does no text of a match b, because b is the complement of a set that contains a? */
 static bool sampi_excludes(const sampi_tree *t, sampi_node b, sampi_node a)
 {
     int32_t patience = 64;
@@ -20187,7 +20199,7 @@ static bool sampi_excludes(const sampi_tree *t, sampi_node b, sampi_node a)
            (e->a == a || (sampi_is_all(t, e->a) && sampi_is_among(t, a, e->a, &patience)));
 }
 
-/* What both match; both regular: no token, no members, no rule that recurs. */
+/* The texts that both a and b match. Both must be regular: no token, no list of members, no recursive rule. */
 static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
 {
     if (a < 0 || b < 0) return a < 0 ? a : b;
@@ -20199,32 +20211,31 @@ static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
     return sampi_tree_node(t, SAMPI_NODE_AND, a < b ? a : b, a < b ? b : a, 0);
 }
 
-/* A decimal number without sign or exponent, as JSON writes it, that is a multiple of m (at most 10^8) times 10 to the
-   power of -places. */
+/* A decimal number without sign or exponent, as JSON writes it, that is a multiple of m (at most 10^8) * 10^-places. */
 static sampi_node sampi_tree_multiple(sampi_tree *t, int32_t m, int32_t places)
 {
     return sampi_tree_node(t, SAMPI_NODE_MULTIPLE, m, 0, 8 * places + SAMPI_MULTIPLE_BEGINS);
 }
 
-/* Token `token` of the vocabulary whatever its text, or with `negated` any other one. */
+/* Token `token` of the vocabulary, whatever its text; with `negated` any other token. */
 static sampi_node sampi_tree_token(sampi_tree *t, samp_token token, bool negated)
 {
     return token < 0 ? (sampi_node)SAMP_E_RANGE : sampi_tree_node(t, SAMPI_NODE_TOKEN, token, negated, 0);
 }
 
-/* The code points lo .. hi, all of the same length in UTF-8: of each byte what the ones before leave free. */
+/* The code points lo .. hi, which have the same length in UTF-8. Each byte's range depends on the bytes before it. */
 static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi, int n_tail, uint32_t mark)
 {
     if (n_tail == 0) return sampi_tree_byte(t, mark | lo, mark | hi);
     int shift = 6 * n_tail;
     uint32_t a = lo >> shift, b = hi >> shift, low = ((uint32_t)1 << shift) - 1;
     sampi_node node = SAMPI_NEVER;
-    if (a < b && (lo & low)) { /* the first lead byte, whose tail does not begin at 0 */
+    if (a < b && (lo & low)) { /* the first lead byte, if its tail does not begin at the lowest value */
         node = sampi_tree_seq(t, sampi_tree_byte(t, mark | a, mark | a),
                               sampi_tree_utf8_range(t, lo & low, low, n_tail - 1, 0x80));
         lo = ++a << shift;
     }
-    if (a < b && (hi & low) != low) { /* the last one, whose tail ends early */
+    if (a < b && (hi & low) != low) { /* the last one, if its tail does not end at the highest value */
         node = sampi_tree_alt(t, node,
                               sampi_tree_seq(t, sampi_tree_byte(t, mark | b, mark | b),
                                              sampi_tree_utf8_range(t, 0, hi & low, n_tail - 1, 0x80)));
@@ -20235,8 +20246,8 @@ static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi,
                                          sampi_tree_utf8_range(t, lo & low, hi & low, n_tail - 1, 0x80)));
 }
 
-/* The code points lo .. hi, but no surrogates: they have no UTF-8. Each length of UTF-8 has a range of them,
-   a lead byte whose upper bits are `lead`, and n_tail bytes behind it. */
+/* The code points lo .. hi without surrogates, which have no UTF-8. Each length of UTF-8 has a range of code points, a
+   lead byte whose upper bits are `lead`, and n_tail bytes behind it. */
 static sampi_node sampi_tree_code_points(sampi_tree *t, uint32_t lo, uint32_t hi)
 {
     static const struct {
@@ -20256,9 +20267,9 @@ static sampi_node sampi_tree_code_points(sampi_tree *t, uint32_t lo, uint32_t hi
     return node;
 }
 
-/* Ranges of code points in order, none of which touches another. */
+/* Ranges of code points in ascending order; no two of them touch. */
 typedef struct sampi_ranges {
-    uint32_t few[8][2], (*at)[2]; /* [n], in `few` if there are no more than that */
+    uint32_t few[8][2], (*at)[2]; /* [n]; in `few` if they fit */
     size_t n;
 } sampi_ranges;
 
@@ -20267,7 +20278,8 @@ static void sampi_ranges_free(sampi_ranges *r)
     if (r->at != r->few) SAMP_FREE(r->at);
 }
 
-/* What any ranges [n] have, in order; one that ends before it begins has nothing. False: no memory. */
+/* Makes ranges of n ranges in any order, joining those that touch. A range that ends before it begins is empty. Returns
+   false if there is no memory. */
 static bool sampi_ranges_make(sampi_ranges *r, const uint32_t (*ranges)[2], size_t n)
 {
     size_t used = 0, gap;
@@ -20298,8 +20310,7 @@ static bool sampi_ranges_make(sampi_ranges *r, const uint32_t (*ranges)[2], size
     return true;
 }
 
-/* Where a class is kept, and what is there if it is: as the ranges [n], made in a way that `how` tells. NULL: it is
-   none that is kept. */
+/* The slot of a class in the cache; NULL if such a class is not kept there. `how` says which function makes it. */
 static sampi_class *sampi_class_slot(const sampi_tree *t, const uint32_t (*ranges)[2], size_t n, int32_t how)
 {
     if (!t->classes || n > 2) return NULL;
@@ -20308,8 +20319,8 @@ static sampi_class *sampi_class_slot(const sampi_tree *t, const uint32_t (*range
     return &t->classes[(h >> 13 ^ h >> 24) % SAMPI_CLASSES];
 }
 
-/* One code point in one of the ranges [n] (both ends in it; any order), or with `negated` in none of them; `one` makes
-   what stands for the code points lo .. hi. */
+/* One code point in one of n ranges (both ends included, in any order); with `negated` in none of them. The function
+   `one` makes the node of the code points lo .. hi. */
 static sampi_node sampi_tree_class_of(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated,
                                       sampi_node (*one)(sampi_tree *, uint32_t lo, uint32_t hi), int32_t how)
 {
@@ -20335,7 +20346,7 @@ static sampi_node sampi_tree_class_of(sampi_tree *t, const uint32_t (*ranges)[2]
     return kept->node = node;
 }
 
-/* One code point, as UTF-8, in one of the ranges or in none. */
+/* One code point, as UTF-8, in one of n ranges; with `negated` in none of them. */
 static sampi_node sampi_tree_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
 {
     enum { HOW = 2 };
@@ -20343,7 +20354,8 @@ static sampi_node sampi_tree_class(sampi_tree *t, const uint32_t (*ranges)[2], s
     return sampi_tree_class_of(t, ranges, n, negated, sampi_tree_code_points, HOW);
 }
 
-/* The number of the rule with that name, a new one if there is none; without a name always a new one. */
+/* The number of the rule with this name, which is added if there is none. Without a name a new rule is made each
+   time. */
 static int32_t sampi_tree_rule(sampi_tree *t, const char *name, size_t n)
 {
     sampi_node text = sampi_tree_text(t, name, n);
@@ -20363,8 +20375,8 @@ static sampi_node sampi_tree_ref(sampi_tree *t, int32_t rule)
     return rule < 0 ? rule : sampi_tree_node(t, SAMPI_NODE_REF, rule, 0, 0);
 }
 
-/* Give a rule its body, in place of what it had: rules may refer to it before. SAMP_OK, or the error that one of the
-   arguments is. */
+/* Sets a rule's body, in place of an earlier one; other rules may refer to it before. Returns SAMP_OK, or the status
+   that one of the arguments is. */
 static int sampi_tree_define(sampi_tree *t, int32_t rule, sampi_node body)
 {
     if (rule < 0 || body < 0) return rule < 0 ? rule : body;
@@ -20372,7 +20384,7 @@ static int sampi_tree_define(sampi_tree *t, int32_t rule, sampi_node body)
     return SAMP_OK;
 }
 
-/* A call of a new rule with that body. */
+/* A call of a new rule with this body. */
 static sampi_node sampi_tree_call(sampi_tree *t, sampi_node body)
 {
     int32_t rule = sampi_tree_rule(t, "", 0);
@@ -20382,10 +20394,10 @@ static sampi_node sampi_tree_call(sampi_tree *t, sampi_node body)
     return sampi_tree_ref(t, rule);
 }
 
-/* A list of members [n] in any order, none twice, with `separator` between neighbours. `other` (NEVER: none) is any
-   member that is not among them, and may come again. All required ones occur, and in all at least `least` and at most
-   `most` (SIZE_MAX: any number). The members are copied. Each is a rule that is called: what can be said of it does
-   not depend on those that have been there, so it is found out once. */
+/* A list of n members in any order, each at most once, with `separator` between neighbours. `other` (NEVER: nothing) is
+   any member that is not among the n; it may come several times. All required members must come, and the number of all
+   members is between `least` and `most` (SIZE_MAX: any number). The members are copied. Each becomes a rule that is
+   called: what is computed for it does not depend on the members that came before, so it is computed once. */
 static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members, size_t n, sampi_node separator,
                                      sampi_node other, size_t least, size_t most)
 {
@@ -20409,10 +20421,10 @@ static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members,
     return sampi_tree_node(t, SAMPI_NODE_MEMBERS, t->lists.n - 1, SAMPI_EMPTY, 0);
 }
 
-/* The same, with witnesses among the other members: the last ones of `members` are `slots` times
-   SAMPI_KINDS_OF_NAMES. Of each such group one must come, the first for a name of the first kind and so on; no two of
-   different groups are of one kind. What else may come depends on the kinds of the witnesses that have been there:
-   others [SAMPI_SETS_OF_KINDS], by the set of these. */
+/* The same with witnesses: members without listed names that must come (schema/objects.h). They are the last `slots` *
+   SAMPI_KINDS_OF_NAMES of `members`: a group for each witness, with one member for each kind of name. One member of
+   each group must come, and the kinds that come must differ. Which other members may come depends on the kinds of the
+   witnesses that have come: others [SAMPI_SETS_OF_KINDS], indexed by the set of these kinds. */
 static sampi_node sampi_tree_witnesses(sampi_tree *t, const sampi_member *members, size_t n, int32_t slots,
                                        sampi_node separator, const sampi_node *others, size_t least, size_t most)
 {
@@ -20438,15 +20450,15 @@ static sampi_node sampi_tree_witnesses(sampi_tree *t, const sampi_member *member
 
 /* ---- src/grammar/finishing.h ---- */
 /* ---- a finished grammar ----
-   A tree with its root, and what a matcher wants to know before it begins: which rules are called (the others are read
-   as if their body stood there), which nodes match the empty text, and which bytes are never told apart. */
+   A tree with its root, and what a matcher must know from the beginning: which rules are called (the others are
+   replaced by their bodies), which nodes match the empty text, and which bytes the grammar never distinguishes. */
 
-/* Which bytes a grammar tells apart. */
+/* Classes of bytes: a grammar never distinguishes two bytes of one class. */
 typedef struct sampi_byte_classes {
     int32_t n_classes;
-    uint8_t class_of[256]; /* bytes of one class are never told apart, */
-    uint8_t byte_of[256];  /* and this is one of them; */
-    uint8_t firsts[32];    /* all of these, as a set of bits */
+    uint8_t class_of[256]; /* each byte's class */
+    uint8_t byte_of[256];  /* one byte of each class */
+    uint8_t firsts[32];    /* these bytes as a set of bits */
 } sampi_byte_classes;
 
 struct samp_grammar {
@@ -20454,10 +20466,10 @@ struct samp_grammar {
     uint64_t fingerprint; /* sampi_grammar_fingerprint */
     int32_t root;         /* a rule */
     sampi_byte_classes bytes;
-    struct sampi_shared *shared; /* what samplers have learnt of it, a list: see store.h. All else never changes */
+    struct sampi_shared *shared; /* what its samplers share, a list (store.h); nothing else changes */
 };
 
-/* Child i of a node (for a rule its body), or -1 if there are no more. */
+/* Child i of a node (a rule's child is its body); -1 if there are no more. */
 static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t i)
 {
     switch (e->kind) {
@@ -20469,7 +20481,7 @@ static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t 
         case SAMPI_NODE_AND: return i == 0 ? e->a : i == 1 ? e->b : -1;
         case SAMPI_NODE_MEMBERS: {
             const sampi_list *list = (const sampi_list *)t->lists.data + e->a;
-            const int32_t table = list->slots ? SAMPI_SETS_OF_KINDS : 0; /* behind the members */
+            const int32_t table = list->slots ? SAMPI_SETS_OF_KINDS : 0; /* it follows the members */
             if (i < list->n + table) return ((const sampi_member *)t->members.data)[list->first + i].node;
             i -= list->n + table;
             return i == 0 ? list->separator : i == 1 ? list->other : -1;
@@ -20478,8 +20490,8 @@ static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t 
     }
 }
 
-/* A node whose children are all done, or open if they lead back to it: how deep do functions recur that look through
-   rules? A rule where that is too deep is called. */
+/* Finishes a node whose children are finished, or are still open because they lead back to it. Computes how deep
+   functions recurse that look through rules. A rule that would be too deep is called instead. */
 static int sampi_grammar_leave(sampi_tree *t, sampi_node n)
 {
     sampi_expr *e = sampi_at(t, n);
@@ -20498,8 +20510,8 @@ static int sampi_grammar_leave(sampi_tree *t, sampi_node n)
     return SAMP_OK;
 }
 
-/* Node n has been reached from within itself: by a rule, which is called from now on. It is n, or if n is what several
-   rules have in their bodies, the last one on the way, `todo`. */
+/* Handles a node that is reached from within itself. The recursive rule is called from now on. It is n; or, if n is a
+   part that several rules share, the last rule on the way there, which `todo` has. */
 static void sampi_grammar_loop(sampi_tree *t, sampi_node n, const sampi_vec *todo)
 {
     for (int32_t i = todo->n - 2; sampi_at(t, n)->kind != SAMPI_NODE_REF; i -= 2)
@@ -20508,8 +20520,8 @@ static void sampi_grammar_loop(sampi_tree *t, sampi_node n, const sampi_vec *tod
     sampi_at(t, n)->known |= SAMPI_KNOWN_CALLS;
 }
 
-/* Walk all that can be reached from the root, children first, and put it in `order`; a rule that leads back to itself
-   is called. The stack is `todo`: a node, and which of its children is next. */
+/* Visits all nodes that can be reached from the root, children first, and appends them to `order`. A recursive rule
+   becomes a called one. `todo` is a stack of pairs: a node, and the index of its next child. */
 static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order, sampi_vec *todo)
 {
     for (sampi_node n = root;;) {
@@ -20542,7 +20554,7 @@ static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order,
     }
 }
 
-/* What is known of a node, anew. Does that change? */
+/* Computes again what is known of a node. Returns whether that has changed. */
 static bool sampi_grammar_look(sampi_tree *t, sampi_node n)
 {
     sampi_expr *e = sampi_at(t, n);
@@ -20555,16 +20567,16 @@ static bool sampi_grammar_look(sampi_tree *t, sampi_node n)
     return changed;
 }
 
-/* What it costs to look at a node. */
+/* The cost of sampi_grammar_look. */
 static int32_t sampi_grammar_cost(const sampi_tree *t, sampi_node n)
 {
     const sampi_expr *e = sampi_at(t, n);
     return e->kind == SAMPI_NODE_MEMBERS ? 1 + ((const sampi_list *)t->lists.data + e->a)->n / 8 : 1;
 }
 
-/* Look at all nodes of `order`, and again at what a node is part of that has changed: in a queue, so each is looked at
-   once for what it learns from all that come before it. `above` [nodes + 1] says where each node's list of such nodes
-   begins in `list`; `queue` is as long as `order`, and in the queue are those that are OPEN. */
+/* Calls sampi_grammar_look for all nodes, and again until nothing changes: when a node changes, the nodes that it is a
+   part of enter a queue, if they are not in it. The nodes that have node n as a part are list [above [n]] to list
+   [above [n + 1] - 1]. `queue` has as many elements as `order`; the nodes in it are marked OPEN. */
 static int sampi_grammar_spread(sampi_tree *t, const sampi_vec *order, const int32_t *above, const int32_t *list,
                                 int32_t *queue)
 {
@@ -20576,7 +20588,7 @@ static int sampi_grammar_spread(sampi_tree *t, const sampi_vec *order, const int
         const sampi_node now = queue[first];
         first = first + 1 < n ? first + 1 : 0;
         left--;
-        if (!sampi_grammar_look(t, now)) continue; /* it is open no more */
+        if (!sampi_grammar_look(t, now)) continue; /* it is not marked OPEN any more */
         for (int32_t i = above[now]; i < above[now + 1]; i++) {
             sampi_expr *e = sampi_at(t, list[i]);
             if (e->known & SAMPI_KNOWN_OPEN) continue;
@@ -20587,7 +20599,7 @@ static int sampi_grammar_spread(sampi_tree *t, const sampi_vec *order, const int
     return spare < 0 ? (int)SAMP_E_RANGE : SAMP_OK;
 }
 
-/* The same, where it takes more than a few rounds: with lists of what each node is part of. */
+/* Makes these lists and calls sampi_grammar_spread; for grammars that need more than a few rounds. */
 static int sampi_grammar_spread_all(sampi_tree *t, const sampi_vec *order)
 {
     size_t n_parts = 0;
@@ -20600,7 +20612,7 @@ static int sampi_grammar_spread_all(sampi_tree *t, const sampi_vec *order)
     if (!above) return SAMP_E_NOMEM;
     int32_t *list = above + n_above;
     memset(above, 0, n_above * sizeof *above);
-    for (int32_t i = 0; i < order->n; i++) /* above [n + 2]: how many node n is part of; then above [n + 1]: where */
+    for (int32_t i = 0; i < order->n; i++) /* counts in above [n + 2], then ends of lists in above [n + 1] */
         for (int32_t k = 0, part; (part = sampi_child(t, sampi_at(t, nodes[i]), k)) >= 0; k++) above[part + 2]++;
     for (size_t i = 2; i < n_above; i++) above[i] += above[i - 1];
     for (int32_t i = 0; i < order->n; i++)
@@ -20611,10 +20623,9 @@ static int sampi_grammar_spread_all(sampi_tree *t, const sampi_vec *order)
     return status;
 }
 
-/* Which rules are called besides: those that are not regular and stand in more than one place. There, calls are what
-   keeps the number of ways to go on small. Then what is known of nodes follows from it; since that can follow from
-   rules that lead back to themselves, again until nothing changes. Only then it shows in which AND and NOT there are
-   calls: SAMP_E_UNSUPPORTED. */
+/* Decides which other rules are called: those that are not regular and are referred to more than once. Without calls
+   the number of ways to continue would grow too much. Then computes what is known of all nodes, in rounds until nothing
+   changes, because rules may be recursive. Last, it checks that no AND or NOT has calls in it: SAMP_E_UNSUPPORTED. */
 static int sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
 {
     enum { ROUNDS = 4 };
@@ -20631,7 +20642,7 @@ static int sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
     }
     if (changed) status = sampi_grammar_spread_all(t, order);
     if (status) return status;
-    for (sampi_node n = 0; n < t->nodes.n; n++) { /* what can't be reached may still equal what is made later */
+    for (sampi_node n = 0; n < t->nodes.n; n++) { /* an unreachable node may equal one that is made later */
         sampi_expr *e = sampi_at(t, n);
         if (!(e->known & SAMPI_KNOWN_DONE))
             e->known = sampi_node_known(t, e);
@@ -20642,7 +20653,7 @@ static int sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
     return strict ? (int)SAMP_E_UNSUPPORTED : SAMP_OK;
 }
 
-/* Split the classes of bytes by every set; a byte of a text is one of its own. */
+/* Makes the classes of bytes. Each set splits them; a byte of a text is a class of its own. */
 static void sampi_grammar_classes(samp_grammar *g)
 {
     const sampi_tree *t = &g->tree;
@@ -20659,7 +20670,7 @@ static void sampi_grammar_classes(samp_grammar *g)
             alone[(int)'.'] = 1;
         }
         if (e ? e->kind != SAMPI_NODE_SET : !alone[n - t->nodes.n]) continue;
-        int32_t to[256]; /* the class of those in the set, of each old class */
+        int32_t to[256]; /* for each old class, the class of those of its bytes that are in the set */
         memset(to, 0xff, sizeof to);
         int32_t in[256] = { 0 }, all[256] = { 0 };
         for (int32_t b = 0; b < 256; b++) {
@@ -20681,7 +20692,7 @@ static void sampi_grammar_classes(samp_grammar *g)
         g->bytes.firsts[g->bytes.byte_of[c] / 8] |= (uint8_t)(1u << g->bytes.byte_of[c] % 8);
 }
 
-/* What a node is, but for its children. */
+/* Adds a node to a hash, without its children. */
 static void sampi_grammar_mix(const sampi_tree *t, const sampi_expr *e, uint64_t *hash)
 {
     sampi_mix(hash, (uint64_t)e->kind);
@@ -20703,8 +20714,8 @@ static void sampi_grammar_mix(const sampi_tree *t, const sampi_expr *e, uint64_t
         sampi_mix(hash, ((const sampi_member *)t->members.data)[list->first + i].required);
 }
 
-/* 64 bits made of all nodes in `order`: what each is, and where in the order its children are. Neither the numbers of
-   nodes nor the names of rules count, nor what leads nowhere. SAMP_E_NOMEM. */
+/* Makes 64 bits of all nodes in `order`: what each node is, and where in `order` its children are. The numbers of
+   nodes, the names of rules and unreachable nodes have no influence. SAMP_E_NOMEM. */
 static int sampi_grammar_fingerprint(samp_grammar *g, const sampi_vec *order)
 {
     const sampi_tree *t = &g->tree;
@@ -20722,7 +20733,7 @@ static int sampi_grammar_fingerprint(samp_grammar *g, const sampi_vec *order)
     return SAMP_OK;
 }
 
-/* The tree is complete: make it a grammar. SAMP_OK; SAMP_E_RANGE: a rule without a body, or nodes too deep;
+/* Makes a grammar of a complete tree. SAMP_OK; SAMP_E_RANGE: a rule has no body, or nodes are too deep;
    SAMP_E_UNSUPPORTED: AND or NOT of something that is not regular; SAMP_E_NOMEM. */
 static int sampi_grammar_finish(samp_grammar *g, int32_t root)
 {
@@ -20742,30 +20753,30 @@ static int sampi_grammar_finish(samp_grammar *g, int32_t root)
 
 /* ---- src/grammar/reading.h ---- */
 /* ---- reading texts ----
-   GBNF and regular expressions become a tree. Both readers go through the text once and stop at the first mistake,
-   which they tell by its place and by what should have stood there. */
+   The readers of GBNF and of regular expressions make a tree. Both read the text once and stop at the first mistake.
+   They report its place and what was expected there. */
 
 typedef struct sampi_reader {
     sampi_tree *tree;
     const char *text, *at, *end; /* *end may be read, and is 0 */
     samp_text_error *error;      /* never NULL */
-    sampi_vec parts;             /* sampi_node: what the sequences under way consist of */
+    sampi_vec parts;             /* sampi_node: the parts of the sequences that are being read */
     int32_t depth;               /* of parentheses */
-    uint64_t n_symbols;          /* GBNF: names so far as llama.cpp counts them, for its limit of repetitions */
-    sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool); /* regex: how a class is written; */
-    bool ways;        /* does it matter in which way a text matches? Then GROUPs tell, */
-    int32_t n_groups; /* with numbers for as many as these */
+    uint64_t n_symbols;          /* GBNF: names as llama.cpp counts them, for its limit of repetitions */
+    sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool); /* regex: makes the node of a class */
+    bool ways;        /* does the way in which a text matches matter? Then groups become GROUP nodes, */
+    int32_t n_groups; /* with numbers below this */
 } sampi_reader;
 
-#define SAMPI_MAX_NESTING 100 /* parentheses in one another */
+#define SAMPI_MAX_NESTING 100 /* of parentheses */
 
-/* What was expected at `at`. Returns the status that it sets. */
+/* Reports what was expected at `at`. Returns the status that it sets. */
 static int sampi_expected(sampi_reader *r, const char *at, int status, const char *what)
 {
     return sampi_text_error(r->error, r->text, at, status, what);
 }
 
-/* One code point of UTF-8, which must be valid; it moves on. Or a status. */
+/* Reads one code point, which must be valid UTF-8. Returns it, or a status. */
 static int32_t sampi_read_utf8(sampi_reader *r, const char *what)
 {
     if (r->at == r->end) return sampi_expected(r, r->at, SAMP_E_FORMAT, what);
@@ -20775,7 +20786,7 @@ static int32_t sampi_read_utf8(sampi_reader *r, const char *what)
     return (int32_t)c;
 }
 
-/* n hexadecimal digits. */
+/* Reads n hexadecimal digits. Returns their value, or a status. */
 static int64_t sampi_read_hex(sampi_reader *r, int n)
 {
     uint32_t x = 0;
@@ -20787,7 +20798,7 @@ static int64_t sampi_read_hex(sampi_reader *r, int n)
     return x;
 }
 
-/* A decimal number, at most 2^31 - 1 (what is more counts as that). */
+/* Reads a decimal number. Returns it (larger ones as 2^31 - 1), or a status. */
 static int32_t sampi_read_number(sampi_reader *r, const char *what)
 {
     int64_t x = 0;
@@ -20799,7 +20810,7 @@ static int32_t sampi_read_number(sampi_reader *r, const char *what)
     return (int32_t)x;
 }
 
-/* An error of the tree, at the place that was being read. */
+/* Passes a node on; a status becomes an error at the place that is being read. */
 static sampi_node sampi_read_node(sampi_reader *r, sampi_node n)
 {
     if (n >= 0 || r->error->status) return n;
@@ -20814,7 +20825,7 @@ static sampi_node sampi_read_part(sampi_reader *r, sampi_node n)
     return *part = n;
 }
 
-/* The parts from `first` on, in sequence or as alternatives; they are used up. */
+/* Joins the parts from `first` on, as a sequence or as alternatives, and removes them from r->parts. */
 static sampi_node sampi_read_join(sampi_reader *r, int32_t first, bool seq)
 {
     sampi_node n = seq ? SAMPI_EMPTY : SAMPI_NEVER;
@@ -20827,15 +20838,15 @@ static sampi_node sampi_read_join(sampi_reader *r, int32_t first, bool seq)
 
 /* ---- src/grammar/gbnf.h ---- */
 /* ---- grammars: GBNF, as llama.cpp reads it ----
-   The reader of llama.cpp's grammars, with its limits and its oddities: what it takes is taken, what it refuses is
-   refused, at the same place. Rules become nodes that call each other by number. */
+   This reader accepts what llama.cpp's reader of grammars accepts, and refuses what that one refuses, at the same
+   place, with the same limits and oddities. Rules become nodes that call each other by number. */
 
 static bool sampi_gbnf_is_name(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
 }
 
-/* Spaces and comments; newlines only where the rule is known to go on. */
+/* Skips spaces and comments; also newlines, where the rule certainly continues. */
 static void sampi_gbnf_space(sampi_reader *r, bool newlines)
 {
     for (;; r->at++) {
@@ -20845,8 +20856,8 @@ static void sampi_gbnf_space(sampi_reader *r, bool newlines)
     }
 }
 
-/* A character of a literal or a class. What has no UTF-8 (an escape may say anything) matches nothing: above
-   0x10ffff. */
+/* Reads a character of a literal or a class. An escape may name a number above 0x10ffff, which has no UTF-8; such a
+   character matches nothing. */
 static int64_t sampi_gbnf_char(sampi_reader *r)
 {
     if (*r->at != '\\') return sampi_read_utf8(r, "expected the end of the literal or class");
@@ -20885,8 +20896,8 @@ static sampi_node sampi_gbnf_literal(sampi_reader *r)
     return sampi_read_join(r, first, true);
 }
 
-/* [..] or [^..]; with nothing in it, it is an empty text. Ranges are collected as parts. Byte 0 is in a class only if
-   that names it by itself, so ranges, [^..] and . have it not: llama.cpp never lets it come. */
+/* Reads [..] or [^..]. An empty class is an empty text. Ranges are collected as parts. Byte 0 is in a class only if the
+   class names it by itself: ranges, [^..] and . exclude it, because llama.cpp never allows it. */
 static sampi_node sampi_gbnf_class(sampi_reader *r)
 {
     int32_t first = r->parts.n;
@@ -20904,7 +20915,7 @@ static sampi_node sampi_gbnf_class(sampi_reader *r)
         if (sampi_read_part(r, hi < 0x110000 ? (sampi_node)hi : 0x110000) < 0) return r->error->status;
     }
     r->at++;
-    for (int k = 0, both = r->parts.n > first && negated ? 2 : 0; k < both; k++) /* the range from 0 to 0 */
+    for (int k = 0, both = r->parts.n > first && negated ? 2 : 0; k < both; k++) /* add the range from 0 to 0 */
         if (sampi_read_part(r, 0) < 0) return r->error->status;
     int32_t n = (r->parts.n - first) / 2;
     r->parts.n = first;
@@ -20913,7 +20924,7 @@ static sampi_node sampi_gbnf_class(sampi_reader *r)
     return sampi_read_node(r, sampi_tree_class(r->tree, (const uint32_t(*)[2])ranges, (size_t)n, negated));
 }
 
-/* <[id]> or <text>: the text, with its angle brackets, must be one token; which one, the vocabulary says later. */
+/* Reads <[id]> or <text>. The text, with its angle brackets, must be one token; the vocabulary says later which one. */
 static sampi_node sampi_gbnf_token(sampi_reader *r)
 {
     bool negated = *r->at == '!';
@@ -20937,7 +20948,7 @@ static sampi_node sampi_gbnf_token(sampi_reader *r)
     return sampi_read_node(r, sampi_tree_node(r->tree, SAMPI_NODE_TOKEN, text, negated | 2, 0));
 }
 
-/* {m}, {m,} or {m,n} into least and most; a bound above 2000 is none, as in llama.cpp. */
+/* Reads {m}, {m,} or {m,n}. An upper bound above 2000 means no bound, as in llama.cpp. */
 static int sampi_gbnf_braces(sampi_reader *r, bool nested, int32_t *least, int32_t *most)
 {
     r->at++;
@@ -20965,7 +20976,8 @@ static int sampi_gbnf_braces(sampi_reader *r, bool nested, int32_t *least, int32
     return SAMP_OK;
 }
 
-/* What repeats the last part. `n_rules` is what that part counts as, and is multiplied. */
+/* Reads * + ? or braces and applies it to the last part. n_rules is what that part counts for llama.cpp's limit; it is
+   multiplied. */
 static int sampi_gbnf_repeat(sampi_reader *r, int32_t first, bool nested, bool *nothing, uint64_t *n_rules)
 {
     const char *start = r->at;
@@ -20992,8 +21004,8 @@ static int sampi_gbnf_repeat(sampi_reader *r, int32_t first, bool nested, bool *
 
 static sampi_node sampi_gbnf_alternatives(sampi_reader *r, bool nested);
 
-/* The number of the rule whose name is read, a new one if no rule has it; or a status. New ones count for llama.cpp's
-   limit of what repetitions make (n_symbols). */
+/* Reads a name. Returns the number of its rule, which is added if it is new; or a status. New rules count in n_symbols,
+   for llama.cpp's limit of repetitions. */
 static int32_t sampi_gbnf_name(sampi_reader *r)
 {
     const char *start = r->at;
@@ -21026,7 +21038,7 @@ static sampi_node sampi_gbnf_sequence(sampi_reader *r, bool nested)
 {
     int32_t first = r->parts.n;
     uint64_t n_rules = 1;
-    bool nothing = true; /* the last part is the empty text, which can't be repeated */
+    bool nothing = true; /* the last part is an empty text, which cannot be repeated */
     for (;;) {
         sampi_node n;
         char c = *r->at;
@@ -21074,7 +21086,7 @@ static sampi_node sampi_gbnf_alternatives(sampi_reader *r, bool nested)
     }
 }
 
-/* name ::= alternatives, and the end of the line. A second definition replaces the first. */
+/* Reads name ::= alternatives and the end of the line. A second definition replaces the first. */
 static int sampi_gbnf_rule(sampi_reader *r)
 {
     int32_t rule = sampi_gbnf_name(r);
@@ -21091,7 +21103,7 @@ static int sampi_gbnf_rule(sampi_reader *r)
     return sampi_tree_define(r->tree, rule, body);
 }
 
-/* Every name must have a rule; the mistake is told where the name first stands. */
+/* Checks that every name has a rule; an error is reported where the name first occurs. */
 static int sampi_gbnf_check(sampi_reader *r)
 {
     for (int32_t i = 0; i < r->tree->rules.n; i++) {
@@ -21102,7 +21114,7 @@ static int sampi_gbnf_check(sampi_reader *r)
     return SAMP_OK;
 }
 
-/* The text's rules into the tree, and the number of the rule `root`. */
+/* Reads the rules of the text into the tree. *rule gets the number of the rule `root`. */
 static int sampi_gbnf_read(sampi_reader *r, const char *root, int32_t *rule)
 {
     sampi_gbnf_space(r, true);
@@ -21119,9 +21131,10 @@ static int sampi_gbnf_read(sampi_reader *r, const char *root, int32_t *rule)
 
 /* ---- src/grammar/regex.h ---- */
 /* ---- regular expressions ----
-   ECMA-262's, as far as they are regular: no lookaround, no \b, no backreferences, no \p. ^ and $ may stand anywhere:
-   they are read as bytes that no text has, FE before its first and FF behind its last one. What the expression says of
-   texts without them follows by taking FE from its front and FF from its end (sampi_regex_unmark). */
+   ECMA-262's, as far as they are regular: no lookaround, no \b, no backreferences, no \p. ^ and $ may be anywhere. They
+   are read as two bytes that no text has: FE before the text's first byte, FF behind its last one. Then
+   sampi_regex_unmark removes FE from the front and FF from the end of what matches. The result is what the expression
+   says of texts without these marks. */
 
 #define SAMPI_REGEX_BEGIN 0xfe
 #define SAMPI_REGEX_END   0xff
@@ -21143,7 +21156,7 @@ static size_t sampi_regex_named(char name, const uint32_t (**ranges)[2])
     return name == 'd' ? 1 : name == 'w' ? sizeof w / sizeof *w : sizeof s / sizeof *s;
 }
 
-/* \uHHHH, \u{H..} or a pair of surrogates, behind \u. */
+/* Reads what follows \u: HHHH, {H..}, or a pair of surrogates. */
 static int64_t sampi_regex_unicode(sampi_reader *r)
 {
     if (*r->at == '{') {
@@ -21167,7 +21180,7 @@ static int64_t sampi_regex_unicode(sampi_reader *r)
     return low < 0 ? low : c;
 }
 
-/* The character behind a backslash, which is not a class of them. */
+/* Reads the character that follows a backslash, if it is not a class. */
 static int64_t sampi_regex_escape(sampi_reader *r)
 {
     static const char from[] = "tnvfr", to[] = "\t\n\v\f\r";
@@ -21192,7 +21205,7 @@ static int64_t sampi_regex_escape(sampi_reader *r)
     return sampi_read_utf8(r, "expected a character");
 }
 
-/* Append the range lo .. hi to the parts, or with `gaps` what lies between the ranges [n]. */
+/* Appends the range lo .. hi to the parts; with `gaps` the gaps between n ranges. */
 static int sampi_regex_ranges(sampi_reader *r, const uint32_t (*ranges)[2], size_t n, bool gaps)
 {
     int64_t next = 0;
@@ -21206,7 +21219,8 @@ static int sampi_regex_ranges(sampi_reader *r, const uint32_t (*ranges)[2], size
     return SAMP_OK;
 }
 
-/* One end of a range in [ ]: a code point; or -1, and the ranges of \d and its like are among the parts. */
+/* Reads one end of a range in [ ]. Returns a code point; or -1 after \d \w \s \D \W \S, whose ranges are then among the
+   parts. */
 static int64_t sampi_regex_class_char(sampi_reader *r, int *status)
 {
     int64_t c;
@@ -21255,15 +21269,15 @@ static sampi_node sampi_regex_class(sampi_reader *r)
     return r->chars(r->tree, (const uint32_t(*)[2])sampi_vec_at(&r->parts, sizeof(sampi_node), first), n, negated);
 }
 
-/* n as a group, if that matters. */
+/* Makes n a group, if groups matter here. */
 static sampi_node sampi_regex_way(sampi_reader *r, sampi_node n, int32_t group)
 {
     if (n < 0 || !r->ways || (group == SAMPI_GROUP_NONE && sampi_at(r->tree, n)->kind != SAMPI_NODE_ALT)) return n;
     return sampi_tree_node(r->tree, SAMPI_NODE_GROUP, n, group, 0);
 }
 
-/* The name of a group and the > behind it. Any character outside of ASCII is taken for a letter, an escape is not read,
-   and names may be alike. */
+/* Reads the name of a group and the > behind it. Every character outside of ASCII counts as a letter, escapes are not
+   read, and two groups may have the same name. */
 static int sampi_regex_name(sampi_reader *r)
 {
     const char *name = r->at;
@@ -21301,7 +21315,7 @@ static sampi_node sampi_regex_group(sampi_reader *r)
     return sampi_regex_way(r, n, group);
 }
 
-/* {m}, {m,} or {m,n}? Else the brace is a character like others, and *least is -1. */
+/* Reads {m}, {m,} or {m,n}. If the brace is not one of these, it is an ordinary character, and *least is -1. */
 static int sampi_regex_braces(sampi_reader *r, int32_t *least, int32_t *most)
 {
     const char *start = r->at++;
@@ -21324,7 +21338,7 @@ static int sampi_regex_braces(sampi_reader *r, int32_t *least, int32_t *most)
     return SAMP_OK;
 }
 
-/* One thing that may be repeated. */
+/* Reads one part that may be repeated. */
 static sampi_node sampi_regex_atom(sampi_reader *r)
 {
     static const uint32_t line_ends[][2] = { { '\n', '\n' }, { '\r', '\r' }, { 0x2028, 0x2029 } };
@@ -21367,7 +21381,7 @@ static sampi_node sampi_regex_repeated(sampi_reader *r, sampi_node n)
     }
     n = sampi_tree_repeat(r->tree, n, least, most);
     if (*r->at != '?') return n;
-    r->at++; /* lazy or not, the texts are the same */
+    r->at++; /* lazy or not, the same texts match */
     return least != most ? sampi_regex_way(r, n, SAMPI_GROUP_LAZY) : n;
 }
 
@@ -21396,24 +21410,24 @@ static sampi_node sampi_regex_alternatives(sampi_reader *r)
     }
 }
 
-/* Can n be nothing but marks, or not even these? `rest`: n without them. */
+/* Does n match a text that is empty, or that has nothing but marks? `rest` is n without its marks. */
 static bool sampi_regex_is_nothing(const sampi_tree *t, sampi_node n, sampi_node rest)
 {
     return (sampi_at(t, n)->known | (rest < 0 ? 0 : sampi_at(t, rest)->known)) & SAMPI_KNOWN_EMPTY;
 }
 
-/* What is taken from a text: marks of both kinds are only of use to see whether there is nothing else. */
+/* Which marks are removed. ANY is only used to find out whether a text has nothing but marks. */
 enum {
     SAMPI_UNMARK_NONE = 0,
-    SAMPI_UNMARK_BEGIN = 1, /* as the bits of the two bytes in a set */
+    SAMPI_UNMARK_BEGIN = 1, /* these are the bits of the two bytes in a set */
     SAMPI_UNMARK_END = 2,
     SAMPI_UNMARK_ANY = 3
 };
 
-/* What has been made of a part, by sampi_regex_unmark: it is noted in its node's state, + 1. */
+/* What sampi_regex_unmark has made of a part: the part's node has it in `state`, + 1. */
 static sampi_node sampi_regex_unmarked(const sampi_tree *t, sampi_node n) { return sampi_at(t, n)->state - 1; }
 
-/* The same of a node whose parts are done. */
+/* The same for a node whose parts are done. */
 static sampi_node sampi_regex_unmark_one(sampi_tree *t, sampi_node n, uint32_t marks)
 {
     const sampi_expr e = *sampi_at(t, n);
@@ -21443,9 +21457,10 @@ static sampi_node sampi_regex_unmark_one(sampi_tree *t, sampi_node n, uint32_t m
     }
 }
 
-/* Of what n matches: BEGIN: what follows such marks at its front, one or more, for one place may be marked twice; END:
-   what comes before them at its end; ANY: what follows marks of both kinds; NONE: what has no mark at all. Each part is
-   looked at once, when those that it consists of are done: they are in `order`, and before that on top of `todo`. */
+/* Of the texts that n matches: with BEGIN those that have one or more such marks at the front, without these marks (a
+   place may be marked twice); with END the same at the end; with ANY those with marks of either kind at the front,
+   without these; with NONE the texts that have no marks at all. Each part is visited once, after its own parts: until
+   then it is on the stack `todo`, then in `order`. */
 static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks)
 {
     if (n < 0) return n;
@@ -21473,8 +21488,8 @@ static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks
     return made;
 }
 
-/* A regular expression, [n] bytes with a 0 behind them, with its marks; the caller has set the reader's tree, chars and
-   ways. A status, and *error, if it is none. */
+/* Reads a regular expression of n bytes, which a 0 follows, with its marks. The caller has set the reader's tree, chars
+   and ways. Returns a status, with *error, if it is wrong. */
 static sampi_node sampi_regex_read(sampi_reader *r, const char *text, size_t n, samp_grammar_error *error)
 {
     memset(error, 0, sizeof *error);
@@ -21488,8 +21503,9 @@ static sampi_node sampi_regex_read(sampi_reader *r, const char *text, size_t n, 
     return all;
 }
 
-/* The texts that match it as a whole, or with `search` those in which it occurs. `chars` writes a class of code points
-   (sampi_tree_class does, as UTF-8). SAMP_E_UNSUPPORTED if it is not regular. */
+/* The texts that the expression matches as a whole; with `search` the texts that contain a match. `chars` makes the
+   node of a class of code points (sampi_tree_class does so in UTF-8). SAMP_E_UNSUPPORTED if the expression is not
+   regular. */
 static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bool search,
                                    sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool),
                                    samp_grammar_error *error)
@@ -21516,12 +21532,12 @@ static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bo
 
 /* ---- src/grammar/derivatives.h ---- */
 /* ---- derivatives: what may follow a byte ----
-   A node of a tree and a byte come in; the node of what may stand behind that byte goes out, in the same tree. The
-   deriver is what this takes: a tree that grows, a stack, a memo, and limits on memory and steps. A matcher has one
+   The input is a node of a tree and a byte. The output is the node of what may follow that byte, in the same tree. The
+   deriver holds what this needs: a tree that grows, a stack, a memo, and limits on memory and steps. A matcher has one
    (matcher.h), and so has the reader of schemas (schema/formats.h).
 
-   Sequences are made to lean to the right and alternatives are sorted, so that the same set of texts nearly always is
-   the same node, and the states stay few. */
+   Sequences lean to the right and alternatives are sorted, so that equal sets of texts nearly always are the same node,
+   and there are few states. */
 
 /* A derivative that is remembered. */
 typedef struct sampi_memo {
@@ -21529,42 +21545,44 @@ typedef struct sampi_memo {
     int32_t byte;
 } sampi_memo;
 
-#ifndef SAMPI_MEMO      /* tests have fewer */
-#define SAMPI_MEMO 4096 /* derivatives that are remembered, if there is room: a power of two */
+#ifndef SAMPI_MEMO      /* tests set fewer */
+#define SAMPI_MEMO 4096 /* derivatives that are remembered, if memory allows: a power of two */
 #endif
 
-/* A set of pairs, emptied by counting up. */
+/* A set of pairs. A new round number empties it. */
 typedef struct sampi_pairs {
-    sampi_vec slots; /* of 2^k times { round, a, b } */
+    sampi_vec slots; /* 2^k times { round, a, b } */
     int32_t n, round;
 } sampi_pairs;
 
 typedef struct sampi_deriver {
     sampi_tree tree;
-    const sampi_byte_classes *bytes; /* those that the tree does not tell apart */
-    sampi_vec work;                  /* sampi_node: a stack, of sampi_derive and others */
-    sampi_memo *memo;                /* [n_memo] made when it is needed */
+    const sampi_byte_classes *bytes; /* the tree never distinguishes bytes of one class */
+    sampi_vec work;                  /* sampi_node: a stack of sampi_derive and others */
+    sampi_memo *memo;                /* [n_memo] made when it is first needed */
     int32_t n_memo;
-    sampi_pairs queued; /* nodes that sampi_search has come to */
-    int status;         /* what went wrong in the call under way */
-    int64_t budget;     /* steps that it may still take, */
-    int64_t charged;    /* and those of all that it took that were charged for work without steps of its own */
-    sampi_held held;    /* of its owner too: all that is a matcher's own, but for the sampler */
+    sampi_pairs queued; /* nodes that sampi_search has reached */
+    int status;         /* the first error of the current call */
+    int64_t budget;     /* how many steps are left */
+    int64_t charged;    /* steps in all that were charged for work without steps of its own */
+    sampi_held held;    /* memory of the owner too: all of a matcher's except its sampler */
 } sampi_deriver;
 
-/* The first thing that goes wrong is what the call under way returns; until then it goes on with what can't match. */
+/* Records an error, if it is the first one; the current call returns it at its end. Until then it goes on with nodes
+   that match nothing. SAMP_E_NOMEM becomes SAMP_E_FULL if the limit of memory was reached. */
 static void sampi_fault(sampi_deriver *d, int status)
 {
     if (!d->status) d->status = status == SAMP_E_NOMEM && d->held.full ? (int)SAMP_E_FULL : status;
 }
-/* Work that is no loop of steps costs some of them too: as many as take about as long. */
+/* Charges steps for work that is not a loop of steps: the number that takes about as long. */
 static void sampi_charge(sampi_deriver *d, int32_t steps)
 {
     d->budget -= steps;
     d->charged += steps;
 }
 
-/* A node that was looked for, and made if it was not there: dearer where the nodes are more than a cache has. */
+/* Charges a node that was looked up or made, more if the nodes exceed a cache. Returns it; for a status, records the
+   error and returns NEVER. */
 static sampi_node sampi_sound(sampi_deriver *d, sampi_node n)
 {
     const int32_t nodes = d->tree.nodes.n;
@@ -21585,17 +21603,17 @@ static void *sampi_more(sampi_deriver *d, sampi_vec *vec, size_t width, int32_t 
 static void sampi_pairs_clear(sampi_pairs *p)
 {
     p->n = 0;
-    if (p->round == INT32_MAX) { /* begin to count anew, without what is left of the old rounds */
+    if (p->round == INT32_MAX) { /* begins to count again, and removes what has old numbers */
         if (p->slots.n) memset(p->slots.data, 0, (size_t)p->slots.n * 4);
         p->round = 0;
     }
     p->round++;
 }
 
-/* Put a pair in. Is it new? (If there is no memory it is not, and the fault is told.) */
+/* Adds a pair. Returns whether it is new; false with an error recorded if there is no memory. */
 static bool sampi_pairs_add(sampi_deriver *d, sampi_pairs *p, int32_t a, int32_t b)
 {
-    if (3 * (2 * p->n + 2) > p->slots.n) { /* twice the room, and all of this round again */
+    if (3 * (2 * p->n + 2) > p->slots.n) { /* doubles the table, and enters this round's pairs again */
         sampi_vec old = p->slots;
         p->slots = sampi_vec_like(&old);
         if (!sampi_more(d, &p->slots, 4, old.n ? 2 * old.n : 3 * 64)) {
@@ -21624,7 +21642,7 @@ static bool sampi_pairs_add(sampi_deriver *d, sampi_pairs *p, int32_t a, int32_t
     }
 }
 
-/* One step of work; false if there have been too many. */
+/* Counts one step of work. Returns false if there were too many, or after another error. */
 static bool sampi_step(sampi_deriver *d)
 {
     if (--d->budget < 0) sampi_fault(d, SAMP_E_FULL);
@@ -21637,7 +21655,7 @@ static void sampi_work_push(sampi_deriver *d, sampi_node n)
     sampi_node *at = (sampi_node *)sampi_more(d, &d->work, sizeof *at, 1);
     if (at) *at = n;
 }
-/* Both, or neither. */
+/* Pushes both, or neither. */
 static void sampi_work_push_pair(sampi_deriver *d, sampi_node a, sampi_node b)
 {
     sampi_node *at = (sampi_node *)sampi_more(d, &d->work, sizeof *at, 2);
@@ -21646,7 +21664,7 @@ static void sampi_work_push_pair(sampi_deriver *d, sampi_node a, sampi_node b)
     at[1] = b;
 }
 
-/* Rules that are not called stand for their bodies. */
+/* Replaces references to rules that are not called by the rules' bodies. */
 static sampi_node sampi_through(const sampi_deriver *d, sampi_node n)
 {
     while (sampi_is_inline(&d->tree, sampi_at(&d->tree, n)))
@@ -21660,7 +21678,7 @@ static sampi_node sampi_join(sampi_deriver *d, sampi_node a, sampi_node b)
     if (sampi_at(&d->tree, a)->kind != SAMPI_NODE_SEQ) return sampi_sound(d, sampi_tree_seq(&d->tree, a, b));
     int32_t first = d->work.n;
     sampi_work_push(d, a);
-    while (d->work.n > first && sampi_step(d)) { /* the last leaf comes first */
+    while (d->work.n > first && sampi_step(d)) { /* the last leaf is the first to be joined */
         sampi_node n = sampi_work_pop(d);
         const sampi_expr *e = sampi_at(&d->tree, n);
         if (e->kind == SAMPI_NODE_SEQ) {
@@ -21686,7 +21704,7 @@ static void sampi_sort_nodes(sampi_node *n, int32_t count)
         }
 }
 
-/* Alternatives that are among another one, which is any number of characters, go: NEVER takes their place. */
+/* If one alternative is any number of characters, replaces the alternatives that are contained in it by NEVER. */
 static void sampi_unite_all(sampi_deriver *d, sampi_node *n, int32_t count)
 {
     int32_t all = 0;
@@ -21698,7 +21716,7 @@ static void sampi_unite_all(sampi_deriver *d, sampi_node *n, int32_t count)
     }
 }
 
-/* The alternatives on the stack from `first` on as one node; they are used up. */
+/* Joins the alternatives on the stack from `first` on into one node, and removes them. */
 static sampi_node sampi_unite(sampi_deriver *d, int32_t first)
 {
     sampi_node *n = (sampi_node *)sampi_vec_at(&d->work, sizeof *n, first), all = SAMPI_NEVER;
@@ -21708,12 +21726,12 @@ static sampi_node sampi_unite(sampi_deriver *d, int32_t first)
     sampi_charge(d, count);
     if (count > 1) sampi_unite_all(d, n, count);
     sampi_sort_nodes(n, count);
-    for (int32_t i = count - 1; i >= 0; i--) /* equal ones are neighbours */
+    for (int32_t i = count - 1; i >= 0; i--) /* equal nodes are neighbours */
         if (i == count - 1 || n[i] != n[i + 1]) all = sampi_sound(d, sampi_tree_alt(&d->tree, n[i], all));
     return all;
 }
 
-/* Push a node's alternatives. */
+/* Pushes a node's alternatives. */
 static void sampi_offer(sampi_deriver *d, sampi_node n)
 {
     for (; sampi_at(&d->tree, n)->kind == SAMPI_NODE_ALT && sampi_step(d); n = sampi_at(&d->tree, n)->b)
@@ -21721,7 +21739,7 @@ static void sampi_offer(sampi_deriver *d, sampi_node n)
     if (n != SAMPI_NEVER) sampi_work_push(d, n);
 }
 
-/* `seen` with one more member of a list of n. */
+/* The set `seen` of a list of n members, with one more member. */
 static sampi_node sampi_seen_with(sampi_deriver *d, sampi_node seen, int32_t n, int32_t member)
 {
     int32_t status;
@@ -21736,12 +21754,12 @@ static sampi_node sampi_seen_with(sampi_deriver *d, sampi_node seen, int32_t n, 
     bytes[member / 8] |= (uint8_t)(1u << member % 8);
     if (!d->tree.growth) return sampi_sound(d, sampi_tree_pool_end(&d->tree, SAMPI_NODE_SEEN, at));
     const sampi_node node = sampi_tree_node(&d->tree, SAMPI_NODE_SEEN, at, (int32_t)n_bytes, 0);
-    if (node < 0 || sampi_at(&d->tree, node)->a != at) /* there is one: the bytes go, if they still are the last */
+    if (node < 0 || sampi_at(&d->tree, node)->a != at) /* an equal one exists; its bytes go if still the last */
         (void)SAMPI_INT_CAS(&d->tree.growth->n_pool, at + (int32_t)n_bytes, at);
     return sampi_sound(d, node);
 }
 
-/* Of a witness: is its slot open, its kind free, and may all other slots still get theirs? */
+/* For member i that is a witness: is its slot open, is its kind free, and can all other open slots still get kinds? */
 static bool sampi_slot_takes(const sampi_opening *p, int32_t i)
 {
     const int32_t first = p->list.n - p->list.slots * SAMPI_KINDS_OF_NAMES;
@@ -21758,8 +21776,8 @@ static bool sampi_slot_takes(const sampi_opening *p, int32_t i)
     return found && !(p->taken & kind) && sampi_slots_fit(open, n, p->taken | kind);
 }
 
-/* The rule to call for member i of the list (i = n: for any other one), if it may come next, so that there is room left
-   for all that must still come; or NEVER. */
+/* The rule to call for member i of a list (i = n: any other member) if it may come next: there must be room left for
+   all members that must still come. Else NEVER. */
 static sampi_node sampi_opening_takes(const sampi_tree *t, const sampi_opening *p, int32_t i)
 {
     const int64_t room = (int64_t)p->list.most - p->count - 1;
@@ -21771,8 +21789,8 @@ static sampi_node sampi_opening_takes(const sampi_tree *t, const sampi_opening *
     return sampi_is_dead(t, p->member[i].node) ? (sampi_node)SAMPI_NEVER : p->member[i].node;
 }
 
-/* What follows in a list, behind a member: the separator, and one more. NEVER: there can be none, or it is not behind a
-   member. */
+/* What may follow a member in its list: the separator and one more member. NEVER if no member can follow, or if n is
+   not directly behind a member. */
 static sampi_node sampi_list_more(sampi_deriver *d, sampi_node n)
 {
     const sampi_expr e = *sampi_at(&d->tree, n);
@@ -21786,8 +21804,8 @@ static sampi_node sampi_list_more(sampi_deriver *d, sampi_node n)
     return SAMPI_NEVER;
 }
 
-/* What follows behind member i of the list that `then` begins with. Members are counted up to where the number no
-   longer matters. */
+/* What follows member i of the list that `then` begins with. Members are counted up to where their number no longer
+   matters. */
 static sampi_node sampi_list_behind(sampi_deriver *d, sampi_node then, int32_t i)
 {
     const bool alone = sampi_at(&d->tree, then)->kind == SAMPI_NODE_MEMBERS;
@@ -21800,15 +21818,15 @@ static sampi_node sampi_list_behind(sampi_deriver *d, sampi_node then, int32_t i
     return alone ? behind : sampi_join(d, behind, seq.b);
 }
 
-/* What is left of a repetition after one of its turns. */
+/* The rest of a repetition after one time. */
 static sampi_node sampi_repeat_rest(sampi_deriver *d, const sampi_expr *e)
 {
-    bool empty = sampi_at(&d->tree, e->a)->known & SAMPI_KNOWN_EMPTY; /* then no turn is needed */
+    bool empty = sampi_at(&d->tree, e->a)->known & SAMPI_KNOWN_EMPTY; /* so no further time is needed */
     int32_t least = e->b == 0 || empty ? 0 : e->b - 1;
     return sampi_sound(d, sampi_tree_repeat(&d->tree, e->a, least, e->c < 0 ? -1 : e->c - 1));
 }
 
-/* What a sequence begins with. */
+/* The node that a sequence begins with. */
 static sampi_node sampi_front(const sampi_deriver *d, sampi_node n)
 {
     for (n = sampi_through(d, n); sampi_at(&d->tree, n)->kind == SAMPI_NODE_SEQ;)
@@ -21816,7 +21834,7 @@ static sampi_node sampi_front(const sampi_deriver *d, sampi_node n)
     return n;
 }
 
-/* Can it be seen at once that no text of n begins with the byte? Of many alternatives most are such. */
+/* Is it obvious that no text of n begins with the byte? That holds for most of many alternatives. */
 static bool sampi_refuses(const sampi_deriver *d, sampi_node n, int32_t byte)
 {
     n = sampi_front(d, n);
@@ -21844,14 +21862,14 @@ static sampi_node sampi_multiple_next(sampi_deriver *d, const sampi_expr *e, int
     return sampi_is_dead(&d->tree, n) ? (sampi_node)SAMPI_NEVER : n;
 }
 
-/* A derivative under way: of `whole`, whose part `now` is looked at (-1: none is left). What has been found are the
-   alternatives on the stack from `first` on; left: the derivative of an AND's first part, or -1. */
+/* A derivative that is being computed: of the node `whole`, whose part `now` is next (-1: no part is left). The
+   alternatives found so far are on the stack from `first` on. left: the derivative of an AND's first part, or -1. */
 typedef struct sampi_deriving {
     sampi_node whole, now, left;
     int32_t first;
 } sampi_deriving;
 
-/* Push alternatives, up to a part whose derivative is needed: that part, or -1, there is none. */
+/* Pushes alternatives until a part's derivative is needed. Returns this part, or -1 if there is none. */
 static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byte)
 {
     while (it->now >= 0 && sampi_step(d) && !sampi_refuses(d, it->now, byte)) {
@@ -21859,12 +21877,12 @@ static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byt
         const sampi_expr e = *sampi_at(&d->tree, n);
         it->now = n;
         switch (e.kind) {
-            case SAMPI_NODE_TEXT: /* and it begins with the byte */
+            case SAMPI_NODE_TEXT: /* it begins with the byte */
                 sampi_offer(d, e.b == 1
                                    ? SAMPI_EMPTY
                                    : sampi_sound(d, sampi_tree_node(&d->tree, SAMPI_NODE_TEXT, e.a + 1, e.b - 1, 0)));
                 return -1;
-            case SAMPI_NODE_SET: sampi_offer(d, SAMPI_EMPTY); return -1; /* and has the byte */
+            case SAMPI_NODE_SET: sampi_offer(d, SAMPI_EMPTY); return -1; /* it has the byte */
             case SAMPI_NODE_SEQ: {
                 sampi_node a = sampi_through(d, e.a);
                 if (sampi_at(&d->tree, a)->kind != SAMPI_NODE_SEQ) return a;
@@ -21886,7 +21904,7 @@ static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byt
     return -1;
 }
 
-/* The derivative of the part that sampi_follow stopped at is there: one more such part, or -1. */
+/* Uses the derivative `part` that sampi_follow asked for. Returns another part whose derivative is needed, or -1. */
 static sampi_node sampi_followed(sampi_deriver *d, sampi_deriving *it, sampi_node part)
 {
     const sampi_node n = it->now;
@@ -21922,7 +21940,7 @@ static sampi_memo *sampi_memo_of(const sampi_deriver *d, sampi_node n, int32_t b
     return &d->memo[((uint32_t)n * 0x9E3779B1u ^ (uint32_t)byte * 0x85EBCA77u) >> 7 & ((uint32_t)d->n_memo - 1)];
 }
 
-/* An empty memo: as much as there is room for in a small part of what may be held. */
+/* Makes an empty memo, of a size that is a small share of the memory limit. */
 static bool sampi_memo_make(sampi_deriver *d)
 {
     int32_t n = SAMPI_MEMO;
@@ -21943,9 +21961,9 @@ static void sampi_memo_free(sampi_deriver *d)
     d->memo = NULL;
 }
 
-/* What may follow a byte in n, as a node. Without the memo, an expression that refers to a rule twice, which refers to
-   another one twice, and so on, would take forever. Derivatives that wait for one of their parts lie on the stack,
-   below the alternatives of that part. */
+/* The derivative of n by a byte, as a node: what may follow this byte. Without the memo, a rule that refers to a second
+   rule twice, which refers to a third one twice, and so on, would take exponential time. Derivatives that wait for a
+   part lie on the stack, below that part's alternatives. */
 static sampi_node sampi_derive(sampi_deriver *d, sampi_node n, int32_t byte)
 {
     enum { SIZE = sizeof(sampi_deriving) / sizeof(sampi_node) };
@@ -21953,7 +21971,7 @@ static sampi_node sampi_derive(sampi_deriver *d, sampi_node n, int32_t byte)
     sampi_deriving it = { -1, -1, -1, bottom };
     int32_t depth = 0;
     if (!d->memo && !sampi_memo_make(d)) return SAMPI_NEVER;
-    for (;;) { /* n is to be derived: for d, if that has begun */
+    for (;;) { /* derives n, for `it` if that has begun */
         const sampi_memo *memo = sampi_memo_of(d, n, byte);
         sampi_node result = memo->node == n && memo->byte == byte ? memo->result : -1;
         if (result < 0) {
@@ -21983,16 +22001,16 @@ static sampi_node sampi_derive(sampi_deriver *d, sampi_node n, int32_t byte)
     }
 }
 
-/* Kinds of bytes that a node does not tell apart by a text's first byte, as sets of bits like a SET's. `left`: nodes
-   that may still be looked at. */
+/* Kinds of bytes: a node does not distinguish bytes of one kind as a text's first byte. Each kind is a set of bits like
+   a SET's. left: how many nodes may still be visited. */
 typedef struct sampi_kinds {
     uint8_t set[256][32];
-    uint8_t alone[32]; /* bytes that are known to be a kind of their own */
-    int32_t done[32];  /* sets, as places of the pool, that they have been split by; -1: none */
+    uint8_t alone[32]; /* bytes that are known to be kinds of their own */
+    int32_t done[32];  /* sets (places in the pool) that have split the kinds; -1: none */
     int32_t n, left;
 } sampi_kinds;
 
-/* Split all kinds of which some bytes are in a set and some are not: the others become a new kind. */
+/* Splits every kind that has bytes both in a set and outside of it: those outside become a new kind. */
 static void sampi_split_kinds(sampi_kinds *kinds, const uint8_t *bits)
 {
     uint64_t set[4], old[4], in[4], out[4];
@@ -22016,7 +22034,7 @@ static int32_t sampi_kind_with(const sampi_kinds *kinds, uint8_t byte)
     return k;
 }
 
-/* The same of a set of one byte. */
+/* The same for a set of one byte. */
 static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
 {
     const uint8_t bit = (uint8_t)(1u << byte % 8);
@@ -22026,7 +22044,7 @@ static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
     old[byte / 8] &= (uint8_t)~bit;
     bool others = false;
     for (int32_t i = 0; i < 32 && !others; i++) others = old[i] != 0;
-    if (!others) { /* it was alone */
+    if (!others) { /* it was the only one */
         old[byte / 8] |= bit;
         return;
     }
@@ -22035,10 +22053,10 @@ static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
     kinds->n++;
 }
 
-/* Why kinds: a derivative costs much more than a set operation, and of the hundred classes that a grammar's bytes have
-   a node mostly tells only a few apart: a quote, a backslash, the first bytes of longer characters, and the rest. */
+/* Why kinds: a derivative costs much more than a set operation. A grammar has about a hundred classes of bytes, but a
+   node mostly distinguishes few: a quote, a backslash, the first bytes of longer characters, and all others. */
 
-/* Split by all that a node's derivatives ask of the first byte: it goes the way of sampi_follow. */
+/* Splits the kinds by everything that a node's derivatives depend on; it visits the same parts as sampi_follow. */
 static void sampi_find_kinds(sampi_deriver *d, sampi_node n, sampi_kinds *kinds)
 {
     const int32_t bottom = d->work.n;
@@ -22078,8 +22096,8 @@ static void sampi_find_kinds(sampi_deriver *d, sampi_node n, sampi_kinds *kinds)
     d->work.n = bottom;
 }
 
-/* Of each class of bytes the first one that the node does not tell from it, [n_classes]. All are told apart of a node
-   that takes too long to look through. */
+/* Gives each class of bytes the first class of its kind: first [n_classes]. If the node takes too long to visit, each
+   class is a kind of its own. */
 static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
 {
     enum { PATIENCE = 2000 };
@@ -22094,7 +22112,7 @@ static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
     sampi_charge(d, (bytes->n_classes + kinds.n) / 4);
     for (int32_t c = 0; c < bytes->n_classes; c++) first[c] = (uint8_t)c;
     for (int32_t k = 0; k < kinds.n && kinds.left >= 0; k++) {
-        static const uint8_t place[8] = { 0, 1, 2, 4, 7, 3, 6, 5 }; /* of a bit in a byte, by 0x17 times it */
+        static const uint8_t place[8] = { 0, 1, 2, 4, 7, 3, 6, 5 }; /* of a bit in a byte, by 0x17 times that bit */
         int32_t found = -1;
         for (uint32_t i = 0; i < 32; i++)
             for (uint32_t bits = kinds.set[k][i]; bits; bits &= bits - 1) {
@@ -22105,8 +22123,8 @@ static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
     }
 }
 
-/* A node that sampi_search has come to: from which one (-1: it is the first); the one that came before it; whether it
-   has been looked at. They lie on the stack, from `first` on. */
+/* A node that sampi_search has reached: from which one (-1: it is the start), the one that was reached before it, and
+   whether its derivatives were computed. They are on the stack from `first` on. */
 typedef struct sampi_reached {
     sampi_node node;
     int32_t from, before, looked_at;
@@ -22123,10 +22141,10 @@ static void sampi_reached_add(sampi_deriver *d, sampi_node node, int32_t from, i
     if (room) memcpy(room, &reached, sizeof reached);
 }
 
-/* Is there a text that n, regular and with an AND in it, matches? Looks for a derivative that matches the empty text;
-   the way to it is alive, and if there is none, all that were looked at are dead. By turns the oldest node is looked
-   at, so that a short text is found before long ones are tried, and the newest, so that a long one is found without
-   all that are shorter. */
+/* Does n match any text? n is regular and has an AND in it. The search computes derivatives until one matches the empty
+   text. Then the nodes on the way to it are ALIVE; if no derivative does, all visited nodes are DEAD. The search
+   alternates between the oldest node, so that short texts are found before long ones are tried, and the newest, so that
+   a long text is found without trying all shorter ones. */
 static bool sampi_search(sampi_deriver *d, sampi_node start)
 {
     const int32_t first = d->work.n;
@@ -22155,7 +22173,7 @@ static bool sampi_search(sampi_deriver *d, sampi_node start)
             newest = n++;
         }
     }
-    if (!d->status && found) /* the last one, and those it was reached by */
+    if (!d->status && found) /* the last node, and those on the way to it */
         for (int32_t at = n - 1; at >= 0; at = sampi_reached_at(d, first, at)->from)
             sampi_learnt(&d->tree, sampi_reached_at(d, first, at)->node, SAMPI_KNOWN_ALIVE);
     for (int32_t at = 0; at < n && !found && !d->status; at++)
@@ -22164,8 +22182,9 @@ static bool sampi_search(sampi_deriver *d, sampi_node start)
     return found;
 }
 
-/* Can n match at all? With an AND in it that is looked for. On the stack lie the second parts of sequences, which must
-   match too, and of alternatives, which match if the first one can't, each below its kind. */
+/* Can n match any text? If it has an AND, sampi_search finds out. The stack has the second parts of sequences, which
+   must match too, and of alternatives, which are tried if the first part cannot match; each part is below its node's
+   kind. */
 static bool sampi_alive(sampi_deriver *d, sampi_node n)
 {
     const int32_t bottom = d->work.n;
@@ -22206,25 +22225,26 @@ static bool sampi_alive(sampi_deriver *d, sampi_node n)
 
 /* ---- src/grammar/vocabulary.h ---- */
 /* ---- the vocabulary ----
-   All tokens as one trie over their bytes, in depth-first order: a walk is a loop over an array, and leaving out all
-   tokens behind a byte is one addition. A node is two words:
+   All tokens as a trie over their bytes, in depth-first order. So a walk is a loop over an array, and one addition
+   skips all tokens that begin with the same bytes. A node is two 32-bit words:
 
        token << 8 | byte          the token that ends here, or 0xffffff
-       size << 10 | depth         nodes from here to the end of its subtree, itself counted; bytes up to here
+       size << 10 | depth         the number of nodes in its subtree, itself included; the number of bytes up to here
 
-   There are two tries, one behind the other. The first has the plain tokens: whole characters that JSON's strings have
-   as they are. Grammars mostly take such characters by kinds: all letters, or all but spaces. A character is of one of
-   16 kinds (sampi_kind_of), and what is below is there so that many tokens that consist of the same kinds are taken at
-   once, without a walk. The index is words, in this order:
+   There are two tries, one after the other. The first has the plain tokens: whole characters that JSON strings contain
+   as they are. Grammars mostly accept such characters by kinds: all letters, say, or all but spaces. Each character is
+   of one of 16 kinds (sampi_kind_of). The other parts of the index allow many tokens at once, those that consist of the
+   same kinds, without a walk. The index is an array of 32-bit words, in this order:
 
        head       as below
        plain      a set of bits: the tokens of the first trie
-       all        and those of both, but for those that begin with byte 0
-       groups     the plain tokens by the set of kinds that they have: that set, and the number of the group's first
-                  listed token. Behind the last group: 0 and n_listed
-       listed     the tokens of all groups, in each the shortest first: token | characters << 24 (255: so many or more)
-       below      of each node of the first trie, what is below it: a set of kinds | characters of the longest way << 16
-       nodes      both tries */
+       all        a set of bits: the tokens of both tries, except those that begin with byte 0
+       groups     the plain tokens grouped by the set of kinds that they contain: for each group that set, and the index
+       of
+                  its first listed token. Behind the last group: 0 and n_listed
+       listed     the tokens of all groups, in each group the shortest first: token | characters << 24 (255: 255 or
+       more) below      for each node of the first trie, what is below it: a set of kinds | characters of the longest
+       way << 16 nodes      both tries */
 
 #define SAMPI_INDEX_MAGIC 0x33495653u /* "SVI3" */
 #define SAMPI_INDEX_HEAD  8 /* words: magic, n_vocab, n_nodes, n_plain, checksum of the rest (2), groups, listed */
@@ -22235,9 +22255,9 @@ static bool sampi_alive(sampi_deriver *d, sampi_node n)
 
 struct samp_vocab_index {
     const samp_vocab *vocab;
-    size_t serial; /* no other index of the process has it */
+    size_t serial;                              /* no other index of the process has the same */
     const uint32_t *words;                      /* the whole index, as it is saved */
-    uint32_t *own;                              /* the same if it is ours to free, else NULL */
+    uint32_t *own;                              /* the same if the index owns it, else NULL */
     uint32_t n_vocab, n_nodes, n_plain, n_mask; /* n_mask: words of a mask */
     uint32_t n_groups, n_listed, deepest;       /* deepest: bytes of the longest token */
     const uint32_t *plain, *all, *groups, *listed, *below, *nodes;
@@ -22250,13 +22270,13 @@ typedef struct sampi_spelt {
     uint32_t n, token;
 } sampi_spelt;
 
-/* Pieces that are alike in their first `depth` bytes, and are still to be put in order. */
+/* Tokens with the same first `depth` bytes that still have to be sorted. */
 typedef struct sampi_alike {
     size_t first, n;
     uint32_t depth;
 } sampi_alike;
 
-/* Is a before b, both alike in their first `depth` bytes? */
+/* Is a before b? Both have the same first `depth` bytes. */
 static bool sampi_spelt_before(const sampi_spelt *a, const sampi_spelt *b, uint32_t depth)
 {
     const uint32_t n = (a->n < b->n ? a->n : b->n) - depth;
@@ -22264,7 +22284,7 @@ static bool sampi_spelt_before(const sampi_spelt *a, const sampi_spelt *b, uint3
     return order ? order < 0 : a->n < b->n;
 }
 
-/* A few of them, one after the other. */
+/* Sorts a few tokens by insertion. */
 static void sampi_sort_few(sampi_spelt *p, size_t n, uint32_t depth)
 {
     for (size_t i = 1; i < n; i++) {
@@ -22275,9 +22295,9 @@ static void sampi_sort_few(sampi_spelt *p, size_t n, uint32_t depth)
     }
 }
 
-/* By their bytes. Those that are alike so far are divided by their next byte (0: there is none), as often as there are
-   many of them; `room` has as many. What is still to be divided waits in a list, so no order of the tokens makes this
-   slow or deep. */
+/* Sorts tokens by their bytes. Many tokens with equal beginnings are split by their next byte (0: there is no next
+   byte). What remains to be split waits in a list, so no set of tokens makes this slow or its recursion deep. `room`
+   has n elements. */
 static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
 {
     enum { FEW = 16 };
@@ -22293,7 +22313,7 @@ static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
             now = ((const sampi_alike *)todo.data)[--todo.n];
             continue;
         }
-        size_t end[257] = { 0 }, first = 0; /* how many have each byte; then where those with it begin, and end */
+        size_t end[257] = { 0 }, first = 0; /* how many tokens have each byte; then where they begin, and end */
         for (size_t i = 0; i < now.n; i++) end[at[i].n > now.depth ? 1 + at[i].bytes[now.depth] : 0]++;
         for (size_t c = 0; c < 257; c++) {
             const size_t count = end[c];
@@ -22302,7 +22322,7 @@ static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
         }
         for (size_t i = 0; i < now.n; i++) room[end[at[i].n > now.depth ? 1 + at[i].bytes[now.depth] : 0]++] = at[i];
         memcpy(at, room, now.n * sizeof *at);
-        for (size_t c = 1; c < 257 && !status; c++) { /* those that have no byte more are equal */
+        for (size_t c = 1; c < 257 && !status; c++) { /* tokens without a next byte are equal */
             if (end[c] - end[c - 1] < 2) continue;
             sampi_alike *more = (sampi_alike *)sampi_vec_add(&todo, sizeof *more, 1);
             if (!more) {
@@ -22320,7 +22340,7 @@ static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
     return status;
 }
 
-/* Whole characters, none of them a control character, a quote or a backslash? */
+/* Are these whole characters, and none of them a control character, a quote or a backslash? */
 static bool sampi_spelt_is_plain(const sampi_spelt *p)
 {
     for (uint32_t i = 0; i < p->n;) {
@@ -22334,7 +22354,7 @@ static bool sampi_spelt_is_plain(const sampi_spelt *p)
         if (n == 0 || i + n > p->n) return false;
         for (uint32_t k = 1; k < n; k++)
             if ((p->bytes[i + k] & 0xc0) != 0x80) return false;
-        uint8_t next = p->bytes[i + 1]; /* too long, a surrogate, or above 10ffff */
+        uint8_t next = p->bytes[i + 1]; /* an overlong form, a surrogate, or above 10ffff */
         if ((c == 0xe0 && next < 0xa0) || (c == 0xed && next > 0x9f) || (c == 0xf0 && next < 0x90) ||
             (c == 0xf4 && next > 0x8f))
             return false;
@@ -22343,7 +22363,7 @@ static bool sampi_spelt_is_plain(const sampi_spelt *p)
     return true;
 }
 
-/* Append the trie of sorted pieces. Its nodes get their sizes when they are left; path [d]: the node at depth d. */
+/* Appends the trie of sorted tokens. A node gets its size when the loop leaves it. path [d]: the node at depth d. */
 static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, uint32_t *path)
 {
     uint32_t depth = 0, first = (uint32_t)words->n / 2;
@@ -22352,10 +22372,10 @@ static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, ui
     root[0] = SAMPI_NO_TOKEN << 8;
     path[0] = first;
     for (size_t i = 0;; i++) {
-        uint32_t same = 0; /* bytes that it has in common with the one before */
+        uint32_t same = 0; /* the number of bytes that it shares with the token before it */
         if (i > 0 && i < n)
             while (same < p[i].n && same < p[i - 1].n && p[i].bytes[same] == p[i - 1].bytes[same]) same++;
-        if (i < n && same == p[i].n) same--; /* equal ones are neighbours */
+        if (i < n && same == p[i].n) same--; /* equal tokens are neighbours */
         uint32_t end = (uint32_t)words->n / 2;
         for (; depth > same || i == n; depth--) {
             ((uint32_t *)words->data)[2 * (size_t)path[depth] + 1] = (end - path[depth]) << 10 | depth;
@@ -22373,8 +22393,9 @@ static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, ui
     }
 }
 
-/* Which kind of character begins with that byte? Letters are four kinds, since some patterns have only those of
-   hexadecimal numbers; marks that patterns often name have one each; all that is not ASCII is one. */
+/* The kind of a character, by its first byte. Letters are four kinds, because some patterns have only hexadecimal
+   digits; marks that patterns often name are a kind each; all other ASCII characters are one kind, and so are all that
+   are not ASCII. */
 static uint32_t sampi_kind_of(uint8_t byte)
 {
     static const char marks[] = " _-./:,@+";
@@ -22386,7 +22407,7 @@ static uint32_t sampi_kind_of(uint8_t byte)
     return kind;
 }
 
-/* Where the parts of an index are. */
+/* Sets the pointers to the parts of an index. */
 static void sampi_index_open(samp_vocab_index *index, const uint32_t *words)
 {
     index->words = words;
@@ -22409,22 +22430,22 @@ static void sampi_index_open(samp_vocab_index *index, const uint32_t *words)
     for (uint32_t b = 0; b < 256; b++) index->kind_of[b] = (uint8_t)sampi_kind_of((uint8_t)b);
 }
 
-/* Words of an index that has such a head. */
+/* The number of words of an index with this head. */
 static size_t sampi_index_words(const uint32_t *head)
 {
     return SAMPI_INDEX_HEAD + 2 * (((size_t)head[1] + 31) / 32) + 2 * (size_t)head[6] + 2 + head[7] + head[3] +
            2 * (size_t)head[2];
 }
 
-/* Tokens by a key, as they are put in groups: kinds << 8 | characters, at most 255. */
+/* A token with the key of its group: kinds << 8 | characters, at most 255. */
 typedef struct sampi_listed {
     uint32_t key, token;
 } sampi_listed;
 
-/* By their keys, eight bits at a time; equal ones stay in order. `room` has as many. */
+/* Sorts by the keys, eight bits at a time; equal ones keep their order. `room` has n elements. */
 static void sampi_sort_listed(sampi_listed *p, sampi_listed *room, size_t n)
 {
-    for (uint32_t shift = 0; shift < 32; shift += 8) { /* an even number of times: they end where they began */
+    for (uint32_t shift = 0; shift < 32; shift += 8) { /* an even number of times, so the result is in p */
         size_t at[257] = { 0 };
         for (size_t i = 0; i < n; i++) at[(p[i].key >> shift & 255) + 1]++;
         for (size_t i = 0; i < 256; i++) at[i + 1] += at[i];
@@ -22435,7 +22456,7 @@ static void sampi_sort_listed(sampi_listed *p, sampi_listed *room, size_t n)
     }
 }
 
-/* Append the groups of the plain tokens, and the list of these. */
+/* Appends the groups of the plain tokens, and the list of these tokens. */
 static int sampi_index_groups(sampi_vec *words, const sampi_spelt *pieces, size_t n)
 {
     sampi_listed *p = (sampi_listed *)SAMP_MALLOC((2 * n + 1) * sizeof *p);
@@ -22472,8 +22493,8 @@ static int sampi_index_groups(sampi_vec *words, const sampi_spelt *pieces, size_
     return at ? (int)SAMP_OK : (int)SAMP_E_NOMEM;
 }
 
-/* Of each node of a trie [n], what is below it. All nodes below it come behind it, so the loop goes from the end to the
-   front. path [d]: what has been found so far below the node at depth d, which the loop has not reached yet. */
+/* Computes for each of n nodes of a trie what is below it. All nodes below a node follow it, so the loop goes from the
+   end to the front. path [d]: what was found so far below the node at depth d, which the loop has not reached yet. */
 static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below, uint32_t *path)
 {
     for (uint32_t d = 0; d <= SAMPI_MAX_PIECE; d++) path[d] = 0;
@@ -22489,8 +22510,8 @@ static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below
     }
 }
 
-/* The tokens that have a trie, the plain ones first: not those that end a generation, nor empty ones. Returns how many;
-   *n_plain: how many of them are plain. */
+/* Collects the tokens for the tries, the plain ones first; tokens that end a generation and tokens without bytes are
+   left out. Returns how many there are; *n_plain: how many of them are plain. */
 static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, size_t *n_plain, int *status)
 {
     size_t n = 0;
@@ -22514,7 +22535,7 @@ static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, s
     return n;
 }
 
-/* All of the index into words. */
+/* Writes a whole index to `words`. */
 static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_spelt *pieces, uint32_t *path)
 {
     int status = SAMP_OK;
@@ -22565,7 +22586,7 @@ static samp_vocab_index *sampi_index_fail(int *status, int why)
     return NULL;
 }
 
-/* What is wrong with a vocabulary, if anything is. */
+/* Returns the error of a vocabulary, or SAMP_OK. */
 static int sampi_index_check(const samp_vocab *vocab)
 {
     if (!vocab || !vocab->token_bytes || (vocab->n_eog && !vocab->eog)) return SAMP_E_NULL;
@@ -22579,7 +22600,7 @@ SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *s
     if (why) return sampi_index_fail(status, why);
     size_t n = (size_t)vocab->n_vocab;
     samp_vocab_index *index = (samp_vocab_index *)SAMP_MALLOC(sizeof *index);
-    sampi_spelt *pieces = (sampi_spelt *)SAMP_MALLOC(2 * n * sizeof *pieces); /* and room to sort them */
+    sampi_spelt *pieces = (sampi_spelt *)SAMP_MALLOC(2 * n * sizeof *pieces); /* the second half is for sorting */
     uint32_t *path = (uint32_t *)SAMP_MALLOC((SAMPI_MAX_PIECE + 1) * sizeof *path);
     sampi_vec words;
     memset(&words, 0, sizeof words);
@@ -22599,8 +22620,8 @@ SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *s
     return index;
 }
 
-/* Is the trie in [first, end) one that can be walked? Each node is a child of the last one that is still open, ends
-   within it, and has no token that there is not. open [d]: where the open node at depth d ends. */
+/* Can the trie in [first, end) be walked? Each node must be a child of the last node that is still open and end within
+   it, and its token must exist. open [d]: where the open node at depth d ends. */
 static bool sampi_index_trie_sound(const uint32_t *nodes, uint32_t first, uint32_t end, uint32_t n_vocab)
 {
     uint32_t open[SAMPI_MAX_PIECE + 1], depth = 0;
@@ -22616,7 +22637,7 @@ static bool sampi_index_trie_sound(const uint32_t *nodes, uint32_t first, uint32
     return first < end && open[0] == end;
 }
 
-/* Are the bytes an index of a vocabulary of that size? They may come from anywhere. */
+/* Are the bytes an index of a vocabulary of that size? They may be any bytes. */
 static bool sampi_index_sound(const uint32_t *words, size_t size, uint32_t n_vocab)
 {
     if (size < 4 * SAMPI_INDEX_HEAD || words[0] != SAMPI_INDEX_MAGIC || words[1] != n_vocab) return false;
@@ -30955,11 +30976,11 @@ static SAMPI_COLD sampi_node sampi_tags_tree(sampi_tree *tree, const char *text,
 
 /* ---- src/grammar/grammars.h ---- */
 /* ---- grammars: samp_grammar_init ----
-   A text of any kind comes in: a GBNF grammar (gbnf.h), a regular expression (regex.h) or a JSON schema
-   (schema/whole.h, hence this room stands behind the schemas). It is read and finished (finishing.h); a samp_grammar
-   goes out, or what is wrong, by its place in the text. */
+   The input is a GBNF grammar (gbnf.h), a regular expression (regex.h), a JSON schema (schema/whole.h, so this room
+   comes after the schemas) or a structural tag (tags/). It is read and finished (finishing.h). The result is a
+   samp_grammar, or an error with its place in the text. */
 
-/* Read the text into g's tree, and say which rule is the root. */
+/* Reads the text into g's tree, and sets the number of the root rule. */
 static int sampi_grammar_read(samp_grammar *g, samp_grammar_kind kind, sampi_reader *r, const char *root,
                               int32_t *rule)
 {

@@ -1,10 +1,10 @@
 /* ---- derivatives: what may follow a byte ----
-   A node of a tree and a byte come in; the node of what may stand behind that byte goes out, in the same tree. The
-   deriver is what this takes: a tree that grows, a stack, a memo, and limits on memory and steps. A matcher has one
+   The input is a node of a tree and a byte. The output is the node of what may follow that byte, in the same tree. The
+   deriver holds what this needs: a tree that grows, a stack, a memo, and limits on memory and steps. A matcher has one
    (matcher.h), and so has the reader of schemas (schema/formats.h).
 
-   Sequences are made to lean to the right and alternatives are sorted, so that the same set of texts nearly always is
-   the same node, and the states stay few. */
+   Sequences lean to the right and alternatives are sorted, so that equal sets of texts nearly always are the same node,
+   and there are few states. */
 
 /* A derivative that is remembered. */
 typedef struct sampi_memo {
@@ -12,42 +12,44 @@ typedef struct sampi_memo {
     int32_t byte;
 } sampi_memo;
 
-#ifndef SAMPI_MEMO      /* tests have fewer */
-#define SAMPI_MEMO 4096 /* derivatives that are remembered, if there is room: a power of two */
+#ifndef SAMPI_MEMO      /* tests set fewer */
+#define SAMPI_MEMO 4096 /* derivatives that are remembered, if memory allows: a power of two */
 #endif
 
-/* A set of pairs, emptied by counting up. */
+/* A set of pairs. A new round number empties it. */
 typedef struct sampi_pairs {
-    sampi_vec slots; /* of 2^k times { round, a, b } */
+    sampi_vec slots; /* 2^k times { round, a, b } */
     int32_t n, round;
 } sampi_pairs;
 
 typedef struct sampi_deriver {
     sampi_tree tree;
-    const sampi_byte_classes *bytes; /* those that the tree does not tell apart */
-    sampi_vec work;                  /* sampi_node: a stack, of sampi_derive and others */
-    sampi_memo *memo;                /* [n_memo] made when it is needed */
+    const sampi_byte_classes *bytes; /* the tree never distinguishes bytes of one class */
+    sampi_vec work;                  /* sampi_node: a stack of sampi_derive and others */
+    sampi_memo *memo;                /* [n_memo] made when it is first needed */
     int32_t n_memo;
-    sampi_pairs queued; /* nodes that sampi_search has come to */
-    int status;         /* what went wrong in the call under way */
-    int64_t budget;     /* steps that it may still take, */
-    int64_t charged;    /* and those of all that it took that were charged for work without steps of its own */
-    sampi_held held;    /* of its owner too: all that is a matcher's own, but for the sampler */
+    sampi_pairs queued; /* nodes that sampi_search has reached */
+    int status;         /* the first error of the current call */
+    int64_t budget;     /* how many steps are left */
+    int64_t charged;    /* steps in all that were charged for work without steps of its own */
+    sampi_held held;    /* memory of the owner too: all of a matcher's except its sampler */
 } sampi_deriver;
 
-/* The first thing that goes wrong is what the call under way returns; until then it goes on with what can't match. */
+/* Records an error, if it is the first one; the current call returns it at its end. Until then it goes on with nodes
+   that match nothing. SAMP_E_NOMEM becomes SAMP_E_FULL if the limit of memory was reached. */
 static void sampi_fault(sampi_deriver *d, int status)
 {
     if (!d->status) d->status = status == SAMP_E_NOMEM && d->held.full ? (int)SAMP_E_FULL : status;
 }
-/* Work that is no loop of steps costs some of them too: as many as take about as long. */
+/* Charges steps for work that is not a loop of steps: the number that takes about as long. */
 static void sampi_charge(sampi_deriver *d, int32_t steps)
 {
     d->budget -= steps;
     d->charged += steps;
 }
 
-/* A node that was looked for, and made if it was not there: dearer where the nodes are more than a cache has. */
+/* Charges a node that was looked up or made, more if the nodes exceed a cache. Returns it; for a status, records the
+   error and returns NEVER. */
 static sampi_node sampi_sound(sampi_deriver *d, sampi_node n)
 {
     const int32_t nodes = d->tree.nodes.n;
@@ -68,17 +70,17 @@ static void *sampi_more(sampi_deriver *d, sampi_vec *vec, size_t width, int32_t 
 static void sampi_pairs_clear(sampi_pairs *p)
 {
     p->n = 0;
-    if (p->round == INT32_MAX) { /* begin to count anew, without what is left of the old rounds */
+    if (p->round == INT32_MAX) { /* begins to count again, and removes what has old numbers */
         if (p->slots.n) memset(p->slots.data, 0, (size_t)p->slots.n * 4);
         p->round = 0;
     }
     p->round++;
 }
 
-/* Put a pair in. Is it new? (If there is no memory it is not, and the fault is told.) */
+/* Adds a pair. Returns whether it is new; false with an error recorded if there is no memory. */
 static bool sampi_pairs_add(sampi_deriver *d, sampi_pairs *p, int32_t a, int32_t b)
 {
-    if (3 * (2 * p->n + 2) > p->slots.n) { /* twice the room, and all of this round again */
+    if (3 * (2 * p->n + 2) > p->slots.n) { /* doubles the table, and enters this round's pairs again */
         sampi_vec old = p->slots;
         p->slots = sampi_vec_like(&old);
         if (!sampi_more(d, &p->slots, 4, old.n ? 2 * old.n : 3 * 64)) {
@@ -107,7 +109,7 @@ static bool sampi_pairs_add(sampi_deriver *d, sampi_pairs *p, int32_t a, int32_t
     }
 }
 
-/* One step of work; false if there have been too many. */
+/* Counts one step of work. Returns false if there were too many, or after another error. */
 static bool sampi_step(sampi_deriver *d)
 {
     if (--d->budget < 0) sampi_fault(d, SAMP_E_FULL);
@@ -120,7 +122,7 @@ static void sampi_work_push(sampi_deriver *d, sampi_node n)
     sampi_node *at = (sampi_node *)sampi_more(d, &d->work, sizeof *at, 1);
     if (at) *at = n;
 }
-/* Both, or neither. */
+/* Pushes both, or neither. */
 static void sampi_work_push_pair(sampi_deriver *d, sampi_node a, sampi_node b)
 {
     sampi_node *at = (sampi_node *)sampi_more(d, &d->work, sizeof *at, 2);
@@ -129,7 +131,7 @@ static void sampi_work_push_pair(sampi_deriver *d, sampi_node a, sampi_node b)
     at[1] = b;
 }
 
-/* Rules that are not called stand for their bodies. */
+/* Replaces references to rules that are not called by the rules' bodies. */
 static sampi_node sampi_through(const sampi_deriver *d, sampi_node n)
 {
     while (sampi_is_inline(&d->tree, sampi_at(&d->tree, n)))
@@ -143,7 +145,7 @@ static sampi_node sampi_join(sampi_deriver *d, sampi_node a, sampi_node b)
     if (sampi_at(&d->tree, a)->kind != SAMPI_NODE_SEQ) return sampi_sound(d, sampi_tree_seq(&d->tree, a, b));
     int32_t first = d->work.n;
     sampi_work_push(d, a);
-    while (d->work.n > first && sampi_step(d)) { /* the last leaf comes first */
+    while (d->work.n > first && sampi_step(d)) { /* the last leaf is the first to be joined */
         sampi_node n = sampi_work_pop(d);
         const sampi_expr *e = sampi_at(&d->tree, n);
         if (e->kind == SAMPI_NODE_SEQ) {
@@ -169,7 +171,7 @@ static void sampi_sort_nodes(sampi_node *n, int32_t count)
         }
 }
 
-/* Alternatives that are among another one, which is any number of characters, go: NEVER takes their place. */
+/* If one alternative is any number of characters, replaces the alternatives that are contained in it by NEVER. */
 static void sampi_unite_all(sampi_deriver *d, sampi_node *n, int32_t count)
 {
     int32_t all = 0;
@@ -181,7 +183,7 @@ static void sampi_unite_all(sampi_deriver *d, sampi_node *n, int32_t count)
     }
 }
 
-/* The alternatives on the stack from `first` on as one node; they are used up. */
+/* Joins the alternatives on the stack from `first` on into one node, and removes them. */
 static sampi_node sampi_unite(sampi_deriver *d, int32_t first)
 {
     sampi_node *n = (sampi_node *)sampi_vec_at(&d->work, sizeof *n, first), all = SAMPI_NEVER;
@@ -191,12 +193,12 @@ static sampi_node sampi_unite(sampi_deriver *d, int32_t first)
     sampi_charge(d, count);
     if (count > 1) sampi_unite_all(d, n, count);
     sampi_sort_nodes(n, count);
-    for (int32_t i = count - 1; i >= 0; i--) /* equal ones are neighbours */
+    for (int32_t i = count - 1; i >= 0; i--) /* equal nodes are neighbours */
         if (i == count - 1 || n[i] != n[i + 1]) all = sampi_sound(d, sampi_tree_alt(&d->tree, n[i], all));
     return all;
 }
 
-/* Push a node's alternatives. */
+/* Pushes a node's alternatives. */
 static void sampi_offer(sampi_deriver *d, sampi_node n)
 {
     for (; sampi_at(&d->tree, n)->kind == SAMPI_NODE_ALT && sampi_step(d); n = sampi_at(&d->tree, n)->b)
@@ -204,7 +206,7 @@ static void sampi_offer(sampi_deriver *d, sampi_node n)
     if (n != SAMPI_NEVER) sampi_work_push(d, n);
 }
 
-/* `seen` with one more member of a list of n. */
+/* The set `seen` of a list of n members, with one more member. */
 static sampi_node sampi_seen_with(sampi_deriver *d, sampi_node seen, int32_t n, int32_t member)
 {
     int32_t status;
@@ -219,12 +221,12 @@ static sampi_node sampi_seen_with(sampi_deriver *d, sampi_node seen, int32_t n, 
     bytes[member / 8] |= (uint8_t)(1u << member % 8);
     if (!d->tree.growth) return sampi_sound(d, sampi_tree_pool_end(&d->tree, SAMPI_NODE_SEEN, at));
     const sampi_node node = sampi_tree_node(&d->tree, SAMPI_NODE_SEEN, at, (int32_t)n_bytes, 0);
-    if (node < 0 || sampi_at(&d->tree, node)->a != at) /* there is one: the bytes go, if they still are the last */
+    if (node < 0 || sampi_at(&d->tree, node)->a != at) /* an equal one exists; its bytes go if still the last */
         (void)SAMPI_INT_CAS(&d->tree.growth->n_pool, at + (int32_t)n_bytes, at);
     return sampi_sound(d, node);
 }
 
-/* Of a witness: is its slot open, its kind free, and may all other slots still get theirs? */
+/* For member i that is a witness: is its slot open, is its kind free, and can all other open slots still get kinds? */
 static bool sampi_slot_takes(const sampi_opening *p, int32_t i)
 {
     const int32_t first = p->list.n - p->list.slots * SAMPI_KINDS_OF_NAMES;
@@ -241,8 +243,8 @@ static bool sampi_slot_takes(const sampi_opening *p, int32_t i)
     return found && !(p->taken & kind) && sampi_slots_fit(open, n, p->taken | kind);
 }
 
-/* The rule to call for member i of the list (i = n: for any other one), if it may come next, so that there is room left
-   for all that must still come; or NEVER. */
+/* The rule to call for member i of a list (i = n: any other member) if it may come next: there must be room left for
+   all members that must still come. Else NEVER. */
 static sampi_node sampi_opening_takes(const sampi_tree *t, const sampi_opening *p, int32_t i)
 {
     const int64_t room = (int64_t)p->list.most - p->count - 1;
@@ -254,8 +256,8 @@ static sampi_node sampi_opening_takes(const sampi_tree *t, const sampi_opening *
     return sampi_is_dead(t, p->member[i].node) ? (sampi_node)SAMPI_NEVER : p->member[i].node;
 }
 
-/* What follows in a list, behind a member: the separator, and one more. NEVER: there can be none, or it is not behind a
-   member. */
+/* What may follow a member in its list: the separator and one more member. NEVER if no member can follow, or if n is
+   not directly behind a member. */
 static sampi_node sampi_list_more(sampi_deriver *d, sampi_node n)
 {
     const sampi_expr e = *sampi_at(&d->tree, n);
@@ -269,8 +271,8 @@ static sampi_node sampi_list_more(sampi_deriver *d, sampi_node n)
     return SAMPI_NEVER;
 }
 
-/* What follows behind member i of the list that `then` begins with. Members are counted up to where the number no
-   longer matters. */
+/* What follows member i of the list that `then` begins with. Members are counted up to where their number no longer
+   matters. */
 static sampi_node sampi_list_behind(sampi_deriver *d, sampi_node then, int32_t i)
 {
     const bool alone = sampi_at(&d->tree, then)->kind == SAMPI_NODE_MEMBERS;
@@ -283,15 +285,15 @@ static sampi_node sampi_list_behind(sampi_deriver *d, sampi_node then, int32_t i
     return alone ? behind : sampi_join(d, behind, seq.b);
 }
 
-/* What is left of a repetition after one of its turns. */
+/* The rest of a repetition after one time. */
 static sampi_node sampi_repeat_rest(sampi_deriver *d, const sampi_expr *e)
 {
-    bool empty = sampi_at(&d->tree, e->a)->known & SAMPI_KNOWN_EMPTY; /* then no turn is needed */
+    bool empty = sampi_at(&d->tree, e->a)->known & SAMPI_KNOWN_EMPTY; /* so no further time is needed */
     int32_t least = e->b == 0 || empty ? 0 : e->b - 1;
     return sampi_sound(d, sampi_tree_repeat(&d->tree, e->a, least, e->c < 0 ? -1 : e->c - 1));
 }
 
-/* What a sequence begins with. */
+/* The node that a sequence begins with. */
 static sampi_node sampi_front(const sampi_deriver *d, sampi_node n)
 {
     for (n = sampi_through(d, n); sampi_at(&d->tree, n)->kind == SAMPI_NODE_SEQ;)
@@ -299,7 +301,7 @@ static sampi_node sampi_front(const sampi_deriver *d, sampi_node n)
     return n;
 }
 
-/* Can it be seen at once that no text of n begins with the byte? Of many alternatives most are such. */
+/* Is it obvious that no text of n begins with the byte? That holds for most of many alternatives. */
 static bool sampi_refuses(const sampi_deriver *d, sampi_node n, int32_t byte)
 {
     n = sampi_front(d, n);
@@ -327,14 +329,14 @@ static sampi_node sampi_multiple_next(sampi_deriver *d, const sampi_expr *e, int
     return sampi_is_dead(&d->tree, n) ? (sampi_node)SAMPI_NEVER : n;
 }
 
-/* A derivative under way: of `whole`, whose part `now` is looked at (-1: none is left). What has been found are the
-   alternatives on the stack from `first` on; left: the derivative of an AND's first part, or -1. */
+/* A derivative that is being computed: of the node `whole`, whose part `now` is next (-1: no part is left). The
+   alternatives found so far are on the stack from `first` on. left: the derivative of an AND's first part, or -1. */
 typedef struct sampi_deriving {
     sampi_node whole, now, left;
     int32_t first;
 } sampi_deriving;
 
-/* Push alternatives, up to a part whose derivative is needed: that part, or -1, there is none. */
+/* Pushes alternatives until a part's derivative is needed. Returns this part, or -1 if there is none. */
 static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byte)
 {
     while (it->now >= 0 && sampi_step(d) && !sampi_refuses(d, it->now, byte)) {
@@ -342,12 +344,12 @@ static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byt
         const sampi_expr e = *sampi_at(&d->tree, n);
         it->now = n;
         switch (e.kind) {
-            case SAMPI_NODE_TEXT: /* and it begins with the byte */
+            case SAMPI_NODE_TEXT: /* it begins with the byte */
                 sampi_offer(d, e.b == 1
                                    ? SAMPI_EMPTY
                                    : sampi_sound(d, sampi_tree_node(&d->tree, SAMPI_NODE_TEXT, e.a + 1, e.b - 1, 0)));
                 return -1;
-            case SAMPI_NODE_SET: sampi_offer(d, SAMPI_EMPTY); return -1; /* and has the byte */
+            case SAMPI_NODE_SET: sampi_offer(d, SAMPI_EMPTY); return -1; /* it has the byte */
             case SAMPI_NODE_SEQ: {
                 sampi_node a = sampi_through(d, e.a);
                 if (sampi_at(&d->tree, a)->kind != SAMPI_NODE_SEQ) return a;
@@ -369,7 +371,7 @@ static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byt
     return -1;
 }
 
-/* The derivative of the part that sampi_follow stopped at is there: one more such part, or -1. */
+/* Uses the derivative `part` that sampi_follow asked for. Returns another part whose derivative is needed, or -1. */
 static sampi_node sampi_followed(sampi_deriver *d, sampi_deriving *it, sampi_node part)
 {
     const sampi_node n = it->now;
@@ -405,7 +407,7 @@ static sampi_memo *sampi_memo_of(const sampi_deriver *d, sampi_node n, int32_t b
     return &d->memo[((uint32_t)n * 0x9E3779B1u ^ (uint32_t)byte * 0x85EBCA77u) >> 7 & ((uint32_t)d->n_memo - 1)];
 }
 
-/* An empty memo: as much as there is room for in a small part of what may be held. */
+/* Makes an empty memo, of a size that is a small share of the memory limit. */
 static bool sampi_memo_make(sampi_deriver *d)
 {
     int32_t n = SAMPI_MEMO;
@@ -426,9 +428,9 @@ static void sampi_memo_free(sampi_deriver *d)
     d->memo = NULL;
 }
 
-/* What may follow a byte in n, as a node. Without the memo, an expression that refers to a rule twice, which refers to
-   another one twice, and so on, would take forever. Derivatives that wait for one of their parts lie on the stack,
-   below the alternatives of that part. */
+/* The derivative of n by a byte, as a node: what may follow this byte. Without the memo, a rule that refers to a second
+   rule twice, which refers to a third one twice, and so on, would take exponential time. Derivatives that wait for a
+   part lie on the stack, below that part's alternatives. */
 static sampi_node sampi_derive(sampi_deriver *d, sampi_node n, int32_t byte)
 {
     enum { SIZE = sizeof(sampi_deriving) / sizeof(sampi_node) };
@@ -436,7 +438,7 @@ static sampi_node sampi_derive(sampi_deriver *d, sampi_node n, int32_t byte)
     sampi_deriving it = { -1, -1, -1, bottom };
     int32_t depth = 0;
     if (!d->memo && !sampi_memo_make(d)) return SAMPI_NEVER;
-    for (;;) { /* n is to be derived: for d, if that has begun */
+    for (;;) { /* derives n, for `it` if that has begun */
         const sampi_memo *memo = sampi_memo_of(d, n, byte);
         sampi_node result = memo->node == n && memo->byte == byte ? memo->result : -1;
         if (result < 0) {
@@ -466,16 +468,16 @@ static sampi_node sampi_derive(sampi_deriver *d, sampi_node n, int32_t byte)
     }
 }
 
-/* Kinds of bytes that a node does not tell apart by a text's first byte, as sets of bits like a SET's. `left`: nodes
-   that may still be looked at. */
+/* Kinds of bytes: a node does not distinguish bytes of one kind as a text's first byte. Each kind is a set of bits like
+   a SET's. left: how many nodes may still be visited. */
 typedef struct sampi_kinds {
     uint8_t set[256][32];
-    uint8_t alone[32]; /* bytes that are known to be a kind of their own */
-    int32_t done[32];  /* sets, as places of the pool, that they have been split by; -1: none */
+    uint8_t alone[32]; /* bytes that are known to be kinds of their own */
+    int32_t done[32];  /* sets (places in the pool) that have split the kinds; -1: none */
     int32_t n, left;
 } sampi_kinds;
 
-/* Split all kinds of which some bytes are in a set and some are not: the others become a new kind. */
+/* Splits every kind that has bytes both in a set and outside of it: those outside become a new kind. */
 static void sampi_split_kinds(sampi_kinds *kinds, const uint8_t *bits)
 {
     uint64_t set[4], old[4], in[4], out[4];
@@ -499,7 +501,7 @@ static int32_t sampi_kind_with(const sampi_kinds *kinds, uint8_t byte)
     return k;
 }
 
-/* The same of a set of one byte. */
+/* The same for a set of one byte. */
 static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
 {
     const uint8_t bit = (uint8_t)(1u << byte % 8);
@@ -509,7 +511,7 @@ static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
     old[byte / 8] &= (uint8_t)~bit;
     bool others = false;
     for (int32_t i = 0; i < 32 && !others; i++) others = old[i] != 0;
-    if (!others) { /* it was alone */
+    if (!others) { /* it was the only one */
         old[byte / 8] |= bit;
         return;
     }
@@ -518,10 +520,10 @@ static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
     kinds->n++;
 }
 
-/* Why kinds: a derivative costs much more than a set operation, and of the hundred classes that a grammar's bytes have
-   a node mostly tells only a few apart: a quote, a backslash, the first bytes of longer characters, and the rest. */
+/* Why kinds: a derivative costs much more than a set operation. A grammar has about a hundred classes of bytes, but a
+   node mostly distinguishes few: a quote, a backslash, the first bytes of longer characters, and all others. */
 
-/* Split by all that a node's derivatives ask of the first byte: it goes the way of sampi_follow. */
+/* Splits the kinds by everything that a node's derivatives depend on; it visits the same parts as sampi_follow. */
 static void sampi_find_kinds(sampi_deriver *d, sampi_node n, sampi_kinds *kinds)
 {
     const int32_t bottom = d->work.n;
@@ -561,8 +563,8 @@ static void sampi_find_kinds(sampi_deriver *d, sampi_node n, sampi_kinds *kinds)
     d->work.n = bottom;
 }
 
-/* Of each class of bytes the first one that the node does not tell from it, [n_classes]. All are told apart of a node
-   that takes too long to look through. */
+/* Gives each class of bytes the first class of its kind: first [n_classes]. If the node takes too long to visit, each
+   class is a kind of its own. */
 static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
 {
     enum { PATIENCE = 2000 };
@@ -577,7 +579,7 @@ static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
     sampi_charge(d, (bytes->n_classes + kinds.n) / 4);
     for (int32_t c = 0; c < bytes->n_classes; c++) first[c] = (uint8_t)c;
     for (int32_t k = 0; k < kinds.n && kinds.left >= 0; k++) {
-        static const uint8_t place[8] = { 0, 1, 2, 4, 7, 3, 6, 5 }; /* of a bit in a byte, by 0x17 times it */
+        static const uint8_t place[8] = { 0, 1, 2, 4, 7, 3, 6, 5 }; /* of a bit in a byte, by 0x17 times that bit */
         int32_t found = -1;
         for (uint32_t i = 0; i < 32; i++)
             for (uint32_t bits = kinds.set[k][i]; bits; bits &= bits - 1) {
@@ -588,8 +590,8 @@ static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
     }
 }
 
-/* A node that sampi_search has come to: from which one (-1: it is the first); the one that came before it; whether it
-   has been looked at. They lie on the stack, from `first` on. */
+/* A node that sampi_search has reached: from which one (-1: it is the start), the one that was reached before it, and
+   whether its derivatives were computed. They are on the stack from `first` on. */
 typedef struct sampi_reached {
     sampi_node node;
     int32_t from, before, looked_at;
@@ -606,10 +608,10 @@ static void sampi_reached_add(sampi_deriver *d, sampi_node node, int32_t from, i
     if (room) memcpy(room, &reached, sizeof reached);
 }
 
-/* Is there a text that n, regular and with an AND in it, matches? Looks for a derivative that matches the empty text;
-   the way to it is alive, and if there is none, all that were looked at are dead. By turns the oldest node is looked
-   at, so that a short text is found before long ones are tried, and the newest, so that a long one is found without
-   all that are shorter. */
+/* Does n match any text? n is regular and has an AND in it. The search computes derivatives until one matches the empty
+   text. Then the nodes on the way to it are ALIVE; if no derivative does, all visited nodes are DEAD. The search
+   alternates between the oldest node, so that short texts are found before long ones are tried, and the newest, so that
+   a long text is found without trying all shorter ones. */
 static bool sampi_search(sampi_deriver *d, sampi_node start)
 {
     const int32_t first = d->work.n;
@@ -638,7 +640,7 @@ static bool sampi_search(sampi_deriver *d, sampi_node start)
             newest = n++;
         }
     }
-    if (!d->status && found) /* the last one, and those it was reached by */
+    if (!d->status && found) /* the last node, and those on the way to it */
         for (int32_t at = n - 1; at >= 0; at = sampi_reached_at(d, first, at)->from)
             sampi_learnt(&d->tree, sampi_reached_at(d, first, at)->node, SAMPI_KNOWN_ALIVE);
     for (int32_t at = 0; at < n && !found && !d->status; at++)
@@ -647,8 +649,9 @@ static bool sampi_search(sampi_deriver *d, sampi_node start)
     return found;
 }
 
-/* Can n match at all? With an AND in it that is looked for. On the stack lie the second parts of sequences, which must
-   match too, and of alternatives, which match if the first one can't, each below its kind. */
+/* Can n match any text? If it has an AND, sampi_search finds out. The stack has the second parts of sequences, which
+   must match too, and of alternatives, which are tried if the first part cannot match; each part is below its node's
+   kind. */
 static bool sampi_alive(sampi_deriver *d, sampi_node n)
 {
     const int32_t bottom = d->work.n;

@@ -1,13 +1,13 @@
 /* ---- a finished grammar ----
-   A tree with its root, and what a matcher wants to know before it begins: which rules are called (the others are read
-   as if their body stood there), which nodes match the empty text, and which bytes are never told apart. */
+   A tree with its root, and what a matcher must know from the beginning: which rules are called (the others are
+   replaced by their bodies), which nodes match the empty text, and which bytes the grammar never distinguishes. */
 
-/* Which bytes a grammar tells apart. */
+/* Classes of bytes: a grammar never distinguishes two bytes of one class. */
 typedef struct sampi_byte_classes {
     int32_t n_classes;
-    uint8_t class_of[256]; /* bytes of one class are never told apart, */
-    uint8_t byte_of[256];  /* and this is one of them; */
-    uint8_t firsts[32];    /* all of these, as a set of bits */
+    uint8_t class_of[256]; /* each byte's class */
+    uint8_t byte_of[256];  /* one byte of each class */
+    uint8_t firsts[32];    /* these bytes as a set of bits */
 } sampi_byte_classes;
 
 struct samp_grammar {
@@ -15,10 +15,10 @@ struct samp_grammar {
     uint64_t fingerprint; /* sampi_grammar_fingerprint */
     int32_t root;         /* a rule */
     sampi_byte_classes bytes;
-    struct sampi_shared *shared; /* what samplers have learnt of it, a list: see store.h. All else never changes */
+    struct sampi_shared *shared; /* what its samplers share, a list (store.h); nothing else changes */
 };
 
-/* Child i of a node (for a rule its body), or -1 if there are no more. */
+/* Child i of a node (a rule's child is its body); -1 if there are no more. */
 static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t i)
 {
     switch (e->kind) {
@@ -30,7 +30,7 @@ static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t 
         case SAMPI_NODE_AND: return i == 0 ? e->a : i == 1 ? e->b : -1;
         case SAMPI_NODE_MEMBERS: {
             const sampi_list *list = (const sampi_list *)t->lists.data + e->a;
-            const int32_t table = list->slots ? SAMPI_SETS_OF_KINDS : 0; /* behind the members */
+            const int32_t table = list->slots ? SAMPI_SETS_OF_KINDS : 0; /* it follows the members */
             if (i < list->n + table) return ((const sampi_member *)t->members.data)[list->first + i].node;
             i -= list->n + table;
             return i == 0 ? list->separator : i == 1 ? list->other : -1;
@@ -39,8 +39,8 @@ static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t 
     }
 }
 
-/* A node whose children are all done, or open if they lead back to it: how deep do functions recur that look through
-   rules? A rule where that is too deep is called. */
+/* Finishes a node whose children are finished, or are still open because they lead back to it. Computes how deep
+   functions recurse that look through rules. A rule that would be too deep is called instead. */
 static int sampi_grammar_leave(sampi_tree *t, sampi_node n)
 {
     sampi_expr *e = sampi_at(t, n);
@@ -59,8 +59,8 @@ static int sampi_grammar_leave(sampi_tree *t, sampi_node n)
     return SAMP_OK;
 }
 
-/* Node n has been reached from within itself: by a rule, which is called from now on. It is n, or if n is what several
-   rules have in their bodies, the last one on the way, `todo`. */
+/* Handles a node that is reached from within itself. The recursive rule is called from now on. It is n; or, if n is a
+   part that several rules share, the last rule on the way there, which `todo` has. */
 static void sampi_grammar_loop(sampi_tree *t, sampi_node n, const sampi_vec *todo)
 {
     for (int32_t i = todo->n - 2; sampi_at(t, n)->kind != SAMPI_NODE_REF; i -= 2)
@@ -69,8 +69,8 @@ static void sampi_grammar_loop(sampi_tree *t, sampi_node n, const sampi_vec *tod
     sampi_at(t, n)->known |= SAMPI_KNOWN_CALLS;
 }
 
-/* Walk all that can be reached from the root, children first, and put it in `order`; a rule that leads back to itself
-   is called. The stack is `todo`: a node, and which of its children is next. */
+/* Visits all nodes that can be reached from the root, children first, and appends them to `order`. A recursive rule
+   becomes a called one. `todo` is a stack of pairs: a node, and the index of its next child. */
 static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order, sampi_vec *todo)
 {
     for (sampi_node n = root;;) {
@@ -103,7 +103,7 @@ static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order,
     }
 }
 
-/* What is known of a node, anew. Does that change? */
+/* Computes again what is known of a node. Returns whether that has changed. */
 static bool sampi_grammar_look(sampi_tree *t, sampi_node n)
 {
     sampi_expr *e = sampi_at(t, n);
@@ -116,16 +116,16 @@ static bool sampi_grammar_look(sampi_tree *t, sampi_node n)
     return changed;
 }
 
-/* What it costs to look at a node. */
+/* The cost of sampi_grammar_look. */
 static int32_t sampi_grammar_cost(const sampi_tree *t, sampi_node n)
 {
     const sampi_expr *e = sampi_at(t, n);
     return e->kind == SAMPI_NODE_MEMBERS ? 1 + ((const sampi_list *)t->lists.data + e->a)->n / 8 : 1;
 }
 
-/* Look at all nodes of `order`, and again at what a node is part of that has changed: in a queue, so each is looked at
-   once for what it learns from all that come before it. `above` [nodes + 1] says where each node's list of such nodes
-   begins in `list`; `queue` is as long as `order`, and in the queue are those that are OPEN. */
+/* Calls sampi_grammar_look for all nodes, and again until nothing changes: when a node changes, the nodes that it is a
+   part of enter a queue, if they are not in it. The nodes that have node n as a part are list [above [n]] to list
+   [above [n + 1] - 1]. `queue` has as many elements as `order`; the nodes in it are marked OPEN. */
 static int sampi_grammar_spread(sampi_tree *t, const sampi_vec *order, const int32_t *above, const int32_t *list,
                                 int32_t *queue)
 {
@@ -137,7 +137,7 @@ static int sampi_grammar_spread(sampi_tree *t, const sampi_vec *order, const int
         const sampi_node now = queue[first];
         first = first + 1 < n ? first + 1 : 0;
         left--;
-        if (!sampi_grammar_look(t, now)) continue; /* it is open no more */
+        if (!sampi_grammar_look(t, now)) continue; /* it is not marked OPEN any more */
         for (int32_t i = above[now]; i < above[now + 1]; i++) {
             sampi_expr *e = sampi_at(t, list[i]);
             if (e->known & SAMPI_KNOWN_OPEN) continue;
@@ -148,7 +148,7 @@ static int sampi_grammar_spread(sampi_tree *t, const sampi_vec *order, const int
     return spare < 0 ? (int)SAMP_E_RANGE : SAMP_OK;
 }
 
-/* The same, where it takes more than a few rounds: with lists of what each node is part of. */
+/* Makes these lists and calls sampi_grammar_spread; for grammars that need more than a few rounds. */
 static int sampi_grammar_spread_all(sampi_tree *t, const sampi_vec *order)
 {
     size_t n_parts = 0;
@@ -161,7 +161,7 @@ static int sampi_grammar_spread_all(sampi_tree *t, const sampi_vec *order)
     if (!above) return SAMP_E_NOMEM;
     int32_t *list = above + n_above;
     memset(above, 0, n_above * sizeof *above);
-    for (int32_t i = 0; i < order->n; i++) /* above [n + 2]: how many node n is part of; then above [n + 1]: where */
+    for (int32_t i = 0; i < order->n; i++) /* counts in above [n + 2], then ends of lists in above [n + 1] */
         for (int32_t k = 0, part; (part = sampi_child(t, sampi_at(t, nodes[i]), k)) >= 0; k++) above[part + 2]++;
     for (size_t i = 2; i < n_above; i++) above[i] += above[i - 1];
     for (int32_t i = 0; i < order->n; i++)
@@ -172,10 +172,9 @@ static int sampi_grammar_spread_all(sampi_tree *t, const sampi_vec *order)
     return status;
 }
 
-/* Which rules are called besides: those that are not regular and stand in more than one place. There, calls are what
-   keeps the number of ways to go on small. Then what is known of nodes follows from it; since that can follow from
-   rules that lead back to themselves, again until nothing changes. Only then it shows in which AND and NOT there are
-   calls: SAMP_E_UNSUPPORTED. */
+/* Decides which other rules are called: those that are not regular and are referred to more than once. Without calls
+   the number of ways to continue would grow too much. Then computes what is known of all nodes, in rounds until nothing
+   changes, because rules may be recursive. Last, it checks that no AND or NOT has calls in it: SAMP_E_UNSUPPORTED. */
 static int sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
 {
     enum { ROUNDS = 4 };
@@ -192,7 +191,7 @@ static int sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
     }
     if (changed) status = sampi_grammar_spread_all(t, order);
     if (status) return status;
-    for (sampi_node n = 0; n < t->nodes.n; n++) { /* what can't be reached may still equal what is made later */
+    for (sampi_node n = 0; n < t->nodes.n; n++) { /* an unreachable node may equal one that is made later */
         sampi_expr *e = sampi_at(t, n);
         if (!(e->known & SAMPI_KNOWN_DONE))
             e->known = sampi_node_known(t, e);
@@ -203,7 +202,7 @@ static int sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
     return strict ? (int)SAMP_E_UNSUPPORTED : SAMP_OK;
 }
 
-/* Split the classes of bytes by every set; a byte of a text is one of its own. */
+/* Makes the classes of bytes. Each set splits them; a byte of a text is a class of its own. */
 static void sampi_grammar_classes(samp_grammar *g)
 {
     const sampi_tree *t = &g->tree;
@@ -220,7 +219,7 @@ static void sampi_grammar_classes(samp_grammar *g)
             alone[(int)'.'] = 1;
         }
         if (e ? e->kind != SAMPI_NODE_SET : !alone[n - t->nodes.n]) continue;
-        int32_t to[256]; /* the class of those in the set, of each old class */
+        int32_t to[256]; /* for each old class, the class of those of its bytes that are in the set */
         memset(to, 0xff, sizeof to);
         int32_t in[256] = { 0 }, all[256] = { 0 };
         for (int32_t b = 0; b < 256; b++) {
@@ -242,7 +241,7 @@ static void sampi_grammar_classes(samp_grammar *g)
         g->bytes.firsts[g->bytes.byte_of[c] / 8] |= (uint8_t)(1u << g->bytes.byte_of[c] % 8);
 }
 
-/* What a node is, but for its children. */
+/* Adds a node to a hash, without its children. */
 static void sampi_grammar_mix(const sampi_tree *t, const sampi_expr *e, uint64_t *hash)
 {
     sampi_mix(hash, (uint64_t)e->kind);
@@ -264,8 +263,8 @@ static void sampi_grammar_mix(const sampi_tree *t, const sampi_expr *e, uint64_t
         sampi_mix(hash, ((const sampi_member *)t->members.data)[list->first + i].required);
 }
 
-/* 64 bits made of all nodes in `order`: what each is, and where in the order its children are. Neither the numbers of
-   nodes nor the names of rules count, nor what leads nowhere. SAMP_E_NOMEM. */
+/* Makes 64 bits of all nodes in `order`: what each node is, and where in `order` its children are. The numbers of
+   nodes, the names of rules and unreachable nodes have no influence. SAMP_E_NOMEM. */
 static int sampi_grammar_fingerprint(samp_grammar *g, const sampi_vec *order)
 {
     const sampi_tree *t = &g->tree;
@@ -283,7 +282,7 @@ static int sampi_grammar_fingerprint(samp_grammar *g, const sampi_vec *order)
     return SAMP_OK;
 }
 
-/* The tree is complete: make it a grammar. SAMP_OK; SAMP_E_RANGE: a rule without a body, or nodes too deep;
+/* Makes a grammar of a complete tree. SAMP_OK; SAMP_E_RANGE: a rule has no body, or nodes are too deep;
    SAMP_E_UNSUPPORTED: AND or NOT of something that is not regular; SAMP_E_NOMEM. */
 static int sampi_grammar_finish(samp_grammar *g, int32_t root)
 {

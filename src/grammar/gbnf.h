@@ -1,13 +1,13 @@
 /* ---- grammars: GBNF, as llama.cpp reads it ----
-   The reader of llama.cpp's grammars, with its limits and its oddities: what it takes is taken, what it refuses is
-   refused, at the same place. Rules become nodes that call each other by number. */
+   This reader accepts what llama.cpp's reader of grammars accepts, and refuses what that one refuses, at the same
+   place, with the same limits and oddities. Rules become nodes that call each other by number. */
 
 static bool sampi_gbnf_is_name(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
 }
 
-/* Spaces and comments; newlines only where the rule is known to go on. */
+/* Skips spaces and comments; also newlines, where the rule certainly continues. */
 static void sampi_gbnf_space(sampi_reader *r, bool newlines)
 {
     for (;; r->at++) {
@@ -17,8 +17,8 @@ static void sampi_gbnf_space(sampi_reader *r, bool newlines)
     }
 }
 
-/* A character of a literal or a class. What has no UTF-8 (an escape may say anything) matches nothing: above
-   0x10ffff. */
+/* Reads a character of a literal or a class. An escape may name a number above 0x10ffff, which has no UTF-8; such a
+   character matches nothing. */
 static int64_t sampi_gbnf_char(sampi_reader *r)
 {
     if (*r->at != '\\') return sampi_read_utf8(r, "expected the end of the literal or class");
@@ -57,8 +57,8 @@ static sampi_node sampi_gbnf_literal(sampi_reader *r)
     return sampi_read_join(r, first, true);
 }
 
-/* [..] or [^..]; with nothing in it, it is an empty text. Ranges are collected as parts. Byte 0 is in a class only if
-   that names it by itself, so ranges, [^..] and . have it not: llama.cpp never lets it come. */
+/* Reads [..] or [^..]. An empty class is an empty text. Ranges are collected as parts. Byte 0 is in a class only if the
+   class names it by itself: ranges, [^..] and . exclude it, because llama.cpp never allows it. */
 static sampi_node sampi_gbnf_class(sampi_reader *r)
 {
     int32_t first = r->parts.n;
@@ -76,7 +76,7 @@ static sampi_node sampi_gbnf_class(sampi_reader *r)
         if (sampi_read_part(r, hi < 0x110000 ? (sampi_node)hi : 0x110000) < 0) return r->error->status;
     }
     r->at++;
-    for (int k = 0, both = r->parts.n > first && negated ? 2 : 0; k < both; k++) /* the range from 0 to 0 */
+    for (int k = 0, both = r->parts.n > first && negated ? 2 : 0; k < both; k++) /* add the range from 0 to 0 */
         if (sampi_read_part(r, 0) < 0) return r->error->status;
     int32_t n = (r->parts.n - first) / 2;
     r->parts.n = first;
@@ -85,7 +85,7 @@ static sampi_node sampi_gbnf_class(sampi_reader *r)
     return sampi_read_node(r, sampi_tree_class(r->tree, (const uint32_t(*)[2])ranges, (size_t)n, negated));
 }
 
-/* <[id]> or <text>: the text, with its angle brackets, must be one token; which one, the vocabulary says later. */
+/* Reads <[id]> or <text>. The text, with its angle brackets, must be one token; the vocabulary says later which one. */
 static sampi_node sampi_gbnf_token(sampi_reader *r)
 {
     bool negated = *r->at == '!';
@@ -109,7 +109,7 @@ static sampi_node sampi_gbnf_token(sampi_reader *r)
     return sampi_read_node(r, sampi_tree_node(r->tree, SAMPI_NODE_TOKEN, text, negated | 2, 0));
 }
 
-/* {m}, {m,} or {m,n} into least and most; a bound above 2000 is none, as in llama.cpp. */
+/* Reads {m}, {m,} or {m,n}. An upper bound above 2000 means no bound, as in llama.cpp. */
 static int sampi_gbnf_braces(sampi_reader *r, bool nested, int32_t *least, int32_t *most)
 {
     r->at++;
@@ -137,7 +137,8 @@ static int sampi_gbnf_braces(sampi_reader *r, bool nested, int32_t *least, int32
     return SAMP_OK;
 }
 
-/* What repeats the last part. `n_rules` is what that part counts as, and is multiplied. */
+/* Reads * + ? or braces and applies it to the last part. n_rules is what that part counts for llama.cpp's limit; it is
+   multiplied. */
 static int sampi_gbnf_repeat(sampi_reader *r, int32_t first, bool nested, bool *nothing, uint64_t *n_rules)
 {
     const char *start = r->at;
@@ -164,8 +165,8 @@ static int sampi_gbnf_repeat(sampi_reader *r, int32_t first, bool nested, bool *
 
 static sampi_node sampi_gbnf_alternatives(sampi_reader *r, bool nested);
 
-/* The number of the rule whose name is read, a new one if no rule has it; or a status. New ones count for llama.cpp's
-   limit of what repetitions make (n_symbols). */
+/* Reads a name. Returns the number of its rule, which is added if it is new; or a status. New rules count in n_symbols,
+   for llama.cpp's limit of repetitions. */
 static int32_t sampi_gbnf_name(sampi_reader *r)
 {
     const char *start = r->at;
@@ -198,7 +199,7 @@ static sampi_node sampi_gbnf_sequence(sampi_reader *r, bool nested)
 {
     int32_t first = r->parts.n;
     uint64_t n_rules = 1;
-    bool nothing = true; /* the last part is the empty text, which can't be repeated */
+    bool nothing = true; /* the last part is an empty text, which cannot be repeated */
     for (;;) {
         sampi_node n;
         char c = *r->at;
@@ -246,7 +247,7 @@ static sampi_node sampi_gbnf_alternatives(sampi_reader *r, bool nested)
     }
 }
 
-/* name ::= alternatives, and the end of the line. A second definition replaces the first. */
+/* Reads name ::= alternatives and the end of the line. A second definition replaces the first. */
 static int sampi_gbnf_rule(sampi_reader *r)
 {
     int32_t rule = sampi_gbnf_name(r);
@@ -263,7 +264,7 @@ static int sampi_gbnf_rule(sampi_reader *r)
     return sampi_tree_define(r->tree, rule, body);
 }
 
-/* Every name must have a rule; the mistake is told where the name first stands. */
+/* Checks that every name has a rule; an error is reported where the name first occurs. */
 static int sampi_gbnf_check(sampi_reader *r)
 {
     for (int32_t i = 0; i < r->tree->rules.n; i++) {
@@ -274,7 +275,7 @@ static int sampi_gbnf_check(sampi_reader *r)
     return SAMP_OK;
 }
 
-/* The text's rules into the tree, and the number of the rule `root`. */
+/* Reads the rules of the text into the tree. *rule gets the number of the rule `root`. */
 static int sampi_gbnf_read(sampi_reader *r, const char *root, int32_t *rule)
 {
     sampi_gbnf_space(r, true);

@@ -1,9 +1,9 @@
 /* ---- grammars: samp_grammar_init ----
-   A text of any kind comes in: a GBNF grammar (gbnf.h), a regular expression (regex.h) or a JSON schema
-   (schema/whole.h, hence this room stands behind the schemas). It is read and finished (finishing.h); a samp_grammar
-   goes out, or what is wrong, by its place in the text. */
+   The input is a GBNF grammar (gbnf.h), a regular expression (regex.h), a JSON schema (schema/whole.h, so this room
+   comes after the schemas) or a structural tag (tags/). It is read and finished (finishing.h). The result is a
+   samp_grammar, or an error with its place in the text. */
 
-/* Read the text into g's tree, and say which rule is the root. */
+/* Reads the text into g's tree, and sets the number of the root rule. */
 static int sampi_grammar_read(samp_grammar *g, samp_grammar_kind kind, sampi_reader *r, const char *root,
                               int32_t *rule)
 {

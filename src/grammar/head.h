@@ -1,33 +1,39 @@
 /* ================================================================================================== >>grammar
-   Texts that a model may write (SAMPLING_GRAMMAR). In comes a grammar, out goes, token by token, the set of tokens that
-   keep the text a beginning of one that the grammar has. The parts, in the order of the file:
+   Grammars (SAMPLING_GRAMMAR): texts that a model may write. The input is a grammar. The output, token by token, is the
+   set of tokens behind which the text is still the beginning of a text of the grammar. The parts, in the order of the
+   file:
 
-     tree         expressions over bytes: what every kind of grammar becomes
-     finishing    which rules recur, what matches the empty text, which bytes are never told apart: a samp_grammar
+     tree         expressions over bytes: every kind of grammar becomes a tree of them
+     finishing    a tree becomes a samp_grammar: which rules recurse, which nodes match the empty text, which bytes the
+                  grammar never distinguishes
      reading      GBNF, regular expressions
-     derivatives  what may follow a byte, as a tree again: all that schemas and the matcher have in common
+     derivatives  what may follow a byte, as a node of the tree again; schemas and the matcher share this part
      vocabulary   a trie of all tokens: samp_vocab_index
-     triggers     what a lazy grammar waits for, as programs
-     matcher      the store, which samplers share; derivatives -> states (a lazy DFA); items and frames (an Earley
-                  parser over them); walks over the trie; runs (characters that a state takes whatever they are, so that
-                  no walk is needed); entries, which keep what was found, and masks made of them; accepting
-     sampler      samp_init_grammar and its functions; what the core asks of it
+     triggers     the words, patterns and tokens that a lazy grammar waits for, as programs
+     matcher      the store, which samplers share; states, made of derivatives (a lazy DFA); items and frames (an Earley
+                  parser whose items have these states); walks over the trie; runs (any text of certain characters is
+                  allowed, so no walk is needed); entries, which keep the tokens that were found, and masks made of
+                  entries; accepting a token
+     sampler      samp_init_grammar and its functions; the hooks that the core calls
 
-   A token's way: samp_accept -> sampi_matcher_accept -> for each byte sampi_advance, which moves every item's state on
-   (sampi_next, sampi_derive) and lets calls begin and return (sampi_close). A mask's: sampi_matcher_mask -> for each
-   item sampi_mask_entry -> sampi_entry_of, which looks only if nobody has (sampi_entry_fill): for the plain tokens by
-   sampi_walk_plain, which begins with those of a run, and for the others by sampi_walk.
+   Accepting a token: samp_accept calls sampi_matcher_accept; this calls sampi_advance for each byte, which replaces
+   every item's state by the next one (sampi_next, sampi_derive) and lets rules be called and return (sampi_close).
+   Making a mask: sampi_matcher_mask calls sampi_mask_entry for each item; this takes the entry from sampi_entry_of,
+   which computes it only if the store does not have it (sampi_entry_fill): sampi_walk_plain finds the plain tokens,
+   beginning with those of a run, and sampi_walk the others.
 
-   The one thing to know: nodes are shared. Two equal expressions have one number, so a set of texts that comes back
-   while a text is read is known again, and what was computed for it is there.
+   Nodes are shared: two equal expressions have the same number. So if a text leads to a set of texts that was met
+   before, everything that was computed for that set is there.
 
-   The idea: what may still come is a grammar itself. At first it is the whole one; behind a byte it is what that one
-   has behind this byte, its derivative. A token may come if the derivative by all its bytes still has a text.
+   The idea is that the rest of a text has a grammar too. At the beginning it is the whole grammar. Behind a byte it is
+   the derivative by this byte: the texts that the grammar allows after that byte. A token is allowed if the derivative
+   by all its bytes still matches some text.
 
-   The life of a state: it is made when a text first comes to its node, the state behind a byte when that byte is first
-   read, its mask when one is first asked for; all of it stays for whatever text of whichever sampler comes there again.
-   When the store where it is has grown to its limit, what was used last goes on in another one.
+   A state is made when a text first reaches its node; the state behind a byte when this byte is first read; its mask
+   when it is first needed. All of them stay for every text of every sampler. When a store has grown to its limit, a new
+   one takes over what was used last.
 
-   Who owns what: an index its tries, or somebody else the bytes that it maps; a grammar its tree, and for each index
-   that it is used with a store of all that has been learnt. All samplers of a grammar and an index add to it and read
-   it, in any number of threads, and no one waits (store.h). A matcher has its place: items, frames, history. */
+   Who owns what: an index owns its tries, or the user owns the bytes that the index maps. A grammar owns its tree, and
+   for each index that it is used with a store of all that was computed. All samplers of a grammar and an index read
+   this store and add to it, in any number of threads, and no thread waits for another (store.h). A matcher owns its
+   position in the text: items, frames, history. */

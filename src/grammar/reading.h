@@ -1,28 +1,28 @@
 /* ---- reading texts ----
-   GBNF and regular expressions become a tree. Both readers go through the text once and stop at the first mistake,
-   which they tell by its place and by what should have stood there. */
+   The readers of GBNF and of regular expressions make a tree. Both read the text once and stop at the first mistake.
+   They report its place and what was expected there. */
 
 typedef struct sampi_reader {
     sampi_tree *tree;
     const char *text, *at, *end; /* *end may be read, and is 0 */
     samp_text_error *error;      /* never NULL */
-    sampi_vec parts;             /* sampi_node: what the sequences under way consist of */
+    sampi_vec parts;             /* sampi_node: the parts of the sequences that are being read */
     int32_t depth;               /* of parentheses */
-    uint64_t n_symbols;          /* GBNF: names so far as llama.cpp counts them, for its limit of repetitions */
-    sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool); /* regex: how a class is written; */
-    bool ways;        /* does it matter in which way a text matches? Then GROUPs tell, */
-    int32_t n_groups; /* with numbers for as many as these */
+    uint64_t n_symbols;          /* GBNF: names as llama.cpp counts them, for its limit of repetitions */
+    sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool); /* regex: makes the node of a class */
+    bool ways;        /* does the way in which a text matches matter? Then groups become GROUP nodes, */
+    int32_t n_groups; /* with numbers below this */
 } sampi_reader;
 
-#define SAMPI_MAX_NESTING 100 /* parentheses in one another */
+#define SAMPI_MAX_NESTING 100 /* of parentheses */
 
-/* What was expected at `at`. Returns the status that it sets. */
+/* Reports what was expected at `at`. Returns the status that it sets. */
 static int sampi_expected(sampi_reader *r, const char *at, int status, const char *what)
 {
     return sampi_text_error(r->error, r->text, at, status, what);
 }
 
-/* One code point of UTF-8, which must be valid; it moves on. Or a status. */
+/* Reads one code point, which must be valid UTF-8. Returns it, or a status. */
 static int32_t sampi_read_utf8(sampi_reader *r, const char *what)
 {
     if (r->at == r->end) return sampi_expected(r, r->at, SAMP_E_FORMAT, what);
@@ -32,7 +32,7 @@ static int32_t sampi_read_utf8(sampi_reader *r, const char *what)
     return (int32_t)c;
 }
 
-/* n hexadecimal digits. */
+/* Reads n hexadecimal digits. Returns their value, or a status. */
 static int64_t sampi_read_hex(sampi_reader *r, int n)
 {
     uint32_t x = 0;
@@ -44,7 +44,7 @@ static int64_t sampi_read_hex(sampi_reader *r, int n)
     return x;
 }
 
-/* A decimal number, at most 2^31 - 1 (what is more counts as that). */
+/* Reads a decimal number. Returns it (larger ones as 2^31 - 1), or a status. */
 static int32_t sampi_read_number(sampi_reader *r, const char *what)
 {
     int64_t x = 0;
@@ -56,7 +56,7 @@ static int32_t sampi_read_number(sampi_reader *r, const char *what)
     return (int32_t)x;
 }
 
-/* An error of the tree, at the place that was being read. */
+/* Passes a node on; a status becomes an error at the place that is being read. */
 static sampi_node sampi_read_node(sampi_reader *r, sampi_node n)
 {
     if (n >= 0 || r->error->status) return n;
@@ -71,7 +71,7 @@ static sampi_node sampi_read_part(sampi_reader *r, sampi_node n)
     return *part = n;
 }
 
-/* The parts from `first` on, in sequence or as alternatives; they are used up. */
+/* Joins the parts from `first` on, as a sequence or as alternatives, and removes them from r->parts. */
 static sampi_node sampi_read_join(sampi_reader *r, int32_t first, bool seq)
 {
     sampi_node n = seq ? SAMPI_EMPTY : SAMPI_NEVER;

@@ -1,7 +1,8 @@
 /* ---- regular expressions ----
-   ECMA-262's, as far as they are regular: no lookaround, no \b, no backreferences, no \p. ^ and $ may stand anywhere:
-   they are read as bytes that no text has, FE before its first and FF behind its last one. What the expression says of
-   texts without them follows by taking FE from its front and FF from its end (sampi_regex_unmark). */
+   ECMA-262's, as far as they are regular: no lookaround, no \b, no backreferences, no \p. ^ and $ may be anywhere. They
+   are read as two bytes that no text has: FE before the text's first byte, FF behind its last one. Then
+   sampi_regex_unmark removes FE from the front and FF from the end of what matches. The result is what the expression
+   says of texts without these marks. */
 
 #define SAMPI_REGEX_BEGIN 0xfe
 #define SAMPI_REGEX_END   0xff
@@ -23,7 +24,7 @@ static size_t sampi_regex_named(char name, const uint32_t (**ranges)[2])
     return name == 'd' ? 1 : name == 'w' ? sizeof w / sizeof *w : sizeof s / sizeof *s;
 }
 
-/* \uHHHH, \u{H..} or a pair of surrogates, behind \u. */
+/* Reads what follows \u: HHHH, {H..}, or a pair of surrogates. */
 static int64_t sampi_regex_unicode(sampi_reader *r)
 {
     if (*r->at == '{') {
@@ -47,7 +48,7 @@ static int64_t sampi_regex_unicode(sampi_reader *r)
     return low < 0 ? low : c;
 }
 
-/* The character behind a backslash, which is not a class of them. */
+/* Reads the character that follows a backslash, if it is not a class. */
 static int64_t sampi_regex_escape(sampi_reader *r)
 {
     static const char from[] = "tnvfr", to[] = "\t\n\v\f\r";
@@ -72,7 +73,7 @@ static int64_t sampi_regex_escape(sampi_reader *r)
     return sampi_read_utf8(r, "expected a character");
 }
 
-/* Append the range lo .. hi to the parts, or with `gaps` what lies between the ranges [n]. */
+/* Appends the range lo .. hi to the parts; with `gaps` the gaps between n ranges. */
 static int sampi_regex_ranges(sampi_reader *r, const uint32_t (*ranges)[2], size_t n, bool gaps)
 {
     int64_t next = 0;
@@ -86,7 +87,8 @@ static int sampi_regex_ranges(sampi_reader *r, const uint32_t (*ranges)[2], size
     return SAMP_OK;
 }
 
-/* One end of a range in [ ]: a code point; or -1, and the ranges of \d and its like are among the parts. */
+/* Reads one end of a range in [ ]. Returns a code point; or -1 after \d \w \s \D \W \S, whose ranges are then among the
+   parts. */
 static int64_t sampi_regex_class_char(sampi_reader *r, int *status)
 {
     int64_t c;
@@ -135,15 +137,15 @@ static sampi_node sampi_regex_class(sampi_reader *r)
     return r->chars(r->tree, (const uint32_t(*)[2])sampi_vec_at(&r->parts, sizeof(sampi_node), first), n, negated);
 }
 
-/* n as a group, if that matters. */
+/* Makes n a group, if groups matter here. */
 static sampi_node sampi_regex_way(sampi_reader *r, sampi_node n, int32_t group)
 {
     if (n < 0 || !r->ways || (group == SAMPI_GROUP_NONE && sampi_at(r->tree, n)->kind != SAMPI_NODE_ALT)) return n;
     return sampi_tree_node(r->tree, SAMPI_NODE_GROUP, n, group, 0);
 }
 
-/* The name of a group and the > behind it. Any character outside of ASCII is taken for a letter, an escape is not read,
-   and names may be alike. */
+/* Reads the name of a group and the > behind it. Every character outside of ASCII counts as a letter, escapes are not
+   read, and two groups may have the same name. */
 static int sampi_regex_name(sampi_reader *r)
 {
     const char *name = r->at;
@@ -181,7 +183,7 @@ static sampi_node sampi_regex_group(sampi_reader *r)
     return sampi_regex_way(r, n, group);
 }
 
-/* {m}, {m,} or {m,n}? Else the brace is a character like others, and *least is -1. */
+/* Reads {m}, {m,} or {m,n}. If the brace is not one of these, it is an ordinary character, and *least is -1. */
 static int sampi_regex_braces(sampi_reader *r, int32_t *least, int32_t *most)
 {
     const char *start = r->at++;
@@ -204,7 +206,7 @@ static int sampi_regex_braces(sampi_reader *r, int32_t *least, int32_t *most)
     return SAMP_OK;
 }
 
-/* One thing that may be repeated. */
+/* Reads one part that may be repeated. */
 static sampi_node sampi_regex_atom(sampi_reader *r)
 {
     static const uint32_t line_ends[][2] = { { '\n', '\n' }, { '\r', '\r' }, { 0x2028, 0x2029 } };
@@ -247,7 +249,7 @@ static sampi_node sampi_regex_repeated(sampi_reader *r, sampi_node n)
     }
     n = sampi_tree_repeat(r->tree, n, least, most);
     if (*r->at != '?') return n;
-    r->at++; /* lazy or not, the texts are the same */
+    r->at++; /* lazy or not, the same texts match */
     return least != most ? sampi_regex_way(r, n, SAMPI_GROUP_LAZY) : n;
 }
 
@@ -276,24 +278,24 @@ static sampi_node sampi_regex_alternatives(sampi_reader *r)
     }
 }
 
-/* Can n be nothing but marks, or not even these? `rest`: n without them. */
+/* Does n match a text that is empty, or that has nothing but marks? `rest` is n without its marks. */
 static bool sampi_regex_is_nothing(const sampi_tree *t, sampi_node n, sampi_node rest)
 {
     return (sampi_at(t, n)->known | (rest < 0 ? 0 : sampi_at(t, rest)->known)) & SAMPI_KNOWN_EMPTY;
 }
 
-/* What is taken from a text: marks of both kinds are only of use to see whether there is nothing else. */
+/* Which marks are removed. ANY is only used to find out whether a text has nothing but marks. */
 enum {
     SAMPI_UNMARK_NONE = 0,
-    SAMPI_UNMARK_BEGIN = 1, /* as the bits of the two bytes in a set */
+    SAMPI_UNMARK_BEGIN = 1, /* these are the bits of the two bytes in a set */
     SAMPI_UNMARK_END = 2,
     SAMPI_UNMARK_ANY = 3
 };
 
-/* What has been made of a part, by sampi_regex_unmark: it is noted in its node's state, + 1. */
+/* What sampi_regex_unmark has made of a part: the part's node has it in `state`, + 1. */
 static sampi_node sampi_regex_unmarked(const sampi_tree *t, sampi_node n) { return sampi_at(t, n)->state - 1; }
 
-/* The same of a node whose parts are done. */
+/* The same for a node whose parts are done. */
 static sampi_node sampi_regex_unmark_one(sampi_tree *t, sampi_node n, uint32_t marks)
 {
     const sampi_expr e = *sampi_at(t, n);
@@ -323,9 +325,10 @@ static sampi_node sampi_regex_unmark_one(sampi_tree *t, sampi_node n, uint32_t m
     }
 }
 
-/* Of what n matches: BEGIN: what follows such marks at its front, one or more, for one place may be marked twice; END:
-   what comes before them at its end; ANY: what follows marks of both kinds; NONE: what has no mark at all. Each part is
-   looked at once, when those that it consists of are done: they are in `order`, and before that on top of `todo`. */
+/* Of the texts that n matches: with BEGIN those that have one or more such marks at the front, without these marks (a
+   place may be marked twice); with END the same at the end; with ANY those with marks of either kind at the front,
+   without these; with NONE the texts that have no marks at all. Each part is visited once, after its own parts: until
+   then it is on the stack `todo`, then in `order`. */
 static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks)
 {
     if (n < 0) return n;
@@ -353,8 +356,8 @@ static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks
     return made;
 }
 
-/* A regular expression, [n] bytes with a 0 behind them, with its marks; the caller has set the reader's tree, chars and
-   ways. A status, and *error, if it is none. */
+/* Reads a regular expression of n bytes, which a 0 follows, with its marks. The caller has set the reader's tree, chars
+   and ways. Returns a status, with *error, if it is wrong. */
 static sampi_node sampi_regex_read(sampi_reader *r, const char *text, size_t n, samp_grammar_error *error)
 {
     memset(error, 0, sizeof *error);
@@ -368,8 +371,9 @@ static sampi_node sampi_regex_read(sampi_reader *r, const char *text, size_t n, 
     return all;
 }
 
-/* The texts that match it as a whole, or with `search` those in which it occurs. `chars` writes a class of code points
-   (sampi_tree_class does, as UTF-8). SAMP_E_UNSUPPORTED if it is not regular. */
+/* The texts that the expression matches as a whole; with `search` the texts that contain a match. `chars` makes the
+   node of a class of code points (sampi_tree_class does so in UTF-8). SAMP_E_UNSUPPORTED if the expression is not
+   regular. */
 static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bool search,
                                    sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool),
                                    samp_grammar_error *error)

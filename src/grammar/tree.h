@@ -1,30 +1,30 @@
 /* ---- the tree ----
-   Nodes only grow in number, and never change; a node's number is its place. Functions that make nodes pass an error
-   on: given a negative number they return it. */
+   Nodes are only added, and never change; a node's number is its index. Functions that make nodes pass errors on: if an
+   argument is negative (a status), they return it. */
 
-typedef int32_t sampi_node; /* a number of a node; negative: a samp_status */
+typedef int32_t sampi_node; /* a node's number; negative: a samp_status */
 
-/* What a node matches. a, b and c are its parts: nodes, unless said. */
+/* What a node matches. a, b and c are its numbers: nodes, if nothing else is said. */
 typedef enum sampi_node_kind {
-    SAMPI_NODE_NEVER,   /* nothing */
+    SAMPI_NODE_NEVER,   /* no text */
     SAMPI_NODE_EMPTY,   /* the empty text */
-    SAMPI_NODE_TEXT,    /* the bytes [b] at a of the pool; c: the rule that has them as its name + 1, or 0 */
-    SAMPI_NODE_SET,     /* one byte; the 256 bits at a of the pool (b = 32) say which */
-    SAMPI_NODE_TOKEN,   /* token a, whatever its text; b: any but that one */
+    SAMPI_NODE_TEXT,    /* b bytes, at a in the pool; c: the rule with this name + 1, or 0 */
+    SAMPI_NODE_SET,     /* one byte of a set: 256 bits, at a in the pool (b = 32) */
+    SAMPI_NODE_TOKEN,   /* token a; b & 1: any other token; b & 2: a is the token's TEXT */
     SAMPI_NODE_SEQ,     /* a, then b */
     SAMPI_NODE_ALT,     /* a (never an ALT itself) or b */
-    SAMPI_NODE_REPEAT,  /* a, at least b times and at most c (-1: any number) */
-    SAMPI_NODE_GROUP,   /* a, as an expression wrote it (b, below); of triggers only */
-    SAMPI_NODE_AND,     /* what both a and b match */
+    SAMPI_NODE_REPEAT,  /* a, at least b times and at most c times (-1: any number) */
+    SAMPI_NODE_GROUP,   /* a, and b says why it is a group (below); in triggers only */
+    SAMPI_NODE_AND,     /* the texts that both a and b match */
     SAMPI_NODE_NOT,     /* every string of bytes that a does not match */
     SAMPI_NODE_REF,     /* rule a */
-    SAMPI_NODE_MEMBERS, /* what may follow in list a, after the members in b; c: how many there were, see below */
-    SAMPI_NODE_SEEN,    /* b above, if it is not EMPTY: a set of members, bits like a SET's, of b bytes */
-    SAMPI_NODE_MULTIPLE /* the end of a decimal number that is a multiple of a: see below */
+    SAMPI_NODE_MEMBERS, /* list a behind the members in b; c: 2 * their number (+ 1 behind a separator) */
+    SAMPI_NODE_SEEN,    /* the set b of a MEMBERS, if it is not EMPTY: b bytes of bits, one for each member */
+    SAMPI_NODE_MULTIPLE /* the end of a decimal number that is a multiple of a, see below */
 } sampi_node_kind;
 
-/* Where in the number a MULTIPLE is: c % 8. What stands before has the rest b by a; c / 8 places behind the point are
-   still to come, and behind these only zeros. */
+/* The phase of a MULTIPLE is c % 8: where in the number it is. The digits so far leave the remainder b modulo a. c / 8
+   decimal places may still come; behind them only zeros may come. */
 enum {
     SAMPI_MULTIPLE_BEGINS,
     SAMPI_MULTIPLE_ZERO,
@@ -33,53 +33,53 @@ enum {
     SAMPI_MULTIPLE_BEHIND
 };
 
-/* What a GROUP is for, if not a number: the group's, from 0. */
+/* What a GROUP is for: a group's number from 0, or one of these. */
 enum {
-    SAMPI_GROUP_NONE = -1, /* to stay apart from the alternatives around it, */
-    SAMPI_GROUP_LAZY = -2  /* or it is a REPEAT that tries fewer times first */
+    SAMPI_GROUP_NONE = -1, /* it keeps alternatives apart from those around them */
+    SAMPI_GROUP_LAZY = -2  /* it is a REPEAT that tries fewer times first */
 };
 
-/* What is known of a node. */
+/* What is known of a node, as bits. */
 enum {
     SAMPI_KNOWN_EMPTY = 1,  /* it matches the empty text */
-    SAMPI_KNOWN_CALLS = 2,  /* there is a call, a token or a list in it: not regular */
-    SAMPI_KNOWN_AND = 4,    /* there is an AND in it: whether it matches anything is to be looked for. */
-    SAMPI_KNOWN_ALIVE = 8,  /* It does, */
-    SAMPI_KNOWN_DEAD = 16,  /* or it does not; also without an AND, where a part says so that must be there */
-    SAMPI_KNOWN_OPEN = 64,  /* sampi_grammar_visit is in it, */
-    SAMPI_KNOWN_DONE = 128, /* or has been */
+    SAMPI_KNOWN_CALLS = 2,  /* a call, a token or a list is in it: it is not regular */
+    SAMPI_KNOWN_AND = 4,    /* an AND is in it, so a search must find whether it matches any text */
+    SAMPI_KNOWN_ALIVE = 8,  /* it does match one */
+    SAMPI_KNOWN_DEAD = 16,  /* it matches none; also known without an AND, if a required part matches none */
+    SAMPI_KNOWN_OPEN = 64,  /* sampi_grammar_visit is inside it */
+    SAMPI_KNOWN_DONE = 128, /* sampi_grammar_visit has finished it */
     SAMPI_KNOWN_SHARED = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND |
-                         SAMPI_KNOWN_DEAD /* what follows from the parts */
+                         SAMPI_KNOWN_DEAD /* the bits that follow from the parts */
 };
 
 typedef struct sampi_expr {
-    uint8_t kind, known; /* known: what has been found out about it, SAMPI_KNOWN_* */
-    uint16_t depth;      /* how deep functions recur that walk it */
+    uint8_t kind, known; /* known: SAMPI_KNOWN_* when it was made */
+    uint16_t depth;      /* how deep a function recurses that walks it */
     int32_t a, b, c;
-    int32_t state; /* a matcher's for this node, or 0 */
+    int32_t state; /* the matcher's state of this node, or 0 */
 } sampi_expr;
 
-/* Two nodes that every tree begins with. */
+/* The two nodes that every tree begins with. */
 #define SAMPI_NEVER 0
 #define SAMPI_EMPTY 1
 
-#define SAMPI_MAX_DEPTH  256       /* of a node: that much stack is safe everywhere */
+#define SAMPI_MAX_DEPTH  256       /* of a node: so much stack is safe everywhere */
 #define SAMPI_MAX_NODES  (1 << 24) /* of a tree */
 #define SAMPI_MAX_POOL   (1 << 28) /* bytes of all texts and sets */
 #define SAMPI_MAX_RANGES 4096      /* of a class */
-#define SAMPI_MAX_WORK   (1 << 24) /* of reading a text: a node that there is counts 1, a new one SAMPI_NEW_NODE */
+#define SAMPI_MAX_WORK   (1 << 24) /* for reading a text: a node that exists costs 1, a new one SAMPI_NEW_NODE */
 #define SAMPI_NEW_NODE   8
-#define SAMPI_MAX_REGEX  8192 /* bytes of a regular expression: sampi_regex_unmark recurs along it */
+#define SAMPI_MAX_REGEX  8192 /* bytes of a regular expression */
 
 typedef struct sampi_rule {
     sampi_node name, body; /* name: a TEXT, or EMPTY; body: -1 = not defined */
-    size_t place;          /* where GBNF has the name first */
-    int32_t n_refs;        /* places that it stands in, */
-    bool call;             /* is it called, or read as if its body stood there? */
-    uint8_t known;         /* and what is known of its body: of a finished grammar */
+    size_t place;          /* where the name first occurs in GBNF */
+    int32_t n_refs;        /* how many nodes refer to it */
+    bool call;             /* is it called, or replaced by its body? */
+    uint8_t known;         /* what is known of its body, in a finished grammar */
 } sampi_rule;
 
-/* A list of members in any order, none twice: sampi_tree_members. */
+/* A list of members in any order, none of them twice: sampi_tree_members. */
 typedef struct sampi_member {
     sampi_node node;
     bool required;
@@ -88,47 +88,47 @@ typedef struct sampi_list {
     int32_t first, n; /* members, in the tree's array */
     sampi_node separator, other;
     int32_t least, most; /* most: INT32_MAX = no bound */
-    int32_t slots;       /* places for witnesses, see sampi_tree_witnesses */
+    int32_t slots;       /* how many witnesses there are, see sampi_tree_witnesses */
 } sampi_list;
 
 enum {
-    SAMPI_KINDS_OF_NAMES = 8, /* that witnesses are told apart by */
+    SAMPI_KINDS_OF_NAMES = 8, /* kinds of names, which distinguish witnesses */
     SAMPI_SETS_OF_KINDS = 1 << SAMPI_KINDS_OF_NAMES,
     SAMPI_MAX_SLOTS = 4
 };
 
-/* What somebody holds of the heap, each block with all that there is room for in it. Several who share a limit count
-   in `all`, which threads change at once. */
+/* An account of heap memory. Each block counts with its full size. Accounts that share a limit count in `all`, which
+   several threads change at the same time. */
 typedef struct sampi_held {
     size_t bytes, most;
-    size_t apart; /* bytes that are counted beside these: stores', of whose room a quarter is nobody else's */
-    struct sampi_held *all; /* where it counts instead, or NULL */
-    bool full;              /* more was asked for */
-    size_t beside;          /* so much more is not too much for now */
+    size_t apart;           /* bytes of stores, counted separately; a quarter of `most` is never theirs */
+    struct sampi_held *all; /* the account that counts instead, or NULL */
+    bool full;              /* a request exceeded the limit */
+    size_t beside;          /* bytes above the limit that are allowed for now */
 } sampi_held;
 
-/* An array that grows. Its elements move when it does, so they are told by number. All are as sampi_vec_like has them
-   before something is in them. */
+/* An array that grows. Its elements move when it grows, so they are referred to by number. sampi_vec_like makes an
+   empty one. */
 typedef struct sampi_vec {
     void *data;
     int32_t n, cap;
     size_t size;      /* of data, in bytes */
-    sampi_held *held; /* where that counts; NULL: nowhere */
+    sampi_held *held; /* the account where it counts; NULL: it is not counted */
 } sampi_vec;
 
-/* Classes of code points that have been made, each where its hash says: grammars have the same ones often. */
+/* A cache of classes of code points: grammars often repeat the same classes. A class's hash selects its slot. */
 enum { SAMPI_CLASSES = 64 };
 typedef struct sampi_class {
     uint32_t range[2][2];
-    int32_t n, how; /* how: 0: free; else what made it, and whether it is negated */
+    int32_t n, how; /* how: 0: the slot is free; else which function made it, + 1 if it is negated */
     sampi_node node;
 } sampi_class;
 
-/* Of a tree that threads add to at once (store.h): its arrays never move, and these take the place of nodes.n and
-   pool.n. */
+/* For a tree to which several threads add at the same time (store.h). Its arrays never move; these counts replace
+   nodes.n and pool.n. */
 typedef struct sampi_growth {
     int32_t n_nodes, n_pool;
-    int32_t *known; /* [nodes.cap] what has been found out since a node was made: ALIVE, DEAD */
+    int32_t *known; /* [nodes.cap] what was found out after a node was made: ALIVE, DEAD */
 } sampi_growth;
 
 typedef struct sampi_tree {
@@ -137,13 +137,13 @@ typedef struct sampi_tree {
     sampi_vec rules;      /* sampi_rule */
     sampi_vec lists;      /* sampi_list */
     sampi_vec members;    /* sampi_member */
-    sampi_vec slots;      /* sampi_node, or -1: where a node with some hash is. As many as there is room for, 2^k */
-    int64_t spare;        /* how much may still be asked for: SAMPI_MAX_WORK */
+    sampi_vec slots;      /* a hash table of 2^k slots: a node, or -1 */
+    int64_t spare;        /* how much work is left: SAMPI_MAX_WORK */
     sampi_class *classes; /* [SAMPI_CLASSES], or NULL */
-    sampi_growth *growth; /* NULL: it is one thread's own */
+    sampi_growth *growth; /* NULL: only one thread uses the tree */
 } sampi_tree;
 
-/* Count a block before it is asked for. False: it would be too much. */
+/* Counts a block before it is allocated. Returns false if it would exceed the limit. */
 static bool sampi_hold(sampi_held *held, size_t bytes)
 {
     if (!held) return true;
@@ -178,7 +178,7 @@ static void sampi_free_block(sampi_held *held, void *block, size_t bytes)
     SAMP_FREE(block);
 }
 
-/* Room for `cap` elements; the old block is held until they are moved. */
+/* Makes room for `cap` elements. The old block counts until the elements have moved. */
 static bool sampi_vec_move(sampi_vec *vec, size_t width, int32_t cap)
 {
     const size_t size = (size_t)cap * width;
@@ -197,7 +197,7 @@ static bool sampi_vec_move(sampi_vec *vec, size_t width, int32_t cap)
     return true;
 }
 
-/* Twice the room, or, where that is too much, a quarter more. */
+/* Doubles the room; if that exceeds the limit, adds a quarter. */
 static bool sampi_vec_grow(sampi_vec *vec, size_t width, int32_t least)
 {
     int32_t cap = vec->cap < 16 ? 16 : vec->cap * 2, some = vec->cap + vec->cap / 4;
@@ -210,7 +210,8 @@ static bool sampi_vec_grow(sampi_vec *vec, size_t width, int32_t least)
     return sampi_vec_move(vec, width, some);
 }
 
-/* Room for `more` elements behind the last one, in vec->n more; their address, or NULL: no memory, nothing changed. */
+/* Adds `more` elements at the end and to vec->n. Returns their address; NULL if there is no memory, and then nothing
+   has changed. */
 static void *sampi_vec_add(sampi_vec *vec, size_t width, int32_t more)
 {
     if (more > INT32_MAX / 2 - vec->n) return NULL;
@@ -219,13 +220,13 @@ static void *sampi_vec_add(sampi_vec *vec, size_t width, int32_t more)
     return (char *)vec->data + (size_t)(vec->n - more) * width;
 }
 
-/* Element i; NULL of an array that has none. */
+/* Element i; NULL if the array has no memory yet. */
 static void *sampi_vec_at(const sampi_vec *vec, size_t width, int32_t i)
 {
     return vec->data ? (char *)vec->data + (size_t)i * width : NULL;
 }
 
-/* An empty one that is counted where the other one is. */
+/* An empty array that counts in the same account. */
 static sampi_vec sampi_vec_like(const sampi_vec *other)
 {
     sampi_vec vec;
@@ -241,7 +242,8 @@ static void sampi_vec_free(sampi_vec *vec)
     *vec = sampi_vec_like(vec);
 }
 
-/* Give back room that is much more than what is in use; if that takes more room for a moment than there is, later. */
+/* Gives back memory that is much more than is in use. If that needs too much memory for a moment, the array stays as it
+   is. */
 static void sampi_vec_trim(sampi_vec *vec, size_t width)
 {
     const bool was_full = vec->held && vec->held->full;
@@ -249,7 +251,7 @@ static void sampi_vec_trim(sampi_vec *vec, size_t width)
     if (vec->held) vec->held->full = was_full;
 }
 
-/* The places of a hash table, int32_t each: twice as many, at least 64, all of them free (-1). */
+/* Makes a hash table (int32_t each) with twice as many slots as `slots`, at least 64, all of them free (-1). */
 static bool sampi_slots_like(sampi_vec *made, const sampi_vec *slots)
 {
     sampi_vec more = sampi_vec_like(slots);
@@ -260,7 +262,7 @@ static bool sampi_slots_like(sampi_vec *made, const sampi_vec *slots)
     return true;
 }
 
-/* The same, in place of the old ones. */
+/* The same, and it replaces the old table. */
 static bool sampi_slots_renew(sampi_vec *slots)
 {
     sampi_vec old = *slots;
@@ -273,7 +275,7 @@ static sampi_expr *sampi_at(const sampi_tree *t, sampi_node n) { return (sampi_e
 static sampi_rule *sampi_rule_at(const sampi_tree *t, int32_t i) { return (sampi_rule *)t->rules.data + i; }
 static const uint8_t *sampi_bytes_at(const sampi_tree *t, int32_t at) { return (const uint8_t *)t->pool.data + at; }
 
-/* Texts and sets are told apart by their bytes, all other nodes by their numbers. */
+/* Texts and sets are equal if their bytes are, all other nodes if their numbers are. */
 static bool sampi_in_pool(int kind)
 {
     return kind == SAMPI_NODE_TEXT || kind == SAMPI_NODE_SET || kind == SAMPI_NODE_SEEN;
@@ -284,14 +286,14 @@ static uint32_t sampi_node_hash(const sampi_tree *t, int kind, int32_t a, int32_
     uint64_t h = (uint64_t)kind * 0x9E3779B97F4A7C15u;
     if (sampi_in_pool(kind)) {
         h ^= sampi_checksum(sampi_bytes_at(t, a), (size_t)b);
-    } else { /* parts are often neighbours, so none may undo another one's bits */
+    } else { /* parts often have neighbouring numbers, so none may cancel another one's bits */
         h = (h ^ ((uint64_t)(uint32_t)a << 32 | (uint32_t)b)) * 0xD6E8FEB86659FD93u;
         h = (h ^ h >> 32 ^ (uint32_t)c) * 0xD6E8FEB86659FD93u;
     }
     return (uint32_t)(h ^ h >> 29);
 }
 
-/* Where the node is in slots, or the free place where it would be; NULL: too many collide. */
+/* The slot of a node: the one that has it, or the free one that it would get; NULL if too many collide. */
 static sampi_node *sampi_node_slot(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
     enum { PROBES = 128 };
@@ -322,7 +324,7 @@ static void sampi_tree_fill_slots(sampi_tree *t)
     }
 }
 
-/* More slots, and all nodes in them. */
+/* Makes the hash table larger and enters all nodes. */
 static bool sampi_tree_rehash(sampi_tree *t)
 {
     if (!sampi_slots_renew(&t->slots)) return false;
@@ -330,7 +332,7 @@ static bool sampi_tree_rehash(sampi_tree *t)
     return true;
 }
 
-/* Lists of SEQ and ALT are walked along their right arms by loops; all else costs a level of recursion. */
+/* How deep functions recurse in a node. Loops walk along the right arms of SEQ and ALT; every other step is a level. */
 static int32_t sampi_node_depth(const sampi_tree *t, int kind, int32_t a, int32_t b)
 {
     if (kind < SAMPI_NODE_SEQ || kind > SAMPI_NODE_NOT) return 0;
@@ -342,7 +344,7 @@ static int32_t sampi_node_depth(const sampi_tree *t, int kind, int32_t a, int32_
     return depth;
 }
 
-/* Is it a rule that stands for its body? Then it is no node of its own to those who walk a tree. */
+/* Is it a reference to a rule that is replaced by its body? Functions that walk a tree look through it. */
 static bool sampi_is_inline(const sampi_tree *t, const sampi_expr *e)
 {
     return e->kind == SAMPI_NODE_REF && !sampi_rule_at(t, e->a)->call;
@@ -353,7 +355,7 @@ static bool sampi_has_seen(const sampi_tree *t, sampi_node seen, int32_t member)
     return seen != SAMPI_EMPTY && (sampi_bytes_at(t, sampi_at(t, seen)->a)[member / 8] >> member % 8 & 1);
 }
 
-/* What is known of a node by now, and more of it. */
+/* What is known of a node by now; and adding to it. */
 static int32_t sampi_known(const sampi_tree *t, sampi_node n)
 {
     return sampi_at(t, n)->known | (t->growth ? SAMPI_INT_GET(&t->growth->known[n]) : 0);
@@ -368,21 +370,21 @@ static void sampi_learnt(const sampi_tree *t, sampi_node n, int32_t known)
 
 static bool sampi_is_dead(const sampi_tree *t, sampi_node n) { return sampi_known(t, n) & SAMPI_KNOWN_DEAD; }
 
-/* A list before a member, as its node has it. */
+/* What a MEMBERS node says about its list. */
 typedef struct sampi_opening {
     sampi_list list;
-    const sampi_member *member; /* [list.n], until the tree grows */
+    const sampi_member *member; /* [list.n], valid until the tree grows */
     sampi_node seen;
-    int32_t count;                  /* members that there were */
-    int32_t missing, left;          /* of those that were not: how many must come, how many may */
-    bool dead;                      /* one must that nothing can be */
-    uint32_t taken;                 /* the kinds of names of the witnesses that there were, */
-    int32_t n_open;                 /* the slots that are left, */
-    uint32_t open[SAMPI_MAX_SLOTS]; /* the kinds that each may be of, */
-    int32_t slot[SAMPI_MAX_SLOTS];  /* and their numbers */
+    int32_t count;                  /* how many members have come */
+    int32_t missing, left;          /* of the others: how many must come, how many may */
+    bool dead;                      /* a required member is impossible */
+    uint32_t taken;                 /* the kinds of names that witnesses have used */
+    int32_t n_open;                 /* how many slots are still open: no witness has come */
+    uint32_t open[SAMPI_MAX_SLOTS]; /* the kinds that each open slot may have */
+    int32_t slot[SAMPI_MAX_SLOTS];  /* the numbers of the open slots */
 } sampi_opening;
 
-/* Can each of the slots [n] get a kind of its own, none of those that are taken? */
+/* Can each of n slots get a kind of its own that is not taken? */
 static bool sampi_slots_fit(const uint32_t *open, int32_t n, uint32_t taken)
 {
     if (n == 0) return true;
@@ -391,7 +393,7 @@ static bool sampi_slots_fit(const uint32_t *open, int32_t n, uint32_t taken)
     return false;
 }
 
-/* The slots of a list, and which other members may still come. */
+/* Fills in the slots of a list, and which other members may still come. */
 static void sampi_opening_slots(const sampi_tree *t, sampi_opening *p)
 {
     p->taken = 0;
@@ -435,8 +437,8 @@ static sampi_opening sampi_opening_of(const sampi_tree *t, const sampi_expr *e)
     return p;
 }
 
-/* May a list end here that is as MEMBERS node e has it, or never? e.c is twice the number of members that there were
-   (up to where it no longer matters), + 1 if a separator has been read behind them. */
+/* May a list end at the MEMBERS node e (EMPTY), or can it never end (DEAD)? e.c is twice the number of members that
+   have come (up to where the number no longer matters), + 1 if a separator was read behind them. */
 static uint8_t sampi_list_known(const sampi_tree *t, const sampi_expr *e)
 {
     const sampi_opening p = sampi_opening_of(t, e);
@@ -446,12 +448,12 @@ static uint8_t sampi_list_known(const sampi_tree *t, const sampi_expr *e)
     return !(e->c & 1) && enough && p.missing == 0 ? SAMPI_KNOWN_EMPTY : 0;
 }
 
-/* May a number end at a MULTIPLE, or never become one? Places that are not written are zeros; before the point another
-   digit can always help. */
+/* May a number end at a MULTIPLE (EMPTY), or can it never become a multiple (DEAD)? Decimal places that are not written
+   are zeros. Before the point, further digits can always make it a multiple. */
 static uint8_t sampi_multiple_known(const sampi_expr *e)
 {
     const int32_t phase = e->c % 8;
-    int64_t rest = e->b, most = 1; /* the places that are left can add less than `most`, if that is below a */
+    int64_t rest = e->b, most = 1; /* the places that are left add less than `most`, if that is below a */
     for (int32_t i = e->c / 8; i > 0; i--) {
         rest = rest * 10 % e->a;
         if (most < e->a) most *= 10;
@@ -461,7 +463,7 @@ static uint8_t sampi_multiple_known(const sampi_expr *e)
     return lacks || phase == SAMPI_MULTIPLE_BEGINS || phase == SAMPI_MULTIPLE_POINT ? 0 : SAMPI_KNOWN_EMPTY;
 }
 
-/* What follows from its parts, for sampi_expr.known. A rule that leads back to itself without end is not dead. */
+/* What follows from a node's parts, for sampi_expr.known. A rule that calls itself without end is not dead. */
 static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
 {
     const int32_t shared = SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND, passed = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_DEAD;
@@ -479,8 +481,8 @@ static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
         case SAMPI_NODE_AND:
             a = sampi_known(t, e->a);
             b = sampi_known(t, e->b);
-            any = e->kind == SAMPI_NODE_ALT ? SAMPI_KNOWN_EMPTY : SAMPI_KNOWN_DEAD; /* of which one is enough, */
-            all = passed & ~any;                                                    /* or both are needed */
+            any = e->kind == SAMPI_NODE_ALT ? SAMPI_KNOWN_EMPTY : SAMPI_KNOWN_DEAD; /* where one part is enough */
+            all = passed & ~any;                                                    /* where both are needed */
             if (e->kind == SAMPI_NODE_AND) a |= SAMPI_KNOWN_AND;
             return (uint8_t)(((a | b) & (shared | any)) | (a & b & all));
         case SAMPI_NODE_REPEAT:
@@ -493,7 +495,8 @@ static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
     }
 }
 
-/* Places [n] of an array that never moves and has room for `cap`: the first one's number, or -1: it is full. */
+/* Takes n elements of an array that never moves and has room for `cap`. Returns the number of the first; -1 if it is
+   full. Threads may call it at the same time. */
 static int32_t sampi_take(int32_t *used, int32_t n, int32_t cap)
 {
     for (;;) {
@@ -503,9 +506,10 @@ static int32_t sampi_take(int32_t *used, int32_t n, int32_t cap)
     }
 }
 
-/* The same as sampi_tree_node, of a tree that threads add to at once. A new node is whole before its number stands in a
-   slot; where two threads make the same one, the second number is never seen. Where it is full, or too many collide,
-   it says so as an array does that may not grow: there is a larger one, or one with less in it, later. */
+/* sampi_tree_node for a tree to which several threads add. A new node is written completely before its number gets into
+   a slot. If two threads make the same node, the second number is never used. If the tree is full, or too many nodes
+   collide, it returns SAMP_E_NOMEM with held->full, as an array does that may not grow: a larger store, or one with
+   fewer nodes, follows. */
 static sampi_node sampi_tree_common(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
     enum { PROBES = 128 };
@@ -538,11 +542,11 @@ static sampi_node sampi_tree_common(const sampi_tree *t, int kind, int32_t a, in
     return SAMP_E_NOMEM;
 }
 
-/* The node with these parts: the one that there is, or a new one. All nodes come from here. Where more nodes collide
-   than chance would have it, more slots may help; if they do not, it is an attack. */
+/* Returns the node with these parts: the existing one, or a new one. All nodes are made here. If more nodes collide
+   than is likely by chance, the hash table grows; if that does not help, the grammar is an attack and is refused. */
 static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
-    enum { SLOTS = 32 }; /* of each node, at most */
+    enum { SLOTS = 32 }; /* of the table for each node, at most */
     if (--t->spare < 0) return SAMP_E_RANGE;
     if (t->growth) return sampi_tree_common(t, kind, a, b, c);
     if (2 * (t->nodes.n + 1) > t->slots.n && !sampi_tree_rehash(t)) return SAMP_E_NOMEM;
@@ -567,16 +571,17 @@ static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b,
     return *slot = t->nodes.n - 1;
 }
 
-/* A text or set of the bytes from `at` to the pool's end. If there is an equal one, they leave the pool again. */
+/* Returns the text or set that is made of the pool's bytes from `at` on. If an equal node exists, these bytes leave the
+   pool. */
 static sampi_node sampi_tree_pool_end(sampi_tree *t, int kind, int32_t at)
 {
     int32_t n_nodes = t->nodes.n;
     sampi_node node = sampi_tree_node(t, kind, at, t->pool.n - at, 0);
-    if (t->nodes.n == n_nodes) t->pool.n = at; /* there is one, or an error */
+    if (t->nodes.n == n_nodes) t->pool.n = at; /* it exists, or there is an error */
     return node;
 }
 
-/* Room for n bytes at the pool's end, or NULL and a status. */
+/* Returns room for n bytes at the pool's end; NULL with a status. */
 static uint8_t *sampi_tree_pool_room(sampi_tree *t, size_t n, int *status)
 {
     if (t->growth) {
@@ -589,7 +594,7 @@ static uint8_t *sampi_tree_pool_room(sampi_tree *t, size_t n, int *status)
     return *status == SAMP_E_RANGE ? NULL : (uint8_t *)sampi_vec_add(&t->pool, 1, (int32_t)n);
 }
 
-/* A text or set. */
+/* A text or set of n bytes. */
 static sampi_node sampi_tree_pooled(sampi_tree *t, int kind, const void *bytes, size_t n)
 {
     int32_t at = t->pool.n, status;
@@ -599,7 +604,7 @@ static sampi_node sampi_tree_pooled(sampi_tree *t, int kind, const void *bytes, 
     return sampi_tree_pool_end(t, kind, at);
 }
 
-/* An empty tree. */
+/* Makes an empty tree. */
 static int sampi_tree_init(sampi_tree *t)
 {
     memset(t, 0, sizeof *t);
@@ -619,13 +624,13 @@ static void sampi_tree_free(sampi_tree *t)
     sampi_vec_free(&t->slots);
 }
 
-/* These bytes [n]. */
+/* The text of n bytes. */
 static sampi_node sampi_tree_text(sampi_tree *t, const char *bytes, size_t n)
 {
     return n ? sampi_tree_pooled(t, SAMPI_NODE_TEXT, bytes, n) : SAMPI_EMPTY;
 }
 
-/* One of the bytes lo .. hi. */
+/* One byte from lo to hi. */
 static sampi_node sampi_tree_byte(sampi_tree *t, uint32_t lo, uint32_t hi)
 {
     uint8_t bits[32] = { 0 };
@@ -633,7 +638,8 @@ static sampi_node sampi_tree_byte(sampi_tree *t, uint32_t lo, uint32_t hi)
     return sampi_tree_pooled(t, SAMPI_NODE_SET, bits, 32);
 }
 
-/* a, then b. A long sequence that grows at its end leans to the left; sampi_tree_straight turns it when it is read. */
+/* a, then b. A sequence that is built by adding parts at its end leans to the left; derivatives straighten it
+   (sampi_join). */
 static sampi_node sampi_tree_seq(sampi_tree *t, sampi_node a, sampi_node b)
 {
     if (a < 0 || b < 0) return a < 0 ? a : b;
@@ -642,7 +648,7 @@ static sampi_node sampi_tree_seq(sampi_tree *t, sampi_node a, sampi_node b)
     return b == SAMPI_EMPTY ? a : sampi_tree_node(t, SAMPI_NODE_SEQ, a, b, 0);
 }
 
-/* a or b. Of two lists of alternatives the left one is put in front of the right one, so every ALT leans to the
+/* a or b. If both are lists of alternatives, the left list goes in front of the right one, so every ALT leans to the
    right. */
 static sampi_node sampi_tree_alt(sampi_tree *t, sampi_node a, sampi_node b)
 {
@@ -658,7 +664,7 @@ static sampi_node sampi_tree_alt(sampi_tree *t, sampi_node a, sampi_node b)
     return b < 0 ? b : sampi_tree_node(t, SAMPI_NODE_ALT, a, b, 0);
 }
 
-/* a, at least `least` times and at most `most`; most -1: no bound. A counter, not copies. */
+/* a, at least `least` and at most `most` times (-1: any number). The node is a counter, not copies of a. */
 static sampi_node sampi_tree_repeat(sampi_tree *t, sampi_node a, int32_t least, int32_t most)
 {
     if (a < 0) return a;
@@ -668,14 +674,14 @@ static sampi_node sampi_tree_repeat(sampi_tree *t, sampi_node a, int32_t least, 
     return least == 1 && most == 1 ? a : sampi_tree_node(t, SAMPI_NODE_REPEAT, a, least, most);
 }
 
-/* Is n any number of something, as any text is any number of characters? */
+/* Does n match any number of repetitions of something, as "any text" is any number of characters? */
 static bool sampi_is_all(const sampi_tree *t, sampi_node n)
 {
     const sampi_expr *e = sampi_at(t, n);
     return e->kind == SAMPI_NODE_REPEAT && e->b == 0 && e->c < 0;
 }
 
-/* Is each of the bytes one that some alternative of `one` is? */
+/* Is each byte of the set matched by some alternative of `one`? */
 static bool sampi_has_bytes(const sampi_tree *t, sampi_node one, const uint8_t set[32])
 {
     uint8_t left[32], any = 0;
@@ -691,7 +697,7 @@ static bool sampi_has_bytes(const sampi_tree *t, sampi_node one, const uint8_t s
     return !any;
 }
 
-/* Can it be seen at once that all texts of n are texts of `all`, which sampi_is_all? As of [^"]*word[^"]*. */
+/* Is it obvious that all texts of n are texts of `all`, for which sampi_is_all holds? It is for [^"]*word[^"]*, say. */
 static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_node all, int32_t *patience)
 {
     const sampi_node one = sampi_at(t, all)->a;
@@ -723,7 +729,7 @@ static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_node all, in
     return false;
 }
 
-/* Does no text of a match b, since b is what is not among `all`? */
+/* Does no text of a match b, because b is the complement of a set that contains a? */
 static bool sampi_excludes(const sampi_tree *t, sampi_node b, sampi_node a)
 {
     int32_t patience = 64;
@@ -732,7 +738,7 @@ static bool sampi_excludes(const sampi_tree *t, sampi_node b, sampi_node a)
            (e->a == a || (sampi_is_all(t, e->a) && sampi_is_among(t, a, e->a, &patience)));
 }
 
-/* What both match; both regular: no token, no members, no rule that recurs. */
+/* The texts that both a and b match. Both must be regular: no token, no list of members, no recursive rule. */
 static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
 {
     if (a < 0 || b < 0) return a < 0 ? a : b;
@@ -744,32 +750,31 @@ static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
     return sampi_tree_node(t, SAMPI_NODE_AND, a < b ? a : b, a < b ? b : a, 0);
 }
 
-/* A decimal number without sign or exponent, as JSON writes it, that is a multiple of m (at most 10^8) times 10 to the
-   power of -places. */
+/* A decimal number without sign or exponent, as JSON writes it, that is a multiple of m (at most 10^8) * 10^-places. */
 static sampi_node sampi_tree_multiple(sampi_tree *t, int32_t m, int32_t places)
 {
     return sampi_tree_node(t, SAMPI_NODE_MULTIPLE, m, 0, 8 * places + SAMPI_MULTIPLE_BEGINS);
 }
 
-/* Token `token` of the vocabulary whatever its text, or with `negated` any other one. */
+/* Token `token` of the vocabulary, whatever its text; with `negated` any other token. */
 static sampi_node sampi_tree_token(sampi_tree *t, samp_token token, bool negated)
 {
     return token < 0 ? (sampi_node)SAMP_E_RANGE : sampi_tree_node(t, SAMPI_NODE_TOKEN, token, negated, 0);
 }
 
-/* The code points lo .. hi, all of the same length in UTF-8: of each byte what the ones before leave free. */
+/* The code points lo .. hi, which have the same length in UTF-8. Each byte's range depends on the bytes before it. */
 static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi, int n_tail, uint32_t mark)
 {
     if (n_tail == 0) return sampi_tree_byte(t, mark | lo, mark | hi);
     int shift = 6 * n_tail;
     uint32_t a = lo >> shift, b = hi >> shift, low = ((uint32_t)1 << shift) - 1;
     sampi_node node = SAMPI_NEVER;
-    if (a < b && (lo & low)) { /* the first lead byte, whose tail does not begin at 0 */
+    if (a < b && (lo & low)) { /* the first lead byte, if its tail does not begin at the lowest value */
         node = sampi_tree_seq(t, sampi_tree_byte(t, mark | a, mark | a),
                               sampi_tree_utf8_range(t, lo & low, low, n_tail - 1, 0x80));
         lo = ++a << shift;
     }
-    if (a < b && (hi & low) != low) { /* the last one, whose tail ends early */
+    if (a < b && (hi & low) != low) { /* the last one, if its tail does not end at the highest value */
         node = sampi_tree_alt(t, node,
                               sampi_tree_seq(t, sampi_tree_byte(t, mark | b, mark | b),
                                              sampi_tree_utf8_range(t, 0, hi & low, n_tail - 1, 0x80)));
@@ -780,8 +785,8 @@ static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi,
                                          sampi_tree_utf8_range(t, lo & low, hi & low, n_tail - 1, 0x80)));
 }
 
-/* The code points lo .. hi, but no surrogates: they have no UTF-8. Each length of UTF-8 has a range of them,
-   a lead byte whose upper bits are `lead`, and n_tail bytes behind it. */
+/* The code points lo .. hi without surrogates, which have no UTF-8. Each length of UTF-8 has a range of code points, a
+   lead byte whose upper bits are `lead`, and n_tail bytes behind it. */
 static sampi_node sampi_tree_code_points(sampi_tree *t, uint32_t lo, uint32_t hi)
 {
     static const struct {
@@ -801,9 +806,9 @@ static sampi_node sampi_tree_code_points(sampi_tree *t, uint32_t lo, uint32_t hi
     return node;
 }
 
-/* Ranges of code points in order, none of which touches another. */
+/* Ranges of code points in ascending order; no two of them touch. */
 typedef struct sampi_ranges {
-    uint32_t few[8][2], (*at)[2]; /* [n], in `few` if there are no more than that */
+    uint32_t few[8][2], (*at)[2]; /* [n]; in `few` if they fit */
     size_t n;
 } sampi_ranges;
 
@@ -812,7 +817,8 @@ static void sampi_ranges_free(sampi_ranges *r)
     if (r->at != r->few) SAMP_FREE(r->at);
 }
 
-/* What any ranges [n] have, in order; one that ends before it begins has nothing. False: no memory. */
+/* Makes ranges of n ranges in any order, joining those that touch. A range that ends before it begins is empty. Returns
+   false if there is no memory. */
 static bool sampi_ranges_make(sampi_ranges *r, const uint32_t (*ranges)[2], size_t n)
 {
     size_t used = 0, gap;
@@ -843,8 +849,7 @@ static bool sampi_ranges_make(sampi_ranges *r, const uint32_t (*ranges)[2], size
     return true;
 }
 
-/* Where a class is kept, and what is there if it is: as the ranges [n], made in a way that `how` tells. NULL: it is
-   none that is kept. */
+/* The slot of a class in the cache; NULL if such a class is not kept there. `how` says which function makes it. */
 static sampi_class *sampi_class_slot(const sampi_tree *t, const uint32_t (*ranges)[2], size_t n, int32_t how)
 {
     if (!t->classes || n > 2) return NULL;
@@ -853,8 +858,8 @@ static sampi_class *sampi_class_slot(const sampi_tree *t, const uint32_t (*range
     return &t->classes[(h >> 13 ^ h >> 24) % SAMPI_CLASSES];
 }
 
-/* One code point in one of the ranges [n] (both ends in it; any order), or with `negated` in none of them; `one` makes
-   what stands for the code points lo .. hi. */
+/* One code point in one of n ranges (both ends included, in any order); with `negated` in none of them. The function
+   `one` makes the node of the code points lo .. hi. */
 static sampi_node sampi_tree_class_of(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated,
                                       sampi_node (*one)(sampi_tree *, uint32_t lo, uint32_t hi), int32_t how)
 {
@@ -880,7 +885,7 @@ static sampi_node sampi_tree_class_of(sampi_tree *t, const uint32_t (*ranges)[2]
     return kept->node = node;
 }
 
-/* One code point, as UTF-8, in one of the ranges or in none. */
+/* One code point, as UTF-8, in one of n ranges; with `negated` in none of them. */
 static sampi_node sampi_tree_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
 {
     enum { HOW = 2 };
@@ -888,7 +893,8 @@ static sampi_node sampi_tree_class(sampi_tree *t, const uint32_t (*ranges)[2], s
     return sampi_tree_class_of(t, ranges, n, negated, sampi_tree_code_points, HOW);
 }
 
-/* The number of the rule with that name, a new one if there is none; without a name always a new one. */
+/* The number of the rule with this name, which is added if there is none. Without a name a new rule is made each
+   time. */
 static int32_t sampi_tree_rule(sampi_tree *t, const char *name, size_t n)
 {
     sampi_node text = sampi_tree_text(t, name, n);
@@ -908,8 +914,8 @@ static sampi_node sampi_tree_ref(sampi_tree *t, int32_t rule)
     return rule < 0 ? rule : sampi_tree_node(t, SAMPI_NODE_REF, rule, 0, 0);
 }
 
-/* Give a rule its body, in place of what it had: rules may refer to it before. SAMP_OK, or the error that one of the
-   arguments is. */
+/* Sets a rule's body, in place of an earlier one; other rules may refer to it before. Returns SAMP_OK, or the status
+   that one of the arguments is. */
 static int sampi_tree_define(sampi_tree *t, int32_t rule, sampi_node body)
 {
     if (rule < 0 || body < 0) return rule < 0 ? rule : body;
@@ -917,7 +923,7 @@ static int sampi_tree_define(sampi_tree *t, int32_t rule, sampi_node body)
     return SAMP_OK;
 }
 
-/* A call of a new rule with that body. */
+/* A call of a new rule with this body. */
 static sampi_node sampi_tree_call(sampi_tree *t, sampi_node body)
 {
     int32_t rule = sampi_tree_rule(t, "", 0);
@@ -927,10 +933,10 @@ static sampi_node sampi_tree_call(sampi_tree *t, sampi_node body)
     return sampi_tree_ref(t, rule);
 }
 
-/* A list of members [n] in any order, none twice, with `separator` between neighbours. `other` (NEVER: none) is any
-   member that is not among them, and may come again. All required ones occur, and in all at least `least` and at most
-   `most` (SIZE_MAX: any number). The members are copied. Each is a rule that is called: what can be said of it does
-   not depend on those that have been there, so it is found out once. */
+/* A list of n members in any order, each at most once, with `separator` between neighbours. `other` (NEVER: nothing) is
+   any member that is not among the n; it may come several times. All required members must come, and the number of all
+   members is between `least` and `most` (SIZE_MAX: any number). The members are copied. Each becomes a rule that is
+   called: what is computed for it does not depend on the members that came before, so it is computed once. */
 static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members, size_t n, sampi_node separator,
                                      sampi_node other, size_t least, size_t most)
 {
@@ -954,10 +960,10 @@ static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members,
     return sampi_tree_node(t, SAMPI_NODE_MEMBERS, t->lists.n - 1, SAMPI_EMPTY, 0);
 }
 
-/* The same, with witnesses among the other members: the last ones of `members` are `slots` times
-   SAMPI_KINDS_OF_NAMES. Of each such group one must come, the first for a name of the first kind and so on; no two of
-   different groups are of one kind. What else may come depends on the kinds of the witnesses that have been there:
-   others [SAMPI_SETS_OF_KINDS], by the set of these. */
+/* The same with witnesses: members without listed names that must come (schema/objects.h). They are the last `slots` *
+   SAMPI_KINDS_OF_NAMES of `members`: a group for each witness, with one member for each kind of name. One member of
+   each group must come, and the kinds that come must differ. Which other members may come depends on the kinds of the
+   witnesses that have come: others [SAMPI_SETS_OF_KINDS], indexed by the set of these kinds. */
 static sampi_node sampi_tree_witnesses(sampi_tree *t, const sampi_member *members, size_t n, int32_t slots,
                                        sampi_node separator, const sampi_node *others, size_t least, size_t most)
 {

@@ -1,23 +1,24 @@
 /* ---- the vocabulary ----
-   All tokens as one trie over their bytes, in depth-first order: a walk is a loop over an array, and leaving out all
-   tokens behind a byte is one addition. A node is two words:
+   All tokens as a trie over their bytes, in depth-first order. So a walk is a loop over an array, and one addition
+   skips all tokens that begin with the same bytes. A node is two 32-bit words:
 
        token << 8 | byte          the token that ends here, or 0xffffff
-       size << 10 | depth         nodes from here to the end of its subtree, itself counted; bytes up to here
+       size << 10 | depth         the number of nodes in its subtree, itself included; the number of bytes up to here
 
-   There are two tries, one behind the other. The first has the plain tokens: whole characters that JSON's strings have
-   as they are. Grammars mostly take such characters by kinds: all letters, or all but spaces. A character is of one of
-   16 kinds (sampi_kind_of), and what is below is there so that many tokens that consist of the same kinds are taken at
-   once, without a walk. The index is words, in this order:
+   There are two tries, one after the other. The first has the plain tokens: whole characters that JSON strings contain
+   as they are. Grammars mostly accept such characters by kinds: all letters, say, or all but spaces. Each character is
+   of one of 16 kinds (sampi_kind_of). The other parts of the index allow many tokens at once, those that consist of the
+   same kinds, without a walk. The index is an array of 32-bit words, in this order:
 
        head       as below
        plain      a set of bits: the tokens of the first trie
-       all        and those of both, but for those that begin with byte 0
-       groups     the plain tokens by the set of kinds that they have: that set, and the number of the group's first
-                  listed token. Behind the last group: 0 and n_listed
-       listed     the tokens of all groups, in each the shortest first: token | characters << 24 (255: so many or more)
-       below      of each node of the first trie, what is below it: a set of kinds | characters of the longest way << 16
-       nodes      both tries */
+       all        a set of bits: the tokens of both tries, except those that begin with byte 0
+       groups     the plain tokens grouped by the set of kinds that they contain: for each group that set, and the index
+       of
+                  its first listed token. Behind the last group: 0 and n_listed
+       listed     the tokens of all groups, in each group the shortest first: token | characters << 24 (255: 255 or
+       more) below      for each node of the first trie, what is below it: a set of kinds | characters of the longest
+       way << 16 nodes      both tries */
 
 #define SAMPI_INDEX_MAGIC 0x33495653u /* "SVI3" */
 #define SAMPI_INDEX_HEAD  8 /* words: magic, n_vocab, n_nodes, n_plain, checksum of the rest (2), groups, listed */
@@ -28,9 +29,9 @@
 
 struct samp_vocab_index {
     const samp_vocab *vocab;
-    size_t serial; /* no other index of the process has it */
+    size_t serial;                              /* no other index of the process has the same */
     const uint32_t *words;                      /* the whole index, as it is saved */
-    uint32_t *own;                              /* the same if it is ours to free, else NULL */
+    uint32_t *own;                              /* the same if the index owns it, else NULL */
     uint32_t n_vocab, n_nodes, n_plain, n_mask; /* n_mask: words of a mask */
     uint32_t n_groups, n_listed, deepest;       /* deepest: bytes of the longest token */
     const uint32_t *plain, *all, *groups, *listed, *below, *nodes;
@@ -43,13 +44,13 @@ typedef struct sampi_spelt {
     uint32_t n, token;
 } sampi_spelt;
 
-/* Pieces that are alike in their first `depth` bytes, and are still to be put in order. */
+/* Tokens with the same first `depth` bytes that still have to be sorted. */
 typedef struct sampi_alike {
     size_t first, n;
     uint32_t depth;
 } sampi_alike;
 
-/* Is a before b, both alike in their first `depth` bytes? */
+/* Is a before b? Both have the same first `depth` bytes. */
 static bool sampi_spelt_before(const sampi_spelt *a, const sampi_spelt *b, uint32_t depth)
 {
     const uint32_t n = (a->n < b->n ? a->n : b->n) - depth;
@@ -57,7 +58,7 @@ static bool sampi_spelt_before(const sampi_spelt *a, const sampi_spelt *b, uint3
     return order ? order < 0 : a->n < b->n;
 }
 
-/* A few of them, one after the other. */
+/* Sorts a few tokens by insertion. */
 static void sampi_sort_few(sampi_spelt *p, size_t n, uint32_t depth)
 {
     for (size_t i = 1; i < n; i++) {
@@ -68,9 +69,9 @@ static void sampi_sort_few(sampi_spelt *p, size_t n, uint32_t depth)
     }
 }
 
-/* By their bytes. Those that are alike so far are divided by their next byte (0: there is none), as often as there are
-   many of them; `room` has as many. What is still to be divided waits in a list, so no order of the tokens makes this
-   slow or deep. */
+/* Sorts tokens by their bytes. Many tokens with equal beginnings are split by their next byte (0: there is no next
+   byte). What remains to be split waits in a list, so no set of tokens makes this slow or its recursion deep. `room`
+   has n elements. */
 static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
 {
     enum { FEW = 16 };
@@ -86,7 +87,7 @@ static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
             now = ((const sampi_alike *)todo.data)[--todo.n];
             continue;
         }
-        size_t end[257] = { 0 }, first = 0; /* how many have each byte; then where those with it begin, and end */
+        size_t end[257] = { 0 }, first = 0; /* how many tokens have each byte; then where they begin, and end */
         for (size_t i = 0; i < now.n; i++) end[at[i].n > now.depth ? 1 + at[i].bytes[now.depth] : 0]++;
         for (size_t c = 0; c < 257; c++) {
             const size_t count = end[c];
@@ -95,7 +96,7 @@ static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
         }
         for (size_t i = 0; i < now.n; i++) room[end[at[i].n > now.depth ? 1 + at[i].bytes[now.depth] : 0]++] = at[i];
         memcpy(at, room, now.n * sizeof *at);
-        for (size_t c = 1; c < 257 && !status; c++) { /* those that have no byte more are equal */
+        for (size_t c = 1; c < 257 && !status; c++) { /* tokens without a next byte are equal */
             if (end[c] - end[c - 1] < 2) continue;
             sampi_alike *more = (sampi_alike *)sampi_vec_add(&todo, sizeof *more, 1);
             if (!more) {
@@ -113,7 +114,7 @@ static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
     return status;
 }
 
-/* Whole characters, none of them a control character, a quote or a backslash? */
+/* Are these whole characters, and none of them a control character, a quote or a backslash? */
 static bool sampi_spelt_is_plain(const sampi_spelt *p)
 {
     for (uint32_t i = 0; i < p->n;) {
@@ -127,7 +128,7 @@ static bool sampi_spelt_is_plain(const sampi_spelt *p)
         if (n == 0 || i + n > p->n) return false;
         for (uint32_t k = 1; k < n; k++)
             if ((p->bytes[i + k] & 0xc0) != 0x80) return false;
-        uint8_t next = p->bytes[i + 1]; /* too long, a surrogate, or above 10ffff */
+        uint8_t next = p->bytes[i + 1]; /* an overlong form, a surrogate, or above 10ffff */
         if ((c == 0xe0 && next < 0xa0) || (c == 0xed && next > 0x9f) || (c == 0xf0 && next < 0x90) ||
             (c == 0xf4 && next > 0x8f))
             return false;
@@ -136,7 +137,7 @@ static bool sampi_spelt_is_plain(const sampi_spelt *p)
     return true;
 }
 
-/* Append the trie of sorted pieces. Its nodes get their sizes when they are left; path [d]: the node at depth d. */
+/* Appends the trie of sorted tokens. A node gets its size when the loop leaves it. path [d]: the node at depth d. */
 static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, uint32_t *path)
 {
     uint32_t depth = 0, first = (uint32_t)words->n / 2;
@@ -145,10 +146,10 @@ static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, ui
     root[0] = SAMPI_NO_TOKEN << 8;
     path[0] = first;
     for (size_t i = 0;; i++) {
-        uint32_t same = 0; /* bytes that it has in common with the one before */
+        uint32_t same = 0; /* the number of bytes that it shares with the token before it */
         if (i > 0 && i < n)
             while (same < p[i].n && same < p[i - 1].n && p[i].bytes[same] == p[i - 1].bytes[same]) same++;
-        if (i < n && same == p[i].n) same--; /* equal ones are neighbours */
+        if (i < n && same == p[i].n) same--; /* equal tokens are neighbours */
         uint32_t end = (uint32_t)words->n / 2;
         for (; depth > same || i == n; depth--) {
             ((uint32_t *)words->data)[2 * (size_t)path[depth] + 1] = (end - path[depth]) << 10 | depth;
@@ -166,8 +167,9 @@ static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, ui
     }
 }
 
-/* Which kind of character begins with that byte? Letters are four kinds, since some patterns have only those of
-   hexadecimal numbers; marks that patterns often name have one each; all that is not ASCII is one. */
+/* The kind of a character, by its first byte. Letters are four kinds, because some patterns have only hexadecimal
+   digits; marks that patterns often name are a kind each; all other ASCII characters are one kind, and so are all that
+   are not ASCII. */
 static uint32_t sampi_kind_of(uint8_t byte)
 {
     static const char marks[] = " _-./:,@+";
@@ -179,7 +181,7 @@ static uint32_t sampi_kind_of(uint8_t byte)
     return kind;
 }
 
-/* Where the parts of an index are. */
+/* Sets the pointers to the parts of an index. */
 static void sampi_index_open(samp_vocab_index *index, const uint32_t *words)
 {
     index->words = words;
@@ -202,22 +204,22 @@ static void sampi_index_open(samp_vocab_index *index, const uint32_t *words)
     for (uint32_t b = 0; b < 256; b++) index->kind_of[b] = (uint8_t)sampi_kind_of((uint8_t)b);
 }
 
-/* Words of an index that has such a head. */
+/* The number of words of an index with this head. */
 static size_t sampi_index_words(const uint32_t *head)
 {
     return SAMPI_INDEX_HEAD + 2 * (((size_t)head[1] + 31) / 32) + 2 * (size_t)head[6] + 2 + head[7] + head[3] +
            2 * (size_t)head[2];
 }
 
-/* Tokens by a key, as they are put in groups: kinds << 8 | characters, at most 255. */
+/* A token with the key of its group: kinds << 8 | characters, at most 255. */
 typedef struct sampi_listed {
     uint32_t key, token;
 } sampi_listed;
 
-/* By their keys, eight bits at a time; equal ones stay in order. `room` has as many. */
+/* Sorts by the keys, eight bits at a time; equal ones keep their order. `room` has n elements. */
 static void sampi_sort_listed(sampi_listed *p, sampi_listed *room, size_t n)
 {
-    for (uint32_t shift = 0; shift < 32; shift += 8) { /* an even number of times: they end where they began */
+    for (uint32_t shift = 0; shift < 32; shift += 8) { /* an even number of times, so the result is in p */
         size_t at[257] = { 0 };
         for (size_t i = 0; i < n; i++) at[(p[i].key >> shift & 255) + 1]++;
         for (size_t i = 0; i < 256; i++) at[i + 1] += at[i];
@@ -228,7 +230,7 @@ static void sampi_sort_listed(sampi_listed *p, sampi_listed *room, size_t n)
     }
 }
 
-/* Append the groups of the plain tokens, and the list of these. */
+/* Appends the groups of the plain tokens, and the list of these tokens. */
 static int sampi_index_groups(sampi_vec *words, const sampi_spelt *pieces, size_t n)
 {
     sampi_listed *p = (sampi_listed *)SAMP_MALLOC((2 * n + 1) * sizeof *p);
@@ -265,8 +267,8 @@ static int sampi_index_groups(sampi_vec *words, const sampi_spelt *pieces, size_
     return at ? (int)SAMP_OK : (int)SAMP_E_NOMEM;
 }
 
-/* Of each node of a trie [n], what is below it. All nodes below it come behind it, so the loop goes from the end to the
-   front. path [d]: what has been found so far below the node at depth d, which the loop has not reached yet. */
+/* Computes for each of n nodes of a trie what is below it. All nodes below a node follow it, so the loop goes from the
+   end to the front. path [d]: what was found so far below the node at depth d, which the loop has not reached yet. */
 static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below, uint32_t *path)
 {
     for (uint32_t d = 0; d <= SAMPI_MAX_PIECE; d++) path[d] = 0;
@@ -282,8 +284,8 @@ static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below
     }
 }
 
-/* The tokens that have a trie, the plain ones first: not those that end a generation, nor empty ones. Returns how many;
-   *n_plain: how many of them are plain. */
+/* Collects the tokens for the tries, the plain ones first; tokens that end a generation and tokens without bytes are
+   left out. Returns how many there are; *n_plain: how many of them are plain. */
 static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, size_t *n_plain, int *status)
 {
     size_t n = 0;
@@ -307,7 +309,7 @@ static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, s
     return n;
 }
 
-/* All of the index into words. */
+/* Writes a whole index to `words`. */
 static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_spelt *pieces, uint32_t *path)
 {
     int status = SAMP_OK;
@@ -358,7 +360,7 @@ static samp_vocab_index *sampi_index_fail(int *status, int why)
     return NULL;
 }
 
-/* What is wrong with a vocabulary, if anything is. */
+/* Returns the error of a vocabulary, or SAMP_OK. */
 static int sampi_index_check(const samp_vocab *vocab)
 {
     if (!vocab || !vocab->token_bytes || (vocab->n_eog && !vocab->eog)) return SAMP_E_NULL;
@@ -372,7 +374,7 @@ SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *s
     if (why) return sampi_index_fail(status, why);
     size_t n = (size_t)vocab->n_vocab;
     samp_vocab_index *index = (samp_vocab_index *)SAMP_MALLOC(sizeof *index);
-    sampi_spelt *pieces = (sampi_spelt *)SAMP_MALLOC(2 * n * sizeof *pieces); /* and room to sort them */
+    sampi_spelt *pieces = (sampi_spelt *)SAMP_MALLOC(2 * n * sizeof *pieces); /* the second half is for sorting */
     uint32_t *path = (uint32_t *)SAMP_MALLOC((SAMPI_MAX_PIECE + 1) * sizeof *path);
     sampi_vec words;
     memset(&words, 0, sizeof words);
@@ -392,8 +394,8 @@ SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *s
     return index;
 }
 
-/* Is the trie in [first, end) one that can be walked? Each node is a child of the last one that is still open, ends
-   within it, and has no token that there is not. open [d]: where the open node at depth d ends. */
+/* Can the trie in [first, end) be walked? Each node must be a child of the last node that is still open and end within
+   it, and its token must exist. open [d]: where the open node at depth d ends. */
 static bool sampi_index_trie_sound(const uint32_t *nodes, uint32_t first, uint32_t end, uint32_t n_vocab)
 {
     uint32_t open[SAMPI_MAX_PIECE + 1], depth = 0;
@@ -409,7 +411,7 @@ static bool sampi_index_trie_sound(const uint32_t *nodes, uint32_t first, uint32
     return first < end && open[0] == end;
 }
 
-/* Are the bytes an index of a vocabulary of that size? They may come from anywhere. */
+/* Are the bytes an index of a vocabulary of that size? They may be any bytes. */
 static bool sampi_index_sound(const uint32_t *words, size_t size, uint32_t n_vocab)
 {
     if (size < 4 * SAMPI_INDEX_HEAD || words[0] != SAMPI_INDEX_MAGIC || words[1] != n_vocab) return false;
