@@ -224,50 +224,50 @@
     4075 kernels/avx512.h                13838 rows/typical.h                  29669 schema/arrays.h
     4159 kernels/avx2.h                  14153 rows/tail_free.h                30031 schema/whole.h
     4221 kernels/sse2.h                  14227 rows/selecting.h                30204 tags/head.h
-    4238 kernels/neon.h                  14358 rows/mirostat.h                 30327 tags/words.h
-    4260 kernels/wasm.h                  14442 watermark/rows.h                30435 tags/inside.h
-    4276 kernels/generic.h               14556 rows/flat.h                     30576 tags/formats.h
-    4296 kernels/shared.h                14603 rows/logprobs.h                 30977 grammar/grammars.h
-    4421 kernels/passes.h                14689 rows/step.h                     31044 peers/tables.h
-    5110 kernels/llama_cpp/passes.h      14706 rows/llama_cpp/sums.h           31443 peers/values.h
-    5194 kernels/check.h                 15020 rows/llama_cpp/samplers.h       31875 peers/llama_server.h
-    5217 kernels/dispatch.h              15485 rows/llama_cpp/step.h           31943 peers/fields.h
-    5427 core/array.h                    15516 run/apply.h                     32189 peers/requests.h
-    5757 core/table.h                    15598 run/writing.h                   32328 shards/head.h
-    5955 core/windows.h                  15722 run/arrays.h                    32479 shards/bytes.h
-    6047 constraints/record.h            15799 run/arrays_llama_cpp.h          32577 shards/merging.h
-    6105 watermark/record.h              15999 run/walk.h                      32867 shards/row.h
-    6125 rows/work.h                     16104 run/finish.h                    33000 shards/answers.h
-    6152 life/past.h                     16144 run/draw_llama_cpp.h            33545 shards/logprobs.h
-    6211 core/record.h                   16218 run/draw.h                      33691 shards/told.h
-    6351 core/plans.h                    16296 run/sample.h                    33846 shards/asking.h
-    6389 core/fields.h                   16412 watermark/making.h              33982 shards/prefix.h
-    6476 core/owners.h                   16641 watermark/tails.h               34550 shards/plans.h
-    6552 core/mt19937.h                  16741 watermark/detect.h              35051 samplers/plans.h
-    6609 core/no_mt19937.h               16964 run/verify.h                    35314 shards/way.h
-    6642 core/making.h                   17068 run/batch.h                     35462 shards/memory.h
-    6774 core/streams.h                  17219 life/state.h                    35530 shards/batch.h
-    6812 life/state_fields.h             17396 operator/weights.h              35937 drafts/head.h
-    6912 samplers/llama_cpp.h            17484 operator/search.h               35996 drafts/block.h
-    6998 samplers/logit_bias.h           17622 operator/run.h                  36187 drafts/tree.h
-    7100 samplers/patch.h                17790 kv/cells.h                      36322 drafts/relaxed.h
-    7150 samplers/penalties.h            17827 kv/making.h                     36407 constraints/automaton.h
-    7301 samplers/dry.h                  18051 kv/slot.h                       36505 constraints/making.h
-    7758 samplers/cut.h                  18188 kv/sequences.h                  36761 constraints/sampler.h
-    7783 samplers/top_n_sigma.h          18322 kv/data.h                       36856 constraints/constructors.h
-    7893 samplers/top_k.h                18445 kv/update.h                     37223 constraints/patterns.h
-    7950 samplers/tail_free.h            18570 kv/state.h                      37431 constraints/looking.h
-    8073 samplers/typical.h              18779 llama_cpp/functions.h           37498 constraints/thinking.h
-    8149 samplers/top_p.h                18846 llama_cpp/object.h              37750 constraints/schedule.h
-    8192 samplers/min_p.h                18901 llama_cpp/vocabulary.h          37839 constraints/accepting.h
-    8234 samplers/by_sums.h              18978 text/reading.h                  38022 constraints/drawing.h
-    8385 samplers/top_h.h                19089 text/strings.h                  38209 constraints/told.h
-    8438 samplers/min_k.h                19188 text/values.h                   38273 constraints/kind.h
-    8495 samplers/xtc.h                  19344 text/documents.h                38331 constraints/top_p_decay.h
-    8578 samplers/infill.h               19420 grammar/head.h                  38417 constraints/accessors.h
-    8694 samplers/temperature.h          19461 grammar/tree.h                  38525 core/kinds.h
-    8863 samplers/smoothing.h            20451 grammar/finishing.h             38574 base/restore.h
-    8948 samplers/softmax.h              20754 grammar/reading.h               38588 api/license.h
+    4238 kernels/neon.h                  14358 rows/mirostat.h                 30334 tags/words.h
+    4260 kernels/wasm.h                  14442 watermark/rows.h                30448 tags/inside.h
+    4276 kernels/generic.h               14556 rows/flat.h                     30592 tags/formats.h
+    4296 kernels/shared.h                14603 rows/logprobs.h                 30998 grammar/grammars.h
+    4421 kernels/passes.h                14689 rows/step.h                     31065 peers/tables.h
+    5110 kernels/llama_cpp/passes.h      14706 rows/llama_cpp/sums.h           31464 peers/values.h
+    5194 kernels/check.h                 15020 rows/llama_cpp/samplers.h       31896 peers/llama_server.h
+    5217 kernels/dispatch.h              15485 rows/llama_cpp/step.h           31964 peers/fields.h
+    5427 core/array.h                    15516 run/apply.h                     32210 peers/requests.h
+    5757 core/table.h                    15598 run/writing.h                   32349 shards/head.h
+    5955 core/windows.h                  15722 run/arrays.h                    32500 shards/bytes.h
+    6047 constraints/record.h            15799 run/arrays_llama_cpp.h          32598 shards/merging.h
+    6105 watermark/record.h              15999 run/walk.h                      32888 shards/row.h
+    6125 rows/work.h                     16104 run/finish.h                    33021 shards/answers.h
+    6152 life/past.h                     16144 run/draw_llama_cpp.h            33566 shards/logprobs.h
+    6211 core/record.h                   16218 run/draw.h                      33712 shards/told.h
+    6351 core/plans.h                    16296 run/sample.h                    33867 shards/asking.h
+    6389 core/fields.h                   16412 watermark/making.h              34003 shards/prefix.h
+    6476 core/owners.h                   16641 watermark/tails.h               34571 shards/plans.h
+    6552 core/mt19937.h                  16741 watermark/detect.h              35072 samplers/plans.h
+    6609 core/no_mt19937.h               16964 run/verify.h                    35335 shards/way.h
+    6642 core/making.h                   17068 run/batch.h                     35483 shards/memory.h
+    6774 core/streams.h                  17219 life/state.h                    35551 shards/batch.h
+    6812 life/state_fields.h             17396 operator/weights.h              35958 drafts/head.h
+    6912 samplers/llama_cpp.h            17484 operator/search.h               36017 drafts/block.h
+    6998 samplers/logit_bias.h           17622 operator/run.h                  36208 drafts/tree.h
+    7100 samplers/patch.h                17790 kv/cells.h                      36343 drafts/relaxed.h
+    7150 samplers/penalties.h            17827 kv/making.h                     36428 constraints/automaton.h
+    7301 samplers/dry.h                  18051 kv/slot.h                       36526 constraints/making.h
+    7758 samplers/cut.h                  18188 kv/sequences.h                  36782 constraints/sampler.h
+    7783 samplers/top_n_sigma.h          18322 kv/data.h                       36877 constraints/constructors.h
+    7893 samplers/top_k.h                18445 kv/update.h                     37244 constraints/patterns.h
+    7950 samplers/tail_free.h            18570 kv/state.h                      37452 constraints/looking.h
+    8073 samplers/typical.h              18779 llama_cpp/functions.h           37519 constraints/thinking.h
+    8149 samplers/top_p.h                18846 llama_cpp/object.h              37771 constraints/schedule.h
+    8192 samplers/min_p.h                18901 llama_cpp/vocabulary.h          37860 constraints/accepting.h
+    8234 samplers/by_sums.h              18978 text/reading.h                  38043 constraints/drawing.h
+    8385 samplers/top_h.h                19089 text/strings.h                  38230 constraints/told.h
+    8438 samplers/min_k.h                19188 text/values.h                   38294 constraints/kind.h
+    8495 samplers/xtc.h                  19344 text/documents.h                38352 constraints/top_p_decay.h
+    8578 samplers/infill.h               19420 grammar/head.h                  38438 constraints/accessors.h
+    8694 samplers/temperature.h          19461 grammar/tree.h                  38546 core/kinds.h
+    8863 samplers/smoothing.h            20451 grammar/finishing.h             38595 base/restore.h
+    8948 samplers/softmax.h              20754 grammar/reading.h               38609 api/license.h
     8981 samplers/drafted.h              20839 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
@@ -30203,28 +30203,34 @@ static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *tex
 
 /* ---- src/tags/head.h ---- */
 /* ====================================================================================================== >>tags
-   Calls of tools within free text, in the form of XGrammar's and vLLM's structural tags: a JSON document that says by
-   formats, one in the other, what a text is made of, some of them JSON schemas. sampi_tags_tree makes one expression of
-   it, so that a matcher needs to know nothing of tags. Free text up to a trigger is what has no trigger before its last
-   byte: an AND with a NOT, whose states are those of a search for all triggers at once.
+   Structural tags, as XGrammar and vLLM have them: a JSON document that describes a text, for instance free text with
+   calls of tools in it. The document is made of formats. A format is an object with a type; it describes a piece of the
+   text and may contain other formats, JSON schemas, grammars and regular expressions. sampi_tags_tree turns the
+   document into one expression of the tree (grammar/tree.h), so a matcher does not know tags. Free text up to a trigger
+   is a text that ends with the trigger, and has no trigger that ends earlier: an AND with a NOT. The states of this
+   expression are those of a search for all triggers at once.
 
-   This room reads members and tells errors, by a JSON pointer as those of schemas. */
+   In these rooms an int32_t `node` is a node of the JSON document, and a sampi_node is a node of the tree. This room
+   reads members of the document and reports errors, with a JSON pointer as schemas do. */
 
-/* The document; its tree and its first error are those of the schema x, which is empty otherwise. */
+/* A structural tag while it is read. The document, the tree, the options and the first error are those of x, which is
+   not used as a schema otherwise. */
 typedef struct sampi_tags {
     sampi_schema x;
     bool in_order;
-    int space;             /* between a schema's tokens: 0: any, 1: none, 2: spaced */
-    sampi_node any, bytes; /* any text, as GBNF's dots have it; any bytes */
+    int space;             /* white space in JSON: 0: any, 1: none, 2: spaced */
+    sampi_node any, bytes; /* any characters, as of GBNF's dot; any bytes */
 } sampi_tags;
 
-/* What ends the tag that a format is in: one of these strings (NEVER: none), or a token of the document (-1: none). */
+/* The end of the tag around a format: one of these strings (NEVER: no string), or a token of the document (-1: no
+   token). */
 typedef struct sampi_tags_end {
     sampi_node words;
     int32_t token;
 } sampi_tags_end;
 
-/* An error of the tree is one of that place. */
+/* Returns the node of the tree, or a status. If the tree failed (made < 0), the error is reported at this node of the
+   document. */
 static SAMPI_COLD sampi_node sampi_tags_made(sampi_tags *g, int32_t node, sampi_node made)
 {
     if (made < 0)
@@ -30248,13 +30254,13 @@ static SAMPI_COLD bool sampi_tags_is(const sampi_tags *g, int32_t node, sampi_js
     return node >= 0 && sampi_doc(&g->x, node)->kind == kind;
 }
 
-/* A member of an object; -1: there is none. */
+/* Returns the member of an object with this name; -1: there is no such member. */
 static SAMPI_COLD int32_t sampi_tags_member(const sampi_tags *g, int32_t node, const char *name)
 {
     return sampi_json_member(&g->x.doc, node, sampi_json_find(&g->x.doc, name, strlen(name)));
 }
 
-/* The same, which must be of that kind. */
+/* Returns the member with this name, which must be of this kind; otherwise reports an error and returns -1. */
 static SAMPI_COLD int32_t sampi_tags_need(sampi_tags *g, int32_t node, const char *name, sampi_json_kind kind)
 {
     static const char *const expected[] = { "null", "false", "true", "a number", "a text", "a list", "an object" };
@@ -30271,7 +30277,7 @@ static SAMPI_COLD int32_t sampi_tags_need(sampi_tags *g, int32_t node, const cha
     return -1;
 }
 
-/* true or false; false if it is not there. */
+/* Returns the value of a member that is true or false; false if the member is missing. */
 static SAMPI_COLD bool sampi_tags_flag(sampi_tags *g, int32_t node, const char *name)
 {
     const int32_t member = sampi_tags_member(g, node, name);
@@ -30280,7 +30286,7 @@ static SAMPI_COLD bool sampi_tags_flag(sampi_tags *g, int32_t node, const char *
     return sampi_tags_is(g, member, SAMPI_JSON_TRUE);
 }
 
-/* A whole number from `least` up to 2^31 - 1; else an error, and `least`. */
+/* Returns a whole number from `least` up to 2^31 - 1; otherwise reports an error and returns `least`. */
 static SAMPI_COLD int32_t sampi_tags_whole(sampi_tags *g, int32_t node, int32_t least)
 {
     size_t n = 0;
@@ -30296,14 +30302,14 @@ static SAMPI_COLD int32_t sampi_tags_whole(sampi_tags *g, int32_t node, int32_t 
     return least;
 }
 
-/* The same of a member, -1 if it is null or not there. */
+/* Returns the whole number (0 or more) of a member; -1 if the member is null or missing. */
 static SAMPI_COLD int32_t sampi_tags_count(sampi_tags *g, int32_t node, const char *name)
 {
     const int32_t member = sampi_tags_member(g, node, name);
     return member < 0 || sampi_tags_is(g, member, SAMPI_JSON_NULL) ? -1 : sampi_tags_whole(g, member, 0);
 }
 
-/* Is a name among these, with that sign between them? */
+/* Is a name [n] in a list, whose names are separated by `between`? */
 static SAMPI_COLD bool sampi_tags_among(const char *names, char between, const char *name, size_t n)
 {
     const char ends[2] = { between, 0 };
@@ -30314,7 +30320,8 @@ static SAMPI_COLD bool sampi_tags_among(const char *names, char between, const c
     return false;
 }
 
-/* Members that are not among these are refused by their names: what they ask for is not known. */
+/* Refuses each member whose name is not in the list, because its meaning is not known. The names are separated by
+   semicolons. */
 static SAMPI_COLD void sampi_tags_only(sampi_tags *g, int32_t node, const char *names)
 {
     for (int32_t i = sampi_doc(&g->x, node)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
@@ -30325,7 +30332,9 @@ static SAMPI_COLD void sampi_tags_only(sampi_tags *g, int32_t node, const char *
 }
 
 /* ---- src/tags/words.h ---- */
-/* ---- structural tags: strings, tokens and free text ---- */
+/* ---- structural tags: strings, tokens and free text ----
+   The expressions of which formats are made. Free text is any text without certain strings: triggers, excluded strings,
+   the end of the tag around it. */
 
 static SAMPI_COLD sampi_node sampi_tags_text(sampi_tags *g, int32_t string)
 {
@@ -30334,7 +30343,8 @@ static SAMPI_COLD sampi_node sampi_tags_text(sampi_tags *g, int32_t string)
     return sampi_tags_made(g, string, sampi_tree_text(g->x.tree, text, n));
 }
 
-/* One of a list of strings, or a string by itself; of no string never. `empty`: may one be empty? */
+/* Returns the expression of one string of a list, or of a string that is no list; NEVER for an empty list. empty: an
+   empty string is allowed. */
 static SAMPI_COLD sampi_node sampi_tags_words(sampi_tags *g, int32_t list, bool empty)
 {
     const bool alone = sampi_tags_is(g, list, SAMPI_JSON_STRING);
@@ -30351,7 +30361,8 @@ static SAMPI_COLD sampi_node sampi_tags_words(sampi_tags *g, int32_t list, bool 
     return sampi_tags_made(g, list, words);
 }
 
-/* The strings that free text must not have: those of the member `excludes`, and those that end the tag around it. */
+/* Returns the strings that free text must not contain: those of the member "excludes", and the end of the tag around
+   it. */
 static SAMPI_COLD sampi_node sampi_tags_excluded(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
     const int32_t excludes = sampi_tags_member(g, node, "excludes");
@@ -30359,7 +30370,8 @@ static SAMPI_COLD sampi_node sampi_tags_excluded(sampi_tags *g, int32_t node, sa
     return sampi_tree_alt(g->x.tree, words, end.words);
 }
 
-/* Bytes in which one of the words is: anywhere, or with `before` not only at their end. */
+/* Returns the expression of all bytes that contain one of the words: anywhere, or with `before` somewhere before the
+   last byte. */
 static SAMPI_COLD sampi_node sampi_tags_within(sampi_tags *g, sampi_node words, bool before)
 {
     sampi_tree *t = g->x.tree;
@@ -30368,14 +30380,14 @@ static SAMPI_COLD sampi_node sampi_tags_within(sampi_tags *g, sampi_node words, 
     return words == SAMPI_NEVER ? words : sampi_tree_seq(t, g->bytes, sampi_tree_seq(t, words, behind));
 }
 
-/* The texts of a that are none of b. */
+/* Returns the texts of a that are not texts of b. */
 static SAMPI_COLD sampi_node sampi_tags_but(sampi_tags *g, sampi_node a, sampi_node b)
 {
     const sampi_node not_b = b <= SAMPI_NEVER ? b : sampi_tree_node(g->x.tree, SAMPI_NODE_NOT, b, 0, 0);
     return not_b == SAMPI_NEVER ? a : sampi_tree_and(g->x.tree, a, not_b);
 }
 
-/* Free text that has none of the words, of at most so many characters (-1: any number). */
+/* Returns free text without the words, of at most `most` characters (-1: any number). */
 static SAMPI_COLD sampi_node sampi_tags_free(sampi_tags *g, sampi_node words, int32_t most)
 {
     static const uint32_t zero[1][2] = { { 0, 0 } };
@@ -30384,7 +30396,8 @@ static SAMPI_COLD sampi_node sampi_tags_free(sampi_tags *g, sampi_node words, in
     return sampi_tags_but(g, any, sampi_tags_within(g, words, false));
 }
 
-/* Free text that ends with a trigger, and has none of `triggers` before its last byte, nor any excluded word. */
+/* Returns free text that ends with a trigger, in which no trigger ends before the last byte, and which contains no
+   excluded word. */
 static SAMPI_COLD sampi_node sampi_tags_up_to(sampi_tags *g, sampi_node trigger, sampi_node triggers,
                                               sampi_node excluded)
 {
@@ -30393,7 +30406,7 @@ static SAMPI_COLD sampi_node sampi_tags_up_to(sampi_tags *g, sampi_node trigger,
     return sampi_tags_but(g, sampi_tree_seq(t, g->any, trigger), sampi_tree_alt(t, before, out));
 }
 
-/* A token by its number or its text, or with `negated` any other one. */
+/* Returns the expression of a token, given by its number or its text; with `negated` that of any other token. */
 static SAMPI_COLD sampi_node sampi_tags_token(sampi_tags *g, int32_t value, bool negated)
 {
     sampi_tree *t = g->x.tree;
@@ -30407,15 +30420,15 @@ static SAMPI_COLD sampi_node sampi_tags_token(sampi_tags *g, int32_t value, bool
     return sampi_tags_made(g, value, sampi_tree_token(t, sampi_tags_whole(g, value, 0), negated));
 }
 
-/* Are two tokens of the document the same? */
+/* Are two tokens of the document written in the same way? */
 static SAMPI_COLD bool sampi_tags_same(const sampi_tags *g, int32_t a, int32_t b)
 {
     return sampi_doc(&g->x, a)->kind == sampi_doc(&g->x, b)->kind &&
            sampi_doc(&g->x, a)->text == sampi_doc(&g->x, b)->text;
 }
 
-/* The one token that a format excludes: that of its list, the end of its tag, or `other` (-1: none). It can be but one,
-   for what is negated is one token. */
+/* Returns the one token that a format excludes: the one of its list, the token that ends the tag around it, or `other`
+   (-1: no other). More than one, or no token at all, is refused, because only one token can be negated. */
 static SAMPI_COLD int32_t sampi_tags_one_excluded(sampi_tags *g, int32_t node, const char *name, sampi_tags_end end,
                                                   int32_t other)
 {
@@ -30433,11 +30446,12 @@ static SAMPI_COLD int32_t sampi_tags_one_excluded(sampi_tags *g, int32_t node, c
 }
 
 /* ---- src/tags/inside.h ---- */
-/* ---- structural tags: other texts inside ----
-   A JSON schema stands in the document as it is, a grammar and a regular expression as strings. Each is read by its own
-   reader as a text of its own; the place of a mistake is told as one of the document. */
+/* ---- structural tags: schemas, grammars and regular expressions in them ----
+   A JSON schema is a part of the document itself; a grammar or a regular expression is a string of it. Each is read by
+   its own reader from a copy of its text. The place of an error in the copy is converted to the place in the
+   document. */
 
-/* Where the source has byte `at` of a string, whose escapes may stand for several. */
+/* Returns the offset in the source of byte `at` of a string. Escapes in the source may stand for several bytes. */
 static SAMPI_COLD size_t sampi_tags_source(const sampi_json *doc, int32_t string, size_t at)
 {
     const char *from = doc->source + doc->nodes[string].at + 1, *p = from;
@@ -30448,7 +30462,7 @@ static SAMPI_COLD size_t sampi_tags_source(const sampi_json *doc, int32_t string
             p += 2, n++;
         } else {
             const int high = sampi_hex_digit(p[2]) << 4 | sampi_hex_digit(p[3]);
-            const bool pair = high >= 0xd8 && high < 0xdc; /* which is followed by its other half */
+            const bool pair = high >= 0xd8 && high < 0xdc; /* the second half follows */
             n += pair ? 4 : high >= 8 ? 3 : high > 0 || sampi_hex_digit(p[4]) >= 8 ? 2 : 1;
             p += pair ? 12 : 6;
         }
@@ -30456,8 +30470,9 @@ static SAMPI_COLD size_t sampi_tags_source(const sampi_json *doc, int32_t string
     return (size_t)(p - doc->source);
 }
 
-/* What a reader has found wrong in a text that begins at `node`, whose bytes [n] are at `text`: the error of the
-   document. Schemas tell a pointer, which goes on with that of the node. */
+/* Converts the error of another reader to an error of the document, and returns its status. The text of that reader has
+   the bytes [n] at `text`, and begins at `node`. The error of a schema has a JSON pointer within the schema; it is
+   appended to the pointer of the node. */
 static SAMPI_COLD sampi_node sampi_tags_inner(sampi_tags *g, int32_t node, const char *text, size_t n,
                                               const samp_text_error *inner)
 {
@@ -30483,7 +30498,7 @@ static SAMPI_COLD sampi_node sampi_tags_inner(sampi_tags *g, int32_t node, const
     return sampi_json_fail(doc, offset, inner->status, message);
 }
 
-/* How many bytes of the source a value has. */
+/* Returns the number of bytes that a value has in the source. */
 static SAMPI_COLD size_t sampi_tags_extent(const sampi_json *doc, int32_t node)
 {
     const char *from = doc->source + doc->nodes[node].at, *p = from;
@@ -30498,7 +30513,7 @@ static SAMPI_COLD size_t sampi_tags_extent(const sampi_json *doc, int32_t node)
     return (size_t)(p - from);
 }
 
-/* A copy of a text with a 0 behind it; NULL and an error: no memory. */
+/* Returns a copy of a text with a 0 after it; NULL, and an error: no memory. */
 static SAMPI_COLD char *sampi_tags_copy(sampi_tags *g, int32_t node, const char *text, size_t n)
 {
     char *copy = g->x.status ? NULL : (char *)SAMP_MALLOC(n + 1);
@@ -30511,8 +30526,8 @@ static SAMPI_COLD char *sampi_tags_copy(sampi_tags *g, int32_t node, const char 
     return copy;
 }
 
-/* {"type":"json_schema","json_schema":...}: with any_order members come in any order or in the schema's, else as the
-   grammar's words say. */
+/* Returns the expression of a JSON schema. Members of objects come in the schema's order (in_order) or in any order.
+   The caller takes in_order from "any_order" if the format has it, else from the grammar's options. */
 static SAMPI_COLD sampi_node sampi_tags_schema(sampi_tags *g, int32_t schema, bool in_order)
 {
     static const char *const options[2][3] = { { "", "compact", "spaced" },
@@ -30528,7 +30543,8 @@ static SAMPI_COLD sampi_node sampi_tags_schema(sampi_tags *g, int32_t schema, bo
     return node;
 }
 
-/* A GBNF grammar, with rules of its own: their names are forgotten behind it. */
+/* Returns the expression of a GBNF grammar. It has rules of its own: their names are erased afterwards, so another
+   grammar of the document may use them again. */
 static SAMPI_COLD sampi_node sampi_tags_gbnf(sampi_tags *g, int32_t string, char *text, size_t n)
 {
     samp_text_error inner;
@@ -30550,7 +30566,7 @@ static SAMPI_COLD sampi_node sampi_tags_gbnf(sampi_tags *g, int32_t string, char
                   : sampi_tags_made(g, string, sampi_tree_ref(t, rule));
 }
 
-/* {"type":"grammar","grammar":...}, {"type":"regex","pattern":...} */
+/* Returns the expression of {"type":"regex","pattern":string}, or of {"type":"grammar","grammar":string}. */
 static SAMPI_COLD sampi_node sampi_tags_string(sampi_tags *g, int32_t string, bool regex)
 {
     samp_text_error inner;
@@ -30575,18 +30591,20 @@ static SAMPI_COLD sampi_node sampi_tags_string(sampi_tags *g, int32_t string, bo
 
 /* ---- src/tags/formats.h ---- */
 /* ---- structural tags: formats ----
-   Each format by its type, and the formats in it. What is free text ends where the tag around it ends. */
+   One function for each type of format, and sampi_tags_format, which calls them by the type. Each function returns the
+   expression of the texts that its format allows. `end` is the end of the tag around a format: free text must not
+   contain it. */
 
 static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, sampi_tags_end end);
 
-/* The format in a member. */
+/* Returns the expression of the format in the member "content". */
 static SAMPI_COLD sampi_node sampi_tags_content(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
     const int32_t content = sampi_tags_need(g, node, "content", SAMPI_JSON_OBJECT);
     return content < 0 ? g->x.status : sampi_tags_format(g, content, end);
 }
 
-/* The formats of a list, one behind the other or one of them. */
+/* Returns the expression of the formats in the member "elements": all of them in sequence, or one of them. */
 static SAMPI_COLD sampi_node sampi_tags_elements(sampi_tags *g, int32_t node, sampi_tags_end end, bool sequence)
 {
     const int32_t list = sampi_tags_need(g, node, "elements", SAMPI_JSON_ARRAY);
@@ -30601,7 +30619,7 @@ static SAMPI_COLD sampi_node sampi_tags_elements(sampi_tags *g, int32_t node, sa
     return all;
 }
 
-/* A token format: its token; -1: an error. */
+/* Returns the token of a format of the type "token"; -1: an error. */
 static SAMPI_COLD int32_t sampi_tags_token_of(sampi_tags *g, int32_t node)
 {
     const int32_t type = sampi_tags_need(g, node, "type", SAMPI_JSON_STRING),
@@ -30615,13 +30633,14 @@ static SAMPI_COLD int32_t sampi_tags_token_of(sampi_tags *g, int32_t node)
     return g->x.status ? -1 : token;
 }
 
-/* A tag under way: its parts. */
+/* The parts of a tag. */
 typedef struct sampi_tags_tag {
-    int32_t begin;          /* a string or a token, in the document */
-    sampi_node all, behind; /* the whole; and what is behind its beginning */
+    int32_t begin;          /* its begin in the document: a string or a token */
+    sampi_node all, behind; /* the whole tag; the tag without its begin */
 } sampi_tags_tag;
 
-/* {"begin":...,"content":...,"end":...}, or with `schema` the older form {"begin":...,"schema":...,"end":...}. */
+/* Reads a tag: {"begin":...,"content":...,"end":...}, or with `old` the older form
+   {"begin":...,"schema":...,"end":...}. */
 static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node, bool old)
 {
     sampi_tags_tag tag = { -1, SAMPI_NEVER, SAMPI_NEVER };
@@ -30644,7 +30663,7 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
         last = inner.words = sampi_tags_words(g, end, true);
         if (last == SAMPI_NEVER) sampi_malformed(&g->x, end, "expected a text");
         if (last > 0 && sampi_at(t, last)->known & SAMPI_KNOWN_EMPTY)
-            inner.words = SAMPI_NEVER; /* it may end anywhere */
+            inner.words = SAMPI_NEVER; /* an end that may be empty cannot limit free text */
     }
     if (!old && sampi_tags_is(g, begin, SAMPI_JSON_OBJECT))
         begin = sampi_tags_token_of(g, begin);
@@ -30664,8 +30683,9 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
     return tag;
 }
 
-/* What is dispatched: `bodies`, each with the free text before it; `whole`, without; and the free text behind the last.
-   at_least_one: it begins with one of them; stop_after_first: it ends with the first. */
+/* Returns the expression of a format whose tags follow free text: triggered tags and dispatch. bodies: free text, then
+   a tag; whole: a tag without free text before it; behind: the free text after the last tag. at_least_one: the text
+   begins with a tag; stop_after_first: it ends with the first tag. */
 static SAMPI_COLD sampi_node sampi_tags_dispatched(sampi_tags *g, int32_t node, sampi_node bodies, sampi_node whole,
                                                    sampi_node behind, bool at_least_one, bool stop_after_first)
 {
@@ -30675,7 +30695,7 @@ static SAMPI_COLD sampi_node sampi_tags_dispatched(sampi_tags *g, int32_t node, 
     return sampi_tags_made(g, node, at_least_one ? sampi_tree_seq(t, whole, all) : all);
 }
 
-/* The trigger that a tag's beginning begins with; -1, and an error: there is none, or several are. */
+/* Returns the trigger with which a tag's begin begins. It is an error, and -1, if no trigger fits, or several do. */
 static SAMPI_COLD int32_t sampi_tags_trigger_of(sampi_tags *g, int32_t triggers, int32_t begin)
 {
     size_t n, length;
@@ -30691,7 +30711,7 @@ static SAMPI_COLD int32_t sampi_tags_trigger_of(sampi_tags *g, int32_t triggers,
     return g->x.status ? -1 : found;
 }
 
-/* triggered_tags; or, with `old`, the older form of the whole. */
+/* The format triggered_tags; with `old` the older form, in which the whole document is such a format. */
 static SAMPI_COLD sampi_node sampi_tags_triggered(sampi_tags *g, int32_t node, sampi_tags_end end, bool old)
 {
     sampi_tree *t = g->x.tree;
@@ -30724,7 +30744,7 @@ static SAMPI_COLD sampi_node sampi_tags_triggered(sampi_tags *g, int32_t node, s
     return sampi_tags_dispatched(g, node, bodies, whole, behind, at_least_one, stop);
 }
 
-/* token_triggered_tags, by one token. */
+/* The format token_triggered_tags, with one trigger token. */
 static SAMPI_COLD sampi_node sampi_tags_by_token(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
     sampi_tree *t = g->x.tree;
@@ -30748,7 +30768,7 @@ static SAMPI_COLD sampi_node sampi_tags_by_token(sampi_tags *g, int32_t node, sa
     return sampi_tags_dispatched(g, node, sampi_tree_seq(t, free, whole), whole, free, at_least_one, stop);
 }
 
-/* dispatch: pairs of a text and the format behind it. */
+/* The format dispatch: pairs of a text and the format that follows it. */
 static SAMPI_COLD sampi_node sampi_tags_dispatch(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
     sampi_tree *t = g->x.tree;
@@ -30778,7 +30798,7 @@ static SAMPI_COLD sampi_node sampi_tags_dispatch(sampi_tags *g, int32_t node, sa
     return sampi_tags_dispatched(g, node, bodies, SAMPI_NEVER, behind, false, stop);
 }
 
-/* tags_with_separator */
+/* The format tags_with_separator. */
 static SAMPI_COLD sampi_node sampi_tags_separated(sampi_tags *g, int32_t node)
 {
     sampi_tree *t = g->x.tree;
@@ -30797,7 +30817,7 @@ static SAMPI_COLD sampi_node sampi_tags_separated(sampi_tags *g, int32_t node)
     return sampi_tags_made(g, node, at_least_one ? all : sampi_tree_alt(t, all, SAMPI_EMPTY));
 }
 
-/* json_schema, of JSON itself. */
+/* The format json_schema, in the style "json" only. */
 static SAMPI_COLD sampi_node sampi_tags_json(sampi_tags *g, int32_t node)
 {
     const int32_t schema = sampi_tags_member(g, node, "json_schema"), style = sampi_tags_member(g, node, "style");
@@ -30816,7 +30836,7 @@ static SAMPI_COLD sampi_node sampi_tags_json(sampi_tags *g, int32_t node)
     return g->x.status ? g->x.status : sampi_tags_schema(g, schema, order < 0 ? g->in_order : !any);
 }
 
-/* any_tokens, exclude_token */
+/* The formats any_tokens (many) and exclude_token. */
 static SAMPI_COLD sampi_node sampi_tags_tokens(sampi_tags *g, int32_t node, sampi_tags_end end, bool many)
 {
     const int32_t most = many ? sampi_tags_count(g, node, "max_tokens") : 1;
@@ -30825,7 +30845,7 @@ static SAMPI_COLD sampi_node sampi_tags_tokens(sampi_tags *g, int32_t node, samp
     return sampi_tags_made(g, node, many ? sampi_tree_repeat(g->x.tree, one, 0, most) : one);
 }
 
-/* optional, plus, star, repeat */
+/* The formats optional, plus, star and repeat: the content, `least` to `most` times (-1: no limit). */
 static SAMPI_COLD sampi_node sampi_tags_repeated(sampi_tags *g, int32_t node, sampi_tags_end end, int32_t least,
                                                  int32_t most)
 {
@@ -30834,7 +30854,7 @@ static SAMPI_COLD sampi_node sampi_tags_repeated(sampi_tags *g, int32_t node, sa
     return sampi_tags_made(g, node, sampi_tree_repeat(g->x.tree, one, least, most));
 }
 
-/* The types of formats, and their members. */
+/* The types of formats: a name for the enum, the type in the document, the members besides "type". */
 /* clang-format off */
 #define SAMPI_TAGS_FORMATS(X) \
     X(CONST_STRING, "const_string", "value") X(ANY_TEXT, "any_text", "excludes;max_chars;max_tokens") \
@@ -30856,7 +30876,7 @@ typedef enum sampi_tags_type {
         SAMPI_TAGS_NONE
 } sampi_tags_type;
 
-/* The type of a format; NONE, and an error: none that is known, or it has members that such a one has not. */
+/* Returns the type of a format. It is an error, and NONE, if the type is unknown, or has no such member. */
 static SAMPI_COLD sampi_tags_type sampi_tags_type_of(sampi_tags *g, int32_t node)
 {
     static const char *const known[][2] = {
@@ -30878,7 +30898,7 @@ static SAMPI_COLD sampi_tags_type sampi_tags_type_of(sampi_tags *g, int32_t node
     return g->x.status ? SAMPI_TAGS_NONE : (sampi_tags_type)i;
 }
 
-/* The texts of a format; `end`: how the tag around it ends. */
+/* Returns the expression of a format. end: the end of the tag around it. */
 static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
     const sampi_tags_type type = g->x.status ? SAMPI_TAGS_NONE : sampi_tags_type_of(g, node);
@@ -30927,8 +30947,9 @@ static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, samp
     }
 }
 
-/* The texts of a structural tag, in its form {"type":"structural_tag","format":...} or the older one with "structures"
-   and "triggers", into the tree; `options` as samp_grammar_init's root. A status, and *error, if it is none. */
+/* Adds the texts of a structural tag to the tree, and returns their expression. The document is
+   {"type":"structural_tag","format":...}, or has the older form with "structures" and "triggers"; `options` are as the
+   root of samp_grammar_init. Returns a status below 0, and *error, if the document is bad. */
 static SAMPI_COLD sampi_node sampi_tags_tree(sampi_tree *tree, const char *text, const char *options,
                                              samp_text_error *error)
 {

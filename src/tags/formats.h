@@ -1,16 +1,18 @@
 /* ---- structural tags: formats ----
-   Each format by its type, and the formats in it. What is free text ends where the tag around it ends. */
+   One function for each type of format, and sampi_tags_format, which calls them by the type. Each function returns the
+   expression of the texts that its format allows. `end` is the end of the tag around a format: free text must not
+   contain it. */
 
 static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, sampi_tags_end end);
 
-/* The format in a member. */
+/* Returns the expression of the format in the member "content". */
 static SAMPI_COLD sampi_node sampi_tags_content(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
     const int32_t content = sampi_tags_need(g, node, "content", SAMPI_JSON_OBJECT);
     return content < 0 ? g->x.status : sampi_tags_format(g, content, end);
 }
 
-/* The formats of a list, one behind the other or one of them. */
+/* Returns the expression of the formats in the member "elements": all of them in sequence, or one of them. */
 static SAMPI_COLD sampi_node sampi_tags_elements(sampi_tags *g, int32_t node, sampi_tags_end end, bool sequence)
 {
     const int32_t list = sampi_tags_need(g, node, "elements", SAMPI_JSON_ARRAY);
@@ -25,7 +27,7 @@ static SAMPI_COLD sampi_node sampi_tags_elements(sampi_tags *g, int32_t node, sa
     return all;
 }
 
-/* A token format: its token; -1: an error. */
+/* Returns the token of a format of the type "token"; -1: an error. */
 static SAMPI_COLD int32_t sampi_tags_token_of(sampi_tags *g, int32_t node)
 {
     const int32_t type = sampi_tags_need(g, node, "type", SAMPI_JSON_STRING),
@@ -39,13 +41,14 @@ static SAMPI_COLD int32_t sampi_tags_token_of(sampi_tags *g, int32_t node)
     return g->x.status ? -1 : token;
 }
 
-/* A tag under way: its parts. */
+/* The parts of a tag. */
 typedef struct sampi_tags_tag {
-    int32_t begin;          /* a string or a token, in the document */
-    sampi_node all, behind; /* the whole; and what is behind its beginning */
+    int32_t begin;          /* its begin in the document: a string or a token */
+    sampi_node all, behind; /* the whole tag; the tag without its begin */
 } sampi_tags_tag;
 
-/* {"begin":...,"content":...,"end":...}, or with `schema` the older form {"begin":...,"schema":...,"end":...}. */
+/* Reads a tag: {"begin":...,"content":...,"end":...}, or with `old` the older form
+   {"begin":...,"schema":...,"end":...}. */
 static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node, bool old)
 {
     sampi_tags_tag tag = { -1, SAMPI_NEVER, SAMPI_NEVER };
@@ -68,7 +71,7 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
         last = inner.words = sampi_tags_words(g, end, true);
         if (last == SAMPI_NEVER) sampi_malformed(&g->x, end, "expected a text");
         if (last > 0 && sampi_at(t, last)->known & SAMPI_KNOWN_EMPTY)
-            inner.words = SAMPI_NEVER; /* it may end anywhere */
+            inner.words = SAMPI_NEVER; /* an end that may be empty cannot limit free text */
     }
     if (!old && sampi_tags_is(g, begin, SAMPI_JSON_OBJECT))
         begin = sampi_tags_token_of(g, begin);
@@ -88,8 +91,9 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
     return tag;
 }
 
-/* What is dispatched: `bodies`, each with the free text before it; `whole`, without; and the free text behind the last.
-   at_least_one: it begins with one of them; stop_after_first: it ends with the first. */
+/* Returns the expression of a format whose tags follow free text: triggered tags and dispatch. bodies: free text, then
+   a tag; whole: a tag without free text before it; behind: the free text after the last tag. at_least_one: the text
+   begins with a tag; stop_after_first: it ends with the first tag. */
 static SAMPI_COLD sampi_node sampi_tags_dispatched(sampi_tags *g, int32_t node, sampi_node bodies, sampi_node whole,
                                                    sampi_node behind, bool at_least_one, bool stop_after_first)
 {
@@ -99,7 +103,7 @@ static SAMPI_COLD sampi_node sampi_tags_dispatched(sampi_tags *g, int32_t node, 
     return sampi_tags_made(g, node, at_least_one ? sampi_tree_seq(t, whole, all) : all);
 }
 
-/* The trigger that a tag's beginning begins with; -1, and an error: there is none, or several are. */
+/* Returns the trigger with which a tag's begin begins. It is an error, and -1, if no trigger fits, or several do. */
 static SAMPI_COLD int32_t sampi_tags_trigger_of(sampi_tags *g, int32_t triggers, int32_t begin)
 {
     size_t n, length;
@@ -115,7 +119,7 @@ static SAMPI_COLD int32_t sampi_tags_trigger_of(sampi_tags *g, int32_t triggers,
     return g->x.status ? -1 : found;
 }
 
-/* triggered_tags; or, with `old`, the older form of the whole. */
+/* The format triggered_tags; with `old` the older form, in which the whole document is such a format. */
 static SAMPI_COLD sampi_node sampi_tags_triggered(sampi_tags *g, int32_t node, sampi_tags_end end, bool old)
 {
     sampi_tree *t = g->x.tree;
@@ -148,7 +152,7 @@ static SAMPI_COLD sampi_node sampi_tags_triggered(sampi_tags *g, int32_t node, s
     return sampi_tags_dispatched(g, node, bodies, whole, behind, at_least_one, stop);
 }
 
-/* token_triggered_tags, by one token. */
+/* The format token_triggered_tags, with one trigger token. */
 static SAMPI_COLD sampi_node sampi_tags_by_token(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
     sampi_tree *t = g->x.tree;
@@ -172,7 +176,7 @@ static SAMPI_COLD sampi_node sampi_tags_by_token(sampi_tags *g, int32_t node, sa
     return sampi_tags_dispatched(g, node, sampi_tree_seq(t, free, whole), whole, free, at_least_one, stop);
 }
 
-/* dispatch: pairs of a text and the format behind it. */
+/* The format dispatch: pairs of a text and the format that follows it. */
 static SAMPI_COLD sampi_node sampi_tags_dispatch(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
     sampi_tree *t = g->x.tree;
@@ -202,7 +206,7 @@ static SAMPI_COLD sampi_node sampi_tags_dispatch(sampi_tags *g, int32_t node, sa
     return sampi_tags_dispatched(g, node, bodies, SAMPI_NEVER, behind, false, stop);
 }
 
-/* tags_with_separator */
+/* The format tags_with_separator. */
 static SAMPI_COLD sampi_node sampi_tags_separated(sampi_tags *g, int32_t node)
 {
     sampi_tree *t = g->x.tree;
@@ -221,7 +225,7 @@ static SAMPI_COLD sampi_node sampi_tags_separated(sampi_tags *g, int32_t node)
     return sampi_tags_made(g, node, at_least_one ? all : sampi_tree_alt(t, all, SAMPI_EMPTY));
 }
 
-/* json_schema, of JSON itself. */
+/* The format json_schema, in the style "json" only. */
 static SAMPI_COLD sampi_node sampi_tags_json(sampi_tags *g, int32_t node)
 {
     const int32_t schema = sampi_tags_member(g, node, "json_schema"), style = sampi_tags_member(g, node, "style");
@@ -240,7 +244,7 @@ static SAMPI_COLD sampi_node sampi_tags_json(sampi_tags *g, int32_t node)
     return g->x.status ? g->x.status : sampi_tags_schema(g, schema, order < 0 ? g->in_order : !any);
 }
 
-/* any_tokens, exclude_token */
+/* The formats any_tokens (many) and exclude_token. */
 static SAMPI_COLD sampi_node sampi_tags_tokens(sampi_tags *g, int32_t node, sampi_tags_end end, bool many)
 {
     const int32_t most = many ? sampi_tags_count(g, node, "max_tokens") : 1;
@@ -249,7 +253,7 @@ static SAMPI_COLD sampi_node sampi_tags_tokens(sampi_tags *g, int32_t node, samp
     return sampi_tags_made(g, node, many ? sampi_tree_repeat(g->x.tree, one, 0, most) : one);
 }
 
-/* optional, plus, star, repeat */
+/* The formats optional, plus, star and repeat: the content, `least` to `most` times (-1: no limit). */
 static SAMPI_COLD sampi_node sampi_tags_repeated(sampi_tags *g, int32_t node, sampi_tags_end end, int32_t least,
                                                  int32_t most)
 {
@@ -258,7 +262,7 @@ static SAMPI_COLD sampi_node sampi_tags_repeated(sampi_tags *g, int32_t node, sa
     return sampi_tags_made(g, node, sampi_tree_repeat(g->x.tree, one, least, most));
 }
 
-/* The types of formats, and their members. */
+/* The types of formats: a name for the enum, the type in the document, the members besides "type". */
 /* clang-format off */
 #define SAMPI_TAGS_FORMATS(X) \
     X(CONST_STRING, "const_string", "value") X(ANY_TEXT, "any_text", "excludes;max_chars;max_tokens") \
@@ -280,7 +284,7 @@ typedef enum sampi_tags_type {
         SAMPI_TAGS_NONE
 } sampi_tags_type;
 
-/* The type of a format; NONE, and an error: none that is known, or it has members that such a one has not. */
+/* Returns the type of a format. It is an error, and NONE, if the type is unknown, or has no such member. */
 static SAMPI_COLD sampi_tags_type sampi_tags_type_of(sampi_tags *g, int32_t node)
 {
     static const char *const known[][2] = {
@@ -302,7 +306,7 @@ static SAMPI_COLD sampi_tags_type sampi_tags_type_of(sampi_tags *g, int32_t node
     return g->x.status ? SAMPI_TAGS_NONE : (sampi_tags_type)i;
 }
 
-/* The texts of a format; `end`: how the tag around it ends. */
+/* Returns the expression of a format. end: the end of the tag around it. */
 static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
     const sampi_tags_type type = g->x.status ? SAMPI_TAGS_NONE : sampi_tags_type_of(g, node);
@@ -351,8 +355,9 @@ static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, samp
     }
 }
 
-/* The texts of a structural tag, in its form {"type":"structural_tag","format":...} or the older one with "structures"
-   and "triggers", into the tree; `options` as samp_grammar_init's root. A status, and *error, if it is none. */
+/* Adds the texts of a structural tag to the tree, and returns their expression. The document is
+   {"type":"structural_tag","format":...}, or has the older form with "structures" and "triggers"; `options` are as the
+   root of samp_grammar_init. Returns a status below 0, and *error, if the document is bad. */
 static SAMPI_COLD sampi_node sampi_tags_tree(sampi_tree *tree, const char *text, const char *options,
                                              samp_text_error *error)
 {

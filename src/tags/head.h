@@ -1,26 +1,32 @@
 /* ====================================================================================================== >>tags
-   Calls of tools within free text, in the form of XGrammar's and vLLM's structural tags: a JSON document that says by
-   formats, one in the other, what a text is made of, some of them JSON schemas. sampi_tags_tree makes one expression of
-   it, so that a matcher needs to know nothing of tags. Free text up to a trigger is what has no trigger before its last
-   byte: an AND with a NOT, whose states are those of a search for all triggers at once.
+   Structural tags, as XGrammar and vLLM have them: a JSON document that describes a text, for instance free text with
+   calls of tools in it. The document is made of formats. A format is an object with a type; it describes a piece of the
+   text and may contain other formats, JSON schemas, grammars and regular expressions. sampi_tags_tree turns the
+   document into one expression of the tree (grammar/tree.h), so a matcher does not know tags. Free text up to a trigger
+   is a text that ends with the trigger, and has no trigger that ends earlier: an AND with a NOT. The states of this
+   expression are those of a search for all triggers at once.
 
-   This room reads members and tells errors, by a JSON pointer as those of schemas. */
+   In these rooms an int32_t `node` is a node of the JSON document, and a sampi_node is a node of the tree. This room
+   reads members of the document and reports errors, with a JSON pointer as schemas do. */
 
-/* The document; its tree and its first error are those of the schema x, which is empty otherwise. */
+/* A structural tag while it is read. The document, the tree, the options and the first error are those of x, which is
+   not used as a schema otherwise. */
 typedef struct sampi_tags {
     sampi_schema x;
     bool in_order;
-    int space;             /* between a schema's tokens: 0: any, 1: none, 2: spaced */
-    sampi_node any, bytes; /* any text, as GBNF's dots have it; any bytes */
+    int space;             /* white space in JSON: 0: any, 1: none, 2: spaced */
+    sampi_node any, bytes; /* any characters, as of GBNF's dot; any bytes */
 } sampi_tags;
 
-/* What ends the tag that a format is in: one of these strings (NEVER: none), or a token of the document (-1: none). */
+/* The end of the tag around a format: one of these strings (NEVER: no string), or a token of the document (-1: no
+   token). */
 typedef struct sampi_tags_end {
     sampi_node words;
     int32_t token;
 } sampi_tags_end;
 
-/* An error of the tree is one of that place. */
+/* Returns the node of the tree, or a status. If the tree failed (made < 0), the error is reported at this node of the
+   document. */
 static SAMPI_COLD sampi_node sampi_tags_made(sampi_tags *g, int32_t node, sampi_node made)
 {
     if (made < 0)
@@ -44,13 +50,13 @@ static SAMPI_COLD bool sampi_tags_is(const sampi_tags *g, int32_t node, sampi_js
     return node >= 0 && sampi_doc(&g->x, node)->kind == kind;
 }
 
-/* A member of an object; -1: there is none. */
+/* Returns the member of an object with this name; -1: there is no such member. */
 static SAMPI_COLD int32_t sampi_tags_member(const sampi_tags *g, int32_t node, const char *name)
 {
     return sampi_json_member(&g->x.doc, node, sampi_json_find(&g->x.doc, name, strlen(name)));
 }
 
-/* The same, which must be of that kind. */
+/* Returns the member with this name, which must be of this kind; otherwise reports an error and returns -1. */
 static SAMPI_COLD int32_t sampi_tags_need(sampi_tags *g, int32_t node, const char *name, sampi_json_kind kind)
 {
     static const char *const expected[] = { "null", "false", "true", "a number", "a text", "a list", "an object" };
@@ -67,7 +73,7 @@ static SAMPI_COLD int32_t sampi_tags_need(sampi_tags *g, int32_t node, const cha
     return -1;
 }
 
-/* true or false; false if it is not there. */
+/* Returns the value of a member that is true or false; false if the member is missing. */
 static SAMPI_COLD bool sampi_tags_flag(sampi_tags *g, int32_t node, const char *name)
 {
     const int32_t member = sampi_tags_member(g, node, name);
@@ -76,7 +82,7 @@ static SAMPI_COLD bool sampi_tags_flag(sampi_tags *g, int32_t node, const char *
     return sampi_tags_is(g, member, SAMPI_JSON_TRUE);
 }
 
-/* A whole number from `least` up to 2^31 - 1; else an error, and `least`. */
+/* Returns a whole number from `least` up to 2^31 - 1; otherwise reports an error and returns `least`. */
 static SAMPI_COLD int32_t sampi_tags_whole(sampi_tags *g, int32_t node, int32_t least)
 {
     size_t n = 0;
@@ -92,14 +98,14 @@ static SAMPI_COLD int32_t sampi_tags_whole(sampi_tags *g, int32_t node, int32_t 
     return least;
 }
 
-/* The same of a member, -1 if it is null or not there. */
+/* Returns the whole number (0 or more) of a member; -1 if the member is null or missing. */
 static SAMPI_COLD int32_t sampi_tags_count(sampi_tags *g, int32_t node, const char *name)
 {
     const int32_t member = sampi_tags_member(g, node, name);
     return member < 0 || sampi_tags_is(g, member, SAMPI_JSON_NULL) ? -1 : sampi_tags_whole(g, member, 0);
 }
 
-/* Is a name among these, with that sign between them? */
+/* Is a name [n] in a list, whose names are separated by `between`? */
 static SAMPI_COLD bool sampi_tags_among(const char *names, char between, const char *name, size_t n)
 {
     const char ends[2] = { between, 0 };
@@ -110,7 +116,8 @@ static SAMPI_COLD bool sampi_tags_among(const char *names, char between, const c
     return false;
 }
 
-/* Members that are not among these are refused by their names: what they ask for is not known. */
+/* Refuses each member whose name is not in the list, because its meaning is not known. The names are separated by
+   semicolons. */
 static SAMPI_COLD void sampi_tags_only(sampi_tags *g, int32_t node, const char *names)
 {
     for (int32_t i = sampi_doc(&g->x, node)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {

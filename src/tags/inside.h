@@ -1,8 +1,9 @@
-/* ---- structural tags: other texts inside ----
-   A JSON schema stands in the document as it is, a grammar and a regular expression as strings. Each is read by its own
-   reader as a text of its own; the place of a mistake is told as one of the document. */
+/* ---- structural tags: schemas, grammars and regular expressions in them ----
+   A JSON schema is a part of the document itself; a grammar or a regular expression is a string of it. Each is read by
+   its own reader from a copy of its text. The place of an error in the copy is converted to the place in the
+   document. */
 
-/* Where the source has byte `at` of a string, whose escapes may stand for several. */
+/* Returns the offset in the source of byte `at` of a string. Escapes in the source may stand for several bytes. */
 static SAMPI_COLD size_t sampi_tags_source(const sampi_json *doc, int32_t string, size_t at)
 {
     const char *from = doc->source + doc->nodes[string].at + 1, *p = from;
@@ -13,7 +14,7 @@ static SAMPI_COLD size_t sampi_tags_source(const sampi_json *doc, int32_t string
             p += 2, n++;
         } else {
             const int high = sampi_hex_digit(p[2]) << 4 | sampi_hex_digit(p[3]);
-            const bool pair = high >= 0xd8 && high < 0xdc; /* which is followed by its other half */
+            const bool pair = high >= 0xd8 && high < 0xdc; /* the second half follows */
             n += pair ? 4 : high >= 8 ? 3 : high > 0 || sampi_hex_digit(p[4]) >= 8 ? 2 : 1;
             p += pair ? 12 : 6;
         }
@@ -21,8 +22,9 @@ static SAMPI_COLD size_t sampi_tags_source(const sampi_json *doc, int32_t string
     return (size_t)(p - doc->source);
 }
 
-/* What a reader has found wrong in a text that begins at `node`, whose bytes [n] are at `text`: the error of the
-   document. Schemas tell a pointer, which goes on with that of the node. */
+/* Converts the error of another reader to an error of the document, and returns its status. The text of that reader has
+   the bytes [n] at `text`, and begins at `node`. The error of a schema has a JSON pointer within the schema; it is
+   appended to the pointer of the node. */
 static SAMPI_COLD sampi_node sampi_tags_inner(sampi_tags *g, int32_t node, const char *text, size_t n,
                                               const samp_text_error *inner)
 {
@@ -48,7 +50,7 @@ static SAMPI_COLD sampi_node sampi_tags_inner(sampi_tags *g, int32_t node, const
     return sampi_json_fail(doc, offset, inner->status, message);
 }
 
-/* How many bytes of the source a value has. */
+/* Returns the number of bytes that a value has in the source. */
 static SAMPI_COLD size_t sampi_tags_extent(const sampi_json *doc, int32_t node)
 {
     const char *from = doc->source + doc->nodes[node].at, *p = from;
@@ -63,7 +65,7 @@ static SAMPI_COLD size_t sampi_tags_extent(const sampi_json *doc, int32_t node)
     return (size_t)(p - from);
 }
 
-/* A copy of a text with a 0 behind it; NULL and an error: no memory. */
+/* Returns a copy of a text with a 0 after it; NULL, and an error: no memory. */
 static SAMPI_COLD char *sampi_tags_copy(sampi_tags *g, int32_t node, const char *text, size_t n)
 {
     char *copy = g->x.status ? NULL : (char *)SAMP_MALLOC(n + 1);
@@ -76,8 +78,8 @@ static SAMPI_COLD char *sampi_tags_copy(sampi_tags *g, int32_t node, const char 
     return copy;
 }
 
-/* {"type":"json_schema","json_schema":...}: with any_order members come in any order or in the schema's, else as the
-   grammar's words say. */
+/* Returns the expression of a JSON schema. Members of objects come in the schema's order (in_order) or in any order.
+   The caller takes in_order from "any_order" if the format has it, else from the grammar's options. */
 static SAMPI_COLD sampi_node sampi_tags_schema(sampi_tags *g, int32_t schema, bool in_order)
 {
     static const char *const options[2][3] = { { "", "compact", "spaced" },
@@ -93,7 +95,8 @@ static SAMPI_COLD sampi_node sampi_tags_schema(sampi_tags *g, int32_t schema, bo
     return node;
 }
 
-/* A GBNF grammar, with rules of its own: their names are forgotten behind it. */
+/* Returns the expression of a GBNF grammar. It has rules of its own: their names are erased afterwards, so another
+   grammar of the document may use them again. */
 static SAMPI_COLD sampi_node sampi_tags_gbnf(sampi_tags *g, int32_t string, char *text, size_t n)
 {
     samp_text_error inner;
@@ -115,7 +118,7 @@ static SAMPI_COLD sampi_node sampi_tags_gbnf(sampi_tags *g, int32_t string, char
                   : sampi_tags_made(g, string, sampi_tree_ref(t, rule));
 }
 
-/* {"type":"grammar","grammar":...}, {"type":"regex","pattern":...} */
+/* Returns the expression of {"type":"regex","pattern":string}, or of {"type":"grammar","grammar":string}. */
 static SAMPI_COLD sampi_node sampi_tags_string(sampi_tags *g, int32_t string, bool regex)
 {
     samp_text_error inner;

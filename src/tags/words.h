@@ -1,4 +1,6 @@
-/* ---- structural tags: strings, tokens and free text ---- */
+/* ---- structural tags: strings, tokens and free text ----
+   The expressions of which formats are made. Free text is any text without certain strings: triggers, excluded strings,
+   the end of the tag around it. */
 
 static SAMPI_COLD sampi_node sampi_tags_text(sampi_tags *g, int32_t string)
 {
@@ -7,7 +9,8 @@ static SAMPI_COLD sampi_node sampi_tags_text(sampi_tags *g, int32_t string)
     return sampi_tags_made(g, string, sampi_tree_text(g->x.tree, text, n));
 }
 
-/* One of a list of strings, or a string by itself; of no string never. `empty`: may one be empty? */
+/* Returns the expression of one string of a list, or of a string that is no list; NEVER for an empty list. empty: an
+   empty string is allowed. */
 static SAMPI_COLD sampi_node sampi_tags_words(sampi_tags *g, int32_t list, bool empty)
 {
     const bool alone = sampi_tags_is(g, list, SAMPI_JSON_STRING);
@@ -24,7 +27,8 @@ static SAMPI_COLD sampi_node sampi_tags_words(sampi_tags *g, int32_t list, bool 
     return sampi_tags_made(g, list, words);
 }
 
-/* The strings that free text must not have: those of the member `excludes`, and those that end the tag around it. */
+/* Returns the strings that free text must not contain: those of the member "excludes", and the end of the tag around
+   it. */
 static SAMPI_COLD sampi_node sampi_tags_excluded(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
     const int32_t excludes = sampi_tags_member(g, node, "excludes");
@@ -32,7 +36,8 @@ static SAMPI_COLD sampi_node sampi_tags_excluded(sampi_tags *g, int32_t node, sa
     return sampi_tree_alt(g->x.tree, words, end.words);
 }
 
-/* Bytes in which one of the words is: anywhere, or with `before` not only at their end. */
+/* Returns the expression of all bytes that contain one of the words: anywhere, or with `before` somewhere before the
+   last byte. */
 static SAMPI_COLD sampi_node sampi_tags_within(sampi_tags *g, sampi_node words, bool before)
 {
     sampi_tree *t = g->x.tree;
@@ -41,14 +46,14 @@ static SAMPI_COLD sampi_node sampi_tags_within(sampi_tags *g, sampi_node words, 
     return words == SAMPI_NEVER ? words : sampi_tree_seq(t, g->bytes, sampi_tree_seq(t, words, behind));
 }
 
-/* The texts of a that are none of b. */
+/* Returns the texts of a that are not texts of b. */
 static SAMPI_COLD sampi_node sampi_tags_but(sampi_tags *g, sampi_node a, sampi_node b)
 {
     const sampi_node not_b = b <= SAMPI_NEVER ? b : sampi_tree_node(g->x.tree, SAMPI_NODE_NOT, b, 0, 0);
     return not_b == SAMPI_NEVER ? a : sampi_tree_and(g->x.tree, a, not_b);
 }
 
-/* Free text that has none of the words, of at most so many characters (-1: any number). */
+/* Returns free text without the words, of at most `most` characters (-1: any number). */
 static SAMPI_COLD sampi_node sampi_tags_free(sampi_tags *g, sampi_node words, int32_t most)
 {
     static const uint32_t zero[1][2] = { { 0, 0 } };
@@ -57,7 +62,8 @@ static SAMPI_COLD sampi_node sampi_tags_free(sampi_tags *g, sampi_node words, in
     return sampi_tags_but(g, any, sampi_tags_within(g, words, false));
 }
 
-/* Free text that ends with a trigger, and has none of `triggers` before its last byte, nor any excluded word. */
+/* Returns free text that ends with a trigger, in which no trigger ends before the last byte, and which contains no
+   excluded word. */
 static SAMPI_COLD sampi_node sampi_tags_up_to(sampi_tags *g, sampi_node trigger, sampi_node triggers,
                                               sampi_node excluded)
 {
@@ -66,7 +72,7 @@ static SAMPI_COLD sampi_node sampi_tags_up_to(sampi_tags *g, sampi_node trigger,
     return sampi_tags_but(g, sampi_tree_seq(t, g->any, trigger), sampi_tree_alt(t, before, out));
 }
 
-/* A token by its number or its text, or with `negated` any other one. */
+/* Returns the expression of a token, given by its number or its text; with `negated` that of any other token. */
 static SAMPI_COLD sampi_node sampi_tags_token(sampi_tags *g, int32_t value, bool negated)
 {
     sampi_tree *t = g->x.tree;
@@ -80,15 +86,15 @@ static SAMPI_COLD sampi_node sampi_tags_token(sampi_tags *g, int32_t value, bool
     return sampi_tags_made(g, value, sampi_tree_token(t, sampi_tags_whole(g, value, 0), negated));
 }
 
-/* Are two tokens of the document the same? */
+/* Are two tokens of the document written in the same way? */
 static SAMPI_COLD bool sampi_tags_same(const sampi_tags *g, int32_t a, int32_t b)
 {
     return sampi_doc(&g->x, a)->kind == sampi_doc(&g->x, b)->kind &&
            sampi_doc(&g->x, a)->text == sampi_doc(&g->x, b)->text;
 }
 
-/* The one token that a format excludes: that of its list, the end of its tag, or `other` (-1: none). It can be but one,
-   for what is negated is one token. */
+/* Returns the one token that a format excludes: the one of its list, the token that ends the tag around it, or `other`
+   (-1: no other). More than one, or no token at all, is refused, because only one token can be negated. */
 static SAMPI_COLD int32_t sampi_tags_one_excluded(sampi_tags *g, int32_t node, const char *name, sampi_tags_end end,
                                                   int32_t other)
 {
