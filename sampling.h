@@ -229,45 +229,45 @@
     4276 kernels/generic.h               14556 rows/flat.h                     30592 tags/formats.h
     4296 kernels/shared.h                14603 rows/logprobs.h                 30998 grammar/grammars.h
     4421 kernels/passes.h                14689 rows/step.h                     31065 peers/tables.h
-    5110 kernels/llama_cpp/passes.h      14706 rows/llama_cpp/sums.h           31464 peers/values.h
-    5194 kernels/check.h                 15020 rows/llama_cpp/samplers.h       31896 peers/llama_server.h
-    5217 kernels/dispatch.h              15485 rows/llama_cpp/step.h           31964 peers/fields.h
-    5427 core/array.h                    15516 run/apply.h                     32210 peers/requests.h
-    5757 core/table.h                    15598 run/writing.h                   32349 shards/head.h
-    5955 core/windows.h                  15722 run/arrays.h                    32500 shards/bytes.h
-    6047 constraints/record.h            15799 run/arrays_llama_cpp.h          32598 shards/merging.h
-    6105 watermark/record.h              15999 run/walk.h                      32888 shards/row.h
-    6125 rows/work.h                     16104 run/finish.h                    33021 shards/answers.h
-    6152 life/past.h                     16144 run/draw_llama_cpp.h            33566 shards/logprobs.h
-    6211 core/record.h                   16218 run/draw.h                      33712 shards/told.h
-    6351 core/plans.h                    16296 run/sample.h                    33867 shards/asking.h
-    6389 core/fields.h                   16412 watermark/making.h              34003 shards/prefix.h
-    6476 core/owners.h                   16641 watermark/tails.h               34571 shards/plans.h
-    6552 core/mt19937.h                  16741 watermark/detect.h              35072 samplers/plans.h
-    6609 core/no_mt19937.h               16964 run/verify.h                    35335 shards/way.h
-    6642 core/making.h                   17068 run/batch.h                     35483 shards/memory.h
-    6774 core/streams.h                  17219 life/state.h                    35551 shards/batch.h
-    6812 life/state_fields.h             17396 operator/weights.h              35958 drafts/head.h
-    6912 samplers/llama_cpp.h            17484 operator/search.h               36017 drafts/block.h
-    6998 samplers/logit_bias.h           17622 operator/run.h                  36208 drafts/tree.h
-    7100 samplers/patch.h                17790 kv/cells.h                      36343 drafts/relaxed.h
-    7150 samplers/penalties.h            17827 kv/making.h                     36428 constraints/automaton.h
-    7301 samplers/dry.h                  18051 kv/slot.h                       36526 constraints/making.h
-    7758 samplers/cut.h                  18188 kv/sequences.h                  36782 constraints/sampler.h
-    7783 samplers/top_n_sigma.h          18322 kv/data.h                       36877 constraints/constructors.h
-    7893 samplers/top_k.h                18445 kv/update.h                     37244 constraints/patterns.h
-    7950 samplers/tail_free.h            18570 kv/state.h                      37452 constraints/looking.h
-    8073 samplers/typical.h              18779 llama_cpp/functions.h           37519 constraints/thinking.h
-    8149 samplers/top_p.h                18846 llama_cpp/object.h              37771 constraints/schedule.h
-    8192 samplers/min_p.h                18901 llama_cpp/vocabulary.h          37860 constraints/accepting.h
-    8234 samplers/by_sums.h              18978 text/reading.h                  38043 constraints/drawing.h
-    8385 samplers/top_h.h                19089 text/strings.h                  38230 constraints/told.h
-    8438 samplers/min_k.h                19188 text/values.h                   38294 constraints/kind.h
-    8495 samplers/xtc.h                  19344 text/documents.h                38352 constraints/top_p_decay.h
-    8578 samplers/infill.h               19420 grammar/head.h                  38438 constraints/accessors.h
-    8694 samplers/temperature.h          19461 grammar/tree.h                  38546 core/kinds.h
-    8863 samplers/smoothing.h            20451 grammar/finishing.h             38595 base/restore.h
-    8948 samplers/softmax.h              20754 grammar/reading.h               38609 api/license.h
+    5110 kernels/llama_cpp/passes.h      14706 rows/llama_cpp/sums.h           31466 peers/values.h
+    5194 kernels/check.h                 15020 rows/llama_cpp/samplers.h       31907 peers/llama_server.h
+    5217 kernels/dispatch.h              15485 rows/llama_cpp/step.h           31977 peers/fields.h
+    5427 core/array.h                    15516 run/apply.h                     32230 peers/requests.h
+    5757 core/table.h                    15598 run/writing.h                   32371 shards/head.h
+    5955 core/windows.h                  15722 run/arrays.h                    32522 shards/bytes.h
+    6047 constraints/record.h            15799 run/arrays_llama_cpp.h          32620 shards/merging.h
+    6105 watermark/record.h              15999 run/walk.h                      32910 shards/row.h
+    6125 rows/work.h                     16104 run/finish.h                    33043 shards/answers.h
+    6152 life/past.h                     16144 run/draw_llama_cpp.h            33588 shards/logprobs.h
+    6211 core/record.h                   16218 run/draw.h                      33734 shards/told.h
+    6351 core/plans.h                    16296 run/sample.h                    33889 shards/asking.h
+    6389 core/fields.h                   16412 watermark/making.h              34025 shards/prefix.h
+    6476 core/owners.h                   16641 watermark/tails.h               34593 shards/plans.h
+    6552 core/mt19937.h                  16741 watermark/detect.h              35094 samplers/plans.h
+    6609 core/no_mt19937.h               16964 run/verify.h                    35357 shards/way.h
+    6642 core/making.h                   17068 run/batch.h                     35505 shards/memory.h
+    6774 core/streams.h                  17219 life/state.h                    35573 shards/batch.h
+    6812 life/state_fields.h             17396 operator/weights.h              35980 drafts/head.h
+    6912 samplers/llama_cpp.h            17484 operator/search.h               36039 drafts/block.h
+    6998 samplers/logit_bias.h           17622 operator/run.h                  36230 drafts/tree.h
+    7100 samplers/patch.h                17790 kv/cells.h                      36365 drafts/relaxed.h
+    7150 samplers/penalties.h            17827 kv/making.h                     36450 constraints/automaton.h
+    7301 samplers/dry.h                  18051 kv/slot.h                       36548 constraints/making.h
+    7758 samplers/cut.h                  18188 kv/sequences.h                  36804 constraints/sampler.h
+    7783 samplers/top_n_sigma.h          18322 kv/data.h                       36899 constraints/constructors.h
+    7893 samplers/top_k.h                18445 kv/update.h                     37266 constraints/patterns.h
+    7950 samplers/tail_free.h            18570 kv/state.h                      37474 constraints/looking.h
+    8073 samplers/typical.h              18779 llama_cpp/functions.h           37541 constraints/thinking.h
+    8149 samplers/top_p.h                18846 llama_cpp/object.h              37793 constraints/schedule.h
+    8192 samplers/min_p.h                18901 llama_cpp/vocabulary.h          37882 constraints/accepting.h
+    8234 samplers/by_sums.h              18978 text/reading.h                  38065 constraints/drawing.h
+    8385 samplers/top_h.h                19089 text/strings.h                  38252 constraints/told.h
+    8438 samplers/min_k.h                19188 text/values.h                   38316 constraints/kind.h
+    8495 samplers/xtc.h                  19344 text/documents.h                38374 constraints/top_p_decay.h
+    8578 samplers/infill.h               19420 grammar/head.h                  38460 constraints/accessors.h
+    8694 samplers/temperature.h          19461 grammar/tree.h                  38568 core/kinds.h
+    8863 samplers/smoothing.h            20451 grammar/finishing.h             38617 base/restore.h
+    8948 samplers/softmax.h              20754 grammar/reading.h               38631 api/license.h
     8981 samplers/drafted.h              20839 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
@@ -31065,71 +31065,73 @@ SAMP_API void samp_grammar_free(samp_grammar *g)
 /* ---- src/peers/tables.h ---- */
 /* =================================================================================================== >>peers
    Settings as other programs have them (SAMPLING_PEERS): the JSON of a request comes in, samp_settings go out
-   (samp_settings_from). Each program is a table of fields: a field's name, the member of samp_params that it becomes,
-   its default, its range, and what the program does with a value out of that range. The code that walks over a request
-   (peers/fields.h) knows no program. What no row of a table can say (penalties that look at different texts, sampling
-   that is off) peers/requests.h does afterwards.
+   (samp_settings_from). Each program is a table of fields. A row has a field's name, the member of samp_params that it
+   sets, its default, its range, and what the program does with a value out of that range. The code that reads a request
+   (peers/fields.h) knows no program. Rules that involve several fields (penalties that look at different texts,
+   sampling that is off) are in peers/requests.h.
 
-   Read in llama.cpp v0.5.0 (tools/server/server-schema.cpp and server-common.cpp, common/sampling.cpp and common.h),
-   Ollama v0.33.0-rc2, which runs llama.cpp b10488 (api/types.go, llm/llama_server.go), OpenAI's description of its API
-   2.3.0 (openapi.json, f85dbe2), vLLM of summer and autumn 2026 (vllm/sampling_params.py, 00388f6; its server's
-   vllm/entrypoints/openai/chat_completion/protocol.py, 002032e; docs/features/tool_calling.md, 0064cc9), and
-   transformers since 5.13 (generation/configuration_utils.py), and Anthropic's SDK for Python
-   (src/anthropic/types/message_create_params.py, 00dcf92). SGLang of summer and autumn 2026: in python/sglang/srt
+   The tables were read in llama.cpp v0.5.0 (tools/server/server-schema.cpp and server-common.cpp, common/sampling.cpp
+   and common.h), Ollama v0.33.0-rc2, which runs llama.cpp b10488 (api/types.go, llm/llama_server.go), OpenAI's
+   description of its API 2.3.0 (openapi.json, f85dbe2), vLLM of summer and autumn 2026 (vllm/sampling_params.py,
+   00388f6; its server's vllm/entrypoints/openai/chat_completion/protocol.py, 002032e; docs/features/tool_calling.md,
+   0064cc9), transformers since 5.13 (generation/configuration_utils.py), Anthropic's SDK for Python
+   (src/anthropic/types/message_create_params.py, 00dcf92), and SGLang of summer and autumn 2026: in python/sglang/srt
    sampling/sampling_params.py (00c17ca), managers/io_struct.py (001067f), entrypoints/openai/protocol.py (004c82e),
    sampling/penaltylib (00731f0, 0eaa706), sampling/custom_logit_processor.py (065927d), constrained/grammar_manager.py
    (18cc7bf), and layers/sampler.py, the same in these respects since 584f55d.
 
-   The one thing to know: a field is in a table, or in the list of those that are skipped, or an error. */
+   The one thing to know: a field is in a table, or in the list of skipped fields, or an error. */
 
-/* What is done with a field's value. */
+/* The meanings of a field's value. A neutral value is one that asks for nothing. */
 typedef enum sampi_peer_means {
-    SAMPI_PEER_NUMBER,   /* it becomes the member */
-    SAMPI_PEER_HEAT,     /* a temperature of vLLM's: 0, or else at least 0.01 */
-    SAMPI_PEER_COLD,     /* one of SGLang's: 0 below 1e-6 */
-    SAMPI_PEER_SEED,     /* a whole number; -1 is none, if lo is -1 */
+    SAMPI_PEER_NUMBER,   /* a number: it becomes the member */
+    SAMPI_PEER_HEAT,     /* vLLM's temperature: 0, or at least 0.01 */
+    SAMPI_PEER_COLD,     /* SGLang's temperature: 0 if below 1e-6 */
+    SAMPI_PEER_SEED,     /* a whole number; -1 is no seed, if lo is -1 */
     SAMPI_PEER_BIAS,     /* logit_bias: {"id": bias}, or with PAIRS also [[id, bias or false]] */
     SAMPI_PEER_BAN,      /* [id]: a bias of -infinity */
     SAMPI_PEER_STRINGS,  /* dry_breakers: [text] */
     SAMPI_PEER_ORDER,    /* llama-server's samplers: [name], or a text of letters */
-    SAMPI_PEER_SAMPLE,   /* true: sample; false: take the most likely token */
-    SAMPI_PEER_NEUTRAL,  /* only one value means nothing: `usual`, or what is empty if that is "" */
-    SAMPI_PEER_PLAIN,    /* a format of answers: only {"type": "text"} or "" means nothing */
-    SAMPI_PEER_CHOICE,   /* which tool is called: "auto" and "none" say nothing of a token, all else does */
-    SAMPI_PEER_THINKING, /* tokens to think, or -1: for the caller */
-    SAMPI_PEER_THOUGHT,  /* the same in an object of Anthropic's: enabled, with budget_tokens; disabled; adaptive */
-    SAMPI_PEER_CUSTOM, /* the same in an object of SGLang's: thinking_budget, what else is in it counts for nothing */
-    SAMPI_PEER_CALLS,  /* its CHOICE: {"type": "auto"} or "none" */
-    SAMPI_PEER_CONFIG, /* its output_config: an effort alone */
-    SAMPI_PEER_TOOLS,  /* [tool]: one that is strict, or has a grammar, says which tokens a call has */
-    SAMPI_PEER_OPTIONS /* an object with fields of the same table: those marked INSIDE, or all (ANYWHERE) */
+    SAMPI_PEER_SAMPLE,   /* true: sample; false: select the most likely token */
+    SAMPI_PEER_NEUTRAL,  /* all values but a neutral one are refused: `usual`, or if that is "" an empty value */
+    SAMPI_PEER_PLAIN,    /* a format of answers: neutral are {"type": "text"} and "" */
+    SAMPI_PEER_CHOICE,   /* the tool to call: neutral are "auto" and "none" */
+    SAMPI_PEER_THINKING, /* the limit of thinking in tokens, or -1 */
+    SAMPI_PEER_THOUGHT,  /* that limit in Anthropic's object: enabled, with budget_tokens; disabled; adaptive */
+    SAMPI_PEER_CUSTOM,   /* that limit in SGLang's object: thinking_budget; its other members are not read */
+    SAMPI_PEER_CALLS,    /* Anthropic's CHOICE: neutral are {"type": "auto"} and {"type": "none"} */
+    SAMPI_PEER_CONFIG,   /* Anthropic's output_config: neutral is an effort alone */
+    SAMPI_PEER_TOOLS,    /* [tool]: refused if a tool that may be called is strict or has a grammar */
+    SAMPI_PEER_OPTIONS   /* an object with fields of the same table: those marked INSIDE, or all (ANYWHERE) */
 } sampi_peer_means;
 
+/* Flags of a row. */
 enum {
     SAMPI_PEER_NONE = 0,
-    SAMPI_PEER_OPEN = 1,    /* lo is not in the range */
-    SAMPI_PEER_CLAMPS = 2,  /* beyond the range the nearest end of it counts, */
-    SAMPI_PEER_RETURNS = 4, /* or the default */
-    SAMPI_PEER_INSIDE = 8,  /* the field stands in the program's object of options */
-    SAMPI_PEER_OUTPUT = 16, /* a penalty that looks at generated tokens only, */
-    SAMPI_PEER_ALL = 32,    /* or at the prompt too */
-    SAMPI_PEER_PAIRS = 64,
-    SAMPI_PEER_32_BITS = 128, /* of a seed; all ones are none */
-    SAMPI_PEER_OURS = 256,    /* the range is ours: the program takes more, which no setting means */
-    SAMPI_PEER_NOT_0 = 512,   /* 0 is not in the range */
-    SAMPI_PEER_BEHIND = 1024, /* a penalty that is multiplied behind the others, and before a logit bias */
+    SAMPI_PEER_OPEN = 1,      /* the range does not contain lo */
+    SAMPI_PEER_CLAMPS = 2,    /* a value out of the range becomes the nearest end of it */
+    SAMPI_PEER_RETURNS = 4,   /* a value out of the range becomes the default */
+    SAMPI_PEER_INSIDE = 8,    /* the field is in the program's object of options */
+    SAMPI_PEER_OUTPUT = 16,   /* a penalty that looks at generated tokens only */
+    SAMPI_PEER_ALL = 32,      /* a penalty that looks at the prompt too */
+    SAMPI_PEER_PAIRS = 64,    /* logit_bias may be a list of pairs */
+    SAMPI_PEER_32_BITS = 128, /* a seed has 32 bits; 2^32 - 1 is no seed */
+    SAMPI_PEER_OURS = 256,    /* the range is that of the setting; the program accepts more */
+    SAMPI_PEER_NOT_0 = 512,   /* the range does not contain 0 */
+    SAMPI_PEER_BEHIND = 1024, /* a penalty that is applied after the others, and before a logit bias */
     SAMPI_PEER_OPEN_OUTPUT_BEHIND = SAMPI_PEER_OPEN | SAMPI_PEER_OUTPUT | SAMPI_PEER_BEHIND,
     SAMPI_PEER_OPEN_ALL = SAMPI_PEER_OPEN | SAMPI_PEER_ALL,
-    SAMPI_PEER_OPEN_CLAMPS_RETURNS = SAMPI_PEER_OPEN | SAMPI_PEER_CLAMPS | SAMPI_PEER_RETURNS, /* only lo returns */
+    SAMPI_PEER_OPEN_CLAMPS_RETURNS = SAMPI_PEER_OPEN | SAMPI_PEER_CLAMPS |
+                                     SAMPI_PEER_RETURNS, /* only lo becomes the default */
     SAMPI_PEER_INSIDE_32_BITS = SAMPI_PEER_INSIDE | SAMPI_PEER_32_BITS
 };
 
 typedef struct sampi_peer_field {
-    const char *name;  /* NULL: no request has it, there is only the default */
-    const char *param; /* our member, or NULL */
+    const char *name;  /* NULL: not a field, only a default of the program */
+    const char *param; /* the member of samp_params, or NULL */
     uint16_t means;    /* sampi_peer_means */
     uint16_t how;      /* SAMPI_PEER_... */
-    const char *usual; /* the default, as samp_settings_set reads it; NULL: ours */
+    const char *usual; /* the default, as samp_settings_set reads it; NULL: this library's */
     double lo, hi;
 } sampi_peer_field;
 
@@ -31142,7 +31144,7 @@ typedef struct sampi_peer_field {
 #define SAMPI_PEER_DOES(name, param, means, how, lo, hi) \
     { name, param, SAMPI_PEER_##means, SAMPI_PEER_##how, NULL, lo, hi }
 
-/* OpenAI's API reference. Of the order it says nothing; that of vLLM, which serves the same requests. */
+/* OpenAI's API reference. It does not define an order: the order is that of vLLM, which serves the same requests. */
 static const sampi_peer_field SAMPI_OPENAI[] = {
     SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, 2),
     SAMPI_PEER_IS("top_p", "top_p", NONE, "1", 0, 1),
@@ -31192,8 +31194,8 @@ static const sampi_peer_field SAMPI_VLLM[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* GenerationConfig's defaults; the order is that of generation/utils.py. What has only one value is of beams, or a
-   processor of logits that there is none of here. */
+/* GenerationConfig's defaults; the order is that of generation/utils.py. Fields with a single accepted value belong to
+   beam search, or to a processor of logits that this library does not have. */
 static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     SAMPI_PEER_DOES("do_sample", NULL, SAMPLE, NONE, 0, 0),
     SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, SAMPI_MOST),
@@ -31276,7 +31278,7 @@ static const sampi_peer_field SAMPI_LLAMA_SERVER[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* DefaultOptions; it hands all of them on to llama-server, typical_p but if it is 0. */
+/* DefaultOptions. Ollama passes all of them on to llama-server; typical_p not if it is 0. */
 #define SAMPI_OPTION(name, param, how, usual, lo, hi) \
     { name, param, SAMPI_PEER_NUMBER, SAMPI_PEER_INSIDE | SAMPI_PEER_##how, usual, lo, hi }
 static const sampi_peer_field SAMPI_OLLAMA[] = {
@@ -31295,7 +31297,7 @@ static const sampi_peer_field SAMPI_OLLAMA[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* Anthropic's Messages API, of whose order nothing is said: that of vLLM, which serves the same requests. */
+/* Anthropic's Messages API. It does not define an order: the order is that of vLLM, which serves the same requests. */
 static const sampi_peer_field SAMPI_ANTHROPIC[] = {
     SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, 1),
     SAMPI_PEER_IS("top_k", "top_k", NONE, "0", 0, INT32_MAX),
@@ -31307,11 +31309,11 @@ static const sampi_peer_field SAMPI_ANTHROPIC[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* SamplingParams (post_init, verify), as one object, as sampling_params of a native request, or as the fields of
-   OpenAI's requests. Behind penalties, a grammar's mask, logit_bias and the temperature its samplers keep what both
-   top_k and top_p keep of the whole distribution ("joint": top_p does not see what top_k has left), which is top_p
-   followed by top_k. Where min_p is on, flashinfer, its choice on NVIDIA's devices, takes top_k, top_p of what that
-   leaves, and min_p (peers/requests.h); torch stays with the former. */
+/* SamplingParams (post_init, verify): as one object, as sampling_params of a native request, or as the fields of
+   OpenAI's requests. After penalties, a grammar's mask, logit_bias and the temperature, SGLang's samplers keep the
+   tokens that both top_k and top_p keep of the whole distribution ("joint": top_p does not see the result of top_k).
+   This is the same as top_p followed by top_k. With min_p, flashinfer, which SGLang uses on NVIDIA's devices, applies
+   top_k, then top_p to the remaining tokens, then min_p (peers/requests.h); torch's samplers stay with "joint". */
 static const sampi_peer_field SAMPI_SGLANG[] = {
     SAMPI_PEER_DOES("sampling_params", NULL, OPTIONS, NONE, 0, 0),
     { "temperature", "temp", SAMPI_PEER_COLD, 0, "1", 0, SAMPI_MOST },
@@ -31342,8 +31344,8 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* Fields that are known and say nothing of which token is drawn: what is asked, how long an answer may be, how often
-   and in which form it comes, and what only the server knows. */
+/* Skipped fields: fields that do not influence which token is drawn. They contain the prompt, the length, number and
+   form of answers, and what only the server needs. */
 #define SAMPI_SKIPPED_OPENAI \
     "model;messages;prompt;suffix;echo;stream;stream_options;stop;n;best_of;max_tokens;" \
     "max_completion_tokens;logprobs;top_logprobs;user;parallel_tool_calls;functions;" \
@@ -31391,7 +31393,7 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
     "model;messages;system;max_tokens;stop_sequences;stream;metadata;service_tier;container;cache_control;" \
     "inference_geo;user_profile_id"
 
-/* SGLang's in this order: of SamplingParams, of GenerateReqInput, of OpenAI's requests. */
+/* SGLang's skipped fields: of SamplingParams, of GenerateReqInput, then of OpenAI's requests. */
 #define SAMPI_SKIPPED_SGLANG \
     "max_new_tokens;stop;stop_token_ids;stop_regex;n;ignore_eos;skip_special_tokens;" \
     "spaces_between_special_tokens;no_stop_trim;stream_interval;" \
@@ -31411,24 +31413,24 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
     "reasoning_effort;reasoning;task;continue_final_message;separate_reasoning;stream_reasoning;" \
     "chat_template_kwargs;ngram_corpus_id"
 
-/* How a program reads a request. */
+/* Flags of a program: how it reads a request. */
 enum {
-    SAMPI_PEER_CUTS = 1,     /* 40.5 is 40 where a whole number is wanted */
-    SAMPI_PEER_WRAPS = 2,    /* of a whole number 32 bits count */
-    SAMPI_PEER_DOUBLES = 4,  /* a whole number is the nearest double first */
-    SAMPI_PEER_SINGLES = 8,  /* others are the nearest float before their range is looked at */
+    SAMPI_PEER_CUTS = 1,     /* 40.5 is 40 for a field with a whole number */
+    SAMPI_PEER_WRAPS = 2,    /* a whole number is reduced to its low 32 bits */
+    SAMPI_PEER_DOUBLES = 4,  /* a whole number is first rounded to a double */
+    SAMPI_PEER_SINGLES = 8,  /* other numbers are rounded to float before the check of their range */
     SAMPI_PEER_TRUTHS = 16,  /* true is 1 */
     SAMPI_PEER_SPELT = 32,   /* "0.5" is 0.5 */
-    SAMPI_PEER_FOLDS = 64,   /* names of fields, but for those inside, are good in any case */
-    SAMPI_PEER_SAMPLES = 128, /* unless told */
-    SAMPI_PEER_BARE = 256,    /* a tool's "strict" stands in the tool itself */
-    SAMPI_PEER_ANYWHERE = 512 /* a field stands in the object of options or beside it; inside numbers are numbers */
+    SAMPI_PEER_FOLDS = 64,   /* names of fields match in any case, except inside of options */
+    SAMPI_PEER_SAMPLES = 128, /* it samples by default */
+    SAMPI_PEER_BARE = 256,    /* a tool's "strict" is a member of the tool itself */
+    SAMPI_PEER_ANYWHERE = 512 /* fields are in the object of options (where only numbers are numbers) or beside it */
 };
 
 typedef struct sampi_peer {
-    const sampi_peer_field *fields; /* up to one without name and param */
-    const char *order, *skipped;    /* with ; between */
-    const char *options;            /* the name of its object of options and a point, or "" */
+    const sampi_peer_field *fields; /* ends with a row without name and param */
+    const char *order, *skipped;    /* names, separated by semicolons */
+    const char *options;            /* the name of its object of options and a dot, or "" */
     int reads;                      /* SAMPI_PEER_CUTS ... */
 } sampi_peer;
 
@@ -31449,31 +31451,31 @@ static const sampi_peer SAMPI_PEERS[] = {
 };
 /* clang-format on */
 
-/* A request that is being read. */
+/* A request while it is read. */
 typedef struct sampi_ask {
     const sampi_peer *peer;
     const char *const *handled;
     const sampi_json *doc;
-    samp_settings *to; /* what is made of it */
+    samp_settings *to; /* the new settings */
     samp_request *out;
-    int reads;              /* the peer's, or what of it counts in its options */
-    bool samples, adaptive; /* does it sample, and with llama-server's adaptive_p? */
-    bool tells, thinks;     /* is *out the caller's; is thinking of Anthropic's on? */
+    int reads;              /* the peer's flags, or those that hold in its options */
+    bool samples, adaptive; /* it samples; llama-server's adaptive_p is in the order */
+    bool tells, thinks;     /* *out is the caller's; Anthropic's thinking is enabled */
 } sampi_ask;
 
 /* ---- src/peers/values.h ---- */
 /* ---- requests: values ----
-   A JSON value as the program at hand would read it: a number as an integer, as a double or as the low 32 bits of an
-   integer; a text or a boolean where the program takes it for a number; lists of biases and of texts. Decimals are
-   rounded exactly, so a value just outside a range (2.0000000000000003) is outside here too. The functions read nodes
-   of the document (text/) and write one member of the settings. */
+   Converts a JSON value as the program would read it: a number becomes an integer, a double, or the low 32 bits of an
+   integer; a text or a boolean becomes a number if the program accepts that; lists of biases and of texts become
+   settings. Decimals are rounded exactly, so a value just outside a range (2.0000000000000003) is outside here too. The
+   functions read nodes of the document (text/), write one member of the settings, and return a status. */
 
 static SAMPI_COLD int sampi_ask_fail(sampi_ask *ask, int32_t node, int status, const char *what)
 {
     return sampi_json_fail(ask->doc, ask->doc->nodes[node].at, status, what);
 }
 
-/* What is wrong with a value, if the reader of numbers has not said more than its status. */
+/* Reports a bad value, unless the reader of numbers has already reported more than its status. */
 static SAMPI_COLD int sampi_ask_bad(sampi_ask *ask, int32_t node, int status)
 {
     return sampi_ask_fail(ask, node, status,
@@ -31487,20 +31489,21 @@ static SAMPI_COLD const sampi_json_node *sampi_ask_node(const sampi_ask *ask, in
     return &ask->doc->nodes[node];
 }
 
-/* The bytes [*n] of a string, or of a name. No 0 is behind them. */
+/* Returns the bytes [*n] of a string, or of a name. No 0 follows them. */
 static SAMPI_COLD const char *sampi_ask_text(const sampi_ask *ask, int32_t string, size_t *n)
 {
     *n = ask->doc->strings[string].n;
     return ask->doc->bytes + ask->doc->strings[string].at;
 }
 
-/* A number as it is written: digits 10^power, and `rest` of it below. */
+/* A decimal number as it is written: digits 10^power; rest: more digits follow, which are not all 0. */
 typedef struct sampi_written {
     uint64_t digits;
     int64_t power;
-    bool negative, rest, plain; /* plain: neither a point nor a power of ten is written */
+    bool negative, rest, plain; /* plain: written without a point and without an exponent */
 } sampi_written;
 
+/* Reads a decimal number. */
 static SAMPI_COLD int sampi_read_written(const char *t, const char *end, sampi_written *w)
 {
     int64_t point = 0, power = 0;
@@ -31531,14 +31534,14 @@ static SAMPI_COLD int sampi_read_written(const char *t, const char *end, sampi_w
     return any && t == end ? SAMP_OK : SAMP_E_FORMAT;
 }
 
-/* A number m 2^power on the way to a double: the top bit of m is set, and `rest` is below. */
+/* A number m 2^power on the way to a double: the top bit of m is set; rest: the number is larger than that. */
 typedef struct sampi_wide {
     uint64_t m;
     int power;
     bool rest;
 } sampi_wide;
 
-/* Times 10^k, k from -9 to 9 and not 0. The product, or quotient, is hi 2^32 + lo, of which the upper 64 bits stay. */
+/* Multiplies by 10^k, k from -9 to 9 and not 0. The product or quotient is hi 2^32 + lo; its upper 64 bits stay. */
 static SAMPI_COLD void sampi_wide_scale(sampi_wide *w, int k)
 {
     uint64_t p = 1, hi, lo;
@@ -31560,8 +31563,8 @@ static SAMPI_COLD void sampi_wide_scale(sampi_wide *w, int k)
     w->power += n;
 }
 
-/* The nearest double: exactly that up to 10^9 and down to 10^-9 of nineteen digits, and but for ties beyond. A double
-   below 2^-958 is told from 0, no more. */
+/* Rounds to the nearest double. The result is exact for powers of ten from -9 to 9 and numbers of nineteen digits;
+   beyond these only ties may be rounded the wrong way. A number below 2^-958 only counts as larger than 0. */
 static SAMPI_COLD int sampi_written_double(const sampi_written *w, double *x)
 {
     int64_t k = w->power;
@@ -31586,7 +31589,8 @@ static SAMPI_COLD int sampi_written_double(const sampi_written *w, double *x)
     return SAMP_OK;
 }
 
-/* The number that a node is, or is as good as there. */
+/* Reads the number that a node is, or that the program accepts for it: true and false, or a text. whole: an integer is
+   wanted, so a text may have no exponent. */
 static SAMPI_COLD int sampi_ask_written(const sampi_ask *ask, int32_t node, bool whole, sampi_written *w)
 {
     const sampi_json_node *v = sampi_ask_node(ask, node);
@@ -31608,6 +31612,7 @@ static SAMPI_COLD int sampi_ask_written(const sampi_ask *ask, int32_t node, bool
     return sampi_read_written(text, text + n, w);
 }
 
+/* Reads a number as a double. */
 static SAMPI_COLD int sampi_ask_double(const sampi_ask *ask, int32_t node, double *x)
 {
     sampi_written w;
@@ -31615,8 +31620,9 @@ static SAMPI_COLD int sampi_ask_double(const sampi_ask *ask, int32_t node, doubl
     return status ? status : sampi_written_double(&w, x);
 }
 
-/* The whole number that a node is: *size, or below 0. What a program makes of one that it keeps in 32 bits, and that is
-   written as another, differs by machine if it is none of the `bits` it has. */
+/* Reads an integer: its magnitude *size, and whether it is *negative. If a program keeps an integer in 32 bits, and it
+   is written with a point or an exponent, a value beyond 32 bits has no defined result there (it depends on the
+   machine), so it is SAMP_E_RANGE. */
 static SAMPI_COLD int sampi_ask_whole(const sampi_ask *ask, int32_t node, bool *negative, uint64_t *size)
 {
     sampi_written w;
@@ -31634,7 +31640,8 @@ static SAMPI_COLD int sampi_ask_whole(const sampi_ask *ask, int32_t node, bool *
     return SAMP_OK;
 }
 
-/* The end of a row's range that a number is moved to, if it is outside; or a status. */
+/* Checks the range of a row. A value out of the range is moved (*x), or the default is wanted (*text), or the status is
+   returned. */
 static SAMPI_COLD int sampi_ask_range(const sampi_peer_field *f, const char **text, double *x)
 {
     bool below = f->how & SAMPI_PEER_OPEN ? *x <= f->lo : *x < f->lo, clamps = f->how & SAMPI_PEER_CLAMPS;
@@ -31645,19 +31652,19 @@ static SAMPI_COLD int sampi_ask_range(const sampi_peer_field *f, const char **te
     return f->how & SAMPI_PEER_OURS ? SAMP_E_UNSUPPORTED : SAMP_E_RANGE;
 }
 
-/* The number for a member that is none of the whole ones. */
+/* Reads the number for a member that is a float, rounded as the program rounds it. */
 static SAMPI_COLD int sampi_ask_real(const sampi_ask *ask, int32_t node, double *x)
 {
     int reads = ask->reads, status = sampi_ask_double(ask, node, x);
     if (!status && (reads & SAMPI_PEER_SINGLES)) {
         bool beyond = *x > SAMPI_MOST || *x < -SAMPI_MOST;
-        if (beyond && (reads & SAMPI_PEER_DOUBLES)) return SAMP_E_RANGE; /* no JSON of Go's has such a float */
+        if (beyond && (reads & SAMPI_PEER_DOUBLES)) return SAMP_E_RANGE; /* Go's JSON has no such float */
         *x = !beyond ? (double)(float)*x : *x > 0.0 ? (double)INFINITY : -(double)INFINITY;
     }
     return status;
 }
 
-/* ... and for one of them. */
+/* Reads the number for a member that is an integer, reduced to 32 bits if the program does so. */
 static SAMPI_COLD int sampi_ask_count(const sampi_ask *ask, int32_t node, double *x)
 {
     bool negative;
@@ -31673,7 +31680,8 @@ static SAMPI_COLD int sampi_ask_count(const sampi_ask *ask, int32_t node, double
     return SAMP_OK;
 }
 
-/* A number becomes its member. 0 where ours has an open range keeps one token there, as the least float does here. */
+/* Reads a number and sets its member. If the range of the setting is open at 0, a value of 0 becomes the smallest
+   float, which has the same effect: one token stays. */
 static SAMPI_COLD int sampi_ask_number(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
 {
     const sampi_field *field = sampi_field_named(f->param);
@@ -31697,7 +31705,7 @@ static SAMPI_COLD int sampi_ask_number(sampi_ask *ask, int32_t node, const sampi
     return SAMP_OK;
 }
 
-/* Tokens to think: no member, so somebody must be told. */
+/* Sets the limit of thinking. It is not a setting, so it is refused if the caller did not pass a request. */
 static SAMPI_COLD int sampi_ask_budget(sampi_ask *ask, int32_t node, double x)
 {
     if (!ask->tells)
@@ -31706,6 +31714,7 @@ static SAMPI_COLD int sampi_ask_budget(sampi_ask *ask, int32_t node, double x)
     return SAMP_OK;
 }
 
+/* A limit of thinking in tokens; a number below 0 is no limit. */
 static SAMPI_COLD int sampi_ask_thinking(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
 {
     const char *usual = NULL;
@@ -31716,7 +31725,7 @@ static SAMPI_COLD int sampi_ask_thinking(sampi_ask *ask, int32_t node, const sam
     return x >= 0.0 ? sampi_ask_budget(ask, node, x) : SAMP_OK;
 }
 
-/* 64 bits of it, or 32 where no more count. */
+/* A seed: 64 bits, or the low 32 bits if the program uses no more. */
 static SAMPI_COLD int sampi_ask_seed(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
 {
     bool negative, narrow = f->how & SAMPI_PEER_32_BITS;
@@ -31731,15 +31740,15 @@ static SAMPI_COLD int sampi_ask_seed(sampi_ask *ask, int32_t node, const sampi_p
     return SAMP_OK;
 }
 
-/* The number that a name [n] is to Python's int(), or to C's strtol() of 64 bits. */
+/* Reads a name [n] as an integer, as Python's int() does, or (c) C's strtol() of 64 bits. */
 static SAMPI_COLD int sampi_ask_digits(const char *t, size_t n, bool c, bool *negative, uint64_t *size)
 {
     const char *blank = c ? " \t\n\v\f\r" : " \t\n\v\f\r\x1c\x1d\x1e\x1f";
     const char *end = c ? t : t + n;
-    while (c && end < t + n && *end) end++; /* a text of C's ends at a 0 */
+    while (c && end < t + n && *end) end++; /* a text in C ends at a 0 */
     *negative = false;
     *size = 0;
-    if (c && t == end) return SAMP_OK; /* "" is 0 to it */
+    if (c && t == end) return SAMP_OK; /* strtol() makes 0 of "" */
     while (t < end && *t && strchr(blank, *t)) t++;
     while (!c && end > t && end[-1] && strchr(blank, end[-1])) end--;
     if (t < end && (*t == '-' || *t == '+')) *negative = *t++ == '-';
@@ -31751,11 +31760,11 @@ static SAMPI_COLD int sampi_ask_digits(const char *t, size_t n, bool c, bool *ne
         uint64_t digit = (uint64_t)(*t - '0'), most = (uint64_t)INT64_MAX + *negative;
         *size = *size > (most - digit) / 10 ? most : 10 * *size + digit;
     }
-    bool whole = t > from && t == end && (c || t - from <= 4300); /* more digits are an error of Python's */
+    bool whole = t > from && t == end && (c || t - from <= 4300); /* Python refuses more digits */
     return whole ? SAMP_OK : c ? SAMP_E_UNSUPPORTED : SAMP_E_FORMAT;
 }
 
-/* The token that an entry of a list stands for, as a name or as a node; none: the program drops the entry. */
+/* Reads the token of an entry, given by a name or a node; -1: the program drops the entry. */
 static SAMPI_COLD int sampi_ask_token(const sampi_ask *ask, const sampi_peer_field *f, int32_t name, int32_t node,
                                       samp_token *token)
 {
@@ -31770,7 +31779,7 @@ static SAMPI_COLD int sampi_ask_token(const sampi_ask *ask, const sampi_peer_fie
         const char *text = sampi_ask_text(ask, name, &n);
         status = sampi_ask_digits(text, n, pairs, &negative, &size);
     } else if (pairs && sampi_ask_node(ask, node)->kind == SAMPI_JSON_STRING) {
-        return SAMP_E_UNSUPPORTED; /* it would have to be tokenised, which llama-server does */
+        return SAMP_E_UNSUPPORTED; /* llama-server tokenises it */
     } else if (pairs && (sampi_ask_written(ask, node, true, &w) || !w.plain || w.power)) {
         *token = -1;
         return SAMP_OK;
@@ -31788,7 +31797,7 @@ static SAMPI_COLD int sampi_ask_token(const sampi_ask *ask, const sampi_peer_fie
     return none && !drops ? SAMP_E_RANGE : SAMP_OK;
 }
 
-/* An entry of a logit bias: a member of an object, a pair, or a token that is banned. */
+/* Reads an entry of a logit bias: a member of an object, a pair, or a token that is banned. */
 static SAMPI_COLD int sampi_ask_bias(const sampi_ask *ask, int32_t node, const sampi_peer_field *f,
                                      samp_logit_bias *out)
 {
@@ -31815,7 +31824,8 @@ static SAMPI_COLD int sampi_ask_bias(const sampi_ask *ask, int32_t node, const s
     return status;
 }
 
-/* Names that are written in several ways are one token to Python: its last bias counts. -> how many are left, or -1 */
+/* Removes entries of the same token, written in several ways, except the last one, as Python's dictionary does. Returns
+   the number of remaining entries; -1: no memory. */
 static SAMPI_COLD int32_t sampi_ask_last(const samp_params *p, samp_logit_bias *list, int32_t n)
 {
     const size_t size = ((size_t)p->n_vocab + 31) / 32 * sizeof(uint32_t);
@@ -31834,6 +31844,7 @@ static SAMPI_COLD int32_t sampi_ask_last(const samp_params *p, samp_logit_bias *
     return n - to;
 }
 
+/* Sets logit_bias. */
 static SAMPI_COLD int sampi_ask_biases(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
 {
     const sampi_json_node *v = sampi_ask_node(ask, node);
@@ -31843,13 +31854,13 @@ static SAMPI_COLD int sampi_ask_biases(sampi_ask *ask, int32_t node, const sampi
     bool inside = true; /* the vocabulary */
     int32_t n = 0;
     int status = SAMP_OK;
-    if (pairs && !list_or_object) return SAMP_OK; /* to llama-server it is as good as absent */
+    if (pairs && !list_or_object) return SAMP_OK; /* llama-server ignores it */
     if (!pairs && v->kind != (bans ? SAMPI_JSON_ARRAY : SAMPI_JSON_OBJECT))
         return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
     if (v->n == 0) return SAMP_OK;
     samp_logit_bias *list = (samp_logit_bias *)SAMP_MALLOC((size_t)v->n * sizeof *list);
     if (!list) return sampi_ask_bad(ask, node, SAMP_E_NOMEM);
-    p->logit_bias = list; /* the settings' from now on */
+    p->logit_bias = list; /* owned by the settings from now on */
     for (int32_t entry = v->first; entry >= 0 && !status; entry = sampi_ask_node(ask, entry)->next) {
         status = sampi_ask_bias(ask, entry, f, &list[n]);
         if (status == SAMP_E_UNSUPPORTED)
@@ -31866,8 +31877,8 @@ static SAMPI_COLD int sampi_ask_biases(sampi_ask *ask, int32_t node, const sampi
     return SAMP_OK;
 }
 
-/* A list of texts in one block, as settings have it: the pointers first. Each ends where a 0 is in it, as it does
-   there, and what is empty then is left out. */
+/* Sets dry_breakers: a list of texts in one block, as settings own it, the pointers first. A text ends at its first 0,
+   and an empty text is left out, as in the program. */
 static SAMPI_COLD int sampi_ask_strings(sampi_ask *ask, int32_t node)
 {
     const sampi_json_node *v = sampi_ask_node(ask, node);
@@ -31901,7 +31912,7 @@ static SAMPI_COLD int sampi_ask_strings(sampi_ask *ask, int32_t node)
 
 static SAMPI_COLD char sampi_ask_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c; }
 
-/* Whether name [n], in any case, is this step with each _ replaced by `instead` (0: left out). */
+/* Is a name [n], in any case, this step with each _ replaced by `instead` (0: left out)? */
 static SAMPI_COLD bool sampi_ask_is_step(const char *name, size_t n, const char *step, char instead)
 {
     size_t i = 0;
@@ -31912,7 +31923,7 @@ static SAMPI_COLD bool sampi_ask_is_step(const char *name, size_t n, const char 
     return i == n;
 }
 
-/* The name, as here, of a sampler of llama-server's, found by a name or a letter; NULL: unknown, so dropped. */
+/* Returns this library's name of a sampler of llama-server, given by a name or a letter; NULL: unknown, so dropped. */
 static SAMPI_COLD const char *sampi_ask_step(const char *name, size_t n, char letter)
 {
     static const char *const names[] = { "penalties",  "dry",     "top_n_sigma", "top_k",       "typ_p",
@@ -31926,7 +31937,8 @@ static SAMPI_COLD const char *sampi_ask_step(const char *name, size_t n, char le
     return found ? names[found - letters] : NULL;
 }
 
-/* Appends a step to an order that has room for it. adaptive_p is no step here, because it selects: it is noted. */
+/* Appends a step to an order that has room for it. adaptive_p is not a step here, because it selects: the flag
+   `adaptive` is set. */
 static SAMPI_COLD void sampi_ask_add_step(sampi_ask *ask, char *order, const char *step)
 {
     size_t n = strlen(order);
@@ -31938,9 +31950,10 @@ static SAMPI_COLD void sampi_ask_add_step(sampi_ask *ask, char *order, const cha
     }
 }
 
+/* llama-server's samplers: sets the order. Other types of values are ignored, as llama-server does. */
 static SAMPI_COLD int sampi_ask_order(sampi_ask *ask, int32_t node)
 {
-    enum { STEP = 12, STEPS = 64 }; /* bytes of a name and its ; and the most steps */
+    enum { STEP = 12, STEPS = 64 }; /* bytes of a name with its semicolon; the largest number of steps */
     char order[STEP * STEPS + 1] = "";
     const sampi_json_node *v = sampi_ask_node(ask, node);
     const bool letters = v->kind == SAMPI_JSON_STRING;
@@ -31963,11 +31976,13 @@ static SAMPI_COLD int sampi_ask_order(sampi_ask *ask, int32_t node)
 
 /* ---- src/peers/fields.h ---- */
 /* ---- requests: one field ----
-   What is done with one field of a request, by its row in the tables: it is set, skipped by its name, refused, or has
-   a value that means nothing. Objects inside of a request (Ollama's options) are walked through in the same way. The
-   room calls peers/values.h for the value. */
+   Reads one field of a request by its row in the tables (peers/tables.h): the field sets a setting (peers/values.h
+   converts the value), is skipped, is refused, or has a neutral value, which asks for nothing. An object of options
+   inside the request (Ollama's options) is read in the same way. Functions named after a field read it, and return a
+   status. */
 
-/* Does this value say nothing? */
+/* Is this the neutral value? usual: the neutral number or "false"; "": an empty list, object or text; NULL: no value
+   is. */
 static SAMPI_COLD bool sampi_ask_neutral(const sampi_ask *ask, int32_t node, const char *usual)
 {
     const sampi_json_node *v = sampi_ask_node(ask, node);
@@ -31985,7 +32000,7 @@ static SAMPI_COLD bool sampi_ask_neutral(const sampi_ask *ask, int32_t node, con
     }
 }
 
-/* {"type": "text"}, or nothing. */
+/* Is this {"type": "text"}, or an empty value? */
 static SAMPI_COLD bool sampi_ask_plain(const sampi_ask *ask, int32_t node)
 {
     int32_t type = sampi_json_member(ask->doc, node, sampi_json_find(ask->doc, "type", 4));
@@ -31994,19 +32009,20 @@ static SAMPI_COLD bool sampi_ask_plain(const sampi_ask *ask, int32_t node)
     return v->kind == SAMPI_JSON_STRING && v->text == sampi_json_find(ask->doc, "text", 4);
 }
 
-/* Is this the string? */
+/* Is the node this string? */
 static SAMPI_COLD bool sampi_ask_says(const sampi_ask *ask, int32_t node, const char *text)
 {
     return node >= 0 && sampi_ask_node(ask, node)->kind == SAMPI_JSON_STRING &&
            sampi_ask_node(ask, node)->text == sampi_json_find(ask->doc, text, strlen(text));
 }
 
+/* Returns the member of an object with this name; -1: there is no such member. */
 static SAMPI_COLD int32_t sampi_ask_inside(const sampi_ask *ask, int32_t node, const char *name)
 {
     return sampi_json_member(ask->doc, node, sampi_json_find(ask->doc, name, strlen(name)));
 }
 
-/* Which tool is called. */
+/* tool_choice and function_call: "auto" and "none" do not influence tokens; values that force a call are refused. */
 static SAMPI_COLD int sampi_ask_choice(sampi_ask *ask, int32_t node)
 {
     uint8_t kind = sampi_ask_node(ask, node)->kind;
@@ -32017,7 +32033,7 @@ static SAMPI_COLD int sampi_ask_choice(sampi_ask *ask, int32_t node)
     return sampi_ask_bad(ask, node, kind == SAMPI_JSON_STRING ? SAMP_E_RANGE : SAMP_E_FORMAT);
 }
 
-/* The same in an object. */
+/* Anthropic's tool_choice, an object: {"type": "auto"} or {"type": "none"}; "any" and "tool" force a call. */
 static SAMPI_COLD int sampi_ask_calls(sampi_ask *ask, int32_t node)
 {
     const int32_t type = sampi_ask_inside(ask, node, "type");
@@ -32028,7 +32044,8 @@ static SAMPI_COLD int sampi_ask_calls(sampi_ask *ask, int32_t node)
     return sampi_ask_choice(ask, type);
 }
 
-/* An effort is a word for the prompt; a format of the answer is more than settings can say. */
+/* Anthropic's output_config: an effort is skipped, because it is a word for the prompt's template; any other member,
+   such as a format of the answer, is refused. */
 static SAMPI_COLD int sampi_ask_config(sampi_ask *ask, int32_t node)
 {
     if (sampi_ask_node(ask, node)->kind != SAMPI_JSON_OBJECT) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
@@ -32039,7 +32056,8 @@ static SAMPI_COLD int sampi_ask_config(sampi_ask *ask, int32_t node)
     return SAMP_OK;
 }
 
-/* Tokens to think, of Anthropic's. The budget must leave room in max_tokens. */
+/* Anthropic's thinking: sets the limit of thinking. If thinking is enabled, the limit must be in the row's range, and
+   below max_tokens. */
 static SAMPI_COLD int sampi_ask_thought(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
 {
     const int32_t type = sampi_ask_inside(ask, node, "type"), budget = sampi_ask_inside(ask, node, "budget_tokens");
@@ -32059,8 +32077,8 @@ static SAMPI_COLD int sampi_ask_thought(sampi_ask *ask, int32_t node, const samp
     return sampi_ask_budget(ask, node, x);
 }
 
-/* Tokens to think, of SGLang's: a whole number as Python's isinstance() finds one, true and false too. It lets all else
-   and what is below 0 be none. */
+/* SGLang's custom_params: sets the limit of thinking from its member thinking_budget, if that is a whole number for
+   Python's isinstance(), true and false too. Other values, and numbers below 0, set no limit. */
 static SAMPI_COLD int sampi_ask_custom(sampi_ask *ask, int32_t node)
 {
     const int32_t budget = sampi_ask_inside(ask, node, "thinking_budget");
@@ -32074,7 +32092,7 @@ static SAMPI_COLD int sampi_ask_custom(sampi_ask *ask, int32_t node)
     return sampi_ask_budget(ask, node, w.power || w.digits > INT32_MAX ? INT32_MAX : (double)w.digits);
 }
 
-/* May one of the tools be called, and are then its arguments made to fit? */
+/* May a tool be called whose arguments must have a certain form (strict, or a grammar)? */
 static SAMPI_COLD bool sampi_ask_strict(const sampi_ask *ask, int32_t node)
 {
     const bool bare = ask->peer->reads & SAMPI_PEER_BARE;
@@ -32092,7 +32110,8 @@ static SAMPI_COLD bool sampi_ask_strict(const sampi_ask *ask, int32_t node)
 
 static SAMPI_COLD int sampi_ask_object(sampi_ask *ask, int32_t node, bool inside);
 
-/* The object of options. */
+/* The object of options, whose members are fields of the same table. In SGLang's sampling_params booleans and texts are
+   not numbers, unlike outside of it. */
 static SAMPI_COLD int sampi_ask_options(sampi_ask *ask, int32_t node)
 {
     if (ask->reads & SAMPI_PEER_ANYWHERE) ask->reads &= ~(SAMPI_PEER_TRUTHS | SAMPI_PEER_SPELT);
@@ -32101,6 +32120,7 @@ static SAMPI_COLD int sampi_ask_options(sampi_ask *ask, int32_t node)
     return status;
 }
 
+/* Reads a value as its row demands. */
 static SAMPI_COLD int sampi_ask_value(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
 {
     uint8_t kind = sampi_ask_node(ask, node)->kind;
@@ -32136,7 +32156,7 @@ static SAMPI_COLD int sampi_ask_value(sampi_ask *ask, int32_t node, const sampi_
     return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED, "expected a value that settings can express");
 }
 
-/* Two names [n], equal but for the case of letters if that counts for nothing? */
+/* Are two names [n] equal? folds: upper and lower case are the same. */
 static SAMPI_COLD bool sampi_ask_same(const char *a, const char *b, size_t n, bool folds)
 {
     size_t i = 0;
@@ -32144,7 +32164,7 @@ static SAMPI_COLD bool sampi_ask_same(const char *a, const char *b, size_t n, bo
     return i == n;
 }
 
-/* Is a name [n] among those of a list with ; between? */
+/* Is a name [n] in a list, whose names are separated by semicolons? */
 static SAMPI_COLD bool sampi_ask_listed(const char *list, const char *name, size_t n, bool folds)
 {
     for (size_t length; *list; list += length + (list[length] == ';')) {
@@ -32154,8 +32174,8 @@ static SAMPI_COLD bool sampi_ask_listed(const char *list, const char *name, size
     return false;
 }
 
-/* The name [n] of a field becomes request.field, with the name of its object before it if it stands in one; returns its
-   length, or 0 if it had to be cut. */
+/* Sets request.field to the name [n] of a field, for errors; with `inside` the name of the object of options comes
+   before it. Returns the length, or 0 if the name had to be cut. */
 static SAMPI_COLD size_t sampi_ask_name(sampi_ask *ask, const char *name, size_t n, bool inside)
 {
     char *path = ask->out->field;
@@ -32167,14 +32187,14 @@ static SAMPI_COLD size_t sampi_ask_name(sampi_ask *ask, const char *name, size_t
     return taken < n ? 0 : before + n;
 }
 
-/* Does a row count here? */
+/* Is this row valid at this place: inside of the object of options, or outside? */
 static SAMPI_COLD bool sampi_ask_counts(const sampi_ask *ask, const sampi_peer_field *f, bool inside)
 {
     if (ask->peer->reads & SAMPI_PEER_ANYWHERE) return !inside || f->means != SAMPI_PEER_OPTIONS;
     return !(f->how & SAMPI_PEER_INSIDE) == !inside;
 }
 
-/* A member of the request, or of its options. */
+/* Reads a member of the request, or (inside) of its object of options. */
 static SAMPI_COLD int sampi_ask_member(sampi_ask *ask, int32_t node, bool inside)
 {
     const size_t before = inside ? strlen(ask->peer->options) : 0;
@@ -32186,8 +32206,7 @@ static SAMPI_COLD int sampi_ask_member(sampi_ask *ask, int32_t node, bool inside
         const char *rest = strncmp(*mine, ask->peer->options, before) ? NULL : *mine + before;
         if (rest && strlen(rest) == n && !memcmp(rest, name, n)) return SAMP_OK;
     }
-    const size_t bare = ask->peer->reads & SAMPI_PEER_ANYWHERE ? before
-                                                               : 0; /* of the path, where the list has none */
+    const size_t bare = ask->peer->reads & SAMPI_PEER_ANYWHERE ? before : 0; /* the list has bare names */
     if (n_path && sampi_ask_listed(ask->peer->skipped, path + bare, n_path - bare, folds)) return SAMP_OK;
     for (const sampi_peer_field *f = ask->peer->fields; f->name || f->param; f++) {
         if (!f->name || strlen(f->name) != n || !sampi_ask_same(f->name, name, n, folds)) continue;
@@ -32197,6 +32216,7 @@ static SAMPI_COLD int sampi_ask_member(sampi_ask *ask, int32_t node, bool inside
     return sampi_ask_fail(ask, node, SAMP_E_NAME, "expected a field that this program has");
 }
 
+/* Reads all members of the request, or (inside) of its object of options, up to the first error. */
 static SAMPI_COLD int sampi_ask_object(sampi_ask *ask, int32_t node, bool inside)
 {
     int status = SAMP_OK;
@@ -32208,13 +32228,13 @@ static SAMPI_COLD int sampi_ask_object(sampi_ask *ask, int32_t node, bool inside
 }
 
 /* ---- src/peers/requests.h ---- */
-/* ---- requests: a whole one ----
-   samp_settings_from: it begins with the program's defaults, sets one field after the other (peers/fields.h), then
-   does what no row of a table can say: penalties that look at different texts, sampling that is off, seeds that stand
-   for "none". The settings change only if all of the request is good. */
+/* ---- requests: a whole request ----
+   samp_settings_from: begins with the program's defaults, reads one field after the other (peers/fields.h), then checks
+   what depends on several fields: penalties that look at different texts, sampling that is off, an order that depends
+   on min_p. The settings change only if the whole request is good. */
 
-/* What is wrong with a member of ours that no value of the request alone tells: under the name that the request has for
-   it, and at its place if it has one. */
+/* Reports an error of a setting that no single field has caused. The error has the request's name for the setting, and
+   the place of that field if the request has it. */
 static SAMPI_COLD int sampi_ask_fail_param(sampi_ask *ask, const char *param, int status, const char *what)
 {
     const char *name = param, *object = ask->peer->options;
@@ -32235,7 +32255,8 @@ static SAMPI_COLD int sampi_ask_fail_param(sampi_ask *ask, const char *param, in
     return sampi_ask_fail(ask, at < 0 ? 0 : at, status, what);
 }
 
-/* Which texts the penalties that are on look at; a window over all of a text is needed only if one is. */
+/* Finds out whether the active penalties look at the prompt (request.with_prompt), and refuses penalties that cannot be
+   combined. A window over the whole text is kept only if a penalty is active. */
 static SAMPI_COLD int sampi_ask_penalties(sampi_ask *ask)
 {
     samp_params *p = &ask->to->params;
@@ -32256,7 +32277,7 @@ static SAMPI_COLD int sampi_ask_penalties(sampi_ask *ask)
     return SAMP_OK;
 }
 
-/* Is temperature among the steps? */
+/* Is a temperature among the steps of the order? */
 static SAMPI_COLD bool sampi_ask_heats(const samp_params *p)
 {
     sampi_steps steps = sampi_steps_of(p);
@@ -32265,7 +32286,7 @@ static SAMPI_COLD bool sampi_ask_heats(const samp_params *p)
     return false;
 }
 
-/* What fields say together. */
+/* Settles what depends on several fields, and checks the settings. */
 static SAMPI_COLD int sampi_ask_settle(sampi_ask *ask)
 {
     samp_params *p = &ask->to->params;
@@ -32275,15 +32296,16 @@ static SAMPI_COLD int sampi_ask_settle(sampi_ask *ask)
     if (ask->peer->fields == SAMPI_SGLANG && p->min_p > 0.0f)
         status = samp_settings_set(ask->to, "order", "penalties;temperature;top_k;top_p;min_p", NULL);
     if (status) return sampi_ask_bad(ask, 0, status);
-    if (!ask->adaptive) p->adaptive_target = -1.0f; /* it does nothing there */
+    if (!ask->adaptive) p->adaptive_target = -1.0f; /* llama-server ignores it then */
     const char *with = p->temp != 1.0f ? "temp" : p->top_k ? "top_k" : p->top_p < 0.95f ? "top_p" : NULL;
     if (ask->thinks && with)
         return sampi_ask_fail_param(ask, with, SAMP_E_RANGE, "expected what goes with thinking: 1, 0, at least 0.95");
     if (ask->samples && !(ask->peer->reads & SAMPI_PEER_SAMPLES) && p->temp == 0.0f)
         return sampi_ask_fail_param(ask, "temp", SAMP_E_RANGE, "expected more than 0, since do_sample is true");
-    /* in llama-server 0 is a temperature like others: it does nothing if there is no such step, and has a range */
+    /* in llama-server 0 is a temperature like others: without such a step it has no effect; it may have a range */
     if (p->temp == 0.0f && !p->mirostat && !sampi_ask_heats(p)) p->temp = 1.0f;
-    if (p->temp == 0.0f && !p->mirostat) p->temp = p->dynatemp_range *= 0.5f; /* from 0 to the range, all the same */
+    if (p->temp == 0.0f && !p->mirostat)
+        p->temp = p->dynatemp_range *= 0.5f; /* the range stays 0 to dynatemp_range */
     if (!ask->samples) p->temp = 0.0f;
     status = samp_check_params(p, &param);
     if (status) return sampi_ask_fail_param(ask, param, status, "expected another value, or it set in the settings");
@@ -32291,7 +32313,7 @@ static SAMPI_COLD int sampi_ask_settle(sampi_ask *ask)
     return SAMP_OK;
 }
 
-/* The program's defaults, beside what the settings keep. */
+/* Sets the program's defaults. n_vocab, n_ctx_train, vocab, rng and the seed stay as in the old settings. */
 static SAMPI_COLD int sampi_ask_defaults(sampi_ask *ask, const samp_settings *old)
 {
     samp_params *p = &ask->to->params;
@@ -32300,7 +32322,7 @@ static SAMPI_COLD int sampi_ask_defaults(sampi_ask *ask, const samp_settings *ol
     p->n_ctx_train = old->params.n_ctx_train;
     p->vocab = old->params.vocab;
     p->rng = old->params.rng;
-    p->top_k = 0; /* ours are llama.cpp's: off, where a program has none */
+    p->top_k = 0; /* this library's defaults are llama.cpp's; a program without these fields has them off */
     p->min_p = 0.0f;
     for (const sampi_peer_field *f = ask->peer->fields; (f->name || f->param) && !status; f++)
         if (f->param) status = samp_settings_set(ask->to, f->param, f->usual, NULL);
@@ -32308,7 +32330,7 @@ static SAMPI_COLD int sampi_ask_defaults(sampi_ask *ask, const samp_settings *ol
     return status;
 }
 
-/* What the settings own goes to the other ones. */
+/* Exchanges the contents of two settings, and with them what they own. */
 static SAMPI_COLD void sampi_settings_swap(samp_settings *a, samp_settings *b)
 {
     samp_params p = a->params;

@@ -1,9 +1,11 @@
 /* ---- requests: one field ----
-   What is done with one field of a request, by its row in the tables: it is set, skipped by its name, refused, or has
-   a value that means nothing. Objects inside of a request (Ollama's options) are walked through in the same way. The
-   room calls peers/values.h for the value. */
+   Reads one field of a request by its row in the tables (peers/tables.h): the field sets a setting (peers/values.h
+   converts the value), is skipped, is refused, or has a neutral value, which asks for nothing. An object of options
+   inside the request (Ollama's options) is read in the same way. Functions named after a field read it, and return a
+   status. */
 
-/* Does this value say nothing? */
+/* Is this the neutral value? usual: the neutral number or "false"; "": an empty list, object or text; NULL: no value
+   is. */
 static SAMPI_COLD bool sampi_ask_neutral(const sampi_ask *ask, int32_t node, const char *usual)
 {
     const sampi_json_node *v = sampi_ask_node(ask, node);
@@ -21,7 +23,7 @@ static SAMPI_COLD bool sampi_ask_neutral(const sampi_ask *ask, int32_t node, con
     }
 }
 
-/* {"type": "text"}, or nothing. */
+/* Is this {"type": "text"}, or an empty value? */
 static SAMPI_COLD bool sampi_ask_plain(const sampi_ask *ask, int32_t node)
 {
     int32_t type = sampi_json_member(ask->doc, node, sampi_json_find(ask->doc, "type", 4));
@@ -30,19 +32,20 @@ static SAMPI_COLD bool sampi_ask_plain(const sampi_ask *ask, int32_t node)
     return v->kind == SAMPI_JSON_STRING && v->text == sampi_json_find(ask->doc, "text", 4);
 }
 
-/* Is this the string? */
+/* Is the node this string? */
 static SAMPI_COLD bool sampi_ask_says(const sampi_ask *ask, int32_t node, const char *text)
 {
     return node >= 0 && sampi_ask_node(ask, node)->kind == SAMPI_JSON_STRING &&
            sampi_ask_node(ask, node)->text == sampi_json_find(ask->doc, text, strlen(text));
 }
 
+/* Returns the member of an object with this name; -1: there is no such member. */
 static SAMPI_COLD int32_t sampi_ask_inside(const sampi_ask *ask, int32_t node, const char *name)
 {
     return sampi_json_member(ask->doc, node, sampi_json_find(ask->doc, name, strlen(name)));
 }
 
-/* Which tool is called. */
+/* tool_choice and function_call: "auto" and "none" do not influence tokens; values that force a call are refused. */
 static SAMPI_COLD int sampi_ask_choice(sampi_ask *ask, int32_t node)
 {
     uint8_t kind = sampi_ask_node(ask, node)->kind;
@@ -53,7 +56,7 @@ static SAMPI_COLD int sampi_ask_choice(sampi_ask *ask, int32_t node)
     return sampi_ask_bad(ask, node, kind == SAMPI_JSON_STRING ? SAMP_E_RANGE : SAMP_E_FORMAT);
 }
 
-/* The same in an object. */
+/* Anthropic's tool_choice, an object: {"type": "auto"} or {"type": "none"}; "any" and "tool" force a call. */
 static SAMPI_COLD int sampi_ask_calls(sampi_ask *ask, int32_t node)
 {
     const int32_t type = sampi_ask_inside(ask, node, "type");
@@ -64,7 +67,8 @@ static SAMPI_COLD int sampi_ask_calls(sampi_ask *ask, int32_t node)
     return sampi_ask_choice(ask, type);
 }
 
-/* An effort is a word for the prompt; a format of the answer is more than settings can say. */
+/* Anthropic's output_config: an effort is skipped, because it is a word for the prompt's template; any other member,
+   such as a format of the answer, is refused. */
 static SAMPI_COLD int sampi_ask_config(sampi_ask *ask, int32_t node)
 {
     if (sampi_ask_node(ask, node)->kind != SAMPI_JSON_OBJECT) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
@@ -75,7 +79,8 @@ static SAMPI_COLD int sampi_ask_config(sampi_ask *ask, int32_t node)
     return SAMP_OK;
 }
 
-/* Tokens to think, of Anthropic's. The budget must leave room in max_tokens. */
+/* Anthropic's thinking: sets the limit of thinking. If thinking is enabled, the limit must be in the row's range, and
+   below max_tokens. */
 static SAMPI_COLD int sampi_ask_thought(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
 {
     const int32_t type = sampi_ask_inside(ask, node, "type"), budget = sampi_ask_inside(ask, node, "budget_tokens");
@@ -95,8 +100,8 @@ static SAMPI_COLD int sampi_ask_thought(sampi_ask *ask, int32_t node, const samp
     return sampi_ask_budget(ask, node, x);
 }
 
-/* Tokens to think, of SGLang's: a whole number as Python's isinstance() finds one, true and false too. It lets all else
-   and what is below 0 be none. */
+/* SGLang's custom_params: sets the limit of thinking from its member thinking_budget, if that is a whole number for
+   Python's isinstance(), true and false too. Other values, and numbers below 0, set no limit. */
 static SAMPI_COLD int sampi_ask_custom(sampi_ask *ask, int32_t node)
 {
     const int32_t budget = sampi_ask_inside(ask, node, "thinking_budget");
@@ -110,7 +115,7 @@ static SAMPI_COLD int sampi_ask_custom(sampi_ask *ask, int32_t node)
     return sampi_ask_budget(ask, node, w.power || w.digits > INT32_MAX ? INT32_MAX : (double)w.digits);
 }
 
-/* May one of the tools be called, and are then its arguments made to fit? */
+/* May a tool be called whose arguments must have a certain form (strict, or a grammar)? */
 static SAMPI_COLD bool sampi_ask_strict(const sampi_ask *ask, int32_t node)
 {
     const bool bare = ask->peer->reads & SAMPI_PEER_BARE;
@@ -128,7 +133,8 @@ static SAMPI_COLD bool sampi_ask_strict(const sampi_ask *ask, int32_t node)
 
 static SAMPI_COLD int sampi_ask_object(sampi_ask *ask, int32_t node, bool inside);
 
-/* The object of options. */
+/* The object of options, whose members are fields of the same table. In SGLang's sampling_params booleans and texts are
+   not numbers, unlike outside of it. */
 static SAMPI_COLD int sampi_ask_options(sampi_ask *ask, int32_t node)
 {
     if (ask->reads & SAMPI_PEER_ANYWHERE) ask->reads &= ~(SAMPI_PEER_TRUTHS | SAMPI_PEER_SPELT);
@@ -137,6 +143,7 @@ static SAMPI_COLD int sampi_ask_options(sampi_ask *ask, int32_t node)
     return status;
 }
 
+/* Reads a value as its row demands. */
 static SAMPI_COLD int sampi_ask_value(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
 {
     uint8_t kind = sampi_ask_node(ask, node)->kind;
@@ -172,7 +179,7 @@ static SAMPI_COLD int sampi_ask_value(sampi_ask *ask, int32_t node, const sampi_
     return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED, "expected a value that settings can express");
 }
 
-/* Two names [n], equal but for the case of letters if that counts for nothing? */
+/* Are two names [n] equal? folds: upper and lower case are the same. */
 static SAMPI_COLD bool sampi_ask_same(const char *a, const char *b, size_t n, bool folds)
 {
     size_t i = 0;
@@ -180,7 +187,7 @@ static SAMPI_COLD bool sampi_ask_same(const char *a, const char *b, size_t n, bo
     return i == n;
 }
 
-/* Is a name [n] among those of a list with ; between? */
+/* Is a name [n] in a list, whose names are separated by semicolons? */
 static SAMPI_COLD bool sampi_ask_listed(const char *list, const char *name, size_t n, bool folds)
 {
     for (size_t length; *list; list += length + (list[length] == ';')) {
@@ -190,8 +197,8 @@ static SAMPI_COLD bool sampi_ask_listed(const char *list, const char *name, size
     return false;
 }
 
-/* The name [n] of a field becomes request.field, with the name of its object before it if it stands in one; returns its
-   length, or 0 if it had to be cut. */
+/* Sets request.field to the name [n] of a field, for errors; with `inside` the name of the object of options comes
+   before it. Returns the length, or 0 if the name had to be cut. */
 static SAMPI_COLD size_t sampi_ask_name(sampi_ask *ask, const char *name, size_t n, bool inside)
 {
     char *path = ask->out->field;
@@ -203,14 +210,14 @@ static SAMPI_COLD size_t sampi_ask_name(sampi_ask *ask, const char *name, size_t
     return taken < n ? 0 : before + n;
 }
 
-/* Does a row count here? */
+/* Is this row valid at this place: inside of the object of options, or outside? */
 static SAMPI_COLD bool sampi_ask_counts(const sampi_ask *ask, const sampi_peer_field *f, bool inside)
 {
     if (ask->peer->reads & SAMPI_PEER_ANYWHERE) return !inside || f->means != SAMPI_PEER_OPTIONS;
     return !(f->how & SAMPI_PEER_INSIDE) == !inside;
 }
 
-/* A member of the request, or of its options. */
+/* Reads a member of the request, or (inside) of its object of options. */
 static SAMPI_COLD int sampi_ask_member(sampi_ask *ask, int32_t node, bool inside)
 {
     const size_t before = inside ? strlen(ask->peer->options) : 0;
@@ -222,8 +229,7 @@ static SAMPI_COLD int sampi_ask_member(sampi_ask *ask, int32_t node, bool inside
         const char *rest = strncmp(*mine, ask->peer->options, before) ? NULL : *mine + before;
         if (rest && strlen(rest) == n && !memcmp(rest, name, n)) return SAMP_OK;
     }
-    const size_t bare = ask->peer->reads & SAMPI_PEER_ANYWHERE ? before
-                                                               : 0; /* of the path, where the list has none */
+    const size_t bare = ask->peer->reads & SAMPI_PEER_ANYWHERE ? before : 0; /* the list has bare names */
     if (n_path && sampi_ask_listed(ask->peer->skipped, path + bare, n_path - bare, folds)) return SAMP_OK;
     for (const sampi_peer_field *f = ask->peer->fields; f->name || f->param; f++) {
         if (!f->name || strlen(f->name) != n || !sampi_ask_same(f->name, name, n, folds)) continue;
@@ -233,6 +239,7 @@ static SAMPI_COLD int sampi_ask_member(sampi_ask *ask, int32_t node, bool inside
     return sampi_ask_fail(ask, node, SAMP_E_NAME, "expected a field that this program has");
 }
 
+/* Reads all members of the request, or (inside) of its object of options, up to the first error. */
 static SAMPI_COLD int sampi_ask_object(sampi_ask *ask, int32_t node, bool inside)
 {
     int status = SAMP_OK;

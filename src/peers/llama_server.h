@@ -5,7 +5,7 @@
 
 static SAMPI_COLD char sampi_ask_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c; }
 
-/* Whether name [n], in any case, is this step with each _ replaced by `instead` (0: left out). */
+/* Is a name [n], in any case, this step with each _ replaced by `instead` (0: left out)? */
 static SAMPI_COLD bool sampi_ask_is_step(const char *name, size_t n, const char *step, char instead)
 {
     size_t i = 0;
@@ -16,7 +16,7 @@ static SAMPI_COLD bool sampi_ask_is_step(const char *name, size_t n, const char 
     return i == n;
 }
 
-/* The name, as here, of a sampler of llama-server's, found by a name or a letter; NULL: unknown, so dropped. */
+/* Returns this library's name of a sampler of llama-server, given by a name or a letter; NULL: unknown, so dropped. */
 static SAMPI_COLD const char *sampi_ask_step(const char *name, size_t n, char letter)
 {
     static const char *const names[] = { "penalties",  "dry",     "top_n_sigma", "top_k",       "typ_p",
@@ -30,7 +30,8 @@ static SAMPI_COLD const char *sampi_ask_step(const char *name, size_t n, char le
     return found ? names[found - letters] : NULL;
 }
 
-/* Appends a step to an order that has room for it. adaptive_p is no step here, because it selects: it is noted. */
+/* Appends a step to an order that has room for it. adaptive_p is not a step here, because it selects: the flag
+   `adaptive` is set. */
 static SAMPI_COLD void sampi_ask_add_step(sampi_ask *ask, char *order, const char *step)
 {
     size_t n = strlen(order);
@@ -42,9 +43,10 @@ static SAMPI_COLD void sampi_ask_add_step(sampi_ask *ask, char *order, const cha
     }
 }
 
+/* llama-server's samplers: sets the order. Other types of values are ignored, as llama-server does. */
 static SAMPI_COLD int sampi_ask_order(sampi_ask *ask, int32_t node)
 {
-    enum { STEP = 12, STEPS = 64 }; /* bytes of a name and its ; and the most steps */
+    enum { STEP = 12, STEPS = 64 }; /* bytes of a name with its semicolon; the largest number of steps */
     char order[STEP * STEPS + 1] = "";
     const sampi_json_node *v = sampi_ask_node(ask, node);
     const bool letters = v->kind == SAMPI_JSON_STRING;

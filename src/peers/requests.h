@@ -1,10 +1,10 @@
-/* ---- requests: a whole one ----
-   samp_settings_from: it begins with the program's defaults, sets one field after the other (peers/fields.h), then
-   does what no row of a table can say: penalties that look at different texts, sampling that is off, seeds that stand
-   for "none". The settings change only if all of the request is good. */
+/* ---- requests: a whole request ----
+   samp_settings_from: begins with the program's defaults, reads one field after the other (peers/fields.h), then checks
+   what depends on several fields: penalties that look at different texts, sampling that is off, an order that depends
+   on min_p. The settings change only if the whole request is good. */
 
-/* What is wrong with a member of ours that no value of the request alone tells: under the name that the request has for
-   it, and at its place if it has one. */
+/* Reports an error of a setting that no single field has caused. The error has the request's name for the setting, and
+   the place of that field if the request has it. */
 static SAMPI_COLD int sampi_ask_fail_param(sampi_ask *ask, const char *param, int status, const char *what)
 {
     const char *name = param, *object = ask->peer->options;
@@ -25,7 +25,8 @@ static SAMPI_COLD int sampi_ask_fail_param(sampi_ask *ask, const char *param, in
     return sampi_ask_fail(ask, at < 0 ? 0 : at, status, what);
 }
 
-/* Which texts the penalties that are on look at; a window over all of a text is needed only if one is. */
+/* Finds out whether the active penalties look at the prompt (request.with_prompt), and refuses penalties that cannot be
+   combined. A window over the whole text is kept only if a penalty is active. */
 static SAMPI_COLD int sampi_ask_penalties(sampi_ask *ask)
 {
     samp_params *p = &ask->to->params;
@@ -46,7 +47,7 @@ static SAMPI_COLD int sampi_ask_penalties(sampi_ask *ask)
     return SAMP_OK;
 }
 
-/* Is temperature among the steps? */
+/* Is a temperature among the steps of the order? */
 static SAMPI_COLD bool sampi_ask_heats(const samp_params *p)
 {
     sampi_steps steps = sampi_steps_of(p);
@@ -55,7 +56,7 @@ static SAMPI_COLD bool sampi_ask_heats(const samp_params *p)
     return false;
 }
 
-/* What fields say together. */
+/* Settles what depends on several fields, and checks the settings. */
 static SAMPI_COLD int sampi_ask_settle(sampi_ask *ask)
 {
     samp_params *p = &ask->to->params;
@@ -65,15 +66,16 @@ static SAMPI_COLD int sampi_ask_settle(sampi_ask *ask)
     if (ask->peer->fields == SAMPI_SGLANG && p->min_p > 0.0f)
         status = samp_settings_set(ask->to, "order", "penalties;temperature;top_k;top_p;min_p", NULL);
     if (status) return sampi_ask_bad(ask, 0, status);
-    if (!ask->adaptive) p->adaptive_target = -1.0f; /* it does nothing there */
+    if (!ask->adaptive) p->adaptive_target = -1.0f; /* llama-server ignores it then */
     const char *with = p->temp != 1.0f ? "temp" : p->top_k ? "top_k" : p->top_p < 0.95f ? "top_p" : NULL;
     if (ask->thinks && with)
         return sampi_ask_fail_param(ask, with, SAMP_E_RANGE, "expected what goes with thinking: 1, 0, at least 0.95");
     if (ask->samples && !(ask->peer->reads & SAMPI_PEER_SAMPLES) && p->temp == 0.0f)
         return sampi_ask_fail_param(ask, "temp", SAMP_E_RANGE, "expected more than 0, since do_sample is true");
-    /* in llama-server 0 is a temperature like others: it does nothing if there is no such step, and has a range */
+    /* in llama-server 0 is a temperature like others: without such a step it has no effect; it may have a range */
     if (p->temp == 0.0f && !p->mirostat && !sampi_ask_heats(p)) p->temp = 1.0f;
-    if (p->temp == 0.0f && !p->mirostat) p->temp = p->dynatemp_range *= 0.5f; /* from 0 to the range, all the same */
+    if (p->temp == 0.0f && !p->mirostat)
+        p->temp = p->dynatemp_range *= 0.5f; /* the range stays 0 to dynatemp_range */
     if (!ask->samples) p->temp = 0.0f;
     status = samp_check_params(p, &param);
     if (status) return sampi_ask_fail_param(ask, param, status, "expected another value, or it set in the settings");
@@ -81,7 +83,7 @@ static SAMPI_COLD int sampi_ask_settle(sampi_ask *ask)
     return SAMP_OK;
 }
 
-/* The program's defaults, beside what the settings keep. */
+/* Sets the program's defaults. n_vocab, n_ctx_train, vocab, rng and the seed stay as in the old settings. */
 static SAMPI_COLD int sampi_ask_defaults(sampi_ask *ask, const samp_settings *old)
 {
     samp_params *p = &ask->to->params;
@@ -90,7 +92,7 @@ static SAMPI_COLD int sampi_ask_defaults(sampi_ask *ask, const samp_settings *ol
     p->n_ctx_train = old->params.n_ctx_train;
     p->vocab = old->params.vocab;
     p->rng = old->params.rng;
-    p->top_k = 0; /* ours are llama.cpp's: off, where a program has none */
+    p->top_k = 0; /* this library's defaults are llama.cpp's; a program without these fields has them off */
     p->min_p = 0.0f;
     for (const sampi_peer_field *f = ask->peer->fields; (f->name || f->param) && !status; f++)
         if (f->param) status = samp_settings_set(ask->to, f->param, f->usual, NULL);
@@ -98,7 +100,7 @@ static SAMPI_COLD int sampi_ask_defaults(sampi_ask *ask, const samp_settings *ol
     return status;
 }
 
-/* What the settings own goes to the other ones. */
+/* Exchanges the contents of two settings, and with them what they own. */
 static SAMPI_COLD void sampi_settings_swap(samp_settings *a, samp_settings *b)
 {
     samp_params p = a->params;

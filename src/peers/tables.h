@@ -1,70 +1,72 @@
 /* =================================================================================================== >>peers
    Settings as other programs have them (SAMPLING_PEERS): the JSON of a request comes in, samp_settings go out
-   (samp_settings_from). Each program is a table of fields: a field's name, the member of samp_params that it becomes,
-   its default, its range, and what the program does with a value out of that range. The code that walks over a request
-   (peers/fields.h) knows no program. What no row of a table can say (penalties that look at different texts, sampling
-   that is off) peers/requests.h does afterwards.
+   (samp_settings_from). Each program is a table of fields. A row has a field's name, the member of samp_params that it
+   sets, its default, its range, and what the program does with a value out of that range. The code that reads a request
+   (peers/fields.h) knows no program. Rules that involve several fields (penalties that look at different texts,
+   sampling that is off) are in peers/requests.h.
 
-   Read in llama.cpp v0.5.0 (tools/server/server-schema.cpp and server-common.cpp, common/sampling.cpp and common.h),
-   Ollama v0.33.0-rc2, which runs llama.cpp b10488 (api/types.go, llm/llama_server.go), OpenAI's description of its API
-   2.3.0 (openapi.json, f85dbe2), vLLM of summer and autumn 2026 (vllm/sampling_params.py, 00388f6; its server's
-   vllm/entrypoints/openai/chat_completion/protocol.py, 002032e; docs/features/tool_calling.md, 0064cc9), and
-   transformers since 5.13 (generation/configuration_utils.py), and Anthropic's SDK for Python
-   (src/anthropic/types/message_create_params.py, 00dcf92). SGLang of summer and autumn 2026: in python/sglang/srt
+   The tables were read in llama.cpp v0.5.0 (tools/server/server-schema.cpp and server-common.cpp, common/sampling.cpp
+   and common.h), Ollama v0.33.0-rc2, which runs llama.cpp b10488 (api/types.go, llm/llama_server.go), OpenAI's
+   description of its API 2.3.0 (openapi.json, f85dbe2), vLLM of summer and autumn 2026 (vllm/sampling_params.py,
+   00388f6; its server's vllm/entrypoints/openai/chat_completion/protocol.py, 002032e; docs/features/tool_calling.md,
+   0064cc9), transformers since 5.13 (generation/configuration_utils.py), Anthropic's SDK for Python
+   (src/anthropic/types/message_create_params.py, 00dcf92), and SGLang of summer and autumn 2026: in python/sglang/srt
    sampling/sampling_params.py (00c17ca), managers/io_struct.py (001067f), entrypoints/openai/protocol.py (004c82e),
    sampling/penaltylib (00731f0, 0eaa706), sampling/custom_logit_processor.py (065927d), constrained/grammar_manager.py
    (18cc7bf), and layers/sampler.py, the same in these respects since 584f55d.
 
-   The one thing to know: a field is in a table, or in the list of those that are skipped, or an error. */
+   The one thing to know: a field is in a table, or in the list of skipped fields, or an error. */
 
-/* What is done with a field's value. */
+/* The meanings of a field's value. A neutral value is one that asks for nothing. */
 typedef enum sampi_peer_means {
-    SAMPI_PEER_NUMBER,   /* it becomes the member */
-    SAMPI_PEER_HEAT,     /* a temperature of vLLM's: 0, or else at least 0.01 */
-    SAMPI_PEER_COLD,     /* one of SGLang's: 0 below 1e-6 */
-    SAMPI_PEER_SEED,     /* a whole number; -1 is none, if lo is -1 */
+    SAMPI_PEER_NUMBER,   /* a number: it becomes the member */
+    SAMPI_PEER_HEAT,     /* vLLM's temperature: 0, or at least 0.01 */
+    SAMPI_PEER_COLD,     /* SGLang's temperature: 0 if below 1e-6 */
+    SAMPI_PEER_SEED,     /* a whole number; -1 is no seed, if lo is -1 */
     SAMPI_PEER_BIAS,     /* logit_bias: {"id": bias}, or with PAIRS also [[id, bias or false]] */
     SAMPI_PEER_BAN,      /* [id]: a bias of -infinity */
     SAMPI_PEER_STRINGS,  /* dry_breakers: [text] */
     SAMPI_PEER_ORDER,    /* llama-server's samplers: [name], or a text of letters */
-    SAMPI_PEER_SAMPLE,   /* true: sample; false: take the most likely token */
-    SAMPI_PEER_NEUTRAL,  /* only one value means nothing: `usual`, or what is empty if that is "" */
-    SAMPI_PEER_PLAIN,    /* a format of answers: only {"type": "text"} or "" means nothing */
-    SAMPI_PEER_CHOICE,   /* which tool is called: "auto" and "none" say nothing of a token, all else does */
-    SAMPI_PEER_THINKING, /* tokens to think, or -1: for the caller */
-    SAMPI_PEER_THOUGHT,  /* the same in an object of Anthropic's: enabled, with budget_tokens; disabled; adaptive */
-    SAMPI_PEER_CUSTOM, /* the same in an object of SGLang's: thinking_budget, what else is in it counts for nothing */
-    SAMPI_PEER_CALLS,  /* its CHOICE: {"type": "auto"} or "none" */
-    SAMPI_PEER_CONFIG, /* its output_config: an effort alone */
-    SAMPI_PEER_TOOLS,  /* [tool]: one that is strict, or has a grammar, says which tokens a call has */
-    SAMPI_PEER_OPTIONS /* an object with fields of the same table: those marked INSIDE, or all (ANYWHERE) */
+    SAMPI_PEER_SAMPLE,   /* true: sample; false: select the most likely token */
+    SAMPI_PEER_NEUTRAL,  /* all values but a neutral one are refused: `usual`, or if that is "" an empty value */
+    SAMPI_PEER_PLAIN,    /* a format of answers: neutral are {"type": "text"} and "" */
+    SAMPI_PEER_CHOICE,   /* the tool to call: neutral are "auto" and "none" */
+    SAMPI_PEER_THINKING, /* the limit of thinking in tokens, or -1 */
+    SAMPI_PEER_THOUGHT,  /* that limit in Anthropic's object: enabled, with budget_tokens; disabled; adaptive */
+    SAMPI_PEER_CUSTOM,   /* that limit in SGLang's object: thinking_budget; its other members are not read */
+    SAMPI_PEER_CALLS,    /* Anthropic's CHOICE: neutral are {"type": "auto"} and {"type": "none"} */
+    SAMPI_PEER_CONFIG,   /* Anthropic's output_config: neutral is an effort alone */
+    SAMPI_PEER_TOOLS,    /* [tool]: refused if a tool that may be called is strict or has a grammar */
+    SAMPI_PEER_OPTIONS   /* an object with fields of the same table: those marked INSIDE, or all (ANYWHERE) */
 } sampi_peer_means;
 
+/* Flags of a row. */
 enum {
     SAMPI_PEER_NONE = 0,
-    SAMPI_PEER_OPEN = 1,    /* lo is not in the range */
-    SAMPI_PEER_CLAMPS = 2,  /* beyond the range the nearest end of it counts, */
-    SAMPI_PEER_RETURNS = 4, /* or the default */
-    SAMPI_PEER_INSIDE = 8,  /* the field stands in the program's object of options */
-    SAMPI_PEER_OUTPUT = 16, /* a penalty that looks at generated tokens only, */
-    SAMPI_PEER_ALL = 32,    /* or at the prompt too */
-    SAMPI_PEER_PAIRS = 64,
-    SAMPI_PEER_32_BITS = 128, /* of a seed; all ones are none */
-    SAMPI_PEER_OURS = 256,    /* the range is ours: the program takes more, which no setting means */
-    SAMPI_PEER_NOT_0 = 512,   /* 0 is not in the range */
-    SAMPI_PEER_BEHIND = 1024, /* a penalty that is multiplied behind the others, and before a logit bias */
+    SAMPI_PEER_OPEN = 1,      /* the range does not contain lo */
+    SAMPI_PEER_CLAMPS = 2,    /* a value out of the range becomes the nearest end of it */
+    SAMPI_PEER_RETURNS = 4,   /* a value out of the range becomes the default */
+    SAMPI_PEER_INSIDE = 8,    /* the field is in the program's object of options */
+    SAMPI_PEER_OUTPUT = 16,   /* a penalty that looks at generated tokens only */
+    SAMPI_PEER_ALL = 32,      /* a penalty that looks at the prompt too */
+    SAMPI_PEER_PAIRS = 64,    /* logit_bias may be a list of pairs */
+    SAMPI_PEER_32_BITS = 128, /* a seed has 32 bits; 2^32 - 1 is no seed */
+    SAMPI_PEER_OURS = 256,    /* the range is that of the setting; the program accepts more */
+    SAMPI_PEER_NOT_0 = 512,   /* the range does not contain 0 */
+    SAMPI_PEER_BEHIND = 1024, /* a penalty that is applied after the others, and before a logit bias */
     SAMPI_PEER_OPEN_OUTPUT_BEHIND = SAMPI_PEER_OPEN | SAMPI_PEER_OUTPUT | SAMPI_PEER_BEHIND,
     SAMPI_PEER_OPEN_ALL = SAMPI_PEER_OPEN | SAMPI_PEER_ALL,
-    SAMPI_PEER_OPEN_CLAMPS_RETURNS = SAMPI_PEER_OPEN | SAMPI_PEER_CLAMPS | SAMPI_PEER_RETURNS, /* only lo returns */
+    SAMPI_PEER_OPEN_CLAMPS_RETURNS = SAMPI_PEER_OPEN | SAMPI_PEER_CLAMPS |
+                                     SAMPI_PEER_RETURNS, /* only lo becomes the default */
     SAMPI_PEER_INSIDE_32_BITS = SAMPI_PEER_INSIDE | SAMPI_PEER_32_BITS
 };
 
 typedef struct sampi_peer_field {
-    const char *name;  /* NULL: no request has it, there is only the default */
-    const char *param; /* our member, or NULL */
+    const char *name;  /* NULL: not a field, only a default of the program */
+    const char *param; /* the member of samp_params, or NULL */
     uint16_t means;    /* sampi_peer_means */
     uint16_t how;      /* SAMPI_PEER_... */
-    const char *usual; /* the default, as samp_settings_set reads it; NULL: ours */
+    const char *usual; /* the default, as samp_settings_set reads it; NULL: this library's */
     double lo, hi;
 } sampi_peer_field;
 
@@ -77,7 +79,7 @@ typedef struct sampi_peer_field {
 #define SAMPI_PEER_DOES(name, param, means, how, lo, hi) \
     { name, param, SAMPI_PEER_##means, SAMPI_PEER_##how, NULL, lo, hi }
 
-/* OpenAI's API reference. Of the order it says nothing; that of vLLM, which serves the same requests. */
+/* OpenAI's API reference. It does not define an order: the order is that of vLLM, which serves the same requests. */
 static const sampi_peer_field SAMPI_OPENAI[] = {
     SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, 2),
     SAMPI_PEER_IS("top_p", "top_p", NONE, "1", 0, 1),
@@ -127,8 +129,8 @@ static const sampi_peer_field SAMPI_VLLM[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* GenerationConfig's defaults; the order is that of generation/utils.py. What has only one value is of beams, or a
-   processor of logits that there is none of here. */
+/* GenerationConfig's defaults; the order is that of generation/utils.py. Fields with a single accepted value belong to
+   beam search, or to a processor of logits that this library does not have. */
 static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     SAMPI_PEER_DOES("do_sample", NULL, SAMPLE, NONE, 0, 0),
     SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, SAMPI_MOST),
@@ -211,7 +213,7 @@ static const sampi_peer_field SAMPI_LLAMA_SERVER[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* DefaultOptions; it hands all of them on to llama-server, typical_p but if it is 0. */
+/* DefaultOptions. Ollama passes all of them on to llama-server; typical_p not if it is 0. */
 #define SAMPI_OPTION(name, param, how, usual, lo, hi) \
     { name, param, SAMPI_PEER_NUMBER, SAMPI_PEER_INSIDE | SAMPI_PEER_##how, usual, lo, hi }
 static const sampi_peer_field SAMPI_OLLAMA[] = {
@@ -230,7 +232,7 @@ static const sampi_peer_field SAMPI_OLLAMA[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* Anthropic's Messages API, of whose order nothing is said: that of vLLM, which serves the same requests. */
+/* Anthropic's Messages API. It does not define an order: the order is that of vLLM, which serves the same requests. */
 static const sampi_peer_field SAMPI_ANTHROPIC[] = {
     SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, 1),
     SAMPI_PEER_IS("top_k", "top_k", NONE, "0", 0, INT32_MAX),
@@ -242,11 +244,11 @@ static const sampi_peer_field SAMPI_ANTHROPIC[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* SamplingParams (post_init, verify), as one object, as sampling_params of a native request, or as the fields of
-   OpenAI's requests. Behind penalties, a grammar's mask, logit_bias and the temperature its samplers keep what both
-   top_k and top_p keep of the whole distribution ("joint": top_p does not see what top_k has left), which is top_p
-   followed by top_k. Where min_p is on, flashinfer, its choice on NVIDIA's devices, takes top_k, top_p of what that
-   leaves, and min_p (peers/requests.h); torch stays with the former. */
+/* SamplingParams (post_init, verify): as one object, as sampling_params of a native request, or as the fields of
+   OpenAI's requests. After penalties, a grammar's mask, logit_bias and the temperature, SGLang's samplers keep the
+   tokens that both top_k and top_p keep of the whole distribution ("joint": top_p does not see the result of top_k).
+   This is the same as top_p followed by top_k. With min_p, flashinfer, which SGLang uses on NVIDIA's devices, applies
+   top_k, then top_p to the remaining tokens, then min_p (peers/requests.h); torch's samplers stay with "joint". */
 static const sampi_peer_field SAMPI_SGLANG[] = {
     SAMPI_PEER_DOES("sampling_params", NULL, OPTIONS, NONE, 0, 0),
     { "temperature", "temp", SAMPI_PEER_COLD, 0, "1", 0, SAMPI_MOST },
@@ -277,8 +279,8 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* Fields that are known and say nothing of which token is drawn: what is asked, how long an answer may be, how often
-   and in which form it comes, and what only the server knows. */
+/* Skipped fields: fields that do not influence which token is drawn. They contain the prompt, the length, number and
+   form of answers, and what only the server needs. */
 #define SAMPI_SKIPPED_OPENAI \
     "model;messages;prompt;suffix;echo;stream;stream_options;stop;n;best_of;max_tokens;" \
     "max_completion_tokens;logprobs;top_logprobs;user;parallel_tool_calls;functions;" \
@@ -326,7 +328,7 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
     "model;messages;system;max_tokens;stop_sequences;stream;metadata;service_tier;container;cache_control;" \
     "inference_geo;user_profile_id"
 
-/* SGLang's in this order: of SamplingParams, of GenerateReqInput, of OpenAI's requests. */
+/* SGLang's skipped fields: of SamplingParams, of GenerateReqInput, then of OpenAI's requests. */
 #define SAMPI_SKIPPED_SGLANG \
     "max_new_tokens;stop;stop_token_ids;stop_regex;n;ignore_eos;skip_special_tokens;" \
     "spaces_between_special_tokens;no_stop_trim;stream_interval;" \
@@ -346,24 +348,24 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
     "reasoning_effort;reasoning;task;continue_final_message;separate_reasoning;stream_reasoning;" \
     "chat_template_kwargs;ngram_corpus_id"
 
-/* How a program reads a request. */
+/* Flags of a program: how it reads a request. */
 enum {
-    SAMPI_PEER_CUTS = 1,     /* 40.5 is 40 where a whole number is wanted */
-    SAMPI_PEER_WRAPS = 2,    /* of a whole number 32 bits count */
-    SAMPI_PEER_DOUBLES = 4,  /* a whole number is the nearest double first */
-    SAMPI_PEER_SINGLES = 8,  /* others are the nearest float before their range is looked at */
+    SAMPI_PEER_CUTS = 1,     /* 40.5 is 40 for a field with a whole number */
+    SAMPI_PEER_WRAPS = 2,    /* a whole number is reduced to its low 32 bits */
+    SAMPI_PEER_DOUBLES = 4,  /* a whole number is first rounded to a double */
+    SAMPI_PEER_SINGLES = 8,  /* other numbers are rounded to float before the check of their range */
     SAMPI_PEER_TRUTHS = 16,  /* true is 1 */
     SAMPI_PEER_SPELT = 32,   /* "0.5" is 0.5 */
-    SAMPI_PEER_FOLDS = 64,   /* names of fields, but for those inside, are good in any case */
-    SAMPI_PEER_SAMPLES = 128, /* unless told */
-    SAMPI_PEER_BARE = 256,    /* a tool's "strict" stands in the tool itself */
-    SAMPI_PEER_ANYWHERE = 512 /* a field stands in the object of options or beside it; inside numbers are numbers */
+    SAMPI_PEER_FOLDS = 64,   /* names of fields match in any case, except inside of options */
+    SAMPI_PEER_SAMPLES = 128, /* it samples by default */
+    SAMPI_PEER_BARE = 256,    /* a tool's "strict" is a member of the tool itself */
+    SAMPI_PEER_ANYWHERE = 512 /* fields are in the object of options (where only numbers are numbers) or beside it */
 };
 
 typedef struct sampi_peer {
-    const sampi_peer_field *fields; /* up to one without name and param */
-    const char *order, *skipped;    /* with ; between */
-    const char *options;            /* the name of its object of options and a point, or "" */
+    const sampi_peer_field *fields; /* ends with a row without name and param */
+    const char *order, *skipped;    /* names, separated by semicolons */
+    const char *options;            /* the name of its object of options and a dot, or "" */
     int reads;                      /* SAMPI_PEER_CUTS ... */
 } sampi_peer;
 
@@ -384,14 +386,14 @@ static const sampi_peer SAMPI_PEERS[] = {
 };
 /* clang-format on */
 
-/* A request that is being read. */
+/* A request while it is read. */
 typedef struct sampi_ask {
     const sampi_peer *peer;
     const char *const *handled;
     const sampi_json *doc;
-    samp_settings *to; /* what is made of it */
+    samp_settings *to; /* the new settings */
     samp_request *out;
-    int reads;              /* the peer's, or what of it counts in its options */
-    bool samples, adaptive; /* does it sample, and with llama-server's adaptive_p? */
-    bool tells, thinks;     /* is *out the caller's; is thinking of Anthropic's on? */
+    int reads;              /* the peer's flags, or those that hold in its options */
+    bool samples, adaptive; /* it samples; llama-server's adaptive_p is in the order */
+    bool tells, thinks;     /* *out is the caller's; Anthropic's thinking is enabled */
 } sampi_ask;

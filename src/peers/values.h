@@ -1,15 +1,15 @@
 /* ---- requests: values ----
-   A JSON value as the program at hand would read it: a number as an integer, as a double or as the low 32 bits of an
-   integer; a text or a boolean where the program takes it for a number; lists of biases and of texts. Decimals are
-   rounded exactly, so a value just outside a range (2.0000000000000003) is outside here too. The functions read nodes
-   of the document (text/) and write one member of the settings. */
+   Converts a JSON value as the program would read it: a number becomes an integer, a double, or the low 32 bits of an
+   integer; a text or a boolean becomes a number if the program accepts that; lists of biases and of texts become
+   settings. Decimals are rounded exactly, so a value just outside a range (2.0000000000000003) is outside here too. The
+   functions read nodes of the document (text/), write one member of the settings, and return a status. */
 
 static SAMPI_COLD int sampi_ask_fail(sampi_ask *ask, int32_t node, int status, const char *what)
 {
     return sampi_json_fail(ask->doc, ask->doc->nodes[node].at, status, what);
 }
 
-/* What is wrong with a value, if the reader of numbers has not said more than its status. */
+/* Reports a bad value, unless the reader of numbers has already reported more than its status. */
 static SAMPI_COLD int sampi_ask_bad(sampi_ask *ask, int32_t node, int status)
 {
     return sampi_ask_fail(ask, node, status,
@@ -23,20 +23,21 @@ static SAMPI_COLD const sampi_json_node *sampi_ask_node(const sampi_ask *ask, in
     return &ask->doc->nodes[node];
 }
 
-/* The bytes [*n] of a string, or of a name. No 0 is behind them. */
+/* Returns the bytes [*n] of a string, or of a name. No 0 follows them. */
 static SAMPI_COLD const char *sampi_ask_text(const sampi_ask *ask, int32_t string, size_t *n)
 {
     *n = ask->doc->strings[string].n;
     return ask->doc->bytes + ask->doc->strings[string].at;
 }
 
-/* A number as it is written: digits 10^power, and `rest` of it below. */
+/* A decimal number as it is written: digits 10^power; rest: more digits follow, which are not all 0. */
 typedef struct sampi_written {
     uint64_t digits;
     int64_t power;
-    bool negative, rest, plain; /* plain: neither a point nor a power of ten is written */
+    bool negative, rest, plain; /* plain: written without a point and without an exponent */
 } sampi_written;
 
+/* Reads a decimal number. */
 static SAMPI_COLD int sampi_read_written(const char *t, const char *end, sampi_written *w)
 {
     int64_t point = 0, power = 0;
@@ -67,14 +68,14 @@ static SAMPI_COLD int sampi_read_written(const char *t, const char *end, sampi_w
     return any && t == end ? SAMP_OK : SAMP_E_FORMAT;
 }
 
-/* A number m 2^power on the way to a double: the top bit of m is set, and `rest` is below. */
+/* A number m 2^power on the way to a double: the top bit of m is set; rest: the number is larger than that. */
 typedef struct sampi_wide {
     uint64_t m;
     int power;
     bool rest;
 } sampi_wide;
 
-/* Times 10^k, k from -9 to 9 and not 0. The product, or quotient, is hi 2^32 + lo, of which the upper 64 bits stay. */
+/* Multiplies by 10^k, k from -9 to 9 and not 0. The product or quotient is hi 2^32 + lo; its upper 64 bits stay. */
 static SAMPI_COLD void sampi_wide_scale(sampi_wide *w, int k)
 {
     uint64_t p = 1, hi, lo;
@@ -96,8 +97,8 @@ static SAMPI_COLD void sampi_wide_scale(sampi_wide *w, int k)
     w->power += n;
 }
 
-/* The nearest double: exactly that up to 10^9 and down to 10^-9 of nineteen digits, and but for ties beyond. A double
-   below 2^-958 is told from 0, no more. */
+/* Rounds to the nearest double. The result is exact for powers of ten from -9 to 9 and numbers of nineteen digits;
+   beyond these only ties may be rounded the wrong way. A number below 2^-958 only counts as larger than 0. */
 static SAMPI_COLD int sampi_written_double(const sampi_written *w, double *x)
 {
     int64_t k = w->power;
@@ -122,7 +123,8 @@ static SAMPI_COLD int sampi_written_double(const sampi_written *w, double *x)
     return SAMP_OK;
 }
 
-/* The number that a node is, or is as good as there. */
+/* Reads the number that a node is, or that the program accepts for it: true and false, or a text. whole: an integer is
+   wanted, so a text may have no exponent. */
 static SAMPI_COLD int sampi_ask_written(const sampi_ask *ask, int32_t node, bool whole, sampi_written *w)
 {
     const sampi_json_node *v = sampi_ask_node(ask, node);
@@ -144,6 +146,7 @@ static SAMPI_COLD int sampi_ask_written(const sampi_ask *ask, int32_t node, bool
     return sampi_read_written(text, text + n, w);
 }
 
+/* Reads a number as a double. */
 static SAMPI_COLD int sampi_ask_double(const sampi_ask *ask, int32_t node, double *x)
 {
     sampi_written w;
@@ -151,8 +154,9 @@ static SAMPI_COLD int sampi_ask_double(const sampi_ask *ask, int32_t node, doubl
     return status ? status : sampi_written_double(&w, x);
 }
 
-/* The whole number that a node is: *size, or below 0. What a program makes of one that it keeps in 32 bits, and that is
-   written as another, differs by machine if it is none of the `bits` it has. */
+/* Reads an integer: its magnitude *size, and whether it is *negative. If a program keeps an integer in 32 bits, and it
+   is written with a point or an exponent, a value beyond 32 bits has no defined result there (it depends on the
+   machine), so it is SAMP_E_RANGE. */
 static SAMPI_COLD int sampi_ask_whole(const sampi_ask *ask, int32_t node, bool *negative, uint64_t *size)
 {
     sampi_written w;
@@ -170,7 +174,8 @@ static SAMPI_COLD int sampi_ask_whole(const sampi_ask *ask, int32_t node, bool *
     return SAMP_OK;
 }
 
-/* The end of a row's range that a number is moved to, if it is outside; or a status. */
+/* Checks the range of a row. A value out of the range is moved (*x), or the default is wanted (*text), or the status is
+   returned. */
 static SAMPI_COLD int sampi_ask_range(const sampi_peer_field *f, const char **text, double *x)
 {
     bool below = f->how & SAMPI_PEER_OPEN ? *x <= f->lo : *x < f->lo, clamps = f->how & SAMPI_PEER_CLAMPS;
@@ -181,19 +186,19 @@ static SAMPI_COLD int sampi_ask_range(const sampi_peer_field *f, const char **te
     return f->how & SAMPI_PEER_OURS ? SAMP_E_UNSUPPORTED : SAMP_E_RANGE;
 }
 
-/* The number for a member that is none of the whole ones. */
+/* Reads the number for a member that is a float, rounded as the program rounds it. */
 static SAMPI_COLD int sampi_ask_real(const sampi_ask *ask, int32_t node, double *x)
 {
     int reads = ask->reads, status = sampi_ask_double(ask, node, x);
     if (!status && (reads & SAMPI_PEER_SINGLES)) {
         bool beyond = *x > SAMPI_MOST || *x < -SAMPI_MOST;
-        if (beyond && (reads & SAMPI_PEER_DOUBLES)) return SAMP_E_RANGE; /* no JSON of Go's has such a float */
+        if (beyond && (reads & SAMPI_PEER_DOUBLES)) return SAMP_E_RANGE; /* Go's JSON has no such float */
         *x = !beyond ? (double)(float)*x : *x > 0.0 ? (double)INFINITY : -(double)INFINITY;
     }
     return status;
 }
 
-/* ... and for one of them. */
+/* Reads the number for a member that is an integer, reduced to 32 bits if the program does so. */
 static SAMPI_COLD int sampi_ask_count(const sampi_ask *ask, int32_t node, double *x)
 {
     bool negative;
@@ -209,7 +214,8 @@ static SAMPI_COLD int sampi_ask_count(const sampi_ask *ask, int32_t node, double
     return SAMP_OK;
 }
 
-/* A number becomes its member. 0 where ours has an open range keeps one token there, as the least float does here. */
+/* Reads a number and sets its member. If the range of the setting is open at 0, a value of 0 becomes the smallest
+   float, which has the same effect: one token stays. */
 static SAMPI_COLD int sampi_ask_number(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
 {
     const sampi_field *field = sampi_field_named(f->param);
@@ -233,7 +239,7 @@ static SAMPI_COLD int sampi_ask_number(sampi_ask *ask, int32_t node, const sampi
     return SAMP_OK;
 }
 
-/* Tokens to think: no member, so somebody must be told. */
+/* Sets the limit of thinking. It is not a setting, so it is refused if the caller did not pass a request. */
 static SAMPI_COLD int sampi_ask_budget(sampi_ask *ask, int32_t node, double x)
 {
     if (!ask->tells)
@@ -242,6 +248,7 @@ static SAMPI_COLD int sampi_ask_budget(sampi_ask *ask, int32_t node, double x)
     return SAMP_OK;
 }
 
+/* A limit of thinking in tokens; a number below 0 is no limit. */
 static SAMPI_COLD int sampi_ask_thinking(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
 {
     const char *usual = NULL;
@@ -252,7 +259,7 @@ static SAMPI_COLD int sampi_ask_thinking(sampi_ask *ask, int32_t node, const sam
     return x >= 0.0 ? sampi_ask_budget(ask, node, x) : SAMP_OK;
 }
 
-/* 64 bits of it, or 32 where no more count. */
+/* A seed: 64 bits, or the low 32 bits if the program uses no more. */
 static SAMPI_COLD int sampi_ask_seed(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
 {
     bool negative, narrow = f->how & SAMPI_PEER_32_BITS;
@@ -267,15 +274,15 @@ static SAMPI_COLD int sampi_ask_seed(sampi_ask *ask, int32_t node, const sampi_p
     return SAMP_OK;
 }
 
-/* The number that a name [n] is to Python's int(), or to C's strtol() of 64 bits. */
+/* Reads a name [n] as an integer, as Python's int() does, or (c) C's strtol() of 64 bits. */
 static SAMPI_COLD int sampi_ask_digits(const char *t, size_t n, bool c, bool *negative, uint64_t *size)
 {
     const char *blank = c ? " \t\n\v\f\r" : " \t\n\v\f\r\x1c\x1d\x1e\x1f";
     const char *end = c ? t : t + n;
-    while (c && end < t + n && *end) end++; /* a text of C's ends at a 0 */
+    while (c && end < t + n && *end) end++; /* a text in C ends at a 0 */
     *negative = false;
     *size = 0;
-    if (c && t == end) return SAMP_OK; /* "" is 0 to it */
+    if (c && t == end) return SAMP_OK; /* strtol() makes 0 of "" */
     while (t < end && *t && strchr(blank, *t)) t++;
     while (!c && end > t && end[-1] && strchr(blank, end[-1])) end--;
     if (t < end && (*t == '-' || *t == '+')) *negative = *t++ == '-';
@@ -287,11 +294,11 @@ static SAMPI_COLD int sampi_ask_digits(const char *t, size_t n, bool c, bool *ne
         uint64_t digit = (uint64_t)(*t - '0'), most = (uint64_t)INT64_MAX + *negative;
         *size = *size > (most - digit) / 10 ? most : 10 * *size + digit;
     }
-    bool whole = t > from && t == end && (c || t - from <= 4300); /* more digits are an error of Python's */
+    bool whole = t > from && t == end && (c || t - from <= 4300); /* Python refuses more digits */
     return whole ? SAMP_OK : c ? SAMP_E_UNSUPPORTED : SAMP_E_FORMAT;
 }
 
-/* The token that an entry of a list stands for, as a name or as a node; none: the program drops the entry. */
+/* Reads the token of an entry, given by a name or a node; -1: the program drops the entry. */
 static SAMPI_COLD int sampi_ask_token(const sampi_ask *ask, const sampi_peer_field *f, int32_t name, int32_t node,
                                       samp_token *token)
 {
@@ -306,7 +313,7 @@ static SAMPI_COLD int sampi_ask_token(const sampi_ask *ask, const sampi_peer_fie
         const char *text = sampi_ask_text(ask, name, &n);
         status = sampi_ask_digits(text, n, pairs, &negative, &size);
     } else if (pairs && sampi_ask_node(ask, node)->kind == SAMPI_JSON_STRING) {
-        return SAMP_E_UNSUPPORTED; /* it would have to be tokenised, which llama-server does */
+        return SAMP_E_UNSUPPORTED; /* llama-server tokenises it */
     } else if (pairs && (sampi_ask_written(ask, node, true, &w) || !w.plain || w.power)) {
         *token = -1;
         return SAMP_OK;
@@ -324,7 +331,7 @@ static SAMPI_COLD int sampi_ask_token(const sampi_ask *ask, const sampi_peer_fie
     return none && !drops ? SAMP_E_RANGE : SAMP_OK;
 }
 
-/* An entry of a logit bias: a member of an object, a pair, or a token that is banned. */
+/* Reads an entry of a logit bias: a member of an object, a pair, or a token that is banned. */
 static SAMPI_COLD int sampi_ask_bias(const sampi_ask *ask, int32_t node, const sampi_peer_field *f,
                                      samp_logit_bias *out)
 {
@@ -351,7 +358,8 @@ static SAMPI_COLD int sampi_ask_bias(const sampi_ask *ask, int32_t node, const s
     return status;
 }
 
-/* Names that are written in several ways are one token to Python: its last bias counts. -> how many are left, or -1 */
+/* Removes entries of the same token, written in several ways, except the last one, as Python's dictionary does. Returns
+   the number of remaining entries; -1: no memory. */
 static SAMPI_COLD int32_t sampi_ask_last(const samp_params *p, samp_logit_bias *list, int32_t n)
 {
     const size_t size = ((size_t)p->n_vocab + 31) / 32 * sizeof(uint32_t);
@@ -370,6 +378,7 @@ static SAMPI_COLD int32_t sampi_ask_last(const samp_params *p, samp_logit_bias *
     return n - to;
 }
 
+/* Sets logit_bias. */
 static SAMPI_COLD int sampi_ask_biases(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
 {
     const sampi_json_node *v = sampi_ask_node(ask, node);
@@ -379,13 +388,13 @@ static SAMPI_COLD int sampi_ask_biases(sampi_ask *ask, int32_t node, const sampi
     bool inside = true; /* the vocabulary */
     int32_t n = 0;
     int status = SAMP_OK;
-    if (pairs && !list_or_object) return SAMP_OK; /* to llama-server it is as good as absent */
+    if (pairs && !list_or_object) return SAMP_OK; /* llama-server ignores it */
     if (!pairs && v->kind != (bans ? SAMPI_JSON_ARRAY : SAMPI_JSON_OBJECT))
         return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
     if (v->n == 0) return SAMP_OK;
     samp_logit_bias *list = (samp_logit_bias *)SAMP_MALLOC((size_t)v->n * sizeof *list);
     if (!list) return sampi_ask_bad(ask, node, SAMP_E_NOMEM);
-    p->logit_bias = list; /* the settings' from now on */
+    p->logit_bias = list; /* owned by the settings from now on */
     for (int32_t entry = v->first; entry >= 0 && !status; entry = sampi_ask_node(ask, entry)->next) {
         status = sampi_ask_bias(ask, entry, f, &list[n]);
         if (status == SAMP_E_UNSUPPORTED)
@@ -402,8 +411,8 @@ static SAMPI_COLD int sampi_ask_biases(sampi_ask *ask, int32_t node, const sampi
     return SAMP_OK;
 }
 
-/* A list of texts in one block, as settings have it: the pointers first. Each ends where a 0 is in it, as it does
-   there, and what is empty then is left out. */
+/* Sets dry_breakers: a list of texts in one block, as settings own it, the pointers first. A text ends at its first 0,
+   and an empty text is left out, as in the program. */
 static SAMPI_COLD int sampi_ask_strings(sampi_ask *ask, int32_t node)
 {
     const sampi_json_node *v = sampi_ask_node(ask, node);
