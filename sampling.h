@@ -225,49 +225,49 @@
     4159 kernels/avx2.h                  14153 rows/tail_free.h                30031 schema/whole.h
     4221 kernels/sse2.h                  14227 rows/selecting.h                30204 tags/head.h
     4238 kernels/neon.h                  14358 rows/mirostat.h                 30334 tags/words.h
-    4260 kernels/wasm.h                  14442 watermark/rows.h                30448 tags/inside.h
-    4276 kernels/generic.h               14556 rows/flat.h                     30592 tags/formats.h
-    4296 kernels/shared.h                14603 rows/logprobs.h                 30998 grammar/grammars.h
-    4421 kernels/passes.h                14689 rows/step.h                     31065 peers/tables.h
-    5110 kernels/llama_cpp/passes.h      14706 rows/llama_cpp/sums.h           31466 peers/values.h
-    5194 kernels/check.h                 15020 rows/llama_cpp/samplers.h       31907 peers/llama_server.h
-    5217 kernels/dispatch.h              15485 rows/llama_cpp/step.h           31977 peers/fields.h
-    5427 core/array.h                    15516 run/apply.h                     32230 peers/requests.h
-    5757 core/table.h                    15598 run/writing.h                   32371 shards/head.h
-    5955 core/windows.h                  15722 run/arrays.h                    32522 shards/bytes.h
-    6047 constraints/record.h            15799 run/arrays_llama_cpp.h          32620 shards/merging.h
-    6105 watermark/record.h              15999 run/walk.h                      32910 shards/row.h
-    6125 rows/work.h                     16104 run/finish.h                    33043 shards/answers.h
-    6152 life/past.h                     16144 run/draw_llama_cpp.h            33588 shards/logprobs.h
-    6211 core/record.h                   16218 run/draw.h                      33734 shards/told.h
-    6351 core/plans.h                    16296 run/sample.h                    33889 shards/asking.h
-    6389 core/fields.h                   16412 watermark/making.h              34025 shards/prefix.h
-    6476 core/owners.h                   16641 watermark/tails.h               34593 shards/plans.h
-    6552 core/mt19937.h                  16741 watermark/detect.h              35094 samplers/plans.h
-    6609 core/no_mt19937.h               16964 run/verify.h                    35357 shards/way.h
-    6642 core/making.h                   17068 run/batch.h                     35505 shards/memory.h
-    6774 core/streams.h                  17219 life/state.h                    35573 shards/batch.h
-    6812 life/state_fields.h             17396 operator/weights.h              35980 drafts/head.h
-    6912 samplers/llama_cpp.h            17484 operator/search.h               36039 drafts/block.h
-    6998 samplers/logit_bias.h           17622 operator/run.h                  36230 drafts/tree.h
-    7100 samplers/patch.h                17790 kv/cells.h                      36365 drafts/relaxed.h
-    7150 samplers/penalties.h            17827 kv/making.h                     36450 constraints/automaton.h
-    7301 samplers/dry.h                  18051 kv/slot.h                       36548 constraints/making.h
-    7758 samplers/cut.h                  18188 kv/sequences.h                  36804 constraints/sampler.h
-    7783 samplers/top_n_sigma.h          18322 kv/data.h                       36899 constraints/constructors.h
-    7893 samplers/top_k.h                18445 kv/update.h                     37266 constraints/patterns.h
-    7950 samplers/tail_free.h            18570 kv/state.h                      37474 constraints/looking.h
-    8073 samplers/typical.h              18779 llama_cpp/functions.h           37541 constraints/thinking.h
-    8149 samplers/top_p.h                18846 llama_cpp/object.h              37793 constraints/schedule.h
-    8192 samplers/min_p.h                18901 llama_cpp/vocabulary.h          37882 constraints/accepting.h
-    8234 samplers/by_sums.h              18978 text/reading.h                  38065 constraints/drawing.h
-    8385 samplers/top_h.h                19089 text/strings.h                  38252 constraints/told.h
-    8438 samplers/min_k.h                19188 text/values.h                   38316 constraints/kind.h
-    8495 samplers/xtc.h                  19344 text/documents.h                38374 constraints/top_p_decay.h
-    8578 samplers/infill.h               19420 grammar/head.h                  38460 constraints/accessors.h
-    8694 samplers/temperature.h          19461 grammar/tree.h                  38568 core/kinds.h
-    8863 samplers/smoothing.h            20451 grammar/finishing.h             38617 base/restore.h
-    8948 samplers/softmax.h              20754 grammar/reading.h               38631 api/license.h
+    4260 kernels/wasm.h                  14442 watermark/rows.h                30450 tags/inside.h
+    4276 kernels/generic.h               14556 rows/flat.h                     30594 tags/formats.h
+    4296 kernels/shared.h                14603 rows/logprobs.h                 31002 grammar/grammars.h
+    4421 kernels/passes.h                14689 rows/step.h                     31069 peers/tables.h
+    5110 kernels/llama_cpp/passes.h      14706 rows/llama_cpp/sums.h           31470 peers/values.h
+    5194 kernels/check.h                 15020 rows/llama_cpp/samplers.h       31915 peers/llama_server.h
+    5217 kernels/dispatch.h              15485 rows/llama_cpp/step.h           31985 peers/fields.h
+    5427 core/array.h                    15516 run/apply.h                     32251 peers/requests.h
+    5757 core/table.h                    15598 run/writing.h                   32397 shards/head.h
+    5955 core/windows.h                  15722 run/arrays.h                    32548 shards/bytes.h
+    6047 constraints/record.h            15799 run/arrays_llama_cpp.h          32646 shards/merging.h
+    6105 watermark/record.h              15999 run/walk.h                      32936 shards/row.h
+    6125 rows/work.h                     16104 run/finish.h                    33069 shards/answers.h
+    6152 life/past.h                     16144 run/draw_llama_cpp.h            33614 shards/logprobs.h
+    6211 core/record.h                   16218 run/draw.h                      33760 shards/told.h
+    6351 core/plans.h                    16296 run/sample.h                    33915 shards/asking.h
+    6389 core/fields.h                   16412 watermark/making.h              34051 shards/prefix.h
+    6476 core/owners.h                   16641 watermark/tails.h               34619 shards/plans.h
+    6552 core/mt19937.h                  16741 watermark/detect.h              35120 samplers/plans.h
+    6609 core/no_mt19937.h               16964 run/verify.h                    35383 shards/way.h
+    6642 core/making.h                   17068 run/batch.h                     35531 shards/memory.h
+    6774 core/streams.h                  17219 life/state.h                    35599 shards/batch.h
+    6812 life/state_fields.h             17396 operator/weights.h              36006 drafts/head.h
+    6912 samplers/llama_cpp.h            17484 operator/search.h               36065 drafts/block.h
+    6998 samplers/logit_bias.h           17622 operator/run.h                  36256 drafts/tree.h
+    7100 samplers/patch.h                17790 kv/cells.h                      36391 drafts/relaxed.h
+    7150 samplers/penalties.h            17827 kv/making.h                     36476 constraints/automaton.h
+    7301 samplers/dry.h                  18051 kv/slot.h                       36574 constraints/making.h
+    7758 samplers/cut.h                  18188 kv/sequences.h                  36830 constraints/sampler.h
+    7783 samplers/top_n_sigma.h          18322 kv/data.h                       36925 constraints/constructors.h
+    7893 samplers/top_k.h                18445 kv/update.h                     37292 constraints/patterns.h
+    7950 samplers/tail_free.h            18570 kv/state.h                      37500 constraints/looking.h
+    8073 samplers/typical.h              18779 llama_cpp/functions.h           37567 constraints/thinking.h
+    8149 samplers/top_p.h                18846 llama_cpp/object.h              37819 constraints/schedule.h
+    8192 samplers/min_p.h                18901 llama_cpp/vocabulary.h          37908 constraints/accepting.h
+    8234 samplers/by_sums.h              18978 text/reading.h                  38091 constraints/drawing.h
+    8385 samplers/top_h.h                19089 text/strings.h                  38278 constraints/told.h
+    8438 samplers/min_k.h                19188 text/values.h                   38342 constraints/kind.h
+    8495 samplers/xtc.h                  19344 text/documents.h                38400 constraints/top_p_decay.h
+    8578 samplers/infill.h               19420 grammar/head.h                  38486 constraints/accessors.h
+    8694 samplers/temperature.h          19461 grammar/tree.h                  38594 core/kinds.h
+    8863 samplers/smoothing.h            20451 grammar/finishing.h             38643 base/restore.h
+    8948 samplers/softmax.h              20754 grammar/reading.h               38657 api/license.h
     8981 samplers/drafted.h              20839 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
@@ -27122,7 +27122,7 @@ static SAMPI_COLD int32_t sampi_keyword(sampi_schema *x, int32_t schema, sampi_s
 }
 
 /* The text's number of a name in a list of names; -1, and an error, if it is no string. */
-static SAMPI_COLD int32_t sampi_schema_name(sampi_schema *x, int32_t node)
+static SAMPI_COLD int32_t sampi_schema_string_of(sampi_schema *x, int32_t node)
 {
     if (sampi_doc(x, node)->kind == SAMPI_JSON_STRING) return sampi_doc(x, node)->text;
     sampi_malformed(x, node, "expected a name");
@@ -27130,7 +27130,7 @@ static SAMPI_COLD int32_t sampi_schema_name(sampi_schema *x, int32_t node)
 }
 
 /* Turns an error of the tree into an error of the schema. */
-static SAMPI_COLD void sampi_schema_made(sampi_schema *x, int status)
+static SAMPI_COLD void sampi_schema_check(sampi_schema *x, int status)
 {
     if (status < 0)
         sampi_schema_fail(x, 0, status, status == SAMP_E_NOMEM ? "out of memory" : "the grammar becomes too large");
@@ -27753,7 +27753,7 @@ static sampi_texts sampi_texts_none(void)
 
 static SAMPI_COLD sampi_texts sampi_texts_some(sampi_schema *x, sampi_node node)
 {
-    sampi_schema_made(x, node);
+    sampi_schema_check(x, node);
     sampi_texts some = { node, 0, node == SAMPI_NEVER ? 0 : SAMPI_SOME };
     return some;
 }
@@ -28101,15 +28101,15 @@ static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
 static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sampi_node text)
 {
     sampi_deriver *d = &x->deriver;
-    sampi_schema_made(x, node < 0 ? node : text);
-    if (!x->status && !sampi_schema_deriver(x)) sampi_schema_made(x, SAMP_E_NOMEM);
+    sampi_schema_check(x, node < 0 ? node : text);
+    if (!x->status && !sampi_schema_deriver(x)) sampi_schema_check(x, SAMP_E_NOMEM);
     if (x->status) return false;
     const sampi_expr e = *sampi_at(x->tree, text);
     d->tree = *x->tree; /* the deriver may make the tree grow */
     for (int32_t i = 0; i < e.b && node != SAMPI_NEVER; i++)
         node = sampi_derive(d, node, sampi_bytes_at(&d->tree, e.a)[i]);
     *x->tree = d->tree;
-    sampi_schema_made(x, d->status == SAMP_E_FULL ? (int)SAMP_E_RANGE : d->status);
+    sampi_schema_check(x, d->status == SAMP_E_FULL ? (int)SAMP_E_RANGE : d->status);
     return sampi_at(x->tree, node)->known & SAMPI_KNOWN_EMPTY;
 }
 
@@ -28118,8 +28118,8 @@ static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sa
 static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node)
 {
     sampi_deriver *d = &x->deriver;
-    sampi_schema_made(x, node);
-    if (!x->status && !sampi_schema_deriver(x)) sampi_schema_made(x, SAMP_E_NOMEM);
+    sampi_schema_check(x, node);
+    if (!x->status && !sampi_schema_deriver(x)) sampi_schema_check(x, SAMP_E_NOMEM);
     if (x->status) return false;
     const int64_t spare = d->budget - SAMPI_SCHEMA_DERIVED / 2, most = spare < 1 << 20 ? spare : 1 << 20;
     if (spare <= 0) return true;
@@ -28133,7 +28133,7 @@ static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node)
         d->work.n = 0;
         alive = true;
     }
-    sampi_schema_made(x, d->status);
+    sampi_schema_check(x, d->status);
     return alive;
 }
 
@@ -28874,7 +28874,7 @@ static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s
 {
     int32_t at, n_atoms = x->atoms.n;
     for (int32_t i = sampi_schema_required(x, schema), name; i >= 0; i = sampi_doc(x, i)->next) {
-        if ((name = sampi_schema_name(x, i)) < 0) break;
+        if ((name = sampi_schema_string_of(x, i)) < 0) break;
         sampi_way_atom(x, s, SAMPI_ATOM_FORBID, schema, name, now, later);
         sampi_atom_add(x, SAMPI_ATOM_REQUIRE, schema, name, 0);
     }
@@ -29025,7 +29025,7 @@ static SAMPI_COLD void sampi_expand_dependency(sampi_schema *x, sampi_shapes *s,
     if (sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY || sampi_doc(x, node)->kind == SAMPI_JSON_STRING) {
         bool list = sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY; /* draft 3: one name without a list */
         for (int32_t i = list ? sampi_doc(x, node)->first : node; i >= 0; i = list ? sampi_doc(x, i)->next : -1) {
-            int32_t other = sampi_schema_name(x, i);
+            int32_t other = sampi_schema_string_of(x, i);
             if (other >= 0) sampi_atom_add(x, SAMPI_ATOM_REQUIRE, i, other, 0);
         }
         sampi_expand(x, s, now, later);
@@ -29211,7 +29211,7 @@ static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int3
     for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
         sampi_object_name(x, o, sampi_doc(x, i)->name, false);
     for (int32_t i = sampi_schema_required(x, schema), name; i >= 0; i = sampi_doc(x, i)->next)
-        if ((name = sampi_schema_name(x, i)) >= 0) sampi_object_name(x, o, name, true);
+        if ((name = sampi_schema_string_of(x, i)) >= 0) sampi_object_name(x, o, name, true);
     at = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
     for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) {
         bool known = false;
@@ -29460,7 +29460,7 @@ static SAMPI_COLD void sampi_object_behind(sampi_schema *x, sampi_object *o, sam
         if (n > o->witnesses.n) continue;
         o->kinds = SAMPI_SETS_OF_KINDS - 1 - set;
         others[set] = sampi_tree_alt(x->tree, sampi_object_others(x, o, names, 0, 0, 0), bound);
-        sampi_schema_made(x, others[set]);
+        sampi_schema_check(x, others[set]);
     }
     o->kinds = 0;
 }
@@ -30080,7 +30080,7 @@ static SAMPI_COLD void sampi_schema_constants(sampi_schema *x)
     x->character = sampi_schema_range(t, 0, 0x10ffff);
     x->shortest = sampi_schema_in_quotes(t, sampi_tree_repeat(t, x->character, 0, -1));
     const sampi_node made[] = { x->string, x->number, x->digits, x->fraction, x->plain, x->shortest, x->comma };
-    for (size_t i = 0; i < sizeof made / sizeof *made; i++) sampi_schema_made(x, made[i]);
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) sampi_schema_check(x, made[i]);
 }
 
 /* Looks up the document's keywords, and which draft it follows. */
@@ -30158,7 +30158,7 @@ static SAMPI_COLD void sampi_schema_rules(sampi_schema *x)
         sampi_node body = sampi_goal_scalars_node(x, goal);
         if (deep & SAMPI_T_ARRAY) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_ARRAY), body);
         if (deep & SAMPI_T_OBJECT) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_OBJECT), body);
-        sampi_schema_made(x, sampi_tree_define(x->tree, sampi_goal_at(x, goal)->rule, body));
+        sampi_schema_check(x, sampi_tree_define(x->tree, sampi_goal_at(x, goal)->rule, body));
     }
 }
 
@@ -30194,7 +30194,7 @@ static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *tex
         int32_t goal = sampi_goal_taken(&x, first);
         root = possible ? sampi_goal_node(&x, goal) : (sampi_node)SAMPI_NEVER;
         sampi_schema_rules(&x);
-        sampi_schema_made(&x, root);
+        sampi_schema_check(&x, root);
         if (x.status) root = x.status;
     }
     sampi_schema_free(&x);
@@ -30231,14 +30231,14 @@ typedef struct sampi_tags_end {
 
 /* Returns the node of the tree, or a status. If the tree failed (made < 0), the error is reported at this node of the
    document. */
-static SAMPI_COLD sampi_node sampi_tags_made(sampi_tags *g, int32_t node, sampi_node made)
+static SAMPI_COLD sampi_node sampi_tags_check(sampi_tags *g, int32_t node, sampi_node made)
 {
     if (made < 0)
         sampi_schema_fail(&g->x, node, made,
                           made == SAMP_E_NOMEM ? "out of memory" : "the grammar becomes too large");
     return g->x.status ? (sampi_node)g->x.status : made;
 }
-static SAMPI_COLD sampi_node sampi_tags_wrong(sampi_tags *g, int32_t node, const char *text)
+static SAMPI_COLD sampi_node sampi_tags_malformed(sampi_tags *g, int32_t node, const char *text)
 {
     sampi_malformed(&g->x, node, text);
     return g->x.status;
@@ -30261,7 +30261,7 @@ static SAMPI_COLD int32_t sampi_tags_member(const sampi_tags *g, int32_t node, c
 }
 
 /* Returns the member with this name, which must be of this kind; otherwise reports an error and returns -1. */
-static SAMPI_COLD int32_t sampi_tags_need(sampi_tags *g, int32_t node, const char *name, sampi_json_kind kind)
+static SAMPI_COLD int32_t sampi_tags_required(sampi_tags *g, int32_t node, const char *name, sampi_json_kind kind)
 {
     static const char *const expected[] = { "null", "false", "true", "a number", "a text", "a list", "an object" };
     char text[64];
@@ -30287,7 +30287,7 @@ static SAMPI_COLD bool sampi_tags_flag(sampi_tags *g, int32_t node, const char *
 }
 
 /* Returns a whole number from `least` up to 2^31 - 1; otherwise reports an error and returns `least`. */
-static SAMPI_COLD int32_t sampi_tags_whole(sampi_tags *g, int32_t node, int32_t least)
+static SAMPI_COLD int32_t sampi_tags_integer(sampi_tags *g, int32_t node, int32_t least)
 {
     size_t n = 0;
     const char *text = "";
@@ -30306,11 +30306,11 @@ static SAMPI_COLD int32_t sampi_tags_whole(sampi_tags *g, int32_t node, int32_t 
 static SAMPI_COLD int32_t sampi_tags_count(sampi_tags *g, int32_t node, const char *name)
 {
     const int32_t member = sampi_tags_member(g, node, name);
-    return member < 0 || sampi_tags_is(g, member, SAMPI_JSON_NULL) ? -1 : sampi_tags_whole(g, member, 0);
+    return member < 0 || sampi_tags_is(g, member, SAMPI_JSON_NULL) ? -1 : sampi_tags_integer(g, member, 0);
 }
 
 /* Is a name [n] in a list, whose names are separated by `between`? */
-static SAMPI_COLD bool sampi_tags_among(const char *names, char between, const char *name, size_t n)
+static SAMPI_COLD bool sampi_tags_is_listed(const char *names, char between, const char *name, size_t n)
 {
     const char ends[2] = { between, 0 };
     for (size_t length; *names; names += length + (names[length] == between)) {
@@ -30322,12 +30322,12 @@ static SAMPI_COLD bool sampi_tags_among(const char *names, char between, const c
 
 /* Refuses each member whose name is not in the list, because its meaning is not known. The names are separated by
    semicolons. */
-static SAMPI_COLD void sampi_tags_only(sampi_tags *g, int32_t node, const char *names)
+static SAMPI_COLD void sampi_tags_allow_members(sampi_tags *g, int32_t node, const char *names)
 {
     for (int32_t i = sampi_doc(&g->x, node)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
         size_t n;
         const char *name = sampi_doc_text(&g->x, sampi_doc(&g->x, i)->name, &n);
-        if (!sampi_tags_among(names, ';', name, n)) sampi_refuse(&g->x, i, "this format has no such member here");
+        if (!sampi_tags_is_listed(names, ';', name, n)) sampi_refuse(&g->x, i, "this format has no such member here");
     }
 }
 
@@ -30340,25 +30340,25 @@ static SAMPI_COLD sampi_node sampi_tags_text(sampi_tags *g, int32_t string)
 {
     size_t n;
     const char *text = sampi_doc_text(&g->x, sampi_doc(&g->x, string)->text, &n);
-    return sampi_tags_made(g, string, sampi_tree_text(g->x.tree, text, n));
+    return sampi_tags_check(g, string, sampi_tree_text(g->x.tree, text, n));
 }
 
 /* Returns the expression of one string of a list, or of a string that is no list; NEVER for an empty list. empty: an
    empty string is allowed. */
-static SAMPI_COLD sampi_node sampi_tags_words(sampi_tags *g, int32_t list, bool empty)
+static SAMPI_COLD sampi_node sampi_tags_strings(sampi_tags *g, int32_t list, bool empty)
 {
     const bool alone = sampi_tags_is(g, list, SAMPI_JSON_STRING);
     sampi_node words = SAMPI_NEVER;
     if (!alone && !sampi_tags_is(g, list, SAMPI_JSON_ARRAY))
-        return sampi_tags_wrong(g, list, "expected a list of texts");
+        return sampi_tags_malformed(g, list, "expected a list of texts");
     for (int32_t i = alone ? list : sampi_doc(&g->x, list)->first; i >= 0;
          i = alone ? -1 : sampi_doc(&g->x, i)->next) {
-        if (!sampi_tags_is(g, i, SAMPI_JSON_STRING)) return sampi_tags_wrong(g, i, "expected a text");
+        if (!sampi_tags_is(g, i, SAMPI_JSON_STRING)) return sampi_tags_malformed(g, i, "expected a text");
         const sampi_node text = sampi_tags_text(g, i);
-        if (text == SAMPI_EMPTY && !empty) return sampi_tags_wrong(g, i, "expected a text that is not empty");
+        if (text == SAMPI_EMPTY && !empty) return sampi_tags_malformed(g, i, "expected a text that is not empty");
         words = sampi_tree_alt(g->x.tree, words, text);
     }
-    return sampi_tags_made(g, list, words);
+    return sampi_tags_check(g, list, words);
 }
 
 /* Returns the strings that free text must not contain: those of the member "excludes", and the end of the tag around
@@ -30366,13 +30366,13 @@ static SAMPI_COLD sampi_node sampi_tags_words(sampi_tags *g, int32_t list, bool 
 static SAMPI_COLD sampi_node sampi_tags_excluded(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
     const int32_t excludes = sampi_tags_member(g, node, "excludes");
-    sampi_node words = excludes < 0 ? (sampi_node)SAMPI_NEVER : sampi_tags_words(g, excludes, false);
+    sampi_node words = excludes < 0 ? (sampi_node)SAMPI_NEVER : sampi_tags_strings(g, excludes, false);
     return sampi_tree_alt(g->x.tree, words, end.words);
 }
 
 /* Returns the expression of all bytes that contain one of the words: anywhere, or with `before` somewhere before the
    last byte. */
-static SAMPI_COLD sampi_node sampi_tags_within(sampi_tags *g, sampi_node words, bool before)
+static SAMPI_COLD sampi_node sampi_tags_containing(sampi_tags *g, sampi_node words, bool before)
 {
     sampi_tree *t = g->x.tree;
     sampi_node behind = g->bytes;
@@ -30381,29 +30381,30 @@ static SAMPI_COLD sampi_node sampi_tags_within(sampi_tags *g, sampi_node words, 
 }
 
 /* Returns the texts of a that are not texts of b. */
-static SAMPI_COLD sampi_node sampi_tags_but(sampi_tags *g, sampi_node a, sampi_node b)
+static SAMPI_COLD sampi_node sampi_tags_and_not(sampi_tags *g, sampi_node a, sampi_node b)
 {
     const sampi_node not_b = b <= SAMPI_NEVER ? b : sampi_tree_node(g->x.tree, SAMPI_NODE_NOT, b, 0, 0);
     return not_b == SAMPI_NEVER ? a : sampi_tree_and(g->x.tree, a, not_b);
 }
 
 /* Returns free text without the words, of at most `most` characters (-1: any number). */
-static SAMPI_COLD sampi_node sampi_tags_free(sampi_tags *g, sampi_node words, int32_t most)
+static SAMPI_COLD sampi_node sampi_tags_free_text(sampi_tags *g, sampi_node words, int32_t most)
 {
     static const uint32_t zero[1][2] = { { 0, 0 } };
     sampi_tree *t = g->x.tree;
     const sampi_node any = most < 0 ? g->any : sampi_tree_repeat(t, sampi_tree_class(t, zero, 1, true), 0, most);
-    return sampi_tags_but(g, any, sampi_tags_within(g, words, false));
+    return sampi_tags_and_not(g, any, sampi_tags_containing(g, words, false));
 }
 
 /* Returns free text that ends with a trigger, in which no trigger ends before the last byte, and which contains no
    excluded word. */
-static SAMPI_COLD sampi_node sampi_tags_up_to(sampi_tags *g, sampi_node trigger, sampi_node triggers,
-                                              sampi_node excluded)
+static SAMPI_COLD sampi_node sampi_tags_text_up_to(sampi_tags *g, sampi_node trigger, sampi_node triggers,
+                                                   sampi_node excluded)
 {
     sampi_tree *t = g->x.tree;
-    const sampi_node before = sampi_tags_within(g, triggers, true), out = sampi_tags_within(g, excluded, false);
-    return sampi_tags_but(g, sampi_tree_seq(t, g->any, trigger), sampi_tree_alt(t, before, out));
+    const sampi_node before = sampi_tags_containing(g, triggers, true),
+                     out = sampi_tags_containing(g, excluded, false);
+    return sampi_tags_and_not(g, sampi_tree_seq(t, g->any, trigger), sampi_tree_alt(t, before, out));
 }
 
 /* Returns the expression of a token, given by its number or its text; with `negated` that of any other token. */
@@ -30412,16 +30413,16 @@ static SAMPI_COLD sampi_node sampi_tags_token(sampi_tags *g, int32_t value, bool
     sampi_tree *t = g->x.tree;
     if (sampi_tags_is(g, value, SAMPI_JSON_STRING)) {
         const sampi_node text = sampi_tags_text(g, value);
-        if (text <= SAMPI_EMPTY) return text < 0 ? text : sampi_tags_wrong(g, value, "expected a token's text");
-        return sampi_tags_made(g, value, sampi_tree_node(t, SAMPI_NODE_TOKEN, text, negated | 2, 0));
+        if (text <= SAMPI_EMPTY) return text < 0 ? text : sampi_tags_malformed(g, value, "expected a token's text");
+        return sampi_tags_check(g, value, sampi_tree_node(t, SAMPI_NODE_TOKEN, text, negated | 2, 0));
     }
     if (!sampi_tags_is(g, value, SAMPI_JSON_NUMBER))
-        return sampi_tags_wrong(g, value, "expected a token: a number or a text");
-    return sampi_tags_made(g, value, sampi_tree_token(t, sampi_tags_whole(g, value, 0), negated));
+        return sampi_tags_malformed(g, value, "expected a token: a number or a text");
+    return sampi_tags_check(g, value, sampi_tree_token(t, sampi_tags_integer(g, value, 0), negated));
 }
 
 /* Are two tokens of the document written in the same way? */
-static SAMPI_COLD bool sampi_tags_same(const sampi_tags *g, int32_t a, int32_t b)
+static SAMPI_COLD bool sampi_tags_same_token(const sampi_tags *g, int32_t a, int32_t b)
 {
     return sampi_doc(&g->x, a)->kind == sampi_doc(&g->x, b)->kind &&
            sampi_doc(&g->x, a)->text == sampi_doc(&g->x, b)->text;
@@ -30434,12 +30435,13 @@ static SAMPI_COLD int32_t sampi_tags_one_excluded(sampi_tags *g, int32_t node, c
 {
     const int32_t list = sampi_tags_member(g, node, name);
     int32_t one = other >= 0 ? other : end.token;
-    if (other >= 0 && end.token >= 0 && !sampi_tags_same(g, other, end.token))
+    if (other >= 0 && end.token >= 0 && !sampi_tags_same_token(g, other, end.token))
         return sampi_tags_refuse(g, node, "more than one token to exclude");
     if (list >= 0 && !sampi_tags_is(g, list, SAMPI_JSON_ARRAY))
-        return sampi_tags_wrong(g, list, "expected a list of tokens");
+        return sampi_tags_malformed(g, list, "expected a list of tokens");
     for (int32_t i = list < 0 ? -1 : sampi_doc(&g->x, list)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
-        if (one >= 0 && !sampi_tags_same(g, one, i)) return sampi_tags_refuse(g, i, "more than one token to exclude");
+        if (one >= 0 && !sampi_tags_same_token(g, one, i))
+            return sampi_tags_refuse(g, i, "more than one token to exclude");
         one = i;
     }
     return one >= 0 ? one : sampi_tags_refuse(g, node, "no token to exclude");
@@ -30452,7 +30454,7 @@ static SAMPI_COLD int32_t sampi_tags_one_excluded(sampi_tags *g, int32_t node, c
    document. */
 
 /* Returns the offset in the source of byte `at` of a string. Escapes in the source may stand for several bytes. */
-static SAMPI_COLD size_t sampi_tags_source(const sampi_json *doc, int32_t string, size_t at)
+static SAMPI_COLD size_t sampi_tags_source_at(const sampi_json *doc, int32_t string, size_t at)
 {
     const char *from = doc->source + doc->nodes[string].at + 1, *p = from;
     for (size_t n = 0; n < at && *p != '"';) {
@@ -30473,8 +30475,8 @@ static SAMPI_COLD size_t sampi_tags_source(const sampi_json *doc, int32_t string
 /* Converts the error of another reader to an error of the document, and returns its status. The text of that reader has
    the bytes [n] at `text`, and begins at `node`. The error of a schema has a JSON pointer within the schema; it is
    appended to the pointer of the node. */
-static SAMPI_COLD sampi_node sampi_tags_inner(sampi_tags *g, int32_t node, const char *text, size_t n,
-                                              const samp_text_error *inner)
+static SAMPI_COLD sampi_node sampi_tags_inner_error(sampi_tags *g, int32_t node, const char *text, size_t n,
+                                                    const samp_text_error *inner)
 {
     const sampi_json *doc = &g->x.doc;
     char message[sizeof inner->message];
@@ -30494,12 +30496,12 @@ static SAMPI_COLD sampi_node sampi_tags_inner(sampi_tags *g, int32_t node, const
     memcpy(message + used, inner->message, length + 1);
     g->x.status = inner->status;
     const bool string = doc->nodes[node].kind == SAMPI_JSON_STRING;
-    offset = string ? sampi_tags_source(doc, node, offset) : doc->nodes[node].at + offset;
+    offset = string ? sampi_tags_source_at(doc, node, offset) : doc->nodes[node].at + offset;
     return sampi_json_fail(doc, offset, inner->status, message);
 }
 
 /* Returns the number of bytes that a value has in the source. */
-static SAMPI_COLD size_t sampi_tags_extent(const sampi_json *doc, int32_t node)
+static SAMPI_COLD size_t sampi_tags_value_length(const sampi_json *doc, int32_t node)
 {
     const char *from = doc->source + doc->nodes[node].at, *p = from;
     int32_t depth = 0;
@@ -30518,7 +30520,7 @@ static SAMPI_COLD char *sampi_tags_copy(sampi_tags *g, int32_t node, const char 
 {
     char *copy = g->x.status ? NULL : (char *)SAMP_MALLOC(n + 1);
     if (!copy) {
-        sampi_tags_made(g, node, SAMP_E_NOMEM);
+        sampi_tags_check(g, node, SAMP_E_NOMEM);
         return NULL;
     }
     memcpy(copy, text, n);
@@ -30534,11 +30536,11 @@ static SAMPI_COLD sampi_node sampi_tags_schema(sampi_tags *g, int32_t schema, bo
                                                { "ordered", "ordered compact", "ordered spaced" } };
     samp_text_error inner;
     if (g->x.status) return g->x.status;
-    const size_t n = sampi_tags_extent(&g->x.doc, schema);
+    const size_t n = sampi_tags_value_length(&g->x.doc, schema);
     char *text = sampi_tags_copy(g, schema, g->x.doc.source + sampi_doc(&g->x, schema)->at, n);
     if (!text) return g->x.status;
     sampi_node node = sampi_schema_tree(g->x.tree, text, options[in_order][g->space], &inner);
-    if (node < 0) node = sampi_tags_inner(g, schema, text, n, &inner);
+    if (node < 0) node = sampi_tags_inner_error(g, schema, text, n, &inner);
     SAMP_FREE(text);
     return node;
 }
@@ -30562,8 +30564,8 @@ static SAMPI_COLD sampi_node sampi_tags_gbnf(sampi_tags *g, int32_t string, char
     if (status) sampi_read_node(&r, status);
     sampi_vec_free(&r.parts);
     for (int32_t i = first; i < t->rules.n; i++) sampi_at(t, sampi_rule_at(t, i)->name)->c = 0;
-    return status ? sampi_tags_inner(g, string, text, n, &inner)
-                  : sampi_tags_made(g, string, sampi_tree_ref(t, rule));
+    return status ? sampi_tags_inner_error(g, string, text, n, &inner)
+                  : sampi_tags_check(g, string, sampi_tree_ref(t, rule));
 }
 
 /* Returns the expression of {"type":"regex","pattern":string}, or of {"type":"grammar","grammar":string}. */
@@ -30577,11 +30579,11 @@ static SAMPI_COLD sampi_node sampi_tags_string(sampi_tags *g, int32_t string, bo
     if (!text) return g->x.status;
     sampi_node node;
     if (strlen(text) < n) {
-        node = sampi_tags_wrong(g, string, "expected a text without byte 0");
+        node = sampi_tags_malformed(g, string, "expected a text without byte 0");
     } else if (regex) {
         memset(&inner, 0, sizeof inner);
         node = sampi_tree_regex(g->x.tree, text, n, false, sampi_tree_class, &inner);
-        if (node < 0) node = sampi_tags_inner(g, string, text, n, &inner);
+        if (node < 0) node = sampi_tags_inner_error(g, string, text, n, &inner);
     } else {
         node = sampi_tags_gbnf(g, string, text, n);
     }
@@ -30600,21 +30602,21 @@ static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, samp
 /* Returns the expression of the format in the member "content". */
 static SAMPI_COLD sampi_node sampi_tags_content(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
-    const int32_t content = sampi_tags_need(g, node, "content", SAMPI_JSON_OBJECT);
+    const int32_t content = sampi_tags_required(g, node, "content", SAMPI_JSON_OBJECT);
     return content < 0 ? g->x.status : sampi_tags_format(g, content, end);
 }
 
 /* Returns the expression of the formats in the member "elements": all of them in sequence, or one of them. */
 static SAMPI_COLD sampi_node sampi_tags_elements(sampi_tags *g, int32_t node, sampi_tags_end end, bool sequence)
 {
-    const int32_t list = sampi_tags_need(g, node, "elements", SAMPI_JSON_ARRAY);
+    const int32_t list = sampi_tags_required(g, node, "elements", SAMPI_JSON_ARRAY);
     sampi_node all = sequence ? SAMPI_EMPTY : SAMPI_NEVER;
     if (list < 0) return g->x.status;
-    if (sampi_doc(&g->x, list)->n == 0) return sampi_tags_wrong(g, list, "expected a format");
+    if (sampi_doc(&g->x, list)->n == 0) return sampi_tags_malformed(g, list, "expected a format");
     for (int32_t i = sampi_doc(&g->x, list)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next) {
         const sampi_node one = sampi_tags_format(g, i, end);
-        all = sampi_tags_made(g, i,
-                              sequence ? sampi_tree_seq(g->x.tree, all, one) : sampi_tree_alt(g->x.tree, all, one));
+        all = sampi_tags_check(g, i,
+                               sequence ? sampi_tree_seq(g->x.tree, all, one) : sampi_tree_alt(g->x.tree, all, one));
     }
     return all;
 }
@@ -30622,14 +30624,14 @@ static SAMPI_COLD sampi_node sampi_tags_elements(sampi_tags *g, int32_t node, sa
 /* Returns the token of a format of the type "token"; -1: an error. */
 static SAMPI_COLD int32_t sampi_tags_token_of(sampi_tags *g, int32_t node)
 {
-    const int32_t type = sampi_tags_need(g, node, "type", SAMPI_JSON_STRING),
+    const int32_t type = sampi_tags_required(g, node, "type", SAMPI_JSON_STRING),
                   token = sampi_tags_member(g, node, "token");
     size_t n;
     if (type < 0) return -1;
     const char *text = sampi_doc_text(&g->x, sampi_doc(&g->x, type)->text, &n);
     if (n != 5 || memcmp(text, "token", 5)) sampi_malformed(&g->x, type, "expected token");
     if (token < 0) sampi_malformed(&g->x, node, "expected a token, token");
-    sampi_tags_only(g, node, "type;token");
+    sampi_tags_allow_members(g, node, "type;token");
     return g->x.status ? -1 : token;
 }
 
@@ -30651,7 +30653,7 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
         return tag;
     }
     int32_t begin = sampi_tags_member(g, node, "begin"), end = sampi_tags_member(g, node, "end");
-    sampi_tags_only(g, node, old ? "begin;schema;end" : "type;begin;content;end");
+    sampi_tags_allow_members(g, node, old ? "begin;schema;end" : "type;begin;content;end");
     if (begin < 0 || end < 0) sampi_malformed(&g->x, node, begin < 0 ? "expected begin" : "expected end");
     if (g->x.status) return tag;
     const bool by_token = !old && sampi_tags_is(g, end, SAMPI_JSON_OBJECT);
@@ -30660,7 +30662,7 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
         inner.token = sampi_tags_token_of(g, end);
         last = g->x.status ? g->x.status : sampi_tags_token(g, inner.token, false);
     } else {
-        last = inner.words = sampi_tags_words(g, end, true);
+        last = inner.words = sampi_tags_strings(g, end, true);
         if (last == SAMPI_NEVER) sampi_malformed(&g->x, end, "expected a text");
         if (last > 0 && sampi_at(t, last)->known & SAMPI_KNOWN_EMPTY)
             inner.words = SAMPI_NEVER; /* an end that may be empty cannot limit free text */
@@ -30678,8 +30680,8 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
               : old       ? sampi_tags_schema(g, schema, g->in_order)
                           : sampi_tags_content(g, node, inner);
     tag.begin = begin;
-    tag.behind = sampi_tags_made(g, node, sampi_tree_seq(t, content, last));
-    tag.all = sampi_tags_made(g, node, sampi_tree_seq(t, first, tag.behind));
+    tag.behind = sampi_tags_check(g, node, sampi_tree_seq(t, content, last));
+    tag.all = sampi_tags_check(g, node, sampi_tree_seq(t, first, tag.behind));
     return tag;
 }
 
@@ -30690,9 +30692,9 @@ static SAMPI_COLD sampi_node sampi_tags_dispatched(sampi_tags *g, int32_t node, 
                                                    sampi_node behind, bool at_least_one, bool stop_after_first)
 {
     sampi_tree *t = g->x.tree;
-    if (stop_after_first) return sampi_tags_made(g, node, at_least_one ? whole : sampi_tree_alt(t, behind, bodies));
+    if (stop_after_first) return sampi_tags_check(g, node, at_least_one ? whole : sampi_tree_alt(t, behind, bodies));
     const sampi_node all = sampi_tree_seq(t, sampi_tree_repeat(t, bodies, 0, -1), behind);
-    return sampi_tags_made(g, node, at_least_one ? sampi_tree_seq(t, whole, all) : all);
+    return sampi_tags_check(g, node, at_least_one ? sampi_tree_seq(t, whole, all) : all);
 }
 
 /* Returns the trigger with which a tag's begin begins. It is an error, and -1, if no trigger fits, or several do. */
@@ -30715,9 +30717,9 @@ static SAMPI_COLD int32_t sampi_tags_trigger_of(sampi_tags *g, int32_t triggers,
 static SAMPI_COLD sampi_node sampi_tags_triggered(sampi_tags *g, int32_t node, sampi_tags_end end, bool old)
 {
     sampi_tree *t = g->x.tree;
-    const int32_t triggers = sampi_tags_need(g, node, "triggers", SAMPI_JSON_ARRAY);
-    const int32_t tags = sampi_tags_need(g, node, old ? "structures" : "tags", SAMPI_JSON_ARRAY);
-    sampi_node words = triggers < 0 ? g->x.status : sampi_tags_words(g, triggers, false);
+    const int32_t triggers = sampi_tags_required(g, node, "triggers", SAMPI_JSON_ARRAY);
+    const int32_t tags = sampi_tags_required(g, node, old ? "structures" : "tags", SAMPI_JSON_ARRAY);
+    sampi_node words = triggers < 0 ? g->x.status : sampi_tags_strings(g, triggers, false);
     sampi_node excluded = old ? (sampi_node)SAMPI_NEVER : sampi_tags_excluded(g, node, end), bodies = SAMPI_NEVER,
                whole = SAMPI_NEVER;
     if (words == SAMPI_NEVER) sampi_malformed(&g->x, triggers, "expected a text");
@@ -30734,13 +30736,13 @@ static SAMPI_COLD sampi_node sampi_tags_triggered(sampi_tags *g, int32_t node, s
         size_t n, length;
         const char *begin = sampi_doc_text(&g->x, sampi_doc(&g->x, tag.begin)->text, &n);
         sampi_doc_text(&g->x, sampi_doc(&g->x, trigger)->text, &length);
-        const sampi_node up_to = sampi_tags_up_to(g, sampi_tags_text(g, trigger), words, excluded);
+        const sampi_node up_to = sampi_tags_text_up_to(g, sampi_tags_text(g, trigger), words, excluded);
         const sampi_node rest = sampi_tree_seq(t, sampi_tree_text(t, begin + length, n - length), tag.behind);
-        bodies = sampi_tags_made(g, i, sampi_tree_alt(t, bodies, sampi_tree_seq(t, up_to, rest)));
-        whole = sampi_tags_made(g, i, sampi_tree_alt(t, whole, tag.all));
+        bodies = sampi_tags_check(g, i, sampi_tree_alt(t, bodies, sampi_tree_seq(t, up_to, rest)));
+        whole = sampi_tags_check(g, i, sampi_tree_alt(t, whole, tag.all));
     }
     if (g->x.status) return g->x.status;
-    const sampi_node behind = sampi_tags_free(g, sampi_tree_alt(t, words, excluded), -1);
+    const sampi_node behind = sampi_tags_free_text(g, sampi_tree_alt(t, words, excluded), -1);
     return sampi_tags_dispatched(g, node, bodies, whole, behind, at_least_one, stop);
 }
 
@@ -30748,19 +30750,20 @@ static SAMPI_COLD sampi_node sampi_tags_triggered(sampi_tags *g, int32_t node, s
 static SAMPI_COLD sampi_node sampi_tags_by_token(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
     sampi_tree *t = g->x.tree;
-    const int32_t triggers = sampi_tags_need(g, node, "trigger_tokens", SAMPI_JSON_ARRAY);
-    const int32_t tags = sampi_tags_need(g, node, "tags", SAMPI_JSON_ARRAY);
+    const int32_t triggers = sampi_tags_required(g, node, "trigger_tokens", SAMPI_JSON_ARRAY);
+    const int32_t tags = sampi_tags_required(g, node, "tags", SAMPI_JSON_ARRAY);
     sampi_node whole = SAMPI_NEVER;
     if (g->x.status) return g->x.status;
     const int32_t trigger = sampi_doc(&g->x, triggers)->first;
     if (sampi_doc(&g->x, triggers)->n != 1) return sampi_tags_refuse(g, triggers, "other than one token");
-    if (sampi_doc(&g->x, tags)->n == 0) return sampi_tags_wrong(g, tags, "expected a tag");
+    if (sampi_doc(&g->x, tags)->n == 0) return sampi_tags_malformed(g, tags, "expected a tag");
     sampi_tags_one_excluded(g, node, "exclude_tokens", end, trigger);
     for (int32_t i = sampi_doc(&g->x, tags)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next) {
         const sampi_tags_tag tag = sampi_tags_read_tag(g, i, false);
-        if (!g->x.status && (sampi_doc(&g->x, tag.begin)->parent == i || !sampi_tags_same(g, tag.begin, trigger)))
+        if (!g->x.status &&
+            (sampi_doc(&g->x, tag.begin)->parent == i || !sampi_tags_same_token(g, tag.begin, trigger)))
             sampi_malformed(&g->x, tag.begin, "expected the trigger's token");
-        whole = sampi_tags_made(g, i, sampi_tree_alt(t, whole, tag.all));
+        whole = sampi_tags_check(g, i, sampi_tree_alt(t, whole, tag.all));
     }
     const bool at_least_one = sampi_tags_flag(g, node, "at_least_one"),
                stop = sampi_tags_flag(g, node, "stop_after_first");
@@ -30772,29 +30775,29 @@ static SAMPI_COLD sampi_node sampi_tags_by_token(sampi_tags *g, int32_t node, sa
 static SAMPI_COLD sampi_node sampi_tags_dispatch(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
     sampi_tree *t = g->x.tree;
-    const int32_t rules = sampi_tags_need(g, node, "rules", SAMPI_JSON_ARRAY),
+    const int32_t rules = sampi_tags_required(g, node, "rules", SAMPI_JSON_ARRAY),
                   loop = sampi_tags_member(g, node, "loop");
     sampi_node words = SAMPI_NEVER, bodies = SAMPI_NEVER;
     const sampi_node excluded = sampi_tags_excluded(g, node, end);
     if (g->x.status) return g->x.status;
-    if (sampi_doc(&g->x, rules)->n == 0) return sampi_tags_wrong(g, rules, "expected a text and a format");
+    if (sampi_doc(&g->x, rules)->n == 0) return sampi_tags_malformed(g, rules, "expected a text and a format");
     for (int32_t i = sampi_doc(&g->x, rules)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
         const int32_t first = sampi_doc(&g->x, i)->n == 2 ? sampi_doc(&g->x, i)->first : -1;
         if (!sampi_tags_is(g, i, SAMPI_JSON_ARRAY) || first < 0)
-            return sampi_tags_wrong(g, i, "expected a text and a format");
+            return sampi_tags_malformed(g, i, "expected a text and a format");
         words = sampi_tree_alt(t, words,
                                sampi_tags_is(g, first, SAMPI_JSON_STRING)
-                                   ? sampi_tags_words(g, first, false)
-                                   : sampi_tags_wrong(g, first, "expected a text"));
+                                   ? sampi_tags_strings(g, first, false)
+                                   : sampi_tags_malformed(g, first, "expected a text"));
     }
     for (int32_t i = sampi_doc(&g->x, rules)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next) {
         const int32_t first = sampi_doc(&g->x, i)->first;
-        const sampi_node up_to = sampi_tags_up_to(g, sampi_tags_text(g, first), words, excluded);
+        const sampi_node up_to = sampi_tags_text_up_to(g, sampi_tags_text(g, first), words, excluded);
         const sampi_node behind = sampi_tags_format(g, sampi_doc(&g->x, first)->next, end);
-        bodies = sampi_tags_made(g, i, sampi_tree_alt(t, bodies, sampi_tree_seq(t, up_to, behind)));
+        bodies = sampi_tags_check(g, i, sampi_tree_alt(t, bodies, sampi_tree_seq(t, up_to, behind)));
     }
     const bool stop = loop >= 0 && !sampi_tags_flag(g, node, "loop");
-    const sampi_node behind = sampi_tags_free(g, sampi_tree_alt(t, words, excluded), -1);
+    const sampi_node behind = sampi_tags_free_text(g, sampi_tree_alt(t, words, excluded), -1);
     return sampi_tags_dispatched(g, node, bodies, SAMPI_NEVER, behind, false, stop);
 }
 
@@ -30802,31 +30805,31 @@ static SAMPI_COLD sampi_node sampi_tags_dispatch(sampi_tags *g, int32_t node, sa
 static SAMPI_COLD sampi_node sampi_tags_separated(sampi_tags *g, int32_t node)
 {
     sampi_tree *t = g->x.tree;
-    const int32_t tags = sampi_tags_need(g, node, "tags", SAMPI_JSON_ARRAY);
-    const int32_t separator = sampi_tags_need(g, node, "separator", SAMPI_JSON_STRING);
+    const int32_t tags = sampi_tags_required(g, node, "tags", SAMPI_JSON_ARRAY);
+    const int32_t separator = sampi_tags_required(g, node, "separator", SAMPI_JSON_STRING);
     const bool at_least_one = sampi_tags_flag(g, node, "at_least_one"),
                stop = sampi_tags_flag(g, node, "stop_after_first");
     sampi_node one = SAMPI_NEVER;
     if (g->x.status) return g->x.status;
-    if (sampi_doc(&g->x, tags)->n == 0) return sampi_tags_wrong(g, tags, "expected a tag");
+    if (sampi_doc(&g->x, tags)->n == 0) return sampi_tags_malformed(g, tags, "expected a tag");
     for (int32_t i = sampi_doc(&g->x, tags)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next)
-        one = sampi_tags_made(g, i, sampi_tree_alt(t, one, sampi_tags_read_tag(g, i, false).all));
+        one = sampi_tags_check(g, i, sampi_tree_alt(t, one, sampi_tags_read_tag(g, i, false).all));
     if (g->x.status) return g->x.status;
     sampi_node all = sampi_tree_seq(t, sampi_tags_text(g, separator), one);
     all = stop ? one : sampi_tree_seq(t, one, sampi_tree_repeat(t, all, 0, -1));
-    return sampi_tags_made(g, node, at_least_one ? all : sampi_tree_alt(t, all, SAMPI_EMPTY));
+    return sampi_tags_check(g, node, at_least_one ? all : sampi_tree_alt(t, all, SAMPI_EMPTY));
 }
 
 /* The format json_schema, in the style "json" only. */
-static SAMPI_COLD sampi_node sampi_tags_json(sampi_tags *g, int32_t node)
+static SAMPI_COLD sampi_node sampi_tags_json_schema(sampi_tags *g, int32_t node)
 {
     const int32_t schema = sampi_tags_member(g, node, "json_schema"), style = sampi_tags_member(g, node, "style");
     const int32_t order = sampi_tags_member(g, node, "any_order"),
                   space = sampi_tags_member(g, node, "max_whitespace_cnt");
     size_t n = 0;
-    if (schema < 0) return sampi_tags_wrong(g, node, "expected json_schema");
+    if (schema < 0) return sampi_tags_malformed(g, node, "expected json_schema");
     if (style >= 0 && !sampi_tags_is(g, style, SAMPI_JSON_STRING))
-        return sampi_tags_wrong(g, style, "expected a text");
+        return sampi_tags_malformed(g, style, "expected a text");
     const char *text = style < 0 ? "json" : sampi_doc_text(&g->x, sampi_doc(&g->x, style)->text, &n);
     if (style >= 0 && (n != 4 || memcmp(text, "json", 4)))
         return sampi_tags_refuse(g, style, "a style other than json");
@@ -30842,7 +30845,7 @@ static SAMPI_COLD sampi_node sampi_tags_tokens(sampi_tags *g, int32_t node, samp
     const int32_t most = many ? sampi_tags_count(g, node, "max_tokens") : 1;
     const int32_t token = sampi_tags_one_excluded(g, node, "exclude_tokens", end, -1);
     const sampi_node one = token < 0 ? g->x.status : sampi_tags_token(g, token, true);
-    return sampi_tags_made(g, node, many ? sampi_tree_repeat(g->x.tree, one, 0, most) : one);
+    return sampi_tags_check(g, node, many ? sampi_tree_repeat(g->x.tree, one, 0, most) : one);
 }
 
 /* The formats optional, plus, star and repeat: the content, `least` to `most` times (-1: no limit). */
@@ -30850,8 +30853,8 @@ static SAMPI_COLD sampi_node sampi_tags_repeated(sampi_tags *g, int32_t node, sa
                                                  int32_t most)
 {
     const sampi_node one = sampi_tags_content(g, node, end);
-    if (most >= 0 && least > most) return sampi_tags_wrong(g, node, "expected max to be at least min");
-    return sampi_tags_made(g, node, sampi_tree_repeat(g->x.tree, one, least, most));
+    if (most >= 0 && least > most) return sampi_tags_malformed(g, node, "expected max to be at least min");
+    return sampi_tags_check(g, node, sampi_tree_repeat(g->x.tree, one, least, most));
 }
 
 /* The types of formats: a name for the enum, the type in the document, the members besides "type". */
@@ -30886,13 +30889,13 @@ static SAMPI_COLD sampi_tags_type sampi_tags_type_of(sampi_tags *g, int32_t node
     };
     const bool object = sampi_tags_is(g, node, SAMPI_JSON_OBJECT);
     if (!object) sampi_malformed(&g->x, node, "expected a format");
-    const int32_t type = object ? sampi_tags_need(g, node, "type", SAMPI_JSON_STRING) : -1;
+    const int32_t type = object ? sampi_tags_required(g, node, "type", SAMPI_JSON_STRING) : -1;
     size_t n, i = 0;
     if (type < 0) return SAMPI_TAGS_NONE;
     const char *name = sampi_doc_text(&g->x, sampi_doc(&g->x, type)->text, &n);
     while (i < SAMPI_TAGS_NONE && !(strlen(known[i][0]) == n && memcmp(known[i][0], name, n) == 0)) i++;
     if (i < SAMPI_TAGS_NONE)
-        sampi_tags_only(g, node, known[i][1]);
+        sampi_tags_allow_members(g, node, known[i][1]);
     else
         sampi_refuse(&g->x, type, "this type of format");
     return g->x.status ? SAMPI_TAGS_NONE : (sampi_tags_type)i;
@@ -30905,21 +30908,21 @@ static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, samp
     int32_t member;
     switch (type) {
         case SAMPI_TAGS_CONST_STRING:
-            member = sampi_tags_need(g, node, "value", SAMPI_JSON_STRING);
+            member = sampi_tags_required(g, node, "value", SAMPI_JSON_STRING);
             return member < 0 ? g->x.status : sampi_tags_text(g, member);
-        case SAMPI_TAGS_JSON_SCHEMA: return sampi_tags_json(g, node);
+        case SAMPI_TAGS_JSON_SCHEMA: return sampi_tags_json_schema(g, node);
         case SAMPI_TAGS_ANY_TEXT: {
             member = sampi_tags_member(g, node, "max_tokens");
             if (member >= 0 && !sampi_tags_is(g, member, SAMPI_JSON_NULL))
                 return sampi_tags_refuse(g, member, "a number of tokens");
             const int32_t most = sampi_tags_count(g, node, "max_chars");
-            return sampi_tags_made(g, node, sampi_tags_free(g, sampi_tags_excluded(g, node, end), most));
+            return sampi_tags_check(g, node, sampi_tags_free_text(g, sampi_tags_excluded(g, node, end), most));
         }
         case SAMPI_TAGS_GRAMMAR:
-            member = sampi_tags_need(g, node, "grammar", SAMPI_JSON_STRING);
+            member = sampi_tags_required(g, node, "grammar", SAMPI_JSON_STRING);
             return member < 0 ? g->x.status : sampi_tags_string(g, member, false);
         case SAMPI_TAGS_REGEX:
-            member = sampi_tags_need(g, node, "pattern", SAMPI_JSON_STRING);
+            member = sampi_tags_required(g, node, "pattern", SAMPI_JSON_STRING);
             return member < 0 ? g->x.status : sampi_tags_string(g, member, true);
         case SAMPI_TAGS_SEQUENCE: return sampi_tags_elements(g, node, end, true);
         case SAMPI_TAGS_OR: return sampi_tags_elements(g, node, end, false);
@@ -30927,10 +30930,11 @@ static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, samp
         case SAMPI_TAGS_PLUS: return sampi_tags_repeated(g, node, end, 1, -1);
         case SAMPI_TAGS_STAR: return sampi_tags_repeated(g, node, end, 0, -1);
         case SAMPI_TAGS_REPEAT: {
-            const int32_t least = sampi_tags_need(g, node, "min", SAMPI_JSON_NUMBER);
-            const int32_t most = sampi_tags_need(g, node, "max", SAMPI_JSON_NUMBER);
+            const int32_t least = sampi_tags_required(g, node, "min", SAMPI_JSON_NUMBER);
+            const int32_t most = sampi_tags_required(g, node, "max", SAMPI_JSON_NUMBER);
             if (g->x.status) return g->x.status;
-            return sampi_tags_repeated(g, node, end, sampi_tags_whole(g, least, 0), sampi_tags_whole(g, most, -1));
+            return sampi_tags_repeated(g, node, end, sampi_tags_integer(g, least, 0),
+                                       sampi_tags_integer(g, most, -1));
         }
         case SAMPI_TAGS_TAG: return sampi_tags_read_tag(g, node, false).all;
         case SAMPI_TAGS_TRIGGERED: return sampi_tags_triggered(g, node, end, false);
@@ -30938,7 +30942,7 @@ static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, samp
         case SAMPI_TAGS_DISPATCH: return sampi_tags_dispatch(g, node, end);
         case SAMPI_TAGS_TOKEN:
             member = sampi_tags_member(g, node, "token");
-            return member < 0 ? sampi_tags_wrong(g, node, "expected a token, token")
+            return member < 0 ? sampi_tags_malformed(g, node, "expected a token, token")
                               : sampi_tags_token(g, member, false);
         case SAMPI_TAGS_EXCLUDE_TOKEN: return sampi_tags_tokens(g, node, end, false);
         case SAMPI_TAGS_ANY_TOKENS: return sampi_tags_tokens(g, node, end, true);
@@ -30966,12 +30970,12 @@ static SAMPI_COLD sampi_node sampi_tags_tree(sampi_tree *tree, const char *text,
         return g.x.status;
     }
     g.in_order = g.x.in_order;
-    if (options && sampi_tags_among(options, ' ', "compact", 7)) g.space = 1;
-    if (options && sampi_tags_among(options, ' ', "spaced", 6)) g.space = 2;
+    if (options && sampi_tags_is_listed(options, ' ', "compact", 7)) g.space = 1;
+    if (options && sampi_tags_is_listed(options, ' ', "spaced", 6)) g.space = 2;
     g.any = sampi_tree_repeat(tree, sampi_tree_class(tree, zero, 1, true), 0, -1);
     g.bytes = sampi_tree_repeat(tree, sampi_tree_byte(tree, 0, 255), 0, -1);
     const sampi_node made[] = { g.any, g.bytes, g.x.comma, g.x.colon };
-    for (size_t i = 0; i < sizeof made / sizeof *made; i++) sampi_tags_made(&g, 0, made[i]);
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) sampi_tags_check(&g, 0, made[i]);
     sampi_node all = g.x.status;
     const int32_t type = sampi_tags_member(&g, 0, "type");
     size_t n = 0;
@@ -30979,15 +30983,15 @@ static SAMPI_COLD sampi_node sampi_tags_tree(sampi_tree *tree, const char *text,
                            ? sampi_doc_text(&g.x, sampi_doc(&g.x, type)->text, &n)
                            : "";
     if (!sampi_tags_is(&g, 0, SAMPI_JSON_OBJECT)) {
-        all = sampi_tags_wrong(&g, 0, "expected an object");
+        all = sampi_tags_malformed(&g, 0, "expected an object");
     } else if (type >= 0 && (n != 14 || memcmp(name, "structural_tag", 14))) {
-        all = sampi_tags_wrong(&g, type, "expected structural_tag");
+        all = sampi_tags_malformed(&g, type, "expected structural_tag");
     } else if (sampi_tags_member(&g, 0, "structures") >= 0) {
-        sampi_tags_only(&g, 0, "type;structures;triggers");
+        sampi_tags_allow_members(&g, 0, "type;structures;triggers");
         all = g.x.status ? g.x.status : sampi_tags_triggered(&g, 0, none, true);
     } else {
-        sampi_tags_only(&g, 0, "type;format");
-        const int32_t format = g.x.status ? -1 : sampi_tags_need(&g, 0, "format", SAMPI_JSON_OBJECT);
+        sampi_tags_allow_members(&g, 0, "type;format");
+        const int32_t format = g.x.status ? -1 : sampi_tags_required(&g, 0, "format", SAMPI_JSON_OBJECT);
         all = format < 0 ? g.x.status : sampi_tags_format(&g, format, none);
     }
     if (g.x.status) all = g.x.status;
@@ -31452,7 +31456,7 @@ static const sampi_peer SAMPI_PEERS[] = {
 /* clang-format on */
 
 /* A request while it is read. */
-typedef struct sampi_ask {
+typedef struct sampi_request_reader {
     const sampi_peer *peer;
     const char *const *handled;
     const sampi_json *doc;
@@ -31461,7 +31465,7 @@ typedef struct sampi_ask {
     int reads;              /* the peer's flags, or those that hold in its options */
     bool samples, adaptive; /* it samples; llama-server's adaptive_p is in the order */
     bool tells, thinks;     /* *out is the caller's; Anthropic's thinking is enabled */
-} sampi_ask;
+} sampi_request_reader;
 
 /* ---- src/peers/values.h ---- */
 /* ---- requests: values ----
@@ -31470,30 +31474,30 @@ typedef struct sampi_ask {
    settings. Decimals are rounded exactly, so a value just outside a range (2.0000000000000003) is outside here too. The
    functions read nodes of the document (text/), write one member of the settings, and return a status. */
 
-static SAMPI_COLD int sampi_ask_fail(sampi_ask *ask, int32_t node, int status, const char *what)
+static SAMPI_COLD int sampi_request_fail(sampi_request_reader *reader, int32_t node, int status, const char *what)
 {
-    return sampi_json_fail(ask->doc, ask->doc->nodes[node].at, status, what);
+    return sampi_json_fail(reader->doc, reader->doc->nodes[node].at, status, what);
 }
 
 /* Reports a bad value, unless the reader of numbers has already reported more than its status. */
-static SAMPI_COLD int sampi_ask_bad(sampi_ask *ask, int32_t node, int status)
+static SAMPI_COLD int sampi_request_bad(sampi_request_reader *reader, int32_t node, int status)
 {
-    return sampi_ask_fail(ask, node, status,
-                          status == SAMP_E_RANGE   ? "expected a value that this program takes"
-                          : status == SAMP_E_NOMEM ? "out of memory"
-                                                   : "expected another type of value");
+    return sampi_request_fail(reader, node, status,
+                              status == SAMP_E_RANGE   ? "expected a value that this program takes"
+                              : status == SAMP_E_NOMEM ? "out of memory"
+                                                       : "expected another type of value");
 }
 
-static SAMPI_COLD const sampi_json_node *sampi_ask_node(const sampi_ask *ask, int32_t node)
+static SAMPI_COLD const sampi_json_node *sampi_request_node(const sampi_request_reader *reader, int32_t node)
 {
-    return &ask->doc->nodes[node];
+    return &reader->doc->nodes[node];
 }
 
 /* Returns the bytes [*n] of a string, or of a name. No 0 follows them. */
-static SAMPI_COLD const char *sampi_ask_text(const sampi_ask *ask, int32_t string, size_t *n)
+static SAMPI_COLD const char *sampi_request_text(const sampi_request_reader *reader, int32_t string, size_t *n)
 {
-    *n = ask->doc->strings[string].n;
-    return ask->doc->bytes + ask->doc->strings[string].at;
+    *n = reader->doc->strings[string].n;
+    return reader->doc->bytes + reader->doc->strings[string].at;
 }
 
 /* A decimal number as it is written: digits 10^power; rest: more digits follow, which are not all 0. */
@@ -31591,10 +31595,11 @@ static SAMPI_COLD int sampi_written_double(const sampi_written *w, double *x)
 
 /* Reads the number that a node is, or that the program accepts for it: true and false, or a text. whole: an integer is
    wanted, so a text may have no exponent. */
-static SAMPI_COLD int sampi_ask_written(const sampi_ask *ask, int32_t node, bool whole, sampi_written *w)
+static SAMPI_COLD int sampi_request_decimal(const sampi_request_reader *reader, int32_t node, bool whole,
+                                            sampi_written *w)
 {
-    const sampi_json_node *v = sampi_ask_node(ask, node);
-    int reads = ask->reads;
+    const sampi_json_node *v = sampi_request_node(reader, node);
+    int reads = reader->reads;
     size_t n = 0;
     memset(w, 0, sizeof *w);
     if ((v->kind == SAMPI_JSON_TRUE || v->kind == SAMPI_JSON_FALSE) && (reads & SAMPI_PEER_TRUTHS)) {
@@ -31604,7 +31609,7 @@ static SAMPI_COLD int sampi_ask_written(const sampi_ask *ask, int32_t node, bool
     }
     bool spelt = v->kind == SAMPI_JSON_STRING && (reads & SAMPI_PEER_SPELT);
     if (v->kind != SAMPI_JSON_NUMBER && !spelt) return SAMP_E_FORMAT;
-    const char *text = sampi_ask_text(ask, v->text, &n);
+    const char *text = sampi_request_text(reader, v->text, &n);
     for (; spelt && n && *text == ' '; n--) text++;
     while (spelt && n && text[n - 1] == ' ') n--;
     for (size_t i = 0; spelt && whole && i < n; i++)
@@ -31613,21 +31618,22 @@ static SAMPI_COLD int sampi_ask_written(const sampi_ask *ask, int32_t node, bool
 }
 
 /* Reads a number as a double. */
-static SAMPI_COLD int sampi_ask_double(const sampi_ask *ask, int32_t node, double *x)
+static SAMPI_COLD int sampi_request_double(const sampi_request_reader *reader, int32_t node, double *x)
 {
     sampi_written w;
-    int status = sampi_ask_written(ask, node, false, &w);
+    int status = sampi_request_decimal(reader, node, false, &w);
     return status ? status : sampi_written_double(&w, x);
 }
 
 /* Reads an integer: its magnitude *size, and whether it is *negative. If a program keeps an integer in 32 bits, and it
    is written with a point or an exponent, a value beyond 32 bits has no defined result there (it depends on the
    machine), so it is SAMP_E_RANGE. */
-static SAMPI_COLD int sampi_ask_whole(const sampi_ask *ask, int32_t node, bool *negative, uint64_t *size)
+static SAMPI_COLD int sampi_request_integer(const sampi_request_reader *reader, int32_t node, bool *negative,
+                                            uint64_t *size)
 {
     sampi_written w;
     double x = 0.0, least = -9223372036854775808.0, most = 9223372036854775808.0;
-    int reads = ask->reads, status = sampi_ask_written(ask, node, true, &w);
+    int reads = reader->reads, status = sampi_request_decimal(reader, node, true, &w);
     *negative = w.negative;
     *size = w.digits;
     if (status || (w.plain && !w.power && !(reads & SAMPI_PEER_DOUBLES))) return status;
@@ -31642,7 +31648,7 @@ static SAMPI_COLD int sampi_ask_whole(const sampi_ask *ask, int32_t node, bool *
 
 /* Checks the range of a row. A value out of the range is moved (*x), or the default is wanted (*text), or the status is
    returned. */
-static SAMPI_COLD int sampi_ask_range(const sampi_peer_field *f, const char **text, double *x)
+static SAMPI_COLD int sampi_request_range(const sampi_peer_field *f, const char **text, double *x)
 {
     bool below = f->how & SAMPI_PEER_OPEN ? *x <= f->lo : *x < f->lo, clamps = f->how & SAMPI_PEER_CLAMPS;
     if (!below && *x <= f->hi && !((f->how & SAMPI_PEER_NOT_0) && *x == 0.0)) return SAMP_OK;
@@ -31653,9 +31659,9 @@ static SAMPI_COLD int sampi_ask_range(const sampi_peer_field *f, const char **te
 }
 
 /* Reads the number for a member that is a float, rounded as the program rounds it. */
-static SAMPI_COLD int sampi_ask_real(const sampi_ask *ask, int32_t node, double *x)
+static SAMPI_COLD int sampi_request_float(const sampi_request_reader *reader, int32_t node, double *x)
 {
-    int reads = ask->reads, status = sampi_ask_double(ask, node, x);
+    int reads = reader->reads, status = sampi_request_double(reader, node, x);
     if (!status && (reads & SAMPI_PEER_SINGLES)) {
         bool beyond = *x > SAMPI_MOST || *x < -SAMPI_MOST;
         if (beyond && (reads & SAMPI_PEER_DOUBLES)) return SAMP_E_RANGE; /* Go's JSON has no such float */
@@ -31665,13 +31671,13 @@ static SAMPI_COLD int sampi_ask_real(const sampi_ask *ask, int32_t node, double 
 }
 
 /* Reads the number for a member that is an integer, reduced to 32 bits if the program does so. */
-static SAMPI_COLD int sampi_ask_count(const sampi_ask *ask, int32_t node, double *x)
+static SAMPI_COLD int sampi_request_whole(const sampi_request_reader *reader, int32_t node, double *x)
 {
     bool negative;
     uint64_t size;
-    int status = sampi_ask_whole(ask, node, &negative, &size);
+    int status = sampi_request_integer(reader, node, &negative, &size);
     if (status) return status;
-    if (ask->reads & SAMPI_PEER_WRAPS) {
+    if (reader->reads & SAMPI_PEER_WRAPS) {
         size = (uint32_t)(negative ? 0 - size : size);
         negative = size >> 31;
         if (negative) size = ((uint64_t)1 << 32) - size;
@@ -31682,16 +31688,17 @@ static SAMPI_COLD int sampi_ask_count(const sampi_ask *ask, int32_t node, double
 
 /* Reads a number and sets its member. If the range of the setting is open at 0, a value of 0 becomes the smallest
    float, which has the same effect: one token stays. */
-static SAMPI_COLD int sampi_ask_number(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
+static SAMPI_COLD int sampi_request_number(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     const sampi_field *field = sampi_field_named(f->param);
-    void *to = (char *)&ask->to->params + field->from;
+    void *to = (char *)&reader->to->params + field->from;
     const char *usual = NULL;
     double x = 0.0;
-    int status = field->type == SAMPI_FLOAT ? sampi_ask_real(ask, node, &x) : sampi_ask_count(ask, node, &x);
-    if (!status) status = sampi_ask_range(f, &usual, &x);
-    if (status) return sampi_ask_bad(ask, node, status);
-    if (usual) return sampi_set_field(&ask->to->params, field, usual);
+    int status = field->type == SAMPI_FLOAT ? sampi_request_float(reader, node, &x)
+                                            : sampi_request_whole(reader, node, &x);
+    if (!status) status = sampi_request_range(f, &usual, &x);
+    if (status) return sampi_request_bad(reader, node, status);
+    if (usual) return sampi_set_field(&reader->to->params, field, usual);
     if (f->means == SAMPI_PEER_HEAT) x = x > 0.0 && x < 0.01 ? 0.01 : x;
     if (f->means == SAMPI_PEER_COLD) x = x < 1e-6 ? 0.0 : x;
     if (field->type == SAMPI_FLOAT) {
@@ -31706,42 +31713,42 @@ static SAMPI_COLD int sampi_ask_number(sampi_ask *ask, int32_t node, const sampi
 }
 
 /* Sets the limit of thinking. It is not a setting, so it is refused if the caller did not pass a request. */
-static SAMPI_COLD int sampi_ask_budget(sampi_ask *ask, int32_t node, double x)
+static SAMPI_COLD int sampi_request_set_budget(sampi_request_reader *reader, int32_t node, double x)
 {
-    if (!ask->tells)
-        return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED, "expected no budget, as nobody is told of it");
-    ask->out->thinking_budget = (int32_t)x;
+    if (!reader->tells)
+        return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected no budget, as nobody is told of it");
+    reader->out->thinking_budget = (int32_t)x;
     return SAMP_OK;
 }
 
 /* A limit of thinking in tokens; a number below 0 is no limit. */
-static SAMPI_COLD int sampi_ask_thinking(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
+static SAMPI_COLD int sampi_request_thinking(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     const char *usual = NULL;
     double x = 0.0;
-    int status = sampi_ask_count(ask, node, &x);
-    if (!status) status = sampi_ask_range(f, &usual, &x);
-    if (status) return sampi_ask_bad(ask, node, status);
-    return x >= 0.0 ? sampi_ask_budget(ask, node, x) : SAMP_OK;
+    int status = sampi_request_whole(reader, node, &x);
+    if (!status) status = sampi_request_range(f, &usual, &x);
+    if (status) return sampi_request_bad(reader, node, status);
+    return x >= 0.0 ? sampi_request_set_budget(reader, node, x) : SAMP_OK;
 }
 
 /* A seed: 64 bits, or the low 32 bits if the program uses no more. */
-static SAMPI_COLD int sampi_ask_seed(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
+static SAMPI_COLD int sampi_request_seed(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     bool negative, narrow = f->how & SAMPI_PEER_32_BITS;
     uint64_t size, most = (uint64_t)INT64_MAX;
-    int status = sampi_ask_whole(ask, node, &negative, &size);
+    int status = sampi_request_integer(reader, node, &negative, &size);
     if (!status && size > most + negative && (!narrow || negative)) status = SAMP_E_RANGE;
-    if (status) return sampi_ask_bad(ask, node, status);
+    if (status) return sampi_request_bad(reader, node, status);
     if (negative) size = 0 - size;
     bool none = narrow ? (uint32_t)size == UINT32_MAX : size == UINT64_MAX && f->lo == -1.0;
-    ask->out->seeded = !none;
-    if (!none) ask->to->params.seed = narrow ? (uint32_t)size : size;
+    reader->out->seeded = !none;
+    if (!none) reader->to->params.seed = narrow ? (uint32_t)size : size;
     return SAMP_OK;
 }
 
 /* Reads a name [n] as an integer, as Python's int() does, or (c) C's strtol() of 64 bits. */
-static SAMPI_COLD int sampi_ask_digits(const char *t, size_t n, bool c, bool *negative, uint64_t *size)
+static SAMPI_COLD int sampi_request_id_of_text(const char *t, size_t n, bool c, bool *negative, uint64_t *size)
 {
     const char *blank = c ? " \t\n\v\f\r" : " \t\n\v\f\r\x1c\x1d\x1e\x1f";
     const char *end = c ? t : t + n;
@@ -31765,26 +31772,26 @@ static SAMPI_COLD int sampi_ask_digits(const char *t, size_t n, bool c, bool *ne
 }
 
 /* Reads the token of an entry, given by a name or a node; -1: the program drops the entry. */
-static SAMPI_COLD int sampi_ask_token(const sampi_ask *ask, const sampi_peer_field *f, int32_t name, int32_t node,
-                                      samp_token *token)
+static SAMPI_COLD int sampi_request_token(const sampi_request_reader *reader, const sampi_peer_field *f, int32_t name,
+                                          int32_t node, samp_token *token)
 {
     const bool pairs = f->how & SAMPI_PEER_PAIRS, drops = pairs || f->means == SAMPI_PEER_BAN;
-    const int32_t n_vocab = ask->to->params.n_vocab;
+    const int32_t n_vocab = reader->to->params.n_vocab;
     sampi_written w;
     bool negative;
     uint64_t size;
     size_t n;
     int status;
     if (name >= 0) {
-        const char *text = sampi_ask_text(ask, name, &n);
-        status = sampi_ask_digits(text, n, pairs, &negative, &size);
-    } else if (pairs && sampi_ask_node(ask, node)->kind == SAMPI_JSON_STRING) {
+        const char *text = sampi_request_text(reader, name, &n);
+        status = sampi_request_id_of_text(text, n, pairs, &negative, &size);
+    } else if (pairs && sampi_request_node(reader, node)->kind == SAMPI_JSON_STRING) {
         return SAMP_E_UNSUPPORTED; /* llama-server tokenises it */
-    } else if (pairs && (sampi_ask_written(ask, node, true, &w) || !w.plain || w.power)) {
+    } else if (pairs && (sampi_request_decimal(reader, node, true, &w) || !w.plain || w.power)) {
         *token = -1;
         return SAMP_OK;
     } else {
-        status = sampi_ask_whole(ask, node, &negative, &size);
+        status = sampi_request_integer(reader, node, &negative, &size);
     }
     if (status) return status;
     if (pairs) {
@@ -31798,35 +31805,35 @@ static SAMPI_COLD int sampi_ask_token(const sampi_ask *ask, const sampi_peer_fie
 }
 
 /* Reads an entry of a logit bias: a member of an object, a pair, or a token that is banned. */
-static SAMPI_COLD int sampi_ask_bias(const sampi_ask *ask, int32_t node, const sampi_peer_field *f,
-                                     samp_logit_bias *out)
+static SAMPI_COLD int sampi_request_bias(const sampi_request_reader *reader, int32_t node, const sampi_peer_field *f,
+                                         samp_logit_bias *out)
 {
-    const sampi_json_node *v = sampi_ask_node(ask, node);
+    const sampi_json_node *v = sampi_request_node(reader, node);
     const bool pairs = f->how & SAMPI_PEER_PAIRS;
     int32_t id = node, value = node;
     const char *usual = NULL;
     double x = 0.0;
     out->token = -1;
     out->bias = -INFINITY;
-    if (f->means == SAMPI_PEER_BAN) return sampi_ask_token(ask, f, -1, node, &out->token);
+    if (f->means == SAMPI_PEER_BAN) return sampi_request_token(reader, f, -1, node, &out->token);
     if (v->name < 0) {
         if (v->kind != SAMPI_JSON_ARRAY || v->n != 2) return SAMP_OK;
         id = v->first;
         value = v->last;
     }
-    uint8_t kind = sampi_ask_node(ask, value)->kind;
+    uint8_t kind = sampi_request_node(reader, value)->kind;
     if (pairs && kind != SAMPI_JSON_FALSE && kind != SAMPI_JSON_NUMBER) return SAMP_OK;
-    int status = sampi_ask_token(ask, f, v->name, id, &out->token);
+    int status = sampi_request_token(reader, f, v->name, id, &out->token);
     if (status || (pairs && kind == SAMPI_JSON_FALSE)) return status;
-    status = sampi_ask_real(ask, value, &x);
-    if (!status) status = sampi_ask_range(f, &usual, &x);
+    status = sampi_request_float(reader, value, &x);
+    if (!status) status = sampi_request_range(f, &usual, &x);
     out->bias = status ? 0.0f : (float)x;
     return status;
 }
 
 /* Removes entries of the same token, written in several ways, except the last one, as Python's dictionary does. Returns
    the number of remaining entries; -1: no memory. */
-static SAMPI_COLD int32_t sampi_ask_last(const samp_params *p, samp_logit_bias *list, int32_t n)
+static SAMPI_COLD int32_t sampi_request_keep_last(const samp_params *p, samp_logit_bias *list, int32_t n)
 {
     const size_t size = ((size_t)p->n_vocab + 31) / 32 * sizeof(uint32_t);
     uint32_t *seen = (uint32_t *)SAMP_MALLOC(size);
@@ -31845,10 +31852,10 @@ static SAMPI_COLD int32_t sampi_ask_last(const samp_params *p, samp_logit_bias *
 }
 
 /* Sets logit_bias. */
-static SAMPI_COLD int sampi_ask_biases(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
+static SAMPI_COLD int sampi_request_biases(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
-    const sampi_json_node *v = sampi_ask_node(ask, node);
-    samp_params *p = &ask->to->params;
+    const sampi_json_node *v = sampi_request_node(reader, node);
+    samp_params *p = &reader->to->params;
     const bool pairs = f->how & SAMPI_PEER_PAIRS, bans = f->means == SAMPI_PEER_BAN;
     const bool list_or_object = v->kind == SAMPI_JSON_OBJECT || v->kind == SAMPI_JSON_ARRAY;
     bool inside = true; /* the vocabulary */
@@ -31856,43 +31863,44 @@ static SAMPI_COLD int sampi_ask_biases(sampi_ask *ask, int32_t node, const sampi
     int status = SAMP_OK;
     if (pairs && !list_or_object) return SAMP_OK; /* llama-server ignores it */
     if (!pairs && v->kind != (bans ? SAMPI_JSON_ARRAY : SAMPI_JSON_OBJECT))
-        return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
+        return sampi_request_bad(reader, node, SAMP_E_FORMAT);
     if (v->n == 0) return SAMP_OK;
     samp_logit_bias *list = (samp_logit_bias *)SAMP_MALLOC((size_t)v->n * sizeof *list);
-    if (!list) return sampi_ask_bad(ask, node, SAMP_E_NOMEM);
+    if (!list) return sampi_request_bad(reader, node, SAMP_E_NOMEM);
     p->logit_bias = list; /* owned by the settings from now on */
-    for (int32_t entry = v->first; entry >= 0 && !status; entry = sampi_ask_node(ask, entry)->next) {
-        status = sampi_ask_bias(ask, entry, f, &list[n]);
+    for (int32_t entry = v->first; entry >= 0 && !status; entry = sampi_request_node(reader, entry)->next) {
+        status = sampi_request_bias(reader, entry, f, &list[n]);
         if (status == SAMP_E_UNSUPPORTED)
-            sampi_ask_fail(ask, entry, status, "expected a token's number: texts are not tokenised here");
+            sampi_request_fail(reader, entry, status, "expected a token's number: texts are not tokenised here");
         else if (status)
-            sampi_ask_bad(ask, entry, status);
+            sampi_request_bad(reader, entry, status);
         inside = inside && list[n].token < p->n_vocab;
         n += list[n].token != -1;
     }
     if (status) return status;
-    if (!pairs && !bans && inside) n = sampi_ask_last(p, list, n);
-    if (n < 0) return sampi_ask_bad(ask, node, SAMP_E_NOMEM);
+    if (!pairs && !bans && inside) n = sampi_request_keep_last(p, list, n);
+    if (n < 0) return sampi_request_bad(reader, node, SAMP_E_NOMEM);
     p->n_logit_bias = n;
     return SAMP_OK;
 }
 
 /* Sets dry_breakers: a list of texts in one block, as settings own it, the pointers first. A text ends at its first 0,
    and an empty text is left out, as in the program. */
-static SAMPI_COLD int sampi_ask_strings(sampi_ask *ask, int32_t node)
+static SAMPI_COLD int sampi_request_strings(sampi_request_reader *reader, int32_t node)
 {
-    const sampi_json_node *v = sampi_ask_node(ask, node);
+    const sampi_json_node *v = sampi_request_node(reader, node);
     size_t bytes = ((size_t)v->n + 1) * sizeof(char *), n, k = 0;
     int status = v->kind != SAMPI_JSON_ARRAY ? SAMP_E_FORMAT : v->n ? SAMP_OK : SAMP_E_RANGE;
-    for (int32_t i = v->first; i >= 0 && !status; i = sampi_ask_node(ask, i)->next) {
-        if (sampi_ask_node(ask, i)->kind != SAMPI_JSON_STRING) return sampi_ask_bad(ask, i, SAMP_E_FORMAT);
-        bytes += (size_t)ask->doc->strings[sampi_ask_node(ask, i)->text].n + 1;
+    for (int32_t i = v->first; i >= 0 && !status; i = sampi_request_node(reader, i)->next) {
+        if (sampi_request_node(reader, i)->kind != SAMPI_JSON_STRING)
+            return sampi_request_bad(reader, i, SAMP_E_FORMAT);
+        bytes += (size_t)reader->doc->strings[sampi_request_node(reader, i)->text].n + 1;
     }
     const char **list = status ? NULL : (const char **)SAMP_MALLOC(bytes);
-    if (!list) return sampi_ask_bad(ask, node, status ? status : SAMP_E_NOMEM);
+    if (!list) return sampi_request_bad(reader, node, status ? status : SAMP_E_NOMEM);
     char *to = (char *)(list + v->n + 1);
-    for (int32_t i = v->first; i >= 0; i = sampi_ask_node(ask, i)->next) {
-        const char *text = sampi_ask_text(ask, sampi_ask_node(ask, i)->text, &n);
+    for (int32_t i = v->first; i >= 0; i = sampi_request_node(reader, i)->next) {
+        const char *text = sampi_request_text(reader, sampi_request_node(reader, i)->text, &n);
         memcpy(to, text, n);
         to[n] = 0;
         if (!*to) continue;
@@ -31900,7 +31908,7 @@ static SAMPI_COLD int sampi_ask_strings(sampi_ask *ask, int32_t node)
         to += strlen(to) + 1;
     }
     list[k] = NULL;
-    ask->to->params.dry_breakers = list;
+    reader->to->params.dry_breakers = list;
     return SAMP_OK;
 }
 
@@ -31910,21 +31918,21 @@ static SAMPI_COLD int sampi_ask_strings(sampi_ask *ask, int32_t node)
    nothing in place of `_`, and under their other names (temp, nucleus, typ). Names that are unknown are dropped, as
    llama-server drops them. */
 
-static SAMPI_COLD char sampi_ask_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c; }
+static SAMPI_COLD char sampi_request_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c; }
 
 /* Is a name [n], in any case, this step with each _ replaced by `instead` (0: left out)? */
-static SAMPI_COLD bool sampi_ask_is_step(const char *name, size_t n, const char *step, char instead)
+static SAMPI_COLD bool sampi_request_is_step(const char *name, size_t n, const char *step, char instead)
 {
     size_t i = 0;
     for (; *step; step++) {
         char c = *step == '_' ? instead : *step;
-        if (c && (i == n || sampi_ask_lower(name[i++]) != c)) return false;
+        if (c && (i == n || sampi_request_lower(name[i++]) != c)) return false;
     }
     return i == n;
 }
 
 /* Returns this library's name of a sampler of llama-server, given by a name or a letter; NULL: unknown, so dropped. */
-static SAMPI_COLD const char *sampi_ask_step(const char *name, size_t n, char letter)
+static SAMPI_COLD const char *sampi_request_step_of(const char *name, size_t n, char letter)
 {
     static const char *const names[] = { "penalties",  "dry",     "top_n_sigma", "top_k",       "typ_p",
                                          "top_p",      "min_p",   "xtc",         "temperature", "infill",
@@ -31932,18 +31940,18 @@ static SAMPI_COLD const char *sampi_ask_step(const char *name, size_t n, char le
     static const char letters[] = "edskypmxtiapty", instead[] = { '_', '-', 0 };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         for (size_t k = 0; k < sizeof instead; k++)
-            if (name && sampi_ask_is_step(name, n, names[i], instead[k])) letter = letters[i];
+            if (name && sampi_request_is_step(name, n, names[i], instead[k])) letter = letters[i];
     const char *found = letter ? strchr(letters, letter) : NULL;
     return found ? names[found - letters] : NULL;
 }
 
 /* Appends a step to an order that has room for it. adaptive_p is not a step here, because it selects: the flag
    `adaptive` is set. */
-static SAMPI_COLD void sampi_ask_add_step(sampi_ask *ask, char *order, const char *step)
+static SAMPI_COLD void sampi_request_add_step(sampi_request_reader *reader, char *order, const char *step)
 {
     size_t n = strlen(order);
     if (!strcmp(step, "adaptive_p")) {
-        ask->adaptive = true;
+        reader->adaptive = true;
     } else {
         if (n) order[n++] = ';';
         memcpy(order + n, step, strlen(step) + 1);
@@ -31951,27 +31959,27 @@ static SAMPI_COLD void sampi_ask_add_step(sampi_ask *ask, char *order, const cha
 }
 
 /* llama-server's samplers: sets the order. Other types of values are ignored, as llama-server does. */
-static SAMPI_COLD int sampi_ask_order(sampi_ask *ask, int32_t node)
+static SAMPI_COLD int sampi_request_order(sampi_request_reader *reader, int32_t node)
 {
     enum { STEP = 12, STEPS = 64 }; /* bytes of a name with its semicolon; the largest number of steps */
     char order[STEP * STEPS + 1] = "";
-    const sampi_json_node *v = sampi_ask_node(ask, node);
+    const sampi_json_node *v = sampi_request_node(reader, node);
     const bool letters = v->kind == SAMPI_JSON_STRING;
     size_t n = 0, steps = 0, i = 0;
-    const char *text = letters ? sampi_ask_text(ask, v->text, &n) : NULL;
+    const char *text = letters ? sampi_request_text(reader, v->text, &n) : NULL;
     if (!letters && v->kind != SAMPI_JSON_ARRAY) return SAMP_OK; /* the same as absent */
     for (int32_t entry = v->first; letters ? i < n : entry >= 0; i++) {
-        const sampi_json_node *e = sampi_ask_node(ask, letters ? node : entry);
-        if (e->kind != SAMPI_JSON_STRING) return sampi_ask_bad(ask, entry, SAMP_E_FORMAT);
-        if (!letters) text = sampi_ask_text(ask, e->text, &n);
-        const char *step = sampi_ask_step(letters ? NULL : text, n, letters ? text[i] : 0);
+        const sampi_json_node *e = sampi_request_node(reader, letters ? node : entry);
+        if (e->kind != SAMPI_JSON_STRING) return sampi_request_bad(reader, entry, SAMP_E_FORMAT);
+        if (!letters) text = sampi_request_text(reader, e->text, &n);
+        const char *step = sampi_request_step_of(letters ? NULL : text, n, letters ? text[i] : 0);
         if (!letters) entry = e->next;
         if (!step) continue;
-        if (steps++ == STEPS) return sampi_ask_bad(ask, node, SAMP_E_RANGE);
-        sampi_ask_add_step(ask, order, step);
+        if (steps++ == STEPS) return sampi_request_bad(reader, node, SAMP_E_RANGE);
+        sampi_request_add_step(reader, order, step);
     }
-    int status = samp_settings_set(ask->to, "order", order, NULL);
-    return status ? sampi_ask_bad(ask, node, status) : SAMP_OK;
+    int status = samp_settings_set(reader->to, "order", order, NULL);
+    return status ? sampi_request_bad(reader, node, status) : SAMP_OK;
 }
 
 /* ---- src/peers/fields.h ---- */
@@ -31983,9 +31991,9 @@ static SAMPI_COLD int sampi_ask_order(sampi_ask *ask, int32_t node)
 
 /* Is this the neutral value? usual: the neutral number or "false"; "": an empty list, object or text; NULL: no value
    is. */
-static SAMPI_COLD bool sampi_ask_neutral(const sampi_ask *ask, int32_t node, const char *usual)
+static SAMPI_COLD bool sampi_request_is_neutral(const sampi_request_reader *reader, int32_t node, const char *usual)
 {
-    const sampi_json_node *v = sampi_ask_node(ask, node);
+    const sampi_json_node *v = sampi_request_node(reader, node);
     double x = 0.0;
     float neutral = 0.0f;
     if (!usual) return false;
@@ -31993,237 +32001,250 @@ static SAMPI_COLD bool sampi_ask_neutral(const sampi_ask *ask, int32_t node, con
         case SAMPI_JSON_FALSE: return !strcmp(usual, "false");
         case SAMPI_JSON_ARRAY:
         case SAMPI_JSON_OBJECT: return !*usual && v->n == 0;
-        case SAMPI_JSON_STRING: return !*usual && ask->doc->strings[v->text].n == 0;
+        case SAMPI_JSON_STRING: return !*usual && reader->doc->strings[v->text].n == 0;
         case SAMPI_JSON_NUMBER:
-            return !sampi_ask_double(ask, node, &x) && !sampi_read_float(&usual, &neutral) && x == (double)neutral;
+            return !sampi_request_double(reader, node, &x) && !sampi_read_float(&usual, &neutral) &&
+                   x == (double)neutral;
         default: return false;
     }
 }
 
 /* Is this {"type": "text"}, or an empty value? */
-static SAMPI_COLD bool sampi_ask_plain(const sampi_ask *ask, int32_t node)
+static SAMPI_COLD bool sampi_request_is_plain(const sampi_request_reader *reader, int32_t node)
 {
-    int32_t type = sampi_json_member(ask->doc, node, sampi_json_find(ask->doc, "type", 4));
-    if (type < 0) return sampi_ask_neutral(ask, node, "");
-    const sampi_json_node *v = sampi_ask_node(ask, type);
-    return v->kind == SAMPI_JSON_STRING && v->text == sampi_json_find(ask->doc, "text", 4);
+    int32_t type = sampi_json_member(reader->doc, node, sampi_json_find(reader->doc, "type", 4));
+    if (type < 0) return sampi_request_is_neutral(reader, node, "");
+    const sampi_json_node *v = sampi_request_node(reader, type);
+    return v->kind == SAMPI_JSON_STRING && v->text == sampi_json_find(reader->doc, "text", 4);
 }
 
 /* Is the node this string? */
-static SAMPI_COLD bool sampi_ask_says(const sampi_ask *ask, int32_t node, const char *text)
+static SAMPI_COLD bool sampi_request_is_text(const sampi_request_reader *reader, int32_t node, const char *text)
 {
-    return node >= 0 && sampi_ask_node(ask, node)->kind == SAMPI_JSON_STRING &&
-           sampi_ask_node(ask, node)->text == sampi_json_find(ask->doc, text, strlen(text));
+    return node >= 0 && sampi_request_node(reader, node)->kind == SAMPI_JSON_STRING &&
+           sampi_request_node(reader, node)->text == sampi_json_find(reader->doc, text, strlen(text));
 }
 
 /* Returns the member of an object with this name; -1: there is no such member. */
-static SAMPI_COLD int32_t sampi_ask_inside(const sampi_ask *ask, int32_t node, const char *name)
+static SAMPI_COLD int32_t sampi_request_find(const sampi_request_reader *reader, int32_t node, const char *name)
 {
-    return sampi_json_member(ask->doc, node, sampi_json_find(ask->doc, name, strlen(name)));
+    return sampi_json_member(reader->doc, node, sampi_json_find(reader->doc, name, strlen(name)));
 }
 
 /* tool_choice and function_call: "auto" and "none" do not influence tokens; values that force a call are refused. */
-static SAMPI_COLD int sampi_ask_choice(sampi_ask *ask, int32_t node)
+static SAMPI_COLD int sampi_request_tool_choice(sampi_request_reader *reader, int32_t node)
 {
-    uint8_t kind = sampi_ask_node(ask, node)->kind;
-    if (sampi_ask_says(ask, node, "auto") || sampi_ask_says(ask, node, "none")) return SAMP_OK;
-    if (kind == SAMPI_JSON_OBJECT || sampi_ask_says(ask, node, "required"))
-        return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED,
-                              "expected auto or none: settings can't make it call a tool");
-    return sampi_ask_bad(ask, node, kind == SAMPI_JSON_STRING ? SAMP_E_RANGE : SAMP_E_FORMAT);
+    uint8_t kind = sampi_request_node(reader, node)->kind;
+    if (sampi_request_is_text(reader, node, "auto") || sampi_request_is_text(reader, node, "none")) return SAMP_OK;
+    if (kind == SAMPI_JSON_OBJECT || sampi_request_is_text(reader, node, "required"))
+        return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED,
+                                  "expected auto or none: settings can't make it call a tool");
+    return sampi_request_bad(reader, node, kind == SAMPI_JSON_STRING ? SAMP_E_RANGE : SAMP_E_FORMAT);
 }
 
 /* Anthropic's tool_choice, an object: {"type": "auto"} or {"type": "none"}; "any" and "tool" force a call. */
-static SAMPI_COLD int sampi_ask_calls(sampi_ask *ask, int32_t node)
+static SAMPI_COLD int sampi_request_tool_object(sampi_request_reader *reader, int32_t node)
 {
-    const int32_t type = sampi_ask_inside(ask, node, "type");
-    if (type < 0) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
-    if (sampi_ask_says(ask, type, "any") || sampi_ask_says(ask, type, "tool"))
-        return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED,
-                              "expected auto or none: settings can't make it call a tool");
-    return sampi_ask_choice(ask, type);
+    const int32_t type = sampi_request_find(reader, node, "type");
+    if (type < 0) return sampi_request_bad(reader, node, SAMP_E_FORMAT);
+    if (sampi_request_is_text(reader, type, "any") || sampi_request_is_text(reader, type, "tool"))
+        return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED,
+                                  "expected auto or none: settings can't make it call a tool");
+    return sampi_request_tool_choice(reader, type);
 }
 
 /* Anthropic's output_config: an effort is skipped, because it is a word for the prompt's template; any other member,
    such as a format of the answer, is refused. */
-static SAMPI_COLD int sampi_ask_config(sampi_ask *ask, int32_t node)
+static SAMPI_COLD int sampi_request_output_config(sampi_request_reader *reader, int32_t node)
 {
-    if (sampi_ask_node(ask, node)->kind != SAMPI_JSON_OBJECT) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
-    const int32_t effort = sampi_ask_inside(ask, node, "effort");
-    for (int32_t i = sampi_ask_node(ask, node)->first; i >= 0; i = sampi_ask_node(ask, i)->next)
-        if (i != effort && sampi_ask_node(ask, i)->kind != SAMPI_JSON_NULL)
-            return sampi_ask_fail(ask, i, SAMP_E_UNSUPPORTED, "expected an effort alone");
+    if (sampi_request_node(reader, node)->kind != SAMPI_JSON_OBJECT)
+        return sampi_request_bad(reader, node, SAMP_E_FORMAT);
+    const int32_t effort = sampi_request_find(reader, node, "effort");
+    for (int32_t i = sampi_request_node(reader, node)->first; i >= 0; i = sampi_request_node(reader, i)->next)
+        if (i != effort && sampi_request_node(reader, i)->kind != SAMPI_JSON_NULL)
+            return sampi_request_fail(reader, i, SAMP_E_UNSUPPORTED, "expected an effort alone");
     return SAMP_OK;
 }
 
 /* Anthropic's thinking: sets the limit of thinking. If thinking is enabled, the limit must be in the row's range, and
    below max_tokens. */
-static SAMPI_COLD int sampi_ask_thought(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
+static SAMPI_COLD int sampi_request_thinking_object(sampi_request_reader *reader, int32_t node,
+                                                    const sampi_peer_field *f)
 {
-    const int32_t type = sampi_ask_inside(ask, node, "type"), budget = sampi_ask_inside(ask, node, "budget_tokens");
-    const int32_t most = sampi_ask_inside(ask, 0, "max_tokens");
+    const int32_t type = sampi_request_find(reader, node, "type"),
+                  budget = sampi_request_find(reader, node, "budget_tokens");
+    const int32_t most = sampi_request_find(reader, 0, "max_tokens");
     double x = 0.0, room = 0.0;
-    if (type < 0 || sampi_ask_node(ask, type)->kind != SAMPI_JSON_STRING)
-        return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
-    if (sampi_ask_says(ask, type, "adaptive")) return SAMP_OK;
-    const bool on = sampi_ask_says(ask, type, "enabled");
-    if (!on && !sampi_ask_says(ask, type, "disabled")) return sampi_ask_bad(ask, type, SAMP_E_RANGE);
-    if (on && budget < 0) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
-    int status = on ? sampi_ask_count(ask, budget, &x) : SAMP_OK;
+    if (type < 0 || sampi_request_node(reader, type)->kind != SAMPI_JSON_STRING)
+        return sampi_request_bad(reader, node, SAMP_E_FORMAT);
+    if (sampi_request_is_text(reader, type, "adaptive")) return SAMP_OK;
+    const bool on = sampi_request_is_text(reader, type, "enabled");
+    if (!on && !sampi_request_is_text(reader, type, "disabled")) return sampi_request_bad(reader, type, SAMP_E_RANGE);
+    if (on && budget < 0) return sampi_request_bad(reader, node, SAMP_E_FORMAT);
+    int status = on ? sampi_request_whole(reader, budget, &x) : SAMP_OK;
     if (!status && on && (x < f->lo || x > f->hi)) status = SAMP_E_RANGE;
-    if (!status && on && most >= 0 && !sampi_ask_count(ask, most, &room) && x >= room) status = SAMP_E_RANGE;
-    if (status) return sampi_ask_bad(ask, budget, status);
-    ask->thinks = on;
-    return sampi_ask_budget(ask, node, x);
+    if (!status && on && most >= 0 && !sampi_request_whole(reader, most, &room) && x >= room) status = SAMP_E_RANGE;
+    if (status) return sampi_request_bad(reader, budget, status);
+    reader->thinks = on;
+    return sampi_request_set_budget(reader, node, x);
 }
 
 /* SGLang's custom_params: sets the limit of thinking from its member thinking_budget, if that is a whole number for
    Python's isinstance(), true and false too. Other values, and numbers below 0, set no limit. */
-static SAMPI_COLD int sampi_ask_custom(sampi_ask *ask, int32_t node)
+static SAMPI_COLD int sampi_request_custom_params(sampi_request_reader *reader, int32_t node)
 {
-    const int32_t budget = sampi_ask_inside(ask, node, "thinking_budget");
+    const int32_t budget = sampi_request_find(reader, node, "thinking_budget");
     sampi_written w;
-    if (sampi_ask_node(ask, node)->kind != SAMPI_JSON_OBJECT) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
-    const uint8_t kind = budget < 0 ? (uint8_t)SAMPI_JSON_NULL : sampi_ask_node(ask, budget)->kind;
+    if (sampi_request_node(reader, node)->kind != SAMPI_JSON_OBJECT)
+        return sampi_request_bad(reader, node, SAMP_E_FORMAT);
+    const uint8_t kind = budget < 0 ? (uint8_t)SAMPI_JSON_NULL : sampi_request_node(reader, budget)->kind;
     if (kind == SAMPI_JSON_TRUE || kind == SAMPI_JSON_FALSE)
-        return sampi_ask_budget(ask, node, kind == SAMPI_JSON_TRUE ? 1.0 : 0.0);
-    if (kind != SAMPI_JSON_NUMBER || sampi_ask_written(ask, budget, true, &w)) return SAMP_OK;
+        return sampi_request_set_budget(reader, node, kind == SAMPI_JSON_TRUE ? 1.0 : 0.0);
+    if (kind != SAMPI_JSON_NUMBER || sampi_request_decimal(reader, budget, true, &w)) return SAMP_OK;
     if (!w.plain || (w.negative && w.digits)) return SAMP_OK;
-    return sampi_ask_budget(ask, node, w.power || w.digits > INT32_MAX ? INT32_MAX : (double)w.digits);
+    return sampi_request_set_budget(reader, node, w.power || w.digits > INT32_MAX ? INT32_MAX : (double)w.digits);
 }
 
 /* May a tool be called whose arguments must have a certain form (strict, or a grammar)? */
-static SAMPI_COLD bool sampi_ask_strict(const sampi_ask *ask, int32_t node)
+static SAMPI_COLD bool sampi_request_has_strict(const sampi_request_reader *reader, int32_t node)
 {
-    const bool bare = ask->peer->reads & SAMPI_PEER_BARE;
-    const int32_t chosen = sampi_ask_inside(ask, 0, "tool_choice");
-    if (sampi_ask_says(ask, bare ? sampi_ask_inside(ask, chosen, "type") : chosen, "none")) return false;
-    for (int32_t i = sampi_ask_node(ask, node)->first; i >= 0; i = sampi_ask_node(ask, i)->next) {
-        int32_t strict = sampi_ask_inside(ask, bare ? i : sampi_ask_inside(ask, i, "function"), "strict");
-        int32_t format = sampi_ask_inside(ask, sampi_ask_inside(ask, i, "custom"), "format");
-        uint8_t kind = strict < 0 ? (uint8_t)SAMPI_JSON_NULL : sampi_ask_node(ask, strict)->kind;
+    const bool bare = reader->peer->reads & SAMPI_PEER_BARE;
+    const int32_t chosen = sampi_request_find(reader, 0, "tool_choice");
+    if (sampi_request_is_text(reader, bare ? sampi_request_find(reader, chosen, "type") : chosen, "none"))
+        return false;
+    for (int32_t i = sampi_request_node(reader, node)->first; i >= 0; i = sampi_request_node(reader, i)->next) {
+        int32_t strict = sampi_request_find(reader, bare ? i : sampi_request_find(reader, i, "function"), "strict");
+        int32_t format = sampi_request_find(reader, sampi_request_find(reader, i, "custom"), "format");
+        uint8_t kind = strict < 0 ? (uint8_t)SAMPI_JSON_NULL : sampi_request_node(reader, strict)->kind;
         if (kind != SAMPI_JSON_NULL && kind != SAMPI_JSON_FALSE) return true;
-        if (format >= 0 && !sampi_ask_says(ask, sampi_ask_inside(ask, format, "type"), "text")) return true;
+        if (format >= 0 && !sampi_request_is_text(reader, sampi_request_find(reader, format, "type"), "text"))
+            return true;
     }
     return false;
 }
 
-static SAMPI_COLD int sampi_ask_object(sampi_ask *ask, int32_t node, bool inside);
+static SAMPI_COLD int sampi_request_read_object(sampi_request_reader *reader, int32_t node, bool inside);
 
 /* The object of options, whose members are fields of the same table. In SGLang's sampling_params booleans and texts are
    not numbers, unlike outside of it. */
-static SAMPI_COLD int sampi_ask_options(sampi_ask *ask, int32_t node)
+static SAMPI_COLD int sampi_request_options(sampi_request_reader *reader, int32_t node)
 {
-    if (ask->reads & SAMPI_PEER_ANYWHERE) ask->reads &= ~(SAMPI_PEER_TRUTHS | SAMPI_PEER_SPELT);
-    const int status = sampi_ask_object(ask, node, true);
-    ask->reads = ask->peer->reads;
+    if (reader->reads & SAMPI_PEER_ANYWHERE) reader->reads &= ~(SAMPI_PEER_TRUTHS | SAMPI_PEER_SPELT);
+    const int status = sampi_request_read_object(reader, node, true);
+    reader->reads = reader->peer->reads;
     return status;
 }
 
 /* Reads a value as its row demands. */
-static SAMPI_COLD int sampi_ask_value(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
+static SAMPI_COLD int sampi_request_read_value(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
-    uint8_t kind = sampi_ask_node(ask, node)->kind;
+    uint8_t kind = sampi_request_node(reader, node)->kind;
     switch ((sampi_peer_means)f->means) {
         case SAMPI_PEER_NUMBER:
         case SAMPI_PEER_HEAT:
-        case SAMPI_PEER_COLD: return sampi_ask_number(ask, node, f);
-        case SAMPI_PEER_SEED: return sampi_ask_seed(ask, node, f);
-        case SAMPI_PEER_THINKING: return sampi_ask_thinking(ask, node, f);
-        case SAMPI_PEER_THOUGHT: return sampi_ask_thought(ask, node, f);
-        case SAMPI_PEER_CUSTOM: return sampi_ask_custom(ask, node);
-        case SAMPI_PEER_CALLS: return sampi_ask_calls(ask, node);
-        case SAMPI_PEER_CONFIG: return sampi_ask_config(ask, node);
+        case SAMPI_PEER_COLD: return sampi_request_number(reader, node, f);
+        case SAMPI_PEER_SEED: return sampi_request_seed(reader, node, f);
+        case SAMPI_PEER_THINKING: return sampi_request_thinking(reader, node, f);
+        case SAMPI_PEER_THOUGHT: return sampi_request_thinking_object(reader, node, f);
+        case SAMPI_PEER_CUSTOM: return sampi_request_custom_params(reader, node);
+        case SAMPI_PEER_CALLS: return sampi_request_tool_object(reader, node);
+        case SAMPI_PEER_CONFIG: return sampi_request_output_config(reader, node);
         case SAMPI_PEER_BIAS:
-        case SAMPI_PEER_BAN: return sampi_ask_biases(ask, node, f);
-        case SAMPI_PEER_STRINGS: return sampi_ask_strings(ask, node);
-        case SAMPI_PEER_ORDER: return sampi_ask_order(ask, node);
-        case SAMPI_PEER_CHOICE: return sampi_ask_choice(ask, node);
-        case SAMPI_PEER_OPTIONS: return sampi_ask_options(ask, node);
+        case SAMPI_PEER_BAN: return sampi_request_biases(reader, node, f);
+        case SAMPI_PEER_STRINGS: return sampi_request_strings(reader, node);
+        case SAMPI_PEER_ORDER: return sampi_request_order(reader, node);
+        case SAMPI_PEER_CHOICE: return sampi_request_tool_choice(reader, node);
+        case SAMPI_PEER_OPTIONS: return sampi_request_options(reader, node);
         case SAMPI_PEER_SAMPLE:
-            if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_FALSE) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
-            ask->samples = kind == SAMPI_JSON_TRUE;
+            if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_FALSE)
+                return sampi_request_bad(reader, node, SAMP_E_FORMAT);
+            reader->samples = kind == SAMPI_JSON_TRUE;
             return SAMP_OK;
         case SAMPI_PEER_NEUTRAL:
-            if (sampi_ask_neutral(ask, node, f->usual)) return SAMP_OK;
+            if (sampi_request_is_neutral(reader, node, f->usual)) return SAMP_OK;
             break;
         case SAMPI_PEER_TOOLS:
-            if (!sampi_ask_strict(ask, node)) return SAMP_OK;
+            if (!sampi_request_has_strict(reader, node)) return SAMP_OK;
             break;
         case SAMPI_PEER_PLAIN:
-            if (sampi_ask_plain(ask, node)) return SAMP_OK;
+            if (sampi_request_is_plain(reader, node)) return SAMP_OK;
     }
-    return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED, "expected a value that settings can express");
+    return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected a value that settings can express");
 }
 
 /* Are two names [n] equal? folds: upper and lower case are the same. */
-static SAMPI_COLD bool sampi_ask_same(const char *a, const char *b, size_t n, bool folds)
+static SAMPI_COLD bool sampi_request_same_name(const char *a, const char *b, size_t n, bool folds)
 {
     size_t i = 0;
-    while (i < n && (a[i] == b[i] || (folds && sampi_ask_lower(a[i]) == sampi_ask_lower(b[i])))) i++;
+    while (i < n && (a[i] == b[i] || (folds && sampi_request_lower(a[i]) == sampi_request_lower(b[i])))) i++;
     return i == n;
 }
 
 /* Is a name [n] in a list, whose names are separated by semicolons? */
-static SAMPI_COLD bool sampi_ask_listed(const char *list, const char *name, size_t n, bool folds)
+static SAMPI_COLD bool sampi_request_is_listed(const char *list, const char *name, size_t n, bool folds)
 {
     for (size_t length; *list; list += length + (list[length] == ';')) {
         length = strcspn(list, ";");
-        if (length == n && sampi_ask_same(list, name, n, folds)) return true;
+        if (length == n && sampi_request_same_name(list, name, n, folds)) return true;
     }
     return false;
 }
 
 /* Sets request.field to the name [n] of a field, for errors; with `inside` the name of the object of options comes
    before it. Returns the length, or 0 if the name had to be cut. */
-static SAMPI_COLD size_t sampi_ask_name(sampi_ask *ask, const char *name, size_t n, bool inside)
+static SAMPI_COLD size_t sampi_request_set_field(sampi_request_reader *reader, const char *name, size_t n,
+                                                 bool inside)
 {
-    char *path = ask->out->field;
-    size_t before = inside ? strlen(ask->peer->options) : 0, room = sizeof ask->out->field - 1 - before;
+    char *path = reader->out->field;
+    size_t before = inside ? strlen(reader->peer->options) : 0, room = sizeof reader->out->field - 1 - before;
     size_t taken = n < room ? n : room;
-    memcpy(path, ask->peer->options, before);
+    memcpy(path, reader->peer->options, before);
     memcpy(path + before, name, taken);
     path[before + taken] = 0;
     return taken < n ? 0 : before + n;
 }
 
 /* Is this row valid at this place: inside of the object of options, or outside? */
-static SAMPI_COLD bool sampi_ask_counts(const sampi_ask *ask, const sampi_peer_field *f, bool inside)
+static SAMPI_COLD bool sampi_request_row_applies(const sampi_request_reader *reader, const sampi_peer_field *f,
+                                                 bool inside)
 {
-    if (ask->peer->reads & SAMPI_PEER_ANYWHERE) return !inside || f->means != SAMPI_PEER_OPTIONS;
+    if (reader->peer->reads & SAMPI_PEER_ANYWHERE) return !inside || f->means != SAMPI_PEER_OPTIONS;
     return !(f->how & SAMPI_PEER_INSIDE) == !inside;
 }
 
 /* Reads a member of the request, or (inside) of its object of options. */
-static SAMPI_COLD int sampi_ask_member(sampi_ask *ask, int32_t node, bool inside)
+static SAMPI_COLD int sampi_request_read_member(sampi_request_reader *reader, int32_t node, bool inside)
 {
-    const size_t before = inside ? strlen(ask->peer->options) : 0;
+    const size_t before = inside ? strlen(reader->peer->options) : 0;
     size_t n;
-    const char *name = sampi_ask_text(ask, sampi_ask_node(ask, node)->name, &n), *path = ask->out->field;
-    size_t n_path = sampi_ask_name(ask, name, n, inside);
-    bool folds = !inside && (ask->peer->reads & SAMPI_PEER_FOLDS);
-    for (const char *const *mine = ask->handled; mine && *mine; mine++) {
-        const char *rest = strncmp(*mine, ask->peer->options, before) ? NULL : *mine + before;
+    const char *name = sampi_request_text(reader, sampi_request_node(reader, node)->name, &n),
+               *path = reader->out->field;
+    size_t n_path = sampi_request_set_field(reader, name, n, inside);
+    bool folds = !inside && (reader->peer->reads & SAMPI_PEER_FOLDS);
+    for (const char *const *mine = reader->handled; mine && *mine; mine++) {
+        const char *rest = strncmp(*mine, reader->peer->options, before) ? NULL : *mine + before;
         if (rest && strlen(rest) == n && !memcmp(rest, name, n)) return SAMP_OK;
     }
-    const size_t bare = ask->peer->reads & SAMPI_PEER_ANYWHERE ? before : 0; /* the list has bare names */
-    if (n_path && sampi_ask_listed(ask->peer->skipped, path + bare, n_path - bare, folds)) return SAMP_OK;
-    for (const sampi_peer_field *f = ask->peer->fields; f->name || f->param; f++) {
-        if (!f->name || strlen(f->name) != n || !sampi_ask_same(f->name, name, n, folds)) continue;
-        if (!sampi_ask_counts(ask, f, inside)) continue;
-        return sampi_ask_node(ask, node)->kind == SAMPI_JSON_NULL ? SAMP_OK : sampi_ask_value(ask, node, f);
+    const size_t bare = reader->peer->reads & SAMPI_PEER_ANYWHERE ? before : 0; /* the list has bare names */
+    if (n_path && sampi_request_is_listed(reader->peer->skipped, path + bare, n_path - bare, folds)) return SAMP_OK;
+    for (const sampi_peer_field *f = reader->peer->fields; f->name || f->param; f++) {
+        if (!f->name || strlen(f->name) != n || !sampi_request_same_name(f->name, name, n, folds)) continue;
+        if (!sampi_request_row_applies(reader, f, inside)) continue;
+        return sampi_request_node(reader, node)->kind == SAMPI_JSON_NULL ? SAMP_OK
+                                                                         : sampi_request_read_value(reader, node, f);
     }
-    return sampi_ask_fail(ask, node, SAMP_E_NAME, "expected a field that this program has");
+    return sampi_request_fail(reader, node, SAMP_E_NAME, "expected a field that this program has");
 }
 
 /* Reads all members of the request, or (inside) of its object of options, up to the first error. */
-static SAMPI_COLD int sampi_ask_object(sampi_ask *ask, int32_t node, bool inside)
+static SAMPI_COLD int sampi_request_read_object(sampi_request_reader *reader, int32_t node, bool inside)
 {
     int status = SAMP_OK;
-    if (sampi_ask_node(ask, node)->kind != SAMPI_JSON_OBJECT)
-        return sampi_ask_fail(ask, node, SAMP_E_FORMAT, "expected an object");
-    for (int32_t i = sampi_ask_node(ask, node)->first; i >= 0 && !status; i = sampi_ask_node(ask, i)->next)
-        status = sampi_ask_member(ask, i, inside);
+    if (sampi_request_node(reader, node)->kind != SAMPI_JSON_OBJECT)
+        return sampi_request_fail(reader, node, SAMP_E_FORMAT, "expected an object");
+    for (int32_t i = sampi_request_node(reader, node)->first; i >= 0 && !status;
+         i = sampi_request_node(reader, i)->next)
+        status = sampi_request_read_member(reader, i, inside);
     return status;
 }
 
@@ -32235,50 +32256,51 @@ static SAMPI_COLD int sampi_ask_object(sampi_ask *ask, int32_t node, bool inside
 
 /* Reports an error of a setting that no single field has caused. The error has the request's name for the setting, and
    the place of that field if the request has it. */
-static SAMPI_COLD int sampi_ask_fail_param(sampi_ask *ask, const char *param, int status, const char *what)
+static SAMPI_COLD int sampi_request_fail_param(sampi_request_reader *reader, const char *param, int status,
+                                               const char *what)
 {
-    const char *name = param, *object = ask->peer->options;
+    const char *name = param, *object = reader->peer->options;
     const size_t n = strlen(object);
-    const int32_t options = n ? sampi_json_member(ask->doc, 0, sampi_json_find(ask->doc, object, n - 1)) : -1;
+    const int32_t options = n ? sampi_json_member(reader->doc, 0, sampi_json_find(reader->doc, object, n - 1)) : -1;
     bool inside = false;
     int32_t at = -1;
-    for (const sampi_peer_field *f = ask->peer->fields; f->name || f->param; f++) {
+    for (const sampi_peer_field *f = reader->peer->fields; f->name || f->param; f++) {
         if (!f->name || !f->param || strcmp(f->param, param) || at >= 0) continue;
         name = f->name;
         inside = f->how & SAMPI_PEER_INSIDE;
-        at = sampi_ask_inside(ask, inside ? options : 0, name);
-        if (at >= 0 || options < 0 || !(ask->peer->reads & SAMPI_PEER_ANYWHERE)) continue;
-        at = sampi_ask_inside(ask, options, name);
+        at = sampi_request_find(reader, inside ? options : 0, name);
+        if (at >= 0 || options < 0 || !(reader->peer->reads & SAMPI_PEER_ANYWHERE)) continue;
+        at = sampi_request_find(reader, options, name);
         inside = at >= 0;
     }
-    sampi_ask_name(ask, name, strlen(name), inside);
-    return sampi_ask_fail(ask, at < 0 ? 0 : at, status, what);
+    sampi_request_set_field(reader, name, strlen(name), inside);
+    return sampi_request_fail(reader, at < 0 ? 0 : at, status, what);
 }
 
 /* Finds out whether the active penalties look at the prompt (request.with_prompt), and refuses penalties that cannot be
    combined. A window over the whole text is kept only if a penalty is active. */
-static SAMPI_COLD int sampi_ask_penalties(sampi_ask *ask)
+static SAMPI_COLD int sampi_request_penalties(sampi_request_reader *reader)
 {
-    samp_params *p = &ask->to->params;
+    samp_params *p = &reader->to->params;
     int looks = 0, n = 0;
-    for (const sampi_peer_field *f = ask->peer->fields; f->name || f->param; f++) {
+    for (const sampi_peer_field *f = reader->peer->fields; f->name || f->param; f++) {
         if (!(f->how & (SAMPI_PEER_OUTPUT | SAMPI_PEER_ALL))) continue;
         const sampi_field *field = sampi_field_named(f->param);
         if (sampi_number(field, (const char *)p + field->from) != field->usual) looks |= f->how, n++;
     }
-    ask->out->with_prompt = !(looks & SAMPI_PEER_OUTPUT);
+    reader->out->with_prompt = !(looks & SAMPI_PEER_OUTPUT);
     if (p->penalty_last_n == -1 && !looks) p->penalty_last_n = 0;
     if ((looks & SAMPI_PEER_OUTPUT) && (looks & SAMPI_PEER_ALL))
-        return sampi_ask_fail_param(ask, "penalty_repeat", SAMP_E_UNSUPPORTED,
-                                    "expected no other penalty, which would look at generated tokens only");
+        return sampi_request_fail_param(reader, "penalty_repeat", SAMP_E_UNSUPPORTED,
+                                        "expected no other penalty, which would look at generated tokens only");
     if ((looks & SAMPI_PEER_BEHIND) && (n > 1 || p->n_logit_bias))
-        return sampi_ask_fail_param(ask, "penalty_repeat", SAMP_E_UNSUPPORTED,
-                                    "expected no other penalty and no logit_bias, between which it would stand");
+        return sampi_request_fail_param(reader, "penalty_repeat", SAMP_E_UNSUPPORTED,
+                                        "expected no other penalty and no logit_bias, between which it would stand");
     return SAMP_OK;
 }
 
 /* Is a temperature among the steps of the order? */
-static SAMPI_COLD bool sampi_ask_heats(const samp_params *p)
+static SAMPI_COLD bool sampi_request_has_temp(const samp_params *p)
 {
     sampi_steps steps = sampi_steps_of(p);
     for (sampi_kind kind; sampi_next_step(&steps, &kind);)
@@ -32287,45 +32309,48 @@ static SAMPI_COLD bool sampi_ask_heats(const samp_params *p)
 }
 
 /* Settles what depends on several fields, and checks the settings. */
-static SAMPI_COLD int sampi_ask_settle(sampi_ask *ask)
+static SAMPI_COLD int sampi_request_settle(sampi_request_reader *reader)
 {
-    samp_params *p = &ask->to->params;
+    samp_params *p = &reader->to->params;
     const char *param = NULL;
-    int status = sampi_ask_penalties(ask);
+    int status = sampi_request_penalties(reader);
     if (status) return status;
-    if (ask->peer->fields == SAMPI_SGLANG && p->min_p > 0.0f)
-        status = samp_settings_set(ask->to, "order", "penalties;temperature;top_k;top_p;min_p", NULL);
-    if (status) return sampi_ask_bad(ask, 0, status);
-    if (!ask->adaptive) p->adaptive_target = -1.0f; /* llama-server ignores it then */
+    if (reader->peer->fields == SAMPI_SGLANG && p->min_p > 0.0f)
+        status = samp_settings_set(reader->to, "order", "penalties;temperature;top_k;top_p;min_p", NULL);
+    if (status) return sampi_request_bad(reader, 0, status);
+    if (!reader->adaptive) p->adaptive_target = -1.0f; /* llama-server ignores it then */
     const char *with = p->temp != 1.0f ? "temp" : p->top_k ? "top_k" : p->top_p < 0.95f ? "top_p" : NULL;
-    if (ask->thinks && with)
-        return sampi_ask_fail_param(ask, with, SAMP_E_RANGE, "expected what goes with thinking: 1, 0, at least 0.95");
-    if (ask->samples && !(ask->peer->reads & SAMPI_PEER_SAMPLES) && p->temp == 0.0f)
-        return sampi_ask_fail_param(ask, "temp", SAMP_E_RANGE, "expected more than 0, since do_sample is true");
+    if (reader->thinks && with)
+        return sampi_request_fail_param(reader, with, SAMP_E_RANGE,
+                                        "expected what goes with thinking: 1, 0, at least 0.95");
+    if (reader->samples && !(reader->peer->reads & SAMPI_PEER_SAMPLES) && p->temp == 0.0f)
+        return sampi_request_fail_param(reader, "temp", SAMP_E_RANGE,
+                                        "expected more than 0, since do_sample is true");
     /* in llama-server 0 is a temperature like others: without such a step it has no effect; it may have a range */
-    if (p->temp == 0.0f && !p->mirostat && !sampi_ask_heats(p)) p->temp = 1.0f;
+    if (p->temp == 0.0f && !p->mirostat && !sampi_request_has_temp(p)) p->temp = 1.0f;
     if (p->temp == 0.0f && !p->mirostat)
         p->temp = p->dynatemp_range *= 0.5f; /* the range stays 0 to dynatemp_range */
-    if (!ask->samples) p->temp = 0.0f;
+    if (!reader->samples) p->temp = 0.0f;
     status = samp_check_params(p, &param);
-    if (status) return sampi_ask_fail_param(ask, param, status, "expected another value, or it set in the settings");
-    ask->out->field[0] = 0;
+    if (status)
+        return sampi_request_fail_param(reader, param, status, "expected another value, or it set in the settings");
+    reader->out->field[0] = 0;
     return SAMP_OK;
 }
 
 /* Sets the program's defaults. n_vocab, n_ctx_train, vocab, rng and the seed stay as in the old settings. */
-static SAMPI_COLD int sampi_ask_defaults(sampi_ask *ask, const samp_settings *old)
+static SAMPI_COLD int sampi_request_defaults(sampi_request_reader *reader, const samp_settings *old)
 {
-    samp_params *p = &ask->to->params;
-    int status = samp_settings_set(ask->to, "order", ask->peer->order, NULL);
+    samp_params *p = &reader->to->params;
+    int status = samp_settings_set(reader->to, "order", reader->peer->order, NULL);
     p->n_vocab = old->params.n_vocab;
     p->n_ctx_train = old->params.n_ctx_train;
     p->vocab = old->params.vocab;
     p->rng = old->params.rng;
     p->top_k = 0; /* this library's defaults are llama.cpp's; a program without these fields has them off */
     p->min_p = 0.0f;
-    for (const sampi_peer_field *f = ask->peer->fields; (f->name || f->param) && !status; f++)
-        if (f->param) status = samp_settings_set(ask->to, f->param, f->usual, NULL);
+    for (const sampi_peer_field *f = reader->peer->fields; (f->name || f->param) && !status; f++)
+        if (f->param) status = samp_settings_set(reader->to, f->param, f->usual, NULL);
     p->seed = old->params.seed;
     return status;
 }
@@ -32351,13 +32376,14 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
     if (!to) return out->error.status = SAMP_E_NOMEM;
     const int reads = SAMPI_PEERS[peer].reads;
     const bool samples = reads & SAMPI_PEER_SAMPLES;
-    sampi_ask ask = { &SAMPI_PEERS[peer], handled, &doc, to, out, reads, samples, false, request != NULL, false };
+    sampi_request_reader reader = { &SAMPI_PEERS[peer], handled, &doc, to, out, reads, samples, false,
+                                    request != NULL,    false };
     int status = sampi_json_read(&doc, json, strlen(json), &out->error);
     if (!status) {
-        status = sampi_ask_defaults(&ask, settings);
-        if (status) sampi_ask_bad(&ask, 0, status);
-        if (!status) status = sampi_ask_object(&ask, 0, false);
-        if (!status) status = sampi_ask_settle(&ask);
+        status = sampi_request_defaults(&reader, settings);
+        if (status) sampi_request_bad(&reader, 0, status);
+        if (!status) status = sampi_request_read_object(&reader, 0, false);
+        if (!status) status = sampi_request_settle(&reader);
         sampi_json_free(&doc);
     }
     if (!status) sampi_settings_swap(settings, to);

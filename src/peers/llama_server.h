@@ -3,21 +3,21 @@
    nothing in place of `_`, and under their other names (temp, nucleus, typ). Names that are unknown are dropped, as
    llama-server drops them. */
 
-static SAMPI_COLD char sampi_ask_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c; }
+static SAMPI_COLD char sampi_request_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c; }
 
 /* Is a name [n], in any case, this step with each _ replaced by `instead` (0: left out)? */
-static SAMPI_COLD bool sampi_ask_is_step(const char *name, size_t n, const char *step, char instead)
+static SAMPI_COLD bool sampi_request_is_step(const char *name, size_t n, const char *step, char instead)
 {
     size_t i = 0;
     for (; *step; step++) {
         char c = *step == '_' ? instead : *step;
-        if (c && (i == n || sampi_ask_lower(name[i++]) != c)) return false;
+        if (c && (i == n || sampi_request_lower(name[i++]) != c)) return false;
     }
     return i == n;
 }
 
 /* Returns this library's name of a sampler of llama-server, given by a name or a letter; NULL: unknown, so dropped. */
-static SAMPI_COLD const char *sampi_ask_step(const char *name, size_t n, char letter)
+static SAMPI_COLD const char *sampi_request_step_of(const char *name, size_t n, char letter)
 {
     static const char *const names[] = { "penalties",  "dry",     "top_n_sigma", "top_k",       "typ_p",
                                          "top_p",      "min_p",   "xtc",         "temperature", "infill",
@@ -25,18 +25,18 @@ static SAMPI_COLD const char *sampi_ask_step(const char *name, size_t n, char le
     static const char letters[] = "edskypmxtiapty", instead[] = { '_', '-', 0 };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         for (size_t k = 0; k < sizeof instead; k++)
-            if (name && sampi_ask_is_step(name, n, names[i], instead[k])) letter = letters[i];
+            if (name && sampi_request_is_step(name, n, names[i], instead[k])) letter = letters[i];
     const char *found = letter ? strchr(letters, letter) : NULL;
     return found ? names[found - letters] : NULL;
 }
 
 /* Appends a step to an order that has room for it. adaptive_p is not a step here, because it selects: the flag
    `adaptive` is set. */
-static SAMPI_COLD void sampi_ask_add_step(sampi_ask *ask, char *order, const char *step)
+static SAMPI_COLD void sampi_request_add_step(sampi_request_reader *reader, char *order, const char *step)
 {
     size_t n = strlen(order);
     if (!strcmp(step, "adaptive_p")) {
-        ask->adaptive = true;
+        reader->adaptive = true;
     } else {
         if (n) order[n++] = ';';
         memcpy(order + n, step, strlen(step) + 1);
@@ -44,25 +44,25 @@ static SAMPI_COLD void sampi_ask_add_step(sampi_ask *ask, char *order, const cha
 }
 
 /* llama-server's samplers: sets the order. Other types of values are ignored, as llama-server does. */
-static SAMPI_COLD int sampi_ask_order(sampi_ask *ask, int32_t node)
+static SAMPI_COLD int sampi_request_order(sampi_request_reader *reader, int32_t node)
 {
     enum { STEP = 12, STEPS = 64 }; /* bytes of a name with its semicolon; the largest number of steps */
     char order[STEP * STEPS + 1] = "";
-    const sampi_json_node *v = sampi_ask_node(ask, node);
+    const sampi_json_node *v = sampi_request_node(reader, node);
     const bool letters = v->kind == SAMPI_JSON_STRING;
     size_t n = 0, steps = 0, i = 0;
-    const char *text = letters ? sampi_ask_text(ask, v->text, &n) : NULL;
+    const char *text = letters ? sampi_request_text(reader, v->text, &n) : NULL;
     if (!letters && v->kind != SAMPI_JSON_ARRAY) return SAMP_OK; /* the same as absent */
     for (int32_t entry = v->first; letters ? i < n : entry >= 0; i++) {
-        const sampi_json_node *e = sampi_ask_node(ask, letters ? node : entry);
-        if (e->kind != SAMPI_JSON_STRING) return sampi_ask_bad(ask, entry, SAMP_E_FORMAT);
-        if (!letters) text = sampi_ask_text(ask, e->text, &n);
-        const char *step = sampi_ask_step(letters ? NULL : text, n, letters ? text[i] : 0);
+        const sampi_json_node *e = sampi_request_node(reader, letters ? node : entry);
+        if (e->kind != SAMPI_JSON_STRING) return sampi_request_bad(reader, entry, SAMP_E_FORMAT);
+        if (!letters) text = sampi_request_text(reader, e->text, &n);
+        const char *step = sampi_request_step_of(letters ? NULL : text, n, letters ? text[i] : 0);
         if (!letters) entry = e->next;
         if (!step) continue;
-        if (steps++ == STEPS) return sampi_ask_bad(ask, node, SAMP_E_RANGE);
-        sampi_ask_add_step(ask, order, step);
+        if (steps++ == STEPS) return sampi_request_bad(reader, node, SAMP_E_RANGE);
+        sampi_request_add_step(reader, order, step);
     }
-    int status = samp_settings_set(ask->to, "order", order, NULL);
-    return status ? sampi_ask_bad(ask, node, status) : SAMP_OK;
+    int status = samp_settings_set(reader->to, "order", order, NULL);
+    return status ? sampi_request_bad(reader, node, status) : SAMP_OK;
 }

@@ -5,50 +5,51 @@
 
 /* Reports an error of a setting that no single field has caused. The error has the request's name for the setting, and
    the place of that field if the request has it. */
-static SAMPI_COLD int sampi_ask_fail_param(sampi_ask *ask, const char *param, int status, const char *what)
+static SAMPI_COLD int sampi_request_fail_param(sampi_request_reader *reader, const char *param, int status,
+                                               const char *what)
 {
-    const char *name = param, *object = ask->peer->options;
+    const char *name = param, *object = reader->peer->options;
     const size_t n = strlen(object);
-    const int32_t options = n ? sampi_json_member(ask->doc, 0, sampi_json_find(ask->doc, object, n - 1)) : -1;
+    const int32_t options = n ? sampi_json_member(reader->doc, 0, sampi_json_find(reader->doc, object, n - 1)) : -1;
     bool inside = false;
     int32_t at = -1;
-    for (const sampi_peer_field *f = ask->peer->fields; f->name || f->param; f++) {
+    for (const sampi_peer_field *f = reader->peer->fields; f->name || f->param; f++) {
         if (!f->name || !f->param || strcmp(f->param, param) || at >= 0) continue;
         name = f->name;
         inside = f->how & SAMPI_PEER_INSIDE;
-        at = sampi_ask_inside(ask, inside ? options : 0, name);
-        if (at >= 0 || options < 0 || !(ask->peer->reads & SAMPI_PEER_ANYWHERE)) continue;
-        at = sampi_ask_inside(ask, options, name);
+        at = sampi_request_find(reader, inside ? options : 0, name);
+        if (at >= 0 || options < 0 || !(reader->peer->reads & SAMPI_PEER_ANYWHERE)) continue;
+        at = sampi_request_find(reader, options, name);
         inside = at >= 0;
     }
-    sampi_ask_name(ask, name, strlen(name), inside);
-    return sampi_ask_fail(ask, at < 0 ? 0 : at, status, what);
+    sampi_request_set_field(reader, name, strlen(name), inside);
+    return sampi_request_fail(reader, at < 0 ? 0 : at, status, what);
 }
 
 /* Finds out whether the active penalties look at the prompt (request.with_prompt), and refuses penalties that cannot be
    combined. A window over the whole text is kept only if a penalty is active. */
-static SAMPI_COLD int sampi_ask_penalties(sampi_ask *ask)
+static SAMPI_COLD int sampi_request_penalties(sampi_request_reader *reader)
 {
-    samp_params *p = &ask->to->params;
+    samp_params *p = &reader->to->params;
     int looks = 0, n = 0;
-    for (const sampi_peer_field *f = ask->peer->fields; f->name || f->param; f++) {
+    for (const sampi_peer_field *f = reader->peer->fields; f->name || f->param; f++) {
         if (!(f->how & (SAMPI_PEER_OUTPUT | SAMPI_PEER_ALL))) continue;
         const sampi_field *field = sampi_field_named(f->param);
         if (sampi_number(field, (const char *)p + field->from) != field->usual) looks |= f->how, n++;
     }
-    ask->out->with_prompt = !(looks & SAMPI_PEER_OUTPUT);
+    reader->out->with_prompt = !(looks & SAMPI_PEER_OUTPUT);
     if (p->penalty_last_n == -1 && !looks) p->penalty_last_n = 0;
     if ((looks & SAMPI_PEER_OUTPUT) && (looks & SAMPI_PEER_ALL))
-        return sampi_ask_fail_param(ask, "penalty_repeat", SAMP_E_UNSUPPORTED,
-                                    "expected no other penalty, which would look at generated tokens only");
+        return sampi_request_fail_param(reader, "penalty_repeat", SAMP_E_UNSUPPORTED,
+                                        "expected no other penalty, which would look at generated tokens only");
     if ((looks & SAMPI_PEER_BEHIND) && (n > 1 || p->n_logit_bias))
-        return sampi_ask_fail_param(ask, "penalty_repeat", SAMP_E_UNSUPPORTED,
-                                    "expected no other penalty and no logit_bias, between which it would stand");
+        return sampi_request_fail_param(reader, "penalty_repeat", SAMP_E_UNSUPPORTED,
+                                        "expected no other penalty and no logit_bias, between which it would stand");
     return SAMP_OK;
 }
 
 /* Is a temperature among the steps of the order? */
-static SAMPI_COLD bool sampi_ask_heats(const samp_params *p)
+static SAMPI_COLD bool sampi_request_has_temp(const samp_params *p)
 {
     sampi_steps steps = sampi_steps_of(p);
     for (sampi_kind kind; sampi_next_step(&steps, &kind);)
@@ -57,45 +58,48 @@ static SAMPI_COLD bool sampi_ask_heats(const samp_params *p)
 }
 
 /* Settles what depends on several fields, and checks the settings. */
-static SAMPI_COLD int sampi_ask_settle(sampi_ask *ask)
+static SAMPI_COLD int sampi_request_settle(sampi_request_reader *reader)
 {
-    samp_params *p = &ask->to->params;
+    samp_params *p = &reader->to->params;
     const char *param = NULL;
-    int status = sampi_ask_penalties(ask);
+    int status = sampi_request_penalties(reader);
     if (status) return status;
-    if (ask->peer->fields == SAMPI_SGLANG && p->min_p > 0.0f)
-        status = samp_settings_set(ask->to, "order", "penalties;temperature;top_k;top_p;min_p", NULL);
-    if (status) return sampi_ask_bad(ask, 0, status);
-    if (!ask->adaptive) p->adaptive_target = -1.0f; /* llama-server ignores it then */
+    if (reader->peer->fields == SAMPI_SGLANG && p->min_p > 0.0f)
+        status = samp_settings_set(reader->to, "order", "penalties;temperature;top_k;top_p;min_p", NULL);
+    if (status) return sampi_request_bad(reader, 0, status);
+    if (!reader->adaptive) p->adaptive_target = -1.0f; /* llama-server ignores it then */
     const char *with = p->temp != 1.0f ? "temp" : p->top_k ? "top_k" : p->top_p < 0.95f ? "top_p" : NULL;
-    if (ask->thinks && with)
-        return sampi_ask_fail_param(ask, with, SAMP_E_RANGE, "expected what goes with thinking: 1, 0, at least 0.95");
-    if (ask->samples && !(ask->peer->reads & SAMPI_PEER_SAMPLES) && p->temp == 0.0f)
-        return sampi_ask_fail_param(ask, "temp", SAMP_E_RANGE, "expected more than 0, since do_sample is true");
+    if (reader->thinks && with)
+        return sampi_request_fail_param(reader, with, SAMP_E_RANGE,
+                                        "expected what goes with thinking: 1, 0, at least 0.95");
+    if (reader->samples && !(reader->peer->reads & SAMPI_PEER_SAMPLES) && p->temp == 0.0f)
+        return sampi_request_fail_param(reader, "temp", SAMP_E_RANGE,
+                                        "expected more than 0, since do_sample is true");
     /* in llama-server 0 is a temperature like others: without such a step it has no effect; it may have a range */
-    if (p->temp == 0.0f && !p->mirostat && !sampi_ask_heats(p)) p->temp = 1.0f;
+    if (p->temp == 0.0f && !p->mirostat && !sampi_request_has_temp(p)) p->temp = 1.0f;
     if (p->temp == 0.0f && !p->mirostat)
         p->temp = p->dynatemp_range *= 0.5f; /* the range stays 0 to dynatemp_range */
-    if (!ask->samples) p->temp = 0.0f;
+    if (!reader->samples) p->temp = 0.0f;
     status = samp_check_params(p, &param);
-    if (status) return sampi_ask_fail_param(ask, param, status, "expected another value, or it set in the settings");
-    ask->out->field[0] = 0;
+    if (status)
+        return sampi_request_fail_param(reader, param, status, "expected another value, or it set in the settings");
+    reader->out->field[0] = 0;
     return SAMP_OK;
 }
 
 /* Sets the program's defaults. n_vocab, n_ctx_train, vocab, rng and the seed stay as in the old settings. */
-static SAMPI_COLD int sampi_ask_defaults(sampi_ask *ask, const samp_settings *old)
+static SAMPI_COLD int sampi_request_defaults(sampi_request_reader *reader, const samp_settings *old)
 {
-    samp_params *p = &ask->to->params;
-    int status = samp_settings_set(ask->to, "order", ask->peer->order, NULL);
+    samp_params *p = &reader->to->params;
+    int status = samp_settings_set(reader->to, "order", reader->peer->order, NULL);
     p->n_vocab = old->params.n_vocab;
     p->n_ctx_train = old->params.n_ctx_train;
     p->vocab = old->params.vocab;
     p->rng = old->params.rng;
     p->top_k = 0; /* this library's defaults are llama.cpp's; a program without these fields has them off */
     p->min_p = 0.0f;
-    for (const sampi_peer_field *f = ask->peer->fields; (f->name || f->param) && !status; f++)
-        if (f->param) status = samp_settings_set(ask->to, f->param, f->usual, NULL);
+    for (const sampi_peer_field *f = reader->peer->fields; (f->name || f->param) && !status; f++)
+        if (f->param) status = samp_settings_set(reader->to, f->param, f->usual, NULL);
     p->seed = old->params.seed;
     return status;
 }
@@ -121,13 +125,14 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
     if (!to) return out->error.status = SAMP_E_NOMEM;
     const int reads = SAMPI_PEERS[peer].reads;
     const bool samples = reads & SAMPI_PEER_SAMPLES;
-    sampi_ask ask = { &SAMPI_PEERS[peer], handled, &doc, to, out, reads, samples, false, request != NULL, false };
+    sampi_request_reader reader = { &SAMPI_PEERS[peer], handled, &doc, to, out, reads, samples, false,
+                                    request != NULL,    false };
     int status = sampi_json_read(&doc, json, strlen(json), &out->error);
     if (!status) {
-        status = sampi_ask_defaults(&ask, settings);
-        if (status) sampi_ask_bad(&ask, 0, status);
-        if (!status) status = sampi_ask_object(&ask, 0, false);
-        if (!status) status = sampi_ask_settle(&ask);
+        status = sampi_request_defaults(&reader, settings);
+        if (status) sampi_request_bad(&reader, 0, status);
+        if (!status) status = sampi_request_read_object(&reader, 0, false);
+        if (!status) status = sampi_request_settle(&reader);
         sampi_json_free(&doc);
     }
     if (!status) sampi_settings_swap(settings, to);

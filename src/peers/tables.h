@@ -387,7 +387,7 @@ static const sampi_peer SAMPI_PEERS[] = {
 /* clang-format on */
 
 /* A request while it is read. */
-typedef struct sampi_ask {
+typedef struct sampi_request_reader {
     const sampi_peer *peer;
     const char *const *handled;
     const sampi_json *doc;
@@ -396,4 +396,4 @@ typedef struct sampi_ask {
     int reads;              /* the peer's flags, or those that hold in its options */
     bool samples, adaptive; /* it samples; llama-server's adaptive_p is in the order */
     bool tells, thinks;     /* *out is the caller's; Anthropic's thinking is enabled */
-} sampi_ask;
+} sampi_request_reader;

@@ -4,30 +4,30 @@
    settings. Decimals are rounded exactly, so a value just outside a range (2.0000000000000003) is outside here too. The
    functions read nodes of the document (text/), write one member of the settings, and return a status. */
 
-static SAMPI_COLD int sampi_ask_fail(sampi_ask *ask, int32_t node, int status, const char *what)
+static SAMPI_COLD int sampi_request_fail(sampi_request_reader *reader, int32_t node, int status, const char *what)
 {
-    return sampi_json_fail(ask->doc, ask->doc->nodes[node].at, status, what);
+    return sampi_json_fail(reader->doc, reader->doc->nodes[node].at, status, what);
 }
 
 /* Reports a bad value, unless the reader of numbers has already reported more than its status. */
-static SAMPI_COLD int sampi_ask_bad(sampi_ask *ask, int32_t node, int status)
+static SAMPI_COLD int sampi_request_bad(sampi_request_reader *reader, int32_t node, int status)
 {
-    return sampi_ask_fail(ask, node, status,
-                          status == SAMP_E_RANGE   ? "expected a value that this program takes"
-                          : status == SAMP_E_NOMEM ? "out of memory"
-                                                   : "expected another type of value");
+    return sampi_request_fail(reader, node, status,
+                              status == SAMP_E_RANGE   ? "expected a value that this program takes"
+                              : status == SAMP_E_NOMEM ? "out of memory"
+                                                       : "expected another type of value");
 }
 
-static SAMPI_COLD const sampi_json_node *sampi_ask_node(const sampi_ask *ask, int32_t node)
+static SAMPI_COLD const sampi_json_node *sampi_request_node(const sampi_request_reader *reader, int32_t node)
 {
-    return &ask->doc->nodes[node];
+    return &reader->doc->nodes[node];
 }
 
 /* Returns the bytes [*n] of a string, or of a name. No 0 follows them. */
-static SAMPI_COLD const char *sampi_ask_text(const sampi_ask *ask, int32_t string, size_t *n)
+static SAMPI_COLD const char *sampi_request_text(const sampi_request_reader *reader, int32_t string, size_t *n)
 {
-    *n = ask->doc->strings[string].n;
-    return ask->doc->bytes + ask->doc->strings[string].at;
+    *n = reader->doc->strings[string].n;
+    return reader->doc->bytes + reader->doc->strings[string].at;
 }
 
 /* A decimal number as it is written: digits 10^power; rest: more digits follow, which are not all 0. */
@@ -125,10 +125,11 @@ static SAMPI_COLD int sampi_written_double(const sampi_written *w, double *x)
 
 /* Reads the number that a node is, or that the program accepts for it: true and false, or a text. whole: an integer is
    wanted, so a text may have no exponent. */
-static SAMPI_COLD int sampi_ask_written(const sampi_ask *ask, int32_t node, bool whole, sampi_written *w)
+static SAMPI_COLD int sampi_request_decimal(const sampi_request_reader *reader, int32_t node, bool whole,
+                                            sampi_written *w)
 {
-    const sampi_json_node *v = sampi_ask_node(ask, node);
-    int reads = ask->reads;
+    const sampi_json_node *v = sampi_request_node(reader, node);
+    int reads = reader->reads;
     size_t n = 0;
     memset(w, 0, sizeof *w);
     if ((v->kind == SAMPI_JSON_TRUE || v->kind == SAMPI_JSON_FALSE) && (reads & SAMPI_PEER_TRUTHS)) {
@@ -138,7 +139,7 @@ static SAMPI_COLD int sampi_ask_written(const sampi_ask *ask, int32_t node, bool
     }
     bool spelt = v->kind == SAMPI_JSON_STRING && (reads & SAMPI_PEER_SPELT);
     if (v->kind != SAMPI_JSON_NUMBER && !spelt) return SAMP_E_FORMAT;
-    const char *text = sampi_ask_text(ask, v->text, &n);
+    const char *text = sampi_request_text(reader, v->text, &n);
     for (; spelt && n && *text == ' '; n--) text++;
     while (spelt && n && text[n - 1] == ' ') n--;
     for (size_t i = 0; spelt && whole && i < n; i++)
@@ -147,21 +148,22 @@ static SAMPI_COLD int sampi_ask_written(const sampi_ask *ask, int32_t node, bool
 }
 
 /* Reads a number as a double. */
-static SAMPI_COLD int sampi_ask_double(const sampi_ask *ask, int32_t node, double *x)
+static SAMPI_COLD int sampi_request_double(const sampi_request_reader *reader, int32_t node, double *x)
 {
     sampi_written w;
-    int status = sampi_ask_written(ask, node, false, &w);
+    int status = sampi_request_decimal(reader, node, false, &w);
     return status ? status : sampi_written_double(&w, x);
 }
 
 /* Reads an integer: its magnitude *size, and whether it is *negative. If a program keeps an integer in 32 bits, and it
    is written with a point or an exponent, a value beyond 32 bits has no defined result there (it depends on the
    machine), so it is SAMP_E_RANGE. */
-static SAMPI_COLD int sampi_ask_whole(const sampi_ask *ask, int32_t node, bool *negative, uint64_t *size)
+static SAMPI_COLD int sampi_request_integer(const sampi_request_reader *reader, int32_t node, bool *negative,
+                                            uint64_t *size)
 {
     sampi_written w;
     double x = 0.0, least = -9223372036854775808.0, most = 9223372036854775808.0;
-    int reads = ask->reads, status = sampi_ask_written(ask, node, true, &w);
+    int reads = reader->reads, status = sampi_request_decimal(reader, node, true, &w);
     *negative = w.negative;
     *size = w.digits;
     if (status || (w.plain && !w.power && !(reads & SAMPI_PEER_DOUBLES))) return status;
@@ -176,7 +178,7 @@ static SAMPI_COLD int sampi_ask_whole(const sampi_ask *ask, int32_t node, bool *
 
 /* Checks the range of a row. A value out of the range is moved (*x), or the default is wanted (*text), or the status is
    returned. */
-static SAMPI_COLD int sampi_ask_range(const sampi_peer_field *f, const char **text, double *x)
+static SAMPI_COLD int sampi_request_range(const sampi_peer_field *f, const char **text, double *x)
 {
     bool below = f->how & SAMPI_PEER_OPEN ? *x <= f->lo : *x < f->lo, clamps = f->how & SAMPI_PEER_CLAMPS;
     if (!below && *x <= f->hi && !((f->how & SAMPI_PEER_NOT_0) && *x == 0.0)) return SAMP_OK;
@@ -187,9 +189,9 @@ static SAMPI_COLD int sampi_ask_range(const sampi_peer_field *f, const char **te
 }
 
 /* Reads the number for a member that is a float, rounded as the program rounds it. */
-static SAMPI_COLD int sampi_ask_real(const sampi_ask *ask, int32_t node, double *x)
+static SAMPI_COLD int sampi_request_float(const sampi_request_reader *reader, int32_t node, double *x)
 {
-    int reads = ask->reads, status = sampi_ask_double(ask, node, x);
+    int reads = reader->reads, status = sampi_request_double(reader, node, x);
     if (!status && (reads & SAMPI_PEER_SINGLES)) {
         bool beyond = *x > SAMPI_MOST || *x < -SAMPI_MOST;
         if (beyond && (reads & SAMPI_PEER_DOUBLES)) return SAMP_E_RANGE; /* Go's JSON has no such float */
@@ -199,13 +201,13 @@ static SAMPI_COLD int sampi_ask_real(const sampi_ask *ask, int32_t node, double 
 }
 
 /* Reads the number for a member that is an integer, reduced to 32 bits if the program does so. */
-static SAMPI_COLD int sampi_ask_count(const sampi_ask *ask, int32_t node, double *x)
+static SAMPI_COLD int sampi_request_whole(const sampi_request_reader *reader, int32_t node, double *x)
 {
     bool negative;
     uint64_t size;
-    int status = sampi_ask_whole(ask, node, &negative, &size);
+    int status = sampi_request_integer(reader, node, &negative, &size);
     if (status) return status;
-    if (ask->reads & SAMPI_PEER_WRAPS) {
+    if (reader->reads & SAMPI_PEER_WRAPS) {
         size = (uint32_t)(negative ? 0 - size : size);
         negative = size >> 31;
         if (negative) size = ((uint64_t)1 << 32) - size;
@@ -216,16 +218,17 @@ static SAMPI_COLD int sampi_ask_count(const sampi_ask *ask, int32_t node, double
 
 /* Reads a number and sets its member. If the range of the setting is open at 0, a value of 0 becomes the smallest
    float, which has the same effect: one token stays. */
-static SAMPI_COLD int sampi_ask_number(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
+static SAMPI_COLD int sampi_request_number(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     const sampi_field *field = sampi_field_named(f->param);
-    void *to = (char *)&ask->to->params + field->from;
+    void *to = (char *)&reader->to->params + field->from;
     const char *usual = NULL;
     double x = 0.0;
-    int status = field->type == SAMPI_FLOAT ? sampi_ask_real(ask, node, &x) : sampi_ask_count(ask, node, &x);
-    if (!status) status = sampi_ask_range(f, &usual, &x);
-    if (status) return sampi_ask_bad(ask, node, status);
-    if (usual) return sampi_set_field(&ask->to->params, field, usual);
+    int status = field->type == SAMPI_FLOAT ? sampi_request_float(reader, node, &x)
+                                            : sampi_request_whole(reader, node, &x);
+    if (!status) status = sampi_request_range(f, &usual, &x);
+    if (status) return sampi_request_bad(reader, node, status);
+    if (usual) return sampi_set_field(&reader->to->params, field, usual);
     if (f->means == SAMPI_PEER_HEAT) x = x > 0.0 && x < 0.01 ? 0.01 : x;
     if (f->means == SAMPI_PEER_COLD) x = x < 1e-6 ? 0.0 : x;
     if (field->type == SAMPI_FLOAT) {
@@ -240,42 +243,42 @@ static SAMPI_COLD int sampi_ask_number(sampi_ask *ask, int32_t node, const sampi
 }
 
 /* Sets the limit of thinking. It is not a setting, so it is refused if the caller did not pass a request. */
-static SAMPI_COLD int sampi_ask_budget(sampi_ask *ask, int32_t node, double x)
+static SAMPI_COLD int sampi_request_set_budget(sampi_request_reader *reader, int32_t node, double x)
 {
-    if (!ask->tells)
-        return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED, "expected no budget, as nobody is told of it");
-    ask->out->thinking_budget = (int32_t)x;
+    if (!reader->tells)
+        return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected no budget, as nobody is told of it");
+    reader->out->thinking_budget = (int32_t)x;
     return SAMP_OK;
 }
 
 /* A limit of thinking in tokens; a number below 0 is no limit. */
-static SAMPI_COLD int sampi_ask_thinking(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
+static SAMPI_COLD int sampi_request_thinking(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     const char *usual = NULL;
     double x = 0.0;
-    int status = sampi_ask_count(ask, node, &x);
-    if (!status) status = sampi_ask_range(f, &usual, &x);
-    if (status) return sampi_ask_bad(ask, node, status);
-    return x >= 0.0 ? sampi_ask_budget(ask, node, x) : SAMP_OK;
+    int status = sampi_request_whole(reader, node, &x);
+    if (!status) status = sampi_request_range(f, &usual, &x);
+    if (status) return sampi_request_bad(reader, node, status);
+    return x >= 0.0 ? sampi_request_set_budget(reader, node, x) : SAMP_OK;
 }
 
 /* A seed: 64 bits, or the low 32 bits if the program uses no more. */
-static SAMPI_COLD int sampi_ask_seed(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
+static SAMPI_COLD int sampi_request_seed(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     bool negative, narrow = f->how & SAMPI_PEER_32_BITS;
     uint64_t size, most = (uint64_t)INT64_MAX;
-    int status = sampi_ask_whole(ask, node, &negative, &size);
+    int status = sampi_request_integer(reader, node, &negative, &size);
     if (!status && size > most + negative && (!narrow || negative)) status = SAMP_E_RANGE;
-    if (status) return sampi_ask_bad(ask, node, status);
+    if (status) return sampi_request_bad(reader, node, status);
     if (negative) size = 0 - size;
     bool none = narrow ? (uint32_t)size == UINT32_MAX : size == UINT64_MAX && f->lo == -1.0;
-    ask->out->seeded = !none;
-    if (!none) ask->to->params.seed = narrow ? (uint32_t)size : size;
+    reader->out->seeded = !none;
+    if (!none) reader->to->params.seed = narrow ? (uint32_t)size : size;
     return SAMP_OK;
 }
 
 /* Reads a name [n] as an integer, as Python's int() does, or (c) C's strtol() of 64 bits. */
-static SAMPI_COLD int sampi_ask_digits(const char *t, size_t n, bool c, bool *negative, uint64_t *size)
+static SAMPI_COLD int sampi_request_id_of_text(const char *t, size_t n, bool c, bool *negative, uint64_t *size)
 {
     const char *blank = c ? " \t\n\v\f\r" : " \t\n\v\f\r\x1c\x1d\x1e\x1f";
     const char *end = c ? t : t + n;
@@ -299,26 +302,26 @@ static SAMPI_COLD int sampi_ask_digits(const char *t, size_t n, bool c, bool *ne
 }
 
 /* Reads the token of an entry, given by a name or a node; -1: the program drops the entry. */
-static SAMPI_COLD int sampi_ask_token(const sampi_ask *ask, const sampi_peer_field *f, int32_t name, int32_t node,
-                                      samp_token *token)
+static SAMPI_COLD int sampi_request_token(const sampi_request_reader *reader, const sampi_peer_field *f, int32_t name,
+                                          int32_t node, samp_token *token)
 {
     const bool pairs = f->how & SAMPI_PEER_PAIRS, drops = pairs || f->means == SAMPI_PEER_BAN;
-    const int32_t n_vocab = ask->to->params.n_vocab;
+    const int32_t n_vocab = reader->to->params.n_vocab;
     sampi_written w;
     bool negative;
     uint64_t size;
     size_t n;
     int status;
     if (name >= 0) {
-        const char *text = sampi_ask_text(ask, name, &n);
-        status = sampi_ask_digits(text, n, pairs, &negative, &size);
-    } else if (pairs && sampi_ask_node(ask, node)->kind == SAMPI_JSON_STRING) {
+        const char *text = sampi_request_text(reader, name, &n);
+        status = sampi_request_id_of_text(text, n, pairs, &negative, &size);
+    } else if (pairs && sampi_request_node(reader, node)->kind == SAMPI_JSON_STRING) {
         return SAMP_E_UNSUPPORTED; /* llama-server tokenises it */
-    } else if (pairs && (sampi_ask_written(ask, node, true, &w) || !w.plain || w.power)) {
+    } else if (pairs && (sampi_request_decimal(reader, node, true, &w) || !w.plain || w.power)) {
         *token = -1;
         return SAMP_OK;
     } else {
-        status = sampi_ask_whole(ask, node, &negative, &size);
+        status = sampi_request_integer(reader, node, &negative, &size);
     }
     if (status) return status;
     if (pairs) {
@@ -332,35 +335,35 @@ static SAMPI_COLD int sampi_ask_token(const sampi_ask *ask, const sampi_peer_fie
 }
 
 /* Reads an entry of a logit bias: a member of an object, a pair, or a token that is banned. */
-static SAMPI_COLD int sampi_ask_bias(const sampi_ask *ask, int32_t node, const sampi_peer_field *f,
-                                     samp_logit_bias *out)
+static SAMPI_COLD int sampi_request_bias(const sampi_request_reader *reader, int32_t node, const sampi_peer_field *f,
+                                         samp_logit_bias *out)
 {
-    const sampi_json_node *v = sampi_ask_node(ask, node);
+    const sampi_json_node *v = sampi_request_node(reader, node);
     const bool pairs = f->how & SAMPI_PEER_PAIRS;
     int32_t id = node, value = node;
     const char *usual = NULL;
     double x = 0.0;
     out->token = -1;
     out->bias = -INFINITY;
-    if (f->means == SAMPI_PEER_BAN) return sampi_ask_token(ask, f, -1, node, &out->token);
+    if (f->means == SAMPI_PEER_BAN) return sampi_request_token(reader, f, -1, node, &out->token);
     if (v->name < 0) {
         if (v->kind != SAMPI_JSON_ARRAY || v->n != 2) return SAMP_OK;
         id = v->first;
         value = v->last;
     }
-    uint8_t kind = sampi_ask_node(ask, value)->kind;
+    uint8_t kind = sampi_request_node(reader, value)->kind;
     if (pairs && kind != SAMPI_JSON_FALSE && kind != SAMPI_JSON_NUMBER) return SAMP_OK;
-    int status = sampi_ask_token(ask, f, v->name, id, &out->token);
+    int status = sampi_request_token(reader, f, v->name, id, &out->token);
     if (status || (pairs && kind == SAMPI_JSON_FALSE)) return status;
-    status = sampi_ask_real(ask, value, &x);
-    if (!status) status = sampi_ask_range(f, &usual, &x);
+    status = sampi_request_float(reader, value, &x);
+    if (!status) status = sampi_request_range(f, &usual, &x);
     out->bias = status ? 0.0f : (float)x;
     return status;
 }
 
 /* Removes entries of the same token, written in several ways, except the last one, as Python's dictionary does. Returns
    the number of remaining entries; -1: no memory. */
-static SAMPI_COLD int32_t sampi_ask_last(const samp_params *p, samp_logit_bias *list, int32_t n)
+static SAMPI_COLD int32_t sampi_request_keep_last(const samp_params *p, samp_logit_bias *list, int32_t n)
 {
     const size_t size = ((size_t)p->n_vocab + 31) / 32 * sizeof(uint32_t);
     uint32_t *seen = (uint32_t *)SAMP_MALLOC(size);
@@ -379,10 +382,10 @@ static SAMPI_COLD int32_t sampi_ask_last(const samp_params *p, samp_logit_bias *
 }
 
 /* Sets logit_bias. */
-static SAMPI_COLD int sampi_ask_biases(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
+static SAMPI_COLD int sampi_request_biases(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
-    const sampi_json_node *v = sampi_ask_node(ask, node);
-    samp_params *p = &ask->to->params;
+    const sampi_json_node *v = sampi_request_node(reader, node);
+    samp_params *p = &reader->to->params;
     const bool pairs = f->how & SAMPI_PEER_PAIRS, bans = f->means == SAMPI_PEER_BAN;
     const bool list_or_object = v->kind == SAMPI_JSON_OBJECT || v->kind == SAMPI_JSON_ARRAY;
     bool inside = true; /* the vocabulary */
@@ -390,43 +393,44 @@ static SAMPI_COLD int sampi_ask_biases(sampi_ask *ask, int32_t node, const sampi
     int status = SAMP_OK;
     if (pairs && !list_or_object) return SAMP_OK; /* llama-server ignores it */
     if (!pairs && v->kind != (bans ? SAMPI_JSON_ARRAY : SAMPI_JSON_OBJECT))
-        return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
+        return sampi_request_bad(reader, node, SAMP_E_FORMAT);
     if (v->n == 0) return SAMP_OK;
     samp_logit_bias *list = (samp_logit_bias *)SAMP_MALLOC((size_t)v->n * sizeof *list);
-    if (!list) return sampi_ask_bad(ask, node, SAMP_E_NOMEM);
+    if (!list) return sampi_request_bad(reader, node, SAMP_E_NOMEM);
     p->logit_bias = list; /* owned by the settings from now on */
-    for (int32_t entry = v->first; entry >= 0 && !status; entry = sampi_ask_node(ask, entry)->next) {
-        status = sampi_ask_bias(ask, entry, f, &list[n]);
+    for (int32_t entry = v->first; entry >= 0 && !status; entry = sampi_request_node(reader, entry)->next) {
+        status = sampi_request_bias(reader, entry, f, &list[n]);
         if (status == SAMP_E_UNSUPPORTED)
-            sampi_ask_fail(ask, entry, status, "expected a token's number: texts are not tokenised here");
+            sampi_request_fail(reader, entry, status, "expected a token's number: texts are not tokenised here");
         else if (status)
-            sampi_ask_bad(ask, entry, status);
+            sampi_request_bad(reader, entry, status);
         inside = inside && list[n].token < p->n_vocab;
         n += list[n].token != -1;
     }
     if (status) return status;
-    if (!pairs && !bans && inside) n = sampi_ask_last(p, list, n);
-    if (n < 0) return sampi_ask_bad(ask, node, SAMP_E_NOMEM);
+    if (!pairs && !bans && inside) n = sampi_request_keep_last(p, list, n);
+    if (n < 0) return sampi_request_bad(reader, node, SAMP_E_NOMEM);
     p->n_logit_bias = n;
     return SAMP_OK;
 }
 
 /* Sets dry_breakers: a list of texts in one block, as settings own it, the pointers first. A text ends at its first 0,
    and an empty text is left out, as in the program. */
-static SAMPI_COLD int sampi_ask_strings(sampi_ask *ask, int32_t node)
+static SAMPI_COLD int sampi_request_strings(sampi_request_reader *reader, int32_t node)
 {
-    const sampi_json_node *v = sampi_ask_node(ask, node);
+    const sampi_json_node *v = sampi_request_node(reader, node);
     size_t bytes = ((size_t)v->n + 1) * sizeof(char *), n, k = 0;
     int status = v->kind != SAMPI_JSON_ARRAY ? SAMP_E_FORMAT : v->n ? SAMP_OK : SAMP_E_RANGE;
-    for (int32_t i = v->first; i >= 0 && !status; i = sampi_ask_node(ask, i)->next) {
-        if (sampi_ask_node(ask, i)->kind != SAMPI_JSON_STRING) return sampi_ask_bad(ask, i, SAMP_E_FORMAT);
-        bytes += (size_t)ask->doc->strings[sampi_ask_node(ask, i)->text].n + 1;
+    for (int32_t i = v->first; i >= 0 && !status; i = sampi_request_node(reader, i)->next) {
+        if (sampi_request_node(reader, i)->kind != SAMPI_JSON_STRING)
+            return sampi_request_bad(reader, i, SAMP_E_FORMAT);
+        bytes += (size_t)reader->doc->strings[sampi_request_node(reader, i)->text].n + 1;
     }
     const char **list = status ? NULL : (const char **)SAMP_MALLOC(bytes);
-    if (!list) return sampi_ask_bad(ask, node, status ? status : SAMP_E_NOMEM);
+    if (!list) return sampi_request_bad(reader, node, status ? status : SAMP_E_NOMEM);
     char *to = (char *)(list + v->n + 1);
-    for (int32_t i = v->first; i >= 0; i = sampi_ask_node(ask, i)->next) {
-        const char *text = sampi_ask_text(ask, sampi_ask_node(ask, i)->text, &n);
+    for (int32_t i = v->first; i >= 0; i = sampi_request_node(reader, i)->next) {
+        const char *text = sampi_request_text(reader, sampi_request_node(reader, i)->text, &n);
         memcpy(to, text, n);
         to[n] = 0;
         if (!*to) continue;
@@ -434,6 +438,6 @@ static SAMPI_COLD int sampi_ask_strings(sampi_ask *ask, int32_t node)
         to += strlen(to) + 1;
     }
     list[k] = NULL;
-    ask->to->params.dry_breakers = list;
+    reader->to->params.dry_breakers = list;
     return SAMP_OK;
 }

@@ -209,7 +209,7 @@ static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s
 {
     int32_t at, n_atoms = x->atoms.n;
     for (int32_t i = sampi_schema_required(x, schema), name; i >= 0; i = sampi_doc(x, i)->next) {
-        if ((name = sampi_schema_name(x, i)) < 0) break;
+        if ((name = sampi_schema_string_of(x, i)) < 0) break;
         sampi_way_atom(x, s, SAMPI_ATOM_FORBID, schema, name, now, later);
         sampi_atom_add(x, SAMPI_ATOM_REQUIRE, schema, name, 0);
     }
@@ -360,7 +360,7 @@ static SAMPI_COLD void sampi_expand_dependency(sampi_schema *x, sampi_shapes *s,
     if (sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY || sampi_doc(x, node)->kind == SAMPI_JSON_STRING) {
         bool list = sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY; /* draft 3: one name without a list */
         for (int32_t i = list ? sampi_doc(x, node)->first : node; i >= 0; i = list ? sampi_doc(x, i)->next : -1) {
-            int32_t other = sampi_schema_name(x, i);
+            int32_t other = sampi_schema_string_of(x, i);
             if (other >= 0) sampi_atom_add(x, SAMPI_ATOM_REQUIRE, i, other, 0);
         }
         sampi_expand(x, s, now, later);

@@ -76,7 +76,7 @@ static SAMPI_COLD int32_t sampi_keyword(sampi_schema *x, int32_t schema, sampi_s
 }
 
 /* The text's number of a name in a list of names; -1, and an error, if it is no string. */
-static SAMPI_COLD int32_t sampi_schema_name(sampi_schema *x, int32_t node)
+static SAMPI_COLD int32_t sampi_schema_string_of(sampi_schema *x, int32_t node)
 {
     if (sampi_doc(x, node)->kind == SAMPI_JSON_STRING) return sampi_doc(x, node)->text;
     sampi_malformed(x, node, "expected a name");
@@ -84,7 +84,7 @@ static SAMPI_COLD int32_t sampi_schema_name(sampi_schema *x, int32_t node)
 }
 
 /* Turns an error of the tree into an error of the schema. */
-static SAMPI_COLD void sampi_schema_made(sampi_schema *x, int status)
+static SAMPI_COLD void sampi_schema_check(sampi_schema *x, int status)
 {
     if (status < 0)
         sampi_schema_fail(x, 0, status, status == SAMP_E_NOMEM ? "out of memory" : "the grammar becomes too large");

@@ -162,15 +162,15 @@ static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
 static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sampi_node text)
 {
     sampi_deriver *d = &x->deriver;
-    sampi_schema_made(x, node < 0 ? node : text);
-    if (!x->status && !sampi_schema_deriver(x)) sampi_schema_made(x, SAMP_E_NOMEM);
+    sampi_schema_check(x, node < 0 ? node : text);
+    if (!x->status && !sampi_schema_deriver(x)) sampi_schema_check(x, SAMP_E_NOMEM);
     if (x->status) return false;
     const sampi_expr e = *sampi_at(x->tree, text);
     d->tree = *x->tree; /* the deriver may make the tree grow */
     for (int32_t i = 0; i < e.b && node != SAMPI_NEVER; i++)
         node = sampi_derive(d, node, sampi_bytes_at(&d->tree, e.a)[i]);
     *x->tree = d->tree;
-    sampi_schema_made(x, d->status == SAMP_E_FULL ? (int)SAMP_E_RANGE : d->status);
+    sampi_schema_check(x, d->status == SAMP_E_FULL ? (int)SAMP_E_RANGE : d->status);
     return sampi_at(x->tree, node)->known & SAMPI_KNOWN_EMPTY;
 }
 
@@ -179,8 +179,8 @@ static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sa
 static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node)
 {
     sampi_deriver *d = &x->deriver;
-    sampi_schema_made(x, node);
-    if (!x->status && !sampi_schema_deriver(x)) sampi_schema_made(x, SAMP_E_NOMEM);
+    sampi_schema_check(x, node);
+    if (!x->status && !sampi_schema_deriver(x)) sampi_schema_check(x, SAMP_E_NOMEM);
     if (x->status) return false;
     const int64_t spare = d->budget - SAMPI_SCHEMA_DERIVED / 2, most = spare < 1 << 20 ? spare : 1 << 20;
     if (spare <= 0) return true;
@@ -194,6 +194,6 @@ static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node)
         d->work.n = 0;
         alive = true;
     }
-    sampi_schema_made(x, d->status);
+    sampi_schema_check(x, d->status);
     return alive;
 }

@@ -62,7 +62,7 @@ static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int3
     for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
         sampi_object_name(x, o, sampi_doc(x, i)->name, false);
     for (int32_t i = sampi_schema_required(x, schema), name; i >= 0; i = sampi_doc(x, i)->next)
-        if ((name = sampi_schema_name(x, i)) >= 0) sampi_object_name(x, o, name, true);
+        if ((name = sampi_schema_string_of(x, i)) >= 0) sampi_object_name(x, o, name, true);
     at = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
     for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) {
         bool known = false;
@@ -311,7 +311,7 @@ static SAMPI_COLD void sampi_object_behind(sampi_schema *x, sampi_object *o, sam
         if (n > o->witnesses.n) continue;
         o->kinds = SAMPI_SETS_OF_KINDS - 1 - set;
         others[set] = sampi_tree_alt(x->tree, sampi_object_others(x, o, names, 0, 0, 0), bound);
-        sampi_schema_made(x, others[set]);
+        sampi_schema_check(x, others[set]);
     }
     o->kinds = 0;
 }

@@ -16,7 +16,7 @@ static sampi_texts sampi_texts_none(void)
 
 static SAMPI_COLD sampi_texts sampi_texts_some(sampi_schema *x, sampi_node node)
 {
-    sampi_schema_made(x, node);
+    sampi_schema_check(x, node);
     sampi_texts some = { node, 0, node == SAMPI_NEVER ? 0 : SAMPI_SOME };
     return some;
 }

@@ -49,7 +49,7 @@ static SAMPI_COLD void sampi_schema_constants(sampi_schema *x)
     x->character = sampi_schema_range(t, 0, 0x10ffff);
     x->shortest = sampi_schema_in_quotes(t, sampi_tree_repeat(t, x->character, 0, -1));
     const sampi_node made[] = { x->string, x->number, x->digits, x->fraction, x->plain, x->shortest, x->comma };
-    for (size_t i = 0; i < sizeof made / sizeof *made; i++) sampi_schema_made(x, made[i]);
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) sampi_schema_check(x, made[i]);
 }
 
 /* Looks up the document's keywords, and which draft it follows. */
@@ -127,7 +127,7 @@ static SAMPI_COLD void sampi_schema_rules(sampi_schema *x)
         sampi_node body = sampi_goal_scalars_node(x, goal);
         if (deep & SAMPI_T_ARRAY) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_ARRAY), body);
         if (deep & SAMPI_T_OBJECT) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_OBJECT), body);
-        sampi_schema_made(x, sampi_tree_define(x->tree, sampi_goal_at(x, goal)->rule, body));
+        sampi_schema_check(x, sampi_tree_define(x->tree, sampi_goal_at(x, goal)->rule, body));
     }
 }
 
@@ -163,7 +163,7 @@ static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *tex
         int32_t goal = sampi_goal_taken(&x, first);
         root = possible ? sampi_goal_node(&x, goal) : (sampi_node)SAMPI_NEVER;
         sampi_schema_rules(&x);
-        sampi_schema_made(&x, root);
+        sampi_schema_check(&x, root);
         if (x.status) root = x.status;
     }
     sampi_schema_free(&x);

@@ -8,21 +8,21 @@ static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, samp
 /* Returns the expression of the format in the member "content". */
 static SAMPI_COLD sampi_node sampi_tags_content(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
-    const int32_t content = sampi_tags_need(g, node, "content", SAMPI_JSON_OBJECT);
+    const int32_t content = sampi_tags_required(g, node, "content", SAMPI_JSON_OBJECT);
     return content < 0 ? g->x.status : sampi_tags_format(g, content, end);
 }
 
 /* Returns the expression of the formats in the member "elements": all of them in sequence, or one of them. */
 static SAMPI_COLD sampi_node sampi_tags_elements(sampi_tags *g, int32_t node, sampi_tags_end end, bool sequence)
 {
-    const int32_t list = sampi_tags_need(g, node, "elements", SAMPI_JSON_ARRAY);
+    const int32_t list = sampi_tags_required(g, node, "elements", SAMPI_JSON_ARRAY);
     sampi_node all = sequence ? SAMPI_EMPTY : SAMPI_NEVER;
     if (list < 0) return g->x.status;
-    if (sampi_doc(&g->x, list)->n == 0) return sampi_tags_wrong(g, list, "expected a format");
+    if (sampi_doc(&g->x, list)->n == 0) return sampi_tags_malformed(g, list, "expected a format");
     for (int32_t i = sampi_doc(&g->x, list)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next) {
         const sampi_node one = sampi_tags_format(g, i, end);
-        all = sampi_tags_made(g, i,
-                              sequence ? sampi_tree_seq(g->x.tree, all, one) : sampi_tree_alt(g->x.tree, all, one));
+        all = sampi_tags_check(g, i,
+                               sequence ? sampi_tree_seq(g->x.tree, all, one) : sampi_tree_alt(g->x.tree, all, one));
     }
     return all;
 }
@@ -30,14 +30,14 @@ static SAMPI_COLD sampi_node sampi_tags_elements(sampi_tags *g, int32_t node, sa
 /* Returns the token of a format of the type "token"; -1: an error. */
 static SAMPI_COLD int32_t sampi_tags_token_of(sampi_tags *g, int32_t node)
 {
-    const int32_t type = sampi_tags_need(g, node, "type", SAMPI_JSON_STRING),
+    const int32_t type = sampi_tags_required(g, node, "type", SAMPI_JSON_STRING),
                   token = sampi_tags_member(g, node, "token");
     size_t n;
     if (type < 0) return -1;
     const char *text = sampi_doc_text(&g->x, sampi_doc(&g->x, type)->text, &n);
     if (n != 5 || memcmp(text, "token", 5)) sampi_malformed(&g->x, type, "expected token");
     if (token < 0) sampi_malformed(&g->x, node, "expected a token, token");
-    sampi_tags_only(g, node, "type;token");
+    sampi_tags_allow_members(g, node, "type;token");
     return g->x.status ? -1 : token;
 }
 
@@ -59,7 +59,7 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
         return tag;
     }
     int32_t begin = sampi_tags_member(g, node, "begin"), end = sampi_tags_member(g, node, "end");
-    sampi_tags_only(g, node, old ? "begin;schema;end" : "type;begin;content;end");
+    sampi_tags_allow_members(g, node, old ? "begin;schema;end" : "type;begin;content;end");
     if (begin < 0 || end < 0) sampi_malformed(&g->x, node, begin < 0 ? "expected begin" : "expected end");
     if (g->x.status) return tag;
     const bool by_token = !old && sampi_tags_is(g, end, SAMPI_JSON_OBJECT);
@@ -68,7 +68,7 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
         inner.token = sampi_tags_token_of(g, end);
         last = g->x.status ? g->x.status : sampi_tags_token(g, inner.token, false);
     } else {
-        last = inner.words = sampi_tags_words(g, end, true);
+        last = inner.words = sampi_tags_strings(g, end, true);
         if (last == SAMPI_NEVER) sampi_malformed(&g->x, end, "expected a text");
         if (last > 0 && sampi_at(t, last)->known & SAMPI_KNOWN_EMPTY)
             inner.words = SAMPI_NEVER; /* an end that may be empty cannot limit free text */
@@ -86,8 +86,8 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
               : old       ? sampi_tags_schema(g, schema, g->in_order)
                           : sampi_tags_content(g, node, inner);
     tag.begin = begin;
-    tag.behind = sampi_tags_made(g, node, sampi_tree_seq(t, content, last));
-    tag.all = sampi_tags_made(g, node, sampi_tree_seq(t, first, tag.behind));
+    tag.behind = sampi_tags_check(g, node, sampi_tree_seq(t, content, last));
+    tag.all = sampi_tags_check(g, node, sampi_tree_seq(t, first, tag.behind));
     return tag;
 }
 
@@ -98,9 +98,9 @@ static SAMPI_COLD sampi_node sampi_tags_dispatched(sampi_tags *g, int32_t node, 
                                                    sampi_node behind, bool at_least_one, bool stop_after_first)
 {
     sampi_tree *t = g->x.tree;
-    if (stop_after_first) return sampi_tags_made(g, node, at_least_one ? whole : sampi_tree_alt(t, behind, bodies));
+    if (stop_after_first) return sampi_tags_check(g, node, at_least_one ? whole : sampi_tree_alt(t, behind, bodies));
     const sampi_node all = sampi_tree_seq(t, sampi_tree_repeat(t, bodies, 0, -1), behind);
-    return sampi_tags_made(g, node, at_least_one ? sampi_tree_seq(t, whole, all) : all);
+    return sampi_tags_check(g, node, at_least_one ? sampi_tree_seq(t, whole, all) : all);
 }
 
 /* Returns the trigger with which a tag's begin begins. It is an error, and -1, if no trigger fits, or several do. */
@@ -123,9 +123,9 @@ static SAMPI_COLD int32_t sampi_tags_trigger_of(sampi_tags *g, int32_t triggers,
 static SAMPI_COLD sampi_node sampi_tags_triggered(sampi_tags *g, int32_t node, sampi_tags_end end, bool old)
 {
     sampi_tree *t = g->x.tree;
-    const int32_t triggers = sampi_tags_need(g, node, "triggers", SAMPI_JSON_ARRAY);
-    const int32_t tags = sampi_tags_need(g, node, old ? "structures" : "tags", SAMPI_JSON_ARRAY);
-    sampi_node words = triggers < 0 ? g->x.status : sampi_tags_words(g, triggers, false);
+    const int32_t triggers = sampi_tags_required(g, node, "triggers", SAMPI_JSON_ARRAY);
+    const int32_t tags = sampi_tags_required(g, node, old ? "structures" : "tags", SAMPI_JSON_ARRAY);
+    sampi_node words = triggers < 0 ? g->x.status : sampi_tags_strings(g, triggers, false);
     sampi_node excluded = old ? (sampi_node)SAMPI_NEVER : sampi_tags_excluded(g, node, end), bodies = SAMPI_NEVER,
                whole = SAMPI_NEVER;
     if (words == SAMPI_NEVER) sampi_malformed(&g->x, triggers, "expected a text");
@@ -142,13 +142,13 @@ static SAMPI_COLD sampi_node sampi_tags_triggered(sampi_tags *g, int32_t node, s
         size_t n, length;
         const char *begin = sampi_doc_text(&g->x, sampi_doc(&g->x, tag.begin)->text, &n);
         sampi_doc_text(&g->x, sampi_doc(&g->x, trigger)->text, &length);
-        const sampi_node up_to = sampi_tags_up_to(g, sampi_tags_text(g, trigger), words, excluded);
+        const sampi_node up_to = sampi_tags_text_up_to(g, sampi_tags_text(g, trigger), words, excluded);
         const sampi_node rest = sampi_tree_seq(t, sampi_tree_text(t, begin + length, n - length), tag.behind);
-        bodies = sampi_tags_made(g, i, sampi_tree_alt(t, bodies, sampi_tree_seq(t, up_to, rest)));
-        whole = sampi_tags_made(g, i, sampi_tree_alt(t, whole, tag.all));
+        bodies = sampi_tags_check(g, i, sampi_tree_alt(t, bodies, sampi_tree_seq(t, up_to, rest)));
+        whole = sampi_tags_check(g, i, sampi_tree_alt(t, whole, tag.all));
     }
     if (g->x.status) return g->x.status;
-    const sampi_node behind = sampi_tags_free(g, sampi_tree_alt(t, words, excluded), -1);
+    const sampi_node behind = sampi_tags_free_text(g, sampi_tree_alt(t, words, excluded), -1);
     return sampi_tags_dispatched(g, node, bodies, whole, behind, at_least_one, stop);
 }
 
@@ -156,19 +156,20 @@ static SAMPI_COLD sampi_node sampi_tags_triggered(sampi_tags *g, int32_t node, s
 static SAMPI_COLD sampi_node sampi_tags_by_token(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
     sampi_tree *t = g->x.tree;
-    const int32_t triggers = sampi_tags_need(g, node, "trigger_tokens", SAMPI_JSON_ARRAY);
-    const int32_t tags = sampi_tags_need(g, node, "tags", SAMPI_JSON_ARRAY);
+    const int32_t triggers = sampi_tags_required(g, node, "trigger_tokens", SAMPI_JSON_ARRAY);
+    const int32_t tags = sampi_tags_required(g, node, "tags", SAMPI_JSON_ARRAY);
     sampi_node whole = SAMPI_NEVER;
     if (g->x.status) return g->x.status;
     const int32_t trigger = sampi_doc(&g->x, triggers)->first;
     if (sampi_doc(&g->x, triggers)->n != 1) return sampi_tags_refuse(g, triggers, "other than one token");
-    if (sampi_doc(&g->x, tags)->n == 0) return sampi_tags_wrong(g, tags, "expected a tag");
+    if (sampi_doc(&g->x, tags)->n == 0) return sampi_tags_malformed(g, tags, "expected a tag");
     sampi_tags_one_excluded(g, node, "exclude_tokens", end, trigger);
     for (int32_t i = sampi_doc(&g->x, tags)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next) {
         const sampi_tags_tag tag = sampi_tags_read_tag(g, i, false);
-        if (!g->x.status && (sampi_doc(&g->x, tag.begin)->parent == i || !sampi_tags_same(g, tag.begin, trigger)))
+        if (!g->x.status &&
+            (sampi_doc(&g->x, tag.begin)->parent == i || !sampi_tags_same_token(g, tag.begin, trigger)))
             sampi_malformed(&g->x, tag.begin, "expected the trigger's token");
-        whole = sampi_tags_made(g, i, sampi_tree_alt(t, whole, tag.all));
+        whole = sampi_tags_check(g, i, sampi_tree_alt(t, whole, tag.all));
     }
     const bool at_least_one = sampi_tags_flag(g, node, "at_least_one"),
                stop = sampi_tags_flag(g, node, "stop_after_first");
@@ -180,29 +181,29 @@ static SAMPI_COLD sampi_node sampi_tags_by_token(sampi_tags *g, int32_t node, sa
 static SAMPI_COLD sampi_node sampi_tags_dispatch(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
     sampi_tree *t = g->x.tree;
-    const int32_t rules = sampi_tags_need(g, node, "rules", SAMPI_JSON_ARRAY),
+    const int32_t rules = sampi_tags_required(g, node, "rules", SAMPI_JSON_ARRAY),
                   loop = sampi_tags_member(g, node, "loop");
     sampi_node words = SAMPI_NEVER, bodies = SAMPI_NEVER;
     const sampi_node excluded = sampi_tags_excluded(g, node, end);
     if (g->x.status) return g->x.status;
-    if (sampi_doc(&g->x, rules)->n == 0) return sampi_tags_wrong(g, rules, "expected a text and a format");
+    if (sampi_doc(&g->x, rules)->n == 0) return sampi_tags_malformed(g, rules, "expected a text and a format");
     for (int32_t i = sampi_doc(&g->x, rules)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
         const int32_t first = sampi_doc(&g->x, i)->n == 2 ? sampi_doc(&g->x, i)->first : -1;
         if (!sampi_tags_is(g, i, SAMPI_JSON_ARRAY) || first < 0)
-            return sampi_tags_wrong(g, i, "expected a text and a format");
+            return sampi_tags_malformed(g, i, "expected a text and a format");
         words = sampi_tree_alt(t, words,
                                sampi_tags_is(g, first, SAMPI_JSON_STRING)
-                                   ? sampi_tags_words(g, first, false)
-                                   : sampi_tags_wrong(g, first, "expected a text"));
+                                   ? sampi_tags_strings(g, first, false)
+                                   : sampi_tags_malformed(g, first, "expected a text"));
     }
     for (int32_t i = sampi_doc(&g->x, rules)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next) {
         const int32_t first = sampi_doc(&g->x, i)->first;
-        const sampi_node up_to = sampi_tags_up_to(g, sampi_tags_text(g, first), words, excluded);
+        const sampi_node up_to = sampi_tags_text_up_to(g, sampi_tags_text(g, first), words, excluded);
         const sampi_node behind = sampi_tags_format(g, sampi_doc(&g->x, first)->next, end);
-        bodies = sampi_tags_made(g, i, sampi_tree_alt(t, bodies, sampi_tree_seq(t, up_to, behind)));
+        bodies = sampi_tags_check(g, i, sampi_tree_alt(t, bodies, sampi_tree_seq(t, up_to, behind)));
     }
     const bool stop = loop >= 0 && !sampi_tags_flag(g, node, "loop");
-    const sampi_node behind = sampi_tags_free(g, sampi_tree_alt(t, words, excluded), -1);
+    const sampi_node behind = sampi_tags_free_text(g, sampi_tree_alt(t, words, excluded), -1);
     return sampi_tags_dispatched(g, node, bodies, SAMPI_NEVER, behind, false, stop);
 }
 
@@ -210,31 +211,31 @@ static SAMPI_COLD sampi_node sampi_tags_dispatch(sampi_tags *g, int32_t node, sa
 static SAMPI_COLD sampi_node sampi_tags_separated(sampi_tags *g, int32_t node)
 {
     sampi_tree *t = g->x.tree;
-    const int32_t tags = sampi_tags_need(g, node, "tags", SAMPI_JSON_ARRAY);
-    const int32_t separator = sampi_tags_need(g, node, "separator", SAMPI_JSON_STRING);
+    const int32_t tags = sampi_tags_required(g, node, "tags", SAMPI_JSON_ARRAY);
+    const int32_t separator = sampi_tags_required(g, node, "separator", SAMPI_JSON_STRING);
     const bool at_least_one = sampi_tags_flag(g, node, "at_least_one"),
                stop = sampi_tags_flag(g, node, "stop_after_first");
     sampi_node one = SAMPI_NEVER;
     if (g->x.status) return g->x.status;
-    if (sampi_doc(&g->x, tags)->n == 0) return sampi_tags_wrong(g, tags, "expected a tag");
+    if (sampi_doc(&g->x, tags)->n == 0) return sampi_tags_malformed(g, tags, "expected a tag");
     for (int32_t i = sampi_doc(&g->x, tags)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next)
-        one = sampi_tags_made(g, i, sampi_tree_alt(t, one, sampi_tags_read_tag(g, i, false).all));
+        one = sampi_tags_check(g, i, sampi_tree_alt(t, one, sampi_tags_read_tag(g, i, false).all));
     if (g->x.status) return g->x.status;
     sampi_node all = sampi_tree_seq(t, sampi_tags_text(g, separator), one);
     all = stop ? one : sampi_tree_seq(t, one, sampi_tree_repeat(t, all, 0, -1));
-    return sampi_tags_made(g, node, at_least_one ? all : sampi_tree_alt(t, all, SAMPI_EMPTY));
+    return sampi_tags_check(g, node, at_least_one ? all : sampi_tree_alt(t, all, SAMPI_EMPTY));
 }
 
 /* The format json_schema, in the style "json" only. */
-static SAMPI_COLD sampi_node sampi_tags_json(sampi_tags *g, int32_t node)
+static SAMPI_COLD sampi_node sampi_tags_json_schema(sampi_tags *g, int32_t node)
 {
     const int32_t schema = sampi_tags_member(g, node, "json_schema"), style = sampi_tags_member(g, node, "style");
     const int32_t order = sampi_tags_member(g, node, "any_order"),
                   space = sampi_tags_member(g, node, "max_whitespace_cnt");
     size_t n = 0;
-    if (schema < 0) return sampi_tags_wrong(g, node, "expected json_schema");
+    if (schema < 0) return sampi_tags_malformed(g, node, "expected json_schema");
     if (style >= 0 && !sampi_tags_is(g, style, SAMPI_JSON_STRING))
-        return sampi_tags_wrong(g, style, "expected a text");
+        return sampi_tags_malformed(g, style, "expected a text");
     const char *text = style < 0 ? "json" : sampi_doc_text(&g->x, sampi_doc(&g->x, style)->text, &n);
     if (style >= 0 && (n != 4 || memcmp(text, "json", 4)))
         return sampi_tags_refuse(g, style, "a style other than json");
@@ -250,7 +251,7 @@ static SAMPI_COLD sampi_node sampi_tags_tokens(sampi_tags *g, int32_t node, samp
     const int32_t most = many ? sampi_tags_count(g, node, "max_tokens") : 1;
     const int32_t token = sampi_tags_one_excluded(g, node, "exclude_tokens", end, -1);
     const sampi_node one = token < 0 ? g->x.status : sampi_tags_token(g, token, true);
-    return sampi_tags_made(g, node, many ? sampi_tree_repeat(g->x.tree, one, 0, most) : one);
+    return sampi_tags_check(g, node, many ? sampi_tree_repeat(g->x.tree, one, 0, most) : one);
 }
 
 /* The formats optional, plus, star and repeat: the content, `least` to `most` times (-1: no limit). */
@@ -258,8 +259,8 @@ static SAMPI_COLD sampi_node sampi_tags_repeated(sampi_tags *g, int32_t node, sa
                                                  int32_t most)
 {
     const sampi_node one = sampi_tags_content(g, node, end);
-    if (most >= 0 && least > most) return sampi_tags_wrong(g, node, "expected max to be at least min");
-    return sampi_tags_made(g, node, sampi_tree_repeat(g->x.tree, one, least, most));
+    if (most >= 0 && least > most) return sampi_tags_malformed(g, node, "expected max to be at least min");
+    return sampi_tags_check(g, node, sampi_tree_repeat(g->x.tree, one, least, most));
 }
 
 /* The types of formats: a name for the enum, the type in the document, the members besides "type". */
@@ -294,13 +295,13 @@ static SAMPI_COLD sampi_tags_type sampi_tags_type_of(sampi_tags *g, int32_t node
     };
     const bool object = sampi_tags_is(g, node, SAMPI_JSON_OBJECT);
     if (!object) sampi_malformed(&g->x, node, "expected a format");
-    const int32_t type = object ? sampi_tags_need(g, node, "type", SAMPI_JSON_STRING) : -1;
+    const int32_t type = object ? sampi_tags_required(g, node, "type", SAMPI_JSON_STRING) : -1;
     size_t n, i = 0;
     if (type < 0) return SAMPI_TAGS_NONE;
     const char *name = sampi_doc_text(&g->x, sampi_doc(&g->x, type)->text, &n);
     while (i < SAMPI_TAGS_NONE && !(strlen(known[i][0]) == n && memcmp(known[i][0], name, n) == 0)) i++;
     if (i < SAMPI_TAGS_NONE)
-        sampi_tags_only(g, node, known[i][1]);
+        sampi_tags_allow_members(g, node, known[i][1]);
     else
         sampi_refuse(&g->x, type, "this type of format");
     return g->x.status ? SAMPI_TAGS_NONE : (sampi_tags_type)i;
@@ -313,21 +314,21 @@ static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, samp
     int32_t member;
     switch (type) {
         case SAMPI_TAGS_CONST_STRING:
-            member = sampi_tags_need(g, node, "value", SAMPI_JSON_STRING);
+            member = sampi_tags_required(g, node, "value", SAMPI_JSON_STRING);
             return member < 0 ? g->x.status : sampi_tags_text(g, member);
-        case SAMPI_TAGS_JSON_SCHEMA: return sampi_tags_json(g, node);
+        case SAMPI_TAGS_JSON_SCHEMA: return sampi_tags_json_schema(g, node);
         case SAMPI_TAGS_ANY_TEXT: {
             member = sampi_tags_member(g, node, "max_tokens");
             if (member >= 0 && !sampi_tags_is(g, member, SAMPI_JSON_NULL))
                 return sampi_tags_refuse(g, member, "a number of tokens");
             const int32_t most = sampi_tags_count(g, node, "max_chars");
-            return sampi_tags_made(g, node, sampi_tags_free(g, sampi_tags_excluded(g, node, end), most));
+            return sampi_tags_check(g, node, sampi_tags_free_text(g, sampi_tags_excluded(g, node, end), most));
         }
         case SAMPI_TAGS_GRAMMAR:
-            member = sampi_tags_need(g, node, "grammar", SAMPI_JSON_STRING);
+            member = sampi_tags_required(g, node, "grammar", SAMPI_JSON_STRING);
             return member < 0 ? g->x.status : sampi_tags_string(g, member, false);
         case SAMPI_TAGS_REGEX:
-            member = sampi_tags_need(g, node, "pattern", SAMPI_JSON_STRING);
+            member = sampi_tags_required(g, node, "pattern", SAMPI_JSON_STRING);
             return member < 0 ? g->x.status : sampi_tags_string(g, member, true);
         case SAMPI_TAGS_SEQUENCE: return sampi_tags_elements(g, node, end, true);
         case SAMPI_TAGS_OR: return sampi_tags_elements(g, node, end, false);
@@ -335,10 +336,11 @@ static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, samp
         case SAMPI_TAGS_PLUS: return sampi_tags_repeated(g, node, end, 1, -1);
         case SAMPI_TAGS_STAR: return sampi_tags_repeated(g, node, end, 0, -1);
         case SAMPI_TAGS_REPEAT: {
-            const int32_t least = sampi_tags_need(g, node, "min", SAMPI_JSON_NUMBER);
-            const int32_t most = sampi_tags_need(g, node, "max", SAMPI_JSON_NUMBER);
+            const int32_t least = sampi_tags_required(g, node, "min", SAMPI_JSON_NUMBER);
+            const int32_t most = sampi_tags_required(g, node, "max", SAMPI_JSON_NUMBER);
             if (g->x.status) return g->x.status;
-            return sampi_tags_repeated(g, node, end, sampi_tags_whole(g, least, 0), sampi_tags_whole(g, most, -1));
+            return sampi_tags_repeated(g, node, end, sampi_tags_integer(g, least, 0),
+                                       sampi_tags_integer(g, most, -1));
         }
         case SAMPI_TAGS_TAG: return sampi_tags_read_tag(g, node, false).all;
         case SAMPI_TAGS_TRIGGERED: return sampi_tags_triggered(g, node, end, false);
@@ -346,7 +348,7 @@ static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, samp
         case SAMPI_TAGS_DISPATCH: return sampi_tags_dispatch(g, node, end);
         case SAMPI_TAGS_TOKEN:
             member = sampi_tags_member(g, node, "token");
-            return member < 0 ? sampi_tags_wrong(g, node, "expected a token, token")
+            return member < 0 ? sampi_tags_malformed(g, node, "expected a token, token")
                               : sampi_tags_token(g, member, false);
         case SAMPI_TAGS_EXCLUDE_TOKEN: return sampi_tags_tokens(g, node, end, false);
         case SAMPI_TAGS_ANY_TOKENS: return sampi_tags_tokens(g, node, end, true);
@@ -374,12 +376,12 @@ static SAMPI_COLD sampi_node sampi_tags_tree(sampi_tree *tree, const char *text,
         return g.x.status;
     }
     g.in_order = g.x.in_order;
-    if (options && sampi_tags_among(options, ' ', "compact", 7)) g.space = 1;
-    if (options && sampi_tags_among(options, ' ', "spaced", 6)) g.space = 2;
+    if (options && sampi_tags_is_listed(options, ' ', "compact", 7)) g.space = 1;
+    if (options && sampi_tags_is_listed(options, ' ', "spaced", 6)) g.space = 2;
     g.any = sampi_tree_repeat(tree, sampi_tree_class(tree, zero, 1, true), 0, -1);
     g.bytes = sampi_tree_repeat(tree, sampi_tree_byte(tree, 0, 255), 0, -1);
     const sampi_node made[] = { g.any, g.bytes, g.x.comma, g.x.colon };
-    for (size_t i = 0; i < sizeof made / sizeof *made; i++) sampi_tags_made(&g, 0, made[i]);
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) sampi_tags_check(&g, 0, made[i]);
     sampi_node all = g.x.status;
     const int32_t type = sampi_tags_member(&g, 0, "type");
     size_t n = 0;
@@ -387,15 +389,15 @@ static SAMPI_COLD sampi_node sampi_tags_tree(sampi_tree *tree, const char *text,
                            ? sampi_doc_text(&g.x, sampi_doc(&g.x, type)->text, &n)
                            : "";
     if (!sampi_tags_is(&g, 0, SAMPI_JSON_OBJECT)) {
-        all = sampi_tags_wrong(&g, 0, "expected an object");
+        all = sampi_tags_malformed(&g, 0, "expected an object");
     } else if (type >= 0 && (n != 14 || memcmp(name, "structural_tag", 14))) {
-        all = sampi_tags_wrong(&g, type, "expected structural_tag");
+        all = sampi_tags_malformed(&g, type, "expected structural_tag");
     } else if (sampi_tags_member(&g, 0, "structures") >= 0) {
-        sampi_tags_only(&g, 0, "type;structures;triggers");
+        sampi_tags_allow_members(&g, 0, "type;structures;triggers");
         all = g.x.status ? g.x.status : sampi_tags_triggered(&g, 0, none, true);
     } else {
-        sampi_tags_only(&g, 0, "type;format");
-        const int32_t format = g.x.status ? -1 : sampi_tags_need(&g, 0, "format", SAMPI_JSON_OBJECT);
+        sampi_tags_allow_members(&g, 0, "type;format");
+        const int32_t format = g.x.status ? -1 : sampi_tags_required(&g, 0, "format", SAMPI_JSON_OBJECT);
         all = format < 0 ? g.x.status : sampi_tags_format(&g, format, none);
     }
     if (g.x.status) all = g.x.status;

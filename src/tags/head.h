@@ -27,14 +27,14 @@ typedef struct sampi_tags_end {
 
 /* Returns the node of the tree, or a status. If the tree failed (made < 0), the error is reported at this node of the
    document. */
-static SAMPI_COLD sampi_node sampi_tags_made(sampi_tags *g, int32_t node, sampi_node made)
+static SAMPI_COLD sampi_node sampi_tags_check(sampi_tags *g, int32_t node, sampi_node made)
 {
     if (made < 0)
         sampi_schema_fail(&g->x, node, made,
                           made == SAMP_E_NOMEM ? "out of memory" : "the grammar becomes too large");
     return g->x.status ? (sampi_node)g->x.status : made;
 }
-static SAMPI_COLD sampi_node sampi_tags_wrong(sampi_tags *g, int32_t node, const char *text)
+static SAMPI_COLD sampi_node sampi_tags_malformed(sampi_tags *g, int32_t node, const char *text)
 {
     sampi_malformed(&g->x, node, text);
     return g->x.status;
@@ -57,7 +57,7 @@ static SAMPI_COLD int32_t sampi_tags_member(const sampi_tags *g, int32_t node, c
 }
 
 /* Returns the member with this name, which must be of this kind; otherwise reports an error and returns -1. */
-static SAMPI_COLD int32_t sampi_tags_need(sampi_tags *g, int32_t node, const char *name, sampi_json_kind kind)
+static SAMPI_COLD int32_t sampi_tags_required(sampi_tags *g, int32_t node, const char *name, sampi_json_kind kind)
 {
     static const char *const expected[] = { "null", "false", "true", "a number", "a text", "a list", "an object" };
     char text[64];
@@ -83,7 +83,7 @@ static SAMPI_COLD bool sampi_tags_flag(sampi_tags *g, int32_t node, const char *
 }
 
 /* Returns a whole number from `least` up to 2^31 - 1; otherwise reports an error and returns `least`. */
-static SAMPI_COLD int32_t sampi_tags_whole(sampi_tags *g, int32_t node, int32_t least)
+static SAMPI_COLD int32_t sampi_tags_integer(sampi_tags *g, int32_t node, int32_t least)
 {
     size_t n = 0;
     const char *text = "";
@@ -102,11 +102,11 @@ static SAMPI_COLD int32_t sampi_tags_whole(sampi_tags *g, int32_t node, int32_t 
 static SAMPI_COLD int32_t sampi_tags_count(sampi_tags *g, int32_t node, const char *name)
 {
     const int32_t member = sampi_tags_member(g, node, name);
-    return member < 0 || sampi_tags_is(g, member, SAMPI_JSON_NULL) ? -1 : sampi_tags_whole(g, member, 0);
+    return member < 0 || sampi_tags_is(g, member, SAMPI_JSON_NULL) ? -1 : sampi_tags_integer(g, member, 0);
 }
 
 /* Is a name [n] in a list, whose names are separated by `between`? */
-static SAMPI_COLD bool sampi_tags_among(const char *names, char between, const char *name, size_t n)
+static SAMPI_COLD bool sampi_tags_is_listed(const char *names, char between, const char *name, size_t n)
 {
     const char ends[2] = { between, 0 };
     for (size_t length; *names; names += length + (names[length] == between)) {
@@ -118,11 +118,11 @@ static SAMPI_COLD bool sampi_tags_among(const char *names, char between, const c
 
 /* Refuses each member whose name is not in the list, because its meaning is not known. The names are separated by
    semicolons. */
-static SAMPI_COLD void sampi_tags_only(sampi_tags *g, int32_t node, const char *names)
+static SAMPI_COLD void sampi_tags_allow_members(sampi_tags *g, int32_t node, const char *names)
 {
     for (int32_t i = sampi_doc(&g->x, node)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
         size_t n;
         const char *name = sampi_doc_text(&g->x, sampi_doc(&g->x, i)->name, &n);
-        if (!sampi_tags_among(names, ';', name, n)) sampi_refuse(&g->x, i, "this format has no such member here");
+        if (!sampi_tags_is_listed(names, ';', name, n)) sampi_refuse(&g->x, i, "this format has no such member here");
     }
 }

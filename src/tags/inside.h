@@ -4,7 +4,7 @@
    document. */
 
 /* Returns the offset in the source of byte `at` of a string. Escapes in the source may stand for several bytes. */
-static SAMPI_COLD size_t sampi_tags_source(const sampi_json *doc, int32_t string, size_t at)
+static SAMPI_COLD size_t sampi_tags_source_at(const sampi_json *doc, int32_t string, size_t at)
 {
     const char *from = doc->source + doc->nodes[string].at + 1, *p = from;
     for (size_t n = 0; n < at && *p != '"';) {
@@ -25,8 +25,8 @@ static SAMPI_COLD size_t sampi_tags_source(const sampi_json *doc, int32_t string
 /* Converts the error of another reader to an error of the document, and returns its status. The text of that reader has
    the bytes [n] at `text`, and begins at `node`. The error of a schema has a JSON pointer within the schema; it is
    appended to the pointer of the node. */
-static SAMPI_COLD sampi_node sampi_tags_inner(sampi_tags *g, int32_t node, const char *text, size_t n,
-                                              const samp_text_error *inner)
+static SAMPI_COLD sampi_node sampi_tags_inner_error(sampi_tags *g, int32_t node, const char *text, size_t n,
+                                                    const samp_text_error *inner)
 {
     const sampi_json *doc = &g->x.doc;
     char message[sizeof inner->message];
@@ -46,12 +46,12 @@ static SAMPI_COLD sampi_node sampi_tags_inner(sampi_tags *g, int32_t node, const
     memcpy(message + used, inner->message, length + 1);
     g->x.status = inner->status;
     const bool string = doc->nodes[node].kind == SAMPI_JSON_STRING;
-    offset = string ? sampi_tags_source(doc, node, offset) : doc->nodes[node].at + offset;
+    offset = string ? sampi_tags_source_at(doc, node, offset) : doc->nodes[node].at + offset;
     return sampi_json_fail(doc, offset, inner->status, message);
 }
 
 /* Returns the number of bytes that a value has in the source. */
-static SAMPI_COLD size_t sampi_tags_extent(const sampi_json *doc, int32_t node)
+static SAMPI_COLD size_t sampi_tags_value_length(const sampi_json *doc, int32_t node)
 {
     const char *from = doc->source + doc->nodes[node].at, *p = from;
     int32_t depth = 0;
@@ -70,7 +70,7 @@ static SAMPI_COLD char *sampi_tags_copy(sampi_tags *g, int32_t node, const char 
 {
     char *copy = g->x.status ? NULL : (char *)SAMP_MALLOC(n + 1);
     if (!copy) {
-        sampi_tags_made(g, node, SAMP_E_NOMEM);
+        sampi_tags_check(g, node, SAMP_E_NOMEM);
         return NULL;
     }
     memcpy(copy, text, n);
@@ -86,11 +86,11 @@ static SAMPI_COLD sampi_node sampi_tags_schema(sampi_tags *g, int32_t schema, bo
                                                { "ordered", "ordered compact", "ordered spaced" } };
     samp_text_error inner;
     if (g->x.status) return g->x.status;
-    const size_t n = sampi_tags_extent(&g->x.doc, schema);
+    const size_t n = sampi_tags_value_length(&g->x.doc, schema);
     char *text = sampi_tags_copy(g, schema, g->x.doc.source + sampi_doc(&g->x, schema)->at, n);
     if (!text) return g->x.status;
     sampi_node node = sampi_schema_tree(g->x.tree, text, options[in_order][g->space], &inner);
-    if (node < 0) node = sampi_tags_inner(g, schema, text, n, &inner);
+    if (node < 0) node = sampi_tags_inner_error(g, schema, text, n, &inner);
     SAMP_FREE(text);
     return node;
 }
@@ -114,8 +114,8 @@ static SAMPI_COLD sampi_node sampi_tags_gbnf(sampi_tags *g, int32_t string, char
     if (status) sampi_read_node(&r, status);
     sampi_vec_free(&r.parts);
     for (int32_t i = first; i < t->rules.n; i++) sampi_at(t, sampi_rule_at(t, i)->name)->c = 0;
-    return status ? sampi_tags_inner(g, string, text, n, &inner)
-                  : sampi_tags_made(g, string, sampi_tree_ref(t, rule));
+    return status ? sampi_tags_inner_error(g, string, text, n, &inner)
+                  : sampi_tags_check(g, string, sampi_tree_ref(t, rule));
 }
 
 /* Returns the expression of {"type":"regex","pattern":string}, or of {"type":"grammar","grammar":string}. */
@@ -129,11 +129,11 @@ static SAMPI_COLD sampi_node sampi_tags_string(sampi_tags *g, int32_t string, bo
     if (!text) return g->x.status;
     sampi_node node;
     if (strlen(text) < n) {
-        node = sampi_tags_wrong(g, string, "expected a text without byte 0");
+        node = sampi_tags_malformed(g, string, "expected a text without byte 0");
     } else if (regex) {
         memset(&inner, 0, sizeof inner);
         node = sampi_tree_regex(g->x.tree, text, n, false, sampi_tree_class, &inner);
-        if (node < 0) node = sampi_tags_inner(g, string, text, n, &inner);
+        if (node < 0) node = sampi_tags_inner_error(g, string, text, n, &inner);
     } else {
         node = sampi_tags_gbnf(g, string, text, n);
     }

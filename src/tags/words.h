@@ -6,25 +6,25 @@ static SAMPI_COLD sampi_node sampi_tags_text(sampi_tags *g, int32_t string)
 {
     size_t n;
     const char *text = sampi_doc_text(&g->x, sampi_doc(&g->x, string)->text, &n);
-    return sampi_tags_made(g, string, sampi_tree_text(g->x.tree, text, n));
+    return sampi_tags_check(g, string, sampi_tree_text(g->x.tree, text, n));
 }
 
 /* Returns the expression of one string of a list, or of a string that is no list; NEVER for an empty list. empty: an
    empty string is allowed. */
-static SAMPI_COLD sampi_node sampi_tags_words(sampi_tags *g, int32_t list, bool empty)
+static SAMPI_COLD sampi_node sampi_tags_strings(sampi_tags *g, int32_t list, bool empty)
 {
     const bool alone = sampi_tags_is(g, list, SAMPI_JSON_STRING);
     sampi_node words = SAMPI_NEVER;
     if (!alone && !sampi_tags_is(g, list, SAMPI_JSON_ARRAY))
-        return sampi_tags_wrong(g, list, "expected a list of texts");
+        return sampi_tags_malformed(g, list, "expected a list of texts");
     for (int32_t i = alone ? list : sampi_doc(&g->x, list)->first; i >= 0;
          i = alone ? -1 : sampi_doc(&g->x, i)->next) {
-        if (!sampi_tags_is(g, i, SAMPI_JSON_STRING)) return sampi_tags_wrong(g, i, "expected a text");
+        if (!sampi_tags_is(g, i, SAMPI_JSON_STRING)) return sampi_tags_malformed(g, i, "expected a text");
         const sampi_node text = sampi_tags_text(g, i);
-        if (text == SAMPI_EMPTY && !empty) return sampi_tags_wrong(g, i, "expected a text that is not empty");
+        if (text == SAMPI_EMPTY && !empty) return sampi_tags_malformed(g, i, "expected a text that is not empty");
         words = sampi_tree_alt(g->x.tree, words, text);
     }
-    return sampi_tags_made(g, list, words);
+    return sampi_tags_check(g, list, words);
 }
 
 /* Returns the strings that free text must not contain: those of the member "excludes", and the end of the tag around
@@ -32,13 +32,13 @@ static SAMPI_COLD sampi_node sampi_tags_words(sampi_tags *g, int32_t list, bool 
 static SAMPI_COLD sampi_node sampi_tags_excluded(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
     const int32_t excludes = sampi_tags_member(g, node, "excludes");
-    sampi_node words = excludes < 0 ? (sampi_node)SAMPI_NEVER : sampi_tags_words(g, excludes, false);
+    sampi_node words = excludes < 0 ? (sampi_node)SAMPI_NEVER : sampi_tags_strings(g, excludes, false);
     return sampi_tree_alt(g->x.tree, words, end.words);
 }
 
 /* Returns the expression of all bytes that contain one of the words: anywhere, or with `before` somewhere before the
    last byte. */
-static SAMPI_COLD sampi_node sampi_tags_within(sampi_tags *g, sampi_node words, bool before)
+static SAMPI_COLD sampi_node sampi_tags_containing(sampi_tags *g, sampi_node words, bool before)
 {
     sampi_tree *t = g->x.tree;
     sampi_node behind = g->bytes;
@@ -47,29 +47,30 @@ static SAMPI_COLD sampi_node sampi_tags_within(sampi_tags *g, sampi_node words, 
 }
 
 /* Returns the texts of a that are not texts of b. */
-static SAMPI_COLD sampi_node sampi_tags_but(sampi_tags *g, sampi_node a, sampi_node b)
+static SAMPI_COLD sampi_node sampi_tags_and_not(sampi_tags *g, sampi_node a, sampi_node b)
 {
     const sampi_node not_b = b <= SAMPI_NEVER ? b : sampi_tree_node(g->x.tree, SAMPI_NODE_NOT, b, 0, 0);
     return not_b == SAMPI_NEVER ? a : sampi_tree_and(g->x.tree, a, not_b);
 }
 
 /* Returns free text without the words, of at most `most` characters (-1: any number). */
-static SAMPI_COLD sampi_node sampi_tags_free(sampi_tags *g, sampi_node words, int32_t most)
+static SAMPI_COLD sampi_node sampi_tags_free_text(sampi_tags *g, sampi_node words, int32_t most)
 {
     static const uint32_t zero[1][2] = { { 0, 0 } };
     sampi_tree *t = g->x.tree;
     const sampi_node any = most < 0 ? g->any : sampi_tree_repeat(t, sampi_tree_class(t, zero, 1, true), 0, most);
-    return sampi_tags_but(g, any, sampi_tags_within(g, words, false));
+    return sampi_tags_and_not(g, any, sampi_tags_containing(g, words, false));
 }
 
 /* Returns free text that ends with a trigger, in which no trigger ends before the last byte, and which contains no
    excluded word. */
-static SAMPI_COLD sampi_node sampi_tags_up_to(sampi_tags *g, sampi_node trigger, sampi_node triggers,
-                                              sampi_node excluded)
+static SAMPI_COLD sampi_node sampi_tags_text_up_to(sampi_tags *g, sampi_node trigger, sampi_node triggers,
+                                                   sampi_node excluded)
 {
     sampi_tree *t = g->x.tree;
-    const sampi_node before = sampi_tags_within(g, triggers, true), out = sampi_tags_within(g, excluded, false);
-    return sampi_tags_but(g, sampi_tree_seq(t, g->any, trigger), sampi_tree_alt(t, before, out));
+    const sampi_node before = sampi_tags_containing(g, triggers, true),
+                     out = sampi_tags_containing(g, excluded, false);
+    return sampi_tags_and_not(g, sampi_tree_seq(t, g->any, trigger), sampi_tree_alt(t, before, out));
 }
 
 /* Returns the expression of a token, given by its number or its text; with `negated` that of any other token. */
@@ -78,16 +79,16 @@ static SAMPI_COLD sampi_node sampi_tags_token(sampi_tags *g, int32_t value, bool
     sampi_tree *t = g->x.tree;
     if (sampi_tags_is(g, value, SAMPI_JSON_STRING)) {
         const sampi_node text = sampi_tags_text(g, value);
-        if (text <= SAMPI_EMPTY) return text < 0 ? text : sampi_tags_wrong(g, value, "expected a token's text");
-        return sampi_tags_made(g, value, sampi_tree_node(t, SAMPI_NODE_TOKEN, text, negated | 2, 0));
+        if (text <= SAMPI_EMPTY) return text < 0 ? text : sampi_tags_malformed(g, value, "expected a token's text");
+        return sampi_tags_check(g, value, sampi_tree_node(t, SAMPI_NODE_TOKEN, text, negated | 2, 0));
     }
     if (!sampi_tags_is(g, value, SAMPI_JSON_NUMBER))
-        return sampi_tags_wrong(g, value, "expected a token: a number or a text");
-    return sampi_tags_made(g, value, sampi_tree_token(t, sampi_tags_whole(g, value, 0), negated));
+        return sampi_tags_malformed(g, value, "expected a token: a number or a text");
+    return sampi_tags_check(g, value, sampi_tree_token(t, sampi_tags_integer(g, value, 0), negated));
 }
 
 /* Are two tokens of the document written in the same way? */
-static SAMPI_COLD bool sampi_tags_same(const sampi_tags *g, int32_t a, int32_t b)
+static SAMPI_COLD bool sampi_tags_same_token(const sampi_tags *g, int32_t a, int32_t b)
 {
     return sampi_doc(&g->x, a)->kind == sampi_doc(&g->x, b)->kind &&
            sampi_doc(&g->x, a)->text == sampi_doc(&g->x, b)->text;
@@ -100,12 +101,13 @@ static SAMPI_COLD int32_t sampi_tags_one_excluded(sampi_tags *g, int32_t node, c
 {
     const int32_t list = sampi_tags_member(g, node, name);
     int32_t one = other >= 0 ? other : end.token;
-    if (other >= 0 && end.token >= 0 && !sampi_tags_same(g, other, end.token))
+    if (other >= 0 && end.token >= 0 && !sampi_tags_same_token(g, other, end.token))
         return sampi_tags_refuse(g, node, "more than one token to exclude");
     if (list >= 0 && !sampi_tags_is(g, list, SAMPI_JSON_ARRAY))
-        return sampi_tags_wrong(g, list, "expected a list of tokens");
+        return sampi_tags_malformed(g, list, "expected a list of tokens");
     for (int32_t i = list < 0 ? -1 : sampi_doc(&g->x, list)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
-        if (one >= 0 && !sampi_tags_same(g, one, i)) return sampi_tags_refuse(g, i, "more than one token to exclude");
+        if (one >= 0 && !sampi_tags_same_token(g, one, i))
+            return sampi_tags_refuse(g, i, "more than one token to exclude");
         one = i;
     }
     return one >= 0 ? one : sampi_tags_refuse(g, node, "no token to exclude");
