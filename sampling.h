@@ -193,81 +193,81 @@
      276 api/config.h                     9048 samplers/choose.h               21533 grammar/derivatives.h
      307 api/types.h                      9111 samplers/ratio.h                22226 grammar/vocabulary.h
      563 api/missing.h                    9178 samplers/draw.h                 22699 grammar/triggers.h
-     577 api/sample.h                     9264 samplers/dist.h                 23024 grammar/matcher.h
-     671 api/chains.h                     9296 samplers/gumbel.h               23291 grammar/store.h
-     938 api/samplers.h                   9366 watermark/function.h            23549 grammar/moving.h
-    1211 api/gumbel.h                     9484 watermark/text.h                23901 grammar/visits.h
-    1234 api/operator.h                   9674 watermark/draw.h                24184 grammar/states.h
-    1285 api/kv.h                         9885 samplers/mirostat.h             24344 grammar/items.h
-    1468 api/llama_cpp.h                 10124 samplers/adaptive_p.h           24470 grammar/masks.h
-    1514 api/text_error.h                10275 samplers/custom.h               24681 grammar/runs.h
-    1531 api/grammar.h                   10336 config/describe.h               24894 grammar/entries.h
-    1771 api/shards.h                    10516 config/from_params.h            25392 grammar/accepting.h
-    1870 api/peers.h                     10580 config/orders.h                 25733 grammar/waiting.h
-    1958 api/drafts.h                    10812 config/numbers.h                25859 grammar/history.h
-    2060 api/constraints.h               10954 config/set.h                    25985 grammar/room.h
-    2389 api/watermark.h                 11110 config/tell.h                   26336 grammar/sampler.h
-    2548 api/parts.h                     11240 config/settings.h               26578 grammar/forced.h
-    2590 base/switches.h                 11353 life/rollback.h                 26746 grammar/hooks.h
-    2909 base/random.h                   11612 life/chain.h                    26869 schema/head.h
-    2932 base/mt19937.h                  11896 life/members.h                  27046 schema/errors.h
-    3007 base/exact.h                    12010 life/update.h                   27158 schema/collections.h
-    3233 base/bits128.h                  12207 life/copy.h                     27192 schema/references.h
-    3314 base/elements.h                 12377 rows/row.h                      27467 schema/strings.h
-    3444 watermark/colours.h             12687 rows/reserve.h                  27529 schema/numbers.h
-    3508 kernels/llama_cpp/contract.h    12756 rows/pieces.h                   27737 schema/sets.h
-    3555 kernels/contract.h              12870 rows/thresholds.h               27939 schema/formats.h
-    3683 kernels/scalar.h                12977 rows/compact.h                  28140 schema/scalars.h
-    3889 kernels/llama_cpp/scalar.h      13160 rows/sums.h                     28442 schema/goals.h
-    3910 kernels/sets.h                  13309 rows/changes.h                  28665 schema/alternatives.h
-    3958 kernels/vectors.h               13390 rows/cuts.h                     29149 schema/objects.h
-    4075 kernels/avx512.h                13838 rows/typical.h                  29669 schema/arrays.h
-    4159 kernels/avx2.h                  14153 rows/tail_free.h                30031 schema/whole.h
-    4221 kernels/sse2.h                  14227 rows/selecting.h                30204 tags/head.h
-    4238 kernels/neon.h                  14358 rows/mirostat.h                 30334 tags/words.h
-    4260 kernels/wasm.h                  14442 watermark/rows.h                30450 tags/inside.h
-    4276 kernels/generic.h               14556 rows/flat.h                     30594 tags/formats.h
-    4296 kernels/shared.h                14603 rows/logprobs.h                 31002 grammar/grammars.h
-    4421 kernels/passes.h                14689 rows/step.h                     31069 peers/tables.h
-    5110 kernels/llama_cpp/passes.h      14706 rows/llama_cpp/sums.h           31470 peers/values.h
-    5194 kernels/check.h                 15020 rows/llama_cpp/samplers.h       31915 peers/llama_server.h
-    5217 kernels/dispatch.h              15485 rows/llama_cpp/step.h           31985 peers/fields.h
-    5427 core/array.h                    15516 run/apply.h                     32251 peers/requests.h
-    5757 core/table.h                    15598 run/writing.h                   32397 shards/head.h
-    5955 core/windows.h                  15722 run/arrays.h                    32548 shards/bytes.h
-    6047 constraints/record.h            15799 run/arrays_llama_cpp.h          32646 shards/merging.h
-    6105 watermark/record.h              15999 run/walk.h                      32936 shards/row.h
-    6125 rows/work.h                     16104 run/finish.h                    33069 shards/answers.h
-    6152 life/past.h                     16144 run/draw_llama_cpp.h            33614 shards/logprobs.h
-    6211 core/record.h                   16218 run/draw.h                      33760 shards/told.h
-    6351 core/plans.h                    16296 run/sample.h                    33915 shards/asking.h
-    6389 core/fields.h                   16412 watermark/making.h              34051 shards/prefix.h
-    6476 core/owners.h                   16641 watermark/tails.h               34619 shards/plans.h
-    6552 core/mt19937.h                  16741 watermark/detect.h              35120 samplers/plans.h
-    6609 core/no_mt19937.h               16964 run/verify.h                    35383 shards/way.h
-    6642 core/making.h                   17068 run/batch.h                     35531 shards/memory.h
-    6774 core/streams.h                  17219 life/state.h                    35599 shards/batch.h
-    6812 life/state_fields.h             17396 operator/weights.h              36006 drafts/head.h
-    6912 samplers/llama_cpp.h            17484 operator/search.h               36065 drafts/block.h
-    6998 samplers/logit_bias.h           17622 operator/run.h                  36256 drafts/tree.h
-    7100 samplers/patch.h                17790 kv/cells.h                      36391 drafts/relaxed.h
-    7150 samplers/penalties.h            17827 kv/making.h                     36476 constraints/automaton.h
-    7301 samplers/dry.h                  18051 kv/slot.h                       36574 constraints/making.h
-    7758 samplers/cut.h                  18188 kv/sequences.h                  36830 constraints/sampler.h
-    7783 samplers/top_n_sigma.h          18322 kv/data.h                       36925 constraints/constructors.h
-    7893 samplers/top_k.h                18445 kv/update.h                     37292 constraints/patterns.h
-    7950 samplers/tail_free.h            18570 kv/state.h                      37500 constraints/looking.h
-    8073 samplers/typical.h              18779 llama_cpp/functions.h           37567 constraints/thinking.h
-    8149 samplers/top_p.h                18846 llama_cpp/object.h              37819 constraints/schedule.h
-    8192 samplers/min_p.h                18901 llama_cpp/vocabulary.h          37908 constraints/accepting.h
-    8234 samplers/by_sums.h              18978 text/reading.h                  38091 constraints/drawing.h
-    8385 samplers/top_h.h                19089 text/strings.h                  38278 constraints/told.h
-    8438 samplers/min_k.h                19188 text/values.h                   38342 constraints/kind.h
-    8495 samplers/xtc.h                  19344 text/documents.h                38400 constraints/top_p_decay.h
-    8578 samplers/infill.h               19420 grammar/head.h                  38486 constraints/accessors.h
-    8694 samplers/temperature.h          19461 grammar/tree.h                  38594 core/kinds.h
-    8863 samplers/smoothing.h            20451 grammar/finishing.h             38643 base/restore.h
-    8948 samplers/softmax.h              20754 grammar/reading.h               38657 api/license.h
+     577 api/sample.h                     9264 samplers/dist.h                 23026 grammar/matcher.h
+     671 api/chains.h                     9296 samplers/gumbel.h               23297 grammar/store.h
+     938 api/samplers.h                   9366 watermark/function.h            23559 grammar/moving.h
+    1211 api/gumbel.h                     9484 watermark/text.h                23913 grammar/visits.h
+    1234 api/operator.h                   9674 watermark/draw.h                24196 grammar/states.h
+    1285 api/kv.h                         9885 samplers/mirostat.h             24357 grammar/items.h
+    1468 api/llama_cpp.h                 10124 samplers/adaptive_p.h           24484 grammar/masks.h
+    1514 api/text_error.h                10275 samplers/custom.h               24695 grammar/runs.h
+    1531 api/grammar.h                   10336 config/describe.h               24908 grammar/entries.h
+    1771 api/shards.h                    10516 config/from_params.h            25408 grammar/accepting.h
+    1870 api/peers.h                     10580 config/orders.h                 25756 grammar/waiting.h
+    1958 api/drafts.h                    10812 config/numbers.h                25884 grammar/history.h
+    2060 api/constraints.h               10954 config/set.h                    26012 grammar/room.h
+    2389 api/watermark.h                 11110 config/tell.h                   26363 grammar/sampler.h
+    2548 api/parts.h                     11240 config/settings.h               26607 grammar/forced.h
+    2590 base/switches.h                 11353 life/rollback.h                 26776 grammar/hooks.h
+    2909 base/random.h                   11612 life/chain.h                    26900 schema/head.h
+    2932 base/mt19937.h                  11896 life/members.h                  27077 schema/errors.h
+    3007 base/exact.h                    12010 life/update.h                   27189 schema/collections.h
+    3233 base/bits128.h                  12207 life/copy.h                     27223 schema/references.h
+    3314 base/elements.h                 12377 rows/row.h                      27498 schema/strings.h
+    3444 watermark/colours.h             12687 rows/reserve.h                  27560 schema/numbers.h
+    3508 kernels/llama_cpp/contract.h    12756 rows/pieces.h                   27768 schema/sets.h
+    3555 kernels/contract.h              12870 rows/thresholds.h               27970 schema/formats.h
+    3683 kernels/scalar.h                12977 rows/compact.h                  28171 schema/scalars.h
+    3889 kernels/llama_cpp/scalar.h      13160 rows/sums.h                     28473 schema/goals.h
+    3910 kernels/sets.h                  13309 rows/changes.h                  28696 schema/alternatives.h
+    3958 kernels/vectors.h               13390 rows/cuts.h                     29180 schema/objects.h
+    4075 kernels/avx512.h                13838 rows/typical.h                  29700 schema/arrays.h
+    4159 kernels/avx2.h                  14153 rows/tail_free.h                30062 schema/whole.h
+    4221 kernels/sse2.h                  14227 rows/selecting.h                30235 tags/head.h
+    4238 kernels/neon.h                  14358 rows/mirostat.h                 30365 tags/words.h
+    4260 kernels/wasm.h                  14442 watermark/rows.h                30481 tags/inside.h
+    4276 kernels/generic.h               14556 rows/flat.h                     30625 tags/formats.h
+    4296 kernels/shared.h                14603 rows/logprobs.h                 31033 grammar/grammars.h
+    4421 kernels/passes.h                14689 rows/step.h                     31100 peers/tables.h
+    5110 kernels/llama_cpp/passes.h      14706 rows/llama_cpp/sums.h           31501 peers/values.h
+    5194 kernels/check.h                 15020 rows/llama_cpp/samplers.h       31946 peers/llama_server.h
+    5217 kernels/dispatch.h              15485 rows/llama_cpp/step.h           32016 peers/fields.h
+    5427 core/array.h                    15516 run/apply.h                     32282 peers/requests.h
+    5757 core/table.h                    15598 run/writing.h                   32428 shards/head.h
+    5955 core/windows.h                  15722 run/arrays.h                    32579 shards/bytes.h
+    6047 constraints/record.h            15799 run/arrays_llama_cpp.h          32677 shards/merging.h
+    6105 watermark/record.h              15999 run/walk.h                      32967 shards/row.h
+    6125 rows/work.h                     16104 run/finish.h                    33100 shards/answers.h
+    6152 life/past.h                     16144 run/draw_llama_cpp.h            33645 shards/logprobs.h
+    6211 core/record.h                   16218 run/draw.h                      33791 shards/told.h
+    6351 core/plans.h                    16296 run/sample.h                    33946 shards/asking.h
+    6389 core/fields.h                   16412 watermark/making.h              34082 shards/prefix.h
+    6476 core/owners.h                   16641 watermark/tails.h               34650 shards/plans.h
+    6552 core/mt19937.h                  16741 watermark/detect.h              35151 samplers/plans.h
+    6609 core/no_mt19937.h               16964 run/verify.h                    35414 shards/way.h
+    6642 core/making.h                   17068 run/batch.h                     35562 shards/memory.h
+    6774 core/streams.h                  17219 life/state.h                    35630 shards/batch.h
+    6812 life/state_fields.h             17396 operator/weights.h              36037 drafts/head.h
+    6912 samplers/llama_cpp.h            17484 operator/search.h               36096 drafts/block.h
+    6998 samplers/logit_bias.h           17622 operator/run.h                  36287 drafts/tree.h
+    7100 samplers/patch.h                17790 kv/cells.h                      36422 drafts/relaxed.h
+    7150 samplers/penalties.h            17827 kv/making.h                     36507 constraints/automaton.h
+    7301 samplers/dry.h                  18051 kv/slot.h                       36605 constraints/making.h
+    7758 samplers/cut.h                  18188 kv/sequences.h                  36861 constraints/sampler.h
+    7783 samplers/top_n_sigma.h          18322 kv/data.h                       36956 constraints/constructors.h
+    7893 samplers/top_k.h                18445 kv/update.h                     37323 constraints/patterns.h
+    7950 samplers/tail_free.h            18570 kv/state.h                      37531 constraints/looking.h
+    8073 samplers/typical.h              18779 llama_cpp/functions.h           37598 constraints/thinking.h
+    8149 samplers/top_p.h                18846 llama_cpp/object.h              37850 constraints/schedule.h
+    8192 samplers/min_p.h                18901 llama_cpp/vocabulary.h          37939 constraints/accepting.h
+    8234 samplers/by_sums.h              18978 text/reading.h                  38122 constraints/drawing.h
+    8385 samplers/top_h.h                19089 text/strings.h                  38309 constraints/told.h
+    8438 samplers/min_k.h                19188 text/values.h                   38373 constraints/kind.h
+    8495 samplers/xtc.h                  19344 text/documents.h                38431 constraints/top_p_decay.h
+    8578 samplers/infill.h               19420 grammar/head.h                  38517 constraints/accessors.h
+    8694 samplers/temperature.h          19461 grammar/tree.h                  38625 core/kinds.h
+    8863 samplers/smoothing.h            20451 grammar/finishing.h             38674 base/restore.h
+    8948 samplers/softmax.h              20754 grammar/reading.h               38688 api/license.h
     8981 samplers/drafted.h              20839 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
@@ -22698,52 +22698,52 @@ SAMP_API void samp_vocab_index_free(samp_vocab_index *index)
 
 /* ---- src/grammar/triggers.h ---- */
 /* ---- triggers ----
-   What ends the wait of a lazy grammar: tokens, words, or regular expressions looked for in the text so far. Where the
-   grammar begins depends on the way in which an expression matches, the first that backtracking would find, so an
-   expression becomes a program that knows the order of its ways. The words are one expression: (one|or|another).
+   What makes a lazy grammar begin: tokens, or words and regular expressions that are looked for in the text so far.
+   Where the grammar begins depends on the way in which an expression matches: it is the first way that backtracking
+   finds. So an expression becomes a program that has its ways in order. The words are one expression: (one|or|another).
 
-   While it waits, each byte moves a set of places in all programs (sampi_lazy_feed), which costs as much as the set is
-   large, and tells whether there is a match. Once there is, sampi_lazy_start goes through the whole text to find out
-   where it is. As in llama.cpp, whose std::regex reads bytes, a class takes bytes. */
+   While the grammar waits, each byte moves a set of positions in all programs (sampi_lazy_feed). That costs as much as
+   the set is large, and shows whether there is a match. Once there is one, sampi_lazy_start searches the whole text for
+   its beginning. A class matches bytes, not code points, as in llama.cpp, whose std::regex reads bytes. */
 
 typedef enum sampi_op_kind {
-    SAMPI_OP_BYTE,  /* the byte a */
-    SAMPI_OP_SET,   /* one of the bytes in the set at a of the pool */
-    SAMPI_OP_NEVER, /* nothing */
-    SAMPI_OP_SPLIT, /* go on at a; if that leads nowhere, at b */
-    SAMPI_OP_SAVE,  /* here group a / 2 begins, or ends if a is odd */
-    SAMPI_OP_BEGIN, /* only at the beginning of the text, */
-    SAMPI_OP_END,   /* or at its end */
+    SAMPI_OP_BYTE,  /* matches the byte a */
+    SAMPI_OP_SET,   /* matches one byte of the set at a in the pool */
+    SAMPI_OP_NEVER, /* matches nothing */
+    SAMPI_OP_SPLIT, /* continues at a; if that leads nowhere, at b */
+    SAMPI_OP_SAVE,  /* group a / 2 begins here; or ends, if a is odd */
+    SAMPI_OP_BEGIN, /* matches only at the beginning of the text */
+    SAMPI_OP_END,   /* matches only at its end */
     SAMPI_OP_MATCH
 } sampi_op_kind;
 typedef struct sampi_op {
     int32_t kind, a, b;
 } sampi_op;
 
-/* An expression: its first operation, and whether it is to match the whole text first. */
+/* An expression: its first operation, and whether a match with the whole text is tried first. */
 typedef struct sampi_program {
     int32_t first, whole;
 } sampi_program;
 
-#ifndef SAMPI_MAX_OPS /* tests have fewer */
+#ifndef SAMPI_MAX_OPS /* tests set fewer */
 #define SAMPI_MAX_OPS (1 << 16)
 #endif
 #define SAMPI_MAX_GROUPS 64
 
 typedef struct sampi_lazy {
     sampi_vec ops;      /* sampi_op: all programs */
-    sampi_vec pool;     /* bytes: their sets */
+    sampi_vec pool;     /* the bytes of their sets */
     sampi_vec programs; /* sampi_program */
-    sampi_vec tokens;   /* samp_token: they end the wait too */
-    sampi_vec places;   /* int32_t, five times as many as operations: where the programs are, lists like that for what
-                           is under way, for what was and for what is to be done, and the round of each operation */
+    sampi_vec tokens;   /* samp_token: these are triggers too */
+    sampi_vec places;   /* int32_t, five numbers for each operation: a list of positions, room for the next such list,
+                           room for a copy and for what is still to do, and the round of each operation */
     int32_t n_live;
     uint32_t round;
     bool is_lazy, waiting, found; /* found: there is a match */
 } sampi_lazy;
 
-/* What an expression has of bytes: those of a class below 80; above, any if it is negated or has all characters there,
-   else UTF-8 of those that it has. */
+/* The bytes that a class of an expression matches: below 80 those of its characters; from 80 on any byte, if it is
+   negated or contains all these characters, else the UTF-8 of those that it contains. */
 static sampi_node sampi_trigger_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
 {
     uint8_t bits[32];
@@ -22765,7 +22765,7 @@ static sampi_node sampi_trigger_class(sampi_tree *t, const uint32_t (*ranges)[2]
     return node;
 }
 
-/* Append an operation; its number, or a status. */
+/* Appends an operation. Returns its number, or a status. */
 static int32_t sampi_emit_op(sampi_lazy *z, int kind, int32_t a, int32_t b)
 {
     sampi_op *op = z->ops.n < SAMPI_MAX_OPS ? (sampi_op *)sampi_vec_add(&z->ops, sizeof *op, 1) : NULL;
@@ -22776,7 +22776,7 @@ static int32_t sampi_emit_op(sampi_lazy *z, int kind, int32_t a, int32_t b)
     return z->ops.n - 1;
 }
 
-/* Let the operation `at`, a SPLIT, go on behind the last one, first or second; or with both, only there. */
+/* Sets the ways of the SPLIT at `at` to the next operation: the first way, the second, or both. */
 static void sampi_emit_here(sampi_lazy *z, int32_t at, bool first, bool second)
 {
     sampi_op *op = (sampi_op *)z->ops.data + at;
@@ -22786,7 +22786,7 @@ static void sampi_emit_here(sampi_lazy *z, int32_t at, bool first, bool second)
 
 static int sampi_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n);
 
-/* A repetition as copies of what is repeated; the last of them, if there is no bound, is a loop. */
+/* A repetition becomes copies of what is repeated. Without an upper bound the last copy is a loop. */
 static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_expr *e, bool lazy)
 {
     int status = SAMP_OK;
@@ -22800,7 +22800,7 @@ static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_exp
         int32_t back = status || e->c >= 0 ? 0 : sampi_emit_op(z, SAMPI_OP_SPLIT, split, split);
         if (back < 0) status = back;
     }
-    for (int32_t i = before; i < z->ops.n && !status; i++) { /* what has no way yet is a way out */
+    for (int32_t i = before; i < z->ops.n && !status; i++) { /* ways that are not set yet leave the repetition */
         sampi_op *op = (sampi_op *)z->ops.data + i;
         if (op->kind == SAMPI_OP_SPLIT && op->a < 0) op->a = z->ops.n;
         if (op->kind == SAMPI_OP_SPLIT && op->b < 0) op->b = z->ops.n;
@@ -22808,10 +22808,11 @@ static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_exp
     return status;
 }
 
-/* First a, then what it has behind |, and so on. */
+/* Tries a first, then the alternatives behind each |. */
 static int sampi_emit_alternatives(sampi_lazy *z, const sampi_tree *t, sampi_node n)
 {
-    int32_t out = -1; /* the last of those that go on behind all; each has the one before in b, until then */
+    /* the last SPLIT that leaves the alternatives; until its ways are set, b has the one before it */
+    int32_t out = -1;
     int status = SAMP_OK;
     for (; sampi_at(t, n)->kind == SAMPI_NODE_ALT && !status; n = sampi_at(t, n)->b) {
         int32_t split = sampi_emit_op(z, SAMPI_OP_SPLIT, -1, -1);
@@ -22831,7 +22832,7 @@ static int sampi_emit_alternatives(sampi_lazy *z, const sampi_tree *t, sampi_nod
     return status;
 }
 
-/* The operations of a node. */
+/* Appends the operations of a node. */
 static int sampi_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n)
 {
     int32_t at = 0;
@@ -22866,7 +22867,7 @@ static int sampi_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n)
     return at < 0 ? at : status;
 }
 
-/* One more program: the texts of a node. */
+/* Adds a program for the texts of a node. */
 static int sampi_lazy_program(sampi_lazy *z, const sampi_tree *t, sampi_node n, bool whole)
 {
     if (n < 0) return n;
@@ -22879,7 +22880,7 @@ static int sampi_lazy_program(sampi_lazy *z, const sampi_tree *t, sampi_node n, 
     return last < 0 ? last : SAMP_OK;
 }
 
-/* Words become one program, patterns one each. */
+/* Words become one program together, each pattern becomes its own. */
 static int sampi_lazy_read(sampi_lazy *z, sampi_tree *t, const char *const *texts, size_t n, bool patterns)
 {
     sampi_node words = SAMPI_NEVER;
@@ -22905,7 +22906,7 @@ static int sampi_lazy_read(sampi_lazy *z, sampi_tree *t, const char *const *text
     return status;
 }
 
-/* Put an operation into a list, if it waits for a byte, else what it leads to without one. */
+/* Adds an operation to a list if it waits for a byte or for the end; else adds the operations that it leads to. */
 static void sampi_lazy_reach(sampi_lazy *z, int32_t *list, int32_t *n, int32_t at, bool begin, bool end)
 {
     const sampi_op *ops = (const sampi_op *)z->ops.data;
@@ -22927,14 +22928,14 @@ static void sampi_lazy_reach(sampi_lazy *z, int32_t *list, int32_t *n, int32_t a
     }
 }
 
-/* A match may begin at the text's end. */
+/* Adds the beginnings of all programs: a match may begin at the current end of the text. */
 static void sampi_lazy_enter(sampi_lazy *z, int32_t *list, int32_t *n, bool begin)
 {
     for (int32_t i = 0; i < z->programs.n; i++)
         sampi_lazy_reach(z, list, n, ((const sampi_program *)z->programs.data)[i].first, begin, false);
 }
 
-/* To the beginning of a text. */
+/* Goes to the beginning of a text. */
 static void sampi_lazy_reset(sampi_lazy *z)
 {
     z->waiting = z->is_lazy;
@@ -22944,7 +22945,8 @@ static void sampi_lazy_reset(sampi_lazy *z)
     sampi_lazy_enter(z, (int32_t *)z->places.data, &z->n_live, true);
 }
 
-/* Behind n bytes more: is there a match, if the text ends there? What was before can come back (sampi_lazy_undo). */
+/* Reads n more bytes. Returns whether there is a match if the text ends here. sampi_lazy_undo can restore what was
+   before. */
 static bool sampi_lazy_feed(sampi_lazy *z, const uint8_t *bytes, size_t n)
 {
     const sampi_op *ops = (const sampi_op *)z->ops.data;
@@ -22963,7 +22965,7 @@ static bool sampi_lazy_feed(sampi_lazy *z, const uint8_t *bytes, size_t n)
         z->n_live = n_next;
         if (n_next) memcpy(live, next, (size_t)n_next * sizeof *live);
     }
-    bool inside = z->found; /* what only matches at an end is not there any more behind the next byte */
+    bool inside = z->found; /* what matches only at the end no longer does behind the next byte */
     z->round++;
     n_next = 0;
     for (int32_t k = 0; k < z->n_live; k++)
@@ -22973,7 +22975,7 @@ static bool sampi_lazy_feed(sampi_lazy *z, const uint8_t *bytes, size_t n)
     return found;
 }
 
-/* Keep what there is before a token, and take it back. */
+/* Keep the positions before a token, and restore them. */
 static void sampi_lazy_keep(sampi_lazy *z, int32_t *n, bool *found)
 {
     *n = z->n_live;
@@ -22987,14 +22989,14 @@ static void sampi_lazy_undo(sampi_lazy *z, int32_t n, bool found)
     if (n) memcpy(z->places.data, (int32_t *)z->places.data + 2 * (size_t)z->ops.n, (size_t)n * sizeof(int32_t));
 }
 
-/* An array of its own for each: clones. */
+/* Frees the arrays; each clone has its own. */
 static void sampi_lazy_free(sampi_lazy *z)
 {
     sampi_vec *vec[] = { &z->ops, &z->pool, &z->programs, &z->tokens, &z->places };
     for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
 }
 
-/* Triggers made of texts [n_texts] and tokens [n]. *field: which of them is wrong. */
+/* Makes triggers of n_texts texts and n tokens. *field: which parameter is wrong. */
 static int sampi_lazy_init(sampi_lazy *z, const char *const *texts, size_t n_texts, bool patterns,
                            const samp_token *tokens, size_t n, int32_t n_vocab, const char **field)
 {
@@ -23023,25 +23025,27 @@ static int sampi_lazy_init(sampi_lazy *z, const char *const *texts, size_t n_tex
 
 /* ---- src/grammar/matcher.h ---- */
 /* ---- the matcher ----
-   Where a text is in a grammar. A position is a set of items: a state, and a frame to go back to when it is done.
+   Where a text is in a grammar. A position in the text is a set of items. An item is a state, and a frame to return to
+   when the state is done.
 
-     state    a node, with what can be done next from it: the state behind each byte (made when first asked for, as the
-              derivative of the node by that byte: what may follow it), whether it may end here, which rules it may
-              call. What is regular is one state, never more: a lazy DFA
-     frame    a call of a rule at one place of the text, with all that wait for it (edges: the node to go on with, and
-              the frame in which). Calls of a rule from one place share a frame, so ambiguity and left recursion cost
-              no more than their sets: an Earley parser, whose items are DFA states. Frame 0 is the outermost; what a
-              call has nothing left to do behind it shares its caller's frame, so right recursion keeps no frames
+     state    A node, and what can follow it: the state behind each byte (made when it is first needed, as the
+              derivative of the node by that byte), whether it may end here, which rules it may call. A regular
+              expression needs only one state at a time: states are a lazy DFA.
+     frame    A call of a rule at one position, with everything that waits for it: edges, each with the node to continue
+              with and the frame of that node. All calls of a rule at one position share a frame, so ambiguity and left
+              recursion cost no more than their sets. This is an Earley parser whose items are DFA states. Frame 0 is
+              the outermost. If nothing is left to do behind a call, it shares its caller's frame, so right recursion
+              keeps no frames.
 
-   The mask of a position is the union over its items. What an item's state allows without leaving its frame is found by
-   one walk over the tries, and kept: an entry, with the tokens that are allowed, and the places in the tries where the
-   frame ended before the token did. Behind these places it depends on who waits for the frame: an entry again, of the
-   state to go on with at the places of the first entry. So a mask is a few sets of bits joined, once its entries are
-   there.
+   The mask of a position is the union over its items. One walk over the tries finds what an item's state allows without
+   leaving its frame. The result is kept as an entry: the tokens that are allowed, and the nodes of the tries where the
+   frame ended before the token did; these nodes are called the entry's places. What follows them depends on what waits
+   for the frame. It is an entry too: of the state to continue with, at the places of the first entry. So once its
+   entries exist, a mask is a union of a few sets of bits.
 
    MEMORY. Nodes, states and entries are in a store, which samplers share (store.h). Items, frames, edges and the
-   history are a matcher's own; between two tokens, frames that nobody can return to are dropped. What does not fit is
-   not asked for: the call under way gives up, another store takes the place of the full one, and it tries once more
+   history are a matcher's own; between two tokens, frames that no item can return to are dropped. A request beyond the
+   limit is not made: the call gives up, a new store replaces the full one, and the call does its work again
    (accepting.h). */
 
 enum {
@@ -23050,8 +23054,8 @@ enum {
     SAMPI_STATE_TOKENS = 4 /* and some of them are tokens */
 };
 
-/* Go on with `then` behind a rule; or, with rule -1, behind a token (negated: any other one). If the rule is a list's
-   member i (-1: it is none), `then` still begins with the list before it: sampi_list_behind. */
+/* A call of a rule, or with rule -1 of a token by name (negated: of any other token); `then` follows it. If the rule is
+   member i of a list (-1: it is not), `then` still begins with the list before that member: sampi_list_behind. */
 typedef struct sampi_call {
     int32_t rule;
     samp_token token;
@@ -23060,28 +23064,28 @@ typedef struct sampi_call {
     int32_t member;
 } sampi_call;
 
-/* What a state's run is, in 32 bits, so that it is read and written at once: 16 of kinds, 14 of reach + 1 (0: not known
-   yet; the largest: no end), whether it was looked for far away, whether what is longer can't come. */
+/* A state's run (runs.h). It is packed into 32 bits, so that threads read and write it at once: 16 bits of kinds, 14 of
+   reach + 1 (0: not known yet; the largest: no end), one for `explored`, one for `stops`. */
 typedef struct sampi_stretch {
     uint32_t kinds;
-    int32_t reach; /* -1: not known yet; INT32_MAX: no end */
+    int32_t reach; /* in characters; -1: not known yet; INT32_MAX: no end */
     bool explored, stops;
 } sampi_stretch;
 
-/* What stands above `live` never changes; the others are found out later, by whoever first asks, or by two at once, who
-   find the same. */
+/* A state. node, flags, n_calls and calls never change. `used` is a time. The others are found out later, by the first
+   thread that needs them; two threads at once find the same. */
 typedef struct sampi_lex {
     sampi_node node;
     int32_t flags, n_calls;
-    int32_t used;                   /* when a text was here last, by the store's clock */
+    int32_t used;                   /* the time of its last use, by the store's clock */
     const struct sampi_call *calls; /* [n_calls] */
-    uint32_t *live, *first; /* [8] sets of classes of bytes, NULL: not known yet: sampi_live_of, sampi_first_of */
-    int32_t one;            /* the kinds of which it takes one character: sampi_one_of; -1: not known yet */
-    int32_t run[2];         /* [keep]: sampi_stretch */
+    uint32_t *live, *first;         /* [8] sets of classes of bytes; NULL: not known: sampi_live_of, sampi_first_of */
+    int32_t one;                    /* kinds: sampi_one_of; -1: not known yet */
+    int32_t run[2];                 /* [keep]: sampi_stretch in 32 bits */
 } sampi_lex;
 
 typedef struct sampi_frame {
-    int32_t rule, edge; /* edge: the first, or -1 */
+    int32_t rule, edge; /* edge: the first one, or -1 */
 } sampi_frame;
 typedef struct sampi_edge {
     sampi_node then;
@@ -23091,46 +23095,46 @@ typedef struct sampi_item {
     int32_t state, frame, flags; /* flags: the state's */
 } sampi_item;
 
-/* parent: 0 and 1: the root of both tries, 2 e + 2 and 2 e + 3: the places of entry e; the odd ones keep places of
-   their own, the even ones are of the outermost frame, behind which nothing can follow. */
+/* An entry: what a state allows from certain nodes of the tries. parent 0, 1: from the roots of both tries; 2 e + 2, 2
+   e + 3: from the places of entry e. With an odd parent it has places of its own. With an even one it belongs to the
+   outermost frame, behind which nothing can follow. */
 typedef struct sampi_entry {
     int32_t parent, state;
-    uint32_t *bits;        /* a whole mask, or NULL: */
+    uint32_t *bits;        /* a whole mask; or NULL, and the tokens are a list: */
     const int32_t *tokens; /* [n_tokens] */
     const uint32_t *places;
     int32_t n_tokens, n_places;
     int32_t used; /* as a state's */
 } sampi_entry;
 
-/* A level of a walk: what there was when the node was done. Its items are those behind the level before it; or, where
-   it is but one, it is not on the stack, but here: state, in frame. */
+/* A level of a walk: the numbers of items, frames and edges when its node of the trie was done. Its items are those
+   above the level before it. A single item is not on the stack but here: state and frame. */
 typedef struct sampi_level {
     int32_t items, frames, edges;
     int32_t state, frame;
-    bool calls; /* its items have calls that have not been entered yet */
+    bool calls; /* its items have calls that were not entered yet */
 } sampi_level;
 
-/* A node of the trie on a walk's way down to where it is, in the trie of plain tokens: the grammar's state there, the
-   bytes that UTF-8 expects, the number of characters so far, and the state's run (runs.h), if it is known or worth
-   finding out. */
+/* A node on the way from the root of the trie of plain tokens to the walk's current node: the grammar's state there,
+   what UTF-8 expects next, the kinds and the number of characters so far, and the state's run (runs.h), if it is known
+   or worth finding out. */
 typedef struct sampi_plain_level {
     int32_t state, expects;
     uint32_t kinds, length, run_kinds;
     int32_t run_reach;
 } sampi_plain_level;
 
-/* A run that the walk over the plain tokens begins with: its tokens are in the entry's bits. sure: it is the state's
-   own, so that all of them are allowed. Else it is that of `usual`, the state behind most characters, all of the kinds
-   to_usual among them. */
+/* The run with which the walk over the plain tokens begins; the run's tokens are already in the entry's bits. sure: it
+   is the run of the entry's state, so all of them are allowed. Else it is the run of the state that most characters
+   lead to, among them all of the kinds to_usual. */
 typedef struct sampi_head_start {
     uint32_t kinds, to_usual;
     int32_t reach;
-    bool sure, stops; /* stops: no longer text of these kinds can come */
+    bool sure, stops; /* stops: no longer text of these kinds is allowed */
 } sampi_head_start;
 
-/* Where the walks of an entry have come to: the next node, 0: at the beginning of its walk. begun: what the first walk
-   begins with is known. walk: of the root 0: plain tokens, 1: others; else of the parent's places the one that is
-   walked. */
+/* How far the walks of an entry have come. node: the next node (0: the beginning of the walk). begun: `start` is known.
+   walk: for the root 0: plain tokens, 1: others; else the index of the parent's place that is being walked. */
 typedef struct sampi_progress {
     sampi_head_start start;
     uint32_t node;
@@ -23138,75 +23142,77 @@ typedef struct sampi_progress {
     bool begun;
 } sampi_progress;
 
-/* An entry that samp_grammar_prepare has begun, and what has been found of it. */
+/* An entry that samp_grammar_prepare has begun, and what was found for it. */
 typedef struct sampi_begun {
-    size_t store; /* whose numbers it has; 0: there is none */
+    size_t store; /* the store of its numbers; 0: no entry was begun */
     int32_t parent, state;
     sampi_progress at;
     sampi_vec tokens, places, bits; /* bits: [n_mask], or empty */
 } sampi_begun;
 
-/* Bytes of a store that are given out one piece behind the other. */
+/* A block of a store that is given out in pieces, one behind the other. */
 typedef struct sampi_chunk {
     struct sampi_chunk *behind;
     size_t size, used;
 } sampi_chunk;
 
-/* What has been learnt of a grammar with a vocabulary: nodes, states, entries. See store.h. */
+/* What is known of a grammar with a vocabulary: nodes, states, entries. See store.h. */
 typedef struct sampi_store {
-    size_t serial;      /* no other store of the process has it */
-    size_t bytes, most; /* what it holds, and may hold */
-    size_t fixed;       /* of that the block that this record begins */
-    size_t chunk;       /* bytes of a usual chunk */
-    sampi_tree tree;    /* the grammar's own nodes are the first */
+    size_t serial;      /* no other store of the process has the same */
+    size_t bytes, most; /* bytes held, and the limit */
+    size_t fixed;       /* size of the block that begins with this record */
+    size_t chunk;       /* size of a usual chunk, in bytes */
+    sampi_tree tree;    /* the grammar's own nodes come first */
     sampi_growth growth;
-    int32_t *state_of; /* [nodes] 0: none yet */
-    sampi_lex *states; /* 0 is dead */
-    int32_t *next;     /* [states x classes] the state behind each class of bytes, below 0: not known yet */
+    int32_t *state_of; /* [nodes] 0: there is no state yet */
+    sampi_lex *states; /* state 0 is dead: it matches nothing */
+    int32_t *next;     /* [states x classes] the state behind each class of bytes; below 0: not known yet */
     sampi_entry *entries;
-    int32_t *entry_slots; /* [n_slots] -1: free */
+    int32_t *entry_slots; /* [n_slots] a hash table; -1: free */
     int32_t n_states, cap_states, n_entries, cap_entries, n_slots;
-    int32_t n_calls; /* that have looked into it, so far as numbers go */
+    int32_t n_calls; /* how many calls have used it */
     sampi_chunk *chunks;
     struct sampi_store *behind; /* the next one that waits to be freed */
-    size_t moved_from;          /* the store whose nodes and states it has begun with, or 0, and the numbers that */
-    int32_t *moved;             /* these have got: nodes, and states from moved_states on; 0: it has not come */
+    /* moved_from: the serial of the store from which this one took over, or 0. moved: the new number of each node of
+       that store and, from moved_states on, of each state; 0: it was not taken over. */
+    size_t moved_from;
+    int32_t *moved;
     int32_t moved_states, n_moved;
 } sampi_store;
 
-/* What a call needs beside the text's place, lent to it. */
+/* What a call needs for its work; it borrows one. */
 typedef struct sampi_workspace {
     struct sampi_workspace *behind;
     int32_t busy;
-    sampi_store *reads; /* that the call may look into: it stays as long */
-    size_t memo_of;     /* the store whose nodes the memo has */
+    sampi_store *reads; /* the store that the call reads, which is therefore not freed */
+    size_t memo_of;     /* the serial of the store whose nodes the memo has */
     sampi_memo *memo;
     int32_t n_memo;
     sampi_vec work, calls, tokens, places;
     sampi_pairs seen, joined, queued;
-    int32_t *rule_frame;      /* [rules] the frame of a rule's call, if it is one of this step */
+    int32_t *rule_frame;      /* [rules] the frame of a rule's call, if it was made in this step */
     sampi_level *level;       /* [index->deepest + 1] */
-    sampi_plain_level *plain; /* [index->deepest + 1]: on the stack they would take most of a small one */
-    uint32_t *bits;           /* [n_mask] of the entry that is looked for */
-    size_t masks, hits;       /* that it made; of these without looking for anything */
+    sampi_plain_level *plain; /* [index->deepest + 1]; too large for a small stack */
+    uint32_t *bits;           /* [n_mask] of the entry that is being found */
+    size_t masks, hits;       /* masks that were made with it; those of them that needed nothing new */
 } sampi_workspace;
 
-/* What all samplers of a grammar and an index share; the grammar has a list of these. */
+/* What all samplers of a grammar and an index share. The grammar has a list of these. */
 typedef struct sampi_shared {
     struct sampi_shared *behind;
     const samp_grammar *grammar;
     const samp_vocab_index *index;
-    size_t index_serial;     /* an address may come again */
-    size_t deepest, n_mask;  /* the index's, which may go before the grammar */
-    int status;              /* SAMP_E_RANGE: the grammar has the text of a token that is not one */
-    uint64_t named;          /* made of the tokens that the grammar has by their text */
+    size_t index_serial;     /* distinguishes an index from a freed one at the same address */
+    size_t deepest, n_mask;  /* the index's; the index may be freed before the grammar */
+    int status;              /* SAMP_E_RANGE: a <text> of the grammar is not one token */
+    uint64_t named;          /* a hash of the tokens that the grammar names by their text */
     sampi_vec texts;         /* sampi_named */
-    sampi_held held;         /* all that there is: workspaces, samplers' own arrays; and apart from them the stores */
-    sampi_store *now, *gone; /* gone: a list of those that somebody may still look into */
+    sampi_held held;         /* all memory: workspaces and samplers' arrays; and stores, separately */
+    sampi_store *now, *gone; /* gone: a list of replaced stores that some call may still read */
     sampi_workspace *workspaces;
     int32_t n_users; /* matchers */
-    size_t renewals; /* stores that have gone */
-    int32_t in_vain; /* steps that sampi_explore took before it gave up */
+    size_t renewals; /* how many stores were replaced */
+    int32_t in_vain; /* steps that sampi_explore took without a result */
 } sampi_shared;
 
 typedef struct sampi_named {
@@ -23215,47 +23221,47 @@ typedef struct sampi_named {
 } sampi_named;
 
 typedef struct sampi_matcher {
-    sampi_deriver d; /* its tree is the store's; its work, memo and `queued` are lent, as what is marked so below */
+    sampi_deriver d; /* its tree is the store's; work, memo and `queued` are borrowed, as other members below */
     const samp_vocab_index *index;
     const samp_grammar *grammar;
     sampi_shared *shared;
-    sampi_workspace *space; /* the one that it had last; in a call its own */
-    sampi_store *store;     /* in a call: what it looks into; */
-    sampi_store *own;       /* and the same if nobody else does, or NULL */
-    size_t place_in;        /* the store whose states the items have; 0: none, the place is to be found again */
-    size_t tree_of;         /* the store whose tree d.tree is */
-    int32_t now;            /* in a call: the time of the store's clock */
-    sampi_vec items;        /* sampi_item; the first n_now are where the text is */
-    sampi_vec frames;       /* sampi_frame */
-    sampi_vec edges;        /* sampi_edge */
-    sampi_vec calls, tokens, places; /* lent: a state's calls, an entry's tokens and places, while they are found */
-    sampi_vec history;               /* samp_token: what has been accepted */
-    sampi_vec past;   /* sampi_item: those of the places before the last tokens, one place behind the other, */
-    sampi_vec past_n; /* int32_t: and how many of each (sampi_place_size) */
-    int32_t depth;    /* at least so many tokens have a place, if there were so many */
-    sampi_lazy lazy;  /* while it waits, the items stand where they begin, and allow everything */
-    sampi_pairs seen, joined; /* lent */
-    int32_t *rule_frame;      /* lent, as the next three: see sampi_workspace */
+    sampi_workspace *space;          /* the workspace that it used last; during a call, the one it uses */
+    sampi_store *store;              /* during a call: the store that it reads */
+    sampi_store *own;                /* the same store, if it is this call's alone, or NULL */
+    size_t place_in;                 /* the store whose states the items have; 0: the position must be found again */
+    size_t tree_of;                  /* the serial of the store whose tree is d.tree */
+    int32_t now;                     /* during a call: the time of the store's clock */
+    sampi_vec items;                 /* sampi_item; the first n_now are the text's position */
+    sampi_vec frames;                /* sampi_frame */
+    sampi_vec edges;                 /* sampi_edge */
+    sampi_vec calls, tokens, places; /* borrowed: a state's calls, an entry's tokens and places */
+    sampi_vec history;               /* samp_token: the accepted tokens */
+    sampi_vec past;                  /* sampi_item: the positions before the last tokens, one behind the other, */
+    sampi_vec past_n;                /* int32_t: how many items each position has (sampi_place_size) */
+    int32_t depth;                   /* at least so many positions are kept, if there were so many tokens */
+    sampi_lazy lazy;          /* while it waits, the items are those of the beginning, and every token is allowed */
+    sampi_pairs seen, joined; /* borrowed */
+    int32_t *rule_frame;      /* borrowed, as the next three: see sampi_workspace */
     sampi_level *level;
     sampi_plain_level *plain;
     uint32_t *found;
     uint32_t *bits;      /* a mask, for apply */
-    int32_t n_now, base; /* base: frames from there on are of the step under way */
-    int32_t live;        /* frames that were left when they were last looked through */
-    int32_t missed;      /* entries that the mask under way had to look for */
-    bool ended;          /* the step under way has an item that ends the outermost frame */
-    bool again;          /* the text is read again */
+    int32_t n_now, base; /* base: the first frame of the current step */
+    int32_t live;        /* how many frames the last sweep left */
+    int32_t missed;      /* how many entries the current mask had to find */
+    bool ended;          /* the current step has an item that ends the outermost frame */
+    bool again;          /* the text is being read again */
     int64_t max_steps;
     sampi_begun begun;
-    bool ahead;       /* samp_grammar_prepare: what is not done in the steps that it has goes on in its next call */
-    int32_t idle;     /* how many such calls have come no further, one after the other, */
-    int64_t advances; /* and how often one has */
-    int64_t spent;    /* steps of them since the last token */
-    struct sampi_matcher *behind; /* the next one of a samp_state_load under way */
+    bool ahead;   /* a call of samp_grammar_prepare: what its steps do not complete is continued by the next one */
+    int32_t idle; /* how many such calls in a row made no progress, */
+    int64_t advances;             /* and how often one did */
+    int64_t spent;                /* their steps since the last token */
+    struct sampi_matcher *behind; /* the next matcher of a samp_state_load */
 } sampi_matcher;
 
-/* In past_n: the token has left the place as it was, it is an end of generation; from there down: the grammar waited,
-   by its items. Else by its items. */
+/* A number in past_n. SAMPI_PLACE_STAYS: the token, which ends a generation, left the position as it was. Below that:
+   the grammar was waiting; the number of items is encoded (sampi_place_size). Else: the number of items. */
 #define SAMPI_PLACE_STAYS (-1)
 static int32_t sampi_place_size(int32_t n)
 {
@@ -23277,7 +23283,7 @@ static sampi_stretch sampi_run_at(const sampi_matcher *m, int32_t state, bool ke
                           word >> 31 != 0 };
     return run;
 }
-/* A reach that is longer than any token is as good as a shorter one that is. */
+/* Stores a state's run. All reaches that are longer than any token mean the same. */
 static void sampi_run_put(const sampi_matcher *m, int32_t state, bool keep, sampi_stretch run)
 {
     enum { ENDLESS = 0x3fff };
@@ -23290,42 +23296,45 @@ static void sampi_run_put(const sampi_matcher *m, int32_t state, bool keep, samp
 
 /* ---- src/grammar/store.h ---- */
 /* ---- grammars: what all samplers of a grammar share ----
-   One sampi_shared for each grammar and index, in the grammar's list: it has the store, where everything is that can be
-   learnt (nodes, states, entries), and the workspaces, which calls borrow. A sampler has only its place: items, frames,
-   history. All of it works in any number of threads at once, and no one waits for anyone.
+   The grammar has a list of sampi_shared, one for each index that it is used with. It has the store, with all that can
+   be computed once for all samplers (nodes, states, entries), and the workspaces, which calls borrow. A sampler has
+   only its position: items, frames, history. All of this works in any number of threads at once, and no thread waits.
 
-     A store's arrays have the room that they were made with and never move. Something new takes a number (or a piece
-     of a chunk) that nobody else gets, is written, and then published: its number is put into a slot of a table or of
-     a row, by one atomic operation, if the slot is still free. What has been published never changes, but for facts
-     that are found out later, each one word, and the same whoever finds it. So a hit is a load; a miss is worked out
-     by whoever comes, and where two come at once, by both, and the second one to publish takes the first one's.
+     The arrays of a store have a fixed size and never move. A new element takes a number (or a piece of a chunk) that
+     no other thread gets, is written, and then published: one atomic operation puts its number into a slot of a table
+     or of a row, if that slot is still free. Published data never changes, with two exceptions, each of one word: facts
+     that are found out later, the same by every thread, and times of last use. So a hit is a load. A miss is computed
+     by the thread that meets it. If two threads meet it at once, both compute it, and the second one to publish uses
+     the first one's result.
 
-     Full: a call that finds no room in a store makes another one with more room or, at the limit, as much. What the old
-     one has learnt goes along: all of it into a larger one, else what was used last, up to a half of the room
-     (moving.h). Then it publishes the new one in place of the old one, and does its work again. A call that needs more
-     than the other half gets an empty one; where others fill that one, too, a store of its own, which goes with it.
-     Other calls go on in the old one until they end. An old store is freed when no call looks into it: a call says
-     which one it does in its workspace, and looks once more whether that still is the one to look into, before it does
+     A call that finds no room in a store makes a new one: with more room or, at the limit, with as much. The new store
+     takes over what the old one has: all of it if the new one is larger, else what was used last, up to half of the
+     room (moving.h). Then it is published in place of the old one, and the call does its work again. A call that needs
+     more than the other half gets an empty store. If other threads fill that one too, the call gets a store of its own,
+     which is freed at its end.
+     Other calls continue in the old store until they end. An old store is freed when no call reads it. A call notes in
+     its workspace which store it reads, and then checks that this store is still the current one before it reads
      (hazard pointers).
 
-     A sampler's place has numbers of states of one store. When another one has come, the place moves along, or, if not
-     all of it has come, the text is read again; an idle sampler holds no memory but its own, however many stores come
-     and go.
+     A sampler's position has numbers of states of one store. After a new store was made, the position gets the new
+     numbers; or, if some of its states were not taken over, the text is read again. An idle sampler holds only its own
+     memory, however many stores are replaced.
 
-   How many steps a call takes depends on what others have learnt; what it answers does not: it is the grammar's mask,
-   or SAMP_E_FULL. */
+   The number of steps of a call depends on what other samplers have computed. Its result does not: it is the grammar's
+   mask, or SAMP_E_FULL. */
 
-/* The store has no room for something new. */
+/* Records the error that the store has no room for something new. */
 static void sampi_store_is_full(sampi_matcher *m)
 {
     m->d.held.full = true;
     sampi_fault(&m->d, SAMP_E_NOMEM);
 }
 
-/* A number of bytes, rounded up to a multiple of 8: so the piece behind them is aligned. */
+/* Rounds a number of bytes up to a multiple of 8, so that the piece behind them is aligned. */
 static size_t sampi_padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
 
-/* A piece of the store, for what is to be published. NULL and the fault is told: no room. */
+/* Returns a piece of the store, for something that will be published; NULL with an error recorded if there is no
+   room. */
 static void *sampi_store_room(sampi_matcher *m, size_t bytes)
 {
     sampi_store *store = m->store;
@@ -23369,11 +23378,11 @@ static void sampi_store_free(sampi_shared *h, sampi_store *store)
     (void)SAMPI_SIZE_ADD(&h->held.apart, (size_t)0 - bytes);
 }
 
-/* What a store is to have room for. */
+/* How much room a store will have. */
 typedef struct sampi_store_plan {
-    int32_t nodes, pool, states, entries; /* beside the grammar's own */
+    int32_t nodes, pool, states, entries; /* in addition to the grammar's own */
     size_t most;
-    bool alone; /* there is no room beside those that there are: the old one goes first */
+    bool alone; /* the limit has no room for both stores: the old one is freed first */
 } sampi_store_plan;
 
 static int32_t sampi_power(int32_t least)
@@ -23383,7 +23392,7 @@ static int32_t sampi_power(int32_t least)
     return n;
 }
 
-/* The sizes of a store's arrays, in the order in which they lie behind its record. */
+/* The sizes of a store's arrays, in the order in which they follow its record. */
 enum { SAMPI_STORE_PARTS = 8 };
 static size_t sampi_store_sizes(const samp_grammar *g, const sampi_store_plan *plan, size_t size[SAMPI_STORE_PARTS])
 {
@@ -23402,14 +23411,14 @@ static size_t sampi_store_sizes(const samp_grammar *g, const sampi_store_plan *p
     return all;
 }
 
-/* Four times the room where more than a half was in use. */
+/* Four times the room, if more than half was used. */
 static int32_t sampi_store_more(int32_t room, int32_t used)
 {
     return used > room / 2 && room < 1 << 22 ? 4 * room : room;
 }
 
-/* Arrays that would be too large together: whichever has the most room that the old store had no use for gets half of
-   it, but not less than a little. */
+/* Makes arrays smaller that would be too large together. The array with the most bytes that the old store did not use
+   is halved, as long as it keeps a minimum; and so on. */
 static void sampi_store_shrink(const sampi_shared *h, sampi_store_plan *plan, const int32_t used[4], size_t most)
 {
     static const int32_t least[4] = { 32, 64, 16, 16 };
@@ -23431,13 +23440,13 @@ static void sampi_store_shrink(const sampi_shared *h, sampi_store_plan *plan, co
     }
 }
 
-/* Room for nodes, texts, states and entries: what most grammars need at all, and what hardly any needs more than. */
+/* Room for nodes, texts, states and entries: what most grammars need, and more than what nearly all of them need. */
 static const sampi_store_plan SAMPI_FIRST_STORE = { 2048, 4096, 512, 256, 0, false };
 static const sampi_store_plan SAMPI_SECOND_STORE = { 16384, 32768, 4096, 1024, 0, false };
 
-/* What the store behind `old` (NULL: the first one) is to have. A quarter of what samplers and workspaces leave is one
-   store's: the new one is made while the old one is in use, and a third may wait for somebody who looks into it. Where
-   that would be too little, nearly all is. beside: what may be held beside the limit. */
+/* Plans the store that follows `old` (NULL: the first one). One store gets a quarter of the memory that samplers and
+   workspaces leave: the new one is made while the old one is in use, and some call may still read a third one. If a
+   quarter is too little, it gets three quarters. beside: bytes above the limit that are allowed. */
 static sampi_store_plan sampi_store_planned(sampi_shared *h, const sampi_store *old, size_t beside)
 {
     const samp_grammar *g = h->grammar;
@@ -23466,7 +23475,7 @@ static sampi_store_plan sampi_store_planned(sampi_shared *h, const sampi_store *
     return plan;
 }
 
-/* The arrays of a store, in its one block behind the record. */
+/* Sets the pointers to the arrays of a store, which are in one block behind its record. */
 static void sampi_store_divide(const samp_grammar *g, sampi_store *store, const sampi_store_plan *plan,
                                const size_t size[SAMPI_STORE_PARTS])
 {
@@ -23489,7 +23498,8 @@ static void sampi_store_divide(const samp_grammar *g, sampi_store *store, const 
     store->cap_entries = plan->entries;
 }
 
-/* A store that knows nothing but the grammar's own nodes. NULL: no memory, or (held->full) it would be too large. */
+/* Makes a store with nothing but the grammar's own nodes. NULL: there is no memory, or (held->full) it would be too
+   large. */
 static sampi_store *sampi_store_make(sampi_shared *h, const sampi_store_plan *plan, sampi_held *held)
 {
     const samp_grammar *g = h->grammar;
@@ -23511,7 +23521,7 @@ static sampi_store *sampi_store_make(sampi_shared *h, const sampi_store_plan *pl
     t->rules = g->tree.rules;
     t->lists = g->tree.lists;
     t->members = g->tree.members;
-    t->spare = INT64_MAX; /* other limits count */
+    t->spare = INT64_MAX; /* other limits apply */
     t->growth = &store->growth;
     sampi_store_divide(g, store, plan, size);
     t->nodes.n = store->growth.n_nodes = g->tree.nodes.n;
@@ -23527,14 +23537,14 @@ static sampi_store *sampi_store_make(sampi_shared *h, const sampi_store_plan *pl
     sampi_tree_fill_slots(t);
     memset(store->states, 0, sizeof *store->states);
     memset(store->next, 0, (size_t)g->bytes.n_classes * sizeof(int32_t));
-    store->n_states = 1; /* the dead one */
+    store->n_states = 1; /* state 0, the dead one */
     return store;
 }
 
-/* A store's clock goes by the calls that look into it; a few have the same time. */
+/* The time of a store's clock is the number of calls that have used it, divided by 8. */
 static int32_t sampi_clock(const sampi_store *store) { return SAMPI_INT_GET(&store->n_calls) >> 3; }
 
-/* The slot of the entry of a state at a parent's places, or the free one where it would be. */
+/* The slot of the entry of a state at a parent's places, or the free slot that it would get. */
 static int32_t *sampi_entry_slot(const sampi_store *store, int32_t parent, int32_t state)
 {
     const uint32_t mask = (uint32_t)store->n_slots - 1;
@@ -23548,16 +23558,17 @@ static int32_t *sampi_entry_slot(const sampi_store *store, int32_t parent, int32
 
 /* ---- src/grammar/moving.h ---- */
 /* ---- grammars: what a new store takes over from the old one ----
-   A store that replaces another one begins with what the old one has learnt: all of it where there is room, else what
-   was used last, up to a share of the room. Nodes, states and entries get new numbers in the order of the old ones, so
-   alternatives stay sorted. The old store stays as it is, and other calls may add to it meanwhile:
+   A store that replaces another one begins with what the old one has: all of it if there is room, else what was used
+   last, up to a share of the room. Nodes, states and entries get new numbers in the order of the old ones, so
+   alternatives stay sorted. The old store does not change here, but other calls may add to it meanwhile. This is safe:
 
-     what is published is whole, and all that it refers to was published before it. So entries are listed first, then
-     states, then the nodes that these need, which are all there; what is published too late is learnt again.
+     a published element is complete, and all that it refers to was published before it. So the entries are listed
+     first, then the states, then the nodes that these need, which all exist. What is published too late is computed
+     again.
 
-   A sampler's place moves along by the same numbers, if all of its states and nodes have come (sampi_move_place). */
+   A sampler's position gets the same new numbers, if all its states and nodes were taken over (sampi_move_place). */
 
-/* A call's use of something, noted as the time of the store's clock. Few write where many use the same. */
+/* Notes the time at which something is used. If many calls use the same thing, few of them write. */
 static inline void sampi_stamp(int32_t *used, int32_t now)
 {
     if (SAMPI_INT_GET(used) != now) SAMPI_INT_PUT(used, now);
@@ -23566,25 +23577,25 @@ static inline void sampi_stamp(int32_t *used, int32_t now)
 typedef struct sampi_move {
     const sampi_store *from;
     sampi_store *to;
-    int32_t own, n_classes;          /* own: the grammar's nodes, which have the same numbers in both */
+    int32_t own, n_classes;          /* own: the grammar's nodes, which keep their numbers */
     int32_t now;                     /* the time of the old store's clock */
-    sampi_store_plan room;           /* what may be taken, most: bytes of lists and sets of bits, */
-    size_t most;                     /* and bytes of a store that has room for no more */
-    int32_t *nodes, *states;         /* [from's room] the number in `to`, 0: it stays behind */
-    int32_t *entries;                /* the same, and 1 is added */
-    int32_t *states_in, *entries_in; /* which there are: 1 */
+    sampi_store_plan room;           /* what may be taken over; most: bytes of lists and sets of bits */
+    size_t most;                     /* the most bytes of a store that has room for exactly that */
+    int32_t *nodes, *states;         /* [from's room] the number in `to`; 0: not taken over */
+    int32_t *entries;                /* the same, + 1 */
+    int32_t *states_in, *entries_in; /* 1: it exists */
     size_t held;                     /* bytes of these arrays */
-    sampi_store_plan chosen;         /* how many of each; most: bytes of lists and sets of bits */
+    sampi_store_plan chosen;         /* how many of each were chosen; most: as in room */
 } sampi_move;
 
-/* The age of something that was used at a time: 0 is the newest. */
+/* How old the last use of something is: 0 is the newest. */
 static uint32_t sampi_move_age(const sampi_move *v, const int32_t *used)
 {
     const uint32_t age = (uint32_t)v->now - (uint32_t)SAMPI_INT_GET(used);
     return age > UINT32_MAX / 2 ? 0 : age;
 }
 
-/* Which of its numbers a and b are nodes, in a node of this kind? No node that a store makes is a group. */
+/* Is a (or b) of a node of this kind a node? A store makes no GROUP. */
 static bool sampi_has_a(int kind)
 {
     return kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND || kind == SAMPI_NODE_REPEAT ||
@@ -23596,7 +23607,7 @@ static bool sampi_has_b(int kind)
     return kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND || kind == SAMPI_NODE_MEMBERS;
 }
 
-/* List what has been published: entries first. */
+/* Lists all that has been published, entries first. */
 static void sampi_move_list(sampi_move *v)
 {
     const sampi_store *from = v->from;
@@ -23609,7 +23620,7 @@ static void sampi_move_list(sampi_move *v)
     v->states_in[0] = 0;
 }
 
-/* The entries that are not older; their states are needed. */
+/* Chooses the entries that are not older than `oldest`, and notes that their states are needed. */
 static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_mask)
 {
     v->chosen.entries = 0;
@@ -23626,7 +23637,7 @@ static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_m
     }
 }
 
-/* The states that are not older, or that entries need; their nodes are needed. */
+/* Chooses the states that are not older, and those that entries need; notes that their nodes are needed. */
 static void sampi_move_choose_states(sampi_move *v, uint32_t oldest)
 {
     v->chosen.states = 0;
@@ -23643,7 +23654,7 @@ static void sampi_move_choose_states(sampi_move *v, uint32_t oldest)
     }
 }
 
-/* The nodes that are needed, and all that they consist of: parts have smaller numbers. */
+/* Chooses the nodes that are needed, and all nodes that these consist of, which have smaller numbers. */
 static void sampi_move_choose_nodes(sampi_move *v)
 {
     const sampi_tree *t = &v->from->tree;
@@ -23661,7 +23672,7 @@ static void sampi_move_choose_nodes(sampi_move *v)
         if (v->nodes[i]) v->nodes[i] = n++;
 }
 
-/* Choose what is not older. False: that is more than there is room for. */
+/* Chooses all that is not older than `oldest`. Returns false if that is more than there is room for. */
 static bool sampi_move_choose(sampi_move *v, uint32_t oldest, const sampi_shared *h)
 {
     const sampi_store_plan *n = &v->chosen;
@@ -23696,12 +23707,12 @@ static void sampi_move_nodes(const sampi_move *v)
         *sampi_at(to, v->nodes[i]) = e;
         v->to->growth.known[v->nodes[i]] = SAMPI_INT_GET(&v->from->growth.known[i]);
         sampi_node *slot = sampi_node_slot(to, e.kind, e.a, e.b, e.c);
-        if (slot && *slot < 0) *slot = v->nodes[i]; /* without a slot it is made once more when it is met */
+        if (slot && *slot < 0) *slot = v->nodes[i]; /* without a slot it is made again when it is next needed */
     }
     v->to->growth.n_nodes = v->own + v->chosen.nodes;
 }
 
-/* A copy in the chunk that has been made for all of them; NULL of nothing. */
+/* Copies bytes into the chunk that was made for all copies. NULL if there are none. */
 static void *sampi_move_bytes(sampi_chunk *chunk, const void *bytes, size_t n)
 {
     if (!bytes || n == 0) return NULL;
@@ -23759,7 +23770,7 @@ static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n
     to->n_entries = v->chosen.entries;
 }
 
-/* Choose what was used last, as much as there is room for. False: nothing. */
+/* Chooses what was used last, as much as there is room for. Returns false if nothing was chosen. */
 static bool sampi_move_choose_all(sampi_move *v, const sampi_shared *h)
 {
     uint32_t oldest = UINT32_MAX;
@@ -23771,7 +23782,7 @@ static bool sampi_move_choose_all(sampi_move *v, const sampi_shared *h)
     return v->chosen.states > 0;
 }
 
-/* Copy what has been chosen into `to`. False: no memory; nothing has changed. */
+/* Copies what was chosen into `to`. Returns false if there is no memory; then nothing has changed. */
 static bool sampi_move_copy(sampi_move *v, sampi_shared *h)
 {
     const size_t whole = sizeof(sampi_chunk) + v->chosen.most;
@@ -23789,7 +23800,8 @@ static bool sampi_move_copy(sampi_move *v, sampi_shared *h)
     return true;
 }
 
-/* Begin with `from`; room, most: as there. False: no memory. */
+/* Begins to take over from the store `from`, within the limits `room` and `most`. Returns false if there is no
+   memory. */
 static bool sampi_move_begin(sampi_move *v, sampi_shared *h, const sampi_store *from, const sampi_store_plan *room,
                              size_t most)
 {
@@ -23814,7 +23826,7 @@ static bool sampi_move_begin(sampi_move *v, sampi_shared *h, const sampi_store *
     return true;
 }
 
-/* End. moved: the new numbers stay with the new store. */
+/* Ends. With `moved` the new store keeps the table of new numbers. */
 static void sampi_move_end(sampi_move *v, sampi_shared *h, bool moved)
 {
     const size_t stays = ((size_t)v->from->tree.nodes.cap + (size_t)v->from->cap_states) * sizeof(int32_t);
@@ -23832,7 +23844,7 @@ static void sampi_move_end(sampi_move *v, sampi_shared *h, bool moved)
     (void)SAMPI_SIZE_ADD(&h->held.apart, (size_t)0 - v->held);
 }
 
-/* 1 / share of the room that a store of a plan has beside its arrays. */
+/* 1 / share of the room that a planned store has. */
 static sampi_store_plan sampi_move_share(const sampi_shared *h, sampi_store_plan plan, int32_t share)
 {
     size_t size[SAMPI_STORE_PARTS];
@@ -23845,8 +23857,8 @@ static sampi_store_plan sampi_move_share(const sampi_shared *h, sampi_store_plan
     return plan;
 }
 
-/* Into a new store of a plan, which nobody has seen yet, goes what an old one has learnt and what has been used last,
-   up to 1 / share of the room. Without memory it stays as it is. */
+/* Copies what the old store used last into a new store, which no other thread has seen yet, up to 1 / share of its
+   room. The new store stays empty if there is no memory. */
 static void sampi_move_into(sampi_shared *h, sampi_store *to, const sampi_store_plan *plan, const sampi_store *from,
                             int32_t share)
 {
@@ -23858,7 +23870,7 @@ static void sampi_move_into(sampi_shared *h, sampi_store *to, const sampi_store_
     sampi_move_end(&v, h, moved);
 }
 
-/* The same, where there is no room for both: into a small store that lies in between, of at most so many bytes. NULL:
+/* The same where the limit has no room for both stores: into a small store in between, of at most `most` bytes. NULL if
    nothing is kept. */
 static sampi_store *sampi_move_between(sampi_shared *h, const sampi_store *from, const sampi_store_plan *plan,
                                        int32_t share, size_t most)
@@ -23879,14 +23891,14 @@ static sampi_store *sampi_move_between(sampi_shared *h, const sampi_store *from,
     return moved ? v.to : NULL;
 }
 
-/* The numbers that what lay in between had in the old store lead to the new one at once. */
+/* Joins two tables of numbers: from the old store to the one in between, and from there to the new store. */
 static void sampi_move_through(const sampi_shared *h, sampi_store *to, sampi_store *between)
 {
     const int32_t own = h->grammar->tree.nodes.n, n_moved = to->n_moved;
     int32_t *second = to->moved, *first = between->moved;
     if (to->moved_from != between->serial) return;
     for (int32_t i = own; i < between->moved_states; i++)
-        first[i] = second[first[i]]; /* 0 stays 0: NEVER is its own */
+        first[i] = second[first[i]]; /* 0 stays 0: node 0 is NEVER in all stores */
     for (int32_t i = between->moved_states; i < between->n_moved; i++)
         if (first[i]) first[i] = second[to->moved_states + first[i]];
     to->bytes += (size_t)(between->n_moved - n_moved) * sizeof(int32_t);
@@ -23899,11 +23911,11 @@ static void sampi_move_through(const sampi_shared *h, sampi_store *to, sampi_sto
 }
 
 /* ---- src/grammar/visits.h ---- */
-/* ---- grammars: a call looks into a store ----
-   A call borrows a workspace, and says there which store it looks into, so that this stays as long (store.h). Here an
-   old store gives way to a new one, and is freed. */
+/* ---- grammars: a call uses a store ----
+   A call borrows a workspace and notes in it which store it reads, so that this store is not freed meanwhile (store.h).
+   This room also replaces an old store by a new one, and frees it. */
 
-/* Free those that have gone and that nobody looks into. */
+/* Frees the replaced stores that no call reads. */
 static void sampi_sweep_stores(sampi_shared *h)
 {
     sampi_store *store = (sampi_store *)SAMPI_PTR_GET(&h->gone), *behind;
@@ -23922,7 +23934,7 @@ static void sampi_sweep_stores(sampi_shared *h)
     }
 }
 
-/* Put `made` (or nothing) in the place of a store. False: somebody else has put another one there. */
+/* Replaces a store by `made` (or by nothing). Returns false if another thread has replaced it already. */
 static bool sampi_replace_store(sampi_shared *h, sampi_store *old, sampi_store *made)
 {
     if (!SAMPI_PTR_CAS(&h->now, old, made)) return false;
@@ -23933,7 +23945,7 @@ static bool sampi_replace_store(sampi_shared *h, sampi_store *old, sampi_store *
     return true;
 }
 
-/* The memo has nodes of one store. */
+/* Empties the memo if it has nodes of another store. */
 static void sampi_memo_fits(sampi_matcher *m)
 {
     if (m->space->memo_of == m->store->serial) return;
@@ -23941,7 +23953,7 @@ static void sampi_memo_fits(sampi_matcher *m)
     m->space->memo_of = m->store->serial;
 }
 
-/* The tree and the memo are those of the store that the call looks into. */
+/* Prepares the call for its store: the tree and the memo are those of the store. */
 static void sampi_open_store(sampi_matcher *m)
 {
     sampi_memo_fits(m);
@@ -23953,8 +23965,8 @@ static void sampi_open_store(sampi_matcher *m)
     m->tree_of = m->store->serial;
 }
 
-/* Look into the store that is the one now; the first one who comes makes it: by the plan, with what `kept` has, if they
-   are not NULL. False: a fault. */
+/* Makes the current store the one that this call reads. If there is none, it is made: by `plan`, and with what `kept`
+   has, if these are not NULL. Returns false if an error was recorded. */
 static bool sampi_look(sampi_matcher *m, const sampi_store_plan *plan, sampi_store *kept)
 {
     sampi_shared *h = m->shared;
@@ -23980,13 +23992,12 @@ static bool sampi_look(sampi_matcher *m, const sampi_store_plan *plan, sampi_sto
     return true;
 }
 
-/* A new store in the place of the old one, which goes first, for there is no room for both; what is kept of it lies in
-   between. */
+/* Replaces the old store where the limit has no room for both: the old one is freed first, and what is kept of it waits
+   in a small store in between. */
 static bool sampi_swap_store(sampi_matcher *m, sampi_store *old, const sampi_store_plan *plan, int32_t share)
 {
-    enum {
-        FEW = 128
-    }; /* calls that have filled it: more does not fit, and to keep some of it costs more than it saves */
+    /* A store that so few calls have filled is too small, and keeping a part of it costs more than it saves. */
+    enum { FEW = 128 };
     sampi_shared *h = m->shared;
     const bool keeps = share && SAMPI_INT_GET(&old->n_calls) > FEW;
     sampi_store *kept = keeps ? sampi_move_between(h, old, plan, share, plan->most / 6) : NULL;
@@ -23999,8 +24010,8 @@ static bool sampi_swap_store(sampi_matcher *m, sampi_store *old, const sampi_sto
     return looks;
 }
 
-/* Another store in the place of the one that is full, unless there is one, with what that has learnt, up to 1 / share
-   of the room; 0: with nothing. False: a fault. */
+/* Replaces the store if it is full and still the current one. The new store takes over what the old one has, up to 1 /
+   share of the room; with share 0 nothing. Returns false if an error was recorded. */
 static bool sampi_renew_store(sampi_matcher *m, int32_t share)
 {
     sampi_shared *h = m->shared;
@@ -24008,7 +24019,7 @@ static bool sampi_renew_store(sampi_matcher *m, int32_t share)
     if (!old || SAMPI_PTR_GET(&h->now) != old) return sampi_look(m, NULL, NULL);
     const sampi_store_plan plan = sampi_store_planned(h, old, m->d.held.beside);
     size_t size[SAMPI_STORE_PARTS];
-    if (sampi_store_sizes(h->grammar, &plan, size) > plan.most) { /* the old one may serve others */
+    if (sampi_store_sizes(h->grammar, &plan, size) > plan.most) { /* the old one may serve other calls */
         sampi_store_is_full(m);
         return false;
     }
@@ -24026,8 +24037,8 @@ static bool sampi_renew_store(sampi_matcher *m, int32_t share)
     return sampi_look(m, NULL, NULL);
 }
 
-/* A store of this call's own, where others have filled the new one before it could end: nobody else sees it, and it
-   goes with the call. False: a fault. */
+/* Makes a store for this call alone, where others have filled the new one before the call could end. No other call sees
+   it, and it is freed with the call. Returns false if an error was recorded. */
 static bool sampi_own_store(sampi_matcher *m)
 {
     const sampi_store_plan plan = sampi_store_planned(m->shared, m->store, m->d.held.beside);
@@ -24068,7 +24079,7 @@ static void sampi_workspace_free(sampi_shared *h, sampi_workspace *space)
 
 static sampi_workspace *sampi_workspace_make(sampi_shared *h)
 {
-    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX }; /* there are no more than calls at a time */
+    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX }; /* at most one for each call at a time */
     const size_t deepest = h->deepest + 1, n_rules = (size_t)h->grammar->tree.rules.n + 1;
     sampi_workspace *space = (sampi_workspace *)sampi_hold_block(&held, sizeof *space);
     if (!space) return NULL;
@@ -24091,7 +24102,8 @@ static bool sampi_workspace_take(sampi_workspace *space)
     return SAMPI_INT_GET(&space->busy) == 0 && SAMPI_INT_CAS(&space->busy, 0, 1);
 }
 
-/* A call borrows a workspace: the one that its sampler had last, or any that is free, or a new one. */
+/* Borrows a workspace: the one that the sampler had last, or any free one, or a new one. Returns false without
+   memory. */
 static bool sampi_workspace_find(sampi_matcher *m)
 {
     sampi_shared *h = m->shared;
@@ -24105,7 +24117,7 @@ static bool sampi_workspace_find(sampi_matcher *m)
     return true;
 }
 
-/* What is lent to a matcher goes to and fro as it is. */
+/* Copy what a matcher borrows from its workspace, and back. */
 static void sampi_borrow(sampi_matcher *m)
 {
     const sampi_workspace *space = m->space;
@@ -24140,7 +24152,7 @@ static void sampi_give_back(sampi_matcher *m)
     m->d.memo = NULL;
 }
 
-/* What is large in a workspace between two calls goes: it was one call's. `all`: whatever its size. */
+/* Frees what has become large in a workspace, because one call needed it; with `all` whatever its size. */
 static void sampi_trim_workspace(sampi_matcher *m, bool all)
 {
     enum { LARGE = 1 << 17 };
@@ -24153,7 +24165,7 @@ static void sampi_trim_workspace(sampi_matcher *m, bool all)
     if (all && m->d.memo && memo > 8 * most) sampi_memo_free(&m->d);
 }
 
-/* A call begins. False: no memory. */
+/* Begins a call. Returns false if there is no memory. */
 static bool sampi_begin_call(sampi_matcher *m)
 {
     m->d.status = SAMP_OK;
@@ -24168,7 +24180,7 @@ static bool sampi_begin_call(sampi_matcher *m)
     return true;
 }
 
-/* And ends. */
+/* Ends a call. */
 static void sampi_end_call(sampi_matcher *m)
 {
     sampi_workspace *space = m->space;
@@ -24183,11 +24195,11 @@ static void sampi_end_call(sampi_matcher *m)
 
 /* ---- src/grammar/states.h ---- */
 /* ---- grammars: states ----
-   A state is a node of the tree with what can be done next: whether it may end, which rules it may call, the state
-   behind each class of bytes, which is made by a derivative when it is first asked for. State 0 is the dead end.
-   Together they are a lazy DFA. */
+   A state is a node of the tree, and what can follow: whether the state may end, which rules it may call, and the state
+   behind each class of bytes, which a derivative gives when it is first needed. State 0 is dead: it matches nothing.
+   Together the states are a lazy DFA. */
 
-/* Note a call, unless it is one of the last few. To have one twice is no mistake. */
+/* Adds a call, unless it is one of the last few. A call that is there twice does no harm. */
 static void sampi_add_call(sampi_matcher *m, sampi_call call)
 {
     int32_t first = m->calls.n > 16 ? m->calls.n - 16 : 0;
@@ -24202,7 +24214,7 @@ static void sampi_add_call(sampi_matcher *m, sampi_call call)
     if (room) *room = call;
 }
 
-/* The calls of a list's members, with `then` behind it. */
+/* Adds the calls of a list's members; `then` follows the list. */
 static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
 {
     const sampi_expr e = *sampi_at(&m->d.tree, n);
@@ -24219,7 +24231,7 @@ static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
     }
 }
 
-/* All that may be called at the beginning of n. On the stack: a node, and what comes behind it. */
+/* Finds all that may be called at the beginning of n. The stack has pairs: a node, and what follows it. */
 static void sampi_find_calls(sampi_matcher *m, sampi_node n)
 {
     const int32_t bottom = m->d.work.n;
@@ -24229,7 +24241,7 @@ static void sampi_find_calls(sampi_matcher *m, sampi_node n)
         n = sampi_through(&m->d, sampi_work_pop(&m->d));
         const sampi_expr e = *sampi_at(&m->d.tree, n);
         sampi_call call = { -1, -1, false, then, -1 };
-        sampi_node next = -1; /* and `then` behind it */
+        sampi_node next = -1; /* the next node, with `then` behind it */
         if (!(e.known & SAMPI_KNOWN_CALLS)) continue;
         switch (e.kind) {
             case SAMPI_NODE_REF:
@@ -24272,7 +24284,8 @@ static void sampi_find_calls(sampi_matcher *m, sampi_node n)
     m->d.work.n = bottom;
 }
 
-/* The state of a node; 0 if it can't match. Two threads that make it at once make the same; one of them is kept. */
+/* The state of a node, made if it does not exist; 0 if the node can't match. Two threads that make it at once make the
+   same; one of the two is kept. */
 static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
 {
     sampi_store *store = m->store;
@@ -24308,9 +24321,9 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
     return SAMPI_INT_CAS(&store->state_of[n], 0, state) ? state : SAMPI_INT_GET(&store->state_of[n]);
 }
 
-/* The state behind a byte, which has not been asked for yet. One derivative serves all bytes that the state's node does
-   not tell apart. Which these are is found out when the state is first asked, and noted in its row: -2 - the first
-   class of their kind. Of two threads that do so at once each only puts in what is not there. */
+/* Computes the state behind a class of bytes. One derivative serves all bytes that the state's node does not
+   distinguish. Which these are is found out at the state's first use, and noted in its row: -2 - the first class of
+   their kind. If two threads do so at once, each only fills what is still empty. */
 static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of_byte)
 {
     const int32_t n_classes = m->grammar->bytes.n_classes;
@@ -24332,7 +24345,7 @@ static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of
     return to;
 }
 
-/* The state behind a byte, 0 if there is none. */
+/* The state behind a byte; 0 if no text continues so. */
 static inline int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
 {
     const int32_t c = m->grammar->bytes.class_of[byte];
@@ -24343,9 +24356,9 @@ static inline int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
 
 /* ---- src/grammar/items.h ---- */
 /* ---- grammars: items and frames ----
-   One step of the Earley parser: items (a state in a frame) of the place behind a byte. A state that may end returns to
-   those that wait for its frame; a state that calls a rule opens a frame, or joins the one that another caller has
-   opened at this place. */
+   One step of the Earley parser makes the items (a state in a frame) of the position behind a byte. A state that may
+   end returns to those that wait for its frame. A state that calls a rule opens a frame, or joins the frame that
+   another caller of this rule has opened at the same position. */
 
 static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
 {
@@ -24357,13 +24370,13 @@ static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
     sampi_stamp(&sampi_lex_at(m, state)->used, m->now);
 }
 
-/* One more item of the step under way. */
+/* Adds an item to the current step, if it is new. */
 static void sampi_add_item(sampi_matcher *m, int32_t state, int32_t frame)
 {
     if (state && sampi_pairs_add(&m->d, &m->seen, state, frame)) sampi_push_item(m, state, frame);
 }
 
-/* Call a rule in a frame: the frame of its call at this place, with one more who waits. */
+/* Calls a rule: finds or makes the frame of its call at this position, and adds an edge for the caller. */
 static void sampi_enter(sampi_matcher *m, sampi_call call, int32_t frame)
 {
     const int32_t rule = call.rule, state = sampi_state_of(m, sampi_rule_at(&m->d.tree, rule)->body);
@@ -24393,7 +24406,7 @@ static void sampi_enter(sampi_matcher *m, sampi_call call, int32_t frame)
     sampi_frame_at(m, f)->edge = m->edges.n - 1;
 }
 
-/* A frame is done: those who wait for it go on. */
+/* Returns from a frame: everything that waits for it continues. */
 static void sampi_return(sampi_matcher *m, int32_t frame)
 {
     for (int32_t e = sampi_frame_at(m, frame)->edge; e >= 0 && sampi_step(&m->d); e = sampi_edge_at(m, e)->next) {
@@ -24403,8 +24416,8 @@ static void sampi_return(sampi_matcher *m, int32_t frame)
     }
 }
 
-/* The items of the step under way from number `from` on: those that are done return. A frame of this very step does
-   not: that its rule matches the empty text was counted in when the caller's state was made. */
+/* Lets the items of the current step return that may end, from number `from` on. Items in frames of this same step do
+   not return: if their rule matches the empty text, the caller's state already includes that. */
 static void sampi_close_returns(sampi_matcher *m, int32_t from)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {
@@ -24415,7 +24428,8 @@ static void sampi_close_returns(sampi_matcher *m, int32_t from)
     }
 }
 
-/* And they call what they can. What is called here returns nowhere: if it matches the empty text, its caller could. */
+/* Lets these items call rules. A rule called here returns nowhere in this step: if it matches the empty text, its
+   caller's state includes that. */
 static void sampi_close_calls(sampi_matcher *m, int32_t from)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {
@@ -24426,14 +24440,14 @@ static void sampi_close_calls(sampi_matcher *m, int32_t from)
     }
 }
 
-/* Complete the step's items, from number `from` on. */
+/* Completes the items of the current step, from number `from` on. */
 static void sampi_close(sampi_matcher *m, int32_t from)
 {
     sampi_close_returns(m, from);
     sampi_close_calls(m, from);
 }
 
-/* A new step begins. */
+/* Begins a new step. */
 static void sampi_begin_step(sampi_matcher *m)
 {
     m->base = m->frames.n;
@@ -24441,7 +24455,7 @@ static void sampi_begin_step(sampi_matcher *m)
     sampi_pairs_clear(&m->seen);
 }
 
-/* One byte: from the items [from, to) to those behind it, which come behind all others. How many? */
+/* Reads one byte: appends the items behind it that follow from the items [from, to). Returns how many there are. */
 static int32_t sampi_advance(sampi_matcher *m, int32_t from, int32_t to, uint8_t byte)
 {
     int32_t first = m->items.n;
@@ -24454,7 +24468,7 @@ static int32_t sampi_advance(sampi_matcher *m, int32_t from, int32_t to, uint8_t
     return m->d.status ? 0 : m->items.n - first;
 }
 
-/* How many items, frames and edges there are: what sampi_drop goes back to. */
+/* The numbers of items, frames and edges; sampi_drop restores them. */
 static sampi_level sampi_mark(const sampi_matcher *m)
 {
     sampi_level level = { m->items.n, m->frames.n, m->edges.n, 0, 0, false };
@@ -24469,11 +24483,11 @@ static void sampi_drop(sampi_matcher *m, sampi_level level)
 
 /* ---- src/grammar/masks.h ---- */
 /* ---- grammars: masks ----
-   The set of tokens that are allowed where the text is: the union of the entries of all items, then walks from the
-   places where a frame ends in the middle of a token. sampi_walk goes through the trie in order, a level of items for
-   each byte, and leaves out whole subtrees behind a byte that no item takes. */
+   The set of tokens that are allowed at the text's position: the union of the entries of all items; then walks from the
+   nodes where a frame ends in the middle of a token. sampi_walk visits the trie in order. It has a level of items for
+   each byte, and leaves out all nodes below a byte that no item allows. */
 
-/* A set of classes of bytes that has been found, kept for all; NULL: no room. */
+/* Keeps a set of classes of bytes that was found, for all calls; NULL if there is no room. */
 static uint32_t *sampi_keep_classes(sampi_matcher *m, const uint32_t *classes, uint32_t **at)
 {
     uint32_t *room = m->d.status ? NULL : (uint32_t *)sampi_store_room(m, 8 * sizeof *room);
@@ -24494,8 +24508,8 @@ static const uint32_t *sampi_live_of(sampi_matcher *m, int32_t state)
     return sampi_keep_classes(m, live, &sampi_lex_at(m, state)->live);
 }
 
-/* Those that what it calls may begin with. Where a state calls many rules, as between the members of an object, most
-   bytes that come are none of these, and then nothing needs to be called. */
+/* The classes of bytes with which the rules may begin that a state calls. Where a state calls many rules, as between
+   the members of an object, most bytes that come begin none of them, and then no rule needs to be called. */
 static const uint32_t *sampi_first_of(sampi_matcher *m, int32_t state)
 {
     const uint32_t *known = (const uint32_t *)SAMPI_PTR_GET(&sampi_lex_at(m, state)->first);
@@ -24527,7 +24541,7 @@ static bool sampi_may_call(sampi_matcher *m, int32_t state, uint8_t byte)
     return first && (first[c / 32] >> c % 32 & 1);
 }
 
-/* The calls of a level are entered, if one of them may begin with the byte. before: the level before it. */
+/* Enters the calls of a level, if one of them may begin with the byte. before: the number of items below this level. */
 static void sampi_enter_level(sampi_matcher *m, sampi_level *level, int32_t before, uint8_t byte)
 {
     bool may = level->state && sampi_may_call(m, level->state, byte);
@@ -24542,7 +24556,7 @@ static void sampi_enter_level(sampi_matcher *m, sampi_level *level, int32_t befo
     *level = sampi_mark(m);
 }
 
-/* A new level of the items that have been made behind the level `before`. False: there are none. */
+/* Makes a level of the items that were made above the level `before`. Returns false if there are no such items. */
 static bool sampi_make_level(sampi_matcher *m, sampi_level *level, const sampi_level *before)
 {
     if (m->items.n == before->items) return false;
@@ -24562,7 +24576,7 @@ static bool sampi_make_level(sampi_matcher *m, sampi_level *level, const sampi_l
 
 static void sampi_set_bit(uint32_t *bits, uint32_t i) { bits[i / 32] |= 1u << i % 32; }
 
-/* An entry that is looked for, with a list of tokens, gets a set of bits instead. */
+/* Turns the list of tokens of an entry that is being found into a set of bits. */
 static void sampi_entry_widen(sampi_matcher *m, sampi_entry *entry)
 {
     entry->bits = m->found;
@@ -24572,7 +24586,7 @@ static void sampi_entry_widen(sampi_matcher *m, sampi_entry *entry)
     m->tokens.n = 0;
 }
 
-/* The token of a node of the trie, if there is one, is one of the entry's. They are a list while they are few. */
+/* Adds the token of a node of the trie, if it has one, to the entry: to a list, as long as there are few tokens. */
 static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32_t head)
 {
     const uint32_t token = head >> 8;
@@ -24586,12 +24600,12 @@ static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32
     if ((size_t)m->tokens.n >= m->index->n_mask / 4 + 8) sampi_entry_widen(m, entry);
 }
 
-/* All tokens at the nodes [i, end) of a trie, of which the first one has all others below it or beside it, that the
-   items [from, to), which stand before it, allow: the entry gets them; and, if its parent is odd, the places where the
-   outermost frame ends and tokens go on. What belongs to the nodes on the way to the one that is looked at is kept,
-   level by level, so going back costs nothing. The items' own calls have been entered, or do not count.
-   *node: where the walk begins, of which only the way there is walked then (0: at i); behind a fault, where it is to go
-   on. */
+/* Visits the nodes [i, end) of a trie: node i, the nodes beside it, and all that are below these. The items [from, to)
+   are those in front of these nodes. The entry gets every token that the items allow. If its parent is odd, it also
+   gets the nodes where the outermost frame ends and tokens continue. The levels keep what belongs to the nodes on the
+   way down to the current one, so going back costs nothing. The items' own calls were entered before, or must not be
+   entered. *node: where the walk begins; in front of it only the nodes on the way there are visited (0: it begins at
+   i). After an error: where the walk must continue. */
 static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from, int32_t to, sampi_entry *entry,
                        uint32_t *node)
 {
@@ -24622,7 +24636,7 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
             sampi_drop(m, *before);
             sampi_enter_level(m, before, level[depth - 2].items, byte);
         }
-        if (before->state) { /* the usual case: one item, which only moves on */
+        if (before->state) { /* the usual case: one item, without calls or returns */
             const int32_t state = sampi_next(m, before->state, byte);
             if (!state) {
                 i += size;
@@ -24665,8 +24679,8 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
     sampi_drop(m, level[0]);
 }
 
-/* Which byte may follow in plain text, given what UTF-8 expects (0: a character may begin, 1 - 3: so many bytes of any
-   tail, 4 - 7: those behind E0 ED F0 F4)? What it expects then, or -1: not this one. */
+/* Reads a byte of plain text, given what UTF-8 expects. 0: a character may begin; 1 - 3: so many bytes of any tail; 4 -
+   7: those behind E0 ED F0 F4. Returns what UTF-8 expects next; -1: this byte is not allowed. */
 static int32_t sampi_plain_next(int32_t expects, int32_t b)
 {
     static const uint8_t lo[8] = { 0, 0x80, 0x80, 0x80, 0xa0, 0x80, 0x90, 0x80 };
@@ -24679,21 +24693,21 @@ static int32_t sampi_plain_next(int32_t expects, int32_t b)
 }
 
 /* ---- src/grammar/runs.h ---- */
-/* ---- runs: characters that a state takes whatever they are ----
-   A run of a state is a set of kinds and a number: every text of that many characters or fewer, all of these kinds,
-   leads from the state to no dead end, no call, and (if it matters: keep) no end of its frame. All tokens that are such
-   texts are allowed, and no walk is needed to find them. The inside of a string has such a run, most patterns have one,
-   and one that counts its characters has it as long as it is far from its bound. */
+/* ---- runs: texts that a state allows, whatever they are ----
+   A run of a state is a set of kinds of characters and a number, its reach: no text of at most so many characters, all
+   of these kinds, leads from the state to a dead state, to a call or (with `keep`) to the end of its frame. So all
+   tokens that are such texts are allowed, and no walk is needed to find them. The inside of a string has such a run.
+   Most patterns have one. A pattern that counts its characters has one as long as it is far from its bound. */
 
-/* What must be true of a state on the way through a character (never: flags), and behind it (flags that it has; the
-   state that it is, or 0 for any). */
+/* What is demanded of the states within a character (never: flags that they must not have) and behind it (behind: flags
+   that it must have; only: the state that it must be, 0: any). */
 typedef struct sampi_demand {
     int32_t never, behind, only;
 } sampi_demand;
 
-/* Of which of the kinds does a state take all characters, as demanded? The states behind them are pushed on work, some
-   more than once. `expects` is sampi_plain_next's. Bytes within a character mostly lead to the few states that others
-   have led to (through), and these are looked at once. */
+/* Returns those of the kinds of which the state allows all characters, as demanded. The states behind these are pushed
+   on work, some more than once. `expects` is that of sampi_plain_next. Bytes within a character mostly lead to a few
+   states; `through` remembers them, so each is visited once. */
 static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expects, uint32_t kinds, sampi_demand is)
 {
     enum { THROUGH = 8 };
@@ -24727,7 +24741,7 @@ static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expec
     return m->d.status ? 0 : kinds;
 }
 
-/* The same, and the states behind do not matter. */
+/* The same without the states behind. */
 static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand is)
 {
     const int32_t bottom = m->d.work.n;
@@ -24736,7 +24750,7 @@ static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand i
     return kinds;
 }
 
-/* The kinds of which a state is done behind any one character, and can't go on. */
+/* The kinds of which any one character completes the state's node, so that nothing can follow. */
 static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
 {
     const sampi_demand done = { SAMPI_STATE_CALLS, SAMPI_STATE_ENDS, sampi_state_of(m, SAMPI_EMPTY) };
@@ -24748,9 +24762,9 @@ static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
     return (uint32_t)one;
 }
 
-/* Is the state's node so many characters, and then something that begins with others, like a quote? Then that is its
-   run: the kinds, and *reach, and no longer text of these kinds can come. Strings with a length are of this form;
-   they have too many states to look at each. */
+/* Is the state's node a number of characters, followed by something that begins with other characters, like a quote?
+   Then its run follows at once: returns the kinds and *reach, and no longer text of these kinds is allowed. Strings
+   with a length are of this form; they have too many states to visit each. */
 static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
 {
     const sampi_expr e = *sampi_at(&m->d.tree, sampi_through(&m->d, sampi_lex_at(m, state)->node));
@@ -24769,10 +24783,10 @@ static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
     return kinds;
 }
 
-/* A state's run, by looking at all states that it leads to, one character after the other: found [n], each with its
-   depth. Where a character can't come, its kind is given up, and it begins anew; but if that is far away, or the
-   states are too many, the run ends there. Given up are also the characters that are not ASCII, where they lead to
-   states that are still to be made, byte by byte: that takes longer than to walk over their tokens. */
+/* Finds a state's run by visiting the states that it leads to, character by character: found [n], each with its depth.
+   If a character of some kind is not allowed, the kind is given up and the search begins again. But if that happens far
+   away, or if there are too many states, the run ends there. Characters outside of ASCII are given up too, if they lead
+   to states that must still be made, byte by byte: that takes longer than walking over their tokens. */
 static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
     enum {
@@ -24781,12 +24795,12 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
         FAR = 12,
         LONG = 32,
         DEAR = 1 << 13,    /* steps for a state */
-        PATIENCE = 1 << 18 /* to have looked at many in vain is dear */
+        PATIENCE = 1 << 18 /* many steps without a result are expensive */
     };
     const uint32_t NOT_ASCII = 1u << 15;
     const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
     const int32_t limit = SAMPI_INT_GET(&m->shared->in_vain) < PATIENCE ? MANY : FEW, bottom = m->d.work.n;
-    int64_t before = m->d.budget + m->d.charged; /* what is charged does not count: it is the size of the search */
+    int64_t before = m->d.budget + m->d.charged; /* charged work is left out: it grows with the search */
     int32_t found[MANY] = { state }, found_depth[MANY] = { 0 }, n = 1, depth = 0, level = 1;
     uint32_t kinds = SAMPI_ALL_KINDS;
     *reach = INT32_MAX;
@@ -24804,7 +24818,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
         }
         if (depth == LONG || before - m->d.budget - m->d.charged > PATIENCE / 2 || (taken != kinds && depth >= FAR))
             *reach = depth;
-        if (taken != kinds && depth < FAR) { /* all anew, with fewer kinds */
+        if (taken != kinds && depth < FAR) { /* begins again with fewer kinds */
             kinds = taken;
             m->d.work.n = bottom;
             sampi_pairs_clear(&m->seen);
@@ -24828,7 +24842,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
     }
     if (*reach < FAR && limit == MANY)
         (void)SAMPI_INT_ADD(&m->shared->in_vain, (int32_t)(before - m->d.budget - m->d.charged));
-    for (int32_t i = 0; i < n && !m->d.status; i++) { /* they have what is left of the run behind them */
+    for (int32_t i = 0; i < n && !m->d.status; i++) { /* the other states get the rest of the run */
         sampi_stretch run = sampi_run_at(m, found[i], keep);
         const int32_t left = *reach == INT32_MAX ? INT32_MAX : *reach - found_depth[i];
         if (left <= 0 || run.stops || sampi_run_at(m, found[i], !keep).stops) continue;
@@ -24840,7 +24854,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
     return m->d.status ? 0 : kinds;
 }
 
-/* Does one of some usual characters lead from the state to itself? */
+/* Does one of some common characters lead from the state to itself? */
 static bool sampi_may_stay(sampi_matcher *m, int32_t state)
 {
     static const uint8_t usual[] = { 'e', 's', 'E', 'S', '0', ' ', '-' };
@@ -24849,7 +24863,7 @@ static bool sampi_may_stay(sampi_matcher *m, int32_t state)
     return false;
 }
 
-/* How many plain tokens have characters of these kinds alone? */
+/* How many plain tokens consist of characters of these kinds? */
 static uint32_t sampi_tokens_of_kinds(const samp_vocab_index *index, uint32_t kinds)
 {
     uint32_t n = 0;
@@ -24862,8 +24876,8 @@ static bool sampi_most_tokens(const samp_vocab_index *index, uint32_t kinds)
     return sampi_tokens_of_kinds(index, kinds) >= index->n_listed - index->n_listed / 8;
 }
 
-/* A state's run, found out if it is not known; `far`: even if that takes long, and also where one is known that leaves
-   many tokens out, as that of a word does, which ends at a space. */
+/* A state's run, which is found if it is not known. far: also if that takes long, and also if a run is known that
+   leaves out many tokens, as the run of a word does, which ends at a space. */
 static sampi_stretch sampi_run_of(sampi_matcher *m, int32_t state, bool keep, bool far)
 {
     enum { ENOUGH = 12 };
@@ -24894,17 +24908,17 @@ static sampi_stretch sampi_run_of(sampi_matcher *m, int32_t state, bool keep, bo
 /* ---- src/grammar/entries.h ---- */
 /* ---- grammars: entries ----
    What an item of a state allows without leaving its frame, found once and kept: the set of tokens (a list while they
-   are few), and the places in the trie where its frame ends, from where the caller goes on. Plain tokens first, by a
-   run where there is one, then a walk over the trie. */
+   are few), and the nodes of the trie where its frame ends, from which the caller continues. The plain tokens are found
+   first, by a run where there is one, then by a walk over the trie. */
 
-/* Put the tokens of a run in bits, which has none. */
+/* Adds the tokens of a run to bits, which are all 0. */
 static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint32_t *bits)
 {
     const samp_vocab_index *index = m->index;
     const uint32_t *group = index->groups, *listed = index->listed;
     const uint32_t most = reach < 255               ? (uint32_t)reach
                           : reach < SAMPI_MAX_PIECE ? 254
-                                                    : 255; /* those of 255 are more */
+                                                    : 255; /* 255 stands for 255 characters or more */
     sampi_charge(&m->d, (int32_t)(index->n_listed / 16));
     const bool rather_clear = sampi_tokens_of_kinds(index, kinds) > index->n_listed / 2;
     if (rather_clear) memcpy(bits, index->plain, index->n_mask * (size_t)4);
@@ -24922,7 +24936,7 @@ static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint
     }
 }
 
-/* Put the tokens at node i of the trie and below in, or take them away. */
+/* Adds the tokens at node i of the trie and below it, or removes them. */
 static void sampi_set_below(sampi_matcher *m, uint32_t i, uint32_t *bits, bool in)
 {
     const uint32_t *nodes = m->index->nodes + 2 * (size_t)i, *end = nodes + 2 * (size_t)(nodes[1] >> 10);
@@ -24937,12 +24951,13 @@ static void sampi_set_below(sampi_matcher *m, uint32_t i, uint32_t *bits, bool i
     }
 }
 
-/* The state that most plain ASCII characters lead to, or 0. *n_live: how many of them lead to any. */
+/* The state that most plain ASCII characters lead to, or 0. *n_live: how many of them are allowed. */
 static int32_t sampi_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live)
 {
     int32_t usual = 0, lead = 0, n = 0;
     *n_live = 0;
-    for (int32_t b = 0x20; b < 0x7f; b++) { /* who leads at the end is the only one that can be more than a half */
+    /* A count of votes: only the state that leads it at the end can have more than half of them. */
+    for (int32_t b = 0x20; b < 0x7f; b++) {
         const int32_t next = sampi_next(m, state, (uint8_t)b);
         *n_live += next != 0;
         if (lead == 0) usual = next;
@@ -24952,9 +24967,9 @@ static int32_t sampi_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live
     return n > 64 ? usual : 0;
 }
 
-/* The run of the state, or if most characters lead to another one which takes all that is of some kinds, as behind the
-   beginning of a name that is not one of the listed ones, then that one's: unless it leaves many tokens out that the
-   state's own has. */
+/* Finds the run to begin with: that of the state itself; or, if most characters lead to another state that allows all
+   characters of some kinds (as behind the beginning of a name that is not a listed one), the run of that other state,
+   unless it leaves out many tokens that the state's own run has. */
 static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, bool keep, sampi_entry *entry)
 {
     enum { FEW = 6, LONG = 12 };
@@ -24982,15 +24997,15 @@ static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, b
     return start;
 }
 
-/* Are the kinds and the number of characters within a run? */
+/* Are these kinds and this number of characters within a run? */
 static bool sampi_within(uint32_t kinds, uint32_t n, uint32_t run_kinds, int32_t run_reach)
 {
     return !(kinds & ~run_kinds) && n <= (uint32_t)run_reach;
 }
 
-/* The plain tokens that an item allows: those of a run are taken first, then the walk goes where something else may be
-   true: other tokens are taken, and if the run is not sure, some of it are taken away. What ends its frame or calls is
-   walked as elsewhere. at: as *node of sampi_walk. */
+/* Finds the plain tokens that an item allows. The tokens of a run are added first. Then the walk visits what may differ
+   from the run: other tokens are added, and if the run is not sure, some of its tokens are removed. Where a frame ends
+   or a rule is called, sampi_walk continues. at: as *node of sampi_walk. */
 static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi_entry *entry, sampi_progress *at)
 {
     const uint32_t *nodes = m->index->nodes;
@@ -25040,7 +25055,7 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
                 sampi_push_item(m, before->state, item.frame);
                 sampi_walk(m, i, i + size, m->items.n - 1, m->items.n, entry, &node);
                 sampi_drop(m, mark);
-                if (m->d.status) { /* it begins anew */
+                if (m->d.status) { /* this part begins again */
                     m->tokens.n = m->tokens.n < n_tokens ? m->tokens.n : n_tokens;
                     m->places.n = n_places;
                 }
@@ -25066,7 +25081,7 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
     if (!m->d.status) at->node = 0;
 }
 
-/* A copy that is kept with the store; NULL: there is nothing, or no room. */
+/* A copy that the store keeps; NULL if there is nothing to copy, or no room. */
 static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
 {
     void *room = n && !m->d.status ? sampi_store_room(m, n) : NULL;
@@ -25074,8 +25089,8 @@ static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
     return room;
 }
 
-/* An entry that has been found, kept for all: its number, or that of the same one which another thread has found in the
-   meantime; -1 and the fault is told. */
+/* Publishes an entry that was found. Returns its number, or that of an equal one which another thread has published
+   meanwhile; -1 with an error recorded. */
 static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
 {
     sampi_entry entry = *found;
@@ -25097,8 +25112,8 @@ static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
     }
 }
 
-/* Fill an entry by its walks, from `at` on. Of the root only the state's own bytes count, since what it calls is an
-   item of its own there; behind places nobody else has called it yet. */
+/* Does the walks of an entry, from `at` on. At the root only the state's own bytes count, because what it calls is an
+   item of its own there. Behind places the state's calls must be entered here. */
 static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry, sampi_progress *at)
 {
     sampi_level level = sampi_mark(m);
@@ -25128,7 +25143,7 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry, sampi_progres
     entry->n_tokens = m->tokens.n;
 }
 
-/* Forget the entry that has been begun. */
+/* Forgets the entry that was begun. */
 static void sampi_drop_begun(sampi_matcher *m)
 {
     m->begun.store = 0;
@@ -25137,7 +25152,7 @@ static void sampi_drop_begun(sampi_matcher *m)
     sampi_vec_free(&m->begun.bits);
 }
 
-/* Elements [n] in an array that is empty. False: no memory. */
+/* Copies n elements into an empty array. Returns false if there is no memory. */
 static bool sampi_fill_vec(sampi_vec *vec, const void *from, size_t width, size_t n)
 {
     void *room = n ? sampi_vec_add(vec, width, (int32_t)n) : NULL;
@@ -25145,7 +25160,7 @@ static bool sampi_fill_vec(sampi_vec *vec, const void *from, size_t width, size_
     return room || n == 0;
 }
 
-/* Keep what has been found of an entry before the steps ran out. Without memory it begins anew. */
+/* Keeps what was found of an entry before the steps ran out. Without memory the entry begins again later. */
 static void sampi_keep_begun(sampi_matcher *m, const sampi_entry *entry, const sampi_progress *at)
 {
     sampi_begun *begun = &m->begun;
@@ -25161,7 +25176,7 @@ static void sampi_keep_begun(sampi_matcher *m, const sampi_entry *entry, const s
     if (!kept) sampi_drop_begun(m);
 }
 
-/* Go on where samp_grammar_prepare has come to, if it has begun with this entry. */
+/* Continues what samp_grammar_prepare has begun, if it was this entry. */
 static sampi_progress sampi_find_begun(sampi_matcher *m, sampi_entry *entry)
 {
     sampi_begun *begun = &m->begun;
@@ -25183,7 +25198,8 @@ static sampi_progress sampi_find_begun(sampi_matcher *m, sampi_entry *entry)
     return at;
 }
 
-/* The entry of a state at a parent's places, made if it is not there. Its number, or -1 and the fault is told. */
+/* The number of the entry of a state at a parent's places, which is made if it does not exist; -1 with an error
+   recorded. */
 static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
 {
     int32_t at = SAMPI_INT_GET(sampi_entry_slot(m->store, parent, state));
@@ -25202,7 +25218,7 @@ static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
     return at;
 }
 
-/* What a mask still consists of: an entry in a frame. */
+/* Pushes an entry in a frame, which the mask must still include. */
 static void sampi_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame)
 {
     int32_t *room = (int32_t *)sampi_more(&m->d, &m->d.work, sizeof *room, 3);
@@ -25212,7 +25228,7 @@ static void sampi_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int
     room[2] = frame;
 }
 
-/* Eight bytes of bits put into others. */
+/* Adds eight bytes of bits to others. */
 static inline void sampi_join_eight(uint32_t *bits, const uint32_t *more)
 {
     uint64_t a, b;
@@ -25222,7 +25238,7 @@ static inline void sampi_join_eight(uint32_t *bits, const uint32_t *more)
     memcpy(bits, &a, sizeof a);
 }
 
-/* Put bits [n] words into others. */
+/* Adds n words of bits to others. */
 static void sampi_join_bits(uint32_t *bits, const uint32_t *more, size_t n)
 {
     size_t i = 0;
@@ -25235,8 +25251,8 @@ static void sampi_join_bits(uint32_t *bits, const uint32_t *more, size_t n)
     for (; i < n; i++) bits[i] |= more[i];
 }
 
-/* The union of an entry, and of what can follow at its places in the frames that wait for `frame`. bits NULL: the
-   entries are only made. */
+/* Adds an entry to the mask, and what can follow its places in the frames that wait for `frame`. With bits NULL it only
+   makes the entries. */
 static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame, uint32_t *bits)
 {
     const int32_t bottom = m->d.work.n;
@@ -25257,7 +25273,7 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
         sampi_begin_step(m);
         sampi_return(m, frame);
         sampi_close_returns(m, level.items);
-        for (int32_t i = m->items.n; i-- > level.items;) { /* the first one is to be on top */
+        for (int32_t i = m->items.n; i-- > level.items;) { /* so that the first one is on top */
             const sampi_item item = *sampi_item_at(m, i);
             sampi_mask_push(m, 2 * at + 2 + (item.frame != 0), item.state, item.frame);
         }
@@ -25266,7 +25282,7 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
     m->d.work.n = bottom;
 }
 
-/* The tokens that are called by name at the text's place. */
+/* Adds the tokens that the state of an item calls by name. */
 static void sampi_mask_tokens(sampi_matcher *m, const sampi_lex *s, uint32_t *bits)
 {
     const samp_vocab_index *index = m->index;
@@ -25289,7 +25305,7 @@ static bool sampi_matcher_ends(const sampi_matcher *m)
     return false;
 }
 
-/* By entries: the union over the items. bits NULL: as above. */
+/* Makes the mask by entries: the union over the items. bits NULL: as above. */
 static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
 {
     sampi_pairs_clear(&m->joined);
@@ -25299,8 +25315,8 @@ static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
     }
 }
 
-/* By one walk of all items at once, in their own frames. Nothing of it is kept, but where a grammar is so ambiguous
-   that the ways back through its frames are too many to have entries each, it is the shorter way. */
+/* Makes the mask by one walk of all items at once, in their own frames. Nothing of it is kept. It is quicker where a
+   grammar is so ambiguous that there are too many ways back through its frames for an entry each. */
 static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
 {
     sampi_entry all;
@@ -25311,14 +25327,14 @@ static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
     sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, 0, m->n_now, &all, &node);
 }
 
-/* A call that begins, and may do its work once more behind a sweep: sampi_matcher_turn. */
+/* A call that begins, and may do its work again after it got more room: sampi_matcher_turn. */
 typedef struct sampi_turn {
     int n; /* turns so far */
     sampi_level before;
 } sampi_turn;
 static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn);
 
-/* The mask of the text's place. By entries, or if these take too many steps, by a walk. */
+/* Makes the mask of the text's position: by entries, or if these take too many steps, by a walk. */
 static void sampi_mask_place(sampi_matcher *m, uint32_t *bits)
 {
     const samp_vocab *vocab = m->index->vocab;
@@ -25362,8 +25378,8 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
     return m->d.status;
 }
 
-/* A part of the next mask's work: steps, or, where that many have come no further some times, more. 1: all of it is
-   done, or as much as may be; 0: not yet; or a status. */
+/* Does a part of the next mask's work: `steps` steps; more, if the last calls made no progress with that many. Returns
+   1: all is done, or as much as is allowed; 0: not yet; or a status. */
 static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
 {
     enum { MOST = 40 };
@@ -25382,7 +25398,7 @@ static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
         m->idle += m->advances == before ? 1 : m->idle > 0 ? -1 : 0;
         done = !m->d.status;
         if (m->d.status != SAMP_E_FULL || m->d.held.full) continue;
-        m->d.status = SAMP_OK; /* the steps have been done */
+        m->d.status = SAMP_OK; /* the steps have been used */
         m->d.work.n = 0;
         sampi_drop(m, here);
     }
@@ -25390,11 +25406,12 @@ static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
 }
 
 /* ---- src/grammar/accepting.h ---- */
-/* ---- grammars: a token comes in ----
-   From the items where the text is to those behind a token: by its bytes, or by its name where the grammar calls it so
-   (<think>). Here the frames that no item can get back to any more are collected, so that a long text does not grow. */
+/* ---- grammars: a token is accepted ----
+   The items move from the position before a token to the one behind it: by the token's bytes, or by its name where the
+   grammar names it (<think>). This room also drops frames that no item can return to, so that a long text needs no more
+   memory than a short one. */
 
-/* The text's place changes: what has been done ahead of it does not count any more. */
+/* Notes that the position changes: what was prepared for the old one does not count any more. */
 static void sampi_leave_place(sampi_matcher *m)
 {
     m->spent = 0;
@@ -25402,7 +25419,7 @@ static void sampi_leave_place(sampi_matcher *m)
     if (m->begun.store) sampi_drop_begun(m);
 }
 
-/* Keep the items from `first` on as where the text is. */
+/* Makes the items from `first` on the text's position. */
 static void sampi_settle_items(sampi_matcher *m, int32_t first)
 {
     m->n_now = m->items.n - first;
@@ -25410,7 +25427,8 @@ static void sampi_settle_items(sampi_matcher *m, int32_t first)
     m->items.n = m->n_now;
 }
 
-/* Behind a token that is called by name. listed: it has a text, and so counts as one that is not another. */
+/* Appends the items behind a token that is called by name. listed: the token has a text, so it counts as "any other
+   token". */
 static void sampi_accept_named(sampi_matcher *m, samp_token token, bool listed)
 {
     int32_t first = m->items.n;
@@ -25427,7 +25445,8 @@ static void sampi_accept_named(sampi_matcher *m, samp_token token, bool listed)
     sampi_close(m, first);
 }
 
-/* Bytes [n] behind the items [0, n_now): the first of the items there; the others before them are done with. */
+/* Reads n bytes from the items [0, n_now). Returns the first of the items behind them; the others may be
+   overwritten. */
 static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t n)
 {
     int32_t from = 0, to = m->n_now;
@@ -25440,17 +25459,19 @@ static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t
     return from;
 }
 
-/* Item i of all that must stay good: first those of the text's place, then those of the places that are kept. */
+/* Item i of all that must stay valid: first those of the text's position, then those of the earlier positions that are
+   kept. */
 static int32_t sampi_n_held(const sampi_matcher *m) { return m->n_now + m->past.n; }
 static sampi_item *sampi_held_at(const sampi_matcher *m, int32_t i)
 {
     return i < m->n_now ? sampi_item_at(m, i) : (sampi_item *)m->past.data + (i - m->n_now);
 }
 
-/* Mark the frames that an item can get back to: their rule is ~rule then. False: no room for that. */
+/* Marks the frames that an item can return to: their rule becomes ~rule. Returns false if there is no room to do so. */
 static bool sampi_mark_frames(sampi_matcher *m)
 {
-    m->d.work.n = 0; /* first a stack of frames whose edges are to be followed, then as long as the frames */
+    /* first a stack of frames whose edges must be followed; then a table with an element for each frame */
+    m->d.work.n = 0;
     if (!sampi_vec_add(&m->d.work, sizeof(int32_t), m->frames.n)) return false;
     int32_t *todo = (int32_t *)m->d.work.data, n = 0;
     for (int32_t i = 0; i < sampi_n_held(m); i++) {
@@ -25469,8 +25490,7 @@ static bool sampi_mark_frames(sampi_matcher *m)
     return true;
 }
 
-/* The edges of a frame that stays, which is now number `frame`: in place of the next one each gets -2 - its frame. The
-   next one of this kind has number n_edges. */
+/* Notes in the edges of a frame that stays, which now has number `frame`, that they stay: `next` becomes -2 - frame. */
 static void sampi_claim_edges(sampi_matcher *m, int32_t frame, int32_t first)
 {
     for (int32_t e = first; e >= 0;) {
@@ -25480,8 +25500,9 @@ static void sampi_claim_edges(sampi_matcher *m, int32_t frame, int32_t first)
     }
 }
 
-/* Frames that an item can get back to stay, in order; the others go, and so do edges. All that is in place. Only
-   between two steps: no frame is looked up by its rule then. Without memory all stay. */
+/* Drops the frames that no item can return to, and their edges; the others keep their order. Everything happens in
+   place. It may only be called between two steps, when no frame is looked up by its rule. Without memory all frames
+   stay. */
 static void sampi_sweep_frames(sampi_matcher *m)
 {
     int32_t kept = 1, n_edges = 0;
@@ -25502,7 +25523,7 @@ static void sampi_sweep_frames(sampi_matcher *m)
     }
     for (int32_t e = 0; e < m->edges.n; e++) {
         sampi_edge edge = *sampi_edge_at(m, e);
-        if (edge.next >= -1) continue; /* of a frame that goes */
+        if (edge.next >= -1) continue; /* its frame is dropped */
         sampi_frame *frame = sampi_frame_at(m, -2 - edge.next);
         edge.frame = to[edge.frame];
         edge.next = frame->edge;
@@ -25514,7 +25535,7 @@ static void sampi_sweep_frames(sampi_matcher *m)
     m->frames.n = m->live = kept;
 }
 
-/* A copy of the array; an empty one if there is no memory, and the fault is told. */
+/* A copy of an array. Without memory it is empty, and an error is recorded. */
 static sampi_vec sampi_copy_vec(sampi_matcher *m, const sampi_vec *from, size_t width)
 {
     sampi_vec vec;
@@ -25530,7 +25551,7 @@ static sampi_vec sampi_copy_vec(sampi_matcher *m, const sampi_vec *from, size_t 
     return vec;
 }
 
-/* Give back room that is not needed any more. What leads back never needs more items than there are. */
+/* Gives back memory that is not needed any more. Going back never needs more items than there are now. */
 static void sampi_trim(sampi_matcher *m)
 {
     sampi_trim_workspace(m, true);
@@ -25543,7 +25564,7 @@ static void sampi_trim(sampi_matcher *m)
     if (m->past.n == 0) sampi_vec_trim(&m->items, sizeof(sampi_item));
 }
 
-/* The place at the beginning of a text. */
+/* Makes the position at the beginning of a text. */
 static void sampi_begin_text(sampi_matcher *m)
 {
     m->frames.n = m->live = 1;
@@ -25554,7 +25575,8 @@ static void sampi_begin_text(sampi_matcher *m)
     m->n_now = m->items.n;
 }
 
-/* No place: the next call finds it again. What is kept says how many tokens lead back, and by how many places. */
+/* Forgets the position; the next call finds it again. past_n still has the number of kept positions, and which tokens
+   they belong to. */
 static void sampi_lose_place(sampi_matcher *m)
 {
     m->place_in = 0;
@@ -25565,8 +25587,8 @@ static void sampi_lose_place(sampi_matcher *m)
 static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n);
 static int sampi_accept_once(sampi_matcher *m, samp_token token);
 
-/* The text is read again in the store of this call, each token within the steps that a call may take, and the places
-   before the last tokens are found again with it. */
+/* Reads the text again, in the store of this call. Each token may take as many steps as a call. The kept positions
+   before the last tokens are found again too. */
 static void sampi_read_again(sampi_matcher *m)
 {
     const int32_t n = m->history.n;
@@ -25602,8 +25624,8 @@ static void sampi_read_again(sampi_matcher *m)
     }
 }
 
-/* The place is found in the store of this call by what that has taken over from the one where it was. False: not all of
-   it has come, and nothing has changed. */
+/* Renumbers the position for the store of this call, if that store has taken over all its states and nodes from the
+   store of the position. Else returns false, and nothing has changed. */
 static bool sampi_move_place(sampi_matcher *m)
 {
     const sampi_store *store = m->store;
@@ -25625,7 +25647,7 @@ static bool sampi_move_place(sampi_matcher *m)
     return true;
 }
 
-/* Go to between two calls, in the store of this one. */
+/* Brings the matcher to the state between two calls, in the store of this call. */
 static void sampi_settle_in(sampi_matcher *m, sampi_turn *turn)
 {
     m->d.status = SAMP_OK;
@@ -25639,7 +25661,7 @@ static void sampi_settle_in(sampi_matcher *m, sampi_turn *turn)
     turn->before = sampi_mark(m);
 }
 
-/* Has the limit become too narrow for the store? */
+/* Does the store exceed its limit, because the limit was lowered or others need more? */
 static bool sampi_store_is_large(const sampi_matcher *m)
 {
     sampi_shared *h = m->shared;
@@ -25648,7 +25670,7 @@ static bool sampi_store_is_large(const sampi_matcher *m)
     return bytes > sampi_store_planned(h, m->store, m->d.held.beside).most;
 }
 
-/* What there is room for in the store of a call. */
+/* The room that the store of a call has. */
 static sampi_store_plan sampi_store_room_of(const sampi_matcher *m)
 {
     sampi_store_plan room = { 0, 0, 0, 0, 0, false };
@@ -25661,9 +25683,10 @@ static sampi_store_plan sampi_store_room_of(const sampi_matcher *m)
     return room;
 }
 
-/* A call that found no room gets more: a larger store; or as large a one with what was used last; or one that is empty;
-   or, if others fill that too, one for itself; or there are no places before, for it is better to go on than to be able
-   to go back. False: it has had all that. */
+/* Gets more room for a call that found none. Each time it tries the next of these: a larger store; one that is as
+   large, with what was used last; an empty one; if other calls fill that too, one for this call alone; last, the
+   earlier positions are forgotten, because it is better to continue than to be able to go back. Returns false if all of
+   that was tried. */
 static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
 {
     enum { LARGER = 1, KEPT = LARGER + 12, EMPTY, OWN, NO_WAY_BACK, HALF = 2 };
@@ -25699,8 +25722,8 @@ static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
     return true;
 }
 
-/* Is the call to do its work (again)? It is the first time; and again if there was no room. In the end m->status says
-   what came of it. All turns share the steps. */
+/* Must the call do its work (again)? True the first time, and again after it got more room. At the end m->d.status is
+   the result. All turns share the steps. */
 static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn)
 {
     if (turn->n == 0) {
@@ -25720,7 +25743,7 @@ static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn)
     return false;
 }
 
-/* Is there a place? One that was lost is found. SAMP_OK, or why not. */
+/* Finds the position if it was lost. Returns SAMP_OK, or the error. */
 static int sampi_matcher_place(sampi_matcher *m)
 {
     sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } };
@@ -25731,20 +25754,20 @@ static int sampi_matcher_place(sampi_matcher *m)
 }
 
 /* ---- src/grammar/waiting.h ---- */
-/* ---- grammars: a lazy one before its trigger ----
-   While a lazy grammar waits, each byte moves the places in the programs of its triggers (triggers.h). Once one
-   matches, backtracking finds where in the text the grammar begins, by the rules of a std::regex, as llama.cpp's; the
-   tokens from there on are read again, by the grammar. */
+/* ---- grammars: a lazy grammar before its trigger ----
+   While a lazy grammar waits, each byte moves the positions in the programs of its triggers (triggers.h). Once one of
+   them matches, backtracking finds where in the text the grammar begins, by the rules of std::regex, as in llama.cpp.
+   The grammar then reads the tokens from there on. */
 
-/* One way of backtracking through an expression: an operation to go on with at a place of the text, or, below 0, the
-   place that group ~op had before. */
+/* A way that backtracking may still try: an operation and a position in the text. If op is below 0: the earlier
+   position of slot ~op, which must be restored. */
 typedef struct sampi_way {
     int32_t op, at;
 } sampi_way;
 
-/* The first way in which a program matches text [n] from `at` on, with `whole` up to its end: where its groups are, in
-   slots; false: none, or a fault. What led nowhere is marked in `tried` and not tried again, so an operation is done
-   once at a place. */
+/* Finds the first way in which a program matches text [n] from `at` on; with `whole` up to the text's end. slots gets
+   where its groups are. Returns false if it does not match, or after an error. An operation that led nowhere at a
+   position is marked in `tried`, so each operation is tried once at each position. */
 static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *text, int32_t n, int32_t at, bool whole,
                              uint8_t *tried, int32_t *slots)
 {
@@ -25788,7 +25811,8 @@ static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *tex
     return matched && !m->d.status;
 }
 
-/* Where a program's match begins in text [n], or its first group that is not empty; -1: there is none, or a fault. */
+/* Where a program's match begins in text [n], or its first group that is not empty; -1 if it does not match, or after
+   an error. */
 static int32_t sampi_lazy_find(sampi_matcher *m, const sampi_program *p, const uint8_t *text, int32_t n)
 {
     int32_t slots[2 * SAMPI_MAX_GROUPS], start = -1;
@@ -25833,7 +25857,8 @@ static int32_t sampi_lazy_start(sampi_matcher *m)
 
 static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip);
 
-/* Read again the tokens from number i on, the first without its first bytes. Does the grammar allow them? */
+/* Reads the tokens from number i on, the first one without its first `skip` bytes. Returns whether the grammar allows
+   them. */
 static bool sampi_replay(sampi_matcher *m, int32_t i, size_t skip)
 {
     for (; i < m->history.n && !m->d.status; i++, skip = 0) {
@@ -25844,7 +25869,7 @@ static bool sampi_replay(sampi_matcher *m, int32_t i, size_t skip)
     return !m->d.status;
 }
 
-/* The same from the text's byte `start` on. */
+/* The same from byte `start` of the text on. */
 static bool sampi_replay_text(sampi_matcher *m, int32_t start)
 {
     size_t n, before = 0;
@@ -25857,11 +25882,11 @@ static bool sampi_replay_text(sampi_matcher *m, int32_t start)
 }
 
 /* ---- src/grammar/history.h ---- */
-/* ---- places before the last tokens ----
-   What a token leads away from is kept, so that samp_rollback can go back: the items, which mean the same as long as
-   their states and frames are held (sampi_held_at). */
+/* ---- positions before the last tokens ----
+   The position before each of the last tokens is kept, so that samp_rollback can go back. A position is its items,
+   which stay valid as long as their states and frames are held (sampi_held_at). */
 
-/* Items [n] behind those that are kept. */
+/* Appends n items to those that are kept. */
 static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n)
 {
     sampi_item *room = n ? (sampi_item *)sampi_more(&m->d, &m->past, sizeof *room, n) : NULL;
@@ -25869,7 +25894,8 @@ static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n)
     return room || n == 0;
 }
 
-/* Keep a place, when nothing else can fail any more. The oldest places go, many at once. False: no memory. */
+/* Keeps a position, after everything else that can fail. The oldest positions are dropped, many at a time. Returns
+   false if there is no memory. */
 static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
 {
     int32_t *size = (int32_t *)m->past_n.data, cut = 0, gone = 0, n_items = sampi_place_size(n);
@@ -25889,13 +25915,13 @@ static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
     return size != NULL;
 }
 
-/* A place that has been kept: its items are [n_now] from `items` on of those that are kept. */
+/* A position that was kept: its items are n_now of the kept ones, from `items` on. */
 typedef struct sampi_back_to {
-    int32_t tokens, items, n_now; /* tokens: those that lead away from it, without ends of generation */
+    int32_t tokens, items, n_now; /* tokens: how many the way back removes, without those that end a generation */
     bool waiting;
 } sampi_back_to;
 
-/* The place before the last n tokens, and room for it. SAMP_E_RANGE: it is not kept; SAMP_E_NOMEM. */
+/* Finds the position before the last n tokens, and makes room for it. SAMP_E_RANGE: it is not kept; SAMP_E_NOMEM. */
 static int sampi_matcher_find_back(sampi_matcher *m, int32_t n, sampi_back_to *to)
 {
     const int32_t *size = (const int32_t *)m->past_n.data, end = m->past_n.n;
@@ -25913,15 +25939,16 @@ static int sampi_matcher_find_back(sampi_matcher *m, int32_t n, sampi_back_to *t
     }
     m->d.status = SAMP_OK;
     m->items.n = m->n_now;
-    if (!m->place_in) to->items = to->n_now = 0; /* the next call finds it */
-    m->d.held.beside = SIZE_MAX; /* there mostly is room for them, since they have been there; a copy may have less */
+    if (!m->place_in) to->items = to->n_now = 0; /* the next call finds the position again */
+    m->d.held.beside = SIZE_MAX; /* they fit in most cases, because they did before; a copy may have less room */
     if (to->n_now > m->n_now) sampi_more(&m->d, &m->items, sizeof(sampi_item), to->n_now - m->n_now);
     m->d.held.beside = 0;
     m->items.n = m->n_now;
     return m->d.status;
 }
 
-/* There. A wait begins again, and reads what is left of its text once more. */
+/* Goes back to that position. A grammar that was waiting there waits again, and reads the rest of its text once
+   more. */
 static int sampi_matcher_back(sampi_matcher *m, int32_t n)
 {
     sampi_back_to to;
@@ -25945,8 +25972,8 @@ static int sampi_matcher_back(sampi_matcher *m, int32_t n)
     return SAMP_OK;
 }
 
-/* A token while the grammar waits. SAMP_E_RANGE: it is the trigger, and goes on as the grammar does not; nothing has
-   changed then, as after all errors. stays: else nothing changes if it is good, either. */
+/* Accepts a token while the grammar waits. SAMP_E_RANGE: the token is the trigger, and the grammar does not allow the
+   text from there on. After every error nothing has changed. With `stays` false nothing changes in any case. */
 static int sampi_accept_waiting(sampi_matcher *m, samp_token token, bool stays)
 {
     sampi_lazy *z = &m->lazy;
@@ -25984,12 +26011,11 @@ static int sampi_accept_waiting(sampi_matcher *m, samp_token token, bool stays)
 
 /* ---- src/grammar/room.h ---- */
 /* ---- grammars: the matcher as a whole ----
-   A matcher is made, cloned, put back to the beginning, freed; a token is tried and accepted; its memory is counted
-   against the limit. Where an accept or a mask runs out of room, it forgets all states but those of the text's place
-   and does its turn once more (sampi_matcher_turn). */
+   A matcher is made, copied, reset, freed; a token is tried and accepted. If an accept or a mask finds no room, it gets
+   a store with more room and does its work again (sampi_matcher_turn). */
 
-/* What a token leads to, without its first bytes if they are to be skipped: items from the returned number on; none: it
-   is not allowed. Nothing is kept yet. */
+/* Tries a token, without its first `skip` bytes. The items behind it begin at the returned number; if there are none,
+   the token is not allowed. Nothing is kept yet. */
 static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip)
 {
     size_t n = 0;
@@ -26007,7 +26033,7 @@ static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip
     return first;
 }
 
-/* Go on behind a token, in a turn of sampi_matcher_accept. */
+/* Accepts a token, in one turn of sampi_matcher_accept. */
 static int sampi_accept_once(sampi_matcher *m, samp_token token)
 {
     if (m->lazy.waiting) return sampi_accept_waiting(m, token, true);
@@ -26030,7 +26056,7 @@ static int sampi_accept_once(sampi_matcher *m, samp_token token)
     return SAMP_OK;
 }
 
-/* Go on behind a token. SAMP_E_RANGE: it is not allowed here; then nothing has changed, as after all errors. */
+/* Accepts a token. SAMP_E_RANGE: it is not allowed here. After every error nothing has changed. */
 static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
 {
     int status = SAMP_OK;
@@ -26039,7 +26065,7 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
     return m->d.status ? m->d.status : status;
 }
 
-/* Is a token allowed? 1, 0 or a status. */
+/* Is a token allowed? Returns 1, 0 or a status. */
 static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
 {
     bool allowed = true;
@@ -26056,7 +26082,7 @@ static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
     return m->d.status ? m->d.status : allowed;
 }
 
-/* Would the grammar, which waits, accept a token? As sampi_matcher_accept, but for that nothing changes. */
+/* Would the grammar, which waits, accept a token? Returns what sampi_matcher_accept would return; nothing changes. */
 static int sampi_matcher_probe(sampi_matcher *m, samp_token token)
 {
     int status = SAMP_OK;
@@ -26065,7 +26091,7 @@ static int sampi_matcher_probe(sampi_matcher *m, samp_token token)
     return m->d.status ? m->d.status : status;
 }
 
-/* To the beginning of a text. */
+/* Goes to the beginning of a text. */
 static int sampi_matcher_reset(sampi_matcher *m)
 {
     m->history.n = m->past_n.n = 0;
@@ -26075,7 +26101,7 @@ static int sampi_matcher_reset(sampi_matcher *m)
     return sampi_matcher_place(m);
 }
 
-/* All arrays [n] of a matcher that are its own. */
+/* Lists all arrays that a matcher owns. */
 #define SAMPI_MATCHER_VECS 14
 static void sampi_matcher_vecs(sampi_matcher *m, sampi_vec *(*vecs)[SAMPI_MATCHER_VECS])
 {
@@ -26098,10 +26124,10 @@ static void sampi_matcher_free(sampi_matcher *m)
     SAMP_FREE(m);
 }
 
-/* A matcher with all that never moves, and nothing in its arrays. */
+/* Makes a matcher with all that never moves, and with empty arrays. */
 static sampi_matcher *sampi_matcher_blank(sampi_shared *h)
 {
-    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX }; /* to make it may take more */
+    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX }; /* making one may exceed the limit */
     sampi_matcher *m = (sampi_matcher *)sampi_hold_block(&held, sizeof *m);
     if (!m) return NULL;
     memset(m, 0, sizeof *m);
@@ -26121,7 +26147,7 @@ static sampi_matcher *sampi_matcher_blank(sampi_shared *h)
     return NULL;
 }
 
-/* The arrays of triggers, which come from elsewhere, are its own now. */
+/* Makes the arrays of triggers, which were made outside, the matcher's own. */
 static void sampi_matcher_adopt(sampi_matcher *m, const sampi_lazy *lazy)
 {
     m->lazy = *lazy;
@@ -26132,8 +26158,8 @@ static void sampi_matcher_adopt(sampi_matcher *m, const sampi_lazy *lazy)
     }
 }
 
-/* Which token a text in angle brackets is, by the vocabulary's own function; -1: none, or several. llama.cpp is asked
-   with control tokens, as it asks itself; dry asks without. */
+/* The token that a text in angle brackets is, by the vocabulary's own function; -1: it is none, or several. For
+   llama.cpp's vocabulary control tokens are included, as llama.cpp itself does; dry excludes them. */
 static samp_token sampi_tokenized(const samp_vocab *vocab, const char *text, size_t n)
 {
     samp_token found[2] = { -1, -1 };
@@ -26144,7 +26170,7 @@ static samp_token sampi_tokenized(const samp_vocab *vocab, const char *text, siz
     return vocab->tokenize(vocab, text, n, found, 2) == 1 ? found[0] : -1;
 }
 
-/* Is a TEXT before some bytes (below 0), the same (0), or behind them? */
+/* Compares a TEXT with some bytes: below 0 if it is before them, 0 if it is equal, above 0 if it is behind them. */
 static int sampi_text_order(const sampi_tree *t, sampi_node text, const void *bytes, size_t n)
 {
     const sampi_expr *e = sampi_at(t, text);
@@ -26153,7 +26179,7 @@ static int sampi_text_order(const sampi_tree *t, sampi_node text, const void *by
     return order ? order : (length > n) - (length < n);
 }
 
-/* Sort TEXTs by their bytes: a heap, whatever their order is. */
+/* Sorts TEXTs by their bytes with a heap, so no order of them is slow. */
 static void sampi_sort_texts(const sampi_tree *t, sampi_node *texts, int32_t n)
 {
     for (int32_t top = n / 2, end = n; end > 1;) {
@@ -26176,9 +26202,9 @@ static void sampi_sort_texts(const sampi_tree *t, sampi_node *texts, int32_t n)
     }
 }
 
-/* The numbers of the tokens whose texts stand in angle brackets, into `texts`, sorted by these; -1: there is none.
-   Without the vocabulary's own function the vocabulary is gone through once for all of them, and the first token
-   counts. */
+/* Finds the tokens of the texts in angle brackets: h->texts gets them in the order of these texts, with -1 if there is
+   no such token. Without the vocabulary's own function all tokens are compared, in one loop for all texts, and the
+   first equal one counts. */
 static int sampi_find_texts(sampi_shared *h)
 {
     const samp_vocab *vocab = h->index->vocab;
@@ -26232,8 +26258,9 @@ static void sampi_shared_free(sampi_shared *h)
     SAMP_FREE(h);
 }
 
-/* What the samplers of a grammar and an index will share. Tokens that the grammar has by their text get their numbers:
-   in each store they stand in the text's node, where the tree had the rule of that name. NULL: no memory. */
+/* Makes what the samplers of a grammar and an index share. Tokens that the grammar names by their text get their
+   numbers: in each store the text's node has the number in c, where the grammar's tree has a rule's number. NULL: no
+   memory. */
 static sampi_shared *sampi_shared_make(const samp_vocab_index *index, const samp_grammar *grammar)
 {
     sampi_shared *h = (sampi_shared *)SAMP_MALLOC(sizeof *h);
@@ -26264,8 +26291,8 @@ static sampi_shared *sampi_shared_make(const samp_vocab_index *index, const samp
     return h;
 }
 
-/* Stores of other indexes that no sampler uses go: their index may be gone, too. Whoever uses one of them after all
-   makes another one. */
+/* Drops the stores of other indexes that no sampler uses, because these indexes may have been freed. A later use makes
+   a new store. */
 static void sampi_drop_unused(sampi_shared *list, const sampi_shared *used)
 {
     for (sampi_shared *h = list; h; h = h->behind) {
@@ -26275,7 +26302,7 @@ static void sampi_drop_unused(sampi_shared *list, const sampi_shared *used)
     }
 }
 
-/* The one that there is, or a new one in the grammar's list. NULL: no memory. */
+/* Returns what they share, which is made and added to the grammar's list if it does not exist. NULL: no memory. */
 static sampi_shared *sampi_shared_of(const samp_vocab_index *index, const samp_grammar *grammar)
 {
     sampi_shared **list = &((samp_grammar *)(uintptr_t)grammar)->shared, *made = NULL;
@@ -26292,7 +26319,7 @@ static sampi_shared *sampi_shared_of(const samp_vocab_index *index, const samp_g
     }
 }
 
-/* A matcher at the beginning of a text. */
+/* Puts a new matcher at the beginning of a text. */
 static int sampi_matcher_make(sampi_matcher *m)
 {
     if (m->shared->status) return m->shared->status;
@@ -26305,7 +26332,7 @@ static int sampi_matcher_make(sampi_matcher *m)
     return status == SAMP_E_FULL && m->d.held.full ? (int)SAMP_OK : status; /* there may be more room later */
 }
 
-/* As it is. NULL: no memory. */
+/* Returns a copy of a matcher; NULL: no memory. */
 static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
 {
     sampi_matcher *m = sampi_matcher_blank(from->shared);
@@ -26336,8 +26363,8 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
 /* ---- src/grammar/sampler.h ---- */
 /* ---- grammars: the sampler ----
    samp_init_grammar and the other public functions that take such a sampler (samp_grammar_mask, _sample, _forced, ...).
-   Its ctx is a matcher; its apply masks what the matcher does not allow; accept moves the matcher on, or answers
-   SAMP_E_RANGE and nothing has changed. */
+   The sampler's ctx is a matcher. Its apply masks what the matcher does not allow. Its accept moves the matcher on, or
+   returns SAMP_E_RANGE, and then nothing has changed. */
 
 static const char *sampi_grammar_name(const samp_sampler *s)
 {
@@ -26350,7 +26377,7 @@ static int sampi_grammar_accept(samp_sampler *s, samp_token token)
     sampi_matcher *m = (sampi_matcher *)s->ctx;
     const sampi_sampler *top = (const sampi_sampler *)s;
     while (top->owner) top = top->owner;
-    m->depth = top->past.depth > 0 ? top->past.depth : 1; /* one at least: sampi_unaccept's */
+    m->depth = top->past.depth > 0 ? top->past.depth : 1; /* at least one, for sampi_unaccept */
     return sampi_matcher_accept(m, token);
 }
 static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
@@ -26359,24 +26386,25 @@ static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
 }
 static void sampi_grammar_reset(samp_sampler *s) { sampi_matcher_reset((sampi_matcher *)s->ctx); }
 
-/* Does a grammar that waits refuse a token of the row's draft, since it is the trigger and goes on as it must not? 1:
-   then m->bits is the mask of all other tokens; 0; or a status. No draft: row is NULL. */
+/* Does a waiting grammar refuse a token of the row's draft, because the token is the trigger and the grammar does not
+   allow what follows? Returns 1: then m->bits is the mask of all other tokens; 0; or a status. Without a draft, row is
+   NULL. */
 static int sampi_refuses_drafted(sampi_matcher *m, const sampi_draft *row)
 {
     int refuses = 0;
     samp_token token;
     for (int32_t at = -1; m->lazy.waiting && row && (token = sampi_next_drafted(row, &at)) >= 0;) {
-        if ((uint32_t)token >= m->index->n_vocab) continue; /* masked, whatever it is */
+        if ((uint32_t)token >= m->index->n_vocab) continue; /* it is masked in any case */
         int status = sampi_matcher_probe(m, token);
         if (status && status != SAMP_E_RANGE) return status;
-        if (status && !refuses++) (void)sampi_matcher_mask(m, m->bits); /* all */
+        if (status && !refuses++) (void)sampi_matcher_mask(m, m->bits); /* all tokens */
         if (status) m->bits[token / 32] &= ~(1u << token % 32);
     }
     return refuses != 0;
 }
 
-/* Masks what is not allowed; while the grammar waits, ids that the vocabulary has not, and what sampi_refuses_drafted
-   says. */
+/* Masks the tokens that are not allowed. While the grammar waits, it only masks ids above the vocabulary, and the
+   tokens that sampi_refuses_drafted finds. */
 static int sampi_grammar_apply(samp_sampler *s, samp_token_data_array *cur)
 {
     sampi_matcher *m = (sampi_matcher *)s->ctx;
@@ -26408,7 +26436,7 @@ static const samp_sampler_i *sampi_grammar_iface(void)
     return &iface;
 }
 
-/* With the triggers of a lazy grammar, which are used up, or NULL. */
+/* Makes the sampler. `lazy`: the triggers of a lazy grammar, which become the sampler's own; or NULL. */
 static samp_sampler *sampi_grammar_init(const samp_vocab_index *index, const samp_grammar *grammar, sampi_lazy *lazy)
 {
     sampi_sampler t = sampi_blank(SAMPI_GRAMMAR);
@@ -26466,7 +26494,7 @@ SAMP_API samp_sampler *samp_init_grammar_lazy_patterns(const samp_vocab_index *i
     return sampi_grammar_init_lazy(index, grammar, patterns, n_patterns, true, tokens, n_tokens);
 }
 
-/* The matcher of a sampler, or NULL and why not. */
+/* Returns the matcher of a sampler; NULL with a status. */
 static sampi_matcher *sampi_matcher_of(const samp_sampler *s, int *status)
 {
     *status = s ? samp_status(s, NULL) : SAMP_E_NULL;
@@ -26540,8 +26568,8 @@ SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s)
     return m ? m->lazy.waiting : status;
 }
 
-/* Of a row of *n tokens those that the vocabulary has not are masked: so the row is as good without them, but for
-   llama.cpp's arithmetic, to which what is masked counts. */
+/* Limits a row of *n tokens to the vocabulary: tokens above it are masked, so the row may as well end before them. But
+   in llama.cpp's arithmetic masked tokens count, so there it is SAMP_E_RANGE. */
 static int sampi_within_vocabulary(const sampi_matcher *m, const sampi_sampler *chain, size_t *n)
 {
     if (*n <= m->index->n_vocab) return SAMP_OK;
@@ -26565,24 +26593,25 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
         if (token >= 0) status = samp_accept(grammar, token);
         if (status != SAMP_E_RANGE || !m->lazy.waiting) break;
         status = allowed ? samp_grammar_mask(grammar, m->bits) : SAMP_OK;
-        m->bits[token / 32] &= ~(1u << token % 32); /* a trigger that goes on as it must not: without it */
+        /* this token is a trigger, and the grammar does not allow what follows: draw without it */
+        m->bits[token / 32] &= ~(1u << token % 32);
         allowed = false;
     }
     if (status || token < 0) return status ? status : token;
     status = samp_accept(chain, token);
-    /* a custom sampler of the chain has refused it: back, also if no records are kept */
+    /* A custom sampler of the chain has refused the token. So the grammar goes back, even if no rollback is kept. */
     if (status && samp_rollback(grammar, 1)) sampi_unaccept((sampi_sampler *)grammar);
     return status ? status : token;
 }
 
 /* ---- src/grammar/forced.h ---- */
 /* ---- grammars: what must follow ----
-   samp_grammar_forced: the bytes that every text of the grammar goes on with from here. samp_grammar_draft and
-   samp_grammar_certain: tokens of them, found along the tries. */
+   samp_grammar_forced returns the bytes with which every text of the grammar continues from here. samp_grammar_draft
+   and samp_grammar_certain return tokens of these bytes, which they find in the tries. */
 
 enum { SAMPI_FORCED = 4096 }; /* a grammar may force text without end */
 
-/* The only byte that the items [from, to) go on with, or -1. */
+/* The only byte that may follow the items [from, to); -1 if there are several, or none. */
 static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
 {
     int32_t found = -1;
@@ -26599,7 +26628,7 @@ static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
     return found;
 }
 
-/* The bytes that must follow; the items behind them are [*from, m->items.n). How many? */
+/* Finds the bytes that must follow. Returns how many; the items behind them are [*from, m->items.n). */
 static int32_t sampi_force(sampi_matcher *m, uint8_t *bytes, int32_t *from)
 {
     int32_t n = 0, to = m->n_now;
@@ -26614,7 +26643,7 @@ static int32_t sampi_force(sampi_matcher *m, uint8_t *bytes, int32_t *from)
     return n;
 }
 
-/* The same without a last character that may go on. */
+/* The same without the last character, if it may have more bytes. */
 static int32_t sampi_force_whole(sampi_matcher *m, uint8_t *bytes)
 {
     const sampi_level before = sampi_mark(m);
@@ -26644,14 +26673,15 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
     return n;
 }
 
-/* The tokens along some bytes: how many there are, and the longest; of equal ones the first of the vocabulary. */
+/* The tokens that some bytes begin with: how many there are, and the longest; of equal tokens the first of the
+   vocabulary. */
 typedef struct sampi_along {
     int32_t n, length;
     samp_token longest;
 } sampi_along;
 
-/* Those of a trie. The node behind all of the bytes, 0 if there is none. Of equal tokens the last one has what is below
-   them all. */
+/* Finds those of one trie. Returns the node behind all of the bytes, or 0. If tokens are equal, the last one's node has
+   what is below all of them. */
 static uint32_t sampi_look_along(const samp_vocab_index *index, uint32_t root, const uint8_t *bytes, int32_t n,
                                  sampi_along *along)
 {
@@ -26675,7 +26705,7 @@ static uint32_t sampi_look_along(const samp_vocab_index *index, uint32_t root, c
     return root;
 }
 
-/* Is there a token below a node that the items [from, m->items.n), which stand there, allow? */
+/* Is there a token below a node that the items [from, m->items.n) allow? The items are those at this node. */
 static bool sampi_goes_on(sampi_matcher *m, uint32_t node, int32_t from)
 {
     const uint32_t *nodes = m->index->nodes;
@@ -26699,8 +26729,8 @@ static bool sampi_goes_on(sampi_matcher *m, uint32_t node, int32_t from)
     return found;
 }
 
-/* The longest tokens of what must follow, one after the other, up to where one may go on behind it. certain: only those
-   beside which there is no other. */
+/* Writes tokens of what must follow, each time the longest. It stops where a token may continue behind the forced
+   bytes. certain: it also stops where more than one token is possible. */
 static int64_t sampi_draft_forced(sampi_matcher *m, samp_token *tokens, size_t n_max, bool certain)
 {
     uint8_t bytes[SAMPI_FORCED];
@@ -26745,11 +26775,11 @@ SAMP_API int64_t samp_grammar_certain(samp_sampler *grammar, samp_token *tokens,
 
 /* ---- src/grammar/hooks.h ---- */
 /* ---- grammars: the hooks of their row in the table of kinds ----
-   A grammar works by its interface, as a custom sampler does, and does more: it may mask the row before the rest of its
-   chain takes the fast path, it tells how far it can go back, and its state is saved as the tokens so far, which are
-   read again when it is loaded. */
+   A grammar works through its interface, as a custom sampler does, and has hooks for more: it can mask the row before
+   the rest of its chain takes the fast path, it reports how far it can go back, and its saved state is the tokens so
+   far, which loading reads again. */
 
-/* With a matcher of its own, or with the error that it carries. */
+/* A clone has a matcher of its own, or the same error. */
 static samp_sampler *sampi_grammar_clone(const sampi_sampler *s)
 {
     sampi_sampler t = sampi_blank(SAMPI_GRAMMAR);
@@ -26763,13 +26793,13 @@ static samp_sampler *sampi_grammar_clone(const sampi_sampler *s)
     return sampi_clone_outside((sampi_sampler *)copy, s);
 }
 
-/* One that carries an error has no matcher. */
+/* A sampler with an error has no matcher. */
 static void sampi_grammar_free(sampi_sampler *s)
 {
     if (!s->status) sampi_matcher_free((sampi_matcher *)s->base.ctx);
 }
 
-/* Room for going back n tokens, so that it can't fail. SAMP_E_RANGE: it does not know the place. */
+/* Makes room for going back n tokens, so that this cannot fail. SAMP_E_RANGE: the position is not kept. */
 static int sampi_grammar_ready(sampi_sampler *s, int32_t n)
 {
     sampi_back_to to;
@@ -26779,7 +26809,7 @@ static int sampi_grammar_ready(sampi_sampler *s, int32_t n)
 /* How many tokens it can take back. */
 static int32_t sampi_grammar_kept(const sampi_sampler *s) { return ((const sampi_matcher *)s->base.ctx)->past_n.n; }
 
-/* The mask of a row of *n tokens; while it waits for its trigger, none, or that of tokens of a draft. */
+/* The mask of a row of *n tokens. While the grammar waits there is none, or one that excludes tokens of a draft. */
 static int sampi_grammar_row(sampi_sampler *s, const sampi_sampler *chain, size_t *n, uint32_t **bits)
 {
     sampi_matcher *m = (sampi_matcher *)s->base.ctx;
@@ -26790,7 +26820,7 @@ static int sampi_grammar_row(sampi_sampler *s, const sampi_sampler *chain, size_
     return refuses ? (int)SAMP_OK : samp_grammar_mask(&s->base, m->bits);
 }
 
-/* Into the fingerprint: the grammar, its triggers, and the vocabulary. */
+/* Adds the grammar, its triggers and the vocabulary to the fingerprint. */
 static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_matcher *m = (const sampi_matcher *)s->base.ctx;
@@ -26812,7 +26842,7 @@ static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash)
     if (z->is_lazy) sampi_mix(hash, sampi_checksum(z->pool.data, (size_t)z->pool.n));
 }
 
-/* The copies of a load that has failed. */
+/* Frees the copies of a load that has failed. */
 static void sampi_grammar_unmake(void *made)
 {
     for (sampi_matcher *copy = (sampi_matcher *)made, *next; copy; copy = next) {
@@ -26821,8 +26851,9 @@ static void sampi_grammar_unmake(void *made)
     }
 }
 
-/* The state is the tokens so far: reading them again leads to the same place, on any machine. To check them a copy does
-   so; then the sampler gets the copy, for to read them once more could fail for want of memory. */
+/* The state is the tokens so far: reading them again leads to the same position on any machine. A copy of the matcher
+   does so to check them. Then the sampler gets this copy, because reading the tokens a second time could fail for lack
+   of memory. */
 static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_matcher *m = (sampi_matcher *)s->base.ctx, *copy = (sampi_matcher *)io->made, **end = &copy;
@@ -26860,7 +26891,7 @@ static const sampi_hooks SAMPI_GRAMMAR_HOOKS = {
 };
 /* clang-format on */
 
-/* Its samplers' own name is "grammar"; saved states know the kind by this one.
+/* The name of these samplers is "grammar"; saved states have the name in the table.
    name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_GRAMMAR_ROW \
     "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_GRAMMAR_HOOKS, NULL, NULL, \

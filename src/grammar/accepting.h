@@ -1,8 +1,9 @@
-/* ---- grammars: a token comes in ----
-   From the items where the text is to those behind a token: by its bytes, or by its name where the grammar calls it so
-   (<think>). Here the frames that no item can get back to any more are collected, so that a long text does not grow. */
+/* ---- grammars: a token is accepted ----
+   The items move from the position before a token to the one behind it: by the token's bytes, or by its name where the
+   grammar names it (<think>). This room also drops frames that no item can return to, so that a long text needs no more
+   memory than a short one. */
 
-/* The text's place changes: what has been done ahead of it does not count any more. */
+/* Notes that the position changes: what was prepared for the old one does not count any more. */
 static void sampi_leave_place(sampi_matcher *m)
 {
     m->spent = 0;
@@ -10,7 +11,7 @@ static void sampi_leave_place(sampi_matcher *m)
     if (m->begun.store) sampi_drop_begun(m);
 }
 
-/* Keep the items from `first` on as where the text is. */
+/* Makes the items from `first` on the text's position. */
 static void sampi_settle_items(sampi_matcher *m, int32_t first)
 {
     m->n_now = m->items.n - first;
@@ -18,7 +19,8 @@ static void sampi_settle_items(sampi_matcher *m, int32_t first)
     m->items.n = m->n_now;
 }
 
-/* Behind a token that is called by name. listed: it has a text, and so counts as one that is not another. */
+/* Appends the items behind a token that is called by name. listed: the token has a text, so it counts as "any other
+   token". */
 static void sampi_accept_named(sampi_matcher *m, samp_token token, bool listed)
 {
     int32_t first = m->items.n;
@@ -35,7 +37,8 @@ static void sampi_accept_named(sampi_matcher *m, samp_token token, bool listed)
     sampi_close(m, first);
 }
 
-/* Bytes [n] behind the items [0, n_now): the first of the items there; the others before them are done with. */
+/* Reads n bytes from the items [0, n_now). Returns the first of the items behind them; the others may be
+   overwritten. */
 static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t n)
 {
     int32_t from = 0, to = m->n_now;
@@ -48,17 +51,19 @@ static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t
     return from;
 }
 
-/* Item i of all that must stay good: first those of the text's place, then those of the places that are kept. */
+/* Item i of all that must stay valid: first those of the text's position, then those of the earlier positions that are
+   kept. */
 static int32_t sampi_n_held(const sampi_matcher *m) { return m->n_now + m->past.n; }
 static sampi_item *sampi_held_at(const sampi_matcher *m, int32_t i)
 {
     return i < m->n_now ? sampi_item_at(m, i) : (sampi_item *)m->past.data + (i - m->n_now);
 }
 
-/* Mark the frames that an item can get back to: their rule is ~rule then. False: no room for that. */
+/* Marks the frames that an item can return to: their rule becomes ~rule. Returns false if there is no room to do so. */
 static bool sampi_mark_frames(sampi_matcher *m)
 {
-    m->d.work.n = 0; /* first a stack of frames whose edges are to be followed, then as long as the frames */
+    /* first a stack of frames whose edges must be followed; then a table with an element for each frame */
+    m->d.work.n = 0;
     if (!sampi_vec_add(&m->d.work, sizeof(int32_t), m->frames.n)) return false;
     int32_t *todo = (int32_t *)m->d.work.data, n = 0;
     for (int32_t i = 0; i < sampi_n_held(m); i++) {
@@ -77,8 +82,7 @@ static bool sampi_mark_frames(sampi_matcher *m)
     return true;
 }
 
-/* The edges of a frame that stays, which is now number `frame`: in place of the next one each gets -2 - its frame. The
-   next one of this kind has number n_edges. */
+/* Notes in the edges of a frame that stays, which now has number `frame`, that they stay: `next` becomes -2 - frame. */
 static void sampi_claim_edges(sampi_matcher *m, int32_t frame, int32_t first)
 {
     for (int32_t e = first; e >= 0;) {
@@ -88,8 +92,9 @@ static void sampi_claim_edges(sampi_matcher *m, int32_t frame, int32_t first)
     }
 }
 
-/* Frames that an item can get back to stay, in order; the others go, and so do edges. All that is in place. Only
-   between two steps: no frame is looked up by its rule then. Without memory all stay. */
+/* Drops the frames that no item can return to, and their edges; the others keep their order. Everything happens in
+   place. It may only be called between two steps, when no frame is looked up by its rule. Without memory all frames
+   stay. */
 static void sampi_sweep_frames(sampi_matcher *m)
 {
     int32_t kept = 1, n_edges = 0;
@@ -110,7 +115,7 @@ static void sampi_sweep_frames(sampi_matcher *m)
     }
     for (int32_t e = 0; e < m->edges.n; e++) {
         sampi_edge edge = *sampi_edge_at(m, e);
-        if (edge.next >= -1) continue; /* of a frame that goes */
+        if (edge.next >= -1) continue; /* its frame is dropped */
         sampi_frame *frame = sampi_frame_at(m, -2 - edge.next);
         edge.frame = to[edge.frame];
         edge.next = frame->edge;
@@ -122,7 +127,7 @@ static void sampi_sweep_frames(sampi_matcher *m)
     m->frames.n = m->live = kept;
 }
 
-/* A copy of the array; an empty one if there is no memory, and the fault is told. */
+/* A copy of an array. Without memory it is empty, and an error is recorded. */
 static sampi_vec sampi_copy_vec(sampi_matcher *m, const sampi_vec *from, size_t width)
 {
     sampi_vec vec;
@@ -138,7 +143,7 @@ static sampi_vec sampi_copy_vec(sampi_matcher *m, const sampi_vec *from, size_t 
     return vec;
 }
 
-/* Give back room that is not needed any more. What leads back never needs more items than there are. */
+/* Gives back memory that is not needed any more. Going back never needs more items than there are now. */
 static void sampi_trim(sampi_matcher *m)
 {
     sampi_trim_workspace(m, true);
@@ -151,7 +156,7 @@ static void sampi_trim(sampi_matcher *m)
     if (m->past.n == 0) sampi_vec_trim(&m->items, sizeof(sampi_item));
 }
 
-/* The place at the beginning of a text. */
+/* Makes the position at the beginning of a text. */
 static void sampi_begin_text(sampi_matcher *m)
 {
     m->frames.n = m->live = 1;
@@ -162,7 +167,8 @@ static void sampi_begin_text(sampi_matcher *m)
     m->n_now = m->items.n;
 }
 
-/* No place: the next call finds it again. What is kept says how many tokens lead back, and by how many places. */
+/* Forgets the position; the next call finds it again. past_n still has the number of kept positions, and which tokens
+   they belong to. */
 static void sampi_lose_place(sampi_matcher *m)
 {
     m->place_in = 0;
@@ -173,8 +179,8 @@ static void sampi_lose_place(sampi_matcher *m)
 static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n);
 static int sampi_accept_once(sampi_matcher *m, samp_token token);
 
-/* The text is read again in the store of this call, each token within the steps that a call may take, and the places
-   before the last tokens are found again with it. */
+/* Reads the text again, in the store of this call. Each token may take as many steps as a call. The kept positions
+   before the last tokens are found again too. */
 static void sampi_read_again(sampi_matcher *m)
 {
     const int32_t n = m->history.n;
@@ -210,8 +216,8 @@ static void sampi_read_again(sampi_matcher *m)
     }
 }
 
-/* The place is found in the store of this call by what that has taken over from the one where it was. False: not all of
-   it has come, and nothing has changed. */
+/* Renumbers the position for the store of this call, if that store has taken over all its states and nodes from the
+   store of the position. Else returns false, and nothing has changed. */
 static bool sampi_move_place(sampi_matcher *m)
 {
     const sampi_store *store = m->store;
@@ -233,7 +239,7 @@ static bool sampi_move_place(sampi_matcher *m)
     return true;
 }
 
-/* Go to between two calls, in the store of this one. */
+/* Brings the matcher to the state between two calls, in the store of this call. */
 static void sampi_settle_in(sampi_matcher *m, sampi_turn *turn)
 {
     m->d.status = SAMP_OK;
@@ -247,7 +253,7 @@ static void sampi_settle_in(sampi_matcher *m, sampi_turn *turn)
     turn->before = sampi_mark(m);
 }
 
-/* Has the limit become too narrow for the store? */
+/* Does the store exceed its limit, because the limit was lowered or others need more? */
 static bool sampi_store_is_large(const sampi_matcher *m)
 {
     sampi_shared *h = m->shared;
@@ -256,7 +262,7 @@ static bool sampi_store_is_large(const sampi_matcher *m)
     return bytes > sampi_store_planned(h, m->store, m->d.held.beside).most;
 }
 
-/* What there is room for in the store of a call. */
+/* The room that the store of a call has. */
 static sampi_store_plan sampi_store_room_of(const sampi_matcher *m)
 {
     sampi_store_plan room = { 0, 0, 0, 0, 0, false };
@@ -269,9 +275,10 @@ static sampi_store_plan sampi_store_room_of(const sampi_matcher *m)
     return room;
 }
 
-/* A call that found no room gets more: a larger store; or as large a one with what was used last; or one that is empty;
-   or, if others fill that too, one for itself; or there are no places before, for it is better to go on than to be able
-   to go back. False: it has had all that. */
+/* Gets more room for a call that found none. Each time it tries the next of these: a larger store; one that is as
+   large, with what was used last; an empty one; if other calls fill that too, one for this call alone; last, the
+   earlier positions are forgotten, because it is better to continue than to be able to go back. Returns false if all of
+   that was tried. */
 static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
 {
     enum { LARGER = 1, KEPT = LARGER + 12, EMPTY, OWN, NO_WAY_BACK, HALF = 2 };
@@ -307,8 +314,8 @@ static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
     return true;
 }
 
-/* Is the call to do its work (again)? It is the first time; and again if there was no room. In the end m->status says
-   what came of it. All turns share the steps. */
+/* Must the call do its work (again)? True the first time, and again after it got more room. At the end m->d.status is
+   the result. All turns share the steps. */
 static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn)
 {
     if (turn->n == 0) {
@@ -328,7 +335,7 @@ static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn)
     return false;
 }
 
-/* Is there a place? One that was lost is found. SAMP_OK, or why not. */
+/* Finds the position if it was lost. Returns SAMP_OK, or the error. */
 static int sampi_matcher_place(sampi_matcher *m)
 {
     sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } };

@@ -1,16 +1,16 @@
 /* ---- grammars: entries ----
    What an item of a state allows without leaving its frame, found once and kept: the set of tokens (a list while they
-   are few), and the places in the trie where its frame ends, from where the caller goes on. Plain tokens first, by a
-   run where there is one, then a walk over the trie. */
+   are few), and the nodes of the trie where its frame ends, from which the caller continues. The plain tokens are found
+   first, by a run where there is one, then by a walk over the trie. */
 
-/* Put the tokens of a run in bits, which has none. */
+/* Adds the tokens of a run to bits, which are all 0. */
 static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint32_t *bits)
 {
     const samp_vocab_index *index = m->index;
     const uint32_t *group = index->groups, *listed = index->listed;
     const uint32_t most = reach < 255               ? (uint32_t)reach
                           : reach < SAMPI_MAX_PIECE ? 254
-                                                    : 255; /* those of 255 are more */
+                                                    : 255; /* 255 stands for 255 characters or more */
     sampi_charge(&m->d, (int32_t)(index->n_listed / 16));
     const bool rather_clear = sampi_tokens_of_kinds(index, kinds) > index->n_listed / 2;
     if (rather_clear) memcpy(bits, index->plain, index->n_mask * (size_t)4);
@@ -28,7 +28,7 @@ static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint
     }
 }
 
-/* Put the tokens at node i of the trie and below in, or take them away. */
+/* Adds the tokens at node i of the trie and below it, or removes them. */
 static void sampi_set_below(sampi_matcher *m, uint32_t i, uint32_t *bits, bool in)
 {
     const uint32_t *nodes = m->index->nodes + 2 * (size_t)i, *end = nodes + 2 * (size_t)(nodes[1] >> 10);
@@ -43,12 +43,13 @@ static void sampi_set_below(sampi_matcher *m, uint32_t i, uint32_t *bits, bool i
     }
 }
 
-/* The state that most plain ASCII characters lead to, or 0. *n_live: how many of them lead to any. */
+/* The state that most plain ASCII characters lead to, or 0. *n_live: how many of them are allowed. */
 static int32_t sampi_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live)
 {
     int32_t usual = 0, lead = 0, n = 0;
     *n_live = 0;
-    for (int32_t b = 0x20; b < 0x7f; b++) { /* who leads at the end is the only one that can be more than a half */
+    /* A count of votes: only the state that leads it at the end can have more than half of them. */
+    for (int32_t b = 0x20; b < 0x7f; b++) {
         const int32_t next = sampi_next(m, state, (uint8_t)b);
         *n_live += next != 0;
         if (lead == 0) usual = next;
@@ -58,9 +59,9 @@ static int32_t sampi_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live
     return n > 64 ? usual : 0;
 }
 
-/* The run of the state, or if most characters lead to another one which takes all that is of some kinds, as behind the
-   beginning of a name that is not one of the listed ones, then that one's: unless it leaves many tokens out that the
-   state's own has. */
+/* Finds the run to begin with: that of the state itself; or, if most characters lead to another state that allows all
+   characters of some kinds (as behind the beginning of a name that is not a listed one), the run of that other state,
+   unless it leaves out many tokens that the state's own run has. */
 static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, bool keep, sampi_entry *entry)
 {
     enum { FEW = 6, LONG = 12 };
@@ -88,15 +89,15 @@ static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, b
     return start;
 }
 
-/* Are the kinds and the number of characters within a run? */
+/* Are these kinds and this number of characters within a run? */
 static bool sampi_within(uint32_t kinds, uint32_t n, uint32_t run_kinds, int32_t run_reach)
 {
     return !(kinds & ~run_kinds) && n <= (uint32_t)run_reach;
 }
 
-/* The plain tokens that an item allows: those of a run are taken first, then the walk goes where something else may be
-   true: other tokens are taken, and if the run is not sure, some of it are taken away. What ends its frame or calls is
-   walked as elsewhere. at: as *node of sampi_walk. */
+/* Finds the plain tokens that an item allows. The tokens of a run are added first. Then the walk visits what may differ
+   from the run: other tokens are added, and if the run is not sure, some of its tokens are removed. Where a frame ends
+   or a rule is called, sampi_walk continues. at: as *node of sampi_walk. */
 static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi_entry *entry, sampi_progress *at)
 {
     const uint32_t *nodes = m->index->nodes;
@@ -146,7 +147,7 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
                 sampi_push_item(m, before->state, item.frame);
                 sampi_walk(m, i, i + size, m->items.n - 1, m->items.n, entry, &node);
                 sampi_drop(m, mark);
-                if (m->d.status) { /* it begins anew */
+                if (m->d.status) { /* this part begins again */
                     m->tokens.n = m->tokens.n < n_tokens ? m->tokens.n : n_tokens;
                     m->places.n = n_places;
                 }
@@ -172,7 +173,7 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
     if (!m->d.status) at->node = 0;
 }
 
-/* A copy that is kept with the store; NULL: there is nothing, or no room. */
+/* A copy that the store keeps; NULL if there is nothing to copy, or no room. */
 static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
 {
     void *room = n && !m->d.status ? sampi_store_room(m, n) : NULL;
@@ -180,8 +181,8 @@ static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
     return room;
 }
 
-/* An entry that has been found, kept for all: its number, or that of the same one which another thread has found in the
-   meantime; -1 and the fault is told. */
+/* Publishes an entry that was found. Returns its number, or that of an equal one which another thread has published
+   meanwhile; -1 with an error recorded. */
 static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
 {
     sampi_entry entry = *found;
@@ -203,8 +204,8 @@ static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
     }
 }
 
-/* Fill an entry by its walks, from `at` on. Of the root only the state's own bytes count, since what it calls is an
-   item of its own there; behind places nobody else has called it yet. */
+/* Does the walks of an entry, from `at` on. At the root only the state's own bytes count, because what it calls is an
+   item of its own there. Behind places the state's calls must be entered here. */
 static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry, sampi_progress *at)
 {
     sampi_level level = sampi_mark(m);
@@ -234,7 +235,7 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry, sampi_progres
     entry->n_tokens = m->tokens.n;
 }
 
-/* Forget the entry that has been begun. */
+/* Forgets the entry that was begun. */
 static void sampi_drop_begun(sampi_matcher *m)
 {
     m->begun.store = 0;
@@ -243,7 +244,7 @@ static void sampi_drop_begun(sampi_matcher *m)
     sampi_vec_free(&m->begun.bits);
 }
 
-/* Elements [n] in an array that is empty. False: no memory. */
+/* Copies n elements into an empty array. Returns false if there is no memory. */
 static bool sampi_fill_vec(sampi_vec *vec, const void *from, size_t width, size_t n)
 {
     void *room = n ? sampi_vec_add(vec, width, (int32_t)n) : NULL;
@@ -251,7 +252,7 @@ static bool sampi_fill_vec(sampi_vec *vec, const void *from, size_t width, size_
     return room || n == 0;
 }
 
-/* Keep what has been found of an entry before the steps ran out. Without memory it begins anew. */
+/* Keeps what was found of an entry before the steps ran out. Without memory the entry begins again later. */
 static void sampi_keep_begun(sampi_matcher *m, const sampi_entry *entry, const sampi_progress *at)
 {
     sampi_begun *begun = &m->begun;
@@ -267,7 +268,7 @@ static void sampi_keep_begun(sampi_matcher *m, const sampi_entry *entry, const s
     if (!kept) sampi_drop_begun(m);
 }
 
-/* Go on where samp_grammar_prepare has come to, if it has begun with this entry. */
+/* Continues what samp_grammar_prepare has begun, if it was this entry. */
 static sampi_progress sampi_find_begun(sampi_matcher *m, sampi_entry *entry)
 {
     sampi_begun *begun = &m->begun;
@@ -289,7 +290,8 @@ static sampi_progress sampi_find_begun(sampi_matcher *m, sampi_entry *entry)
     return at;
 }
 
-/* The entry of a state at a parent's places, made if it is not there. Its number, or -1 and the fault is told. */
+/* The number of the entry of a state at a parent's places, which is made if it does not exist; -1 with an error
+   recorded. */
 static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
 {
     int32_t at = SAMPI_INT_GET(sampi_entry_slot(m->store, parent, state));
@@ -308,7 +310,7 @@ static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
     return at;
 }
 
-/* What a mask still consists of: an entry in a frame. */
+/* Pushes an entry in a frame, which the mask must still include. */
 static void sampi_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame)
 {
     int32_t *room = (int32_t *)sampi_more(&m->d, &m->d.work, sizeof *room, 3);
@@ -318,7 +320,7 @@ static void sampi_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int
     room[2] = frame;
 }
 
-/* Eight bytes of bits put into others. */
+/* Adds eight bytes of bits to others. */
 static inline void sampi_join_eight(uint32_t *bits, const uint32_t *more)
 {
     uint64_t a, b;
@@ -328,7 +330,7 @@ static inline void sampi_join_eight(uint32_t *bits, const uint32_t *more)
     memcpy(bits, &a, sizeof a);
 }
 
-/* Put bits [n] words into others. */
+/* Adds n words of bits to others. */
 static void sampi_join_bits(uint32_t *bits, const uint32_t *more, size_t n)
 {
     size_t i = 0;
@@ -341,8 +343,8 @@ static void sampi_join_bits(uint32_t *bits, const uint32_t *more, size_t n)
     for (; i < n; i++) bits[i] |= more[i];
 }
 
-/* The union of an entry, and of what can follow at its places in the frames that wait for `frame`. bits NULL: the
-   entries are only made. */
+/* Adds an entry to the mask, and what can follow its places in the frames that wait for `frame`. With bits NULL it only
+   makes the entries. */
 static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame, uint32_t *bits)
 {
     const int32_t bottom = m->d.work.n;
@@ -363,7 +365,7 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
         sampi_begin_step(m);
         sampi_return(m, frame);
         sampi_close_returns(m, level.items);
-        for (int32_t i = m->items.n; i-- > level.items;) { /* the first one is to be on top */
+        for (int32_t i = m->items.n; i-- > level.items;) { /* so that the first one is on top */
             const sampi_item item = *sampi_item_at(m, i);
             sampi_mask_push(m, 2 * at + 2 + (item.frame != 0), item.state, item.frame);
         }
@@ -372,7 +374,7 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
     m->d.work.n = bottom;
 }
 
-/* The tokens that are called by name at the text's place. */
+/* Adds the tokens that the state of an item calls by name. */
 static void sampi_mask_tokens(sampi_matcher *m, const sampi_lex *s, uint32_t *bits)
 {
     const samp_vocab_index *index = m->index;
@@ -395,7 +397,7 @@ static bool sampi_matcher_ends(const sampi_matcher *m)
     return false;
 }
 
-/* By entries: the union over the items. bits NULL: as above. */
+/* Makes the mask by entries: the union over the items. bits NULL: as above. */
 static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
 {
     sampi_pairs_clear(&m->joined);
@@ -405,8 +407,8 @@ static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
     }
 }
 
-/* By one walk of all items at once, in their own frames. Nothing of it is kept, but where a grammar is so ambiguous
-   that the ways back through its frames are too many to have entries each, it is the shorter way. */
+/* Makes the mask by one walk of all items at once, in their own frames. Nothing of it is kept. It is quicker where a
+   grammar is so ambiguous that there are too many ways back through its frames for an entry each. */
 static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
 {
     sampi_entry all;
@@ -417,14 +419,14 @@ static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
     sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, 0, m->n_now, &all, &node);
 }
 
-/* A call that begins, and may do its work once more behind a sweep: sampi_matcher_turn. */
+/* A call that begins, and may do its work again after it got more room: sampi_matcher_turn. */
 typedef struct sampi_turn {
     int n; /* turns so far */
     sampi_level before;
 } sampi_turn;
 static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn);
 
-/* The mask of the text's place. By entries, or if these take too many steps, by a walk. */
+/* Makes the mask of the text's position: by entries, or if these take too many steps, by a walk. */
 static void sampi_mask_place(sampi_matcher *m, uint32_t *bits)
 {
     const samp_vocab *vocab = m->index->vocab;
@@ -468,8 +470,8 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
     return m->d.status;
 }
 
-/* A part of the next mask's work: steps, or, where that many have come no further some times, more. 1: all of it is
-   done, or as much as may be; 0: not yet; or a status. */
+/* Does a part of the next mask's work: `steps` steps; more, if the last calls made no progress with that many. Returns
+   1: all is done, or as much as is allowed; 0: not yet; or a status. */
 static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
 {
     enum { MOST = 40 };
@@ -488,7 +490,7 @@ static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
         m->idle += m->advances == before ? 1 : m->idle > 0 ? -1 : 0;
         done = !m->d.status;
         if (m->d.status != SAMP_E_FULL || m->d.held.full) continue;
-        m->d.status = SAMP_OK; /* the steps have been done */
+        m->d.status = SAMP_OK; /* the steps have been used */
         m->d.work.n = 0;
         sampi_drop(m, here);
     }

@@ -1,10 +1,10 @@
 /* ---- grammars: what must follow ----
-   samp_grammar_forced: the bytes that every text of the grammar goes on with from here. samp_grammar_draft and
-   samp_grammar_certain: tokens of them, found along the tries. */
+   samp_grammar_forced returns the bytes with which every text of the grammar continues from here. samp_grammar_draft
+   and samp_grammar_certain return tokens of these bytes, which they find in the tries. */
 
 enum { SAMPI_FORCED = 4096 }; /* a grammar may force text without end */
 
-/* The only byte that the items [from, to) go on with, or -1. */
+/* The only byte that may follow the items [from, to); -1 if there are several, or none. */
 static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
 {
     int32_t found = -1;
@@ -21,7 +21,7 @@ static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
     return found;
 }
 
-/* The bytes that must follow; the items behind them are [*from, m->items.n). How many? */
+/* Finds the bytes that must follow. Returns how many; the items behind them are [*from, m->items.n). */
 static int32_t sampi_force(sampi_matcher *m, uint8_t *bytes, int32_t *from)
 {
     int32_t n = 0, to = m->n_now;
@@ -36,7 +36,7 @@ static int32_t sampi_force(sampi_matcher *m, uint8_t *bytes, int32_t *from)
     return n;
 }
 
-/* The same without a last character that may go on. */
+/* The same without the last character, if it may have more bytes. */
 static int32_t sampi_force_whole(sampi_matcher *m, uint8_t *bytes)
 {
     const sampi_level before = sampi_mark(m);
@@ -66,14 +66,15 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
     return n;
 }
 
-/* The tokens along some bytes: how many there are, and the longest; of equal ones the first of the vocabulary. */
+/* The tokens that some bytes begin with: how many there are, and the longest; of equal tokens the first of the
+   vocabulary. */
 typedef struct sampi_along {
     int32_t n, length;
     samp_token longest;
 } sampi_along;
 
-/* Those of a trie. The node behind all of the bytes, 0 if there is none. Of equal tokens the last one has what is below
-   them all. */
+/* Finds those of one trie. Returns the node behind all of the bytes, or 0. If tokens are equal, the last one's node has
+   what is below all of them. */
 static uint32_t sampi_look_along(const samp_vocab_index *index, uint32_t root, const uint8_t *bytes, int32_t n,
                                  sampi_along *along)
 {
@@ -97,7 +98,7 @@ static uint32_t sampi_look_along(const samp_vocab_index *index, uint32_t root, c
     return root;
 }
 
-/* Is there a token below a node that the items [from, m->items.n), which stand there, allow? */
+/* Is there a token below a node that the items [from, m->items.n) allow? The items are those at this node. */
 static bool sampi_goes_on(sampi_matcher *m, uint32_t node, int32_t from)
 {
     const uint32_t *nodes = m->index->nodes;
@@ -121,8 +122,8 @@ static bool sampi_goes_on(sampi_matcher *m, uint32_t node, int32_t from)
     return found;
 }
 
-/* The longest tokens of what must follow, one after the other, up to where one may go on behind it. certain: only those
-   beside which there is no other. */
+/* Writes tokens of what must follow, each time the longest. It stops where a token may continue behind the forced
+   bytes. certain: it also stops where more than one token is possible. */
 static int64_t sampi_draft_forced(sampi_matcher *m, samp_token *tokens, size_t n_max, bool certain)
 {
     uint8_t bytes[SAMPI_FORCED];

@@ -1,8 +1,8 @@
-/* ---- places before the last tokens ----
-   What a token leads away from is kept, so that samp_rollback can go back: the items, which mean the same as long as
-   their states and frames are held (sampi_held_at). */
+/* ---- positions before the last tokens ----
+   The position before each of the last tokens is kept, so that samp_rollback can go back. A position is its items,
+   which stay valid as long as their states and frames are held (sampi_held_at). */
 
-/* Items [n] behind those that are kept. */
+/* Appends n items to those that are kept. */
 static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n)
 {
     sampi_item *room = n ? (sampi_item *)sampi_more(&m->d, &m->past, sizeof *room, n) : NULL;
@@ -10,7 +10,8 @@ static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n)
     return room || n == 0;
 }
 
-/* Keep a place, when nothing else can fail any more. The oldest places go, many at once. False: no memory. */
+/* Keeps a position, after everything else that can fail. The oldest positions are dropped, many at a time. Returns
+   false if there is no memory. */
 static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
 {
     int32_t *size = (int32_t *)m->past_n.data, cut = 0, gone = 0, n_items = sampi_place_size(n);
@@ -30,13 +31,13 @@ static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
     return size != NULL;
 }
 
-/* A place that has been kept: its items are [n_now] from `items` on of those that are kept. */
+/* A position that was kept: its items are n_now of the kept ones, from `items` on. */
 typedef struct sampi_back_to {
-    int32_t tokens, items, n_now; /* tokens: those that lead away from it, without ends of generation */
+    int32_t tokens, items, n_now; /* tokens: how many the way back removes, without those that end a generation */
     bool waiting;
 } sampi_back_to;
 
-/* The place before the last n tokens, and room for it. SAMP_E_RANGE: it is not kept; SAMP_E_NOMEM. */
+/* Finds the position before the last n tokens, and makes room for it. SAMP_E_RANGE: it is not kept; SAMP_E_NOMEM. */
 static int sampi_matcher_find_back(sampi_matcher *m, int32_t n, sampi_back_to *to)
 {
     const int32_t *size = (const int32_t *)m->past_n.data, end = m->past_n.n;
@@ -54,15 +55,16 @@ static int sampi_matcher_find_back(sampi_matcher *m, int32_t n, sampi_back_to *t
     }
     m->d.status = SAMP_OK;
     m->items.n = m->n_now;
-    if (!m->place_in) to->items = to->n_now = 0; /* the next call finds it */
-    m->d.held.beside = SIZE_MAX; /* there mostly is room for them, since they have been there; a copy may have less */
+    if (!m->place_in) to->items = to->n_now = 0; /* the next call finds the position again */
+    m->d.held.beside = SIZE_MAX; /* they fit in most cases, because they did before; a copy may have less room */
     if (to->n_now > m->n_now) sampi_more(&m->d, &m->items, sizeof(sampi_item), to->n_now - m->n_now);
     m->d.held.beside = 0;
     m->items.n = m->n_now;
     return m->d.status;
 }
 
-/* There. A wait begins again, and reads what is left of its text once more. */
+/* Goes back to that position. A grammar that was waiting there waits again, and reads the rest of its text once
+   more. */
 static int sampi_matcher_back(sampi_matcher *m, int32_t n)
 {
     sampi_back_to to;
@@ -86,8 +88,8 @@ static int sampi_matcher_back(sampi_matcher *m, int32_t n)
     return SAMP_OK;
 }
 
-/* A token while the grammar waits. SAMP_E_RANGE: it is the trigger, and goes on as the grammar does not; nothing has
-   changed then, as after all errors. stays: else nothing changes if it is good, either. */
+/* Accepts a token while the grammar waits. SAMP_E_RANGE: the token is the trigger, and the grammar does not allow the
+   text from there on. After every error nothing has changed. With `stays` false nothing changes in any case. */
 static int sampi_accept_waiting(sampi_matcher *m, samp_token token, bool stays)
 {
     sampi_lazy *z = &m->lazy;

@@ -1,9 +1,9 @@
 /* ---- grammars: the hooks of their row in the table of kinds ----
-   A grammar works by its interface, as a custom sampler does, and does more: it may mask the row before the rest of its
-   chain takes the fast path, it tells how far it can go back, and its state is saved as the tokens so far, which are
-   read again when it is loaded. */
+   A grammar works through its interface, as a custom sampler does, and has hooks for more: it can mask the row before
+   the rest of its chain takes the fast path, it reports how far it can go back, and its saved state is the tokens so
+   far, which loading reads again. */
 
-/* With a matcher of its own, or with the error that it carries. */
+/* A clone has a matcher of its own, or the same error. */
 static samp_sampler *sampi_grammar_clone(const sampi_sampler *s)
 {
     sampi_sampler t = sampi_blank(SAMPI_GRAMMAR);
@@ -17,13 +17,13 @@ static samp_sampler *sampi_grammar_clone(const sampi_sampler *s)
     return sampi_clone_outside((sampi_sampler *)copy, s);
 }
 
-/* One that carries an error has no matcher. */
+/* A sampler with an error has no matcher. */
 static void sampi_grammar_free(sampi_sampler *s)
 {
     if (!s->status) sampi_matcher_free((sampi_matcher *)s->base.ctx);
 }
 
-/* Room for going back n tokens, so that it can't fail. SAMP_E_RANGE: it does not know the place. */
+/* Makes room for going back n tokens, so that this cannot fail. SAMP_E_RANGE: the position is not kept. */
 static int sampi_grammar_ready(sampi_sampler *s, int32_t n)
 {
     sampi_back_to to;
@@ -33,7 +33,7 @@ static int sampi_grammar_ready(sampi_sampler *s, int32_t n)
 /* How many tokens it can take back. */
 static int32_t sampi_grammar_kept(const sampi_sampler *s) { return ((const sampi_matcher *)s->base.ctx)->past_n.n; }
 
-/* The mask of a row of *n tokens; while it waits for its trigger, none, or that of tokens of a draft. */
+/* The mask of a row of *n tokens. While the grammar waits there is none, or one that excludes tokens of a draft. */
 static int sampi_grammar_row(sampi_sampler *s, const sampi_sampler *chain, size_t *n, uint32_t **bits)
 {
     sampi_matcher *m = (sampi_matcher *)s->base.ctx;
@@ -44,7 +44,7 @@ static int sampi_grammar_row(sampi_sampler *s, const sampi_sampler *chain, size_
     return refuses ? (int)SAMP_OK : samp_grammar_mask(&s->base, m->bits);
 }
 
-/* Into the fingerprint: the grammar, its triggers, and the vocabulary. */
+/* Adds the grammar, its triggers and the vocabulary to the fingerprint. */
 static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_matcher *m = (const sampi_matcher *)s->base.ctx;
@@ -66,7 +66,7 @@ static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash)
     if (z->is_lazy) sampi_mix(hash, sampi_checksum(z->pool.data, (size_t)z->pool.n));
 }
 
-/* The copies of a load that has failed. */
+/* Frees the copies of a load that has failed. */
 static void sampi_grammar_unmake(void *made)
 {
     for (sampi_matcher *copy = (sampi_matcher *)made, *next; copy; copy = next) {
@@ -75,8 +75,9 @@ static void sampi_grammar_unmake(void *made)
     }
 }
 
-/* The state is the tokens so far: reading them again leads to the same place, on any machine. To check them a copy does
-   so; then the sampler gets the copy, for to read them once more could fail for want of memory. */
+/* The state is the tokens so far: reading them again leads to the same position on any machine. A copy of the matcher
+   does so to check them. Then the sampler gets this copy, because reading the tokens a second time could fail for lack
+   of memory. */
 static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_matcher *m = (sampi_matcher *)s->base.ctx, *copy = (sampi_matcher *)io->made, **end = &copy;
@@ -114,7 +115,7 @@ static const sampi_hooks SAMPI_GRAMMAR_HOOKS = {
 };
 /* clang-format on */
 
-/* Its samplers' own name is "grammar"; saved states know the kind by this one.
+/* The name of these samplers is "grammar"; saved states have the name in the table.
    name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_GRAMMAR_ROW \
     "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_GRAMMAR_HOOKS, NULL, NULL, \

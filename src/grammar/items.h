@@ -1,7 +1,7 @@
 /* ---- grammars: items and frames ----
-   One step of the Earley parser: items (a state in a frame) of the place behind a byte. A state that may end returns to
-   those that wait for its frame; a state that calls a rule opens a frame, or joins the one that another caller has
-   opened at this place. */
+   One step of the Earley parser makes the items (a state in a frame) of the position behind a byte. A state that may
+   end returns to those that wait for its frame. A state that calls a rule opens a frame, or joins the frame that
+   another caller of this rule has opened at the same position. */
 
 static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
 {
@@ -13,13 +13,13 @@ static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
     sampi_stamp(&sampi_lex_at(m, state)->used, m->now);
 }
 
-/* One more item of the step under way. */
+/* Adds an item to the current step, if it is new. */
 static void sampi_add_item(sampi_matcher *m, int32_t state, int32_t frame)
 {
     if (state && sampi_pairs_add(&m->d, &m->seen, state, frame)) sampi_push_item(m, state, frame);
 }
 
-/* Call a rule in a frame: the frame of its call at this place, with one more who waits. */
+/* Calls a rule: finds or makes the frame of its call at this position, and adds an edge for the caller. */
 static void sampi_enter(sampi_matcher *m, sampi_call call, int32_t frame)
 {
     const int32_t rule = call.rule, state = sampi_state_of(m, sampi_rule_at(&m->d.tree, rule)->body);
@@ -49,7 +49,7 @@ static void sampi_enter(sampi_matcher *m, sampi_call call, int32_t frame)
     sampi_frame_at(m, f)->edge = m->edges.n - 1;
 }
 
-/* A frame is done: those who wait for it go on. */
+/* Returns from a frame: everything that waits for it continues. */
 static void sampi_return(sampi_matcher *m, int32_t frame)
 {
     for (int32_t e = sampi_frame_at(m, frame)->edge; e >= 0 && sampi_step(&m->d); e = sampi_edge_at(m, e)->next) {
@@ -59,8 +59,8 @@ static void sampi_return(sampi_matcher *m, int32_t frame)
     }
 }
 
-/* The items of the step under way from number `from` on: those that are done return. A frame of this very step does
-   not: that its rule matches the empty text was counted in when the caller's state was made. */
+/* Lets the items of the current step return that may end, from number `from` on. Items in frames of this same step do
+   not return: if their rule matches the empty text, the caller's state already includes that. */
 static void sampi_close_returns(sampi_matcher *m, int32_t from)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {
@@ -71,7 +71,8 @@ static void sampi_close_returns(sampi_matcher *m, int32_t from)
     }
 }
 
-/* And they call what they can. What is called here returns nowhere: if it matches the empty text, its caller could. */
+/* Lets these items call rules. A rule called here returns nowhere in this step: if it matches the empty text, its
+   caller's state includes that. */
 static void sampi_close_calls(sampi_matcher *m, int32_t from)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {
@@ -82,14 +83,14 @@ static void sampi_close_calls(sampi_matcher *m, int32_t from)
     }
 }
 
-/* Complete the step's items, from number `from` on. */
+/* Completes the items of the current step, from number `from` on. */
 static void sampi_close(sampi_matcher *m, int32_t from)
 {
     sampi_close_returns(m, from);
     sampi_close_calls(m, from);
 }
 
-/* A new step begins. */
+/* Begins a new step. */
 static void sampi_begin_step(sampi_matcher *m)
 {
     m->base = m->frames.n;
@@ -97,7 +98,7 @@ static void sampi_begin_step(sampi_matcher *m)
     sampi_pairs_clear(&m->seen);
 }
 
-/* One byte: from the items [from, to) to those behind it, which come behind all others. How many? */
+/* Reads one byte: appends the items behind it that follow from the items [from, to). Returns how many there are. */
 static int32_t sampi_advance(sampi_matcher *m, int32_t from, int32_t to, uint8_t byte)
 {
     int32_t first = m->items.n;
@@ -110,7 +111,7 @@ static int32_t sampi_advance(sampi_matcher *m, int32_t from, int32_t to, uint8_t
     return m->d.status ? 0 : m->items.n - first;
 }
 
-/* How many items, frames and edges there are: what sampi_drop goes back to. */
+/* The numbers of items, frames and edges; sampi_drop restores them. */
 static sampi_level sampi_mark(const sampi_matcher *m)
 {
     sampi_level level = { m->items.n, m->frames.n, m->edges.n, 0, 0, false };

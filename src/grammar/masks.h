@@ -1,9 +1,9 @@
 /* ---- grammars: masks ----
-   The set of tokens that are allowed where the text is: the union of the entries of all items, then walks from the
-   places where a frame ends in the middle of a token. sampi_walk goes through the trie in order, a level of items for
-   each byte, and leaves out whole subtrees behind a byte that no item takes. */
+   The set of tokens that are allowed at the text's position: the union of the entries of all items; then walks from the
+   nodes where a frame ends in the middle of a token. sampi_walk visits the trie in order. It has a level of items for
+   each byte, and leaves out all nodes below a byte that no item allows. */
 
-/* A set of classes of bytes that has been found, kept for all; NULL: no room. */
+/* Keeps a set of classes of bytes that was found, for all calls; NULL if there is no room. */
 static uint32_t *sampi_keep_classes(sampi_matcher *m, const uint32_t *classes, uint32_t **at)
 {
     uint32_t *room = m->d.status ? NULL : (uint32_t *)sampi_store_room(m, 8 * sizeof *room);
@@ -24,8 +24,8 @@ static const uint32_t *sampi_live_of(sampi_matcher *m, int32_t state)
     return sampi_keep_classes(m, live, &sampi_lex_at(m, state)->live);
 }
 
-/* Those that what it calls may begin with. Where a state calls many rules, as between the members of an object, most
-   bytes that come are none of these, and then nothing needs to be called. */
+/* The classes of bytes with which the rules may begin that a state calls. Where a state calls many rules, as between
+   the members of an object, most bytes that come begin none of them, and then no rule needs to be called. */
 static const uint32_t *sampi_first_of(sampi_matcher *m, int32_t state)
 {
     const uint32_t *known = (const uint32_t *)SAMPI_PTR_GET(&sampi_lex_at(m, state)->first);
@@ -57,7 +57,7 @@ static bool sampi_may_call(sampi_matcher *m, int32_t state, uint8_t byte)
     return first && (first[c / 32] >> c % 32 & 1);
 }
 
-/* The calls of a level are entered, if one of them may begin with the byte. before: the level before it. */
+/* Enters the calls of a level, if one of them may begin with the byte. before: the number of items below this level. */
 static void sampi_enter_level(sampi_matcher *m, sampi_level *level, int32_t before, uint8_t byte)
 {
     bool may = level->state && sampi_may_call(m, level->state, byte);
@@ -72,7 +72,7 @@ static void sampi_enter_level(sampi_matcher *m, sampi_level *level, int32_t befo
     *level = sampi_mark(m);
 }
 
-/* A new level of the items that have been made behind the level `before`. False: there are none. */
+/* Makes a level of the items that were made above the level `before`. Returns false if there are no such items. */
 static bool sampi_make_level(sampi_matcher *m, sampi_level *level, const sampi_level *before)
 {
     if (m->items.n == before->items) return false;
@@ -92,7 +92,7 @@ static bool sampi_make_level(sampi_matcher *m, sampi_level *level, const sampi_l
 
 static void sampi_set_bit(uint32_t *bits, uint32_t i) { bits[i / 32] |= 1u << i % 32; }
 
-/* An entry that is looked for, with a list of tokens, gets a set of bits instead. */
+/* Turns the list of tokens of an entry that is being found into a set of bits. */
 static void sampi_entry_widen(sampi_matcher *m, sampi_entry *entry)
 {
     entry->bits = m->found;
@@ -102,7 +102,7 @@ static void sampi_entry_widen(sampi_matcher *m, sampi_entry *entry)
     m->tokens.n = 0;
 }
 
-/* The token of a node of the trie, if there is one, is one of the entry's. They are a list while they are few. */
+/* Adds the token of a node of the trie, if it has one, to the entry: to a list, as long as there are few tokens. */
 static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32_t head)
 {
     const uint32_t token = head >> 8;
@@ -116,12 +116,12 @@ static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32
     if ((size_t)m->tokens.n >= m->index->n_mask / 4 + 8) sampi_entry_widen(m, entry);
 }
 
-/* All tokens at the nodes [i, end) of a trie, of which the first one has all others below it or beside it, that the
-   items [from, to), which stand before it, allow: the entry gets them; and, if its parent is odd, the places where the
-   outermost frame ends and tokens go on. What belongs to the nodes on the way to the one that is looked at is kept,
-   level by level, so going back costs nothing. The items' own calls have been entered, or do not count.
-   *node: where the walk begins, of which only the way there is walked then (0: at i); behind a fault, where it is to go
-   on. */
+/* Visits the nodes [i, end) of a trie: node i, the nodes beside it, and all that are below these. The items [from, to)
+   are those in front of these nodes. The entry gets every token that the items allow. If its parent is odd, it also
+   gets the nodes where the outermost frame ends and tokens continue. The levels keep what belongs to the nodes on the
+   way down to the current one, so going back costs nothing. The items' own calls were entered before, or must not be
+   entered. *node: where the walk begins; in front of it only the nodes on the way there are visited (0: it begins at
+   i). After an error: where the walk must continue. */
 static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from, int32_t to, sampi_entry *entry,
                        uint32_t *node)
 {
@@ -152,7 +152,7 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
             sampi_drop(m, *before);
             sampi_enter_level(m, before, level[depth - 2].items, byte);
         }
-        if (before->state) { /* the usual case: one item, which only moves on */
+        if (before->state) { /* the usual case: one item, without calls or returns */
             const int32_t state = sampi_next(m, before->state, byte);
             if (!state) {
                 i += size;
@@ -195,8 +195,8 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
     sampi_drop(m, level[0]);
 }
 
-/* Which byte may follow in plain text, given what UTF-8 expects (0: a character may begin, 1 - 3: so many bytes of any
-   tail, 4 - 7: those behind E0 ED F0 F4)? What it expects then, or -1: not this one. */
+/* Reads a byte of plain text, given what UTF-8 expects. 0: a character may begin; 1 - 3: so many bytes of any tail; 4 -
+   7: those behind E0 ED F0 F4. Returns what UTF-8 expects next; -1: this byte is not allowed. */
 static int32_t sampi_plain_next(int32_t expects, int32_t b)
 {
     static const uint8_t lo[8] = { 0, 0x80, 0x80, 0x80, 0xa0, 0x80, 0x90, 0x80 };

@@ -1,23 +1,25 @@
 /* ---- the matcher ----
-   Where a text is in a grammar. A position is a set of items: a state, and a frame to go back to when it is done.
+   Where a text is in a grammar. A position in the text is a set of items. An item is a state, and a frame to return to
+   when the state is done.
 
-     state    a node, with what can be done next from it: the state behind each byte (made when first asked for, as the
-              derivative of the node by that byte: what may follow it), whether it may end here, which rules it may
-              call. What is regular is one state, never more: a lazy DFA
-     frame    a call of a rule at one place of the text, with all that wait for it (edges: the node to go on with, and
-              the frame in which). Calls of a rule from one place share a frame, so ambiguity and left recursion cost
-              no more than their sets: an Earley parser, whose items are DFA states. Frame 0 is the outermost; what a
-              call has nothing left to do behind it shares its caller's frame, so right recursion keeps no frames
+     state    A node, and what can follow it: the state behind each byte (made when it is first needed, as the
+              derivative of the node by that byte), whether it may end here, which rules it may call. A regular
+              expression needs only one state at a time: states are a lazy DFA.
+     frame    A call of a rule at one position, with everything that waits for it: edges, each with the node to continue
+              with and the frame of that node. All calls of a rule at one position share a frame, so ambiguity and left
+              recursion cost no more than their sets. This is an Earley parser whose items are DFA states. Frame 0 is
+              the outermost. If nothing is left to do behind a call, it shares its caller's frame, so right recursion
+              keeps no frames.
 
-   The mask of a position is the union over its items. What an item's state allows without leaving its frame is found by
-   one walk over the tries, and kept: an entry, with the tokens that are allowed, and the places in the tries where the
-   frame ended before the token did. Behind these places it depends on who waits for the frame: an entry again, of the
-   state to go on with at the places of the first entry. So a mask is a few sets of bits joined, once its entries are
-   there.
+   The mask of a position is the union over its items. One walk over the tries finds what an item's state allows without
+   leaving its frame. The result is kept as an entry: the tokens that are allowed, and the nodes of the tries where the
+   frame ended before the token did; these nodes are called the entry's places. What follows them depends on what waits
+   for the frame. It is an entry too: of the state to continue with, at the places of the first entry. So once its
+   entries exist, a mask is a union of a few sets of bits.
 
    MEMORY. Nodes, states and entries are in a store, which samplers share (store.h). Items, frames, edges and the
-   history are a matcher's own; between two tokens, frames that nobody can return to are dropped. What does not fit is
-   not asked for: the call under way gives up, another store takes the place of the full one, and it tries once more
+   history are a matcher's own; between two tokens, frames that no item can return to are dropped. A request beyond the
+   limit is not made: the call gives up, a new store replaces the full one, and the call does its work again
    (accepting.h). */
 
 enum {
@@ -26,8 +28,8 @@ enum {
     SAMPI_STATE_TOKENS = 4 /* and some of them are tokens */
 };
 
-/* Go on with `then` behind a rule; or, with rule -1, behind a token (negated: any other one). If the rule is a list's
-   member i (-1: it is none), `then` still begins with the list before it: sampi_list_behind. */
+/* A call of a rule, or with rule -1 of a token by name (negated: of any other token); `then` follows it. If the rule is
+   member i of a list (-1: it is not), `then` still begins with the list before that member: sampi_list_behind. */
 typedef struct sampi_call {
     int32_t rule;
     samp_token token;
@@ -36,28 +38,28 @@ typedef struct sampi_call {
     int32_t member;
 } sampi_call;
 
-/* What a state's run is, in 32 bits, so that it is read and written at once: 16 of kinds, 14 of reach + 1 (0: not known
-   yet; the largest: no end), whether it was looked for far away, whether what is longer can't come. */
+/* A state's run (runs.h). It is packed into 32 bits, so that threads read and write it at once: 16 bits of kinds, 14 of
+   reach + 1 (0: not known yet; the largest: no end), one for `explored`, one for `stops`. */
 typedef struct sampi_stretch {
     uint32_t kinds;
-    int32_t reach; /* -1: not known yet; INT32_MAX: no end */
+    int32_t reach; /* in characters; -1: not known yet; INT32_MAX: no end */
     bool explored, stops;
 } sampi_stretch;
 
-/* What stands above `live` never changes; the others are found out later, by whoever first asks, or by two at once, who
-   find the same. */
+/* A state. node, flags, n_calls and calls never change. `used` is a time. The others are found out later, by the first
+   thread that needs them; two threads at once find the same. */
 typedef struct sampi_lex {
     sampi_node node;
     int32_t flags, n_calls;
-    int32_t used;                   /* when a text was here last, by the store's clock */
+    int32_t used;                   /* the time of its last use, by the store's clock */
     const struct sampi_call *calls; /* [n_calls] */
-    uint32_t *live, *first; /* [8] sets of classes of bytes, NULL: not known yet: sampi_live_of, sampi_first_of */
-    int32_t one;            /* the kinds of which it takes one character: sampi_one_of; -1: not known yet */
-    int32_t run[2];         /* [keep]: sampi_stretch */
+    uint32_t *live, *first;         /* [8] sets of classes of bytes; NULL: not known: sampi_live_of, sampi_first_of */
+    int32_t one;                    /* kinds: sampi_one_of; -1: not known yet */
+    int32_t run[2];                 /* [keep]: sampi_stretch in 32 bits */
 } sampi_lex;
 
 typedef struct sampi_frame {
-    int32_t rule, edge; /* edge: the first, or -1 */
+    int32_t rule, edge; /* edge: the first one, or -1 */
 } sampi_frame;
 typedef struct sampi_edge {
     sampi_node then;
@@ -67,46 +69,46 @@ typedef struct sampi_item {
     int32_t state, frame, flags; /* flags: the state's */
 } sampi_item;
 
-/* parent: 0 and 1: the root of both tries, 2 e + 2 and 2 e + 3: the places of entry e; the odd ones keep places of
-   their own, the even ones are of the outermost frame, behind which nothing can follow. */
+/* An entry: what a state allows from certain nodes of the tries. parent 0, 1: from the roots of both tries; 2 e + 2, 2
+   e + 3: from the places of entry e. With an odd parent it has places of its own. With an even one it belongs to the
+   outermost frame, behind which nothing can follow. */
 typedef struct sampi_entry {
     int32_t parent, state;
-    uint32_t *bits;        /* a whole mask, or NULL: */
+    uint32_t *bits;        /* a whole mask; or NULL, and the tokens are a list: */
     const int32_t *tokens; /* [n_tokens] */
     const uint32_t *places;
     int32_t n_tokens, n_places;
     int32_t used; /* as a state's */
 } sampi_entry;
 
-/* A level of a walk: what there was when the node was done. Its items are those behind the level before it; or, where
-   it is but one, it is not on the stack, but here: state, in frame. */
+/* A level of a walk: the numbers of items, frames and edges when its node of the trie was done. Its items are those
+   above the level before it. A single item is not on the stack but here: state and frame. */
 typedef struct sampi_level {
     int32_t items, frames, edges;
     int32_t state, frame;
-    bool calls; /* its items have calls that have not been entered yet */
+    bool calls; /* its items have calls that were not entered yet */
 } sampi_level;
 
-/* A node of the trie on a walk's way down to where it is, in the trie of plain tokens: the grammar's state there, the
-   bytes that UTF-8 expects, the number of characters so far, and the state's run (runs.h), if it is known or worth
-   finding out. */
+/* A node on the way from the root of the trie of plain tokens to the walk's current node: the grammar's state there,
+   what UTF-8 expects next, the kinds and the number of characters so far, and the state's run (runs.h), if it is known
+   or worth finding out. */
 typedef struct sampi_plain_level {
     int32_t state, expects;
     uint32_t kinds, length, run_kinds;
     int32_t run_reach;
 } sampi_plain_level;
 
-/* A run that the walk over the plain tokens begins with: its tokens are in the entry's bits. sure: it is the state's
-   own, so that all of them are allowed. Else it is that of `usual`, the state behind most characters, all of the kinds
-   to_usual among them. */
+/* The run with which the walk over the plain tokens begins; the run's tokens are already in the entry's bits. sure: it
+   is the run of the entry's state, so all of them are allowed. Else it is the run of the state that most characters
+   lead to, among them all of the kinds to_usual. */
 typedef struct sampi_head_start {
     uint32_t kinds, to_usual;
     int32_t reach;
-    bool sure, stops; /* stops: no longer text of these kinds can come */
+    bool sure, stops; /* stops: no longer text of these kinds is allowed */
 } sampi_head_start;
 
-/* Where the walks of an entry have come to: the next node, 0: at the beginning of its walk. begun: what the first walk
-   begins with is known. walk: of the root 0: plain tokens, 1: others; else of the parent's places the one that is
-   walked. */
+/* How far the walks of an entry have come. node: the next node (0: the beginning of the walk). begun: `start` is known.
+   walk: for the root 0: plain tokens, 1: others; else the index of the parent's place that is being walked. */
 typedef struct sampi_progress {
     sampi_head_start start;
     uint32_t node;
@@ -114,75 +116,77 @@ typedef struct sampi_progress {
     bool begun;
 } sampi_progress;
 
-/* An entry that samp_grammar_prepare has begun, and what has been found of it. */
+/* An entry that samp_grammar_prepare has begun, and what was found for it. */
 typedef struct sampi_begun {
-    size_t store; /* whose numbers it has; 0: there is none */
+    size_t store; /* the store of its numbers; 0: no entry was begun */
     int32_t parent, state;
     sampi_progress at;
     sampi_vec tokens, places, bits; /* bits: [n_mask], or empty */
 } sampi_begun;
 
-/* Bytes of a store that are given out one piece behind the other. */
+/* A block of a store that is given out in pieces, one behind the other. */
 typedef struct sampi_chunk {
     struct sampi_chunk *behind;
     size_t size, used;
 } sampi_chunk;
 
-/* What has been learnt of a grammar with a vocabulary: nodes, states, entries. See store.h. */
+/* What is known of a grammar with a vocabulary: nodes, states, entries. See store.h. */
 typedef struct sampi_store {
-    size_t serial;      /* no other store of the process has it */
-    size_t bytes, most; /* what it holds, and may hold */
-    size_t fixed;       /* of that the block that this record begins */
-    size_t chunk;       /* bytes of a usual chunk */
-    sampi_tree tree;    /* the grammar's own nodes are the first */
+    size_t serial;      /* no other store of the process has the same */
+    size_t bytes, most; /* bytes held, and the limit */
+    size_t fixed;       /* size of the block that begins with this record */
+    size_t chunk;       /* size of a usual chunk, in bytes */
+    sampi_tree tree;    /* the grammar's own nodes come first */
     sampi_growth growth;
-    int32_t *state_of; /* [nodes] 0: none yet */
-    sampi_lex *states; /* 0 is dead */
-    int32_t *next;     /* [states x classes] the state behind each class of bytes, below 0: not known yet */
+    int32_t *state_of; /* [nodes] 0: there is no state yet */
+    sampi_lex *states; /* state 0 is dead: it matches nothing */
+    int32_t *next;     /* [states x classes] the state behind each class of bytes; below 0: not known yet */
     sampi_entry *entries;
-    int32_t *entry_slots; /* [n_slots] -1: free */
+    int32_t *entry_slots; /* [n_slots] a hash table; -1: free */
     int32_t n_states, cap_states, n_entries, cap_entries, n_slots;
-    int32_t n_calls; /* that have looked into it, so far as numbers go */
+    int32_t n_calls; /* how many calls have used it */
     sampi_chunk *chunks;
     struct sampi_store *behind; /* the next one that waits to be freed */
-    size_t moved_from;          /* the store whose nodes and states it has begun with, or 0, and the numbers that */
-    int32_t *moved;             /* these have got: nodes, and states from moved_states on; 0: it has not come */
+    /* moved_from: the serial of the store from which this one took over, or 0. moved: the new number of each node of
+       that store and, from moved_states on, of each state; 0: it was not taken over. */
+    size_t moved_from;
+    int32_t *moved;
     int32_t moved_states, n_moved;
 } sampi_store;
 
-/* What a call needs beside the text's place, lent to it. */
+/* What a call needs for its work; it borrows one. */
 typedef struct sampi_workspace {
     struct sampi_workspace *behind;
     int32_t busy;
-    sampi_store *reads; /* that the call may look into: it stays as long */
-    size_t memo_of;     /* the store whose nodes the memo has */
+    sampi_store *reads; /* the store that the call reads, which is therefore not freed */
+    size_t memo_of;     /* the serial of the store whose nodes the memo has */
     sampi_memo *memo;
     int32_t n_memo;
     sampi_vec work, calls, tokens, places;
     sampi_pairs seen, joined, queued;
-    int32_t *rule_frame;      /* [rules] the frame of a rule's call, if it is one of this step */
+    int32_t *rule_frame;      /* [rules] the frame of a rule's call, if it was made in this step */
     sampi_level *level;       /* [index->deepest + 1] */
-    sampi_plain_level *plain; /* [index->deepest + 1]: on the stack they would take most of a small one */
-    uint32_t *bits;           /* [n_mask] of the entry that is looked for */
-    size_t masks, hits;       /* that it made; of these without looking for anything */
+    sampi_plain_level *plain; /* [index->deepest + 1]; too large for a small stack */
+    uint32_t *bits;           /* [n_mask] of the entry that is being found */
+    size_t masks, hits;       /* masks that were made with it; those of them that needed nothing new */
 } sampi_workspace;
 
-/* What all samplers of a grammar and an index share; the grammar has a list of these. */
+/* What all samplers of a grammar and an index share. The grammar has a list of these. */
 typedef struct sampi_shared {
     struct sampi_shared *behind;
     const samp_grammar *grammar;
     const samp_vocab_index *index;
-    size_t index_serial;     /* an address may come again */
-    size_t deepest, n_mask;  /* the index's, which may go before the grammar */
-    int status;              /* SAMP_E_RANGE: the grammar has the text of a token that is not one */
-    uint64_t named;          /* made of the tokens that the grammar has by their text */
+    size_t index_serial;     /* distinguishes an index from a freed one at the same address */
+    size_t deepest, n_mask;  /* the index's; the index may be freed before the grammar */
+    int status;              /* SAMP_E_RANGE: a <text> of the grammar is not one token */
+    uint64_t named;          /* a hash of the tokens that the grammar names by their text */
     sampi_vec texts;         /* sampi_named */
-    sampi_held held;         /* all that there is: workspaces, samplers' own arrays; and apart from them the stores */
-    sampi_store *now, *gone; /* gone: a list of those that somebody may still look into */
+    sampi_held held;         /* all memory: workspaces and samplers' arrays; and stores, separately */
+    sampi_store *now, *gone; /* gone: a list of replaced stores that some call may still read */
     sampi_workspace *workspaces;
     int32_t n_users; /* matchers */
-    size_t renewals; /* stores that have gone */
-    int32_t in_vain; /* steps that sampi_explore took before it gave up */
+    size_t renewals; /* how many stores were replaced */
+    int32_t in_vain; /* steps that sampi_explore took without a result */
 } sampi_shared;
 
 typedef struct sampi_named {
@@ -191,47 +195,47 @@ typedef struct sampi_named {
 } sampi_named;
 
 typedef struct sampi_matcher {
-    sampi_deriver d; /* its tree is the store's; its work, memo and `queued` are lent, as what is marked so below */
+    sampi_deriver d; /* its tree is the store's; work, memo and `queued` are borrowed, as other members below */
     const samp_vocab_index *index;
     const samp_grammar *grammar;
     sampi_shared *shared;
-    sampi_workspace *space; /* the one that it had last; in a call its own */
-    sampi_store *store;     /* in a call: what it looks into; */
-    sampi_store *own;       /* and the same if nobody else does, or NULL */
-    size_t place_in;        /* the store whose states the items have; 0: none, the place is to be found again */
-    size_t tree_of;         /* the store whose tree d.tree is */
-    int32_t now;            /* in a call: the time of the store's clock */
-    sampi_vec items;        /* sampi_item; the first n_now are where the text is */
-    sampi_vec frames;       /* sampi_frame */
-    sampi_vec edges;        /* sampi_edge */
-    sampi_vec calls, tokens, places; /* lent: a state's calls, an entry's tokens and places, while they are found */
-    sampi_vec history;               /* samp_token: what has been accepted */
-    sampi_vec past;   /* sampi_item: those of the places before the last tokens, one place behind the other, */
-    sampi_vec past_n; /* int32_t: and how many of each (sampi_place_size) */
-    int32_t depth;    /* at least so many tokens have a place, if there were so many */
-    sampi_lazy lazy;  /* while it waits, the items stand where they begin, and allow everything */
-    sampi_pairs seen, joined; /* lent */
-    int32_t *rule_frame;      /* lent, as the next three: see sampi_workspace */
+    sampi_workspace *space;          /* the workspace that it used last; during a call, the one it uses */
+    sampi_store *store;              /* during a call: the store that it reads */
+    sampi_store *own;                /* the same store, if it is this call's alone, or NULL */
+    size_t place_in;                 /* the store whose states the items have; 0: the position must be found again */
+    size_t tree_of;                  /* the serial of the store whose tree is d.tree */
+    int32_t now;                     /* during a call: the time of the store's clock */
+    sampi_vec items;                 /* sampi_item; the first n_now are the text's position */
+    sampi_vec frames;                /* sampi_frame */
+    sampi_vec edges;                 /* sampi_edge */
+    sampi_vec calls, tokens, places; /* borrowed: a state's calls, an entry's tokens and places */
+    sampi_vec history;               /* samp_token: the accepted tokens */
+    sampi_vec past;                  /* sampi_item: the positions before the last tokens, one behind the other, */
+    sampi_vec past_n;                /* int32_t: how many items each position has (sampi_place_size) */
+    int32_t depth;                   /* at least so many positions are kept, if there were so many tokens */
+    sampi_lazy lazy;          /* while it waits, the items are those of the beginning, and every token is allowed */
+    sampi_pairs seen, joined; /* borrowed */
+    int32_t *rule_frame;      /* borrowed, as the next three: see sampi_workspace */
     sampi_level *level;
     sampi_plain_level *plain;
     uint32_t *found;
     uint32_t *bits;      /* a mask, for apply */
-    int32_t n_now, base; /* base: frames from there on are of the step under way */
-    int32_t live;        /* frames that were left when they were last looked through */
-    int32_t missed;      /* entries that the mask under way had to look for */
-    bool ended;          /* the step under way has an item that ends the outermost frame */
-    bool again;          /* the text is read again */
+    int32_t n_now, base; /* base: the first frame of the current step */
+    int32_t live;        /* how many frames the last sweep left */
+    int32_t missed;      /* how many entries the current mask had to find */
+    bool ended;          /* the current step has an item that ends the outermost frame */
+    bool again;          /* the text is being read again */
     int64_t max_steps;
     sampi_begun begun;
-    bool ahead;       /* samp_grammar_prepare: what is not done in the steps that it has goes on in its next call */
-    int32_t idle;     /* how many such calls have come no further, one after the other, */
-    int64_t advances; /* and how often one has */
-    int64_t spent;    /* steps of them since the last token */
-    struct sampi_matcher *behind; /* the next one of a samp_state_load under way */
+    bool ahead;   /* a call of samp_grammar_prepare: what its steps do not complete is continued by the next one */
+    int32_t idle; /* how many such calls in a row made no progress, */
+    int64_t advances;             /* and how often one did */
+    int64_t spent;                /* their steps since the last token */
+    struct sampi_matcher *behind; /* the next matcher of a samp_state_load */
 } sampi_matcher;
 
-/* In past_n: the token has left the place as it was, it is an end of generation; from there down: the grammar waited,
-   by its items. Else by its items. */
+/* A number in past_n. SAMPI_PLACE_STAYS: the token, which ends a generation, left the position as it was. Below that:
+   the grammar was waiting; the number of items is encoded (sampi_place_size). Else: the number of items. */
 #define SAMPI_PLACE_STAYS (-1)
 static int32_t sampi_place_size(int32_t n)
 {
@@ -253,7 +257,7 @@ static sampi_stretch sampi_run_at(const sampi_matcher *m, int32_t state, bool ke
                           word >> 31 != 0 };
     return run;
 }
-/* A reach that is longer than any token is as good as a shorter one that is. */
+/* Stores a state's run. All reaches that are longer than any token mean the same. */
 static void sampi_run_put(const sampi_matcher *m, int32_t state, bool keep, sampi_stretch run)
 {
     enum { ENDLESS = 0x3fff };

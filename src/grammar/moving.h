@@ -1,14 +1,15 @@
 /* ---- grammars: what a new store takes over from the old one ----
-   A store that replaces another one begins with what the old one has learnt: all of it where there is room, else what
-   was used last, up to a share of the room. Nodes, states and entries get new numbers in the order of the old ones, so
-   alternatives stay sorted. The old store stays as it is, and other calls may add to it meanwhile:
+   A store that replaces another one begins with what the old one has: all of it if there is room, else what was used
+   last, up to a share of the room. Nodes, states and entries get new numbers in the order of the old ones, so
+   alternatives stay sorted. The old store does not change here, but other calls may add to it meanwhile. This is safe:
 
-     what is published is whole, and all that it refers to was published before it. So entries are listed first, then
-     states, then the nodes that these need, which are all there; what is published too late is learnt again.
+     a published element is complete, and all that it refers to was published before it. So the entries are listed
+     first, then the states, then the nodes that these need, which all exist. What is published too late is computed
+     again.
 
-   A sampler's place moves along by the same numbers, if all of its states and nodes have come (sampi_move_place). */
+   A sampler's position gets the same new numbers, if all its states and nodes were taken over (sampi_move_place). */
 
-/* A call's use of something, noted as the time of the store's clock. Few write where many use the same. */
+/* Notes the time at which something is used. If many calls use the same thing, few of them write. */
 static inline void sampi_stamp(int32_t *used, int32_t now)
 {
     if (SAMPI_INT_GET(used) != now) SAMPI_INT_PUT(used, now);
@@ -17,25 +18,25 @@ static inline void sampi_stamp(int32_t *used, int32_t now)
 typedef struct sampi_move {
     const sampi_store *from;
     sampi_store *to;
-    int32_t own, n_classes;          /* own: the grammar's nodes, which have the same numbers in both */
+    int32_t own, n_classes;          /* own: the grammar's nodes, which keep their numbers */
     int32_t now;                     /* the time of the old store's clock */
-    sampi_store_plan room;           /* what may be taken, most: bytes of lists and sets of bits, */
-    size_t most;                     /* and bytes of a store that has room for no more */
-    int32_t *nodes, *states;         /* [from's room] the number in `to`, 0: it stays behind */
-    int32_t *entries;                /* the same, and 1 is added */
-    int32_t *states_in, *entries_in; /* which there are: 1 */
+    sampi_store_plan room;           /* what may be taken over; most: bytes of lists and sets of bits */
+    size_t most;                     /* the most bytes of a store that has room for exactly that */
+    int32_t *nodes, *states;         /* [from's room] the number in `to`; 0: not taken over */
+    int32_t *entries;                /* the same, + 1 */
+    int32_t *states_in, *entries_in; /* 1: it exists */
     size_t held;                     /* bytes of these arrays */
-    sampi_store_plan chosen;         /* how many of each; most: bytes of lists and sets of bits */
+    sampi_store_plan chosen;         /* how many of each were chosen; most: as in room */
 } sampi_move;
 
-/* The age of something that was used at a time: 0 is the newest. */
+/* How old the last use of something is: 0 is the newest. */
 static uint32_t sampi_move_age(const sampi_move *v, const int32_t *used)
 {
     const uint32_t age = (uint32_t)v->now - (uint32_t)SAMPI_INT_GET(used);
     return age > UINT32_MAX / 2 ? 0 : age;
 }
 
-/* Which of its numbers a and b are nodes, in a node of this kind? No node that a store makes is a group. */
+/* Is a (or b) of a node of this kind a node? A store makes no GROUP. */
 static bool sampi_has_a(int kind)
 {
     return kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND || kind == SAMPI_NODE_REPEAT ||
@@ -47,7 +48,7 @@ static bool sampi_has_b(int kind)
     return kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND || kind == SAMPI_NODE_MEMBERS;
 }
 
-/* List what has been published: entries first. */
+/* Lists all that has been published, entries first. */
 static void sampi_move_list(sampi_move *v)
 {
     const sampi_store *from = v->from;
@@ -60,7 +61,7 @@ static void sampi_move_list(sampi_move *v)
     v->states_in[0] = 0;
 }
 
-/* The entries that are not older; their states are needed. */
+/* Chooses the entries that are not older than `oldest`, and notes that their states are needed. */
 static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_mask)
 {
     v->chosen.entries = 0;
@@ -77,7 +78,7 @@ static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_m
     }
 }
 
-/* The states that are not older, or that entries need; their nodes are needed. */
+/* Chooses the states that are not older, and those that entries need; notes that their nodes are needed. */
 static void sampi_move_choose_states(sampi_move *v, uint32_t oldest)
 {
     v->chosen.states = 0;
@@ -94,7 +95,7 @@ static void sampi_move_choose_states(sampi_move *v, uint32_t oldest)
     }
 }
 
-/* The nodes that are needed, and all that they consist of: parts have smaller numbers. */
+/* Chooses the nodes that are needed, and all nodes that these consist of, which have smaller numbers. */
 static void sampi_move_choose_nodes(sampi_move *v)
 {
     const sampi_tree *t = &v->from->tree;
@@ -112,7 +113,7 @@ static void sampi_move_choose_nodes(sampi_move *v)
         if (v->nodes[i]) v->nodes[i] = n++;
 }
 
-/* Choose what is not older. False: that is more than there is room for. */
+/* Chooses all that is not older than `oldest`. Returns false if that is more than there is room for. */
 static bool sampi_move_choose(sampi_move *v, uint32_t oldest, const sampi_shared *h)
 {
     const sampi_store_plan *n = &v->chosen;
@@ -147,12 +148,12 @@ static void sampi_move_nodes(const sampi_move *v)
         *sampi_at(to, v->nodes[i]) = e;
         v->to->growth.known[v->nodes[i]] = SAMPI_INT_GET(&v->from->growth.known[i]);
         sampi_node *slot = sampi_node_slot(to, e.kind, e.a, e.b, e.c);
-        if (slot && *slot < 0) *slot = v->nodes[i]; /* without a slot it is made once more when it is met */
+        if (slot && *slot < 0) *slot = v->nodes[i]; /* without a slot it is made again when it is next needed */
     }
     v->to->growth.n_nodes = v->own + v->chosen.nodes;
 }
 
-/* A copy in the chunk that has been made for all of them; NULL of nothing. */
+/* Copies bytes into the chunk that was made for all copies. NULL if there are none. */
 static void *sampi_move_bytes(sampi_chunk *chunk, const void *bytes, size_t n)
 {
     if (!bytes || n == 0) return NULL;
@@ -210,7 +211,7 @@ static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n
     to->n_entries = v->chosen.entries;
 }
 
-/* Choose what was used last, as much as there is room for. False: nothing. */
+/* Chooses what was used last, as much as there is room for. Returns false if nothing was chosen. */
 static bool sampi_move_choose_all(sampi_move *v, const sampi_shared *h)
 {
     uint32_t oldest = UINT32_MAX;
@@ -222,7 +223,7 @@ static bool sampi_move_choose_all(sampi_move *v, const sampi_shared *h)
     return v->chosen.states > 0;
 }
 
-/* Copy what has been chosen into `to`. False: no memory; nothing has changed. */
+/* Copies what was chosen into `to`. Returns false if there is no memory; then nothing has changed. */
 static bool sampi_move_copy(sampi_move *v, sampi_shared *h)
 {
     const size_t whole = sizeof(sampi_chunk) + v->chosen.most;
@@ -240,7 +241,8 @@ static bool sampi_move_copy(sampi_move *v, sampi_shared *h)
     return true;
 }
 
-/* Begin with `from`; room, most: as there. False: no memory. */
+/* Begins to take over from the store `from`, within the limits `room` and `most`. Returns false if there is no
+   memory. */
 static bool sampi_move_begin(sampi_move *v, sampi_shared *h, const sampi_store *from, const sampi_store_plan *room,
                              size_t most)
 {
@@ -265,7 +267,7 @@ static bool sampi_move_begin(sampi_move *v, sampi_shared *h, const sampi_store *
     return true;
 }
 
-/* End. moved: the new numbers stay with the new store. */
+/* Ends. With `moved` the new store keeps the table of new numbers. */
 static void sampi_move_end(sampi_move *v, sampi_shared *h, bool moved)
 {
     const size_t stays = ((size_t)v->from->tree.nodes.cap + (size_t)v->from->cap_states) * sizeof(int32_t);
@@ -283,7 +285,7 @@ static void sampi_move_end(sampi_move *v, sampi_shared *h, bool moved)
     (void)SAMPI_SIZE_ADD(&h->held.apart, (size_t)0 - v->held);
 }
 
-/* 1 / share of the room that a store of a plan has beside its arrays. */
+/* 1 / share of the room that a planned store has. */
 static sampi_store_plan sampi_move_share(const sampi_shared *h, sampi_store_plan plan, int32_t share)
 {
     size_t size[SAMPI_STORE_PARTS];
@@ -296,8 +298,8 @@ static sampi_store_plan sampi_move_share(const sampi_shared *h, sampi_store_plan
     return plan;
 }
 
-/* Into a new store of a plan, which nobody has seen yet, goes what an old one has learnt and what has been used last,
-   up to 1 / share of the room. Without memory it stays as it is. */
+/* Copies what the old store used last into a new store, which no other thread has seen yet, up to 1 / share of its
+   room. The new store stays empty if there is no memory. */
 static void sampi_move_into(sampi_shared *h, sampi_store *to, const sampi_store_plan *plan, const sampi_store *from,
                             int32_t share)
 {
@@ -309,7 +311,7 @@ static void sampi_move_into(sampi_shared *h, sampi_store *to, const sampi_store_
     sampi_move_end(&v, h, moved);
 }
 
-/* The same, where there is no room for both: into a small store that lies in between, of at most so many bytes. NULL:
+/* The same where the limit has no room for both stores: into a small store in between, of at most `most` bytes. NULL if
    nothing is kept. */
 static sampi_store *sampi_move_between(sampi_shared *h, const sampi_store *from, const sampi_store_plan *plan,
                                        int32_t share, size_t most)
@@ -330,14 +332,14 @@ static sampi_store *sampi_move_between(sampi_shared *h, const sampi_store *from,
     return moved ? v.to : NULL;
 }
 
-/* The numbers that what lay in between had in the old store lead to the new one at once. */
+/* Joins two tables of numbers: from the old store to the one in between, and from there to the new store. */
 static void sampi_move_through(const sampi_shared *h, sampi_store *to, sampi_store *between)
 {
     const int32_t own = h->grammar->tree.nodes.n, n_moved = to->n_moved;
     int32_t *second = to->moved, *first = between->moved;
     if (to->moved_from != between->serial) return;
     for (int32_t i = own; i < between->moved_states; i++)
-        first[i] = second[first[i]]; /* 0 stays 0: NEVER is its own */
+        first[i] = second[first[i]]; /* 0 stays 0: node 0 is NEVER in all stores */
     for (int32_t i = between->moved_states; i < between->n_moved; i++)
         if (first[i]) first[i] = second[to->moved_states + first[i]];
     to->bytes += (size_t)(between->n_moved - n_moved) * sizeof(int32_t);

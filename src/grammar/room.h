@@ -1,10 +1,9 @@
 /* ---- grammars: the matcher as a whole ----
-   A matcher is made, cloned, put back to the beginning, freed; a token is tried and accepted; its memory is counted
-   against the limit. Where an accept or a mask runs out of room, it forgets all states but those of the text's place
-   and does its turn once more (sampi_matcher_turn). */
+   A matcher is made, copied, reset, freed; a token is tried and accepted. If an accept or a mask finds no room, it gets
+   a store with more room and does its work again (sampi_matcher_turn). */
 
-/* What a token leads to, without its first bytes if they are to be skipped: items from the returned number on; none: it
-   is not allowed. Nothing is kept yet. */
+/* Tries a token, without its first `skip` bytes. The items behind it begin at the returned number; if there are none,
+   the token is not allowed. Nothing is kept yet. */
 static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip)
 {
     size_t n = 0;
@@ -22,7 +21,7 @@ static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip
     return first;
 }
 
-/* Go on behind a token, in a turn of sampi_matcher_accept. */
+/* Accepts a token, in one turn of sampi_matcher_accept. */
 static int sampi_accept_once(sampi_matcher *m, samp_token token)
 {
     if (m->lazy.waiting) return sampi_accept_waiting(m, token, true);
@@ -45,7 +44,7 @@ static int sampi_accept_once(sampi_matcher *m, samp_token token)
     return SAMP_OK;
 }
 
-/* Go on behind a token. SAMP_E_RANGE: it is not allowed here; then nothing has changed, as after all errors. */
+/* Accepts a token. SAMP_E_RANGE: it is not allowed here. After every error nothing has changed. */
 static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
 {
     int status = SAMP_OK;
@@ -54,7 +53,7 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
     return m->d.status ? m->d.status : status;
 }
 
-/* Is a token allowed? 1, 0 or a status. */
+/* Is a token allowed? Returns 1, 0 or a status. */
 static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
 {
     bool allowed = true;
@@ -71,7 +70,7 @@ static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
     return m->d.status ? m->d.status : allowed;
 }
 
-/* Would the grammar, which waits, accept a token? As sampi_matcher_accept, but for that nothing changes. */
+/* Would the grammar, which waits, accept a token? Returns what sampi_matcher_accept would return; nothing changes. */
 static int sampi_matcher_probe(sampi_matcher *m, samp_token token)
 {
     int status = SAMP_OK;
@@ -80,7 +79,7 @@ static int sampi_matcher_probe(sampi_matcher *m, samp_token token)
     return m->d.status ? m->d.status : status;
 }
 
-/* To the beginning of a text. */
+/* Goes to the beginning of a text. */
 static int sampi_matcher_reset(sampi_matcher *m)
 {
     m->history.n = m->past_n.n = 0;
@@ -90,7 +89,7 @@ static int sampi_matcher_reset(sampi_matcher *m)
     return sampi_matcher_place(m);
 }
 
-/* All arrays [n] of a matcher that are its own. */
+/* Lists all arrays that a matcher owns. */
 #define SAMPI_MATCHER_VECS 14
 static void sampi_matcher_vecs(sampi_matcher *m, sampi_vec *(*vecs)[SAMPI_MATCHER_VECS])
 {
@@ -113,10 +112,10 @@ static void sampi_matcher_free(sampi_matcher *m)
     SAMP_FREE(m);
 }
 
-/* A matcher with all that never moves, and nothing in its arrays. */
+/* Makes a matcher with all that never moves, and with empty arrays. */
 static sampi_matcher *sampi_matcher_blank(sampi_shared *h)
 {
-    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX }; /* to make it may take more */
+    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX }; /* making one may exceed the limit */
     sampi_matcher *m = (sampi_matcher *)sampi_hold_block(&held, sizeof *m);
     if (!m) return NULL;
     memset(m, 0, sizeof *m);
@@ -136,7 +135,7 @@ static sampi_matcher *sampi_matcher_blank(sampi_shared *h)
     return NULL;
 }
 
-/* The arrays of triggers, which come from elsewhere, are its own now. */
+/* Makes the arrays of triggers, which were made outside, the matcher's own. */
 static void sampi_matcher_adopt(sampi_matcher *m, const sampi_lazy *lazy)
 {
     m->lazy = *lazy;
@@ -147,8 +146,8 @@ static void sampi_matcher_adopt(sampi_matcher *m, const sampi_lazy *lazy)
     }
 }
 
-/* Which token a text in angle brackets is, by the vocabulary's own function; -1: none, or several. llama.cpp is asked
-   with control tokens, as it asks itself; dry asks without. */
+/* The token that a text in angle brackets is, by the vocabulary's own function; -1: it is none, or several. For
+   llama.cpp's vocabulary control tokens are included, as llama.cpp itself does; dry excludes them. */
 static samp_token sampi_tokenized(const samp_vocab *vocab, const char *text, size_t n)
 {
     samp_token found[2] = { -1, -1 };
@@ -159,7 +158,7 @@ static samp_token sampi_tokenized(const samp_vocab *vocab, const char *text, siz
     return vocab->tokenize(vocab, text, n, found, 2) == 1 ? found[0] : -1;
 }
 
-/* Is a TEXT before some bytes (below 0), the same (0), or behind them? */
+/* Compares a TEXT with some bytes: below 0 if it is before them, 0 if it is equal, above 0 if it is behind them. */
 static int sampi_text_order(const sampi_tree *t, sampi_node text, const void *bytes, size_t n)
 {
     const sampi_expr *e = sampi_at(t, text);
@@ -168,7 +167,7 @@ static int sampi_text_order(const sampi_tree *t, sampi_node text, const void *by
     return order ? order : (length > n) - (length < n);
 }
 
-/* Sort TEXTs by their bytes: a heap, whatever their order is. */
+/* Sorts TEXTs by their bytes with a heap, so no order of them is slow. */
 static void sampi_sort_texts(const sampi_tree *t, sampi_node *texts, int32_t n)
 {
     for (int32_t top = n / 2, end = n; end > 1;) {
@@ -191,9 +190,9 @@ static void sampi_sort_texts(const sampi_tree *t, sampi_node *texts, int32_t n)
     }
 }
 
-/* The numbers of the tokens whose texts stand in angle brackets, into `texts`, sorted by these; -1: there is none.
-   Without the vocabulary's own function the vocabulary is gone through once for all of them, and the first token
-   counts. */
+/* Finds the tokens of the texts in angle brackets: h->texts gets them in the order of these texts, with -1 if there is
+   no such token. Without the vocabulary's own function all tokens are compared, in one loop for all texts, and the
+   first equal one counts. */
 static int sampi_find_texts(sampi_shared *h)
 {
     const samp_vocab *vocab = h->index->vocab;
@@ -247,8 +246,9 @@ static void sampi_shared_free(sampi_shared *h)
     SAMP_FREE(h);
 }
 
-/* What the samplers of a grammar and an index will share. Tokens that the grammar has by their text get their numbers:
-   in each store they stand in the text's node, where the tree had the rule of that name. NULL: no memory. */
+/* Makes what the samplers of a grammar and an index share. Tokens that the grammar names by their text get their
+   numbers: in each store the text's node has the number in c, where the grammar's tree has a rule's number. NULL: no
+   memory. */
 static sampi_shared *sampi_shared_make(const samp_vocab_index *index, const samp_grammar *grammar)
 {
     sampi_shared *h = (sampi_shared *)SAMP_MALLOC(sizeof *h);
@@ -279,8 +279,8 @@ static sampi_shared *sampi_shared_make(const samp_vocab_index *index, const samp
     return h;
 }
 
-/* Stores of other indexes that no sampler uses go: their index may be gone, too. Whoever uses one of them after all
-   makes another one. */
+/* Drops the stores of other indexes that no sampler uses, because these indexes may have been freed. A later use makes
+   a new store. */
 static void sampi_drop_unused(sampi_shared *list, const sampi_shared *used)
 {
     for (sampi_shared *h = list; h; h = h->behind) {
@@ -290,7 +290,7 @@ static void sampi_drop_unused(sampi_shared *list, const sampi_shared *used)
     }
 }
 
-/* The one that there is, or a new one in the grammar's list. NULL: no memory. */
+/* Returns what they share, which is made and added to the grammar's list if it does not exist. NULL: no memory. */
 static sampi_shared *sampi_shared_of(const samp_vocab_index *index, const samp_grammar *grammar)
 {
     sampi_shared **list = &((samp_grammar *)(uintptr_t)grammar)->shared, *made = NULL;
@@ -307,7 +307,7 @@ static sampi_shared *sampi_shared_of(const samp_vocab_index *index, const samp_g
     }
 }
 
-/* A matcher at the beginning of a text. */
+/* Puts a new matcher at the beginning of a text. */
 static int sampi_matcher_make(sampi_matcher *m)
 {
     if (m->shared->status) return m->shared->status;
@@ -320,7 +320,7 @@ static int sampi_matcher_make(sampi_matcher *m)
     return status == SAMP_E_FULL && m->d.held.full ? (int)SAMP_OK : status; /* there may be more room later */
 }
 
-/* As it is. NULL: no memory. */
+/* Returns a copy of a matcher; NULL: no memory. */
 static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
 {
     sampi_matcher *m = sampi_matcher_blank(from->shared);

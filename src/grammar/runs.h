@@ -1,18 +1,18 @@
-/* ---- runs: characters that a state takes whatever they are ----
-   A run of a state is a set of kinds and a number: every text of that many characters or fewer, all of these kinds,
-   leads from the state to no dead end, no call, and (if it matters: keep) no end of its frame. All tokens that are such
-   texts are allowed, and no walk is needed to find them. The inside of a string has such a run, most patterns have one,
-   and one that counts its characters has it as long as it is far from its bound. */
+/* ---- runs: texts that a state allows, whatever they are ----
+   A run of a state is a set of kinds of characters and a number, its reach: no text of at most so many characters, all
+   of these kinds, leads from the state to a dead state, to a call or (with `keep`) to the end of its frame. So all
+   tokens that are such texts are allowed, and no walk is needed to find them. The inside of a string has such a run.
+   Most patterns have one. A pattern that counts its characters has one as long as it is far from its bound. */
 
-/* What must be true of a state on the way through a character (never: flags), and behind it (flags that it has; the
-   state that it is, or 0 for any). */
+/* What is demanded of the states within a character (never: flags that they must not have) and behind it (behind: flags
+   that it must have; only: the state that it must be, 0: any). */
 typedef struct sampi_demand {
     int32_t never, behind, only;
 } sampi_demand;
 
-/* Of which of the kinds does a state take all characters, as demanded? The states behind them are pushed on work, some
-   more than once. `expects` is sampi_plain_next's. Bytes within a character mostly lead to the few states that others
-   have led to (through), and these are looked at once. */
+/* Returns those of the kinds of which the state allows all characters, as demanded. The states behind these are pushed
+   on work, some more than once. `expects` is that of sampi_plain_next. Bytes within a character mostly lead to a few
+   states; `through` remembers them, so each is visited once. */
 static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expects, uint32_t kinds, sampi_demand is)
 {
     enum { THROUGH = 8 };
@@ -46,7 +46,7 @@ static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expec
     return m->d.status ? 0 : kinds;
 }
 
-/* The same, and the states behind do not matter. */
+/* The same without the states behind. */
 static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand is)
 {
     const int32_t bottom = m->d.work.n;
@@ -55,7 +55,7 @@ static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand i
     return kinds;
 }
 
-/* The kinds of which a state is done behind any one character, and can't go on. */
+/* The kinds of which any one character completes the state's node, so that nothing can follow. */
 static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
 {
     const sampi_demand done = { SAMPI_STATE_CALLS, SAMPI_STATE_ENDS, sampi_state_of(m, SAMPI_EMPTY) };
@@ -67,9 +67,9 @@ static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
     return (uint32_t)one;
 }
 
-/* Is the state's node so many characters, and then something that begins with others, like a quote? Then that is its
-   run: the kinds, and *reach, and no longer text of these kinds can come. Strings with a length are of this form;
-   they have too many states to look at each. */
+/* Is the state's node a number of characters, followed by something that begins with other characters, like a quote?
+   Then its run follows at once: returns the kinds and *reach, and no longer text of these kinds is allowed. Strings
+   with a length are of this form; they have too many states to visit each. */
 static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
 {
     const sampi_expr e = *sampi_at(&m->d.tree, sampi_through(&m->d, sampi_lex_at(m, state)->node));
@@ -88,10 +88,10 @@ static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
     return kinds;
 }
 
-/* A state's run, by looking at all states that it leads to, one character after the other: found [n], each with its
-   depth. Where a character can't come, its kind is given up, and it begins anew; but if that is far away, or the
-   states are too many, the run ends there. Given up are also the characters that are not ASCII, where they lead to
-   states that are still to be made, byte by byte: that takes longer than to walk over their tokens. */
+/* Finds a state's run by visiting the states that it leads to, character by character: found [n], each with its depth.
+   If a character of some kind is not allowed, the kind is given up and the search begins again. But if that happens far
+   away, or if there are too many states, the run ends there. Characters outside of ASCII are given up too, if they lead
+   to states that must still be made, byte by byte: that takes longer than walking over their tokens. */
 static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
     enum {
@@ -100,12 +100,12 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
         FAR = 12,
         LONG = 32,
         DEAR = 1 << 13,    /* steps for a state */
-        PATIENCE = 1 << 18 /* to have looked at many in vain is dear */
+        PATIENCE = 1 << 18 /* many steps without a result are expensive */
     };
     const uint32_t NOT_ASCII = 1u << 15;
     const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
     const int32_t limit = SAMPI_INT_GET(&m->shared->in_vain) < PATIENCE ? MANY : FEW, bottom = m->d.work.n;
-    int64_t before = m->d.budget + m->d.charged; /* what is charged does not count: it is the size of the search */
+    int64_t before = m->d.budget + m->d.charged; /* charged work is left out: it grows with the search */
     int32_t found[MANY] = { state }, found_depth[MANY] = { 0 }, n = 1, depth = 0, level = 1;
     uint32_t kinds = SAMPI_ALL_KINDS;
     *reach = INT32_MAX;
@@ -123,7 +123,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
         }
         if (depth == LONG || before - m->d.budget - m->d.charged > PATIENCE / 2 || (taken != kinds && depth >= FAR))
             *reach = depth;
-        if (taken != kinds && depth < FAR) { /* all anew, with fewer kinds */
+        if (taken != kinds && depth < FAR) { /* begins again with fewer kinds */
             kinds = taken;
             m->d.work.n = bottom;
             sampi_pairs_clear(&m->seen);
@@ -147,7 +147,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
     }
     if (*reach < FAR && limit == MANY)
         (void)SAMPI_INT_ADD(&m->shared->in_vain, (int32_t)(before - m->d.budget - m->d.charged));
-    for (int32_t i = 0; i < n && !m->d.status; i++) { /* they have what is left of the run behind them */
+    for (int32_t i = 0; i < n && !m->d.status; i++) { /* the other states get the rest of the run */
         sampi_stretch run = sampi_run_at(m, found[i], keep);
         const int32_t left = *reach == INT32_MAX ? INT32_MAX : *reach - found_depth[i];
         if (left <= 0 || run.stops || sampi_run_at(m, found[i], !keep).stops) continue;
@@ -159,7 +159,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
     return m->d.status ? 0 : kinds;
 }
 
-/* Does one of some usual characters lead from the state to itself? */
+/* Does one of some common characters lead from the state to itself? */
 static bool sampi_may_stay(sampi_matcher *m, int32_t state)
 {
     static const uint8_t usual[] = { 'e', 's', 'E', 'S', '0', ' ', '-' };
@@ -168,7 +168,7 @@ static bool sampi_may_stay(sampi_matcher *m, int32_t state)
     return false;
 }
 
-/* How many plain tokens have characters of these kinds alone? */
+/* How many plain tokens consist of characters of these kinds? */
 static uint32_t sampi_tokens_of_kinds(const samp_vocab_index *index, uint32_t kinds)
 {
     uint32_t n = 0;
@@ -181,8 +181,8 @@ static bool sampi_most_tokens(const samp_vocab_index *index, uint32_t kinds)
     return sampi_tokens_of_kinds(index, kinds) >= index->n_listed - index->n_listed / 8;
 }
 
-/* A state's run, found out if it is not known; `far`: even if that takes long, and also where one is known that leaves
-   many tokens out, as that of a word does, which ends at a space. */
+/* A state's run, which is found if it is not known. far: also if that takes long, and also if a run is known that
+   leaves out many tokens, as the run of a word does, which ends at a space. */
 static sampi_stretch sampi_run_of(sampi_matcher *m, int32_t state, bool keep, bool far)
 {
     enum { ENOUGH = 12 };

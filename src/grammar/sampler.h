@@ -1,7 +1,7 @@
 /* ---- grammars: the sampler ----
    samp_init_grammar and the other public functions that take such a sampler (samp_grammar_mask, _sample, _forced, ...).
-   Its ctx is a matcher; its apply masks what the matcher does not allow; accept moves the matcher on, or answers
-   SAMP_E_RANGE and nothing has changed. */
+   The sampler's ctx is a matcher. Its apply masks what the matcher does not allow. Its accept moves the matcher on, or
+   returns SAMP_E_RANGE, and then nothing has changed. */
 
 static const char *sampi_grammar_name(const samp_sampler *s)
 {
@@ -14,7 +14,7 @@ static int sampi_grammar_accept(samp_sampler *s, samp_token token)
     sampi_matcher *m = (sampi_matcher *)s->ctx;
     const sampi_sampler *top = (const sampi_sampler *)s;
     while (top->owner) top = top->owner;
-    m->depth = top->past.depth > 0 ? top->past.depth : 1; /* one at least: sampi_unaccept's */
+    m->depth = top->past.depth > 0 ? top->past.depth : 1; /* at least one, for sampi_unaccept */
     return sampi_matcher_accept(m, token);
 }
 static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
@@ -23,24 +23,25 @@ static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
 }
 static void sampi_grammar_reset(samp_sampler *s) { sampi_matcher_reset((sampi_matcher *)s->ctx); }
 
-/* Does a grammar that waits refuse a token of the row's draft, since it is the trigger and goes on as it must not? 1:
-   then m->bits is the mask of all other tokens; 0; or a status. No draft: row is NULL. */
+/* Does a waiting grammar refuse a token of the row's draft, because the token is the trigger and the grammar does not
+   allow what follows? Returns 1: then m->bits is the mask of all other tokens; 0; or a status. Without a draft, row is
+   NULL. */
 static int sampi_refuses_drafted(sampi_matcher *m, const sampi_draft *row)
 {
     int refuses = 0;
     samp_token token;
     for (int32_t at = -1; m->lazy.waiting && row && (token = sampi_next_drafted(row, &at)) >= 0;) {
-        if ((uint32_t)token >= m->index->n_vocab) continue; /* masked, whatever it is */
+        if ((uint32_t)token >= m->index->n_vocab) continue; /* it is masked in any case */
         int status = sampi_matcher_probe(m, token);
         if (status && status != SAMP_E_RANGE) return status;
-        if (status && !refuses++) (void)sampi_matcher_mask(m, m->bits); /* all */
+        if (status && !refuses++) (void)sampi_matcher_mask(m, m->bits); /* all tokens */
         if (status) m->bits[token / 32] &= ~(1u << token % 32);
     }
     return refuses != 0;
 }
 
-/* Masks what is not allowed; while the grammar waits, ids that the vocabulary has not, and what sampi_refuses_drafted
-   says. */
+/* Masks the tokens that are not allowed. While the grammar waits, it only masks ids above the vocabulary, and the
+   tokens that sampi_refuses_drafted finds. */
 static int sampi_grammar_apply(samp_sampler *s, samp_token_data_array *cur)
 {
     sampi_matcher *m = (sampi_matcher *)s->ctx;
@@ -72,7 +73,7 @@ static const samp_sampler_i *sampi_grammar_iface(void)
     return &iface;
 }
 
-/* With the triggers of a lazy grammar, which are used up, or NULL. */
+/* Makes the sampler. `lazy`: the triggers of a lazy grammar, which become the sampler's own; or NULL. */
 static samp_sampler *sampi_grammar_init(const samp_vocab_index *index, const samp_grammar *grammar, sampi_lazy *lazy)
 {
     sampi_sampler t = sampi_blank(SAMPI_GRAMMAR);
@@ -130,7 +131,7 @@ SAMP_API samp_sampler *samp_init_grammar_lazy_patterns(const samp_vocab_index *i
     return sampi_grammar_init_lazy(index, grammar, patterns, n_patterns, true, tokens, n_tokens);
 }
 
-/* The matcher of a sampler, or NULL and why not. */
+/* Returns the matcher of a sampler; NULL with a status. */
 static sampi_matcher *sampi_matcher_of(const samp_sampler *s, int *status)
 {
     *status = s ? samp_status(s, NULL) : SAMP_E_NULL;
@@ -204,8 +205,8 @@ SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s)
     return m ? m->lazy.waiting : status;
 }
 
-/* Of a row of *n tokens those that the vocabulary has not are masked: so the row is as good without them, but for
-   llama.cpp's arithmetic, to which what is masked counts. */
+/* Limits a row of *n tokens to the vocabulary: tokens above it are masked, so the row may as well end before them. But
+   in llama.cpp's arithmetic masked tokens count, so there it is SAMP_E_RANGE. */
 static int sampi_within_vocabulary(const sampi_matcher *m, const sampi_sampler *chain, size_t *n)
 {
     if (*n <= m->index->n_vocab) return SAMP_OK;
@@ -229,12 +230,13 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
         if (token >= 0) status = samp_accept(grammar, token);
         if (status != SAMP_E_RANGE || !m->lazy.waiting) break;
         status = allowed ? samp_grammar_mask(grammar, m->bits) : SAMP_OK;
-        m->bits[token / 32] &= ~(1u << token % 32); /* a trigger that goes on as it must not: without it */
+        /* this token is a trigger, and the grammar does not allow what follows: draw without it */
+        m->bits[token / 32] &= ~(1u << token % 32);
         allowed = false;
     }
     if (status || token < 0) return status ? status : token;
     status = samp_accept(chain, token);
-    /* a custom sampler of the chain has refused it: back, also if no records are kept */
+    /* A custom sampler of the chain has refused the token. So the grammar goes back, even if no rollback is kept. */
     if (status && samp_rollback(grammar, 1)) sampi_unaccept((sampi_sampler *)grammar);
     return status ? status : token;
 }

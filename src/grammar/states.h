@@ -1,9 +1,9 @@
 /* ---- grammars: states ----
-   A state is a node of the tree with what can be done next: whether it may end, which rules it may call, the state
-   behind each class of bytes, which is made by a derivative when it is first asked for. State 0 is the dead end.
-   Together they are a lazy DFA. */
+   A state is a node of the tree, and what can follow: whether the state may end, which rules it may call, and the state
+   behind each class of bytes, which a derivative gives when it is first needed. State 0 is dead: it matches nothing.
+   Together the states are a lazy DFA. */
 
-/* Note a call, unless it is one of the last few. To have one twice is no mistake. */
+/* Adds a call, unless it is one of the last few. A call that is there twice does no harm. */
 static void sampi_add_call(sampi_matcher *m, sampi_call call)
 {
     int32_t first = m->calls.n > 16 ? m->calls.n - 16 : 0;
@@ -18,7 +18,7 @@ static void sampi_add_call(sampi_matcher *m, sampi_call call)
     if (room) *room = call;
 }
 
-/* The calls of a list's members, with `then` behind it. */
+/* Adds the calls of a list's members; `then` follows the list. */
 static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
 {
     const sampi_expr e = *sampi_at(&m->d.tree, n);
@@ -35,7 +35,7 @@ static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
     }
 }
 
-/* All that may be called at the beginning of n. On the stack: a node, and what comes behind it. */
+/* Finds all that may be called at the beginning of n. The stack has pairs: a node, and what follows it. */
 static void sampi_find_calls(sampi_matcher *m, sampi_node n)
 {
     const int32_t bottom = m->d.work.n;
@@ -45,7 +45,7 @@ static void sampi_find_calls(sampi_matcher *m, sampi_node n)
         n = sampi_through(&m->d, sampi_work_pop(&m->d));
         const sampi_expr e = *sampi_at(&m->d.tree, n);
         sampi_call call = { -1, -1, false, then, -1 };
-        sampi_node next = -1; /* and `then` behind it */
+        sampi_node next = -1; /* the next node, with `then` behind it */
         if (!(e.known & SAMPI_KNOWN_CALLS)) continue;
         switch (e.kind) {
             case SAMPI_NODE_REF:
@@ -88,7 +88,8 @@ static void sampi_find_calls(sampi_matcher *m, sampi_node n)
     m->d.work.n = bottom;
 }
 
-/* The state of a node; 0 if it can't match. Two threads that make it at once make the same; one of them is kept. */
+/* The state of a node, made if it does not exist; 0 if the node can't match. Two threads that make it at once make the
+   same; one of the two is kept. */
 static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
 {
     sampi_store *store = m->store;
@@ -124,9 +125,9 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
     return SAMPI_INT_CAS(&store->state_of[n], 0, state) ? state : SAMPI_INT_GET(&store->state_of[n]);
 }
 
-/* The state behind a byte, which has not been asked for yet. One derivative serves all bytes that the state's node does
-   not tell apart. Which these are is found out when the state is first asked, and noted in its row: -2 - the first
-   class of their kind. Of two threads that do so at once each only puts in what is not there. */
+/* Computes the state behind a class of bytes. One derivative serves all bytes that the state's node does not
+   distinguish. Which these are is found out at the state's first use, and noted in its row: -2 - the first class of
+   their kind. If two threads do so at once, each only fills what is still empty. */
 static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of_byte)
 {
     const int32_t n_classes = m->grammar->bytes.n_classes;
@@ -148,7 +149,7 @@ static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of
     return to;
 }
 
-/* The state behind a byte, 0 if there is none. */
+/* The state behind a byte; 0 if no text continues so. */
 static inline int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
 {
     const int32_t c = m->grammar->bytes.class_of[byte];

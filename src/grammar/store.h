@@ -1,40 +1,43 @@
 /* ---- grammars: what all samplers of a grammar share ----
-   One sampi_shared for each grammar and index, in the grammar's list: it has the store, where everything is that can be
-   learnt (nodes, states, entries), and the workspaces, which calls borrow. A sampler has only its place: items, frames,
-   history. All of it works in any number of threads at once, and no one waits for anyone.
+   The grammar has a list of sampi_shared, one for each index that it is used with. It has the store, with all that can
+   be computed once for all samplers (nodes, states, entries), and the workspaces, which calls borrow. A sampler has
+   only its position: items, frames, history. All of this works in any number of threads at once, and no thread waits.
 
-     A store's arrays have the room that they were made with and never move. Something new takes a number (or a piece
-     of a chunk) that nobody else gets, is written, and then published: its number is put into a slot of a table or of
-     a row, by one atomic operation, if the slot is still free. What has been published never changes, but for facts
-     that are found out later, each one word, and the same whoever finds it. So a hit is a load; a miss is worked out
-     by whoever comes, and where two come at once, by both, and the second one to publish takes the first one's.
+     The arrays of a store have a fixed size and never move. A new element takes a number (or a piece of a chunk) that
+     no other thread gets, is written, and then published: one atomic operation puts its number into a slot of a table
+     or of a row, if that slot is still free. Published data never changes, with two exceptions, each of one word: facts
+     that are found out later, the same by every thread, and times of last use. So a hit is a load. A miss is computed
+     by the thread that meets it. If two threads meet it at once, both compute it, and the second one to publish uses
+     the first one's result.
 
-     Full: a call that finds no room in a store makes another one with more room or, at the limit, as much. What the old
-     one has learnt goes along: all of it into a larger one, else what was used last, up to a half of the room
-     (moving.h). Then it publishes the new one in place of the old one, and does its work again. A call that needs more
-     than the other half gets an empty one; where others fill that one, too, a store of its own, which goes with it.
-     Other calls go on in the old one until they end. An old store is freed when no call looks into it: a call says
-     which one it does in its workspace, and looks once more whether that still is the one to look into, before it does
+     A call that finds no room in a store makes a new one: with more room or, at the limit, with as much. The new store
+     takes over what the old one has: all of it if the new one is larger, else what was used last, up to half of the
+     room (moving.h). Then it is published in place of the old one, and the call does its work again. A call that needs
+     more than the other half gets an empty store. If other threads fill that one too, the call gets a store of its own,
+     which is freed at its end.
+     Other calls continue in the old store until they end. An old store is freed when no call reads it. A call notes in
+     its workspace which store it reads, and then checks that this store is still the current one before it reads
      (hazard pointers).
 
-     A sampler's place has numbers of states of one store. When another one has come, the place moves along, or, if not
-     all of it has come, the text is read again; an idle sampler holds no memory but its own, however many stores come
-     and go.
+     A sampler's position has numbers of states of one store. After a new store was made, the position gets the new
+     numbers; or, if some of its states were not taken over, the text is read again. An idle sampler holds only its own
+     memory, however many stores are replaced.
 
-   How many steps a call takes depends on what others have learnt; what it answers does not: it is the grammar's mask,
-   or SAMP_E_FULL. */
+   The number of steps of a call depends on what other samplers have computed. Its result does not: it is the grammar's
+   mask, or SAMP_E_FULL. */
 
-/* The store has no room for something new. */
+/* Records the error that the store has no room for something new. */
 static void sampi_store_is_full(sampi_matcher *m)
 {
     m->d.held.full = true;
     sampi_fault(&m->d, SAMP_E_NOMEM);
 }
 
-/* A number of bytes, rounded up to a multiple of 8: so the piece behind them is aligned. */
+/* Rounds a number of bytes up to a multiple of 8, so that the piece behind them is aligned. */
 static size_t sampi_padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
 
-/* A piece of the store, for what is to be published. NULL and the fault is told: no room. */
+/* Returns a piece of the store, for something that will be published; NULL with an error recorded if there is no
+   room. */
 static void *sampi_store_room(sampi_matcher *m, size_t bytes)
 {
     sampi_store *store = m->store;
@@ -78,11 +81,11 @@ static void sampi_store_free(sampi_shared *h, sampi_store *store)
     (void)SAMPI_SIZE_ADD(&h->held.apart, (size_t)0 - bytes);
 }
 
-/* What a store is to have room for. */
+/* How much room a store will have. */
 typedef struct sampi_store_plan {
-    int32_t nodes, pool, states, entries; /* beside the grammar's own */
+    int32_t nodes, pool, states, entries; /* in addition to the grammar's own */
     size_t most;
-    bool alone; /* there is no room beside those that there are: the old one goes first */
+    bool alone; /* the limit has no room for both stores: the old one is freed first */
 } sampi_store_plan;
 
 static int32_t sampi_power(int32_t least)
@@ -92,7 +95,7 @@ static int32_t sampi_power(int32_t least)
     return n;
 }
 
-/* The sizes of a store's arrays, in the order in which they lie behind its record. */
+/* The sizes of a store's arrays, in the order in which they follow its record. */
 enum { SAMPI_STORE_PARTS = 8 };
 static size_t sampi_store_sizes(const samp_grammar *g, const sampi_store_plan *plan, size_t size[SAMPI_STORE_PARTS])
 {
@@ -111,14 +114,14 @@ static size_t sampi_store_sizes(const samp_grammar *g, const sampi_store_plan *p
     return all;
 }
 
-/* Four times the room where more than a half was in use. */
+/* Four times the room, if more than half was used. */
 static int32_t sampi_store_more(int32_t room, int32_t used)
 {
     return used > room / 2 && room < 1 << 22 ? 4 * room : room;
 }
 
-/* Arrays that would be too large together: whichever has the most room that the old store had no use for gets half of
-   it, but not less than a little. */
+/* Makes arrays smaller that would be too large together. The array with the most bytes that the old store did not use
+   is halved, as long as it keeps a minimum; and so on. */
 static void sampi_store_shrink(const sampi_shared *h, sampi_store_plan *plan, const int32_t used[4], size_t most)
 {
     static const int32_t least[4] = { 32, 64, 16, 16 };
@@ -140,13 +143,13 @@ static void sampi_store_shrink(const sampi_shared *h, sampi_store_plan *plan, co
     }
 }
 
-/* Room for nodes, texts, states and entries: what most grammars need at all, and what hardly any needs more than. */
+/* Room for nodes, texts, states and entries: what most grammars need, and more than what nearly all of them need. */
 static const sampi_store_plan SAMPI_FIRST_STORE = { 2048, 4096, 512, 256, 0, false };
 static const sampi_store_plan SAMPI_SECOND_STORE = { 16384, 32768, 4096, 1024, 0, false };
 
-/* What the store behind `old` (NULL: the first one) is to have. A quarter of what samplers and workspaces leave is one
-   store's: the new one is made while the old one is in use, and a third may wait for somebody who looks into it. Where
-   that would be too little, nearly all is. beside: what may be held beside the limit. */
+/* Plans the store that follows `old` (NULL: the first one). One store gets a quarter of the memory that samplers and
+   workspaces leave: the new one is made while the old one is in use, and some call may still read a third one. If a
+   quarter is too little, it gets three quarters. beside: bytes above the limit that are allowed. */
 static sampi_store_plan sampi_store_planned(sampi_shared *h, const sampi_store *old, size_t beside)
 {
     const samp_grammar *g = h->grammar;
@@ -175,7 +178,7 @@ static sampi_store_plan sampi_store_planned(sampi_shared *h, const sampi_store *
     return plan;
 }
 
-/* The arrays of a store, in its one block behind the record. */
+/* Sets the pointers to the arrays of a store, which are in one block behind its record. */
 static void sampi_store_divide(const samp_grammar *g, sampi_store *store, const sampi_store_plan *plan,
                                const size_t size[SAMPI_STORE_PARTS])
 {
@@ -198,7 +201,8 @@ static void sampi_store_divide(const samp_grammar *g, sampi_store *store, const 
     store->cap_entries = plan->entries;
 }
 
-/* A store that knows nothing but the grammar's own nodes. NULL: no memory, or (held->full) it would be too large. */
+/* Makes a store with nothing but the grammar's own nodes. NULL: there is no memory, or (held->full) it would be too
+   large. */
 static sampi_store *sampi_store_make(sampi_shared *h, const sampi_store_plan *plan, sampi_held *held)
 {
     const samp_grammar *g = h->grammar;
@@ -220,7 +224,7 @@ static sampi_store *sampi_store_make(sampi_shared *h, const sampi_store_plan *pl
     t->rules = g->tree.rules;
     t->lists = g->tree.lists;
     t->members = g->tree.members;
-    t->spare = INT64_MAX; /* other limits count */
+    t->spare = INT64_MAX; /* other limits apply */
     t->growth = &store->growth;
     sampi_store_divide(g, store, plan, size);
     t->nodes.n = store->growth.n_nodes = g->tree.nodes.n;
@@ -236,14 +240,14 @@ static sampi_store *sampi_store_make(sampi_shared *h, const sampi_store_plan *pl
     sampi_tree_fill_slots(t);
     memset(store->states, 0, sizeof *store->states);
     memset(store->next, 0, (size_t)g->bytes.n_classes * sizeof(int32_t));
-    store->n_states = 1; /* the dead one */
+    store->n_states = 1; /* state 0, the dead one */
     return store;
 }
 
-/* A store's clock goes by the calls that look into it; a few have the same time. */
+/* The time of a store's clock is the number of calls that have used it, divided by 8. */
 static int32_t sampi_clock(const sampi_store *store) { return SAMPI_INT_GET(&store->n_calls) >> 3; }
 
-/* The slot of the entry of a state at a parent's places, or the free one where it would be. */
+/* The slot of the entry of a state at a parent's places, or the free slot that it would get. */
 static int32_t *sampi_entry_slot(const sampi_store *store, int32_t parent, int32_t state)
 {
     const uint32_t mask = (uint32_t)store->n_slots - 1;

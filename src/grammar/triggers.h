@@ -1,50 +1,50 @@
 /* ---- triggers ----
-   What ends the wait of a lazy grammar: tokens, words, or regular expressions looked for in the text so far. Where the
-   grammar begins depends on the way in which an expression matches, the first that backtracking would find, so an
-   expression becomes a program that knows the order of its ways. The words are one expression: (one|or|another).
+   What makes a lazy grammar begin: tokens, or words and regular expressions that are looked for in the text so far.
+   Where the grammar begins depends on the way in which an expression matches: it is the first way that backtracking
+   finds. So an expression becomes a program that has its ways in order. The words are one expression: (one|or|another).
 
-   While it waits, each byte moves a set of places in all programs (sampi_lazy_feed), which costs as much as the set is
-   large, and tells whether there is a match. Once there is, sampi_lazy_start goes through the whole text to find out
-   where it is. As in llama.cpp, whose std::regex reads bytes, a class takes bytes. */
+   While the grammar waits, each byte moves a set of positions in all programs (sampi_lazy_feed). That costs as much as
+   the set is large, and shows whether there is a match. Once there is one, sampi_lazy_start searches the whole text for
+   its beginning. A class matches bytes, not code points, as in llama.cpp, whose std::regex reads bytes. */
 
 typedef enum sampi_op_kind {
-    SAMPI_OP_BYTE,  /* the byte a */
-    SAMPI_OP_SET,   /* one of the bytes in the set at a of the pool */
-    SAMPI_OP_NEVER, /* nothing */
-    SAMPI_OP_SPLIT, /* go on at a; if that leads nowhere, at b */
-    SAMPI_OP_SAVE,  /* here group a / 2 begins, or ends if a is odd */
-    SAMPI_OP_BEGIN, /* only at the beginning of the text, */
-    SAMPI_OP_END,   /* or at its end */
+    SAMPI_OP_BYTE,  /* matches the byte a */
+    SAMPI_OP_SET,   /* matches one byte of the set at a in the pool */
+    SAMPI_OP_NEVER, /* matches nothing */
+    SAMPI_OP_SPLIT, /* continues at a; if that leads nowhere, at b */
+    SAMPI_OP_SAVE,  /* group a / 2 begins here; or ends, if a is odd */
+    SAMPI_OP_BEGIN, /* matches only at the beginning of the text */
+    SAMPI_OP_END,   /* matches only at its end */
     SAMPI_OP_MATCH
 } sampi_op_kind;
 typedef struct sampi_op {
     int32_t kind, a, b;
 } sampi_op;
 
-/* An expression: its first operation, and whether it is to match the whole text first. */
+/* An expression: its first operation, and whether a match with the whole text is tried first. */
 typedef struct sampi_program {
     int32_t first, whole;
 } sampi_program;
 
-#ifndef SAMPI_MAX_OPS /* tests have fewer */
+#ifndef SAMPI_MAX_OPS /* tests set fewer */
 #define SAMPI_MAX_OPS (1 << 16)
 #endif
 #define SAMPI_MAX_GROUPS 64
 
 typedef struct sampi_lazy {
     sampi_vec ops;      /* sampi_op: all programs */
-    sampi_vec pool;     /* bytes: their sets */
+    sampi_vec pool;     /* the bytes of their sets */
     sampi_vec programs; /* sampi_program */
-    sampi_vec tokens;   /* samp_token: they end the wait too */
-    sampi_vec places;   /* int32_t, five times as many as operations: where the programs are, lists like that for what
-                           is under way, for what was and for what is to be done, and the round of each operation */
+    sampi_vec tokens;   /* samp_token: these are triggers too */
+    sampi_vec places;   /* int32_t, five numbers for each operation: a list of positions, room for the next such list,
+                           room for a copy and for what is still to do, and the round of each operation */
     int32_t n_live;
     uint32_t round;
     bool is_lazy, waiting, found; /* found: there is a match */
 } sampi_lazy;
 
-/* What an expression has of bytes: those of a class below 80; above, any if it is negated or has all characters there,
-   else UTF-8 of those that it has. */
+/* The bytes that a class of an expression matches: below 80 those of its characters; from 80 on any byte, if it is
+   negated or contains all these characters, else the UTF-8 of those that it contains. */
 static sampi_node sampi_trigger_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
 {
     uint8_t bits[32];
@@ -66,7 +66,7 @@ static sampi_node sampi_trigger_class(sampi_tree *t, const uint32_t (*ranges)[2]
     return node;
 }
 
-/* Append an operation; its number, or a status. */
+/* Appends an operation. Returns its number, or a status. */
 static int32_t sampi_emit_op(sampi_lazy *z, int kind, int32_t a, int32_t b)
 {
     sampi_op *op = z->ops.n < SAMPI_MAX_OPS ? (sampi_op *)sampi_vec_add(&z->ops, sizeof *op, 1) : NULL;
@@ -77,7 +77,7 @@ static int32_t sampi_emit_op(sampi_lazy *z, int kind, int32_t a, int32_t b)
     return z->ops.n - 1;
 }
 
-/* Let the operation `at`, a SPLIT, go on behind the last one, first or second; or with both, only there. */
+/* Sets the ways of the SPLIT at `at` to the next operation: the first way, the second, or both. */
 static void sampi_emit_here(sampi_lazy *z, int32_t at, bool first, bool second)
 {
     sampi_op *op = (sampi_op *)z->ops.data + at;
@@ -87,7 +87,7 @@ static void sampi_emit_here(sampi_lazy *z, int32_t at, bool first, bool second)
 
 static int sampi_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n);
 
-/* A repetition as copies of what is repeated; the last of them, if there is no bound, is a loop. */
+/* A repetition becomes copies of what is repeated. Without an upper bound the last copy is a loop. */
 static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_expr *e, bool lazy)
 {
     int status = SAMP_OK;
@@ -101,7 +101,7 @@ static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_exp
         int32_t back = status || e->c >= 0 ? 0 : sampi_emit_op(z, SAMPI_OP_SPLIT, split, split);
         if (back < 0) status = back;
     }
-    for (int32_t i = before; i < z->ops.n && !status; i++) { /* what has no way yet is a way out */
+    for (int32_t i = before; i < z->ops.n && !status; i++) { /* ways that are not set yet leave the repetition */
         sampi_op *op = (sampi_op *)z->ops.data + i;
         if (op->kind == SAMPI_OP_SPLIT && op->a < 0) op->a = z->ops.n;
         if (op->kind == SAMPI_OP_SPLIT && op->b < 0) op->b = z->ops.n;
@@ -109,10 +109,11 @@ static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_exp
     return status;
 }
 
-/* First a, then what it has behind |, and so on. */
+/* Tries a first, then the alternatives behind each |. */
 static int sampi_emit_alternatives(sampi_lazy *z, const sampi_tree *t, sampi_node n)
 {
-    int32_t out = -1; /* the last of those that go on behind all; each has the one before in b, until then */
+    /* the last SPLIT that leaves the alternatives; until its ways are set, b has the one before it */
+    int32_t out = -1;
     int status = SAMP_OK;
     for (; sampi_at(t, n)->kind == SAMPI_NODE_ALT && !status; n = sampi_at(t, n)->b) {
         int32_t split = sampi_emit_op(z, SAMPI_OP_SPLIT, -1, -1);
@@ -132,7 +133,7 @@ static int sampi_emit_alternatives(sampi_lazy *z, const sampi_tree *t, sampi_nod
     return status;
 }
 
-/* The operations of a node. */
+/* Appends the operations of a node. */
 static int sampi_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n)
 {
     int32_t at = 0;
@@ -167,7 +168,7 @@ static int sampi_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n)
     return at < 0 ? at : status;
 }
 
-/* One more program: the texts of a node. */
+/* Adds a program for the texts of a node. */
 static int sampi_lazy_program(sampi_lazy *z, const sampi_tree *t, sampi_node n, bool whole)
 {
     if (n < 0) return n;
@@ -180,7 +181,7 @@ static int sampi_lazy_program(sampi_lazy *z, const sampi_tree *t, sampi_node n, 
     return last < 0 ? last : SAMP_OK;
 }
 
-/* Words become one program, patterns one each. */
+/* Words become one program together, each pattern becomes its own. */
 static int sampi_lazy_read(sampi_lazy *z, sampi_tree *t, const char *const *texts, size_t n, bool patterns)
 {
     sampi_node words = SAMPI_NEVER;
@@ -206,7 +207,7 @@ static int sampi_lazy_read(sampi_lazy *z, sampi_tree *t, const char *const *text
     return status;
 }
 
-/* Put an operation into a list, if it waits for a byte, else what it leads to without one. */
+/* Adds an operation to a list if it waits for a byte or for the end; else adds the operations that it leads to. */
 static void sampi_lazy_reach(sampi_lazy *z, int32_t *list, int32_t *n, int32_t at, bool begin, bool end)
 {
     const sampi_op *ops = (const sampi_op *)z->ops.data;
@@ -228,14 +229,14 @@ static void sampi_lazy_reach(sampi_lazy *z, int32_t *list, int32_t *n, int32_t a
     }
 }
 
-/* A match may begin at the text's end. */
+/* Adds the beginnings of all programs: a match may begin at the current end of the text. */
 static void sampi_lazy_enter(sampi_lazy *z, int32_t *list, int32_t *n, bool begin)
 {
     for (int32_t i = 0; i < z->programs.n; i++)
         sampi_lazy_reach(z, list, n, ((const sampi_program *)z->programs.data)[i].first, begin, false);
 }
 
-/* To the beginning of a text. */
+/* Goes to the beginning of a text. */
 static void sampi_lazy_reset(sampi_lazy *z)
 {
     z->waiting = z->is_lazy;
@@ -245,7 +246,8 @@ static void sampi_lazy_reset(sampi_lazy *z)
     sampi_lazy_enter(z, (int32_t *)z->places.data, &z->n_live, true);
 }
 
-/* Behind n bytes more: is there a match, if the text ends there? What was before can come back (sampi_lazy_undo). */
+/* Reads n more bytes. Returns whether there is a match if the text ends here. sampi_lazy_undo can restore what was
+   before. */
 static bool sampi_lazy_feed(sampi_lazy *z, const uint8_t *bytes, size_t n)
 {
     const sampi_op *ops = (const sampi_op *)z->ops.data;
@@ -264,7 +266,7 @@ static bool sampi_lazy_feed(sampi_lazy *z, const uint8_t *bytes, size_t n)
         z->n_live = n_next;
         if (n_next) memcpy(live, next, (size_t)n_next * sizeof *live);
     }
-    bool inside = z->found; /* what only matches at an end is not there any more behind the next byte */
+    bool inside = z->found; /* what matches only at the end no longer does behind the next byte */
     z->round++;
     n_next = 0;
     for (int32_t k = 0; k < z->n_live; k++)
@@ -274,7 +276,7 @@ static bool sampi_lazy_feed(sampi_lazy *z, const uint8_t *bytes, size_t n)
     return found;
 }
 
-/* Keep what there is before a token, and take it back. */
+/* Keep the positions before a token, and restore them. */
 static void sampi_lazy_keep(sampi_lazy *z, int32_t *n, bool *found)
 {
     *n = z->n_live;
@@ -288,14 +290,14 @@ static void sampi_lazy_undo(sampi_lazy *z, int32_t n, bool found)
     if (n) memcpy(z->places.data, (int32_t *)z->places.data + 2 * (size_t)z->ops.n, (size_t)n * sizeof(int32_t));
 }
 
-/* An array of its own for each: clones. */
+/* Frees the arrays; each clone has its own. */
 static void sampi_lazy_free(sampi_lazy *z)
 {
     sampi_vec *vec[] = { &z->ops, &z->pool, &z->programs, &z->tokens, &z->places };
     for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
 }
 
-/* Triggers made of texts [n_texts] and tokens [n]. *field: which of them is wrong. */
+/* Makes triggers of n_texts texts and n tokens. *field: which parameter is wrong. */
 static int sampi_lazy_init(sampi_lazy *z, const char *const *texts, size_t n_texts, bool patterns,
                            const samp_token *tokens, size_t n, int32_t n_vocab, const char **field)
 {

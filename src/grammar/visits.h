@@ -1,8 +1,8 @@
-/* ---- grammars: a call looks into a store ----
-   A call borrows a workspace, and says there which store it looks into, so that this stays as long (store.h). Here an
-   old store gives way to a new one, and is freed. */
+/* ---- grammars: a call uses a store ----
+   A call borrows a workspace and notes in it which store it reads, so that this store is not freed meanwhile (store.h).
+   This room also replaces an old store by a new one, and frees it. */
 
-/* Free those that have gone and that nobody looks into. */
+/* Frees the replaced stores that no call reads. */
 static void sampi_sweep_stores(sampi_shared *h)
 {
     sampi_store *store = (sampi_store *)SAMPI_PTR_GET(&h->gone), *behind;
@@ -21,7 +21,7 @@ static void sampi_sweep_stores(sampi_shared *h)
     }
 }
 
-/* Put `made` (or nothing) in the place of a store. False: somebody else has put another one there. */
+/* Replaces a store by `made` (or by nothing). Returns false if another thread has replaced it already. */
 static bool sampi_replace_store(sampi_shared *h, sampi_store *old, sampi_store *made)
 {
     if (!SAMPI_PTR_CAS(&h->now, old, made)) return false;
@@ -32,7 +32,7 @@ static bool sampi_replace_store(sampi_shared *h, sampi_store *old, sampi_store *
     return true;
 }
 
-/* The memo has nodes of one store. */
+/* Empties the memo if it has nodes of another store. */
 static void sampi_memo_fits(sampi_matcher *m)
 {
     if (m->space->memo_of == m->store->serial) return;
@@ -40,7 +40,7 @@ static void sampi_memo_fits(sampi_matcher *m)
     m->space->memo_of = m->store->serial;
 }
 
-/* The tree and the memo are those of the store that the call looks into. */
+/* Prepares the call for its store: the tree and the memo are those of the store. */
 static void sampi_open_store(sampi_matcher *m)
 {
     sampi_memo_fits(m);
@@ -52,8 +52,8 @@ static void sampi_open_store(sampi_matcher *m)
     m->tree_of = m->store->serial;
 }
 
-/* Look into the store that is the one now; the first one who comes makes it: by the plan, with what `kept` has, if they
-   are not NULL. False: a fault. */
+/* Makes the current store the one that this call reads. If there is none, it is made: by `plan`, and with what `kept`
+   has, if these are not NULL. Returns false if an error was recorded. */
 static bool sampi_look(sampi_matcher *m, const sampi_store_plan *plan, sampi_store *kept)
 {
     sampi_shared *h = m->shared;
@@ -79,13 +79,12 @@ static bool sampi_look(sampi_matcher *m, const sampi_store_plan *plan, sampi_sto
     return true;
 }
 
-/* A new store in the place of the old one, which goes first, for there is no room for both; what is kept of it lies in
-   between. */
+/* Replaces the old store where the limit has no room for both: the old one is freed first, and what is kept of it waits
+   in a small store in between. */
 static bool sampi_swap_store(sampi_matcher *m, sampi_store *old, const sampi_store_plan *plan, int32_t share)
 {
-    enum {
-        FEW = 128
-    }; /* calls that have filled it: more does not fit, and to keep some of it costs more than it saves */
+    /* A store that so few calls have filled is too small, and keeping a part of it costs more than it saves. */
+    enum { FEW = 128 };
     sampi_shared *h = m->shared;
     const bool keeps = share && SAMPI_INT_GET(&old->n_calls) > FEW;
     sampi_store *kept = keeps ? sampi_move_between(h, old, plan, share, plan->most / 6) : NULL;
@@ -98,8 +97,8 @@ static bool sampi_swap_store(sampi_matcher *m, sampi_store *old, const sampi_sto
     return looks;
 }
 
-/* Another store in the place of the one that is full, unless there is one, with what that has learnt, up to 1 / share
-   of the room; 0: with nothing. False: a fault. */
+/* Replaces the store if it is full and still the current one. The new store takes over what the old one has, up to 1 /
+   share of the room; with share 0 nothing. Returns false if an error was recorded. */
 static bool sampi_renew_store(sampi_matcher *m, int32_t share)
 {
     sampi_shared *h = m->shared;
@@ -107,7 +106,7 @@ static bool sampi_renew_store(sampi_matcher *m, int32_t share)
     if (!old || SAMPI_PTR_GET(&h->now) != old) return sampi_look(m, NULL, NULL);
     const sampi_store_plan plan = sampi_store_planned(h, old, m->d.held.beside);
     size_t size[SAMPI_STORE_PARTS];
-    if (sampi_store_sizes(h->grammar, &plan, size) > plan.most) { /* the old one may serve others */
+    if (sampi_store_sizes(h->grammar, &plan, size) > plan.most) { /* the old one may serve other calls */
         sampi_store_is_full(m);
         return false;
     }
@@ -125,8 +124,8 @@ static bool sampi_renew_store(sampi_matcher *m, int32_t share)
     return sampi_look(m, NULL, NULL);
 }
 
-/* A store of this call's own, where others have filled the new one before it could end: nobody else sees it, and it
-   goes with the call. False: a fault. */
+/* Makes a store for this call alone, where others have filled the new one before the call could end. No other call sees
+   it, and it is freed with the call. Returns false if an error was recorded. */
 static bool sampi_own_store(sampi_matcher *m)
 {
     const sampi_store_plan plan = sampi_store_planned(m->shared, m->store, m->d.held.beside);
@@ -167,7 +166,7 @@ static void sampi_workspace_free(sampi_shared *h, sampi_workspace *space)
 
 static sampi_workspace *sampi_workspace_make(sampi_shared *h)
 {
-    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX }; /* there are no more than calls at a time */
+    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX }; /* at most one for each call at a time */
     const size_t deepest = h->deepest + 1, n_rules = (size_t)h->grammar->tree.rules.n + 1;
     sampi_workspace *space = (sampi_workspace *)sampi_hold_block(&held, sizeof *space);
     if (!space) return NULL;
@@ -190,7 +189,8 @@ static bool sampi_workspace_take(sampi_workspace *space)
     return SAMPI_INT_GET(&space->busy) == 0 && SAMPI_INT_CAS(&space->busy, 0, 1);
 }
 
-/* A call borrows a workspace: the one that its sampler had last, or any that is free, or a new one. */
+/* Borrows a workspace: the one that the sampler had last, or any free one, or a new one. Returns false without
+   memory. */
 static bool sampi_workspace_find(sampi_matcher *m)
 {
     sampi_shared *h = m->shared;
@@ -204,7 +204,7 @@ static bool sampi_workspace_find(sampi_matcher *m)
     return true;
 }
 
-/* What is lent to a matcher goes to and fro as it is. */
+/* Copy what a matcher borrows from its workspace, and back. */
 static void sampi_borrow(sampi_matcher *m)
 {
     const sampi_workspace *space = m->space;
@@ -239,7 +239,7 @@ static void sampi_give_back(sampi_matcher *m)
     m->d.memo = NULL;
 }
 
-/* What is large in a workspace between two calls goes: it was one call's. `all`: whatever its size. */
+/* Frees what has become large in a workspace, because one call needed it; with `all` whatever its size. */
 static void sampi_trim_workspace(sampi_matcher *m, bool all)
 {
     enum { LARGE = 1 << 17 };
@@ -252,7 +252,7 @@ static void sampi_trim_workspace(sampi_matcher *m, bool all)
     if (all && m->d.memo && memo > 8 * most) sampi_memo_free(&m->d);
 }
 
-/* A call begins. False: no memory. */
+/* Begins a call. Returns false if there is no memory. */
 static bool sampi_begin_call(sampi_matcher *m)
 {
     m->d.status = SAMP_OK;
@@ -267,7 +267,7 @@ static bool sampi_begin_call(sampi_matcher *m)
     return true;
 }
 
-/* And ends. */
+/* Ends a call. */
 static void sampi_end_call(sampi_matcher *m)
 {
     sampi_workspace *space = m->space;

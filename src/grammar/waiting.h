@@ -1,17 +1,17 @@
-/* ---- grammars: a lazy one before its trigger ----
-   While a lazy grammar waits, each byte moves the places in the programs of its triggers (triggers.h). Once one
-   matches, backtracking finds where in the text the grammar begins, by the rules of a std::regex, as llama.cpp's; the
-   tokens from there on are read again, by the grammar. */
+/* ---- grammars: a lazy grammar before its trigger ----
+   While a lazy grammar waits, each byte moves the positions in the programs of its triggers (triggers.h). Once one of
+   them matches, backtracking finds where in the text the grammar begins, by the rules of std::regex, as in llama.cpp.
+   The grammar then reads the tokens from there on. */
 
-/* One way of backtracking through an expression: an operation to go on with at a place of the text, or, below 0, the
-   place that group ~op had before. */
+/* A way that backtracking may still try: an operation and a position in the text. If op is below 0: the earlier
+   position of slot ~op, which must be restored. */
 typedef struct sampi_way {
     int32_t op, at;
 } sampi_way;
 
-/* The first way in which a program matches text [n] from `at` on, with `whole` up to its end: where its groups are, in
-   slots; false: none, or a fault. What led nowhere is marked in `tried` and not tried again, so an operation is done
-   once at a place. */
+/* Finds the first way in which a program matches text [n] from `at` on; with `whole` up to the text's end. slots gets
+   where its groups are. Returns false if it does not match, or after an error. An operation that led nowhere at a
+   position is marked in `tried`, so each operation is tried once at each position. */
 static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *text, int32_t n, int32_t at, bool whole,
                              uint8_t *tried, int32_t *slots)
 {
@@ -55,7 +55,8 @@ static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *tex
     return matched && !m->d.status;
 }
 
-/* Where a program's match begins in text [n], or its first group that is not empty; -1: there is none, or a fault. */
+/* Where a program's match begins in text [n], or its first group that is not empty; -1 if it does not match, or after
+   an error. */
 static int32_t sampi_lazy_find(sampi_matcher *m, const sampi_program *p, const uint8_t *text, int32_t n)
 {
     int32_t slots[2 * SAMPI_MAX_GROUPS], start = -1;
@@ -100,7 +101,8 @@ static int32_t sampi_lazy_start(sampi_matcher *m)
 
 static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip);
 
-/* Read again the tokens from number i on, the first without its first bytes. Does the grammar allow them? */
+/* Reads the tokens from number i on, the first one without its first `skip` bytes. Returns whether the grammar allows
+   them. */
 static bool sampi_replay(sampi_matcher *m, int32_t i, size_t skip)
 {
     for (; i < m->history.n && !m->d.status; i++, skip = 0) {
@@ -111,7 +113,7 @@ static bool sampi_replay(sampi_matcher *m, int32_t i, size_t skip)
     return !m->d.status;
 }
 
-/* The same from the text's byte `start` on. */
+/* The same from byte `start` of the text on. */
 static bool sampi_replay_text(sampi_matcher *m, int32_t start)
 {
     size_t n, before = 0;
