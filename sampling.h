@@ -189,86 +189,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9006 samplers/greedy.h               21132 grammar/regex.h
-     276 api/config.h                     9048 samplers/choose.h               21533 grammar/derivatives.h
-     307 api/types.h                      9111 samplers/ratio.h                22226 grammar/vocabulary.h
-     563 api/missing.h                    9178 samplers/draw.h                 22699 grammar/triggers.h
-     577 api/sample.h                     9264 samplers/dist.h                 23026 grammar/matcher.h
-     671 api/chains.h                     9296 samplers/gumbel.h               23297 grammar/store.h
-     938 api/samplers.h                   9366 watermark/function.h            23559 grammar/moving.h
-    1211 api/gumbel.h                     9484 watermark/text.h                23913 grammar/visits.h
-    1234 api/operator.h                   9674 watermark/draw.h                24196 grammar/states.h
-    1285 api/kv.h                         9885 samplers/mirostat.h             24357 grammar/items.h
-    1468 api/llama_cpp.h                 10124 samplers/adaptive_p.h           24484 grammar/masks.h
-    1514 api/text_error.h                10275 samplers/custom.h               24695 grammar/runs.h
-    1531 api/grammar.h                   10336 config/describe.h               24908 grammar/entries.h
-    1771 api/shards.h                    10516 config/from_params.h            25408 grammar/accepting.h
-    1870 api/peers.h                     10580 config/orders.h                 25756 grammar/waiting.h
-    1958 api/drafts.h                    10812 config/numbers.h                25884 grammar/history.h
-    2060 api/constraints.h               10954 config/set.h                    26012 grammar/room.h
-    2389 api/watermark.h                 11110 config/tell.h                   26363 grammar/sampler.h
-    2548 api/parts.h                     11240 config/settings.h               26607 grammar/forced.h
-    2590 base/switches.h                 11353 life/rollback.h                 26776 grammar/hooks.h
-    2909 base/random.h                   11612 life/chain.h                    26900 schema/head.h
-    2932 base/mt19937.h                  11896 life/members.h                  27077 schema/errors.h
-    3007 base/exact.h                    12010 life/update.h                   27189 schema/collections.h
-    3233 base/bits128.h                  12207 life/copy.h                     27223 schema/references.h
-    3314 base/elements.h                 12377 rows/row.h                      27498 schema/strings.h
-    3444 watermark/colours.h             12687 rows/reserve.h                  27560 schema/numbers.h
-    3508 kernels/llama_cpp/contract.h    12756 rows/pieces.h                   27768 schema/sets.h
-    3555 kernels/contract.h              12870 rows/thresholds.h               27970 schema/formats.h
-    3683 kernels/scalar.h                12977 rows/compact.h                  28171 schema/scalars.h
-    3889 kernels/llama_cpp/scalar.h      13160 rows/sums.h                     28473 schema/goals.h
-    3910 kernels/sets.h                  13309 rows/changes.h                  28696 schema/alternatives.h
-    3958 kernels/vectors.h               13390 rows/cuts.h                     29180 schema/objects.h
-    4075 kernels/avx512.h                13838 rows/typical.h                  29700 schema/arrays.h
-    4159 kernels/avx2.h                  14153 rows/tail_free.h                30062 schema/whole.h
-    4221 kernels/sse2.h                  14227 rows/selecting.h                30235 tags/head.h
-    4238 kernels/neon.h                  14358 rows/mirostat.h                 30365 tags/words.h
-    4260 kernels/wasm.h                  14442 watermark/rows.h                30481 tags/inside.h
-    4276 kernels/generic.h               14556 rows/flat.h                     30625 tags/formats.h
-    4296 kernels/shared.h                14603 rows/logprobs.h                 31033 grammar/grammars.h
-    4421 kernels/passes.h                14689 rows/step.h                     31100 peers/tables.h
-    5110 kernels/llama_cpp/passes.h      14706 rows/llama_cpp/sums.h           31501 peers/values.h
-    5194 kernels/check.h                 15020 rows/llama_cpp/samplers.h       31946 peers/llama_server.h
-    5217 kernels/dispatch.h              15485 rows/llama_cpp/step.h           32016 peers/fields.h
-    5427 core/array.h                    15516 run/apply.h                     32282 peers/requests.h
-    5757 core/table.h                    15598 run/writing.h                   32428 shards/head.h
-    5955 core/windows.h                  15722 run/arrays.h                    32579 shards/bytes.h
-    6047 constraints/record.h            15799 run/arrays_llama_cpp.h          32677 shards/merging.h
-    6105 watermark/record.h              15999 run/walk.h                      32967 shards/row.h
-    6125 rows/work.h                     16104 run/finish.h                    33100 shards/answers.h
-    6152 life/past.h                     16144 run/draw_llama_cpp.h            33645 shards/logprobs.h
-    6211 core/record.h                   16218 run/draw.h                      33791 shards/told.h
-    6351 core/plans.h                    16296 run/sample.h                    33946 shards/asking.h
-    6389 core/fields.h                   16412 watermark/making.h              34082 shards/prefix.h
-    6476 core/owners.h                   16641 watermark/tails.h               34650 shards/plans.h
-    6552 core/mt19937.h                  16741 watermark/detect.h              35151 samplers/plans.h
-    6609 core/no_mt19937.h               16964 run/verify.h                    35414 shards/way.h
-    6642 core/making.h                   17068 run/batch.h                     35562 shards/memory.h
-    6774 core/streams.h                  17219 life/state.h                    35630 shards/batch.h
-    6812 life/state_fields.h             17396 operator/weights.h              36037 drafts/head.h
-    6912 samplers/llama_cpp.h            17484 operator/search.h               36096 drafts/block.h
-    6998 samplers/logit_bias.h           17622 operator/run.h                  36287 drafts/tree.h
-    7100 samplers/patch.h                17790 kv/cells.h                      36422 drafts/relaxed.h
-    7150 samplers/penalties.h            17827 kv/making.h                     36507 constraints/automaton.h
-    7301 samplers/dry.h                  18051 kv/slot.h                       36605 constraints/making.h
-    7758 samplers/cut.h                  18188 kv/sequences.h                  36861 constraints/sampler.h
-    7783 samplers/top_n_sigma.h          18322 kv/data.h                       36956 constraints/constructors.h
-    7893 samplers/top_k.h                18445 kv/update.h                     37323 constraints/patterns.h
-    7950 samplers/tail_free.h            18570 kv/state.h                      37531 constraints/looking.h
-    8073 samplers/typical.h              18779 llama_cpp/functions.h           37598 constraints/thinking.h
-    8149 samplers/top_p.h                18846 llama_cpp/object.h              37850 constraints/schedule.h
-    8192 samplers/min_p.h                18901 llama_cpp/vocabulary.h          37939 constraints/accepting.h
-    8234 samplers/by_sums.h              18978 text/reading.h                  38122 constraints/drawing.h
-    8385 samplers/top_h.h                19089 text/strings.h                  38309 constraints/told.h
-    8438 samplers/min_k.h                19188 text/values.h                   38373 constraints/kind.h
-    8495 samplers/xtc.h                  19344 text/documents.h                38431 constraints/top_p_decay.h
-    8578 samplers/infill.h               19420 grammar/head.h                  38517 constraints/accessors.h
-    8694 samplers/temperature.h          19461 grammar/tree.h                  38625 core/kinds.h
-    8863 samplers/smoothing.h            20451 grammar/finishing.h             38674 base/restore.h
-    8948 samplers/softmax.h              20754 grammar/reading.h               38688 api/license.h
-    8981 samplers/drafted.h              20839 grammar/gbnf.h
+       2 api/opening.h                    9016 samplers/greedy.h               21161 grammar/regex.h
+     276 api/config.h                     9058 samplers/choose.h               21562 grammar/derivatives.h
+     307 api/types.h                      9121 samplers/ratio.h                22255 grammar/vocabulary.h
+     563 api/missing.h                    9188 samplers/draw.h                 22728 grammar/triggers.h
+     577 api/sample.h                     9274 samplers/dist.h                 23055 grammar/matcher.h
+     671 api/chains.h                     9306 samplers/gumbel.h               23326 grammar/store.h
+     938 api/samplers.h                   9376 watermark/function.h            23588 grammar/moving.h
+    1211 api/gumbel.h                     9494 watermark/text.h                23942 grammar/visits.h
+    1234 api/operator.h                   9684 watermark/draw.h                24225 grammar/states.h
+    1285 api/kv.h                         9895 samplers/mirostat.h             24386 grammar/items.h
+    1468 api/llama_cpp.h                 10134 samplers/adaptive_p.h           24513 grammar/masks.h
+    1514 api/text_error.h                10285 samplers/custom.h               24724 grammar/runs.h
+    1531 api/grammar.h                   10346 config/describe.h               24937 grammar/entries.h
+    1771 api/shards.h                    10526 config/from_params.h            25437 grammar/accepting.h
+    1870 api/peers.h                     10590 config/orders.h                 25785 grammar/waiting.h
+    1958 api/drafts.h                    10822 config/numbers.h                25913 grammar/history.h
+    2060 api/constraints.h               10964 config/set.h                    26041 grammar/room.h
+    2389 api/watermark.h                 11120 config/tell.h                   26392 grammar/sampler.h
+    2548 api/parts.h                     11250 config/settings.h               26636 grammar/forced.h
+    2590 base/switches.h                 11363 life/rollback.h                 26805 grammar/hooks.h
+    2909 base/random.h                   11622 life/chain.h                    26929 schema/head.h
+    2932 base/mt19937.h                  11906 life/members.h                  27106 schema/errors.h
+    3007 base/exact.h                    12020 life/update.h                   27218 schema/collections.h
+    3233 base/bits128.h                  12217 life/copy.h                     27252 schema/references.h
+    3314 base/elements.h                 12387 rows/row.h                      27527 schema/strings.h
+    3444 watermark/colours.h             12697 rows/reserve.h                  27589 schema/numbers.h
+    3508 kernels/llama_cpp/contract.h    12766 rows/pieces.h                   27797 schema/sets.h
+    3555 kernels/contract.h              12880 rows/thresholds.h               27999 schema/formats.h
+    3683 kernels/scalar.h                12987 rows/compact.h                  28200 schema/scalars.h
+    3889 kernels/llama_cpp/scalar.h      13170 rows/sums.h                     28502 schema/goals.h
+    3910 kernels/sets.h                  13319 rows/changes.h                  28725 schema/alternatives.h
+    3958 kernels/vectors.h               13400 rows/cuts.h                     29209 schema/objects.h
+    4075 kernels/avx512.h                13848 rows/typical.h                  29729 schema/arrays.h
+    4159 kernels/avx2.h                  14163 rows/tail_free.h                30091 schema/whole.h
+    4221 kernels/sse2.h                  14237 rows/selecting.h                30264 tags/head.h
+    4238 kernels/neon.h                  14368 rows/mirostat.h                 30394 tags/words.h
+    4260 kernels/wasm.h                  14452 watermark/rows.h                30510 tags/inside.h
+    4276 kernels/generic.h               14566 rows/flat.h                     30654 tags/formats.h
+    4296 kernels/shared.h                14613 rows/logprobs.h                 31062 grammar/grammars.h
+    4421 kernels/passes.h                14699 rows/step.h                     31129 peers/tables.h
+    5110 kernels/llama_cpp/passes.h      14716 rows/llama_cpp/sums.h           31530 peers/values.h
+    5194 kernels/check.h                 15040 rows/llama_cpp/samplers.h       31975 peers/llama_server.h
+    5217 kernels/dispatch.h              15514 rows/llama_cpp/step.h           32045 peers/fields.h
+    5427 core/array.h                    15545 run/apply.h                     32311 peers/requests.h
+    5767 core/table.h                    15627 run/writing.h                   32457 shards/head.h
+    5965 core/windows.h                  15751 run/arrays.h                    32608 shards/bytes.h
+    6057 constraints/record.h            15828 run/arrays_llama_cpp.h          32706 shards/merging.h
+    6115 watermark/record.h              16028 run/walk.h                      32996 shards/row.h
+    6135 rows/work.h                     16133 run/finish.h                    33129 shards/answers.h
+    6162 life/past.h                     16173 run/draw_llama_cpp.h            33674 shards/logprobs.h
+    6221 core/record.h                   16247 run/draw.h                      33820 shards/told.h
+    6361 core/plans.h                    16325 run/sample.h                    33975 shards/asking.h
+    6399 core/fields.h                   16441 watermark/making.h              34111 shards/prefix.h
+    6486 core/owners.h                   16670 watermark/tails.h               34679 shards/plans.h
+    6562 core/mt19937.h                  16770 watermark/detect.h              35180 samplers/plans.h
+    6619 core/no_mt19937.h               16993 run/verify.h                    35443 shards/way.h
+    6652 core/making.h                   17097 run/batch.h                     35591 shards/memory.h
+    6784 core/streams.h                  17248 life/state.h                    35659 shards/batch.h
+    6822 life/state_fields.h             17425 operator/weights.h              36066 drafts/head.h
+    6922 samplers/llama_cpp.h            17513 operator/search.h               36125 drafts/block.h
+    7008 samplers/logit_bias.h           17651 operator/run.h                  36316 drafts/tree.h
+    7110 samplers/patch.h                17819 kv/cells.h                      36451 drafts/relaxed.h
+    7160 samplers/penalties.h            17856 kv/making.h                     36536 constraints/automaton.h
+    7311 samplers/dry.h                  18080 kv/slot.h                       36634 constraints/making.h
+    7768 samplers/cut.h                  18217 kv/sequences.h                  36890 constraints/sampler.h
+    7793 samplers/top_n_sigma.h          18351 kv/data.h                       36985 constraints/constructors.h
+    7903 samplers/top_k.h                18474 kv/update.h                     37352 constraints/patterns.h
+    7960 samplers/tail_free.h            18599 kv/state.h                      37560 constraints/looking.h
+    8083 samplers/typical.h              18808 llama_cpp/functions.h           37627 constraints/thinking.h
+    8159 samplers/top_p.h                18875 llama_cpp/object.h              37879 constraints/schedule.h
+    8202 samplers/min_p.h                18930 llama_cpp/vocabulary.h          37968 constraints/accepting.h
+    8244 samplers/by_sums.h              19007 text/reading.h                  38151 constraints/drawing.h
+    8395 samplers/top_h.h                19118 text/strings.h                  38338 constraints/told.h
+    8448 samplers/min_k.h                19217 text/values.h                   38402 constraints/kind.h
+    8505 samplers/xtc.h                  19373 text/documents.h                38460 constraints/top_p_decay.h
+    8588 samplers/infill.h               19449 grammar/head.h                  38546 constraints/accessors.h
+    8704 samplers/temperature.h          19490 grammar/tree.h                  38654 core/kinds.h
+    8873 samplers/smoothing.h            20480 grammar/finishing.h             38703 base/restore.h
+    8958 samplers/softmax.h              20783 grammar/reading.h               38717 api/license.h
+    8991 samplers/drafted.h              20868 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -5426,35 +5426,36 @@ SAMP_API SAMPI_COLD int samp_isa_force(const char *name)
 
 /* ---- src/core/array.h ---- */
 /* =================================================================================================== >>array
-   What samplers share when they go step by step: checks, the order of candidates, sums over them, and cuts. In comes
-   the array of candidates that samp_apply was given or samp_sample made, in any order; each function changes it in
-   place or only reads it.
+   Functions on an array of candidates, which samplers share when a chain goes step by step: checks, the order of
+   candidates, sums over them, and cuts. samp_apply gets the array from the user, samp_sample makes it; it may be in any
+   order. Each function changes the array in place or only reads it.
 
-   Three things in the array belong together, and every function here leaves them so. data [0 .. size) are the
-   candidates that are left; those that a cut drops are overwritten or stay behind size, and nobody reads them again.
-   `sorted` may be set only if data is in the order (logit descending, id ascending), because others then take data
-   [0] for the maximum. `selected` is an index, so what moves or drops candidates ends it: sampi_run sees to that.
+   The members of the array depend on each other, and every function here keeps them so. data [0 .. size) are the
+   remaining candidates; the candidates that a cut removes are overwritten or stay after size, and no function reads
+   them again. `sorted` is set only if data is in order (logit descending, id ascending), because other functions then
+   take data [0] for the maximum. `selected` is an index, so it becomes invalid when candidates move or are removed:
+   sampi_run resets it.
 
    The one thing to know: all sums are integers (sampi_weight), so their value does not depend on the array's order.
-   That is why these functions may sort or not as it suits them. */
+   So these functions are free to sort or not. */
 
-/* Every built-in sampler begins with this (sampi_run, for all of them), so that the functions below may rely on it:
-   one candidate at least is not masked, none is NaN or +infinity. */
+/* Checks the array before any built-in sampler (sampi_run calls it for all of them), so the functions below may rely on
+   it: at least one candidate is not masked, and no logit is NaN or +infinity. */
 static int sampi_check(const samp_token_data_array *cur) { return sampi_check_with(sampi_use(), cur); }
 
 /* ---- order ---- */
 
-/* The order of candidates: (logit descending, id ascending); with a score, (score ascending) goes before these. It is
-   total as long as no id is there twice, so any way to sort gives the same array. */
+/* The order of candidates: logit descending, then id ascending. With a score, the score comes first, ascending. The
+   order is total if no id occurs twice, so every way to sort gives the same array. */
 typedef struct sampi_order {
     double (*score)(const struct sampi_order *, const samp_token_data *);
-    double max, mean; /* for the score: of the row, as sampi_typical_score and its like need them */
+    double max, mean; /* of the row, for scores such as sampi_typical_score */
 } sampi_order;
 
 static const sampi_order SAMPI_BY_LOGIT = { NULL, 0.0, 0.0 };
 
-/* Does a come before b? The only comparison of candidates that there is: sorts, heaps and argmax all ask it, for every
-   candidate, so a call would be a third of their time. */
+/* Does a come before b? This is the only comparison of candidates: sorts, heaps and argmax use it for every candidate,
+   so a function call would take a third of their time. */
 SAMPI_INLINE bool sampi_before(const sampi_order *order, const samp_token_data *a, const samp_token_data *b)
 {
     if (order->score) {
@@ -5471,7 +5472,7 @@ static void sampi_swap(samp_token_data *a, samp_token_data *b)
     *b = t;
 }
 
-/* For the short pieces that sampi_sort_part, and typical's search on the fast path, end with. */
+/* Sorts the short pieces with which sampi_sort_part, and typical's search on the fast path, end. */
 static void sampi_insertion_sort(const sampi_order *order, samp_token_data *d, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
@@ -5482,7 +5483,7 @@ static void sampi_insertion_sort(const sampi_order *order, samp_token_data *d, s
     }
 }
 
-/* The step of sampi_heap_sort: d[root] goes down among d[.. end) until neither child comes behind it. */
+/* Moves d[root] down in the heap d[.. end) until neither child comes after it: the step of sampi_heap_sort. */
 static SAMPI_COLD void sampi_sift_down(const sampi_order *order, samp_token_data *d, size_t root, size_t end)
 {
     for (;;) {
@@ -5495,8 +5496,8 @@ static SAMPI_COLD void sampi_sift_down(const sampi_order *order, samp_token_data
     }
 }
 
-/* Where quicksort's pivots have been bad for too long (its callers count): n log n whatever the array is like. The
-   top of the heap is the last in order. */
+/* Sorts by a heap, whose top is the last in order. It is used after too many bad pivots of quicksort (its callers count
+   them), because it takes O(n log n) for every array. */
 static SAMPI_COLD void sampi_heap_sort(const sampi_order *order, samp_token_data *d, size_t n)
 {
     for (size_t root = n / 2; root > 0; root--) sampi_sift_down(order, d, root - 1, n);
@@ -5506,8 +5507,8 @@ static SAMPI_COLD void sampi_heap_sort(const sampi_order *order, samp_token_data
     }
 }
 
-/* Hoare's partition around the median of three: returns m in (0, n), d[0 .. m) not behind any of d[m .. n). n >= 3.
-   */
+/* Hoare's partition around the median of three: returns m in (0, n), so that no element of d[0 .. m) comes after any of
+   d[m .. n). n >= 3. */
 static size_t sampi_partition(const sampi_order *order, samp_token_data *d, size_t n)
 {
     size_t mid = n / 2, last = n - 1;
@@ -5519,7 +5520,7 @@ static size_t sampi_partition(const sampi_order *order, samp_token_data *d, size
     samp_token_data pivot = d[mid];
     sampi_swap(&d[0], &d[mid]);
     size_t i = 0, j = n;
-    for (;;) { /* no check of the ends: the pivot stops both at first, and later what has been swapped */
+    for (;;) { /* the ends need no check: the pivot stops both loops first, swapped elements later */
         do j--;
         while (sampi_before(order, &pivot, &d[j]));
         while (sampi_before(order, &d[i], &pivot)) i++;
@@ -5529,9 +5530,9 @@ static size_t sampi_partition(const sampi_order *order, samp_token_data *d, size
     }
 }
 
-/* Quicksort that leaves out what lies behind k: afterwards d[0 .. k) are the first k in order, the others somehow
-   behind them. `depth` bounds the bad cases: so many partitions one inside the other before the heap takes over.
-   sampi_sort calls it, and the GPU's host for candidates that come back in another order. */
+/* Quicksort of the first k: afterwards d[0 .. k) are the first k in order; the others follow in any order. `depth`
+   bounds the bad cases: after so many nested partitions the heap sort takes over. The callers are sampi_sort, and the
+   GPU's host for candidates that come back in another order. */
 static void sampi_sort_part(const sampi_order *order, samp_token_data *d, size_t n, size_t k, int depth)
 {
     while (n > 16) {
@@ -5547,7 +5548,8 @@ static void sampi_sort_part(const sampi_order *order, samp_token_data *d, size_t
     sampi_insertion_sort(order, d, n);
 }
 
-/* Make data [0 .. k) the first k in order, k <= size; `sorted` tells afterwards whether that is all of the array. */
+/* Sorts the array so that data [0 .. k) are the first k in order, k <= size. Afterwards `sorted` is true if the whole
+   array is in order. */
 static SAMPI_CALLED void sampi_sort(const sampi_order *order, samp_token_data_array *cur, size_t k)
 {
     if (cur->sorted && !order->score) return;
@@ -5555,11 +5557,13 @@ static SAMPI_CALLED void sampi_sort(const sampi_order *order, samp_token_data_ar
     cur->sorted = !order->score && k >= cur->size;
 }
 
-/* Those that need every token in its place: softmax, tail_free, and most of what imitates llama.cpp. */
+/* Sorts the whole array, for samplers that need the order of all candidates: softmax, tail_free, and most samplers in
+   llama.cpp's arithmetic. */
 static void sampi_sort_all(samp_token_data_array *cur) { sampi_sort(&SAMPI_BY_LOGIT, cur, cur->size); }
 
-/* A monotone change of the logits (a temperature, masking those below something) keeps the order, but may have made
-   ties whose ids are in the wrong one: then `sorted` becomes false. */
+/* Sets `sorted` to false if the array is no longer in order after a monotone change of the logits (a temperature, a
+   mask below a floor). Such a change keeps the order of unequal logits, but may make logits equal whose ids do not
+   ascend. */
 static void sampi_recheck_order(samp_token_data_array *cur)
 {
     if (!cur->sorted) return;
@@ -5570,7 +5574,7 @@ static void sampi_recheck_order(samp_token_data_array *cur)
     }
 }
 
-/* Where the first in order is. */
+/* Returns the index of the first candidate in order. */
 static SAMPI_CALLED size_t sampi_argmax(const samp_token_data_array *cur)
 {
     size_t best = 0;
@@ -5580,7 +5584,8 @@ static SAMPI_CALLED size_t sampi_argmax(const samp_token_data_array *cur)
     return best;
 }
 
-/* Where a token is, or size if it has been dropped. Before the first cut it nearly always stands at its own id. */
+/* Returns the index of a token, or size if it has been removed. Before the first cut the index is nearly always the
+   token's id. */
 static size_t sampi_find_candidate(const samp_token_data_array *cur, samp_token token)
 {
     size_t at = (size_t)token;
@@ -5590,8 +5595,9 @@ static size_t sampi_find_candidate(const samp_token_data_array *cur, samp_token 
     return at;
 }
 
-/* Where a token is, or belongs, among n records in order of their first members, which are tokens. size: the bytes of a
-   record. One search for all lists: counts, breakers' heads, changes of a row. */
+/* Returns the index at which a token is, or would be inserted, among n records in ascending order of their first
+   members, which are tokens. size: the bytes of a record. All sorted lists use this search: counts, heads of breakers,
+   changes of a row. */
 SAMPI_INLINE size_t sampi_find_token(const void *list, size_t size, size_t n, samp_token token)
 {
     size_t lo = 0, hi = n;
@@ -5605,7 +5611,7 @@ SAMPI_INLINE size_t sampi_find_token(const void *list, size_t size, size_t n, sa
     return lo;
 }
 
-/* The same where ids ascend. */
+/* Returns the index of a token in an array with ascending ids, or size if it is not there. */
 static SAMPI_COLD size_t sampi_find_ascending(const samp_token_data_array *cur, samp_token token)
 {
     size_t at = sampi_find_token(cur->data, sizeof *cur->data, cur->size, token);
@@ -5614,8 +5620,8 @@ static SAMPI_COLD size_t sampi_find_ascending(const samp_token_data_array *cur, 
 
 /* ---- sums ---- */
 
-/* The candidates that are not masked: for top_k, the cuts' min_keep and mirostat (ln n) only these are there. A pass of
-   its own, for who needs no sum. In >>llama masked ones count, as they do in llama.cpp. */
+/* Returns the number of unmasked candidates. top_k, the min_keep of cuts and mirostat (ln n) count only these; in
+   >>llama masked candidates count, as in llama.cpp. It takes a loop of its own, for callers that need no sums. */
 static size_t sampi_unmasked(const samp_token_data_array *cur)
 {
     size_t n = 0;
@@ -5623,7 +5629,8 @@ static size_t sampi_unmasked(const samp_token_data_array *cur)
     return n;
 }
 
-/* The kernels want plain floats: x [SAMPI_TILE] = the logits from `at` on. Returns how many, at most a tile. */
+/* Copies the logits from index `at` on to x [SAMPI_TILE], because kernels read plain floats. Returns their number, at
+   most a tile (256). */
 static size_t sampi_copy_logits(const samp_token_data_array *cur, size_t at, float *x)
 {
     size_t n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
@@ -5631,8 +5638,8 @@ static size_t sampi_copy_logits(const samp_token_data_array *cur, size_t at, flo
     return n;
 }
 
-/* The sums with weights relative to a maximum that the array may not contain: typical's search on the fast path sums
-   parts of a row. */
+/* Returns the sums, with weights relative to a maximum that the array need not contain: typical's search on the fast
+   path sums parts of a row. */
 static sampi_sums sampi_sum_to(const samp_token_data_array *cur, float max)
 {
     sampi_sums sums = { max, 0, 0, 0, 0 };
@@ -5644,14 +5651,15 @@ static sampi_sums sampi_sum_to(const samp_token_data_array *cur, float max)
     return sums;
 }
 
-/* What nearly every sampler begins with: the maximum, how many are unmasked, and the sums that make probabilities. */
+/* Returns the maximum, the number of unmasked candidates, and the sums that give probabilities. Nearly every sampler
+   begins with them. */
 static SAMPI_CALLED sampi_sums sampi_sum(const samp_token_data_array *cur)
 {
     return sampi_sum_to(cur, cur->data[sampi_argmax(cur)].logit);
 }
 
-/* The entropy in nats: ln Z + s / z, since -ln p = ln Z + (max - l). Where the sums are estimates, the second z is the
-   other end of what the first can be. */
+/* sampi_entropy_of: returns the entropy in nats, ln Z + s / z, because -ln p = ln Z + (max - l). If the sums are
+   estimates, `other` is the other end of the interval in which z lies. */
 static SAMPI_CALLED double sampi_entropy_of(double z, double s, double other)
 {
     return sampi_ln(z / (double)SAMPI_ONE) + s / other;
@@ -5661,7 +5669,8 @@ static SAMPI_CALLED double sampi_entropy(const sampi_sums *sums)
     return sampi_entropy_of((double)sums->z, (double)sums->s, (double)sums->z);
 }
 
-/* Write p of all candidates. The sums may be those of a larger row: a cut tells p as it was before. */
+/* Sets p of all candidates. The sums may be those of a larger row: after a cut, p is still the probability before
+   it. */
 static void sampi_set_p(samp_token_data_array *cur, const sampi_sums *sums)
 {
     float x[SAMPI_TILE], p[SAMPI_TILE + 16];
@@ -5676,7 +5685,7 @@ static void sampi_set_p(samp_token_data_array *cur, const sampi_sums *sums)
 
 /* ---- cuts ---- */
 
-/* Keep the first k in order, and in order. */
+/* Keeps the first k candidates in order, sorted. */
 static SAMPI_CALLED void sampi_cut_to_first(samp_token_data_array *cur, size_t k)
 {
     sampi_sort(&SAMPI_BY_LOGIT, cur, k);
@@ -5684,8 +5693,9 @@ static SAMPI_CALLED void sampi_cut_to_first(samp_token_data_array *cur, size_t k
     cur->sorted = true;
 }
 
-/* Keep the tokens with l >= floor where they are; but if these are fewer than min_keep, or none, the first min_keep
-   (1) in order, or all of them. The caller says with min_keep whether masked tokens count: in llama.cpp they do. */
+/* Keeps the candidates with l >= floor, in their present order. If these are fewer than min_keep, or there are
+   none, it keeps the first min_keep candidates (at least 1) in order. The caller's min_keep decides whether masked
+   candidates count: in llama.cpp they do. */
 static void sampi_keep_above(samp_token_data_array *cur, double floor, size_t min_keep)
 {
     samp_token_data *d = cur->data;
@@ -5701,8 +5711,8 @@ static void sampi_keep_above(samp_token_data_array *cur, double floor, size_t mi
     cur->size = kept;
 }
 
-/* How many of the first k, which are in order, it takes to hold the mass `required` and to be min_keep; 0 if k are
-   not enough. */
+/* Returns how many of the first k candidates, which are in order, have together at least the mass `required` and are at
+   least min_keep; 0 if k are not enough. */
 static size_t sampi_prefix_with_mass(const samp_token_data_array *cur, size_t k, float max, uint64_t required,
                                      size_t min_keep)
 {
@@ -5714,9 +5724,9 @@ static size_t sampi_prefix_with_mass(const samp_token_data_array *cur, size_t k,
     return 0;
 }
 
-/* The cut of top_p and typical: keep the shortest beginning of the order that holds the mass `required` (at most
-   sums->z) and at least min_keep tokens, and set p. Most nuclei are short, so 64 are sorted first, and eight times as
-   many until they are enough. */
+/* The cut of top_p and typical: keeps the shortest prefix of the order that has the mass `required` (at most sums->z)
+   and at least min_keep tokens, and sets p. Most such prefixes are short, so it sorts the first 64, and then eight
+   times as many until they are enough. */
 static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order, const sampi_sums *sums,
                             uint64_t required, size_t min_keep)
 {
@@ -5732,8 +5742,8 @@ static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order
     cur->sorted = !order->score;
 }
 
-/* A stable sort by the upper halves of keys, 11 bits at a time: from `from` to `to` and back, three times in all, so
-   that they end in `to`. */
+/* Sorts n keys by their upper halves, stably, 11 bits at a time. The keys go from `from` to `to` and back, three times
+   in all, so the result is in `to`. */
 static SAMPI_HOT void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
 {
     uint32_t start[3][2049];
@@ -14704,18 +14714,20 @@ static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t positi
 }
 #ifndef SAMP_NO_MT19937
 /* ---- src/rows/llama_cpp/sums.h ---- */
-/* ---- in llama.cpp's arithmetic ----
-   The samplers of >>llama on a dense row: what the table's rows name as fast_llama. Thresholds decide which candidates
-   stay; they become the array, in llama.cpp's order, and there its arithmetic goes on step by step. So a sampler here
-   is done with the row once row->llama.cur or row->token is there. Float sums over the whole row are those of its order
-   to the bit, by ascending id or by descending logit, though few of their terms are computed (sampi_llama_climb). Sums
-   of doubles are known to their rounding: what is the same at both ends of that is decided.
+/* ---- in llama.cpp's arithmetic: float sums over a row ----
+   The samplers of >>llama may work on a dense row (a row in place) instead of an array. Thresholds decide which
+   candidates stay; these become the array row->llama.cur, in llama.cpp's order, and the chain continues on it step by
+   step. So a sampler is done with the row once row->llama.cur or row->token is set. Float sums over the whole row are
+   equal, bit for bit, to those that llama.cpp adds in its order (ascending id, or descending logit), although few of
+   their terms are computed (sampi_llama_climb). Sums of doubles are known up to their rounding errors; a decision is
+   made only if it is the same at both ends of this interval.
 
-   Masked tokens count as candidates in >>llama: where they would be among those kept, a sampler declines. It may have
-   drawn its random numbers by then; they are taken back (sampi_run_llama). */
+   Masked tokens count as candidates in >>llama. If they could be among the kept candidates, a sampler declines: the
+   chain then takes its step on the array. The sampler may have drawn random numbers by then; sampi_run_llama takes them
+   back. */
 
-/* A float sum moves by m in the end, and by w if all steps count as positive: does it keep its sign and its exponent on
-   the way? An infinite one has none to keep (and what it moves by is NaN, of either sign). */
+/* Does a float sum keep its sign and exponent while terms are added? m: the sum of all its steps; w: the sum of their
+   sizes. An infinite sum has no such exponent, and its m may be a NaN. */
 static bool sampi_stays_near(float sum, double m, double w)
 {
     float lo = (float)((double)sum + (m - w) / 2), hi = (float)((double)sum + (m + w) / 2);
@@ -14726,8 +14738,9 @@ static bool sampi_stays_near(float sum, double m, double w)
     return u[0] >> 23 == u[1] >> 23 && u[0] >> 23 == u[2] >> 23 && (u[0] >> 23 & 255) != 255;
 }
 
-/* What each of x [n], none masked, adds to the float sum `from`: *sum and *way grow by these steps and by their sizes
-   (estimates from 2^24 ulps of `from` on, else exact). -> is none half way between two floats when added? */
+/* Adds up the steps that a float sum `from` would take if each x [n] alone were added to it. No x is masked. *sum grows
+   by the steps and *way by their sizes (exact below 2^24 ulps of `from`, then estimates). Returns false if the sum of
+   `from` and some x lies half way between two floats. */
 static SAMPI_HOT bool sampi_rise(const float *x, size_t n, float from, double *sum, double *way)
 {
     const float half = sampi_half_ulp(from);
@@ -14762,10 +14775,10 @@ static SAMPI_HOT bool sampi_rise(const float *x, size_t n, float from, double *s
     return sure;
 }
 
-/* sum + x [0] + x [1] + ..., each sum rounded to float, as a loop gives it; x [n] has no masked one. While a running
-   sum stays between two powers of two it grows by multiples of one ulp: then each term counts as it would on the tile's
-   first sum, in any order. Not so one that ends half way between two sums, which goes to the even one, and a tile that
-   may cross a power of two: these go one by one. */
+/* Returns sum + x [0] + x [1] + ..., each sum rounded to float, as a loop computes it. No x is masked. While the
+   running sum stays between two powers of two, it grows by multiples of one ulp. Then a term has the same effect on
+   every sum of its tile, so the terms may be added in any order. A loop adds the terms of a tile one by one if a sum
+   may lie half way between two floats (it is rounded to the even one), or if the tile may cross a power of two. */
 static SAMPI_COLD float sampi_add(const float *x, size_t n, float sum)
 {
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
@@ -14779,8 +14792,9 @@ static SAMPI_COLD float sampi_add(const float *x, size_t n, float sum)
     return sum;
 }
 
-/* Do the kernels give libm's expf? Another algorithm shows in a few of these numbers, one that rounds e^x correctly in
-   the first eight. Asked once for a workspace. */
+/* Returns the kernel that computes libm's expf, or a loop that calls libm if its results differ from the kernel's.
+   Another algorithm differs for a few of these arguments; one that rounds e^x correctly differs for the first eight.
+   The test is made once for a workspace. */
 typedef double sampi_expf(const float *x, size_t n, float t, float max, float *e);
 static SAMPI_COLD sampi_expf *sampi_expf_of(sampi_work *work, const sampi_kernels *k)
 {
@@ -14798,14 +14812,15 @@ static SAMPI_COLD sampi_expf *sampi_expf_of(sampi_work *work, const sampi_kernel
     return work->libm > 0 ? k->expf : sampi_expf_scalar;
 }
 
-/* work: whose kernels are asked, once for all rows. */
+/* Opens a row for llama.cpp's arithmetic. work: the workspace that keeps the result of the test above. */
 static SAMPI_COLD void sampi_open_llama(sampi_row *row, sampi_work *work)
 {
     row->llama.expf = sampi_expf_of(work, row->k);
 }
 
-/* The candidates of a compact row in order; x and id are used up. A stable sort of the keys, 11 bits at a time, with
-   ids to go along: from x and id to where w is, back over both of them, and to w, where the array grows over it. */
+/* Returns the candidates of a compact row in order; x and id of the workspace are overwritten. It is a stable sort of
+   keys with their ids, 11 bits at a time: from x and id to w, back over both, and to w again, where the array replaces
+   it. */
 static SAMPI_COLD samp_token_data_array sampi_sorted_array(const sampi_row *row)
 {
     size_t n = row->n;
@@ -14824,7 +14839,7 @@ static SAMPI_COLD samp_token_data_array sampi_sorted_array(const sampi_row *row)
     return cur;
 }
 
-/* What is left of a row becomes the array. */
+/* Makes row->llama.cur the array of the remaining candidates `left` of a row. */
 static int sampi_end_row(sampi_row *row, const sampi_row *left, bool in_order)
 {
     bool many = in_order && left->n > SAMPI_TILE;
@@ -14833,7 +14848,8 @@ static int sampi_end_row(sampi_row *row, const sampi_row *left, bool in_order)
     return SAMP_OK;
 }
 
-/* The first `want` and maybe some more, in order, or all: to row->llama.cur, the row itself stays. */
+/* Makes row->llama.cur an array of the first `want` candidates in order and possibly some more, or of all. The row
+   itself does not change. */
 static void sampi_llama_head(sampi_row *row, size_t want)
 {
     sampi_row head = *row;
@@ -14841,7 +14857,7 @@ static void sampi_llama_head(sampi_row *row, size_t want)
     sampi_end_row(row, &head, true);
 }
 
-/* Exactly the first k. */
+/* Makes row->llama.cur an array of the first k candidates in order. */
 static int sampi_llama_keep_first(sampi_row *row, size_t k)
 {
     sampi_row head = *row;
@@ -14850,14 +14866,14 @@ static int sampi_llama_keep_first(sampi_row *row, size_t k)
     return head.n == k ? sampi_end_row(row, &head, true) : SAMPI_DECLINED;
 }
 
-/* All of a row as an array; in_order: sorted. */
+/* Makes row->llama.cur an array of all candidates; in_order: sorted. */
 static SAMPI_COLD void sampi_llama_array(sampi_row *row, bool in_order)
 {
     float t = row->r;
-    bool is_scaled = row->llama.by_order && row->llama.divided; /* it was sorted before that */
+    bool is_scaled = row->llama.by_order && row->llama.divided; /* it was sorted before it was divided */
     sampi_row all = *row;
     if (is_scaled) all.llama.divided = false, all.r = 1.0f;
-    if (in_order) sampi_compact(&all); /* of one by_order, what is masked is gone */
+    if (in_order) sampi_compact(&all); /* masked candidates of a row by_order are removed */
     sampi_end_row(row, &all, in_order);
     if (is_scaled) sampi_llama_scale(&row->llama.cur, t);
 }
@@ -14868,15 +14884,15 @@ static bool sampi_is_full(const sampi_row *row)
     return row->floor <= -FLT_MAX && sampi_row_count(row, -FLT_MAX, INFINITY) == row->n;
 }
 
-/* Does this sampler, which has declined, begin with sorting its candidates? Then they may be sorted at once. */
+/* Does this sampler, which has declined, sort its candidates first? Then the array is made sorted. */
 static bool sampi_llama_sorts(const sampi_sampler *s)
 {
     return (sampi_traits_of(s->kind)->flags & SAMPI_LLAMA_SORTS) ||
            (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f);
 }
 
-/* e^(l - max), where `logits` is, of the row itself or of a part of it. The sums of tiles are doubles where sum is.
-   Returns the sum of all. */
+/* Computes e^(l - max) of the row or of a part of it, into work->logits. The sum of each tile, a double, goes to
+   work->sum. Returns the sum of all. */
 static SAMPI_COLD double sampi_llama_exps(const sampi_row *row, const sampi_row *part, float max)
 {
     double *tile = (double *)(void *)row->work->sum, sum = 0.0;
@@ -14887,7 +14903,7 @@ static SAMPI_COLD double sampi_llama_exps(const sampi_row *row, const sampi_row 
     return sum;
 }
 
-/* The terms of a tile, as libm makes them. */
+/* Computes the terms of a tile as libm does: e^(l - max), or its share in the entropy; 0 above c->most. */
 static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, size_t n, const sampi_climb *c,
                                          float *e)
 {
@@ -14900,10 +14916,11 @@ static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, 
     }
 }
 
-/* *sum + the terms of a part of a row one after the other, each sum rounded to float, as a loop gives it. Estimates do
-   but for tiles with a term in doubt, and for sums so small that terms below e^-32 count. in_order: as the part stands.
-   Else in an order that nobody knows, which is no matter as long as the sum stays between two powers of two, and no
-   term ends half way between two sums; false: that is not so. */
+/* Adds the terms of a part of a row to *sum, each sum rounded to float, as a loop computes it. Estimates of the terms
+   are enough, except for tiles with a term in doubt, and for sums so small that terms below e^-32 change them.
+   in_order: the terms are added in the order of the part. Otherwise their order is unspecified, and the function
+   returns false if the result could depend on it: if the sum crosses a power of two, or a sum may lie half way between
+   two floats. */
 static SAMPI_COLD bool sampi_llama_climb(const sampi_row *part, const sampi_climb *c, bool in_order, float *sum)
 {
     const sampi_kernels *k = part->k;
@@ -14932,7 +14949,7 @@ static SAMPI_COLD bool sampi_llama_climb(const sampi_row *part, const sampi_clim
     return in_order || sampi_stays_near(from, all, all);
 }
 
-/* Descending; a shell sort, as these are few. */
+/* Sorts a few floats in descending order (Shell sort). */
 static SAMPI_COLD void sampi_sort_floats(float *x, size_t n)
 {
     for (size_t gap = n / 2; gap > 0; gap /= 2)
@@ -14944,9 +14961,9 @@ static SAMPI_COLD void sampi_sort_floats(float *x, size_t n)
         }
 }
 
-/* The terms of a part's elements from floor on by descending logits, from 0. They are dealt out to buckets, where
-   `logits` is: as a rule those of some buckets together count alike in any order, else they are sorted. Uses x and id
-   up, and scratch. */
+/* Returns the float sum of the terms of a part's elements with x >= floor, in the order of descending logits, from 0.
+   The elements are distributed to buckets, in work->logits. Usually the sum over some buckets does not depend on the
+   order within them; otherwise these are sorted. Overwrites x, id and scratch of the workspace. */
 static SAMPI_COLD float sampi_llama_climb_down(const sampi_row *part, const sampi_climb *c, float floor)
 {
     sampi_work *work = part->work;
@@ -14983,7 +15000,8 @@ static SAMPI_COLD float sampi_llama_climb_down(const sampi_row *part, const samp
     return sum;
 }
 
-/* The float sum of terms of a part by descending logits. `head`: that of row->llama.cur, which are the first. */
+/* Returns the float sum of the terms of a part, in the order of descending logits. `head`: the sum over row->llama.cur,
+   which are the first elements of the part. */
 static SAMPI_COLD float sampi_llama_sum_sorted(const sampi_row *row, const sampi_row *part, sampi_climb c, float head)
 {
     float sum = head, floor = c.max + logf(sampi_half_ulp(head) / (c.a + 60.0f * c.b)) - 0.01f;
@@ -14991,10 +15009,10 @@ static SAMPI_COLD float sampi_llama_sum_sorted(const sampi_row *row, const sampi
     if (sampi_llama_climb(part, &c, false, &sum)) return sum;
     c.most = INFINITY;
     if (!(floor > c.max - 60.0f)) floor = -FLT_MAX;
-    return sampi_llama_climb_down(part, &c, floor); /* what is below is too little for any sum */
+    return sampi_llama_climb_down(part, &c, floor); /* elements below floor are too small to change a sum */
 }
 
-/* That of e^(l - max). */
+/* Sets sums->sum to the sum of e^(l - max) over a part, in the order of descending logits. */
 static SAMPI_COLD void sampi_llama_total(const sampi_row *row, const sampi_row *part, sampi_llama_sums *sums)
 {
     sampi_climb c = { sums->max, 0.0f, 1.0f, 0.0f, 0.0f };
@@ -15003,10 +15021,12 @@ static SAMPI_COLD void sampi_llama_total(const sampi_row *row, const sampi_row *
     sums->sum = sampi_llama_sum_sorted(row, part, c, head);
 }
 
-/* What a sum of doubles may be off by for each of its terms, the sum that it is compared with too. */
+/* The bound of the relative error of a sum of doubles for each of its terms, including that of the sum it is compared
+   with. */
 #define SAMPI_SUM_DOUBT (1.0 / ((uint64_t)1 << 51))
 
-/* The head of a row without masked tokens, not divided, in row->llama.cur, and the sums over all of it. */
+/* Makes row->llama.cur the head of a row (its first candidates in order), and computes the sums over the whole row.
+   Returns false for a row that is short, divided by a temperature, or has masked tokens. */
 static SAMPI_COLD bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
 {
     if (row->n <= SAMPI_SMALL || row->llama.divided || !sampi_is_full(row)) return false;
@@ -15019,10 +15039,11 @@ static SAMPI_COLD bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums 
 
 /* ---- src/rows/llama_cpp/samplers.h ---- */
 /* ---- llama.cpp's arithmetic on rows: the samplers ----
-   What the table's rows name as fast_llama, on the sums of sums.h. Each leaves row->llama.cur, the candidates kept in
-   llama.cpp's order, or the token, or declines where a sum known to its rounding only cannot decide. */
+   The functions that the table of kinds names as fast_llama. They use the sums of sums.h. Each sets row->llama.cur, an
+   array of the kept candidates in llama.cpp's order, or row->token. It declines if a sum that is known only up to its
+   rounding error cannot decide. The head of a row is an array of its first candidates in order. */
 
-/* All of them: only in another order. */
+/* top_k. If k is all candidates, the row stays, and only its order changes. */
 static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
 {
     if (s->u.top_k.ties) return SAMPI_DECLINED;
@@ -15033,6 +15054,7 @@ static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
     return sampi_llama_keep_first(row, (size_t)s->u.top_k.k);
 }
 
+/* min_p. */
 static SAMPI_COLD int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
 {
     float floor = sampi_row_max(row) + logf(s->u.cut.p);
@@ -15042,7 +15064,7 @@ static SAMPI_COLD int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
     return sampi_llama_keep_first(row, sampi_min_keep(s));
 }
 
-/* The sum is by id, the cut by order. */
+/* top_p. llama.cpp adds the sum by ascending id (if the row is not sorted), and cuts in order. */
 static SAMPI_COLD int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums = { sampi_row_max(row), 0.0f };
@@ -15062,8 +15084,8 @@ static SAMPI_COLD int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
     }
 }
 
-/* The sum of squares goes on with x [n], none of them masked: a step of sampi_llama_top_n_sigma, which adds in double
-   and rounds to float, so what is said of sampi_add holds here too. */
+/* Returns the sum of squares (x - mean)^2, continued with x [n], none of them masked, for top_n_sigma. llama.cpp adds
+   each in double and rounds to float, so terms may be added in any order under the conditions of sampi_add. */
 static SAMPI_HOT float sampi_llama_squares(const float *x, size_t n, float mean, float sum)
 {
     const double half = (double)sampi_half_ulp(sum), from = (double)sum;
@@ -15074,7 +15096,7 @@ static SAMPI_HOT float sampi_llama_squares(const float *x, size_t n, float mean,
     typedef float pair __attribute__((vector_size(8)));
     typedef double two __attribute__((vector_size(16)));
     typedef int64_t bits __attribute__((vector_size(16)));
-    /* 1.5 * 2^52 ulps of the sum: what is added to it is rounded to these */
+    /* 1.5 * 2^52 ulps of the sum: adding it rounds to these ulps */
     const double grid = half * 13510798882111488.0;
     const two none = { 0.0, 0.0 };
     two move = none;
@@ -15105,7 +15127,8 @@ static SAMPI_HOT float sampi_llama_squares(const float *x, size_t n, float mean,
     return sum;
 }
 
-/* Two passes over the unmasked, tile by tile. The floor stays with the row: what is below is masked, not dropped. */
+/* top_n_sigma: two passes over the unmasked logits, tile by tile. The floor stays with the row: tokens below it are
+   masked, not removed. */
 static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
 {
     float x[SAMPI_TILE + 16], sum = 0.0f, squares = 0.0f, mean = 0.0f, count = 0.0f;
@@ -15131,12 +15154,12 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* What is dropped is masked in the row, which counts as sorted from now on. */
+/* xtc. The removed tokens are masked in the row, which counts as sorted from now on. */
 static SAMPI_COLD int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
     if (row->n < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
-    if (row->array) return SAMPI_DECLINED; /* all of it is shown in order */
+    if (row->array) return SAMPI_DECLINED; /* samp_apply shows the whole array in order */
     if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
     const samp_token_data *d = row->llama.cur.data;
     size_t above = 0;
@@ -15149,8 +15172,9 @@ static SAMPI_COLD int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
     return sampi_end_changes(row, true);
 }
 
-/* The token on which u falls, by sums of doubles in any order; they are off by less than `doubt` of their total. A row
-   in order is looked at from its head on: i of row->llama.cur. */
+/* Finds the index *i of the token on which u falls. The sums are of doubles in any order, with an error of less than
+   `doubt` of their total; false: the error could change the token. In a row in order the search starts with its head,
+   and *i is an index of row->llama.cur. */
 static SAMPI_COLD bool sampi_llama_find(sampi_row *row, double sum, double u, double doubt, size_t *i)
 {
     const double *tile = (const double *)(const void *)row->work->sum;
@@ -15176,9 +15200,10 @@ static SAMPI_COLD bool sampi_llama_find(sampi_row *row, double sum, double u, do
     return at > 0 && before < want - off && run >= want + off;
 }
 
-/* The same for a row that is not in order, by estimates of the tiles' sums: only the terms of one tile are computed. A
-   term is off by sweep's error, and by the roundings of x / t or its estimate x (1 / t) and of l - max: 5e-7 for each
-   nat that l is below max and 2e-7 for each of max, at most; here for two sums. */
+/* Does the same for a row that is not in order, from estimates of the sums of tiles: only the terms of one tile are
+   computed. An estimated term has the error of the kernel sweep, and that of the roundings of x / t, or its estimate x
+   (1 / t), and of l - max: at most 5e-7 for each nat that l is below max, and 2e-7 for each of max. The bound below is
+   for two sums. */
 static SAMPI_COLD bool sampi_llama_guess(sampi_row *row, float max, double u, size_t *i)
 {
     double *tile = (double *)(void *)row->work->sum, z = 0.0, s = 0.0, run = 0.0, before = 0.0, d;
@@ -15200,12 +15225,13 @@ static SAMPI_COLD bool sampi_llama_guess(sampi_row *row, float max, double u, si
     return at > 0 && before < want - off && run >= want + off;
 }
 
+/* dist on a row. */
 static SAMPI_COLD int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
 {
     bool first_is_masked = !row->llama.by_order && !(sampi_present(row, 0) >= row->floor);
     double u = sampi_mt_double(sampi_mt_of(s));
     size_t i;
-    if (u == 0.0 && first_is_masked) return SAMP_E_EMPTY; /* the first one reaches it */
+    if (u == 0.0 && first_is_masked) return SAMP_E_EMPTY; /* llama.cpp selects the first token, which is masked */
     if (row->floor > -FLT_MAX) sampi_gather(row, row->floor);
     float max = sampi_row_max(row);
     if (sampi_llama_guess(row, max, u, &i)) {
@@ -15225,7 +15251,7 @@ static SAMPI_COLD int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* dist, the last of a chain, over an array: p stays as it is. */
+/* dist as the last member of a chain, on an array. It does not change p. */
 static SAMPI_COLD void sampi_llama_dist_array(sampi_row *row, double u)
 {
     samp_token_data_array *cur = &row->llama.cur;
@@ -15246,14 +15272,15 @@ static SAMPI_COLD void sampi_llama_dist_array(sampi_row *row, double u)
         sampi_llama_choose(cur, u);
 }
 
-/* The entropy of a row whose head is in row->llama.cur, with p, and in order. */
+/* Returns the entropy of a row, whose head is in row->llama.cur, in order and with p. */
 static SAMPI_COLD float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sums *sums)
 {
     sampi_climb c = { sums->max, 0.0f, logf(sums->sum) / sums->sum, 1.0f / sums->sum, sums->sum };
     return sampi_llama_sum_sorted(row, row, c, sampi_llama_entropy(&row->llama.cur));
 }
 
-/* From the tokens of a row from floor on, none of them masked. false: those below may be among the kept too. */
+/* typical from the tokens of a row with logits from floor on, none of them masked. false: tokens below floor may be
+   kept too. */
 static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums,
                                                 float entropy, float floor)
 {
@@ -15261,13 +15288,13 @@ static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s
     const float *e = row->work->logits;
     sampi_row part = *row;
     bool as_given = row->x && row->n_change == 0;
-    double run = 0.0, enough = (double)s->u.cut.p + (double)row->n / (1 << 24); /* so far off may a float sum be */
+    double run = 0.0, enough = (double)s->u.cut.p + (double)row->n / (1 << 24); /* the error of a float sum */
     (void)sampi_llama_exps(row, row, sums->max);
     sampi_gather(&part, floor);
     for (size_t i = 0; i < part.n; i++) row->work->x[i] = -sampi_llama_score(e[part.id[i]] / sums->sum, entropy);
     *cur = sampi_sorted_array(&part);
     size_t end = 0;
-    while (end < part.n && (run <= enough || end <= s->u.cut.min_keep)) { /* one more than are kept */
+    while (end < part.n && (run <= enough || end <= s->u.cut.min_keep)) { /* one token more than is kept */
         const size_t i = end;
         const float score = cur->data[i].logit;
         for (; end < part.n && cur->data[end].logit == score; end++) {
@@ -15284,8 +15311,8 @@ static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s
     return part.n == row->n || (cur->size < end && score < sampi_llama_score(below, entropy) - 1e-3f);
 }
 
-/* From the head alone: what is not in it is less probable than its last one, and if that is on the far side of the
-   entropy, less typical too. If that is not enough, from more tokens, or all. */
+/* typical. The head alone is enough if its last token has a larger surprise than the entropy: every token outside of
+   the head is less probable than that one, so it is less typical too. Otherwise more tokens are read, or all. */
 static SAMPI_COLD int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
@@ -15310,7 +15337,7 @@ static SAMPI_COLD int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
     return found ? SAMP_OK : (int)SAMPI_DECLINED;
 }
 
-/* Temperature 0: a floor at the maximum, and of its equals the first one stays. */
+/* Temperature 0: sets the floor to the maximum, and masks all tokens that equal it except the first. */
 static SAMPI_COLD int sampi_llama_mask_but_first(sampi_row *row)
 {
     sampi_row best = *row;
@@ -15324,6 +15351,7 @@ static SAMPI_COLD int sampi_llama_mask_but_first(sampi_row *row)
     return sampi_end_changes(row, true);
 }
 
+/* temp and temp_ext. The row is divided by the temperature later, when its logits are read. */
 static SAMPI_COLD int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
 {
     float t = s->u.temp.t;
@@ -15345,7 +15373,7 @@ static SAMPI_COLD int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* sampi_llama_discrete, of p = e / sum. */
+/* sampi_llama_discrete for p = e / sum: returns the index of the token on which u falls. */
 static SAMPI_COLD size_t sampi_llama_discrete_of(const float *e, size_t n, float sum, double u)
 {
     double all = 0.0, run = 0.0;
@@ -15358,7 +15386,7 @@ static SAMPI_COLD size_t sampi_llama_discrete_of(const float *e, size_t n, float
     return i;
 }
 
-/* The draw is by p, which is e / sum rounded to float: so estimates may be off by that much. */
+/* adaptive_p. The draw uses p, which is e / sum rounded to float, so that is the error of the estimates. */
 static SAMPI_COLD int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
 {
     float max = sampi_row_max(row), *e = row->work->logits;
@@ -15397,16 +15425,16 @@ static SAMPI_COLD int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler 
     return SAMP_OK;
 }
 
-/* Is a logit within mu? For sampi_least: of a sampler, and sums. */
+/* Is the surprise of a logit at most mu? what: a sampler and sums, for sampi_least. */
 static bool sampi_llama_reaches(const void *what, float l)
 {
     const void *const *of = (const void *const *)what;
     return sampi_llama_is_within((const sampi_sampler *)of[0], (const sampi_llama_sums *)of[1], l);
 }
 
-/* The draw of sampi_llama_discrete from the part of a row that is kept; row->llama.cur are the first of it, sums its
-   sums. `total` is the sum of e^(l - max), known to `doubt`; p is rounded to float, so the sum of all of them is known
-   to `off`. Then mu moves. */
+/* Draws as sampi_llama_discrete from the kept part of a row, and changes mu. row->llama.cur has the first candidates of
+   that part, and sums are its sums. `total` is the sum of e^(l - max), with an error of at most `doubt`. p is rounded
+   to float, so the sum of all p has an error of at most `off`. false: the error could change the token. */
 static SAMPI_COLD bool sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums,
                                                  double u, double total, double doubt)
 {
@@ -15428,7 +15456,8 @@ static SAMPI_COLD bool sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *
     return true;
 }
 
-/* The sum of e^(l - max) of a part of a row, off by *doubt at most: see sampi_llama_guess. */
+/* Returns the estimated sum of e^(l - max) over a part of a row; *doubt is a bound of its error (see
+   sampi_llama_guess). */
 static SAMPI_COLD double sampi_llama_about(const sampi_row *part, float max, double *doubt)
 {
     double sum = 0.0, slope = 0.0, z, s;
@@ -15442,7 +15471,7 @@ static SAMPI_COLD double sampi_llama_about(const sampi_row *part, float max, dou
     return sum;
 }
 
-/* Both mirostats. Few tokens left are an array; of many, the head mostly has the token. */
+/* mirostat and mirostat_v2. Few kept tokens become an array; of many, the head mostly has the drawn token. */
 static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s)
 {
     bool v1 = s->kind == SAMPI_MIROSTAT;
@@ -15457,7 +15486,7 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
         if (!row->array) row->llama.cur.data = NULL;
         return SAMP_OK;
     }
-    if (row->array) return SAMPI_DECLINED; /* all that is kept is shown */
+    if (row->array) return SAMPI_DECLINED; /* samp_apply shows all kept tokens */
     const void *of[2] = { s, &sums };
     float floor = v1 ? 0.0f
                      : sampi_least(sampi_llama_reaches, of, row->llama.cur.data[row->llama.cur.size - 1].logit);
@@ -15469,8 +15498,8 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
         if (keep < row->n && !v1) sampi_gather(&part, floor);
         double doubt = 0.0;
         double total = is_exact ? sampi_llama_exps(row, &part, sums.max) : sampi_llama_about(&part, sums.max, &doubt);
-        if (keep < row->n) {              /* else all is as it was */
-            float *x = row->work->logits; /* gathering the head takes the part's place */
+        if (keep < row->n) {              /* else the part is the whole row */
+            float *x = row->work->logits; /* the head will overwrite the part */
             memcpy(x, part.x, part.n * sizeof *x);
             sampi_set_tokens(&part, x, NULL, part.n);
             sampi_llama_head(row, 512);
@@ -15484,11 +15513,11 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
 
 /* ---- src/rows/llama_cpp/step.h ---- */
 /* ---- one sampler on the row, in llama.cpp's arithmetic ----
-   Its sums are floats, added in the order of the candidates, so a sampler may work on the row only where the order of
-   what it leaves is known; all others decline. */
+   Sums are floats, added in the order of the candidates. So a sampler works on the row only if the order of the
+   candidates that it keeps is known; otherwise it declines. */
 
-/* One sampler on a dense row in llama.cpp's arithmetic, `last` of the chain or not. If it declines it has drawn
-   nothing. */
+/* Runs one sampler on a dense row in llama.cpp's arithmetic; last: it is the last member of the chain. If it declines,
+   its random numbers are taken back. */
 static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, bool last)
 {
     const sampi_traits *traits = sampi_traits_of(member->kind);
@@ -15506,8 +15535,8 @@ static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, boo
     return status;
 }
 
-/* Can a sampler work on a row that was an array? Not dist or a temperature, if that array was in order: dist adds up in
-   the array's order, and a temperature leaves it as it is; a row has its tokens by id. */
+/* Can a sampler work on a row that was an array? Not dist or a temperature, if that array was in order: dist adds in
+   the array's order, and a temperature keeps it, but a row has its tokens by id. */
 static SAMPI_COLD bool sampi_fits_llama(const sampi_row *row, const sampi_sampler *s)
 {
     return !row->llama.by_order || (s->kind != SAMPI_DIST && s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT);

@@ -1,33 +1,34 @@
 /* =================================================================================================== >>array
-   What samplers share when they go step by step: checks, the order of candidates, sums over them, and cuts. In comes
-   the array of candidates that samp_apply was given or samp_sample made, in any order; each function changes it in
-   place or only reads it.
+   Functions on an array of candidates, which samplers share when a chain goes step by step: checks, the order of
+   candidates, sums over them, and cuts. samp_apply gets the array from the user, samp_sample makes it; it may be in any
+   order. Each function changes the array in place or only reads it.
 
-   Three things in the array belong together, and every function here leaves them so. data [0 .. size) are the
-   candidates that are left; those that a cut drops are overwritten or stay behind size, and nobody reads them again.
-   `sorted` may be set only if data is in the order (logit descending, id ascending), because others then take data
-   [0] for the maximum. `selected` is an index, so what moves or drops candidates ends it: sampi_run sees to that.
+   The members of the array depend on each other, and every function here keeps them so. data [0 .. size) are the
+   remaining candidates; the candidates that a cut removes are overwritten or stay after size, and no function reads
+   them again. `sorted` is set only if data is in order (logit descending, id ascending), because other functions then
+   take data [0] for the maximum. `selected` is an index, so it becomes invalid when candidates move or are removed:
+   sampi_run resets it.
 
    The one thing to know: all sums are integers (sampi_weight), so their value does not depend on the array's order.
-   That is why these functions may sort or not as it suits them. */
+   So these functions are free to sort or not. */
 
-/* Every built-in sampler begins with this (sampi_run, for all of them), so that the functions below may rely on it:
-   one candidate at least is not masked, none is NaN or +infinity. */
+/* Checks the array before any built-in sampler (sampi_run calls it for all of them), so the functions below may rely on
+   it: at least one candidate is not masked, and no logit is NaN or +infinity. */
 static int sampi_check(const samp_token_data_array *cur) { return sampi_check_with(sampi_use(), cur); }
 
 /* ---- order ---- */
 
-/* The order of candidates: (logit descending, id ascending); with a score, (score ascending) goes before these. It is
-   total as long as no id is there twice, so any way to sort gives the same array. */
+/* The order of candidates: logit descending, then id ascending. With a score, the score comes first, ascending. The
+   order is total if no id occurs twice, so every way to sort gives the same array. */
 typedef struct sampi_order {
     double (*score)(const struct sampi_order *, const samp_token_data *);
-    double max, mean; /* for the score: of the row, as sampi_typical_score and its like need them */
+    double max, mean; /* of the row, for scores such as sampi_typical_score */
 } sampi_order;
 
 static const sampi_order SAMPI_BY_LOGIT = { NULL, 0.0, 0.0 };
 
-/* Does a come before b? The only comparison of candidates that there is: sorts, heaps and argmax all ask it, for every
-   candidate, so a call would be a third of their time. */
+/* Does a come before b? This is the only comparison of candidates: sorts, heaps and argmax use it for every candidate,
+   so a function call would take a third of their time. */
 SAMPI_INLINE bool sampi_before(const sampi_order *order, const samp_token_data *a, const samp_token_data *b)
 {
     if (order->score) {
@@ -44,7 +45,7 @@ static void sampi_swap(samp_token_data *a, samp_token_data *b)
     *b = t;
 }
 
-/* For the short pieces that sampi_sort_part, and typical's search on the fast path, end with. */
+/* Sorts the short pieces with which sampi_sort_part, and typical's search on the fast path, end. */
 static void sampi_insertion_sort(const sampi_order *order, samp_token_data *d, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
@@ -55,7 +56,7 @@ static void sampi_insertion_sort(const sampi_order *order, samp_token_data *d, s
     }
 }
 
-/* The step of sampi_heap_sort: d[root] goes down among d[.. end) until neither child comes behind it. */
+/* Moves d[root] down in the heap d[.. end) until neither child comes after it: the step of sampi_heap_sort. */
 static SAMPI_COLD void sampi_sift_down(const sampi_order *order, samp_token_data *d, size_t root, size_t end)
 {
     for (;;) {
@@ -68,8 +69,8 @@ static SAMPI_COLD void sampi_sift_down(const sampi_order *order, samp_token_data
     }
 }
 
-/* Where quicksort's pivots have been bad for too long (its callers count): n log n whatever the array is like. The
-   top of the heap is the last in order. */
+/* Sorts by a heap, whose top is the last in order. It is used after too many bad pivots of quicksort (its callers count
+   them), because it takes O(n log n) for every array. */
 static SAMPI_COLD void sampi_heap_sort(const sampi_order *order, samp_token_data *d, size_t n)
 {
     for (size_t root = n / 2; root > 0; root--) sampi_sift_down(order, d, root - 1, n);
@@ -79,8 +80,8 @@ static SAMPI_COLD void sampi_heap_sort(const sampi_order *order, samp_token_data
     }
 }
 
-/* Hoare's partition around the median of three: returns m in (0, n), d[0 .. m) not behind any of d[m .. n). n >= 3.
-   */
+/* Hoare's partition around the median of three: returns m in (0, n), so that no element of d[0 .. m) comes after any of
+   d[m .. n). n >= 3. */
 static size_t sampi_partition(const sampi_order *order, samp_token_data *d, size_t n)
 {
     size_t mid = n / 2, last = n - 1;
@@ -92,7 +93,7 @@ static size_t sampi_partition(const sampi_order *order, samp_token_data *d, size
     samp_token_data pivot = d[mid];
     sampi_swap(&d[0], &d[mid]);
     size_t i = 0, j = n;
-    for (;;) { /* no check of the ends: the pivot stops both at first, and later what has been swapped */
+    for (;;) { /* the ends need no check: the pivot stops both loops first, swapped elements later */
         do j--;
         while (sampi_before(order, &pivot, &d[j]));
         while (sampi_before(order, &d[i], &pivot)) i++;
@@ -102,9 +103,9 @@ static size_t sampi_partition(const sampi_order *order, samp_token_data *d, size
     }
 }
 
-/* Quicksort that leaves out what lies behind k: afterwards d[0 .. k) are the first k in order, the others somehow
-   behind them. `depth` bounds the bad cases: so many partitions one inside the other before the heap takes over.
-   sampi_sort calls it, and the GPU's host for candidates that come back in another order. */
+/* Quicksort of the first k: afterwards d[0 .. k) are the first k in order; the others follow in any order. `depth`
+   bounds the bad cases: after so many nested partitions the heap sort takes over. The callers are sampi_sort, and the
+   GPU's host for candidates that come back in another order. */
 static void sampi_sort_part(const sampi_order *order, samp_token_data *d, size_t n, size_t k, int depth)
 {
     while (n > 16) {
@@ -120,7 +121,8 @@ static void sampi_sort_part(const sampi_order *order, samp_token_data *d, size_t
     sampi_insertion_sort(order, d, n);
 }
 
-/* Make data [0 .. k) the first k in order, k <= size; `sorted` tells afterwards whether that is all of the array. */
+/* Sorts the array so that data [0 .. k) are the first k in order, k <= size. Afterwards `sorted` is true if the whole
+   array is in order. */
 static SAMPI_CALLED void sampi_sort(const sampi_order *order, samp_token_data_array *cur, size_t k)
 {
     if (cur->sorted && !order->score) return;
@@ -128,11 +130,13 @@ static SAMPI_CALLED void sampi_sort(const sampi_order *order, samp_token_data_ar
     cur->sorted = !order->score && k >= cur->size;
 }
 
-/* Those that need every token in its place: softmax, tail_free, and most of what imitates llama.cpp. */
+/* Sorts the whole array, for samplers that need the order of all candidates: softmax, tail_free, and most samplers in
+   llama.cpp's arithmetic. */
 static void sampi_sort_all(samp_token_data_array *cur) { sampi_sort(&SAMPI_BY_LOGIT, cur, cur->size); }
 
-/* A monotone change of the logits (a temperature, masking those below something) keeps the order, but may have made
-   ties whose ids are in the wrong one: then `sorted` becomes false. */
+/* Sets `sorted` to false if the array is no longer in order after a monotone change of the logits (a temperature, a
+   mask below a floor). Such a change keeps the order of unequal logits, but may make logits equal whose ids do not
+   ascend. */
 static void sampi_recheck_order(samp_token_data_array *cur)
 {
     if (!cur->sorted) return;
@@ -143,7 +147,7 @@ static void sampi_recheck_order(samp_token_data_array *cur)
     }
 }
 
-/* Where the first in order is. */
+/* Returns the index of the first candidate in order. */
 static SAMPI_CALLED size_t sampi_argmax(const samp_token_data_array *cur)
 {
     size_t best = 0;
@@ -153,7 +157,8 @@ static SAMPI_CALLED size_t sampi_argmax(const samp_token_data_array *cur)
     return best;
 }
 
-/* Where a token is, or size if it has been dropped. Before the first cut it nearly always stands at its own id. */
+/* Returns the index of a token, or size if it has been removed. Before the first cut the index is nearly always the
+   token's id. */
 static size_t sampi_find_candidate(const samp_token_data_array *cur, samp_token token)
 {
     size_t at = (size_t)token;
@@ -163,8 +168,9 @@ static size_t sampi_find_candidate(const samp_token_data_array *cur, samp_token 
     return at;
 }
 
-/* Where a token is, or belongs, among n records in order of their first members, which are tokens. size: the bytes of a
-   record. One search for all lists: counts, breakers' heads, changes of a row. */
+/* Returns the index at which a token is, or would be inserted, among n records in ascending order of their first
+   members, which are tokens. size: the bytes of a record. All sorted lists use this search: counts, heads of breakers,
+   changes of a row. */
 SAMPI_INLINE size_t sampi_find_token(const void *list, size_t size, size_t n, samp_token token)
 {
     size_t lo = 0, hi = n;
@@ -178,7 +184,7 @@ SAMPI_INLINE size_t sampi_find_token(const void *list, size_t size, size_t n, sa
     return lo;
 }
 
-/* The same where ids ascend. */
+/* Returns the index of a token in an array with ascending ids, or size if it is not there. */
 static SAMPI_COLD size_t sampi_find_ascending(const samp_token_data_array *cur, samp_token token)
 {
     size_t at = sampi_find_token(cur->data, sizeof *cur->data, cur->size, token);
@@ -187,8 +193,8 @@ static SAMPI_COLD size_t sampi_find_ascending(const samp_token_data_array *cur, 
 
 /* ---- sums ---- */
 
-/* The candidates that are not masked: for top_k, the cuts' min_keep and mirostat (ln n) only these are there. A pass of
-   its own, for who needs no sum. In >>llama masked ones count, as they do in llama.cpp. */
+/* Returns the number of unmasked candidates. top_k, the min_keep of cuts and mirostat (ln n) count only these; in
+   >>llama masked candidates count, as in llama.cpp. It takes a loop of its own, for callers that need no sums. */
 static size_t sampi_unmasked(const samp_token_data_array *cur)
 {
     size_t n = 0;
@@ -196,7 +202,8 @@ static size_t sampi_unmasked(const samp_token_data_array *cur)
     return n;
 }
 
-/* The kernels want plain floats: x [SAMPI_TILE] = the logits from `at` on. Returns how many, at most a tile. */
+/* Copies the logits from index `at` on to x [SAMPI_TILE], because kernels read plain floats. Returns their number, at
+   most a tile (256). */
 static size_t sampi_copy_logits(const samp_token_data_array *cur, size_t at, float *x)
 {
     size_t n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
@@ -204,8 +211,8 @@ static size_t sampi_copy_logits(const samp_token_data_array *cur, size_t at, flo
     return n;
 }
 
-/* The sums with weights relative to a maximum that the array may not contain: typical's search on the fast path sums
-   parts of a row. */
+/* Returns the sums, with weights relative to a maximum that the array need not contain: typical's search on the fast
+   path sums parts of a row. */
 static sampi_sums sampi_sum_to(const samp_token_data_array *cur, float max)
 {
     sampi_sums sums = { max, 0, 0, 0, 0 };
@@ -217,14 +224,15 @@ static sampi_sums sampi_sum_to(const samp_token_data_array *cur, float max)
     return sums;
 }
 
-/* What nearly every sampler begins with: the maximum, how many are unmasked, and the sums that make probabilities. */
+/* Returns the maximum, the number of unmasked candidates, and the sums that give probabilities. Nearly every sampler
+   begins with them. */
 static SAMPI_CALLED sampi_sums sampi_sum(const samp_token_data_array *cur)
 {
     return sampi_sum_to(cur, cur->data[sampi_argmax(cur)].logit);
 }
 
-/* The entropy in nats: ln Z + s / z, since -ln p = ln Z + (max - l). Where the sums are estimates, the second z is the
-   other end of what the first can be. */
+/* sampi_entropy_of: returns the entropy in nats, ln Z + s / z, because -ln p = ln Z + (max - l). If the sums are
+   estimates, `other` is the other end of the interval in which z lies. */
 static SAMPI_CALLED double sampi_entropy_of(double z, double s, double other)
 {
     return sampi_ln(z / (double)SAMPI_ONE) + s / other;
@@ -234,7 +242,8 @@ static SAMPI_CALLED double sampi_entropy(const sampi_sums *sums)
     return sampi_entropy_of((double)sums->z, (double)sums->s, (double)sums->z);
 }
 
-/* Write p of all candidates. The sums may be those of a larger row: a cut tells p as it was before. */
+/* Sets p of all candidates. The sums may be those of a larger row: after a cut, p is still the probability before
+   it. */
 static void sampi_set_p(samp_token_data_array *cur, const sampi_sums *sums)
 {
     float x[SAMPI_TILE], p[SAMPI_TILE + 16];
@@ -249,7 +258,7 @@ static void sampi_set_p(samp_token_data_array *cur, const sampi_sums *sums)
 
 /* ---- cuts ---- */
 
-/* Keep the first k in order, and in order. */
+/* Keeps the first k candidates in order, sorted. */
 static SAMPI_CALLED void sampi_cut_to_first(samp_token_data_array *cur, size_t k)
 {
     sampi_sort(&SAMPI_BY_LOGIT, cur, k);
@@ -257,8 +266,9 @@ static SAMPI_CALLED void sampi_cut_to_first(samp_token_data_array *cur, size_t k
     cur->sorted = true;
 }
 
-/* Keep the tokens with l >= floor where they are; but if these are fewer than min_keep, or none, the first min_keep
-   (1) in order, or all of them. The caller says with min_keep whether masked tokens count: in llama.cpp they do. */
+/* Keeps the candidates with l >= floor, in their present order. If these are fewer than min_keep, or there are
+   none, it keeps the first min_keep candidates (at least 1) in order. The caller's min_keep decides whether masked
+   candidates count: in llama.cpp they do. */
 static void sampi_keep_above(samp_token_data_array *cur, double floor, size_t min_keep)
 {
     samp_token_data *d = cur->data;
@@ -274,8 +284,8 @@ static void sampi_keep_above(samp_token_data_array *cur, double floor, size_t mi
     cur->size = kept;
 }
 
-/* How many of the first k, which are in order, it takes to hold the mass `required` and to be min_keep; 0 if k are
-   not enough. */
+/* Returns how many of the first k candidates, which are in order, have together at least the mass `required` and are at
+   least min_keep; 0 if k are not enough. */
 static size_t sampi_prefix_with_mass(const samp_token_data_array *cur, size_t k, float max, uint64_t required,
                                      size_t min_keep)
 {
@@ -287,9 +297,9 @@ static size_t sampi_prefix_with_mass(const samp_token_data_array *cur, size_t k,
     return 0;
 }
 
-/* The cut of top_p and typical: keep the shortest beginning of the order that holds the mass `required` (at most
-   sums->z) and at least min_keep tokens, and set p. Most nuclei are short, so 64 are sorted first, and eight times as
-   many until they are enough. */
+/* The cut of top_p and typical: keeps the shortest prefix of the order that has the mass `required` (at most sums->z)
+   and at least min_keep tokens, and sets p. Most such prefixes are short, so it sorts the first 64, and then eight
+   times as many until they are enough. */
 static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order, const sampi_sums *sums,
                             uint64_t required, size_t min_keep)
 {
@@ -305,8 +315,8 @@ static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order
     cur->sorted = !order->score;
 }
 
-/* A stable sort by the upper halves of keys, 11 bits at a time: from `from` to `to` and back, three times in all, so
-   that they end in `to`. */
+/* Sorts n keys by their upper halves, stably, 11 bits at a time. The keys go from `from` to `to` and back, three times
+   in all, so the result is in `to`. */
 static SAMPI_HOT void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
 {
     uint32_t start[3][2049];

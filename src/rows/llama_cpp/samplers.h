@@ -1,8 +1,9 @@
 /* ---- llama.cpp's arithmetic on rows: the samplers ----
-   What the table's rows name as fast_llama, on the sums of sums.h. Each leaves row->llama.cur, the candidates kept in
-   llama.cpp's order, or the token, or declines where a sum known to its rounding only cannot decide. */
+   The functions that the table of kinds names as fast_llama. They use the sums of sums.h. Each sets row->llama.cur, an
+   array of the kept candidates in llama.cpp's order, or row->token. It declines if a sum that is known only up to its
+   rounding error cannot decide. The head of a row is an array of its first candidates in order. */
 
-/* All of them: only in another order. */
+/* top_k. If k is all candidates, the row stays, and only its order changes. */
 static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
 {
     if (s->u.top_k.ties) return SAMPI_DECLINED;
@@ -13,6 +14,7 @@ static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
     return sampi_llama_keep_first(row, (size_t)s->u.top_k.k);
 }
 
+/* min_p. */
 static SAMPI_COLD int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
 {
     float floor = sampi_row_max(row) + logf(s->u.cut.p);
@@ -22,7 +24,7 @@ static SAMPI_COLD int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
     return sampi_llama_keep_first(row, sampi_min_keep(s));
 }
 
-/* The sum is by id, the cut by order. */
+/* top_p. llama.cpp adds the sum by ascending id (if the row is not sorted), and cuts in order. */
 static SAMPI_COLD int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums = { sampi_row_max(row), 0.0f };
@@ -42,8 +44,8 @@ static SAMPI_COLD int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
     }
 }
 
-/* The sum of squares goes on with x [n], none of them masked: a step of sampi_llama_top_n_sigma, which adds in double
-   and rounds to float, so what is said of sampi_add holds here too. */
+/* Returns the sum of squares (x - mean)^2, continued with x [n], none of them masked, for top_n_sigma. llama.cpp adds
+   each in double and rounds to float, so terms may be added in any order under the conditions of sampi_add. */
 static SAMPI_HOT float sampi_llama_squares(const float *x, size_t n, float mean, float sum)
 {
     const double half = (double)sampi_half_ulp(sum), from = (double)sum;
@@ -54,7 +56,7 @@ static SAMPI_HOT float sampi_llama_squares(const float *x, size_t n, float mean,
     typedef float pair __attribute__((vector_size(8)));
     typedef double two __attribute__((vector_size(16)));
     typedef int64_t bits __attribute__((vector_size(16)));
-    /* 1.5 * 2^52 ulps of the sum: what is added to it is rounded to these */
+    /* 1.5 * 2^52 ulps of the sum: adding it rounds to these ulps */
     const double grid = half * 13510798882111488.0;
     const two none = { 0.0, 0.0 };
     two move = none;
@@ -85,7 +87,8 @@ static SAMPI_HOT float sampi_llama_squares(const float *x, size_t n, float mean,
     return sum;
 }
 
-/* Two passes over the unmasked, tile by tile. The floor stays with the row: what is below is masked, not dropped. */
+/* top_n_sigma: two passes over the unmasked logits, tile by tile. The floor stays with the row: tokens below it are
+   masked, not removed. */
 static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
 {
     float x[SAMPI_TILE + 16], sum = 0.0f, squares = 0.0f, mean = 0.0f, count = 0.0f;
@@ -111,12 +114,12 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* What is dropped is masked in the row, which counts as sorted from now on. */
+/* xtc. The removed tokens are masked in the row, which counts as sorted from now on. */
 static SAMPI_COLD int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
     if (row->n < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
-    if (row->array) return SAMPI_DECLINED; /* all of it is shown in order */
+    if (row->array) return SAMPI_DECLINED; /* samp_apply shows the whole array in order */
     if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
     const samp_token_data *d = row->llama.cur.data;
     size_t above = 0;
@@ -129,8 +132,9 @@ static SAMPI_COLD int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
     return sampi_end_changes(row, true);
 }
 
-/* The token on which u falls, by sums of doubles in any order; they are off by less than `doubt` of their total. A row
-   in order is looked at from its head on: i of row->llama.cur. */
+/* Finds the index *i of the token on which u falls. The sums are of doubles in any order, with an error of less than
+   `doubt` of their total; false: the error could change the token. In a row in order the search starts with its head,
+   and *i is an index of row->llama.cur. */
 static SAMPI_COLD bool sampi_llama_find(sampi_row *row, double sum, double u, double doubt, size_t *i)
 {
     const double *tile = (const double *)(const void *)row->work->sum;
@@ -156,9 +160,10 @@ static SAMPI_COLD bool sampi_llama_find(sampi_row *row, double sum, double u, do
     return at > 0 && before < want - off && run >= want + off;
 }
 
-/* The same for a row that is not in order, by estimates of the tiles' sums: only the terms of one tile are computed. A
-   term is off by sweep's error, and by the roundings of x / t or its estimate x (1 / t) and of l - max: 5e-7 for each
-   nat that l is below max and 2e-7 for each of max, at most; here for two sums. */
+/* Does the same for a row that is not in order, from estimates of the sums of tiles: only the terms of one tile are
+   computed. An estimated term has the error of the kernel sweep, and that of the roundings of x / t, or its estimate x
+   (1 / t), and of l - max: at most 5e-7 for each nat that l is below max, and 2e-7 for each of max. The bound below is
+   for two sums. */
 static SAMPI_COLD bool sampi_llama_guess(sampi_row *row, float max, double u, size_t *i)
 {
     double *tile = (double *)(void *)row->work->sum, z = 0.0, s = 0.0, run = 0.0, before = 0.0, d;
@@ -180,12 +185,13 @@ static SAMPI_COLD bool sampi_llama_guess(sampi_row *row, float max, double u, si
     return at > 0 && before < want - off && run >= want + off;
 }
 
+/* dist on a row. */
 static SAMPI_COLD int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
 {
     bool first_is_masked = !row->llama.by_order && !(sampi_present(row, 0) >= row->floor);
     double u = sampi_mt_double(sampi_mt_of(s));
     size_t i;
-    if (u == 0.0 && first_is_masked) return SAMP_E_EMPTY; /* the first one reaches it */
+    if (u == 0.0 && first_is_masked) return SAMP_E_EMPTY; /* llama.cpp selects the first token, which is masked */
     if (row->floor > -FLT_MAX) sampi_gather(row, row->floor);
     float max = sampi_row_max(row);
     if (sampi_llama_guess(row, max, u, &i)) {
@@ -205,7 +211,7 @@ static SAMPI_COLD int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* dist, the last of a chain, over an array: p stays as it is. */
+/* dist as the last member of a chain, on an array. It does not change p. */
 static SAMPI_COLD void sampi_llama_dist_array(sampi_row *row, double u)
 {
     samp_token_data_array *cur = &row->llama.cur;
@@ -226,14 +232,15 @@ static SAMPI_COLD void sampi_llama_dist_array(sampi_row *row, double u)
         sampi_llama_choose(cur, u);
 }
 
-/* The entropy of a row whose head is in row->llama.cur, with p, and in order. */
+/* Returns the entropy of a row, whose head is in row->llama.cur, in order and with p. */
 static SAMPI_COLD float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sums *sums)
 {
     sampi_climb c = { sums->max, 0.0f, logf(sums->sum) / sums->sum, 1.0f / sums->sum, sums->sum };
     return sampi_llama_sum_sorted(row, row, c, sampi_llama_entropy(&row->llama.cur));
 }
 
-/* From the tokens of a row from floor on, none of them masked. false: those below may be among the kept too. */
+/* typical from the tokens of a row with logits from floor on, none of them masked. false: tokens below floor may be
+   kept too. */
 static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums,
                                                 float entropy, float floor)
 {
@@ -241,13 +248,13 @@ static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s
     const float *e = row->work->logits;
     sampi_row part = *row;
     bool as_given = row->x && row->n_change == 0;
-    double run = 0.0, enough = (double)s->u.cut.p + (double)row->n / (1 << 24); /* so far off may a float sum be */
+    double run = 0.0, enough = (double)s->u.cut.p + (double)row->n / (1 << 24); /* the error of a float sum */
     (void)sampi_llama_exps(row, row, sums->max);
     sampi_gather(&part, floor);
     for (size_t i = 0; i < part.n; i++) row->work->x[i] = -sampi_llama_score(e[part.id[i]] / sums->sum, entropy);
     *cur = sampi_sorted_array(&part);
     size_t end = 0;
-    while (end < part.n && (run <= enough || end <= s->u.cut.min_keep)) { /* one more than are kept */
+    while (end < part.n && (run <= enough || end <= s->u.cut.min_keep)) { /* one token more than is kept */
         const size_t i = end;
         const float score = cur->data[i].logit;
         for (; end < part.n && cur->data[end].logit == score; end++) {
@@ -264,8 +271,8 @@ static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s
     return part.n == row->n || (cur->size < end && score < sampi_llama_score(below, entropy) - 1e-3f);
 }
 
-/* From the head alone: what is not in it is less probable than its last one, and if that is on the far side of the
-   entropy, less typical too. If that is not enough, from more tokens, or all. */
+/* typical. The head alone is enough if its last token has a larger surprise than the entropy: every token outside of
+   the head is less probable than that one, so it is less typical too. Otherwise more tokens are read, or all. */
 static SAMPI_COLD int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
@@ -290,7 +297,7 @@ static SAMPI_COLD int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
     return found ? SAMP_OK : (int)SAMPI_DECLINED;
 }
 
-/* Temperature 0: a floor at the maximum, and of its equals the first one stays. */
+/* Temperature 0: sets the floor to the maximum, and masks all tokens that equal it except the first. */
 static SAMPI_COLD int sampi_llama_mask_but_first(sampi_row *row)
 {
     sampi_row best = *row;
@@ -304,6 +311,7 @@ static SAMPI_COLD int sampi_llama_mask_but_first(sampi_row *row)
     return sampi_end_changes(row, true);
 }
 
+/* temp and temp_ext. The row is divided by the temperature later, when its logits are read. */
 static SAMPI_COLD int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
 {
     float t = s->u.temp.t;
@@ -325,7 +333,7 @@ static SAMPI_COLD int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* sampi_llama_discrete, of p = e / sum. */
+/* sampi_llama_discrete for p = e / sum: returns the index of the token on which u falls. */
 static SAMPI_COLD size_t sampi_llama_discrete_of(const float *e, size_t n, float sum, double u)
 {
     double all = 0.0, run = 0.0;
@@ -338,7 +346,7 @@ static SAMPI_COLD size_t sampi_llama_discrete_of(const float *e, size_t n, float
     return i;
 }
 
-/* The draw is by p, which is e / sum rounded to float: so estimates may be off by that much. */
+/* adaptive_p. The draw uses p, which is e / sum rounded to float, so that is the error of the estimates. */
 static SAMPI_COLD int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
 {
     float max = sampi_row_max(row), *e = row->work->logits;
@@ -377,16 +385,16 @@ static SAMPI_COLD int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler 
     return SAMP_OK;
 }
 
-/* Is a logit within mu? For sampi_least: of a sampler, and sums. */
+/* Is the surprise of a logit at most mu? what: a sampler and sums, for sampi_least. */
 static bool sampi_llama_reaches(const void *what, float l)
 {
     const void *const *of = (const void *const *)what;
     return sampi_llama_is_within((const sampi_sampler *)of[0], (const sampi_llama_sums *)of[1], l);
 }
 
-/* The draw of sampi_llama_discrete from the part of a row that is kept; row->llama.cur are the first of it, sums its
-   sums. `total` is the sum of e^(l - max), known to `doubt`; p is rounded to float, so the sum of all of them is known
-   to `off`. Then mu moves. */
+/* Draws as sampi_llama_discrete from the kept part of a row, and changes mu. row->llama.cur has the first candidates of
+   that part, and sums are its sums. `total` is the sum of e^(l - max), with an error of at most `doubt`. p is rounded
+   to float, so the sum of all p has an error of at most `off`. false: the error could change the token. */
 static SAMPI_COLD bool sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums,
                                                  double u, double total, double doubt)
 {
@@ -408,7 +416,8 @@ static SAMPI_COLD bool sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *
     return true;
 }
 
-/* The sum of e^(l - max) of a part of a row, off by *doubt at most: see sampi_llama_guess. */
+/* Returns the estimated sum of e^(l - max) over a part of a row; *doubt is a bound of its error (see
+   sampi_llama_guess). */
 static SAMPI_COLD double sampi_llama_about(const sampi_row *part, float max, double *doubt)
 {
     double sum = 0.0, slope = 0.0, z, s;
@@ -422,7 +431,7 @@ static SAMPI_COLD double sampi_llama_about(const sampi_row *part, float max, dou
     return sum;
 }
 
-/* Both mirostats. Few tokens left are an array; of many, the head mostly has the token. */
+/* mirostat and mirostat_v2. Few kept tokens become an array; of many, the head mostly has the drawn token. */
 static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s)
 {
     bool v1 = s->kind == SAMPI_MIROSTAT;
@@ -437,7 +446,7 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
         if (!row->array) row->llama.cur.data = NULL;
         return SAMP_OK;
     }
-    if (row->array) return SAMPI_DECLINED; /* all that is kept is shown */
+    if (row->array) return SAMPI_DECLINED; /* samp_apply shows all kept tokens */
     const void *of[2] = { s, &sums };
     float floor = v1 ? 0.0f
                      : sampi_least(sampi_llama_reaches, of, row->llama.cur.data[row->llama.cur.size - 1].logit);
@@ -449,8 +458,8 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
         if (keep < row->n && !v1) sampi_gather(&part, floor);
         double doubt = 0.0;
         double total = is_exact ? sampi_llama_exps(row, &part, sums.max) : sampi_llama_about(&part, sums.max, &doubt);
-        if (keep < row->n) {              /* else all is as it was */
-            float *x = row->work->logits; /* gathering the head takes the part's place */
+        if (keep < row->n) {              /* else the part is the whole row */
+            float *x = row->work->logits; /* the head will overwrite the part */
             memcpy(x, part.x, part.n * sizeof *x);
             sampi_set_tokens(&part, x, NULL, part.n);
             sampi_llama_head(row, 512);

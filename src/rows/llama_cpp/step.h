@@ -1,9 +1,9 @@
 /* ---- one sampler on the row, in llama.cpp's arithmetic ----
-   Its sums are floats, added in the order of the candidates, so a sampler may work on the row only where the order of
-   what it leaves is known; all others decline. */
+   Sums are floats, added in the order of the candidates. So a sampler works on the row only if the order of the
+   candidates that it keeps is known; otherwise it declines. */
 
-/* One sampler on a dense row in llama.cpp's arithmetic, `last` of the chain or not. If it declines it has drawn
-   nothing. */
+/* Runs one sampler on a dense row in llama.cpp's arithmetic; last: it is the last member of the chain. If it declines,
+   its random numbers are taken back. */
 static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, bool last)
 {
     const sampi_traits *traits = sampi_traits_of(member->kind);
@@ -21,8 +21,8 @@ static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, boo
     return status;
 }
 
-/* Can a sampler work on a row that was an array? Not dist or a temperature, if that array was in order: dist adds up in
-   the array's order, and a temperature leaves it as it is; a row has its tokens by id. */
+/* Can a sampler work on a row that was an array? Not dist or a temperature, if that array was in order: dist adds in
+   the array's order, and a temperature keeps it, but a row has its tokens by id. */
 static SAMPI_COLD bool sampi_fits_llama(const sampi_row *row, const sampi_sampler *s)
 {
     return !row->llama.by_order || (s->kind != SAMPI_DIST && s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT);

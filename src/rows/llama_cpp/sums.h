@@ -1,15 +1,17 @@
-/* ---- in llama.cpp's arithmetic ----
-   The samplers of >>llama on a dense row: what the table's rows name as fast_llama. Thresholds decide which candidates
-   stay; they become the array, in llama.cpp's order, and there its arithmetic goes on step by step. So a sampler here
-   is done with the row once row->llama.cur or row->token is there. Float sums over the whole row are those of its order
-   to the bit, by ascending id or by descending logit, though few of their terms are computed (sampi_llama_climb). Sums
-   of doubles are known to their rounding: what is the same at both ends of that is decided.
+/* ---- in llama.cpp's arithmetic: float sums over a row ----
+   The samplers of >>llama may work on a dense row (a row in place) instead of an array. Thresholds decide which
+   candidates stay; these become the array row->llama.cur, in llama.cpp's order, and the chain continues on it step by
+   step. So a sampler is done with the row once row->llama.cur or row->token is set. Float sums over the whole row are
+   equal, bit for bit, to those that llama.cpp adds in its order (ascending id, or descending logit), although few of
+   their terms are computed (sampi_llama_climb). Sums of doubles are known up to their rounding errors; a decision is
+   made only if it is the same at both ends of this interval.
 
-   Masked tokens count as candidates in >>llama: where they would be among those kept, a sampler declines. It may have
-   drawn its random numbers by then; they are taken back (sampi_run_llama). */
+   Masked tokens count as candidates in >>llama. If they could be among the kept candidates, a sampler declines: the
+   chain then takes its step on the array. The sampler may have drawn random numbers by then; sampi_run_llama takes them
+   back. */
 
-/* A float sum moves by m in the end, and by w if all steps count as positive: does it keep its sign and its exponent on
-   the way? An infinite one has none to keep (and what it moves by is NaN, of either sign). */
+/* Does a float sum keep its sign and exponent while terms are added? m: the sum of all its steps; w: the sum of their
+   sizes. An infinite sum has no such exponent, and its m may be a NaN. */
 static bool sampi_stays_near(float sum, double m, double w)
 {
     float lo = (float)((double)sum + (m - w) / 2), hi = (float)((double)sum + (m + w) / 2);
@@ -20,8 +22,9 @@ static bool sampi_stays_near(float sum, double m, double w)
     return u[0] >> 23 == u[1] >> 23 && u[0] >> 23 == u[2] >> 23 && (u[0] >> 23 & 255) != 255;
 }
 
-/* What each of x [n], none masked, adds to the float sum `from`: *sum and *way grow by these steps and by their sizes
-   (estimates from 2^24 ulps of `from` on, else exact). -> is none half way between two floats when added? */
+/* Adds up the steps that a float sum `from` would take if each x [n] alone were added to it. No x is masked. *sum grows
+   by the steps and *way by their sizes (exact below 2^24 ulps of `from`, then estimates). Returns false if the sum of
+   `from` and some x lies half way between two floats. */
 static SAMPI_HOT bool sampi_rise(const float *x, size_t n, float from, double *sum, double *way)
 {
     const float half = sampi_half_ulp(from);
@@ -56,10 +59,10 @@ static SAMPI_HOT bool sampi_rise(const float *x, size_t n, float from, double *s
     return sure;
 }
 
-/* sum + x [0] + x [1] + ..., each sum rounded to float, as a loop gives it; x [n] has no masked one. While a running
-   sum stays between two powers of two it grows by multiples of one ulp: then each term counts as it would on the tile's
-   first sum, in any order. Not so one that ends half way between two sums, which goes to the even one, and a tile that
-   may cross a power of two: these go one by one. */
+/* Returns sum + x [0] + x [1] + ..., each sum rounded to float, as a loop computes it. No x is masked. While the
+   running sum stays between two powers of two, it grows by multiples of one ulp. Then a term has the same effect on
+   every sum of its tile, so the terms may be added in any order. A loop adds the terms of a tile one by one if a sum
+   may lie half way between two floats (it is rounded to the even one), or if the tile may cross a power of two. */
 static SAMPI_COLD float sampi_add(const float *x, size_t n, float sum)
 {
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
@@ -73,8 +76,9 @@ static SAMPI_COLD float sampi_add(const float *x, size_t n, float sum)
     return sum;
 }
 
-/* Do the kernels give libm's expf? Another algorithm shows in a few of these numbers, one that rounds e^x correctly in
-   the first eight. Asked once for a workspace. */
+/* Returns the kernel that computes libm's expf, or a loop that calls libm if its results differ from the kernel's.
+   Another algorithm differs for a few of these arguments; one that rounds e^x correctly differs for the first eight.
+   The test is made once for a workspace. */
 typedef double sampi_expf(const float *x, size_t n, float t, float max, float *e);
 static SAMPI_COLD sampi_expf *sampi_expf_of(sampi_work *work, const sampi_kernels *k)
 {
@@ -92,14 +96,15 @@ static SAMPI_COLD sampi_expf *sampi_expf_of(sampi_work *work, const sampi_kernel
     return work->libm > 0 ? k->expf : sampi_expf_scalar;
 }
 
-/* work: whose kernels are asked, once for all rows. */
+/* Opens a row for llama.cpp's arithmetic. work: the workspace that keeps the result of the test above. */
 static SAMPI_COLD void sampi_open_llama(sampi_row *row, sampi_work *work)
 {
     row->llama.expf = sampi_expf_of(work, row->k);
 }
 
-/* The candidates of a compact row in order; x and id are used up. A stable sort of the keys, 11 bits at a time, with
-   ids to go along: from x and id to where w is, back over both of them, and to w, where the array grows over it. */
+/* Returns the candidates of a compact row in order; x and id of the workspace are overwritten. It is a stable sort of
+   keys with their ids, 11 bits at a time: from x and id to w, back over both, and to w again, where the array replaces
+   it. */
 static SAMPI_COLD samp_token_data_array sampi_sorted_array(const sampi_row *row)
 {
     size_t n = row->n;
@@ -118,7 +123,7 @@ static SAMPI_COLD samp_token_data_array sampi_sorted_array(const sampi_row *row)
     return cur;
 }
 
-/* What is left of a row becomes the array. */
+/* Makes row->llama.cur the array of the remaining candidates `left` of a row. */
 static int sampi_end_row(sampi_row *row, const sampi_row *left, bool in_order)
 {
     bool many = in_order && left->n > SAMPI_TILE;
@@ -127,7 +132,8 @@ static int sampi_end_row(sampi_row *row, const sampi_row *left, bool in_order)
     return SAMP_OK;
 }
 
-/* The first `want` and maybe some more, in order, or all: to row->llama.cur, the row itself stays. */
+/* Makes row->llama.cur an array of the first `want` candidates in order and possibly some more, or of all. The row
+   itself does not change. */
 static void sampi_llama_head(sampi_row *row, size_t want)
 {
     sampi_row head = *row;
@@ -135,7 +141,7 @@ static void sampi_llama_head(sampi_row *row, size_t want)
     sampi_end_row(row, &head, true);
 }
 
-/* Exactly the first k. */
+/* Makes row->llama.cur an array of the first k candidates in order. */
 static int sampi_llama_keep_first(sampi_row *row, size_t k)
 {
     sampi_row head = *row;
@@ -144,14 +150,14 @@ static int sampi_llama_keep_first(sampi_row *row, size_t k)
     return head.n == k ? sampi_end_row(row, &head, true) : SAMPI_DECLINED;
 }
 
-/* All of a row as an array; in_order: sorted. */
+/* Makes row->llama.cur an array of all candidates; in_order: sorted. */
 static SAMPI_COLD void sampi_llama_array(sampi_row *row, bool in_order)
 {
     float t = row->r;
-    bool is_scaled = row->llama.by_order && row->llama.divided; /* it was sorted before that */
+    bool is_scaled = row->llama.by_order && row->llama.divided; /* it was sorted before it was divided */
     sampi_row all = *row;
     if (is_scaled) all.llama.divided = false, all.r = 1.0f;
-    if (in_order) sampi_compact(&all); /* of one by_order, what is masked is gone */
+    if (in_order) sampi_compact(&all); /* masked candidates of a row by_order are removed */
     sampi_end_row(row, &all, in_order);
     if (is_scaled) sampi_llama_scale(&row->llama.cur, t);
 }
@@ -162,15 +168,15 @@ static bool sampi_is_full(const sampi_row *row)
     return row->floor <= -FLT_MAX && sampi_row_count(row, -FLT_MAX, INFINITY) == row->n;
 }
 
-/* Does this sampler, which has declined, begin with sorting its candidates? Then they may be sorted at once. */
+/* Does this sampler, which has declined, sort its candidates first? Then the array is made sorted. */
 static bool sampi_llama_sorts(const sampi_sampler *s)
 {
     return (sampi_traits_of(s->kind)->flags & SAMPI_LLAMA_SORTS) ||
            (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f);
 }
 
-/* e^(l - max), where `logits` is, of the row itself or of a part of it. The sums of tiles are doubles where sum is.
-   Returns the sum of all. */
+/* Computes e^(l - max) of the row or of a part of it, into work->logits. The sum of each tile, a double, goes to
+   work->sum. Returns the sum of all. */
 static SAMPI_COLD double sampi_llama_exps(const sampi_row *row, const sampi_row *part, float max)
 {
     double *tile = (double *)(void *)row->work->sum, sum = 0.0;
@@ -181,7 +187,7 @@ static SAMPI_COLD double sampi_llama_exps(const sampi_row *row, const sampi_row 
     return sum;
 }
 
-/* The terms of a tile, as libm makes them. */
+/* Computes the terms of a tile as libm does: e^(l - max), or its share in the entropy; 0 above c->most. */
 static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, size_t n, const sampi_climb *c,
                                          float *e)
 {
@@ -194,10 +200,11 @@ static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, 
     }
 }
 
-/* *sum + the terms of a part of a row one after the other, each sum rounded to float, as a loop gives it. Estimates do
-   but for tiles with a term in doubt, and for sums so small that terms below e^-32 count. in_order: as the part stands.
-   Else in an order that nobody knows, which is no matter as long as the sum stays between two powers of two, and no
-   term ends half way between two sums; false: that is not so. */
+/* Adds the terms of a part of a row to *sum, each sum rounded to float, as a loop computes it. Estimates of the terms
+   are enough, except for tiles with a term in doubt, and for sums so small that terms below e^-32 change them.
+   in_order: the terms are added in the order of the part. Otherwise their order is unspecified, and the function
+   returns false if the result could depend on it: if the sum crosses a power of two, or a sum may lie half way between
+   two floats. */
 static SAMPI_COLD bool sampi_llama_climb(const sampi_row *part, const sampi_climb *c, bool in_order, float *sum)
 {
     const sampi_kernels *k = part->k;
@@ -226,7 +233,7 @@ static SAMPI_COLD bool sampi_llama_climb(const sampi_row *part, const sampi_clim
     return in_order || sampi_stays_near(from, all, all);
 }
 
-/* Descending; a shell sort, as these are few. */
+/* Sorts a few floats in descending order (Shell sort). */
 static SAMPI_COLD void sampi_sort_floats(float *x, size_t n)
 {
     for (size_t gap = n / 2; gap > 0; gap /= 2)
@@ -238,9 +245,9 @@ static SAMPI_COLD void sampi_sort_floats(float *x, size_t n)
         }
 }
 
-/* The terms of a part's elements from floor on by descending logits, from 0. They are dealt out to buckets, where
-   `logits` is: as a rule those of some buckets together count alike in any order, else they are sorted. Uses x and id
-   up, and scratch. */
+/* Returns the float sum of the terms of a part's elements with x >= floor, in the order of descending logits, from 0.
+   The elements are distributed to buckets, in work->logits. Usually the sum over some buckets does not depend on the
+   order within them; otherwise these are sorted. Overwrites x, id and scratch of the workspace. */
 static SAMPI_COLD float sampi_llama_climb_down(const sampi_row *part, const sampi_climb *c, float floor)
 {
     sampi_work *work = part->work;
@@ -277,7 +284,8 @@ static SAMPI_COLD float sampi_llama_climb_down(const sampi_row *part, const samp
     return sum;
 }
 
-/* The float sum of terms of a part by descending logits. `head`: that of row->llama.cur, which are the first. */
+/* Returns the float sum of the terms of a part, in the order of descending logits. `head`: the sum over row->llama.cur,
+   which are the first elements of the part. */
 static SAMPI_COLD float sampi_llama_sum_sorted(const sampi_row *row, const sampi_row *part, sampi_climb c, float head)
 {
     float sum = head, floor = c.max + logf(sampi_half_ulp(head) / (c.a + 60.0f * c.b)) - 0.01f;
@@ -285,10 +293,10 @@ static SAMPI_COLD float sampi_llama_sum_sorted(const sampi_row *row, const sampi
     if (sampi_llama_climb(part, &c, false, &sum)) return sum;
     c.most = INFINITY;
     if (!(floor > c.max - 60.0f)) floor = -FLT_MAX;
-    return sampi_llama_climb_down(part, &c, floor); /* what is below is too little for any sum */
+    return sampi_llama_climb_down(part, &c, floor); /* elements below floor are too small to change a sum */
 }
 
-/* That of e^(l - max). */
+/* Sets sums->sum to the sum of e^(l - max) over a part, in the order of descending logits. */
 static SAMPI_COLD void sampi_llama_total(const sampi_row *row, const sampi_row *part, sampi_llama_sums *sums)
 {
     sampi_climb c = { sums->max, 0.0f, 1.0f, 0.0f, 0.0f };
@@ -297,10 +305,12 @@ static SAMPI_COLD void sampi_llama_total(const sampi_row *row, const sampi_row *
     sums->sum = sampi_llama_sum_sorted(row, part, c, head);
 }
 
-/* What a sum of doubles may be off by for each of its terms, the sum that it is compared with too. */
+/* The bound of the relative error of a sum of doubles for each of its terms, including that of the sum it is compared
+   with. */
 #define SAMPI_SUM_DOUBT (1.0 / ((uint64_t)1 << 51))
 
-/* The head of a row without masked tokens, not divided, in row->llama.cur, and the sums over all of it. */
+/* Makes row->llama.cur the head of a row (its first candidates in order), and computes the sums over the whole row.
+   Returns false for a row that is short, divided by a temperature, or has masked tokens. */
 static SAMPI_COLD bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
 {
     if (row->n <= SAMPI_SMALL || row->llama.divided || !sampi_is_full(row)) return false;
