@@ -189,86 +189,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9016 samplers/greedy.h               21161 grammar/regex.h
-     276 api/config.h                     9058 samplers/choose.h               21562 grammar/derivatives.h
-     307 api/types.h                      9121 samplers/ratio.h                22255 grammar/vocabulary.h
-     563 api/missing.h                    9188 samplers/draw.h                 22728 grammar/triggers.h
-     577 api/sample.h                     9274 samplers/dist.h                 23055 grammar/matcher.h
-     671 api/chains.h                     9306 samplers/gumbel.h               23326 grammar/store.h
-     938 api/samplers.h                   9376 watermark/function.h            23588 grammar/moving.h
-    1211 api/gumbel.h                     9494 watermark/text.h                23942 grammar/visits.h
-    1234 api/operator.h                   9684 watermark/draw.h                24225 grammar/states.h
-    1285 api/kv.h                         9895 samplers/mirostat.h             24386 grammar/items.h
-    1468 api/llama_cpp.h                 10134 samplers/adaptive_p.h           24513 grammar/masks.h
-    1514 api/text_error.h                10285 samplers/custom.h               24724 grammar/runs.h
-    1531 api/grammar.h                   10346 config/describe.h               24937 grammar/entries.h
-    1771 api/shards.h                    10526 config/from_params.h            25437 grammar/accepting.h
-    1870 api/peers.h                     10590 config/orders.h                 25785 grammar/waiting.h
-    1958 api/drafts.h                    10822 config/numbers.h                25913 grammar/history.h
-    2060 api/constraints.h               10964 config/set.h                    26041 grammar/room.h
-    2389 api/watermark.h                 11120 config/tell.h                   26392 grammar/sampler.h
-    2548 api/parts.h                     11250 config/settings.h               26636 grammar/forced.h
-    2590 base/switches.h                 11363 life/rollback.h                 26805 grammar/hooks.h
-    2909 base/random.h                   11622 life/chain.h                    26929 schema/head.h
-    2932 base/mt19937.h                  11906 life/members.h                  27106 schema/errors.h
-    3007 base/exact.h                    12020 life/update.h                   27218 schema/collections.h
-    3233 base/bits128.h                  12217 life/copy.h                     27252 schema/references.h
-    3314 base/elements.h                 12387 rows/row.h                      27527 schema/strings.h
-    3444 watermark/colours.h             12697 rows/reserve.h                  27589 schema/numbers.h
-    3508 kernels/llama_cpp/contract.h    12766 rows/pieces.h                   27797 schema/sets.h
-    3555 kernels/contract.h              12880 rows/thresholds.h               27999 schema/formats.h
-    3683 kernels/scalar.h                12987 rows/compact.h                  28200 schema/scalars.h
-    3889 kernels/llama_cpp/scalar.h      13170 rows/sums.h                     28502 schema/goals.h
-    3910 kernels/sets.h                  13319 rows/changes.h                  28725 schema/alternatives.h
-    3958 kernels/vectors.h               13400 rows/cuts.h                     29209 schema/objects.h
-    4075 kernels/avx512.h                13848 rows/typical.h                  29729 schema/arrays.h
-    4159 kernels/avx2.h                  14163 rows/tail_free.h                30091 schema/whole.h
-    4221 kernels/sse2.h                  14237 rows/selecting.h                30264 tags/head.h
-    4238 kernels/neon.h                  14368 rows/mirostat.h                 30394 tags/words.h
-    4260 kernels/wasm.h                  14452 watermark/rows.h                30510 tags/inside.h
-    4276 kernels/generic.h               14566 rows/flat.h                     30654 tags/formats.h
-    4296 kernels/shared.h                14613 rows/logprobs.h                 31062 grammar/grammars.h
-    4421 kernels/passes.h                14699 rows/step.h                     31129 peers/tables.h
-    5110 kernels/llama_cpp/passes.h      14716 rows/llama_cpp/sums.h           31530 peers/values.h
-    5194 kernels/check.h                 15040 rows/llama_cpp/samplers.h       31975 peers/llama_server.h
-    5217 kernels/dispatch.h              15514 rows/llama_cpp/step.h           32045 peers/fields.h
-    5427 core/array.h                    15545 run/apply.h                     32311 peers/requests.h
-    5767 core/table.h                    15627 run/writing.h                   32457 shards/head.h
-    5965 core/windows.h                  15751 run/arrays.h                    32608 shards/bytes.h
-    6057 constraints/record.h            15828 run/arrays_llama_cpp.h          32706 shards/merging.h
-    6115 watermark/record.h              16028 run/walk.h                      32996 shards/row.h
-    6135 rows/work.h                     16133 run/finish.h                    33129 shards/answers.h
-    6162 life/past.h                     16173 run/draw_llama_cpp.h            33674 shards/logprobs.h
-    6221 core/record.h                   16247 run/draw.h                      33820 shards/told.h
-    6361 core/plans.h                    16325 run/sample.h                    33975 shards/asking.h
-    6399 core/fields.h                   16441 watermark/making.h              34111 shards/prefix.h
-    6486 core/owners.h                   16670 watermark/tails.h               34679 shards/plans.h
-    6562 core/mt19937.h                  16770 watermark/detect.h              35180 samplers/plans.h
-    6619 core/no_mt19937.h               16993 run/verify.h                    35443 shards/way.h
-    6652 core/making.h                   17097 run/batch.h                     35591 shards/memory.h
-    6784 core/streams.h                  17248 life/state.h                    35659 shards/batch.h
-    6822 life/state_fields.h             17425 operator/weights.h              36066 drafts/head.h
-    6922 samplers/llama_cpp.h            17513 operator/search.h               36125 drafts/block.h
-    7008 samplers/logit_bias.h           17651 operator/run.h                  36316 drafts/tree.h
-    7110 samplers/patch.h                17819 kv/cells.h                      36451 drafts/relaxed.h
-    7160 samplers/penalties.h            17856 kv/making.h                     36536 constraints/automaton.h
-    7311 samplers/dry.h                  18080 kv/slot.h                       36634 constraints/making.h
-    7768 samplers/cut.h                  18217 kv/sequences.h                  36890 constraints/sampler.h
-    7793 samplers/top_n_sigma.h          18351 kv/data.h                       36985 constraints/constructors.h
-    7903 samplers/top_k.h                18474 kv/update.h                     37352 constraints/patterns.h
-    7960 samplers/tail_free.h            18599 kv/state.h                      37560 constraints/looking.h
-    8083 samplers/typical.h              18808 llama_cpp/functions.h           37627 constraints/thinking.h
-    8159 samplers/top_p.h                18875 llama_cpp/object.h              37879 constraints/schedule.h
-    8202 samplers/min_p.h                18930 llama_cpp/vocabulary.h          37968 constraints/accepting.h
-    8244 samplers/by_sums.h              19007 text/reading.h                  38151 constraints/drawing.h
-    8395 samplers/top_h.h                19118 text/strings.h                  38338 constraints/told.h
-    8448 samplers/min_k.h                19217 text/values.h                   38402 constraints/kind.h
-    8505 samplers/xtc.h                  19373 text/documents.h                38460 constraints/top_p_decay.h
-    8588 samplers/infill.h               19449 grammar/head.h                  38546 constraints/accessors.h
-    8704 samplers/temperature.h          19490 grammar/tree.h                  38654 core/kinds.h
-    8873 samplers/smoothing.h            20480 grammar/finishing.h             38703 base/restore.h
-    8958 samplers/softmax.h              20783 grammar/reading.h               38717 api/license.h
-    8991 samplers/drafted.h              20868 grammar/gbnf.h
+       2 api/opening.h                    9017 samplers/greedy.h               21162 grammar/regex.h
+     276 api/config.h                     9059 samplers/choose.h               21563 grammar/derivatives.h
+     307 api/types.h                      9122 samplers/ratio.h                22256 grammar/vocabulary.h
+     564 api/missing.h                    9189 samplers/draw.h                 22729 grammar/triggers.h
+     578 api/sample.h                     9275 samplers/dist.h                 23056 grammar/matcher.h
+     672 api/chains.h                     9307 samplers/gumbel.h               23327 grammar/store.h
+     939 api/samplers.h                   9377 watermark/function.h            23589 grammar/moving.h
+    1212 api/gumbel.h                     9495 watermark/text.h                23943 grammar/visits.h
+    1235 api/operator.h                   9685 watermark/draw.h                24226 grammar/states.h
+    1286 api/kv.h                         9896 samplers/mirostat.h             24387 grammar/items.h
+    1469 api/llama_cpp.h                 10135 samplers/adaptive_p.h           24514 grammar/masks.h
+    1515 api/text_error.h                10286 samplers/custom.h               24725 grammar/runs.h
+    1532 api/grammar.h                   10347 config/describe.h               24938 grammar/entries.h
+    1772 api/shards.h                    10527 config/from_params.h            25438 grammar/accepting.h
+    1871 api/peers.h                     10591 config/orders.h                 25786 grammar/waiting.h
+    1959 api/drafts.h                    10823 config/numbers.h                25914 grammar/history.h
+    2061 api/constraints.h               10965 config/set.h                    26042 grammar/room.h
+    2390 api/watermark.h                 11121 config/tell.h                   26393 grammar/sampler.h
+    2549 api/parts.h                     11251 config/settings.h               26637 grammar/forced.h
+    2591 base/switches.h                 11364 life/rollback.h                 26806 grammar/hooks.h
+    2910 base/random.h                   11623 life/chain.h                    26930 schema/head.h
+    2933 base/mt19937.h                  11907 life/members.h                  27107 schema/errors.h
+    3008 base/exact.h                    12021 life/update.h                   27219 schema/collections.h
+    3234 base/bits128.h                  12218 life/copy.h                     27253 schema/references.h
+    3315 base/elements.h                 12388 rows/row.h                      27528 schema/strings.h
+    3445 watermark/colours.h             12698 rows/reserve.h                  27590 schema/numbers.h
+    3509 kernels/llama_cpp/contract.h    12767 rows/pieces.h                   27798 schema/sets.h
+    3556 kernels/contract.h              12881 rows/thresholds.h               28000 schema/formats.h
+    3684 kernels/scalar.h                12988 rows/compact.h                  28201 schema/scalars.h
+    3890 kernels/llama_cpp/scalar.h      13171 rows/sums.h                     28503 schema/goals.h
+    3911 kernels/sets.h                  13320 rows/changes.h                  28726 schema/alternatives.h
+    3959 kernels/vectors.h               13401 rows/cuts.h                     29210 schema/objects.h
+    4076 kernels/avx512.h                13849 rows/typical.h                  29730 schema/arrays.h
+    4160 kernels/avx2.h                  14164 rows/tail_free.h                30092 schema/whole.h
+    4222 kernels/sse2.h                  14238 rows/selecting.h                30265 tags/head.h
+    4239 kernels/neon.h                  14369 rows/mirostat.h                 30395 tags/words.h
+    4261 kernels/wasm.h                  14453 watermark/rows.h                30511 tags/inside.h
+    4277 kernels/generic.h               14567 rows/flat.h                     30655 tags/formats.h
+    4297 kernels/shared.h                14614 rows/logprobs.h                 31063 grammar/grammars.h
+    4422 kernels/passes.h                14700 rows/step.h                     31130 peers/tables.h
+    5111 kernels/llama_cpp/passes.h      14717 rows/llama_cpp/sums.h           31531 peers/values.h
+    5195 kernels/check.h                 15041 rows/llama_cpp/samplers.h       31976 peers/llama_server.h
+    5218 kernels/dispatch.h              15515 rows/llama_cpp/step.h           32046 peers/fields.h
+    5428 core/array.h                    15546 run/apply.h                     32312 peers/requests.h
+    5768 core/table.h                    15628 run/writing.h                   32458 shards/head.h
+    5966 core/windows.h                  15752 run/arrays.h                    32609 shards/bytes.h
+    6058 constraints/record.h            15829 run/arrays_llama_cpp.h          32707 shards/merging.h
+    6116 watermark/record.h              16029 run/walk.h                      32997 shards/row.h
+    6136 rows/work.h                     16134 run/finish.h                    33130 shards/answers.h
+    6163 life/past.h                     16174 run/draw_llama_cpp.h            33675 shards/logprobs.h
+    6222 core/record.h                   16248 run/draw.h                      33821 shards/told.h
+    6362 core/plans.h                    16326 run/sample.h                    33976 shards/asking.h
+    6400 core/fields.h                   16442 watermark/making.h              34112 shards/prefix.h
+    6487 core/owners.h                   16671 watermark/tails.h               34680 shards/plans.h
+    6563 core/mt19937.h                  16771 watermark/detect.h              35181 samplers/plans.h
+    6620 core/no_mt19937.h               16994 run/verify.h                    35444 shards/way.h
+    6653 core/making.h                   17098 run/batch.h                     35592 shards/memory.h
+    6785 core/streams.h                  17249 life/state.h                    35660 shards/batch.h
+    6823 life/state_fields.h             17426 operator/weights.h              36067 drafts/head.h
+    6923 samplers/llama_cpp.h            17514 operator/search.h               36126 drafts/block.h
+    7009 samplers/logit_bias.h           17652 operator/run.h                  36317 drafts/tree.h
+    7111 samplers/patch.h                17820 kv/cells.h                      36452 drafts/relaxed.h
+    7161 samplers/penalties.h            17857 kv/making.h                     36537 constraints/automaton.h
+    7312 samplers/dry.h                  18081 kv/slot.h                       36635 constraints/making.h
+    7769 samplers/cut.h                  18218 kv/sequences.h                  36891 constraints/sampler.h
+    7794 samplers/top_n_sigma.h          18352 kv/data.h                       36986 constraints/constructors.h
+    7904 samplers/top_k.h                18475 kv/update.h                     37353 constraints/patterns.h
+    7961 samplers/tail_free.h            18600 kv/state.h                      37561 constraints/looking.h
+    8084 samplers/typical.h              18809 llama_cpp/functions.h           37628 constraints/thinking.h
+    8160 samplers/top_p.h                18876 llama_cpp/object.h              37880 constraints/schedule.h
+    8203 samplers/min_p.h                18931 llama_cpp/vocabulary.h          37969 constraints/accepting.h
+    8245 samplers/by_sums.h              19008 text/reading.h                  38152 constraints/drawing.h
+    8396 samplers/top_h.h                19119 text/strings.h                  38339 constraints/told.h
+    8449 samplers/min_k.h                19218 text/values.h                   38403 constraints/kind.h
+    8506 samplers/xtc.h                  19374 text/documents.h                38461 constraints/top_p_decay.h
+    8589 samplers/infill.h               19450 grammar/head.h                  38547 constraints/accessors.h
+    8705 samplers/temperature.h          19491 grammar/tree.h                  38655 core/kinds.h
+    8874 samplers/smoothing.h            20481 grammar/finishing.h             38704 base/restore.h
+    8959 samplers/softmax.h              20784 grammar/reading.h               38718 api/license.h
+    8992 samplers/drafted.h              20869 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -348,14 +348,15 @@ typedef struct samp_logit_bias {
     X(SAMP_E_UNSUPPORTED, -9, "not supported here: no sampler selects a token, or a custom sampler can't do this") \
     X(SAMP_E_FORMAT,     -10, "the bytes are damaged or of another format") \
     X(SAMP_E_FULL,       -11, "no room left") \
-    X(SAMP_E_NAME,       -12, "no setting has this name")
+    X(SAMP_E_NAME,       -12, "no setting has this name") \
+    X(SAMP_E_ADDRESS,    -13, "logits->data, or out, is not memory of the device")
 /* clang-format on */
 
 typedef enum samp_status_code {
 #define SAMP_STATUS_ENUM(name, value, text) name = value,
     SAMP_STATUS_LIST(SAMP_STATUS_ENUM)
 #undef SAMP_STATUS_ENUM
-        SAMP_STATUS_LAST = -12
+        SAMP_STATUS_LAST = -13
 } samp_status_code;
 
 typedef enum samp_rng_kind {

@@ -109,15 +109,15 @@
    bound to, to what, and a probe's counters; they are written in a critical section. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2458 gpu/prefix.h                     5013 gpu/device.h
-     136 gpu/api.h                        3010 gpu/choosing.h                   5160 gpu/contexts.h
-     252 gpu/switches.h                   3115 gpu/ending.h                     5322 gpu/steps.h
-     310 gpu/records.h                    3269 gpu/answers.h                    5417 gpu/where.h
-     609 gpu/elements.h                   4030 samplers/plans.h                 5585 gpu/sending.h
-     883 gpu/passes.h                     4293 gpu/users.h                      5857 gpu/batch.h
-    1433 gpu/list.h                       4397 gpu/logprobs.h                   6122 gpu/results.h
-    2075 gpu/left.h                       4552 gpu/advance.h
-    2325 gpu/done.h                       4815 gpu/shapes.h
+       2 gpu/opening.h                    2466 gpu/prefix.h                     5026 gpu/device.h
+     136 gpu/api.h                        3018 gpu/choosing.h                   5191 gpu/contexts.h
+     260 gpu/switches.h                   3123 gpu/ending.h                     5353 gpu/steps.h
+     318 gpu/records.h                    3277 gpu/answers.h                    5448 gpu/where.h
+     617 gpu/elements.h                   4038 samplers/plans.h                 5616 gpu/sending.h
+     891 gpu/passes.h                     4301 gpu/users.h                      5888 gpu/batch.h
+    1441 gpu/list.h                       4405 gpu/logprobs.h                   6173 gpu/results.h
+    2083 gpu/left.h                       4560 gpu/advance.h
+    2333 gpu/done.h                       4823 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -188,8 +188,16 @@ SAMP_API const char *samp_gpu_device_name(const samp_gpu *gpu);
      out      [n_rows] the tokens, or a row's negative status, which leaves its chain as it was; logits->logprobs is
               host memory, and gets what samp_sample_batch would write there, bit for bit
      Returns  as samp_sample_batch; and nothing was done: SAMP_E_DTYPE (not the context's), SAMP_E_RANGE (more rows or a
-              larger vocabulary than its). SAMP_E_DEVICE: a copy failed; no chain has moved on, unless it was the last
-              one, of `out` to the device. If only the copy of a row that goes to the CPU fails, that is its status.
+              larger vocabulary than its; `out` on the device not aligned to 4), SAMP_E_ADDRESS (logits->data, or `out`,
+              should be on the device and is not memory of it; see Checked). SAMP_E_DEVICE: a copy failed; no chain has
+              moved on, unless it was the last one, of `out` to the device. If only the copy of a row that goes to the
+              CPU fails, that is its status.
+     Checked  of an array on the device: the first and the last byte that the batch can touch, from the lowest row to
+              the highest one, by a copy of each. (From memory that is the host's, freed, or beyond an allocation
+              libgomp refuses to copy, and writes a line to stderr.) No copy is made if both bytes lie within one of the
+              last four ranges that this context has checked: so a buffer that stays where it is costs two copies once.
+              Not noticed: memory that was freed after its range was checked, and holes in the middle of a range. A
+              kernel that reads there ends the process.
      State    belongs to the chains, whose copies on the device follow them: the same chain may go on on the CPU,
               samp_state_save reads what it has become, and samp_state_load reaches the device with the next batch.
      Memory   none, but what samp_sample_batch takes for a chain that goes to the CPU, and a chain's first token to be
@@ -4829,6 +4837,8 @@ static uint32_t *sampi_gpu_probe_counters; /* [4] see sampi_gpu_count_teams */
 
 enum { SAMPI_GPU_ON_CPU, SAMPI_GPU_ON_HOST, SAMPI_GPU_ON_DEVICE };
 
+enum { SAMPI_GPU_FOUND = 4 }; /* the caller's arrays that are remembered: a few that take turns */
+
 enum { SAMPI_GPU_LISTENERS = 2 }; /* so many members are woken one by one; more, by a walk over the chain */
 
 /* Who samples a row of the batch. */
@@ -4865,6 +4875,9 @@ struct samp_gpu {
     sampi_gpu_args args;               /* with the device's addresses */
     uint32_t batch, launches;
     uint32_t teams, wait; /* where wait isn't 0: so many run at once */
+    /* first and last byte of what was found to be the device's memory: see sampi_gpu_require_memory */
+    uintptr_t found[SAMPI_GPU_FOUND][2];
+    uint32_t n_found;
     samp_gpu_perf_data perf;
     char name[24];
     /* the host's side, one heap block with this record */
@@ -5048,6 +5061,24 @@ static int sampi_gpu_get(const samp_gpu *gpu, void *to, const void *from, size_t
 #endif
     (void)gpu;
     memcpy(to, from, n);
+    return SAMP_OK;
+}
+
+/* Do n bytes of the caller's lie in the device's memory? A kernel that reads elsewhere ends
+   the process; a copy from there fails. So the first and the last byte are copied, unless both lie within one of the
+   ranges that were found last. Two copies cost as much as a short kernel: in the steady state there is none. Called
+   before anything is done. */
+static int sampi_gpu_require_memory(samp_gpu *gpu, const void *p, size_t n)
+{
+    const uintptr_t first = (uintptr_t)p, last = first + n - 1;
+    char byte;
+    for (int i = 0; i < SAMPI_GPU_FOUND; i++)
+        if (first >= gpu->found[i][0] && last <= gpu->found[i][1]) return SAMP_OK;
+    if (sampi_gpu_get(gpu, &byte, p, 1) || sampi_gpu_get(gpu, &byte, (const char *)p + n - 1, 1))
+        return SAMP_E_ADDRESS;
+    uintptr_t *found = gpu->found[gpu->n_found++ % SAMPI_GPU_FOUND];
+    found[0] = first;
+    found[1] = last;
     return SAMP_OK;
 }
 
@@ -5885,6 +5916,26 @@ static int sampi_gpu_check_batch(const samp_gpu *gpu, samp_sampler *const *rows,
     return sampi_check_batch(rows, l);
 }
 
+/* The caller's arrays on the device are there: from the first row that is read to the last one, and `out`. */
+static int sampi_gpu_check_memory(samp_gpu *gpu, const samp_logits *l, const samp_token *out)
+{
+    const size_t size = sampi_gpu_element_size(l->dtype), stride = sampi_gpu_stride(l);
+    size_t first = SIZE_MAX, last = 0;
+    int status = SAMP_OK;
+    for (size_t r = 0; r < l->n_rows && gpu->config.data_on_device; r++) {
+        if (l->row_index && l->row_index[r] < 0) continue; /* an error of this row only */
+        const size_t at = sampi_gpu_data_row(l, r);
+        first = at < first ? at : first;
+        last = at > last ? at : last;
+    }
+    if (first <= last)
+        status = sampi_gpu_require_memory(gpu, (const char *)l->data + first * stride * size,
+                                          ((last - first) * stride + l->n_vocab) * size);
+    if (status || !gpu->config.out_on_device) return status;
+    if ((uintptr_t)out % sizeof *out) return SAMP_E_RANGE;
+    return sampi_gpu_require_memory(gpu, out, l->n_rows * sizeof *out);
+}
+
 /* One row on the CPU, fetched from the device if it is there: by samp_sample_batch, as a batch of one, so that it gets
    what it would get there. Called when all jobs are done: for rows that were never one, and for those declined, whose
    chains the device has left alone. Changes the chain and its log-probabilities; returns the token or the status. */
@@ -6391,7 +6442,8 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
         gpu->perf.n_cpu += n_rows;
         return samp_sample_batch(rows, logits, out);
     }
-    status = sampi_gpu_start_again(gpu);
+    status = sampi_gpu_check_memory(gpu, logits, out);
+    if (!status) status = sampi_gpu_start_again(gpu);
     if (status) return status;
     sampi_gpu_divide(gpu, rows, logits);
     /* in any of these three a failure forgets the batch */

@@ -41,14 +41,15 @@ typedef struct samp_logit_bias {
     X(SAMP_E_UNSUPPORTED, -9, "not supported here: no sampler selects a token, or a custom sampler can't do this") \
     X(SAMP_E_FORMAT,     -10, "the bytes are damaged or of another format") \
     X(SAMP_E_FULL,       -11, "no room left") \
-    X(SAMP_E_NAME,       -12, "no setting has this name")
+    X(SAMP_E_NAME,       -12, "no setting has this name") \
+    X(SAMP_E_ADDRESS,    -13, "logits->data, or out, is not memory of the device")
 /* clang-format on */
 
 typedef enum samp_status_code {
 #define SAMP_STATUS_ENUM(name, value, text) name = value,
     SAMP_STATUS_LIST(SAMP_STATUS_ENUM)
 #undef SAMP_STATUS_ENUM
-        SAMP_STATUS_LAST = -12
+        SAMP_STATUS_LAST = -13
 } samp_status_code;
 
 typedef enum samp_rng_kind {

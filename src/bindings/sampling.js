@@ -176,7 +176,7 @@ const c = {
 
 // ---- errors ----
 
-const CODES = 'OK E_NULL E_RANGE E_NAN E_EMPTY E_NOMEM E_WORKSPACE E_DTYPE E_DEVICE E_UNSUPPORTED E_FORMAT E_FULL E_NAME'.split(' ');
+const CODES = 'OK E_NULL E_RANGE E_NAN E_EMPTY E_NOMEM E_WORKSPACE E_DTYPE E_DEVICE E_UNSUPPORTED E_FORMAT E_FULL E_NAME E_ADDRESS'.split(' ');
 const E_NULL = -1, E_RANGE = -2, E_NOMEM = -5, E_DTYPE = -7, E_UNSUPPORTED = -9, E_FORMAT = -10;
 
 // The text that write(buffer, size) writes, which returns its length.

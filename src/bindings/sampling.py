@@ -210,7 +210,7 @@ _describe = _declare("describe", c_int, _P, c_char_p, c_size_t)
 # ---- errors ---------------------------------------------------------------------------------------------------------
 
 _NAMES = dict(enumerate("OK E_NULL E_RANGE E_NAN E_EMPTY E_NOMEM E_WORKSPACE E_DTYPE E_DEVICE E_UNSUPPORTED E_FORMAT "
-                        "E_FULL E_NAME".split()))
+                        "E_FULL E_NAME E_ADDRESS".split()))
 _NULL, _RANGE, _NOMEM, _DTYPE, _UNSUPPORTED = -1, -2, -5, -7, -9
 
 

@@ -52,8 +52,16 @@ SAMP_API const char *samp_gpu_device_name(const samp_gpu *gpu);
      out      [n_rows] the tokens, or a row's negative status, which leaves its chain as it was; logits->logprobs is
               host memory, and gets what samp_sample_batch would write there, bit for bit
      Returns  as samp_sample_batch; and nothing was done: SAMP_E_DTYPE (not the context's), SAMP_E_RANGE (more rows or a
-              larger vocabulary than its). SAMP_E_DEVICE: a copy failed; no chain has moved on, unless it was the last
-              one, of `out` to the device. If only the copy of a row that goes to the CPU fails, that is its status.
+              larger vocabulary than its; `out` on the device not aligned to 4), SAMP_E_ADDRESS (logits->data, or `out`,
+              should be on the device and is not memory of it; see Checked). SAMP_E_DEVICE: a copy failed; no chain has
+              moved on, unless it was the last one, of `out` to the device. If only the copy of a row that goes to the
+              CPU fails, that is its status.
+     Checked  of an array on the device: the first and the last byte that the batch can touch, from the lowest row to
+              the highest one, by a copy of each. (From memory that is the host's, freed, or beyond an allocation
+              libgomp refuses to copy, and writes a line to stderr.) No copy is made if both bytes lie within one of the
+              last four ranges that this context has checked: so a buffer that stays where it is costs two copies once.
+              Not noticed: memory that was freed after its range was checked, and holes in the middle of a range. A
+              kernel that reads there ends the process.
      State    belongs to the chains, whose copies on the device follow them: the same chain may go on on the CPU,
               samp_state_save reads what it has become, and samp_state_load reaches the device with the next batch.
      Memory   none, but what samp_sample_batch takes for a chain that goes to the CPU, and a chain's first token to be

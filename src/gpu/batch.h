@@ -28,6 +28,26 @@ static int sampi_gpu_check_batch(const samp_gpu *gpu, samp_sampler *const *rows,
     return sampi_check_batch(rows, l);
 }
 
+/* The caller's arrays on the device are there: from the first row that is read to the last one, and `out`. */
+static int sampi_gpu_check_memory(samp_gpu *gpu, const samp_logits *l, const samp_token *out)
+{
+    const size_t size = sampi_gpu_element_size(l->dtype), stride = sampi_gpu_stride(l);
+    size_t first = SIZE_MAX, last = 0;
+    int status = SAMP_OK;
+    for (size_t r = 0; r < l->n_rows && gpu->config.data_on_device; r++) {
+        if (l->row_index && l->row_index[r] < 0) continue; /* an error of this row only */
+        const size_t at = sampi_gpu_data_row(l, r);
+        first = at < first ? at : first;
+        last = at > last ? at : last;
+    }
+    if (first <= last)
+        status = sampi_gpu_require_memory(gpu, (const char *)l->data + first * stride * size,
+                                          ((last - first) * stride + l->n_vocab) * size);
+    if (status || !gpu->config.out_on_device) return status;
+    if ((uintptr_t)out % sizeof *out) return SAMP_E_RANGE;
+    return sampi_gpu_require_memory(gpu, out, l->n_rows * sizeof *out);
+}
+
 /* One row on the CPU, fetched from the device if it is there: by samp_sample_batch, as a batch of one, so that it gets
    what it would get there. Called when all jobs are done: for rows that were never one, and for those declined, whose
    chains the device has left alone. Changes the chain and its log-probabilities; returns the token or the status. */

@@ -38,6 +38,24 @@ static int sampi_gpu_get(const samp_gpu *gpu, void *to, const void *from, size_t
     return SAMP_OK;
 }
 
+/* Do n bytes of the caller's lie in the device's memory? A kernel that reads elsewhere ends
+   the process; a copy from there fails. So the first and the last byte are copied, unless both lie within one of the
+   ranges that were found last. Two copies cost as much as a short kernel: in the steady state there is none. Called
+   before anything is done. */
+static int sampi_gpu_require_memory(samp_gpu *gpu, const void *p, size_t n)
+{
+    const uintptr_t first = (uintptr_t)p, last = first + n - 1;
+    char byte;
+    for (int i = 0; i < SAMPI_GPU_FOUND; i++)
+        if (first >= gpu->found[i][0] && last <= gpu->found[i][1]) return SAMP_OK;
+    if (sampi_gpu_get(gpu, &byte, p, 1) || sampi_gpu_get(gpu, &byte, (const char *)p + n - 1, 1))
+        return SAMP_E_ADDRESS;
+    uintptr_t *found = gpu->found[gpu->n_found++ % SAMPI_GPU_FOUND];
+    found[0] = first;
+    found[1] = last;
+    return SAMP_OK;
+}
+
 #if SAMPI_OFFLOAD
 /* Do all teams that the launch has got run at once? Each counts itself in and waits, as long as one would for a pass,
    until all have come; those beyond the limit, counter[2], end. A device that runs them in turns lets the first ones

@@ -269,7 +269,8 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
         gpu->perf.n_cpu += n_rows;
         return samp_sample_batch(rows, logits, out);
     }
-    status = sampi_gpu_start_again(gpu);
+    status = sampi_gpu_check_memory(gpu, logits, out);
+    if (!status) status = sampi_gpu_start_again(gpu);
     if (status) return status;
     sampi_gpu_divide(gpu, rows, logits);
     /* in any of these three a failure forgets the batch */

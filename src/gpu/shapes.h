@@ -14,6 +14,8 @@
 
 enum { SAMPI_GPU_ON_CPU, SAMPI_GPU_ON_HOST, SAMPI_GPU_ON_DEVICE };
 
+enum { SAMPI_GPU_FOUND = 4 }; /* the caller's arrays that are remembered: a few that take turns */
+
 enum { SAMPI_GPU_LISTENERS = 2 }; /* so many members are woken one by one; more, by a walk over the chain */
 
 /* Who samples a row of the batch. */
@@ -50,6 +52,9 @@ struct samp_gpu {
     sampi_gpu_args args;               /* with the device's addresses */
     uint32_t batch, launches;
     uint32_t teams, wait; /* where wait isn't 0: so many run at once */
+    /* first and last byte of what was found to be the device's memory: see sampi_gpu_require_memory */
+    uintptr_t found[SAMPI_GPU_FOUND][2];
+    uint32_t n_found;
     samp_gpu_perf_data perf;
     char name[24];
     /* the host's side, one heap block with this record */

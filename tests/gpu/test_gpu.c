@@ -1655,6 +1655,67 @@ static bool several_groups_of_a_team(void)
     return good;
 }
 
+/* A pointer that is not the device's is a status, and the context is good for the next batch; of arrays that were there
+   before nothing is asked again. */
+static bool memory_of_no_device(void)
+{
+    enum { N = 700, ROWS = 3, BYTES = ROWS * N * (int)sizeof(float) };
+    static float host[ROWS * N];
+    bool good = true;
+    if (no_kernels) return not_run("for kernels");
+    samp_gpu_config config = { device, ROWS, N, SAMP_F32, true, true, 0 };
+    samp_gpu *gpu = samp_gpu_create(&config, NULL);
+    CHECK(gpu);
+    char *data = (char *)sampi_gpu_alloc(gpu, BYTES), *freed = (char *)sampi_gpu_alloc(gpu, BYTES);
+    samp_token *out = (samp_token *)sampi_gpu_alloc(gpu, ROWS * sizeof *out), got[ROWS], want[ROWS];
+    samp_sampler *rows[ROWS], *alike[ROWS];
+    samp_logits l = { data, SAMP_F32, ROWS, N, 0, NULL, NULL, 0, NULL, 1 }, k = l;
+    source s = source_seed(11);
+    for (size_t i = 0; i < ROWS * N; i++) host[i] = (float)normal_fast(&s);
+    CHECK(data && freed && out && !sampi_gpu_put(gpu, data, host, BYTES));
+    for (int r = 0; r < ROWS; r++) {
+        rows[r] = chain_of(samp_init_min_p(0.05f, 1), samp_init_dist((uint64_t)r), NULL);
+        alike[r] = samp_clone(rows[r]);
+    }
+    int32_t beyond[ROWS] = { 0, ROWS, 1 }, error[ROWS] = { 2, -1, 0 };
+#define IS(status) (samp_gpu_sample_batch(gpu, rows, &k, out) == status)
+    volatile uintptr_t gone = (uintptr_t)freed; /* gcc warns of one that it knows */
+    sampi_gpu_release(gpu, freed);
+    for (int round = 0; round < 3 && good; round++) {
+        k = l, k.data = data + 2;
+        CHECK(IS(SAMP_E_RANGE));
+        k = l;
+        CHECK(samp_gpu_sample_batch(gpu, rows, &k, (samp_token *)(void *)((char *)out + 1)) == SAMP_E_RANGE);
+        if (on_device) {
+            k.data = host;
+            CHECK(IS(SAMP_E_ADDRESS));
+            k.data = (const void *)gone;
+            CHECK(IS(SAMP_E_ADDRESS));
+            k = l, k.stride = N + 1; /* then the last row ends behind the array */
+            CHECK(IS(SAMP_E_ADDRESS));
+            k = l, k.row_index = beyond;
+            CHECK(IS(SAMP_E_ADDRESS));
+            k = l;
+            CHECK(samp_gpu_sample_batch(gpu, rows, &k, got) == SAMP_E_ADDRESS);
+        }
+        for (int r = 0; r < ROWS; r++) CHECK(samp_get_position(rows[r]) == (uint64_t)round);
+        k = l, l.data = host;
+        CHECK(IS(SAMP_OK) && !sampi_gpu_get(gpu, got, out, sizeof got));
+        CHECK(samp_sample_batch(alike, &l, want) == SAMP_OK && !memcmp(got, want, sizeof got));
+        l.data = data;
+        CHECK(gpu->n_found == 2); /* data and out, once */
+    }
+    k = l, k.n_rows = 2; /* within what was there */
+    CHECK(IS(SAMP_OK) && gpu->n_found == 2);
+    k = l, k.row_index = error;
+    CHECK(IS(SAMP_OK) && gpu->n_found == 2 && !sampi_gpu_get(gpu, got, out, sizeof got) && got[1] == SAMP_E_RANGE);
+#undef IS
+    for (int r = 0; r < ROWS; r++) samp_free(rows[r]), samp_free(alike[r]);
+    sampi_gpu_release(gpu, data), sampi_gpu_release(gpu, out);
+    samp_gpu_free(gpu);
+    return good;
+}
+
 /* Where there is no device, the same calls sample on the CPU. */
 static bool without_a_device(void)
 {
@@ -1783,6 +1844,7 @@ static bool refused_calls_change_nothing(void)
     X(batches_fail_and_run_out) \
     X(a_state_loaded_over_another) \
     X(tokens_left_on_the_device) \
+    X(memory_of_no_device) \
     X(contexts_in_threads) \
     X(waiting_teams) \
     X(one_launch_a_batch) \

@@ -313,7 +313,7 @@ static void test_strerror(void **state)
 #undef TEXT
     for (int i = 0; i >= SAMP_STATUS_LAST; i--)
         for (int j = 0; j > i; j--) assert_true(strcmp(samp_strerror(i), samp_strerror(j)) != 0);
-    assert_num(SAMP_STATUS_LAST, SAMP_E_NAME);
+    assert_num(SAMP_STATUS_LAST, SAMP_E_ADDRESS);
     static const int unknown[] = { 1, 108, INT_MAX, SAMP_STATUS_LAST - 1, INT_MIN };
     for (size_t i = 0; i < TEST_COUNT(unknown); i++) {
         assert_non_null(samp_strerror(unknown[i]));
