@@ -189,86 +189,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9017 samplers/greedy.h               21162 grammar/regex.h
-     276 api/config.h                     9059 samplers/choose.h               21563 grammar/derivatives.h
-     307 api/types.h                      9122 samplers/ratio.h                22256 grammar/vocabulary.h
-     564 api/missing.h                    9189 samplers/draw.h                 22729 grammar/triggers.h
-     578 api/sample.h                     9275 samplers/dist.h                 23056 grammar/matcher.h
-     672 api/chains.h                     9307 samplers/gumbel.h               23327 grammar/store.h
-     939 api/samplers.h                   9377 watermark/function.h            23589 grammar/moving.h
-    1212 api/gumbel.h                     9495 watermark/text.h                23943 grammar/visits.h
-    1235 api/operator.h                   9685 watermark/draw.h                24226 grammar/states.h
-    1286 api/kv.h                         9896 samplers/mirostat.h             24387 grammar/items.h
-    1469 api/llama_cpp.h                 10135 samplers/adaptive_p.h           24514 grammar/masks.h
-    1515 api/text_error.h                10286 samplers/custom.h               24725 grammar/runs.h
-    1532 api/grammar.h                   10347 config/describe.h               24938 grammar/entries.h
-    1772 api/shards.h                    10527 config/from_params.h            25438 grammar/accepting.h
-    1871 api/peers.h                     10591 config/orders.h                 25786 grammar/waiting.h
-    1959 api/drafts.h                    10823 config/numbers.h                25914 grammar/history.h
-    2061 api/constraints.h               10965 config/set.h                    26042 grammar/room.h
-    2390 api/watermark.h                 11121 config/tell.h                   26393 grammar/sampler.h
-    2549 api/parts.h                     11251 config/settings.h               26637 grammar/forced.h
-    2591 base/switches.h                 11364 life/rollback.h                 26806 grammar/hooks.h
-    2910 base/random.h                   11623 life/chain.h                    26930 schema/head.h
-    2933 base/mt19937.h                  11907 life/members.h                  27107 schema/errors.h
-    3008 base/exact.h                    12021 life/update.h                   27219 schema/collections.h
-    3234 base/bits128.h                  12218 life/copy.h                     27253 schema/references.h
-    3315 base/elements.h                 12388 rows/row.h                      27528 schema/strings.h
-    3445 watermark/colours.h             12698 rows/reserve.h                  27590 schema/numbers.h
-    3509 kernels/llama_cpp/contract.h    12767 rows/pieces.h                   27798 schema/sets.h
-    3556 kernels/contract.h              12881 rows/thresholds.h               28000 schema/formats.h
-    3684 kernels/scalar.h                12988 rows/compact.h                  28201 schema/scalars.h
-    3890 kernels/llama_cpp/scalar.h      13171 rows/sums.h                     28503 schema/goals.h
-    3911 kernels/sets.h                  13320 rows/changes.h                  28726 schema/alternatives.h
-    3959 kernels/vectors.h               13401 rows/cuts.h                     29210 schema/objects.h
-    4076 kernels/avx512.h                13849 rows/typical.h                  29730 schema/arrays.h
-    4160 kernels/avx2.h                  14164 rows/tail_free.h                30092 schema/whole.h
-    4222 kernels/sse2.h                  14238 rows/selecting.h                30265 tags/head.h
-    4239 kernels/neon.h                  14369 rows/mirostat.h                 30395 tags/words.h
-    4261 kernels/wasm.h                  14453 watermark/rows.h                30511 tags/inside.h
-    4277 kernels/generic.h               14567 rows/flat.h                     30655 tags/formats.h
-    4297 kernels/shared.h                14614 rows/logprobs.h                 31063 grammar/grammars.h
-    4422 kernels/passes.h                14700 rows/step.h                     31130 peers/tables.h
-    5111 kernels/llama_cpp/passes.h      14717 rows/llama_cpp/sums.h           31531 peers/values.h
-    5195 kernels/check.h                 15041 rows/llama_cpp/samplers.h       31976 peers/llama_server.h
-    5218 kernels/dispatch.h              15515 rows/llama_cpp/step.h           32046 peers/fields.h
-    5428 core/array.h                    15546 run/apply.h                     32312 peers/requests.h
-    5768 core/table.h                    15628 run/writing.h                   32458 shards/head.h
-    5966 core/windows.h                  15752 run/arrays.h                    32609 shards/bytes.h
-    6058 constraints/record.h            15829 run/arrays_llama_cpp.h          32707 shards/merging.h
-    6116 watermark/record.h              16029 run/walk.h                      32997 shards/row.h
-    6136 rows/work.h                     16134 run/finish.h                    33130 shards/answers.h
-    6163 life/past.h                     16174 run/draw_llama_cpp.h            33675 shards/logprobs.h
-    6222 core/record.h                   16248 run/draw.h                      33821 shards/told.h
-    6362 core/plans.h                    16326 run/sample.h                    33976 shards/asking.h
-    6400 core/fields.h                   16442 watermark/making.h              34112 shards/prefix.h
-    6487 core/owners.h                   16671 watermark/tails.h               34680 shards/plans.h
-    6563 core/mt19937.h                  16771 watermark/detect.h              35181 samplers/plans.h
-    6620 core/no_mt19937.h               16994 run/verify.h                    35444 shards/way.h
-    6653 core/making.h                   17098 run/batch.h                     35592 shards/memory.h
-    6785 core/streams.h                  17249 life/state.h                    35660 shards/batch.h
-    6823 life/state_fields.h             17426 operator/weights.h              36067 drafts/head.h
-    6923 samplers/llama_cpp.h            17514 operator/search.h               36126 drafts/block.h
-    7009 samplers/logit_bias.h           17652 operator/run.h                  36317 drafts/tree.h
-    7111 samplers/patch.h                17820 kv/cells.h                      36452 drafts/relaxed.h
-    7161 samplers/penalties.h            17857 kv/making.h                     36537 constraints/automaton.h
-    7312 samplers/dry.h                  18081 kv/slot.h                       36635 constraints/making.h
-    7769 samplers/cut.h                  18218 kv/sequences.h                  36891 constraints/sampler.h
-    7794 samplers/top_n_sigma.h          18352 kv/data.h                       36986 constraints/constructors.h
-    7904 samplers/top_k.h                18475 kv/update.h                     37353 constraints/patterns.h
-    7961 samplers/tail_free.h            18600 kv/state.h                      37561 constraints/looking.h
-    8084 samplers/typical.h              18809 llama_cpp/functions.h           37628 constraints/thinking.h
-    8160 samplers/top_p.h                18876 llama_cpp/object.h              37880 constraints/schedule.h
-    8203 samplers/min_p.h                18931 llama_cpp/vocabulary.h          37969 constraints/accepting.h
-    8245 samplers/by_sums.h              19008 text/reading.h                  38152 constraints/drawing.h
-    8396 samplers/top_h.h                19119 text/strings.h                  38339 constraints/told.h
-    8449 samplers/min_k.h                19218 text/values.h                   38403 constraints/kind.h
-    8506 samplers/xtc.h                  19374 text/documents.h                38461 constraints/top_p_decay.h
-    8589 samplers/infill.h               19450 grammar/head.h                  38547 constraints/accessors.h
-    8705 samplers/temperature.h          19491 grammar/tree.h                  38655 core/kinds.h
-    8874 samplers/smoothing.h            20481 grammar/finishing.h             38704 base/restore.h
-    8959 samplers/softmax.h              20784 grammar/reading.h               38718 api/license.h
-    8992 samplers/drafted.h              20869 grammar/gbnf.h
+       2 api/opening.h                    9017 samplers/greedy.h               21168 grammar/regex.h
+     276 api/config.h                     9059 samplers/choose.h               21569 grammar/derivatives.h
+     307 api/types.h                      9122 samplers/ratio.h                22262 grammar/vocabulary.h
+     564 api/missing.h                    9189 samplers/draw.h                 22735 grammar/triggers.h
+     578 api/sample.h                     9275 samplers/dist.h                 23062 grammar/matcher.h
+     672 api/chains.h                     9307 samplers/gumbel.h               23333 grammar/store.h
+     939 api/samplers.h                   9377 watermark/function.h            23595 grammar/moving.h
+    1212 api/gumbel.h                     9495 watermark/text.h                23949 grammar/visits.h
+    1235 api/operator.h                   9685 watermark/draw.h                24232 grammar/states.h
+    1286 api/kv.h                         9896 samplers/mirostat.h             24393 grammar/items.h
+    1469 api/llama_cpp.h                 10135 samplers/adaptive_p.h           24520 grammar/masks.h
+    1515 api/text_error.h                10286 samplers/custom.h               24731 grammar/runs.h
+    1532 api/grammar.h                   10347 config/describe.h               24944 grammar/entries.h
+    1772 api/shards.h                    10527 config/from_params.h            25444 grammar/accepting.h
+    1871 api/peers.h                     10591 config/orders.h                 25792 grammar/waiting.h
+    1959 api/drafts.h                    10823 config/numbers.h                25920 grammar/history.h
+    2061 api/constraints.h               10965 config/set.h                    26048 grammar/room.h
+    2390 api/watermark.h                 11121 config/tell.h                   26399 grammar/sampler.h
+    2549 api/parts.h                     11251 config/settings.h               26643 grammar/forced.h
+    2591 base/switches.h                 11364 life/rollback.h                 26812 grammar/hooks.h
+    2910 base/random.h                   11623 life/chain.h                    26936 schema/head.h
+    2933 base/mt19937.h                  11907 life/members.h                  27113 schema/errors.h
+    3008 base/exact.h                    12021 life/update.h                   27225 schema/collections.h
+    3234 base/bits128.h                  12218 life/copy.h                     27259 schema/references.h
+    3315 base/elements.h                 12388 rows/row.h                      27534 schema/strings.h
+    3445 watermark/colours.h             12698 rows/reserve.h                  27596 schema/numbers.h
+    3509 kernels/llama_cpp/contract.h    12767 rows/pieces.h                   27804 schema/sets.h
+    3556 kernels/contract.h              12881 rows/thresholds.h               28006 schema/formats.h
+    3684 kernels/scalar.h                12988 rows/compact.h                  28207 schema/scalars.h
+    3890 kernels/llama_cpp/scalar.h      13171 rows/sums.h                     28509 schema/goals.h
+    3911 kernels/sets.h                  13320 rows/changes.h                  28732 schema/alternatives.h
+    3959 kernels/vectors.h               13401 rows/cuts.h                     29216 schema/objects.h
+    4076 kernels/avx512.h                13849 rows/typical.h                  29736 schema/arrays.h
+    4160 kernels/avx2.h                  14164 rows/tail_free.h                30098 schema/whole.h
+    4222 kernels/sse2.h                  14238 rows/selecting.h                30271 tags/head.h
+    4239 kernels/neon.h                  14369 rows/mirostat.h                 30401 tags/words.h
+    4261 kernels/wasm.h                  14453 watermark/rows.h                30517 tags/inside.h
+    4277 kernels/generic.h               14567 rows/flat.h                     30661 tags/formats.h
+    4297 kernels/shared.h                14614 rows/logprobs.h                 31069 grammar/grammars.h
+    4422 kernels/passes.h                14700 rows/step.h                     31136 peers/tables.h
+    5111 kernels/llama_cpp/passes.h      14717 rows/llama_cpp/sums.h           31537 peers/values.h
+    5195 kernels/check.h                 15041 rows/llama_cpp/samplers.h       31982 peers/llama_server.h
+    5218 kernels/dispatch.h              15515 rows/llama_cpp/step.h           32052 peers/fields.h
+    5428 core/array.h                    15546 run/apply.h                     32318 peers/requests.h
+    5768 core/table.h                    15630 run/writing.h                   32464 shards/head.h
+    5966 core/windows.h                  15754 run/arrays.h                    32615 shards/bytes.h
+    6058 constraints/record.h            15832 run/arrays_llama_cpp.h          32713 shards/merging.h
+    6116 watermark/record.h              16032 run/walk.h                      33003 shards/row.h
+    6136 rows/work.h                     16137 run/finish.h                    33136 shards/answers.h
+    6163 life/past.h                     16177 run/draw_llama_cpp.h            33681 shards/logprobs.h
+    6222 core/record.h                   16252 run/draw.h                      33827 shards/told.h
+    6362 core/plans.h                    16330 run/sample.h                    33982 shards/asking.h
+    6400 core/fields.h                   16448 watermark/making.h              34118 shards/prefix.h
+    6487 core/owners.h                   16677 watermark/tails.h               34686 shards/plans.h
+    6563 core/mt19937.h                  16777 watermark/detect.h              35187 samplers/plans.h
+    6620 core/no_mt19937.h               17000 run/verify.h                    35450 shards/way.h
+    6653 core/making.h                   17104 run/batch.h                     35598 shards/memory.h
+    6785 core/streams.h                  17255 life/state.h                    35666 shards/batch.h
+    6823 life/state_fields.h             17432 operator/weights.h              36073 drafts/head.h
+    6923 samplers/llama_cpp.h            17520 operator/search.h               36132 drafts/block.h
+    7009 samplers/logit_bias.h           17658 operator/run.h                  36323 drafts/tree.h
+    7111 samplers/patch.h                17826 kv/cells.h                      36458 drafts/relaxed.h
+    7161 samplers/penalties.h            17863 kv/making.h                     36543 constraints/automaton.h
+    7312 samplers/dry.h                  18087 kv/slot.h                       36641 constraints/making.h
+    7769 samplers/cut.h                  18224 kv/sequences.h                  36897 constraints/sampler.h
+    7794 samplers/top_n_sigma.h          18358 kv/data.h                       36992 constraints/constructors.h
+    7904 samplers/top_k.h                18481 kv/update.h                     37359 constraints/patterns.h
+    7961 samplers/tail_free.h            18606 kv/state.h                      37567 constraints/looking.h
+    8084 samplers/typical.h              18815 llama_cpp/functions.h           37634 constraints/thinking.h
+    8160 samplers/top_p.h                18882 llama_cpp/object.h              37886 constraints/schedule.h
+    8203 samplers/min_p.h                18937 llama_cpp/vocabulary.h          37975 constraints/accepting.h
+    8245 samplers/by_sums.h              19014 text/reading.h                  38158 constraints/drawing.h
+    8396 samplers/top_h.h                19125 text/strings.h                  38345 constraints/told.h
+    8449 samplers/min_k.h                19224 text/values.h                   38409 constraints/kind.h
+    8506 samplers/xtc.h                  19380 text/documents.h                38467 constraints/top_p_decay.h
+    8589 samplers/infill.h               19456 grammar/head.h                  38553 constraints/accessors.h
+    8705 samplers/temperature.h          19497 grammar/tree.h                  38661 core/kinds.h
+    8874 samplers/smoothing.h            20487 grammar/finishing.h             38710 base/restore.h
+    8959 samplers/softmax.h              20790 grammar/reading.h               38724 api/license.h
+    8992 samplers/drafted.h              20875 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -15546,37 +15546,38 @@ static SAMPI_COLD bool sampi_fits_llama(const sampi_row *row, const sampi_sample
 /* ---- src/run/apply.h ---- */
 /* =================================================================================================== >>apply
    samp_apply applies a sampler to the user's array of candidates, in place. The steps (sampi_apply_steps in
-   life/chain.h) define the result. A long array whose ids ascend is done faster as a view, on which the functions of
-   rows/ work. Opening a view: one pass checks the array and finds the maxima of its lines; then the array counts as a
-   dense row (rows/row.h), whose ids are indices in the array. Logits stay in the array, unless a sampler needs all of
-   them: then the pass copies them. Closing a view: one pass writes the row back to the array. A sampler that does not
-   fit the view closes it; the next one opens it again, or goes step by step if few or sorted candidates are left. This
-   room opens a view; run/writing.h closes it, run/arrays.h has its steps, run/walk.h the loop over a chain.
+   life/chain.h) define the result. A long array whose ids ascend is processed faster as a view: the array counts as a
+   dense row (rows/row.h), so the functions of rows/ work on it. Opening a view takes one pass, which checks the array
+   and finds the maxima of its lines. The row's ids are indices in the array. Logits stay in the array, unless a sampler
+   needs all of them: then the pass copies them. Closing a view takes one pass, which writes the row back to the array.
+   The view is closed before a sampler that cannot work on it; the next sampler opens it again, or goes step by step if
+   few or sorted candidates remain. This room opens a view; run/writing.h closes it, run/arrays.h applies one sampler to
+   it, run/walk.h has the loop over a chain.
 
    While a view is open the array is unchanged, and these hold:
      - until a sampler removes masked tokens, the tokens that the row has lost are masked candidates of the array;
        afterwards the row's tokens are the only candidates;
      - p is that of the array. A sampler that writes another p closes the view, unless a later one overwrites it;
      - the candidates' order is the array's, or, if the view `sorts`, that of its `order`.
-   Under MT19937 the row is one in llama.cpp's arithmetic (rows/llama_cpp/sums.h). If an array is left of it, that takes
-   the place of the user's array; and a step that the view declines begins, if it sorts, with a radix sort of all
-   candidates. Only a sampler that masks the last token can fail here: the view then writes what its steps leave, and
-   the next sampler finds it. */
+   Under MT19937 the row is one in llama.cpp's arithmetic (rows/llama_cpp/sums.h). If a sampler makes an array of the
+   row, this array replaces the user's. If a sampler declines the view and its steps begin with a sort, a radix sort of
+   all candidates is made first. On an open view only a sampler that masks the last token can fail: then the view writes
+   what the sampler's steps would leave, and the next sampler reports the error. */
 
-#define SAMPI_FEW 256 /* up to this many candidates go step by step */
+#define SAMPI_FEW 256 /* arrays of at most so many candidates go step by step */
 
 typedef struct sampi_view {
     sampi_row row;
     samp_token_data_array *cur;
     sampi_sampler *outer; /* the sampler that samp_apply was called on; it has the position */
     sampi_work *work, own;
-    samp_perf_data perf; /* samp_apply counts nothing */
+    samp_perf_data perf; /* not used: samp_apply counts nothing */
     sampi_order order;
     bool is_open, drops, sorts;
-    sampi_ordinals ordinal; /* as sampi_run wants it */
+    sampi_ordinals ordinal; /* as for sampi_run */
 } sampi_view;
 
-/* The first sampler in s that is on and does more than set or scale logits; or NULL. */
+/* Returns the first sampler in s that is on and does more than set or scale logits; NULL if there is none. */
 static SAMPI_COLD const sampi_sampler *sampi_first_cut(const sampi_sampler *s)
 {
     const sampi_sampler *first = NULL;
@@ -15603,11 +15604,12 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
     sampi_row *row = &view->row;
     size_t n = view->cur->size;
     const sampi_sampler *first = sampi_first_cut(s);
-    const bool copies = first ? !sampi_looks_at_few(first, n) : s != view->outer; /* else nothing comes behind */
+    const bool copies = first ? !sampi_looks_at_few(first, n)
+                              : s != view->outer; /* without a cut: if another sampler follows */
     if (n <= SAMPI_FEW || n > SAMP_MAX_VOCAB || view->cur->sorted || sampi_reserve(work, n, false))
         return SAMPI_DECLINED;
     view->own = *work;
-    view->own.candidate = (samp_token_data *)(void *)work->w; /* d may be the other one */
+    view->own.candidate = (samp_token_data *)(void *)work->w; /* the array may be in work->candidate */
     memset(row, 0, sizeof *row);
     row->k = sampi_use();
     row->work = &view->own;
@@ -15627,12 +15629,12 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
 
 /* ---- src/run/writing.h ---- */
 /* ---- samp_apply: closing a view ----
-   One pass writes a view's row to the array: the candidates that are left, each with its logit, with p if a sampler has
-   set it, and sorted if the samplers would have sorted. The room has the radix sort for that, and walks over the row by
-   rows/pieces.h. */
+   One pass writes a view's row to the array: the remaining candidates, each with its logit, with p if a sampler has set
+   it, and sorted if the samplers' steps would have sorted them. The room has the radix sort for that, and reads the row
+   by rows/pieces.h. */
 
 /* Sorts candidates that are in order of ids: a radix sort of keys and indices, 11 bits at a time. Scores are rounded to
-   f32 for it, so pieces of equal keys are sorted afterwards. */
+   f32 as keys, so candidates with equal keys are sorted again by their exact scores. */
 static SAMPI_COLD void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t n, sampi_work *work)
 {
     uint64_t *from = work->w, *to = (uint64_t *)(void *)work->x; /* x and id together have as many bytes */
@@ -15645,7 +15647,7 @@ static SAMPI_COLD void sampi_sort_long(const sampi_order *order, samp_token_data
         from[i] = (uint64_t)sampi_falling_key(x) << 32 | i;
     }
     sampi_sort_keys(from, to, n);
-    from = to; /* the sorted ones */
+    from = to; /* the sorted keys */
     samp_token_data *sorted = (samp_token_data *)(void *)work->w;
     for (size_t i = 0; i < n; i++) sorted[i] = d[(uint32_t)from[i]];
     memcpy(d, sorted, n * sizeof *d);
@@ -15661,7 +15663,7 @@ static bool sampi_is_sparse(const sampi_view *view)
     return !view->drops && sampi_is_compact(&view->row) && view->row.n < view->cur->size;
 }
 
-/* Goes to the next tile of logits of the candidates that are left, masked ones included. */
+/* Goes to the next tile of logits of the remaining candidates, including masked ones. */
 static SAMPI_HOT bool sampi_next_candidates(const sampi_view *view, sampi_pieces *it)
 {
     const sampi_row *row = it->row;
@@ -15676,8 +15678,8 @@ static SAMPI_HOT bool sampi_next_candidates(const sampi_view *view, sampi_pieces
     return it->n > 0;
 }
 
-/* The sum of the weights of the candidates that are left. *e: e^(l - max) of each, in the memory of w, if that is free
-   and nearly all candidates are left; otherwise NULL. */
+/* Returns the sum of the weights of the remaining candidates. *e_out: e^(l - max) of each, in the memory of w, if that
+   is free and nearly all candidates remain; otherwise NULL. */
 static SAMPI_COLD uint64_t sampi_view_exps(const sampi_view *view, float max, double **e_out)
 {
     const sampi_row *row = &view->row;
@@ -15691,8 +15693,8 @@ static SAMPI_COLD uint64_t sampi_view_exps(const sampi_view *view, float max, do
     return z;
 }
 
-/* Writes the candidates that are left, by id, each with its logit and with p from `sums` or the row's sums, or p as it
-   was. e: the result of sampi_view_exps, or NULL. */
+/* Writes the remaining candidates, by id: their logits, and p from `sums` or from the row's sum (else p stays). e: the
+   result of sampi_view_exps, or NULL. */
 static SAMPI_COLD void sampi_write_view(const sampi_view *view, const sampi_sums *sums, const double *e)
 {
     const sampi_row *row = &view->row;
@@ -15717,8 +15719,8 @@ static SAMPI_COLD void sampi_write_view(const sampi_view *view, const sampi_sums
     }
 }
 
-/* Closes a view: writes the array. p comes from `sums`; if a candidate is selected (index, -1: none), from the sums of
-   the candidates left; with sums NULL p stays. */
+/* Closes a view: writes the array. With `sums`, p is set: from `sums`, or, if a candidate is selected (index, -1:
+   none), from the sums of the remaining candidates. sums NULL: p stays. */
 static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp_token index)
 {
     sampi_row *row = &view->row;
@@ -15751,17 +15753,18 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp
 
 /* ---- src/run/arrays.h ---- */
 /* ---- samp_apply: one sampler on a view ----
-   The room decides whether a sampler fits the view, by its kind and settings, whether a later sampler overwrites its p,
-   and whether it leaves the array sorted. sampi_view_step then applies one sampler to the open view, by its fast
-   function of rows/, and closes the view if necessary. */
+   The room decides whether a sampler can work on the view, by its kind and settings; whether a later sampler overwrites
+   the p that it writes; and whether it leaves the array sorted. sampi_view_step then applies one sampler to the open
+   view, by its fast function of rows/, and closes the view if necessary. */
 
+/* Does this sampler always write p? */
 static SAMPI_COLD bool sampi_sets_p(const sampi_sampler *s)
 {
     return !(sampi_traits_of(s->kind)->flags & (SAMPI_KEEPS_P | SAMPI_BY_CHANCE));
 }
 
-/* What becomes of the p that `from` leaves: 1: a later sampler overwrites it, -1: it may be seen first, 0: it stays to
-   the end of s. *behind: `from` has been passed. */
+/* Returns how the members after `from` use the p that `from` writes: 1: one overwrites it; -1: it may be read first; 0:
+   neither, so it is the result. *behind: `from` has been passed. */
 static SAMPI_COLD int sampi_fate_of_p(const sampi_sampler *s, const sampi_sampler *from, bool *behind)
 {
     int fate = 0;
@@ -15775,7 +15778,7 @@ static SAMPI_COLD int sampi_fate_of_p(const sampi_sampler *s, const sampi_sample
     if (sampi_is_custom(s) || sampi_is_llama_cpp(s)) return -1;
     if (sampi_idles(s)) return 0;
     const unsigned flags = sampi_traits_of(s->kind)->flags;
-    if ((flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE)) return -1; /* may end in an error */
+    if ((flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE)) return -1; /* after an error p may be read */
     return sampi_sets_p(s);
 }
 
@@ -15807,8 +15810,8 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     float max = sampi_row_max(row);
     size_t n = by_chance || few_stay ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
     sampi_sums sums = { max, 0, 0, 0, 0 };
-    if (few_stay && n <= 2) return SAMPI_DECLINED;                               /* it may keep masked tokens */
-    if (by_chance && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* and it does */
+    if (few_stay && n <= 2) return SAMPI_DECLINED; /* it may keep masked tokens, which the row has lost */
+    if (by_chance && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* it keeps masked tokens */
     if ((shows && !selects) || by_score) sums = sampi_row_sums(row, max, -FLT_MAX, by_score);
     int status = flags & SAMPI_ONLY_SHOWS ? SAMP_OK : sampi_run_fast(row, s, view->outer->position, &view->ordinal);
     if (status) return status;
@@ -15828,13 +15831,13 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
 #ifndef SAMP_NO_MT19937
 /* ---- src/run/arrays_llama_cpp.h ---- */
 /* ---- samp_apply: one sampler on a view, in llama.cpp's arithmetic ----
-   The same as run/arrays.h under MT19937. llama.cpp adds floats and doubles in the order of the array, and the result
-   depends on that order. These functions compute the sums of its loops to the last bit, but by tiles of 256 elements,
-   which is faster. sampi_view_llama applies one sampler; if it declines and its steps begin with a sort, the array is
-   sorted here. */
+   The counterpart of run/arrays.h under MT19937. llama.cpp adds floats and doubles in the order of the array, and the
+   result depends on that order. These functions compute the same sums, bit for bit, but by tiles of 256 elements, which
+   is faster. sampi_view_llama applies one sampler. If it declines the view and its steps begin with a sort, the array
+   is sorted here. */
 
-/* How much a sum of doubles grows by a tile's e if it begins one ulp above `sum`, where it grows by d: the same, except
-   for the first term that is half way between two sums; after it both sums are even. */
+/* Returns how much a sum of doubles grows by a tile's e if it begins one ulp above `sum`. From `sum` itself it grows by
+   d. Both are the same, except for the first term that is half way between two sums; after it both sums are even. */
 static double sampi_llama_odd_sum(const float *e, double sum, double d)
 {
     const double up = sampi_from_bits(sampi_bits(sum) + 1), ulp = up - sum;
@@ -15843,9 +15846,9 @@ static double sampi_llama_odd_sum(const float *e, double sum, double d)
     return d + (b - a - ulp);
 }
 
-/* The sum + e [0] + e [1] + ... that a loop of doubles gives; tile [i] is the sum after each tile. As long as the sum
-   stays between two powers of two, what a tile adds depends only on whether the sum before it was even. So four tiles
-   are added at once. */
+/* Returns the sum e [0] + e [1] + ..., as a loop of doubles computes it; tile [i] is the sum after each tile. While the
+   sum stays between two powers of two, the growth by a tile depends only on whether the sum before it was even. So four
+   tiles are added at once. */
 static SAMPI_HOT double sampi_llama_sum_tiles(const float *e, size_t n, double *tile)
 {
     double sum = 0.0;
@@ -15872,7 +15875,7 @@ static SAMPI_HOT double sampi_llama_sum_tiles(const float *e, size_t n, double *
     return sum;
 }
 
-/* The index at which e [0] + e [1] + ... reaches `want`, or the last index; tile: the sums after each tile. */
+/* Returns the index at which e [0] + e [1] + ... reaches `want`, or the last index; tile: the sums after each tile. */
 static SAMPI_COLD samp_token sampi_llama_reach(const float *e, const double *tile, size_t n, double want)
 {
     double run = 0.0;
@@ -15885,7 +15888,7 @@ static SAMPI_COLD samp_token sampi_llama_reach(const float *e, const double *til
     return (samp_token)i;
 }
 
-/* sampi_llama_choose on a row, with the sums of its loops. */
+/* dist on a view: sampi_llama_choose, with the same sums. */
 static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
 {
     sampi_row *row = &view->row;
@@ -15903,8 +15906,8 @@ static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
     row->token = sampi_llama_reach(e, tile, n, u * row->llama.sum);
 }
 
-/* Sets p of a sorted array that is not a view: e^(l - max), in the memory of `logits`, over their sum as a loop of
-   doubles gives it; tile [tiles]: the sum after each tile. Returns the sum. */
+/* Sets p of a sorted array that is not a view: e^(l - max), kept in `logits`, divided by their sum, which is computed
+   as in a loop of doubles. tile [tiles] gets the sum after each tile. Returns the sum. */
 static SAMPI_COLD double sampi_view_softmax(const sampi_view *view, double *tile)
 {
     const sampi_kernels *k = sampi_use();
@@ -15927,7 +15930,7 @@ static SAMPI_HOT void sampi_pack_keys(const samp_token_data *d, size_t n, uint64
     }
 }
 
-/* The logits of packed candidates. */
+/* Reads the logits of packed candidates. */
 static SAMPI_HOT void sampi_unpack_keys(const uint64_t *from, size_t n, float *x)
 {
     for (size_t i = 0; i < n; i++) {
@@ -15936,14 +15939,14 @@ static SAMPI_HOT void sampi_unpack_keys(const uint64_t *from, size_t n, float *x
     }
 }
 
-/* The cut of xtc, if it acts, on an array that is not a view: the array is in order, and p is that of all
-   candidates. */
+/* Makes the cut of xtc on an array that is not a view, and leaves it in order, with p among all candidates. The caller
+   has drawn that xtc acts. */
 static SAMPI_COLD void sampi_view_xtc_cut(const sampi_view *view, const sampi_sampler *s)
 {
     const sampi_kernels *k = sampi_use();
     const sampi_work *work = view->work;
     samp_token_data_array *cur = view->cur;
-    uint64_t *key = (uint64_t *)(void *)work->x; /* x and id: as many bytes */
+    uint64_t *key = (uint64_t *)(void *)work->x; /* x and id have as many bytes */
     float *x = work->own, *e = work->logits;
     size_t above = 0, n = cur->size;
     sampi_pack_keys(cur->data, n, work->w);
@@ -15958,7 +15961,7 @@ static SAMPI_COLD void sampi_view_xtc_cut(const sampi_view *view, const sampi_sa
     k->put(cur->data, cur->size, x + cut, e + cut, sum);
 }
 
-/* dist on a long sorted array. */
+/* dist on a long sorted array; false: it is not such a case. */
 static SAMPI_COLD bool sampi_view_sorted_dist(sampi_view *view, sampi_sampler *s)
 {
     samp_token_data_array *cur = view->cur;
@@ -15972,7 +15975,7 @@ static SAMPI_COLD bool sampi_view_sorted_dist(sampi_view *view, sampi_sampler *s
     return true;
 }
 
-/* The row's array, which has indices in place of ids, takes the place of the user's array. */
+/* Replaces the user's array by row->llama.cur, whose ids are indices in the user's array. keeps_p: p stays. */
 static SAMPI_COLD void sampi_view_keep(sampi_view *view, bool keeps_p)
 {
     sampi_row *row = &view->row;
@@ -16028,10 +16031,9 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
 #endif
 /* ---- src/run/walk.h ---- */
 /* ---- samp_apply: an array through a chain ----
-   The loop of samp_apply over the members of a chain. Each member works on the view while it is open, otherwise step by
-   step; a custom sampler gets the array itself, so the view is closed for it. The room stands on the other rooms of
-   samp_apply and on life/chain.h. run/finish.h calls it too, for a row that has become an array
-   (sampi_apply_members). */
+   The loop of samp_apply over the members of a chain. A member works on the view if it can, otherwise step by step. A
+   custom sampler gets the array itself, so the view is closed for it. The room uses the other rooms of samp_apply and
+   life/chain.h. run/finish.h also calls it, for a row that has become an array (sampi_apply_members). */
 
 /* Applies one built-in sampler, on the view or step by step. */
 static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
@@ -16051,7 +16053,8 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
     return status == SAMPI_DECLINED ? sampi_run(s, view->cur, position, &view->ordinal) : (int)SAMP_OK;
 }
 
-/* Applies a custom sampler to the array. If the view can be opened again, its check of the array is enough. */
+/* Applies a custom sampler to the array, and checks the result. If the view can be opened again, its check is
+   enough. */
 static SAMPI_COLD int sampi_view_custom(sampi_view *view, sampi_sampler *s)
 {
     samp_token_data_array *cur = view->cur;
@@ -16086,8 +16089,8 @@ static SAMPI_COLD sampi_view sampi_make_view(sampi_sampler *outer, sampi_work *w
     return view;
 }
 
-/* Applies the members from .. n of a draw to the array that its row has become. It is not samp_apply, because the draw
-   has noted states, counts and position already; and if the array has no memory besides w there is no view. */
+/* Applies the members from .. n of a draw to the array that its row has become. It differs from samp_apply: the draw
+   has already noted states, counts and position, and without a second array in the workspace there is no view. */
 static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                           samp_token_data_array *cur, const sampi_ordinals *ordinal)
 {
@@ -16101,8 +16104,8 @@ static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *c
     return status;
 }
 
-/* Is s a sampler that alone is faster by steps than by a view? Such samplers look up tokens, most of which are at the
-   index of their id. */
+/* Is s a single sampler that is faster by steps than by a view? Such samplers change a few tokens, most of which are at
+   the index of their id. */
 static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_token_data_array *cur)
 {
     const unsigned few = SAMPI_ONLY_EDITS | SAMPI_PATCHES;
@@ -16110,7 +16113,7 @@ static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_
     return !s->off && is_dense && (sampi_traits_of(s->kind)->flags & few) == few;
 }
 
-/* As in the steps, the array is checked before an edit is counted or anything is written. */
+/* The array is checked before an edit is counted or anything is written, as in the steps. */
 SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array *cur)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -16141,8 +16144,8 @@ SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array 
    This room has the end of both ways: it applies the remaining members of the chain to an array one by one, as
    samp_apply does (run/walk.h), and accepts the selected token. */
 
-/* Accepts the token that an array has selected. If a custom sampler refuses it, the draw is undone: the caller restores
-   the state, and no log-probability is written. */
+/* Accepts the token that an array has selected. If a custom sampler refuses it, no log-probability is written, and the
+   caller undoes the draw. */
 static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cur, samp_token *token)
 {
     *token = cur->data[cur->selected].id;
@@ -16152,7 +16155,7 @@ static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cu
     return status;
 }
 
-/* Accepts the token that a row has selected; `before`: the row, or its state before a selection that has used it up. */
+/* Accepts the token that a row has selected. before: the row as it was before the selection, for log-probabilities. */
 static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_row *before, samp_token *token)
 {
     *token = row->token;
@@ -16161,7 +16164,7 @@ static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_
     return status;
 }
 
-/* The rest of a draw: applies members from .. n to an array. */
+/* Finishes a draw: applies members from .. n to an array, and accepts the selected token. */
 static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                             samp_token_data_array *cur, const sampi_ordinals *ordinal,
                                             samp_token *token)
@@ -16173,12 +16176,12 @@ static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler 
 #ifndef SAMP_NO_MT19937
 /* ---- src/run/draw_llama_cpp.h ---- */
 /* ---- a draw in llama.cpp's arithmetic ----
-   As run/draw.h under MT19937: members work on the row (rows/llama_cpp/step.h) up to the first that declines, and the
-   chain goes on by steps over the array of the tokens left. It is a walk of its own: a member may leave the row as an
-   array in order (row->llama.cur), a member that is off may have to report that no token is left, and a member that
-   declines takes its random numbers back. */
+   The counterpart of run/draw.h under MT19937. Members work on the row (rows/llama_cpp/step.h) up to the first that
+   declines; the chain continues step by step over the array of the remaining tokens. This loop differs from that of
+   run/draw.h: a member may turn the row into an array in order (row->llama.cur), a member that is off may have to
+   report that no token remains, and a member that declines takes its random numbers back. */
 
-/* The rest of a draw in llama.cpp's arithmetic, over row->llama.cur. Kernels draw from long arrays. */
+/* Finishes a draw in llama.cpp's arithmetic, over row->llama.cur. From long arrays it draws by kernels. */
 static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                          sampi_row *row, samp_token *token)
 {
@@ -16196,8 +16199,9 @@ static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *co
     return sampi_accept_selected(job, cur, token);
 }
 
-/* A draw in llama.cpp's arithmetic: members work on the row until it is an array, then step by step. A custom sampler
-   must get exactly the array of the steps, so no member before it may write p. SAMPI_DECLINED: nothing has changed. */
+/* Draws in llama.cpp's arithmetic: members work on the row until it becomes an array, the others work on that step by
+   step. A custom sampler must get exactly the array of the steps, so no member before it may write p. SAMPI_DECLINED:
+   nothing has changed. */
 static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_flat_chain *flat, sampi_row *row,
                                        samp_token *token)
 {
@@ -16207,7 +16211,7 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_flat_ch
     bool by_steps = false;
     if (status) return status;
     sampi_open_llama(row, row->work);
-    const sampi_sampler *done = flat->whole ? sampi_first_mask(s) : NULL; /* its mask is in the row already */
+    const sampi_sampler *done = flat->whole ? sampi_first_mask(s) : NULL; /* the row already has its mask */
     for (int j = 0; j < flat->n_members; j++) { /* a member that is off reports an error if all tokens are masked */
         const unsigned flags = n ? sampi_traits_of(member[n - 1]->kind)->flags : 0;
         bool masks = !flat->whole && (flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE);
@@ -16233,7 +16237,7 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_flat_ch
     }
     errno = before; /* libm's functions set it on underflow */
     if (!flat->whole && (status || sampi_check(&row->llama.cur))) return SAMPI_DECLINED;
-    for (size_t j = 0; !flat->whole && j < row->llama.cur.size; j++) /* +0 here may be -0 there */
+    for (size_t j = 0; !flat->whole && j < row->llama.cur.size; j++) /* by the steps a +0 may be a -0 */
         if (row->llama.cur.data[j].logit == 0.0f) return SAMPI_DECLINED;
     s->perf.n_steps += by_steps;
     if (!status && row->llama.cur.data) {
@@ -16247,15 +16251,15 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_flat_ch
 #endif
 /* ---- src/run/draw.h ---- */
 /* ---- a draw ----
-   One token from one row: the members of the flat chain work on the row; if one declines, the rest of the chain works
-   on an array; then the token is accepted, and log-probabilities are written. A custom sampler must get the array that
-   the steps would give it, so the row is used only as far as that array is known. samp_sample, batches and samp_verify
-   draw by sampi_draw_fast. */
+   Draws one token from one row. The members of the flat chain (the chain without nested chains) work on the row. If a
+   member declines, the rest of the chain works on an array. Then the token is accepted, and log-probabilities are
+   written. A custom sampler must get the same array as by the steps, so members work on the row only as long as that
+   array is known. samp_sample, batches and samp_verify call sampi_draw_fast. */
 
-/* How many members, from the first on, would leave an array that is known to the last byte without making it: they do
-   not write p, and the order is that of the last member that sorts, or by id up to the first that may have sorted (one
-   that removes tokens, where min_keep decides). The array must have no masked tokens then, as after members that remove
-   them. */
+/* Returns how many members, from the first on, can work on the row before a custom sampler, because the array that
+   their steps would leave is known to the last byte. These members do not write p. The array's order is that of the
+   last member that sorts, or by id up to the first member that may have sorted (one that removes tokens, depending on
+   min_keep). The last of these members removes masked tokens, so the array has none. *sorted: the array is in order. */
 static int sampi_known_members(const sampi_flat_chain *flat, bool *sorted)
 {
     int known = 0;
@@ -16278,8 +16282,8 @@ static int sampi_known_members(const sampi_flat_chain *flat, bool *sorted)
     return known;
 }
 
-/* Has the row a -0? A custom sampler would see it as +0 if it came from the caller, and as -0 if a sampler made it;
-   here that is not known. */
+/* Does the row have a -0? A custom sampler sees +0 if the -0 came from the caller, and -0 if a sampler made it; the row
+   cannot distinguish them. */
 static bool sampi_has_minus_zero(const sampi_row *row)
 {
     for (size_t i = 0; i < row->n; i++)
@@ -16287,9 +16291,9 @@ static bool sampi_has_minus_zero(const sampi_row *row)
     return false;
 }
 
-/* A whole draw. Returns a status, or SAMPI_DECLINED with nothing changed. A chain with a custom sampler works on the
-   row as far as the array of the steps is known; if one of these members declines, the whole draw does, and is
-   undone. */
+/* Makes a whole draw. Returns a status, or SAMPI_DECLINED with nothing changed. In a chain with a custom sampler, the
+   members that sampi_known_members counts work on the row; if one of them declines, the whole draw is undone and
+   declines. */
 static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 {
     sampi_ordinals ordinal = { { 0 }, false };
@@ -16317,7 +16321,7 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
         return SAMPI_DECLINED;
     }
     if (row.floor > -FLT_MAX) sampi_compact(&row);
-    samp_token_data_array cur = sampi_row_array(&row); /* and goes on by list [i] */
+    samp_token_data_array cur = sampi_row_array(&row); /* the draw continues with list [i] */
     if (sorted) sampi_sort_all(&cur);
     s->perf.n_steps++;
     return sampi_end_draw(s, sampi_finish_by_steps(job, list, i, n, &cur, &ordinal, token));
@@ -16325,11 +16329,12 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 
 /* ---- src/run/sample.h ---- */
 /* ---- samp_sample and samp_draw ----
-   A draw by either way, the fast one first. This room has the draw by steps, the mask of a first member that masks,
-   log-probabilities and counts. It stands on run/draw.h and run/finish.h. */
+   A draw tries the fast path first, then the steps. This room has the draw by steps, the mask of a first member that
+   masks, log-probabilities and counts. It uses run/draw.h and run/finish.h. */
 
-/* The definition of a token: the array of all candidates goes through the samplers one by one. s is the only member of
-   the list, and no sampler of any kind (ordinal) has run before it: what the fast path has done is undone. */
+/* Draws by steps, which define the token: the array of all candidates goes through the samplers one by one. s is the
+   only member of the list. The counts of samplers of each kind (ordinal) begin at 0, because everything that the fast
+   path has done is undone. */
 static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
 {
     const sampi_ordinals ordinal = { { 0 }, false };
@@ -16342,8 +16347,8 @@ static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
     return sampi_end_draw(s, sampi_finish_by_steps(job, &s, 0, 1, &cur, &ordinal, token));
 }
 
-/* For a chain whose first member masks (sampi_first_mask): the job's mask becomes that member's mask, combined with the
-   job's own, and the rest of the chain samples the masked row. */
+/* Applies the first member of a chain, if it masks (sampi_first_mask): the job's mask becomes that member's mask,
+   combined with the job's own. The rest of the chain then samples the masked row. */
 static SAMPI_COLD int sampi_mask_job(sampi_job *job, sampi_sampler *first)
 {
     uint32_t *bits = NULL;
@@ -16354,7 +16359,7 @@ static SAMPI_COLD int sampi_mask_job(sampi_job *job, sampi_sampler *first)
     return SAMP_OK;
 }
 
-/* Draws a token by either way; or returns a negative status. */
+/* Draws a token by the fast path or by steps; returns the token or a negative status. */
 static samp_token sampi_draw_job(const sampi_job *job)
 {
     samp_token token = -1;
@@ -16366,8 +16371,8 @@ static samp_token sampi_draw_job(const sampi_job *job)
     return status ? status : token;
 }
 
-/* The same for a chain whose first member masks. Raw log-probabilities are of all logits, so all of them are
-   checked. */
+/* Does the same for a chain whose first member masks. Raw log-probabilities are those of all logits, so then all logits
+   are checked. */
 static SAMPI_COLD samp_token sampi_draw_masked(const sampi_job *job, sampi_sampler *first)
 {
     sampi_job masked = *job;
@@ -16378,13 +16383,14 @@ static SAMPI_COLD samp_token sampi_draw_masked(const sampi_job *job, sampi_sampl
     return status ? status : sampi_draw_job(&masked);
 }
 
+/* Draws a token from any chain. */
 static samp_token sampi_draw_any(const sampi_job *job)
 {
     sampi_sampler *first = sampi_first_mask(job->s);
     return first ? sampi_draw_masked(job, first) : sampi_draw_job(job);
 }
 
-/* Writes the log-probabilities of the logits as given. The row is opened anew, because the draw has used it up. */
+/* Writes the raw log-probabilities. The row is opened again, because the draw has overwritten it. */
 static void sampi_raw_logprobs(const sampi_job *job, samp_token token)
 {
     sampi_row row;
@@ -16993,10 +16999,10 @@ SAMP_API SAMPI_COLD int samp_watermark_find(const samp_watermark *mark, const sa
 #endif
 /* ---- src/run/verify.h ---- */
 /* ================================================================================================== >>verify
-   samp_verify, for speculative decoding: from a draft's tokens, with a row of logits for each and one more, it finds
-   the tokens that are accepted. Both methods are one loop: sample a row, and go on as long as the draft's token comes
-   out. The ratio test changes the draw itself: sampi_draw (samplers/draw.h) uses s->draft, so code after the draw, such
-   as mirostat's mu, sees the token that was really chosen.
+   samp_verify, for speculative decoding: given a draft's tokens and a row of logits for each and one more, it finds how
+   many tokens are accepted. Both methods are one loop: it samples a row, and continues while the sampled token is the
+   draft's. The ratio test changes the draw itself: sampi_draw (samplers/draw.h) uses s->draft, so code after the draw,
+   such as mirostat's mu, gets the token that was really chosen.
 
    s->draft points to a row on samp_verify's stack. It is set in all samplers of the chain before a row is sampled, and
    must be NULL in all of them when samp_verify returns. */
@@ -17035,7 +17041,7 @@ static SAMPI_COLD bool sampi_set_draft(sampi_sampler *s, const sampi_draft *draf
     return philox;
 }
 
-/* Row i of a draft, i < n. */
+/* Returns row i of a draft, i < n. */
 static sampi_draft sampi_draft_row(const samp_draft *draft, size_t i, size_t n_vocab)
 {
     size_t n_row = draft->ids ? draft->n_top : n_vocab;
@@ -17048,16 +17054,16 @@ static sampi_draft sampi_draft_row(const samp_draft *draft, size_t i, size_t n_v
     return row;
 }
 
-/* Walks over the tokens that a row may have to accept: the draft's token, in a tree those of all siblings. *at: the
-   index of the present one, -1 before the first. Returns -1 at the end. */
+/* Returns the next token that a row may have to accept: the draft's token, or in a tree each of the siblings. *at: the
+   index of the present one, -1 before the first. Returns -1 after the last. */
 static inline samp_token sampi_next_drafted(const sampi_draft *row, int32_t *at)
 {
     if (row->next) return row->next(row, at);
     return ++*at == 0 ? row->token : -1;
 }
 
-/* Samples the row after a whole draft. A watermark with two keys uses the second one for tokens that a test of a draft
-   adds. */
+/* Samples the row after a whole draft. A watermark with two keys uses the second key for tokens that the test of a
+   draft adds (ratio). */
 static inline samp_token sampi_sample_behind(sampi_sampler *s, const float *logits, size_t n_vocab, bool ratio)
 {
 #ifdef SAMPLING_WATERMARK_DECLARED
@@ -17071,8 +17077,8 @@ static inline samp_token sampi_sample_behind(sampi_sampler *s, const float *logi
 #endif
 }
 
-/* Rows 0 .. n of logits; the last one, after the whole draft, is an ordinary draw with either method. out [n + 1] gets
-   the accepted tokens, the next one, then -1; a status in the place of a token ends the loop as a rejection does. */
+/* The last of rows 0 .. n, after the whole draft, is an ordinary draw with either method. A status in the place of a
+   token ends the loop as a rejection does. */
 SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t n_vocab, const samp_draft *draft,
                              samp_verify_method method, samp_token *out)
 {
@@ -17107,7 +17113,7 @@ SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t 
 
 #define SAMPI_MAX_THREADS 256
 
-/* The strides of rows, in elements, and of masks, in words; 0 means rows without a gap. */
+/* The strides of rows, in elements, and of masks, in words; 0 means that rows follow each other without a gap. */
 static size_t sampi_stride(const samp_logits *batch) { return batch->stride ? batch->stride : batch->n_vocab; }
 
 static size_t sampi_mask_stride(const samp_logits *batch)
@@ -17217,10 +17223,10 @@ static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *batch,
     return have;
 }
 
-/* One workspace is enough, with one thread. Without any it is an error, unless no row has a sampler. Rows are handed
-   out one at a time, because their costs differ (one that goes step by step costs many times another). A thread's
-   number is below n, so each has its own workspace. Besides, a row writes only its sampler, which no other row has, and
-   its entries in out and logprobs. */
+/* One workspace is enough, with one thread. No workspace is an error, unless no row has a sampler. Threads take one row
+   at a time, because the costs of rows differ (a row that goes step by step takes many times longer). A thread's number
+   is below n, so each has its own workspace. Besides, a row writes only its sampler, which no other row has, and its
+   entries in out and logprobs. */
 SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out)
 {
     sampi_work *work[SAMPI_MAX_THREADS] = { NULL };

@@ -1,36 +1,37 @@
 /* =================================================================================================== >>apply
    samp_apply applies a sampler to the user's array of candidates, in place. The steps (sampi_apply_steps in
-   life/chain.h) define the result. A long array whose ids ascend is done faster as a view, on which the functions of
-   rows/ work. Opening a view: one pass checks the array and finds the maxima of its lines; then the array counts as a
-   dense row (rows/row.h), whose ids are indices in the array. Logits stay in the array, unless a sampler needs all of
-   them: then the pass copies them. Closing a view: one pass writes the row back to the array. A sampler that does not
-   fit the view closes it; the next one opens it again, or goes step by step if few or sorted candidates are left. This
-   room opens a view; run/writing.h closes it, run/arrays.h has its steps, run/walk.h the loop over a chain.
+   life/chain.h) define the result. A long array whose ids ascend is processed faster as a view: the array counts as a
+   dense row (rows/row.h), so the functions of rows/ work on it. Opening a view takes one pass, which checks the array
+   and finds the maxima of its lines. The row's ids are indices in the array. Logits stay in the array, unless a sampler
+   needs all of them: then the pass copies them. Closing a view takes one pass, which writes the row back to the array.
+   The view is closed before a sampler that cannot work on it; the next sampler opens it again, or goes step by step if
+   few or sorted candidates remain. This room opens a view; run/writing.h closes it, run/arrays.h applies one sampler to
+   it, run/walk.h has the loop over a chain.
 
    While a view is open the array is unchanged, and these hold:
      - until a sampler removes masked tokens, the tokens that the row has lost are masked candidates of the array;
        afterwards the row's tokens are the only candidates;
      - p is that of the array. A sampler that writes another p closes the view, unless a later one overwrites it;
      - the candidates' order is the array's, or, if the view `sorts`, that of its `order`.
-   Under MT19937 the row is one in llama.cpp's arithmetic (rows/llama_cpp/sums.h). If an array is left of it, that takes
-   the place of the user's array; and a step that the view declines begins, if it sorts, with a radix sort of all
-   candidates. Only a sampler that masks the last token can fail here: the view then writes what its steps leave, and
-   the next sampler finds it. */
+   Under MT19937 the row is one in llama.cpp's arithmetic (rows/llama_cpp/sums.h). If a sampler makes an array of the
+   row, this array replaces the user's. If a sampler declines the view and its steps begin with a sort, a radix sort of
+   all candidates is made first. On an open view only a sampler that masks the last token can fail: then the view writes
+   what the sampler's steps would leave, and the next sampler reports the error. */
 
-#define SAMPI_FEW 256 /* up to this many candidates go step by step */
+#define SAMPI_FEW 256 /* arrays of at most so many candidates go step by step */
 
 typedef struct sampi_view {
     sampi_row row;
     samp_token_data_array *cur;
     sampi_sampler *outer; /* the sampler that samp_apply was called on; it has the position */
     sampi_work *work, own;
-    samp_perf_data perf; /* samp_apply counts nothing */
+    samp_perf_data perf; /* not used: samp_apply counts nothing */
     sampi_order order;
     bool is_open, drops, sorts;
-    sampi_ordinals ordinal; /* as sampi_run wants it */
+    sampi_ordinals ordinal; /* as for sampi_run */
 } sampi_view;
 
-/* The first sampler in s that is on and does more than set or scale logits; or NULL. */
+/* Returns the first sampler in s that is on and does more than set or scale logits; NULL if there is none. */
 static SAMPI_COLD const sampi_sampler *sampi_first_cut(const sampi_sampler *s)
 {
     const sampi_sampler *first = NULL;
@@ -57,11 +58,12 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
     sampi_row *row = &view->row;
     size_t n = view->cur->size;
     const sampi_sampler *first = sampi_first_cut(s);
-    const bool copies = first ? !sampi_looks_at_few(first, n) : s != view->outer; /* else nothing comes behind */
+    const bool copies = first ? !sampi_looks_at_few(first, n)
+                              : s != view->outer; /* without a cut: if another sampler follows */
     if (n <= SAMPI_FEW || n > SAMP_MAX_VOCAB || view->cur->sorted || sampi_reserve(work, n, false))
         return SAMPI_DECLINED;
     view->own = *work;
-    view->own.candidate = (samp_token_data *)(void *)work->w; /* d may be the other one */
+    view->own.candidate = (samp_token_data *)(void *)work->w; /* the array may be in work->candidate */
     memset(row, 0, sizeof *row);
     row->k = sampi_use();
     row->work = &view->own;

@@ -1,15 +1,16 @@
 /* ---- samp_apply: one sampler on a view ----
-   The room decides whether a sampler fits the view, by its kind and settings, whether a later sampler overwrites its p,
-   and whether it leaves the array sorted. sampi_view_step then applies one sampler to the open view, by its fast
-   function of rows/, and closes the view if necessary. */
+   The room decides whether a sampler can work on the view, by its kind and settings; whether a later sampler overwrites
+   the p that it writes; and whether it leaves the array sorted. sampi_view_step then applies one sampler to the open
+   view, by its fast function of rows/, and closes the view if necessary. */
 
+/* Does this sampler always write p? */
 static SAMPI_COLD bool sampi_sets_p(const sampi_sampler *s)
 {
     return !(sampi_traits_of(s->kind)->flags & (SAMPI_KEEPS_P | SAMPI_BY_CHANCE));
 }
 
-/* What becomes of the p that `from` leaves: 1: a later sampler overwrites it, -1: it may be seen first, 0: it stays to
-   the end of s. *behind: `from` has been passed. */
+/* Returns how the members after `from` use the p that `from` writes: 1: one overwrites it; -1: it may be read first; 0:
+   neither, so it is the result. *behind: `from` has been passed. */
 static SAMPI_COLD int sampi_fate_of_p(const sampi_sampler *s, const sampi_sampler *from, bool *behind)
 {
     int fate = 0;
@@ -23,7 +24,7 @@ static SAMPI_COLD int sampi_fate_of_p(const sampi_sampler *s, const sampi_sample
     if (sampi_is_custom(s) || sampi_is_llama_cpp(s)) return -1;
     if (sampi_idles(s)) return 0;
     const unsigned flags = sampi_traits_of(s->kind)->flags;
-    if ((flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE)) return -1; /* may end in an error */
+    if ((flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE)) return -1; /* after an error p may be read */
     return sampi_sets_p(s);
 }
 
@@ -55,8 +56,8 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     float max = sampi_row_max(row);
     size_t n = by_chance || few_stay ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
     sampi_sums sums = { max, 0, 0, 0, 0 };
-    if (few_stay && n <= 2) return SAMPI_DECLINED;                               /* it may keep masked tokens */
-    if (by_chance && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* and it does */
+    if (few_stay && n <= 2) return SAMPI_DECLINED; /* it may keep masked tokens, which the row has lost */
+    if (by_chance && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* it keeps masked tokens */
     if ((shows && !selects) || by_score) sums = sampi_row_sums(row, max, -FLT_MAX, by_score);
     int status = flags & SAMPI_ONLY_SHOWS ? SAMP_OK : sampi_run_fast(row, s, view->outer->position, &view->ordinal);
     if (status) return status;

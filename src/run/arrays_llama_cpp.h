@@ -1,11 +1,11 @@
 /* ---- samp_apply: one sampler on a view, in llama.cpp's arithmetic ----
-   The same as run/arrays.h under MT19937. llama.cpp adds floats and doubles in the order of the array, and the result
-   depends on that order. These functions compute the sums of its loops to the last bit, but by tiles of 256 elements,
-   which is faster. sampi_view_llama applies one sampler; if it declines and its steps begin with a sort, the array is
-   sorted here. */
+   The counterpart of run/arrays.h under MT19937. llama.cpp adds floats and doubles in the order of the array, and the
+   result depends on that order. These functions compute the same sums, bit for bit, but by tiles of 256 elements, which
+   is faster. sampi_view_llama applies one sampler. If it declines the view and its steps begin with a sort, the array
+   is sorted here. */
 
-/* How much a sum of doubles grows by a tile's e if it begins one ulp above `sum`, where it grows by d: the same, except
-   for the first term that is half way between two sums; after it both sums are even. */
+/* Returns how much a sum of doubles grows by a tile's e if it begins one ulp above `sum`. From `sum` itself it grows by
+   d. Both are the same, except for the first term that is half way between two sums; after it both sums are even. */
 static double sampi_llama_odd_sum(const float *e, double sum, double d)
 {
     const double up = sampi_from_bits(sampi_bits(sum) + 1), ulp = up - sum;
@@ -14,9 +14,9 @@ static double sampi_llama_odd_sum(const float *e, double sum, double d)
     return d + (b - a - ulp);
 }
 
-/* The sum + e [0] + e [1] + ... that a loop of doubles gives; tile [i] is the sum after each tile. As long as the sum
-   stays between two powers of two, what a tile adds depends only on whether the sum before it was even. So four tiles
-   are added at once. */
+/* Returns the sum e [0] + e [1] + ..., as a loop of doubles computes it; tile [i] is the sum after each tile. While the
+   sum stays between two powers of two, the growth by a tile depends only on whether the sum before it was even. So four
+   tiles are added at once. */
 static SAMPI_HOT double sampi_llama_sum_tiles(const float *e, size_t n, double *tile)
 {
     double sum = 0.0;
@@ -43,7 +43,7 @@ static SAMPI_HOT double sampi_llama_sum_tiles(const float *e, size_t n, double *
     return sum;
 }
 
-/* The index at which e [0] + e [1] + ... reaches `want`, or the last index; tile: the sums after each tile. */
+/* Returns the index at which e [0] + e [1] + ... reaches `want`, or the last index; tile: the sums after each tile. */
 static SAMPI_COLD samp_token sampi_llama_reach(const float *e, const double *tile, size_t n, double want)
 {
     double run = 0.0;
@@ -56,7 +56,7 @@ static SAMPI_COLD samp_token sampi_llama_reach(const float *e, const double *til
     return (samp_token)i;
 }
 
-/* sampi_llama_choose on a row, with the sums of its loops. */
+/* dist on a view: sampi_llama_choose, with the same sums. */
 static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
 {
     sampi_row *row = &view->row;
@@ -74,8 +74,8 @@ static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
     row->token = sampi_llama_reach(e, tile, n, u * row->llama.sum);
 }
 
-/* Sets p of a sorted array that is not a view: e^(l - max), in the memory of `logits`, over their sum as a loop of
-   doubles gives it; tile [tiles]: the sum after each tile. Returns the sum. */
+/* Sets p of a sorted array that is not a view: e^(l - max), kept in `logits`, divided by their sum, which is computed
+   as in a loop of doubles. tile [tiles] gets the sum after each tile. Returns the sum. */
 static SAMPI_COLD double sampi_view_softmax(const sampi_view *view, double *tile)
 {
     const sampi_kernels *k = sampi_use();
@@ -98,7 +98,7 @@ static SAMPI_HOT void sampi_pack_keys(const samp_token_data *d, size_t n, uint64
     }
 }
 
-/* The logits of packed candidates. */
+/* Reads the logits of packed candidates. */
 static SAMPI_HOT void sampi_unpack_keys(const uint64_t *from, size_t n, float *x)
 {
     for (size_t i = 0; i < n; i++) {
@@ -107,14 +107,14 @@ static SAMPI_HOT void sampi_unpack_keys(const uint64_t *from, size_t n, float *x
     }
 }
 
-/* The cut of xtc, if it acts, on an array that is not a view: the array is in order, and p is that of all
-   candidates. */
+/* Makes the cut of xtc on an array that is not a view, and leaves it in order, with p among all candidates. The caller
+   has drawn that xtc acts. */
 static SAMPI_COLD void sampi_view_xtc_cut(const sampi_view *view, const sampi_sampler *s)
 {
     const sampi_kernels *k = sampi_use();
     const sampi_work *work = view->work;
     samp_token_data_array *cur = view->cur;
-    uint64_t *key = (uint64_t *)(void *)work->x; /* x and id: as many bytes */
+    uint64_t *key = (uint64_t *)(void *)work->x; /* x and id have as many bytes */
     float *x = work->own, *e = work->logits;
     size_t above = 0, n = cur->size;
     sampi_pack_keys(cur->data, n, work->w);
@@ -129,7 +129,7 @@ static SAMPI_COLD void sampi_view_xtc_cut(const sampi_view *view, const sampi_sa
     k->put(cur->data, cur->size, x + cut, e + cut, sum);
 }
 
-/* dist on a long sorted array. */
+/* dist on a long sorted array; false: it is not such a case. */
 static SAMPI_COLD bool sampi_view_sorted_dist(sampi_view *view, sampi_sampler *s)
 {
     samp_token_data_array *cur = view->cur;
@@ -143,7 +143,7 @@ static SAMPI_COLD bool sampi_view_sorted_dist(sampi_view *view, sampi_sampler *s
     return true;
 }
 
-/* The row's array, which has indices in place of ids, takes the place of the user's array. */
+/* Replaces the user's array by row->llama.cur, whose ids are indices in the user's array. keeps_p: p stays. */
 static SAMPI_COLD void sampi_view_keep(sampi_view *view, bool keeps_p)
 {
     sampi_row *row = &view->row;

@@ -9,7 +9,7 @@
 
 #define SAMPI_MAX_THREADS 256
 
-/* The strides of rows, in elements, and of masks, in words; 0 means rows without a gap. */
+/* The strides of rows, in elements, and of masks, in words; 0 means that rows follow each other without a gap. */
 static size_t sampi_stride(const samp_logits *batch) { return batch->stride ? batch->stride : batch->n_vocab; }
 
 static size_t sampi_mask_stride(const samp_logits *batch)
@@ -119,10 +119,10 @@ static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *batch,
     return have;
 }
 
-/* One workspace is enough, with one thread. Without any it is an error, unless no row has a sampler. Rows are handed
-   out one at a time, because their costs differ (one that goes step by step costs many times another). A thread's
-   number is below n, so each has its own workspace. Besides, a row writes only its sampler, which no other row has, and
-   its entries in out and logprobs. */
+/* One workspace is enough, with one thread. No workspace is an error, unless no row has a sampler. Threads take one row
+   at a time, because the costs of rows differ (a row that goes step by step takes many times longer). A thread's number
+   is below n, so each has its own workspace. Besides, a row writes only its sampler, which no other row has, and its
+   entries in out and logprobs. */
 SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out)
 {
     sampi_work *work[SAMPI_MAX_THREADS] = { NULL };

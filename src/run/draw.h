@@ -1,13 +1,13 @@
 /* ---- a draw ----
-   One token from one row: the members of the flat chain work on the row; if one declines, the rest of the chain works
-   on an array; then the token is accepted, and log-probabilities are written. A custom sampler must get the array that
-   the steps would give it, so the row is used only as far as that array is known. samp_sample, batches and samp_verify
-   draw by sampi_draw_fast. */
+   Draws one token from one row. The members of the flat chain (the chain without nested chains) work on the row. If a
+   member declines, the rest of the chain works on an array. Then the token is accepted, and log-probabilities are
+   written. A custom sampler must get the same array as by the steps, so members work on the row only as long as that
+   array is known. samp_sample, batches and samp_verify call sampi_draw_fast. */
 
-/* How many members, from the first on, would leave an array that is known to the last byte without making it: they do
-   not write p, and the order is that of the last member that sorts, or by id up to the first that may have sorted (one
-   that removes tokens, where min_keep decides). The array must have no masked tokens then, as after members that remove
-   them. */
+/* Returns how many members, from the first on, can work on the row before a custom sampler, because the array that
+   their steps would leave is known to the last byte. These members do not write p. The array's order is that of the
+   last member that sorts, or by id up to the first member that may have sorted (one that removes tokens, depending on
+   min_keep). The last of these members removes masked tokens, so the array has none. *sorted: the array is in order. */
 static int sampi_known_members(const sampi_flat_chain *flat, bool *sorted)
 {
     int known = 0;
@@ -30,8 +30,8 @@ static int sampi_known_members(const sampi_flat_chain *flat, bool *sorted)
     return known;
 }
 
-/* Has the row a -0? A custom sampler would see it as +0 if it came from the caller, and as -0 if a sampler made it;
-   here that is not known. */
+/* Does the row have a -0? A custom sampler sees +0 if the -0 came from the caller, and -0 if a sampler made it; the row
+   cannot distinguish them. */
 static bool sampi_has_minus_zero(const sampi_row *row)
 {
     for (size_t i = 0; i < row->n; i++)
@@ -39,9 +39,9 @@ static bool sampi_has_minus_zero(const sampi_row *row)
     return false;
 }
 
-/* A whole draw. Returns a status, or SAMPI_DECLINED with nothing changed. A chain with a custom sampler works on the
-   row as far as the array of the steps is known; if one of these members declines, the whole draw does, and is
-   undone. */
+/* Makes a whole draw. Returns a status, or SAMPI_DECLINED with nothing changed. In a chain with a custom sampler, the
+   members that sampi_known_members counts work on the row; if one of them declines, the whole draw is undone and
+   declines. */
 static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 {
     sampi_ordinals ordinal = { { 0 }, false };
@@ -69,7 +69,7 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
         return SAMPI_DECLINED;
     }
     if (row.floor > -FLT_MAX) sampi_compact(&row);
-    samp_token_data_array cur = sampi_row_array(&row); /* and goes on by list [i] */
+    samp_token_data_array cur = sampi_row_array(&row); /* the draw continues with list [i] */
     if (sorted) sampi_sort_all(&cur);
     s->perf.n_steps++;
     return sampi_end_draw(s, sampi_finish_by_steps(job, list, i, n, &cur, &ordinal, token));

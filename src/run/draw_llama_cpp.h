@@ -1,10 +1,10 @@
 /* ---- a draw in llama.cpp's arithmetic ----
-   As run/draw.h under MT19937: members work on the row (rows/llama_cpp/step.h) up to the first that declines, and the
-   chain goes on by steps over the array of the tokens left. It is a walk of its own: a member may leave the row as an
-   array in order (row->llama.cur), a member that is off may have to report that no token is left, and a member that
-   declines takes its random numbers back. */
+   The counterpart of run/draw.h under MT19937. Members work on the row (rows/llama_cpp/step.h) up to the first that
+   declines; the chain continues step by step over the array of the remaining tokens. This loop differs from that of
+   run/draw.h: a member may turn the row into an array in order (row->llama.cur), a member that is off may have to
+   report that no token remains, and a member that declines takes its random numbers back. */
 
-/* The rest of a draw in llama.cpp's arithmetic, over row->llama.cur. Kernels draw from long arrays. */
+/* Finishes a draw in llama.cpp's arithmetic, over row->llama.cur. From long arrays it draws by kernels. */
 static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                          sampi_row *row, samp_token *token)
 {
@@ -22,8 +22,9 @@ static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *co
     return sampi_accept_selected(job, cur, token);
 }
 
-/* A draw in llama.cpp's arithmetic: members work on the row until it is an array, then step by step. A custom sampler
-   must get exactly the array of the steps, so no member before it may write p. SAMPI_DECLINED: nothing has changed. */
+/* Draws in llama.cpp's arithmetic: members work on the row until it becomes an array, the others work on that step by
+   step. A custom sampler must get exactly the array of the steps, so no member before it may write p. SAMPI_DECLINED:
+   nothing has changed. */
 static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_flat_chain *flat, sampi_row *row,
                                        samp_token *token)
 {
@@ -33,7 +34,7 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_flat_ch
     bool by_steps = false;
     if (status) return status;
     sampi_open_llama(row, row->work);
-    const sampi_sampler *done = flat->whole ? sampi_first_mask(s) : NULL; /* its mask is in the row already */
+    const sampi_sampler *done = flat->whole ? sampi_first_mask(s) : NULL; /* the row already has its mask */
     for (int j = 0; j < flat->n_members; j++) { /* a member that is off reports an error if all tokens are masked */
         const unsigned flags = n ? sampi_traits_of(member[n - 1]->kind)->flags : 0;
         bool masks = !flat->whole && (flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE);
@@ -59,7 +60,7 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_flat_ch
     }
     errno = before; /* libm's functions set it on underflow */
     if (!flat->whole && (status || sampi_check(&row->llama.cur))) return SAMPI_DECLINED;
-    for (size_t j = 0; !flat->whole && j < row->llama.cur.size; j++) /* +0 here may be -0 there */
+    for (size_t j = 0; !flat->whole && j < row->llama.cur.size; j++) /* by the steps a +0 may be a -0 */
         if (row->llama.cur.data[j].logit == 0.0f) return SAMPI_DECLINED;
     s->perf.n_steps += by_steps;
     if (!status && row->llama.cur.data) {

@@ -7,8 +7,8 @@
    This room has the end of both ways: it applies the remaining members of the chain to an array one by one, as
    samp_apply does (run/walk.h), and accepts the selected token. */
 
-/* Accepts the token that an array has selected. If a custom sampler refuses it, the draw is undone: the caller restores
-   the state, and no log-probability is written. */
+/* Accepts the token that an array has selected. If a custom sampler refuses it, no log-probability is written, and the
+   caller undoes the draw. */
 static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cur, samp_token *token)
 {
     *token = cur->data[cur->selected].id;
@@ -18,7 +18,7 @@ static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cu
     return status;
 }
 
-/* Accepts the token that a row has selected; `before`: the row, or its state before a selection that has used it up. */
+/* Accepts the token that a row has selected. before: the row as it was before the selection, for log-probabilities. */
 static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_row *before, samp_token *token)
 {
     *token = row->token;
@@ -27,7 +27,7 @@ static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_
     return status;
 }
 
-/* The rest of a draw: applies members from .. n to an array. */
+/* Finishes a draw: applies members from .. n to an array, and accepts the selected token. */
 static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                             samp_token_data_array *cur, const sampi_ordinals *ordinal,
                                             samp_token *token)

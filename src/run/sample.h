@@ -1,9 +1,10 @@
 /* ---- samp_sample and samp_draw ----
-   A draw by either way, the fast one first. This room has the draw by steps, the mask of a first member that masks,
-   log-probabilities and counts. It stands on run/draw.h and run/finish.h. */
+   A draw tries the fast path first, then the steps. This room has the draw by steps, the mask of a first member that
+   masks, log-probabilities and counts. It uses run/draw.h and run/finish.h. */
 
-/* The definition of a token: the array of all candidates goes through the samplers one by one. s is the only member of
-   the list, and no sampler of any kind (ordinal) has run before it: what the fast path has done is undone. */
+/* Draws by steps, which define the token: the array of all candidates goes through the samplers one by one. s is the
+   only member of the list. The counts of samplers of each kind (ordinal) begin at 0, because everything that the fast
+   path has done is undone. */
 static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
 {
     const sampi_ordinals ordinal = { { 0 }, false };
@@ -16,8 +17,8 @@ static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
     return sampi_end_draw(s, sampi_finish_by_steps(job, &s, 0, 1, &cur, &ordinal, token));
 }
 
-/* For a chain whose first member masks (sampi_first_mask): the job's mask becomes that member's mask, combined with the
-   job's own, and the rest of the chain samples the masked row. */
+/* Applies the first member of a chain, if it masks (sampi_first_mask): the job's mask becomes that member's mask,
+   combined with the job's own. The rest of the chain then samples the masked row. */
 static SAMPI_COLD int sampi_mask_job(sampi_job *job, sampi_sampler *first)
 {
     uint32_t *bits = NULL;
@@ -28,7 +29,7 @@ static SAMPI_COLD int sampi_mask_job(sampi_job *job, sampi_sampler *first)
     return SAMP_OK;
 }
 
-/* Draws a token by either way; or returns a negative status. */
+/* Draws a token by the fast path or by steps; returns the token or a negative status. */
 static samp_token sampi_draw_job(const sampi_job *job)
 {
     samp_token token = -1;
@@ -40,8 +41,8 @@ static samp_token sampi_draw_job(const sampi_job *job)
     return status ? status : token;
 }
 
-/* The same for a chain whose first member masks. Raw log-probabilities are of all logits, so all of them are
-   checked. */
+/* Does the same for a chain whose first member masks. Raw log-probabilities are those of all logits, so then all logits
+   are checked. */
 static SAMPI_COLD samp_token sampi_draw_masked(const sampi_job *job, sampi_sampler *first)
 {
     sampi_job masked = *job;
@@ -52,13 +53,14 @@ static SAMPI_COLD samp_token sampi_draw_masked(const sampi_job *job, sampi_sampl
     return status ? status : sampi_draw_job(&masked);
 }
 
+/* Draws a token from any chain. */
 static samp_token sampi_draw_any(const sampi_job *job)
 {
     sampi_sampler *first = sampi_first_mask(job->s);
     return first ? sampi_draw_masked(job, first) : sampi_draw_job(job);
 }
 
-/* Writes the log-probabilities of the logits as given. The row is opened anew, because the draw has used it up. */
+/* Writes the raw log-probabilities. The row is opened again, because the draw has overwritten it. */
 static void sampi_raw_logprobs(const sampi_job *job, samp_token token)
 {
     sampi_row row;

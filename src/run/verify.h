@@ -1,8 +1,8 @@
 /* ================================================================================================== >>verify
-   samp_verify, for speculative decoding: from a draft's tokens, with a row of logits for each and one more, it finds
-   the tokens that are accepted. Both methods are one loop: sample a row, and go on as long as the draft's token comes
-   out. The ratio test changes the draw itself: sampi_draw (samplers/draw.h) uses s->draft, so code after the draw, such
-   as mirostat's mu, sees the token that was really chosen.
+   samp_verify, for speculative decoding: given a draft's tokens and a row of logits for each and one more, it finds how
+   many tokens are accepted. Both methods are one loop: it samples a row, and continues while the sampled token is the
+   draft's. The ratio test changes the draw itself: sampi_draw (samplers/draw.h) uses s->draft, so code after the draw,
+   such as mirostat's mu, gets the token that was really chosen.
 
    s->draft points to a row on samp_verify's stack. It is set in all samplers of the chain before a row is sampled, and
    must be NULL in all of them when samp_verify returns. */
@@ -41,7 +41,7 @@ static SAMPI_COLD bool sampi_set_draft(sampi_sampler *s, const sampi_draft *draf
     return philox;
 }
 
-/* Row i of a draft, i < n. */
+/* Returns row i of a draft, i < n. */
 static sampi_draft sampi_draft_row(const samp_draft *draft, size_t i, size_t n_vocab)
 {
     size_t n_row = draft->ids ? draft->n_top : n_vocab;
@@ -54,16 +54,16 @@ static sampi_draft sampi_draft_row(const samp_draft *draft, size_t i, size_t n_v
     return row;
 }
 
-/* Walks over the tokens that a row may have to accept: the draft's token, in a tree those of all siblings. *at: the
-   index of the present one, -1 before the first. Returns -1 at the end. */
+/* Returns the next token that a row may have to accept: the draft's token, or in a tree each of the siblings. *at: the
+   index of the present one, -1 before the first. Returns -1 after the last. */
 static inline samp_token sampi_next_drafted(const sampi_draft *row, int32_t *at)
 {
     if (row->next) return row->next(row, at);
     return ++*at == 0 ? row->token : -1;
 }
 
-/* Samples the row after a whole draft. A watermark with two keys uses the second one for tokens that a test of a draft
-   adds. */
+/* Samples the row after a whole draft. A watermark with two keys uses the second key for tokens that the test of a
+   draft adds (ratio). */
 static inline samp_token sampi_sample_behind(sampi_sampler *s, const float *logits, size_t n_vocab, bool ratio)
 {
 #ifdef SAMPLING_WATERMARK_DECLARED
@@ -77,8 +77,8 @@ static inline samp_token sampi_sample_behind(sampi_sampler *s, const float *logi
 #endif
 }
 
-/* Rows 0 .. n of logits; the last one, after the whole draft, is an ordinary draw with either method. out [n + 1] gets
-   the accepted tokens, the next one, then -1; a status in the place of a token ends the loop as a rejection does. */
+/* The last of rows 0 .. n, after the whole draft, is an ordinary draw with either method. A status in the place of a
+   token ends the loop as a rejection does. */
 SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t n_vocab, const samp_draft *draft,
                              samp_verify_method method, samp_token *out)
 {

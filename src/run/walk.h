@@ -1,8 +1,7 @@
 /* ---- samp_apply: an array through a chain ----
-   The loop of samp_apply over the members of a chain. Each member works on the view while it is open, otherwise step by
-   step; a custom sampler gets the array itself, so the view is closed for it. The room stands on the other rooms of
-   samp_apply and on life/chain.h. run/finish.h calls it too, for a row that has become an array
-   (sampi_apply_members). */
+   The loop of samp_apply over the members of a chain. A member works on the view if it can, otherwise step by step. A
+   custom sampler gets the array itself, so the view is closed for it. The room uses the other rooms of samp_apply and
+   life/chain.h. run/finish.h also calls it, for a row that has become an array (sampi_apply_members). */
 
 /* Applies one built-in sampler, on the view or step by step. */
 static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
@@ -22,7 +21,8 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
     return status == SAMPI_DECLINED ? sampi_run(s, view->cur, position, &view->ordinal) : (int)SAMP_OK;
 }
 
-/* Applies a custom sampler to the array. If the view can be opened again, its check of the array is enough. */
+/* Applies a custom sampler to the array, and checks the result. If the view can be opened again, its check is
+   enough. */
 static SAMPI_COLD int sampi_view_custom(sampi_view *view, sampi_sampler *s)
 {
     samp_token_data_array *cur = view->cur;
@@ -57,8 +57,8 @@ static SAMPI_COLD sampi_view sampi_make_view(sampi_sampler *outer, sampi_work *w
     return view;
 }
 
-/* Applies the members from .. n of a draw to the array that its row has become. It is not samp_apply, because the draw
-   has noted states, counts and position already; and if the array has no memory besides w there is no view. */
+/* Applies the members from .. n of a draw to the array that its row has become. It differs from samp_apply: the draw
+   has already noted states, counts and position, and without a second array in the workspace there is no view. */
 static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                           samp_token_data_array *cur, const sampi_ordinals *ordinal)
 {
@@ -72,8 +72,8 @@ static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *c
     return status;
 }
 
-/* Is s a sampler that alone is faster by steps than by a view? Such samplers look up tokens, most of which are at the
-   index of their id. */
+/* Is s a single sampler that is faster by steps than by a view? Such samplers change a few tokens, most of which are at
+   the index of their id. */
 static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_token_data_array *cur)
 {
     const unsigned few = SAMPI_ONLY_EDITS | SAMPI_PATCHES;
@@ -81,7 +81,7 @@ static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_
     return !s->off && is_dense && (sampi_traits_of(s->kind)->flags & few) == few;
 }
 
-/* As in the steps, the array is checked before an edit is counted or anything is written. */
+/* The array is checked before an edit is counted or anything is written, as in the steps. */
 SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array *cur)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;

@@ -1,10 +1,10 @@
 /* ---- samp_apply: closing a view ----
-   One pass writes a view's row to the array: the candidates that are left, each with its logit, with p if a sampler has
-   set it, and sorted if the samplers would have sorted. The room has the radix sort for that, and walks over the row by
-   rows/pieces.h. */
+   One pass writes a view's row to the array: the remaining candidates, each with its logit, with p if a sampler has set
+   it, and sorted if the samplers' steps would have sorted them. The room has the radix sort for that, and reads the row
+   by rows/pieces.h. */
 
 /* Sorts candidates that are in order of ids: a radix sort of keys and indices, 11 bits at a time. Scores are rounded to
-   f32 for it, so pieces of equal keys are sorted afterwards. */
+   f32 as keys, so candidates with equal keys are sorted again by their exact scores. */
 static SAMPI_COLD void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t n, sampi_work *work)
 {
     uint64_t *from = work->w, *to = (uint64_t *)(void *)work->x; /* x and id together have as many bytes */
@@ -17,7 +17,7 @@ static SAMPI_COLD void sampi_sort_long(const sampi_order *order, samp_token_data
         from[i] = (uint64_t)sampi_falling_key(x) << 32 | i;
     }
     sampi_sort_keys(from, to, n);
-    from = to; /* the sorted ones */
+    from = to; /* the sorted keys */
     samp_token_data *sorted = (samp_token_data *)(void *)work->w;
     for (size_t i = 0; i < n; i++) sorted[i] = d[(uint32_t)from[i]];
     memcpy(d, sorted, n * sizeof *d);
@@ -33,7 +33,7 @@ static bool sampi_is_sparse(const sampi_view *view)
     return !view->drops && sampi_is_compact(&view->row) && view->row.n < view->cur->size;
 }
 
-/* Goes to the next tile of logits of the candidates that are left, masked ones included. */
+/* Goes to the next tile of logits of the remaining candidates, including masked ones. */
 static SAMPI_HOT bool sampi_next_candidates(const sampi_view *view, sampi_pieces *it)
 {
     const sampi_row *row = it->row;
@@ -48,8 +48,8 @@ static SAMPI_HOT bool sampi_next_candidates(const sampi_view *view, sampi_pieces
     return it->n > 0;
 }
 
-/* The sum of the weights of the candidates that are left. *e: e^(l - max) of each, in the memory of w, if that is free
-   and nearly all candidates are left; otherwise NULL. */
+/* Returns the sum of the weights of the remaining candidates. *e_out: e^(l - max) of each, in the memory of w, if that
+   is free and nearly all candidates remain; otherwise NULL. */
 static SAMPI_COLD uint64_t sampi_view_exps(const sampi_view *view, float max, double **e_out)
 {
     const sampi_row *row = &view->row;
@@ -63,8 +63,8 @@ static SAMPI_COLD uint64_t sampi_view_exps(const sampi_view *view, float max, do
     return z;
 }
 
-/* Writes the candidates that are left, by id, each with its logit and with p from `sums` or the row's sums, or p as it
-   was. e: the result of sampi_view_exps, or NULL. */
+/* Writes the remaining candidates, by id: their logits, and p from `sums` or from the row's sum (else p stays). e: the
+   result of sampi_view_exps, or NULL. */
 static SAMPI_COLD void sampi_write_view(const sampi_view *view, const sampi_sums *sums, const double *e)
 {
     const sampi_row *row = &view->row;
@@ -89,8 +89,8 @@ static SAMPI_COLD void sampi_write_view(const sampi_view *view, const sampi_sums
     }
 }
 
-/* Closes a view: writes the array. p comes from `sums`; if a candidate is selected (index, -1: none), from the sums of
-   the candidates left; with sums NULL p stays. */
+/* Closes a view: writes the array. With `sums`, p is set: from `sums`, or, if a candidate is selected (index, -1:
+   none), from the sums of the remaining candidates. sums NULL: p stays. */
 static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp_token index)
 {
     sampi_row *row = &view->row;
