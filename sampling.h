@@ -189,86 +189,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9017 samplers/greedy.h               21168 grammar/regex.h
-     276 api/config.h                     9059 samplers/choose.h               21569 grammar/derivatives.h
-     307 api/types.h                      9122 samplers/ratio.h                22262 grammar/vocabulary.h
-     564 api/missing.h                    9189 samplers/draw.h                 22735 grammar/triggers.h
-     578 api/sample.h                     9275 samplers/dist.h                 23062 grammar/matcher.h
-     672 api/chains.h                     9307 samplers/gumbel.h               23333 grammar/store.h
-     939 api/samplers.h                   9377 watermark/function.h            23595 grammar/moving.h
-    1212 api/gumbel.h                     9495 watermark/text.h                23949 grammar/visits.h
-    1235 api/operator.h                   9685 watermark/draw.h                24232 grammar/states.h
-    1286 api/kv.h                         9896 samplers/mirostat.h             24393 grammar/items.h
-    1469 api/llama_cpp.h                 10135 samplers/adaptive_p.h           24520 grammar/masks.h
-    1515 api/text_error.h                10286 samplers/custom.h               24731 grammar/runs.h
-    1532 api/grammar.h                   10347 config/describe.h               24944 grammar/entries.h
-    1772 api/shards.h                    10527 config/from_params.h            25444 grammar/accepting.h
-    1871 api/peers.h                     10591 config/orders.h                 25792 grammar/waiting.h
-    1959 api/drafts.h                    10823 config/numbers.h                25920 grammar/history.h
-    2061 api/constraints.h               10965 config/set.h                    26048 grammar/room.h
-    2390 api/watermark.h                 11121 config/tell.h                   26399 grammar/sampler.h
-    2549 api/parts.h                     11251 config/settings.h               26643 grammar/forced.h
-    2591 base/switches.h                 11364 life/rollback.h                 26812 grammar/hooks.h
-    2910 base/random.h                   11623 life/chain.h                    26936 schema/head.h
-    2933 base/mt19937.h                  11907 life/members.h                  27113 schema/errors.h
-    3008 base/exact.h                    12021 life/update.h                   27225 schema/collections.h
-    3234 base/bits128.h                  12218 life/copy.h                     27259 schema/references.h
-    3315 base/elements.h                 12388 rows/row.h                      27534 schema/strings.h
-    3445 watermark/colours.h             12698 rows/reserve.h                  27596 schema/numbers.h
-    3509 kernels/llama_cpp/contract.h    12767 rows/pieces.h                   27804 schema/sets.h
-    3556 kernels/contract.h              12881 rows/thresholds.h               28006 schema/formats.h
-    3684 kernels/scalar.h                12988 rows/compact.h                  28207 schema/scalars.h
-    3890 kernels/llama_cpp/scalar.h      13171 rows/sums.h                     28509 schema/goals.h
-    3911 kernels/sets.h                  13320 rows/changes.h                  28732 schema/alternatives.h
-    3959 kernels/vectors.h               13401 rows/cuts.h                     29216 schema/objects.h
-    4076 kernels/avx512.h                13849 rows/typical.h                  29736 schema/arrays.h
-    4160 kernels/avx2.h                  14164 rows/tail_free.h                30098 schema/whole.h
-    4222 kernels/sse2.h                  14238 rows/selecting.h                30271 tags/head.h
-    4239 kernels/neon.h                  14369 rows/mirostat.h                 30401 tags/words.h
-    4261 kernels/wasm.h                  14453 watermark/rows.h                30517 tags/inside.h
-    4277 kernels/generic.h               14567 rows/flat.h                     30661 tags/formats.h
-    4297 kernels/shared.h                14614 rows/logprobs.h                 31069 grammar/grammars.h
-    4422 kernels/passes.h                14700 rows/step.h                     31136 peers/tables.h
-    5111 kernels/llama_cpp/passes.h      14717 rows/llama_cpp/sums.h           31537 peers/values.h
-    5195 kernels/check.h                 15041 rows/llama_cpp/samplers.h       31982 peers/llama_server.h
-    5218 kernels/dispatch.h              15515 rows/llama_cpp/step.h           32052 peers/fields.h
-    5428 core/array.h                    15546 run/apply.h                     32318 peers/requests.h
-    5768 core/table.h                    15630 run/writing.h                   32464 shards/head.h
-    5966 core/windows.h                  15754 run/arrays.h                    32615 shards/bytes.h
-    6058 constraints/record.h            15832 run/arrays_llama_cpp.h          32713 shards/merging.h
-    6116 watermark/record.h              16032 run/walk.h                      33003 shards/row.h
-    6136 rows/work.h                     16137 run/finish.h                    33136 shards/answers.h
-    6163 life/past.h                     16177 run/draw_llama_cpp.h            33681 shards/logprobs.h
-    6222 core/record.h                   16252 run/draw.h                      33827 shards/told.h
-    6362 core/plans.h                    16330 run/sample.h                    33982 shards/asking.h
-    6400 core/fields.h                   16448 watermark/making.h              34118 shards/prefix.h
-    6487 core/owners.h                   16677 watermark/tails.h               34686 shards/plans.h
-    6563 core/mt19937.h                  16777 watermark/detect.h              35187 samplers/plans.h
-    6620 core/no_mt19937.h               17000 run/verify.h                    35450 shards/way.h
-    6653 core/making.h                   17104 run/batch.h                     35598 shards/memory.h
-    6785 core/streams.h                  17255 life/state.h                    35666 shards/batch.h
-    6823 life/state_fields.h             17432 operator/weights.h              36073 drafts/head.h
-    6923 samplers/llama_cpp.h            17520 operator/search.h               36132 drafts/block.h
-    7009 samplers/logit_bias.h           17658 operator/run.h                  36323 drafts/tree.h
-    7111 samplers/patch.h                17826 kv/cells.h                      36458 drafts/relaxed.h
-    7161 samplers/penalties.h            17863 kv/making.h                     36543 constraints/automaton.h
-    7312 samplers/dry.h                  18087 kv/slot.h                       36641 constraints/making.h
-    7769 samplers/cut.h                  18224 kv/sequences.h                  36897 constraints/sampler.h
-    7794 samplers/top_n_sigma.h          18358 kv/data.h                       36992 constraints/constructors.h
-    7904 samplers/top_k.h                18481 kv/update.h                     37359 constraints/patterns.h
-    7961 samplers/tail_free.h            18606 kv/state.h                      37567 constraints/looking.h
-    8084 samplers/typical.h              18815 llama_cpp/functions.h           37634 constraints/thinking.h
-    8160 samplers/top_p.h                18882 llama_cpp/object.h              37886 constraints/schedule.h
-    8203 samplers/min_p.h                18937 llama_cpp/vocabulary.h          37975 constraints/accepting.h
-    8245 samplers/by_sums.h              19014 text/reading.h                  38158 constraints/drawing.h
-    8396 samplers/top_h.h                19125 text/strings.h                  38345 constraints/told.h
-    8449 samplers/min_k.h                19224 text/values.h                   38409 constraints/kind.h
-    8506 samplers/xtc.h                  19380 text/documents.h                38467 constraints/top_p_decay.h
-    8589 samplers/infill.h               19456 grammar/head.h                  38553 constraints/accessors.h
-    8705 samplers/temperature.h          19497 grammar/tree.h                  38661 core/kinds.h
-    8874 samplers/smoothing.h            20487 grammar/finishing.h             38710 base/restore.h
-    8959 samplers/softmax.h              20790 grammar/reading.h               38724 api/license.h
-    8992 samplers/drafted.h              20875 grammar/gbnf.h
+       2 api/opening.h                    9043 samplers/greedy.h               21194 grammar/regex.h
+     276 api/config.h                     9085 samplers/choose.h               21595 grammar/derivatives.h
+     307 api/types.h                      9148 samplers/ratio.h                22288 grammar/vocabulary.h
+     564 api/missing.h                    9215 samplers/draw.h                 22761 grammar/triggers.h
+     578 api/sample.h                     9301 samplers/dist.h                 23088 grammar/matcher.h
+     672 api/chains.h                     9333 samplers/gumbel.h               23359 grammar/store.h
+     939 api/samplers.h                   9403 watermark/function.h            23621 grammar/moving.h
+    1212 api/gumbel.h                     9521 watermark/text.h                23975 grammar/visits.h
+    1235 api/operator.h                   9711 watermark/draw.h                24258 grammar/states.h
+    1286 api/kv.h                         9922 samplers/mirostat.h             24419 grammar/items.h
+    1469 api/llama_cpp.h                 10161 samplers/adaptive_p.h           24546 grammar/masks.h
+    1515 api/text_error.h                10312 samplers/custom.h               24757 grammar/runs.h
+    1532 api/grammar.h                   10373 config/describe.h               24970 grammar/entries.h
+    1798 api/shards.h                    10553 config/from_params.h            25470 grammar/accepting.h
+    1897 api/peers.h                     10617 config/orders.h                 25818 grammar/waiting.h
+    1985 api/drafts.h                    10849 config/numbers.h                25946 grammar/history.h
+    2087 api/constraints.h               10991 config/set.h                    26074 grammar/room.h
+    2416 api/watermark.h                 11147 config/tell.h                   26425 grammar/sampler.h
+    2575 api/parts.h                     11277 config/settings.h               26669 grammar/forced.h
+    2617 base/switches.h                 11390 life/rollback.h                 26838 grammar/hooks.h
+    2936 base/random.h                   11649 life/chain.h                    26962 schema/head.h
+    2959 base/mt19937.h                  11933 life/members.h                  27139 schema/errors.h
+    3034 base/exact.h                    12047 life/update.h                   27251 schema/collections.h
+    3260 base/bits128.h                  12244 life/copy.h                     27285 schema/references.h
+    3341 base/elements.h                 12414 rows/row.h                      27560 schema/strings.h
+    3471 watermark/colours.h             12724 rows/reserve.h                  27622 schema/numbers.h
+    3535 kernels/llama_cpp/contract.h    12793 rows/pieces.h                   27830 schema/sets.h
+    3582 kernels/contract.h              12907 rows/thresholds.h               28032 schema/formats.h
+    3710 kernels/scalar.h                13014 rows/compact.h                  28233 schema/scalars.h
+    3916 kernels/llama_cpp/scalar.h      13197 rows/sums.h                     28535 schema/goals.h
+    3937 kernels/sets.h                  13346 rows/changes.h                  28758 schema/alternatives.h
+    3985 kernels/vectors.h               13427 rows/cuts.h                     29242 schema/objects.h
+    4102 kernels/avx512.h                13875 rows/typical.h                  29762 schema/arrays.h
+    4186 kernels/avx2.h                  14190 rows/tail_free.h                30124 schema/whole.h
+    4248 kernels/sse2.h                  14264 rows/selecting.h                30297 tags/head.h
+    4265 kernels/neon.h                  14395 rows/mirostat.h                 30427 tags/words.h
+    4287 kernels/wasm.h                  14479 watermark/rows.h                30543 tags/inside.h
+    4303 kernels/generic.h               14593 rows/flat.h                     30687 tags/formats.h
+    4323 kernels/shared.h                14640 rows/logprobs.h                 31095 grammar/grammars.h
+    4448 kernels/passes.h                14726 rows/step.h                     31162 peers/tables.h
+    5137 kernels/llama_cpp/passes.h      14743 rows/llama_cpp/sums.h           31563 peers/values.h
+    5221 kernels/check.h                 15067 rows/llama_cpp/samplers.h       32008 peers/llama_server.h
+    5244 kernels/dispatch.h              15541 rows/llama_cpp/step.h           32078 peers/fields.h
+    5454 core/array.h                    15572 run/apply.h                     32344 peers/requests.h
+    5794 core/table.h                    15656 run/writing.h                   32490 shards/head.h
+    5992 core/windows.h                  15780 run/arrays.h                    32641 shards/bytes.h
+    6084 constraints/record.h            15858 run/arrays_llama_cpp.h          32739 shards/merging.h
+    6142 watermark/record.h              16058 run/walk.h                      33029 shards/row.h
+    6162 rows/work.h                     16163 run/finish.h                    33162 shards/answers.h
+    6189 life/past.h                     16203 run/draw_llama_cpp.h            33707 shards/logprobs.h
+    6248 core/record.h                   16278 run/draw.h                      33853 shards/told.h
+    6388 core/plans.h                    16356 run/sample.h                    34008 shards/asking.h
+    6426 core/fields.h                   16474 watermark/making.h              34144 shards/prefix.h
+    6513 core/owners.h                   16703 watermark/tails.h               34712 shards/plans.h
+    6589 core/mt19937.h                  16803 watermark/detect.h              35213 samplers/plans.h
+    6646 core/no_mt19937.h               17026 run/verify.h                    35476 shards/way.h
+    6679 core/making.h                   17130 run/batch.h                     35624 shards/memory.h
+    6811 core/streams.h                  17281 life/state.h                    35692 shards/batch.h
+    6849 life/state_fields.h             17458 operator/weights.h              36099 drafts/head.h
+    6949 samplers/llama_cpp.h            17546 operator/search.h               36158 drafts/block.h
+    7035 samplers/logit_bias.h           17684 operator/run.h                  36349 drafts/tree.h
+    7137 samplers/patch.h                17852 kv/cells.h                      36484 drafts/relaxed.h
+    7187 samplers/penalties.h            17889 kv/making.h                     36569 constraints/automaton.h
+    7338 samplers/dry.h                  18113 kv/slot.h                       36667 constraints/making.h
+    7795 samplers/cut.h                  18250 kv/sequences.h                  36923 constraints/sampler.h
+    7820 samplers/top_n_sigma.h          18384 kv/data.h                       37018 constraints/constructors.h
+    7930 samplers/top_k.h                18507 kv/update.h                     37385 constraints/patterns.h
+    7987 samplers/tail_free.h            18632 kv/state.h                      37593 constraints/looking.h
+    8110 samplers/typical.h              18841 llama_cpp/functions.h           37660 constraints/thinking.h
+    8186 samplers/top_p.h                18908 llama_cpp/object.h              37912 constraints/schedule.h
+    8229 samplers/min_p.h                18963 llama_cpp/vocabulary.h          38001 constraints/accepting.h
+    8271 samplers/by_sums.h              19040 text/reading.h                  38184 constraints/drawing.h
+    8422 samplers/top_h.h                19151 text/strings.h                  38371 constraints/told.h
+    8475 samplers/min_k.h                19250 text/values.h                   38435 constraints/kind.h
+    8532 samplers/xtc.h                  19406 text/documents.h                38493 constraints/top_p_decay.h
+    8615 samplers/infill.h               19482 grammar/head.h                  38579 constraints/accessors.h
+    8731 samplers/temperature.h          19523 grammar/tree.h                  38687 core/kinds.h
+    8900 samplers/smoothing.h            20513 grammar/finishing.h             38736 base/restore.h
+    8985 samplers/softmax.h              20816 grammar/reading.h               38750 api/license.h
+    9018 samplers/drafted.h              20901 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1532,16 +1532,16 @@ typedef struct samp_text_error {
 /* ---- src/api/grammar.h ---- */
 /* ---- 7. grammars (SAMPLING_GRAMMAR) ---------------------------------------------------------------------------
    Samplers that allow only the tokens with which the text can still match a grammar: GBNF, a JSON schema, a regular
-   expression, or a structural tag. A text becomes a samp_grammar; samp_init_grammar makes a sampler of it; functions
-   tell its mask, and what is forced. An index of the vocabulary makes masks fast, and many samplers may share one. */
+   expression, or a structural tag. samp_grammar_init turns a text into a samp_grammar, and samp_init_grammar makes a
+   sampler of it. Other functions return the sampler's mask, and the text that must follow. An index of the vocabulary
+   makes masks fast; many samplers may share one index. */
 
-/* What a grammar is written in. */
+/* The language of a grammar. */
 typedef enum samp_grammar_kind {
-    SAMP_GRAMMAR_GBNF = 0,        /* llama.cpp's */
-    SAMP_GRAMMAR_JSON_SCHEMA = 1, /* a JSON schema, of which the text must be an instance */
-    SAMP_GRAMMAR_REGEX = 2,       /* a regular expression, which the whole text must match */
-    SAMP_GRAMMAR_STRUCTURAL_TAG =
-        3 /* calls of tools in free text, as XGrammar's and vLLM's structural tags say them */
+    SAMP_GRAMMAR_GBNF = 0,          /* as llama.cpp reads it */
+    SAMP_GRAMMAR_JSON_SCHEMA = 1,   /* a JSON schema, which the text must satisfy */
+    SAMP_GRAMMAR_REGEX = 2,         /* a regular expression, which the whole text must match */
+    SAMP_GRAMMAR_STRUCTURAL_TAG = 3 /* free text with tool calls, as in XGrammar and vLLM */
 } samp_grammar_kind;
 
 typedef samp_text_error samp_grammar_error;
@@ -1549,211 +1549,237 @@ typedef samp_text_error samp_grammar_error;
 typedef struct samp_grammar samp_grammar;
 
 /* samp_grammar_init -- read a grammar.
-     text     ends with 0; a regular expression has at most 8192 bytes, a class 4096 ranges. GBNF is as llama.cpp
-              reads it (its grammars/README.md): names, literals, classes, groups, * + ? {m,n}, tokens <[id]> and
-              <text>, ! before them; a rule may recur in any place. Byte 0 may come only where a literal or a class
-              has it by itself (\x00; not in a range, [^a] or .), which llama.cpp never allows.
-              Regular expressions are ECMA-262's without lookaround, \b, \p and backreferences.
-              JSON schemas follow 2020-12, or draft 4, 6 or 7 if $schema says so. No text is taken that is no instance:
-              what can't be expressed is refused by its place ("/properties/a/not: ..."): uniqueItems (but of an enum or
-              of whole numbers below 100), multipleOf of more than four digits, more than three contains, unevaluated*,
-              $dynamicRef, schemas of other files, the formats regex, uri-template, iri, iri-reference, idn-email and
-              idn-hostname. A format that the standard does not know says nothing. Of an instance's spellings these are
-              taken: a number with bounds, of an enum or a whole one has no exponent; a string with a pattern, a format
-              or of an enum, and a name beside others that are listed, has the shortest escape of each character, \u00xx
-              in small letters. Names that are not listed may come twice; the last one counts, as JSON.parse, Python, Go
-              and jq have it. So where a member must break what others keep (not, oneOf, if), a later one of the same
-              name would undo it: by a checksum of three bits, one whose name might be the same must break it too.
-              Structural tags are JSON: {"type":"structural_tag","format":...}, as XGrammar has them and vLLM's
-              response_format takes them; or the older {"structures":[{"begin","schema","end"} ...],"triggers":[...]}.
-              Formats: const_string, json_schema, regex, grammar (GBNF), any_text, sequence, or, optional, plus, star,
-              repeat, tag, triggered_tags, tags_with_separator, dispatch, token, exclude_token, any_tokens,
-              token_triggered_tags. Text is free up to the first trigger in it; from there on one of the tags must come
-              that begin with it; then text is free again. at_least_one: it begins with a tag; stop_after_first: it ends
-              with one. Free text within a tag is without the texts that end it. Strings are compared as bytes, within
-              tokens too; a token without bytes comes only by a token format. Refused: token_dispatch, more than one
-              token to exclude, max_tokens of any_text, styles of json_schema but json, members that are not known.
-     root     of GBNF, the rule to begin with; NULL: "root". Of a JSON schema, words: "ordered" (members come in the
-              order of the schema, others behind them; NULL: in any), "compact" (no space between tokens) or "spaced"
-              (one behind each comma and colon; NULL: any space, but none around the whole); of a structural tag,
-              the same for all schemas in it, where any_order does not say otherwise
-     Returns  the grammar; NULL on error. *error (may be NULL): SAMP_OK, or SAMP_E_FORMAT and where the text is wrong;
-              SAMP_E_UNSUPPORTED: what no matcher here can say; SAMP_E_RANGE: too large, or too deep, or another kind
-              or word; SAMP_E_NULL; SAMP_E_NOMEM.
-     Threads  any number of samplers may use it at once; what they learn is kept with it. It must outlive them.
-     Free     with samp_grammar_free; NULL is fine. */
+     text     ends with 0. A regular expression has at most 8192 bytes, a class at most 4096 ranges.
+     GBNF     is accepted as llama.cpp accepts it (its grammars/README.md): names, literals, classes, groups, * + ?
+              {m,n}, tokens <[id]> and <text>, ! before a token. A rule may call itself at any place. Byte 0 is allowed
+              only where a literal or a class names it by itself (\x00, not a range, [^a] or .); llama.cpp never
+              allows it.
+     Regex    Regular expressions are ECMA-262's without lookaround, \b, \p and backreferences.
+     Schemas  JSON schemas follow 2020-12, or draft 4, 6 or 7 if $schema says so. No text that violates the schema is
+              accepted. A keyword that cannot be expressed is refused, with its place ("/properties/a/not: ..."):
+              uniqueItems, except for items of an enum or whole numbers from -99 to 99; multipleOf with more than four
+              digits; more than three contains; unevaluatedItems and unevaluatedProperties, unless true; $dynamicRef and
+              $recursiveRef; schemas of other files; the formats regex, uri-template, iri, iri-reference, idn-email and
+              idn-hostname. A format that the standard does not define has no effect.
+              Some values are accepted in some of their spellings only. A number has no exponent if it has bounds, is
+              given by an enum or const, or must be whole. A string has the shortest escape of each character (\u00xx in
+              small letters) if it has a pattern or a format, or is given by an enum or const; so has the name of a
+              member that is not listed, if other names are listed.
+              A name that is not listed may come twice; the last one counts, as in JSON.parse, Python, Go and jq. So if
+              a member must violate a condition (not, oneOf, if), a later member of the same name could undo that. To
+              exclude this, such a later member must violate the condition too. Names are compared by a checksum of
+              three bits, so this applies to some members of other names as well.
+     Tags     Structural tags are JSON: {"type":"structural_tag","format":...}, as in XGrammar and in vLLM's
+              response_format; or the older {"structures":[{"begin","schema","end"} ...],"triggers":[...]}. Formats:
+              const_string, json_schema, regex, grammar (GBNF), any_text, sequence, or, optional, plus, star, repeat,
+              tag, triggered_tags, tags_with_separator, dispatch, token, exclude_token, any_tokens,
+              token_triggered_tags. The text is free up to the first trigger in it. From the beginning of this trigger
+              on, one of the tags must follow that begin with it; then the text is free again. at_least_one: the text
+              begins with a tag; stop_after_first: it ends behind one. Free text within a tag does not contain the texts
+              that end the tag. Strings are compared as bytes, also within tokens. A token without bytes is allowed only
+              by a token format. Refused: token_dispatch, more than one token to exclude, max_tokens of any_text, styles
+              of json_schema other than json, unknown members.
+     root     for GBNF the name of the first rule (NULL: "root"). For a JSON schema words, separated by spaces (NULL: no
+              word). "ordered": members come in the order of the schema, other members behind them; without it in any
+              order. An object whose members must be counted (minProperties, maxProperties), or in which a member must
+              violate a condition (not, oneOf, if), may take them in any order all the same. "compact": no white space
+              between JSON's tokens; "spaced": one space behind each comma and colon; without either any white space,
+              but none around the whole text. For a structural tag the same words apply to all schemas in it; any_order
+              in the tag takes precedence.
+     Returns  the grammar; NULL on error. *error (may be NULL) is SAMP_OK, or: SAMP_E_FORMAT with the place where the
+              text is wrong; SAMP_E_UNSUPPORTED: it cannot be expressed; SAMP_E_RANGE: it is too large or too deep, or
+              kind or root is not one of the above; SAMP_E_NULL; SAMP_E_NOMEM.
+     Threads  any number of samplers may use the grammar at the same time. What they compute is kept with it. It must
+              outlive them.
+     Free     with samp_grammar_free; NULL is allowed. */
 SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *text, const char *root,
                                          samp_grammar_error *error);
-/* NULL is fine. */
+/* Free a grammar; NULL is allowed. */
 SAMP_API void samp_grammar_free(samp_grammar *grammar);
 
-/* A vocabulary made ready for grammars: its tokens as a trie. */
+/* A vocabulary that is prepared for grammars: its tokens as a trie. */
 typedef struct samp_vocab_index samp_vocab_index;
 
-/* samp_vocab_index_init -- make it, once for all grammars.
-     vocab    borrowed; must outlive the index. A token has at most 1023 bytes, all together at most 2^22 nodes in
-              the trie.
-     Returns  the index; NULL on error, *status (may be NULL): SAMP_E_NULL, SAMP_E_EMPTY (n_vocab 0), SAMP_E_RANGE,
-              SAMP_E_NOMEM.
+/* samp_vocab_index_init -- prepare a vocabulary, once for all grammars.
+     vocab    borrowed; it must outlive the index. A token has at most 1023 bytes, and the trie of all tokens at most
+              2^22 nodes.
+     Returns  the index; NULL on error. *status (may be NULL): SAMP_OK, SAMP_E_NULL, SAMP_E_EMPTY (n_vocab is 0),
+              SAMP_E_RANGE, SAMP_E_NOMEM.
      Memory   12 bytes a node and 4 a token, about 4 MB for 128,256 tokens.
-     Threads  an index never changes: any number of samplers may use it at once. It must outlive them.
-   samp_vocab_index_free -- NULL is fine. */
+     Threads  an index never changes, so any number of samplers may use it at the same time. It must outlive them.
+   samp_vocab_index_free -- free an index; NULL is allowed. */
 SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *status);
-/* NULL is fine. */
+/* Free an index; NULL is allowed. */
 SAMP_API void samp_vocab_index_free(samp_vocab_index *index);
 
-/* samp_vocab_index_save -- the index as bytes [samp_vocab_index_size]. SAMP_OK, SAMP_E_NULL, SAMP_E_WORKSPACE (size).
-   samp_vocab_index_map -- an index that reads such bytes where they are (a mapped file, say): they must outlive it.
-     bytes    [size] aligned to 4; all of them, and of the same vocabulary
-     Returns  as samp_vocab_index_init; SAMP_E_FORMAT: other bytes, or of a vocabulary of another size. */
+/* samp_vocab_index_save -- write the index, as samp_vocab_index_size bytes. Returns SAMP_OK, SAMP_E_NULL, or
+     SAMP_E_WORKSPACE (size is too small).
+   samp_vocab_index_map -- make an index that reads such bytes where they are, as in a mapped file. The bytes must
+     outlive the index.
+     bytes    [size] all bytes of the index, aligned to 4. The vocabulary must be the same; only its size is checked.
+     Returns  as samp_vocab_index_init; SAMP_E_FORMAT: these are other bytes, or of a machine with another byte order,
+              or of a vocabulary of another size; SAMP_E_RANGE: the bytes are not aligned. */
 SAMP_API size_t samp_vocab_index_size(const samp_vocab_index *index);
 /* Write the index, samp_vocab_index_size bytes. */
 SAMP_API int samp_vocab_index_save(const samp_vocab_index *index, void *bytes, size_t size);
-/* An index that reads such bytes where they are. */
+/* Make an index that reads such bytes where they are. */
 SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const void *bytes, size_t size, int *status);
 
-/* samp_init_grammar -- mask every token behind which the text could not become one of the grammar's.
-     Text     that of the accepted tokens since the making or samp_reset; it may end within a character. Tokens
-              that end a generation are allowed exactly where the text is complete, and change nothing. Tokens
-              without bytes are masked, unless the grammar has them by name. A rule that leads back to itself
-              without end is entered, as in llama.cpp; and so may be what several keywords leave no text of, if only
-              a search would tell (two enums of one member that have nothing in common): then nothing is left.
-     Accept   a token that is not allowed is SAMP_E_RANGE, and in a chain no member has seen it.
-     Order    any; where it is a chain's first, the row is masked before the chain begins, and the fast path is taken.
-     Row      may be longer than the vocabulary: what that has not is masked; where the grammar comes first,
-              SAMP_E_RANGE under MT19937. There, the logit of a token that the grammar masks is not
+/* samp_init_grammar -- mask every token behind which the text could not become a text of the grammar.
+     Text     of the tokens that were accepted since the sampler was made or samp_reset; it may end within a character.
+              Tokens that end a generation are allowed exactly where the text is complete, and change nothing. Tokens
+              without bytes are masked, unless the grammar names them. A rule that calls itself without end is entered,
+              as in llama.cpp. So is a required part that several keywords together make impossible, if only a search
+              would show it (two patterns that no string matches both): after that no token is allowed.
+     Accept   of a token that is not allowed is SAMP_E_RANGE. In a chain no other member has accepted it then.
+     Order    any. If the sampler is the first of its chain, the row is masked before the chain runs, which keeps the
+              fast path.
+     Row      may be longer than the vocabulary; the additional tokens are masked. If the grammar comes first, such a
+              row is SAMP_E_RANGE under MT19937. If the grammar comes first, the logit of a token that it masks is not
               read, so it may be NaN; log-probabilities read it.
-     Leaves   size; what is not allowed has -infinity, and sorted = false if that changed anything. selected: behind a
-              sampler that selects, SAMP_E_EMPTY if its token is not allowed.   Draws  none.
-     Returns  a sampler that carries SAMP_E_NULL (vocab, grammar), or SAMP_E_RANGE (grammar: it has the text of a token
-              that is not one). Applying: SAMP_E_EMPTY if nothing is left, SAMP_E_FULL beyond the limits below.
-     Memory   what is met is learnt once for all samplers of the grammar and the index, clones too: states of the
-              grammar, and masks. It is the grammar's, grows also while sampling (SAMP_E_NOMEM), stays for the samplers
-              to come, and goes with the grammar; that of an index without samplers, such as one that has been freed,
-              goes when the grammar is first used with another index. A sampler has its place in the text, and a mask (4
-              bytes for 32 tokens). index and grammar are borrowed.
-     Threads  samplers of one grammar may be used by any number of threads at once; none waits for another. SAMP_MALLOC
-              must be one that threads may call. With SAMP_NO_THREADS defined there is one thread, and no atomics.
-     Source   llama.cpp's grammars and GBNF; llguidance (derivatives, a lazy DFA, the trie); XGrammar (masks kept for
-              states, with what depends on the stack left open). */
+     Leaves   size. A token that is not allowed gets -infinity, and sorted becomes false if that changes anything.
+              Behind a sampler that selects: SAMP_E_EMPTY if the selected token is not allowed.   Draws  none.
+     Returns  a sampler. It carries SAMP_E_NULL (vocab, grammar), or SAMP_E_RANGE (grammar: a <text> in it is not a
+              token). Applying it returns SAMP_E_EMPTY if no token is allowed, and SAMP_E_FULL beyond the limits of
+              samp_set_grammar_limits.
+     Memory   All samplers of a grammar and an index, clones too, share what they compute: states of the grammar, and
+              masks. This memory belongs to the grammar. It grows also while sampling (SAMP_E_NOMEM), stays for later
+              samplers, and is freed with the grammar; that of an index without samplers (it may have been freed) is
+              freed when the grammar is first used with another index. A sampler itself has its position in the text
+              and a mask (4 bytes for 32 tokens). index and grammar are borrowed.
+     Threads  any number of threads may use samplers of one grammar at the same time, and none waits for another.
+              SAMP_MALLOC must be a function that threads may call. With SAMP_NO_THREADS defined there is only one
+              thread, and no atomics are used.
+     Source   llama.cpp's grammars and GBNF; llguidance (derivatives, a lazy DFA, the trie); XGrammar (masks that are
+              kept for states, with an open part that depends on the stack). */
 SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const samp_grammar *grammar);
 
-/* samp_init_grammar_lazy, samp_init_grammar_lazy_patterns -- a grammar that waits for a trigger, as for calls of tools
-   in free text: until then it allows every token of the vocabulary; from the trigger on the text must be one of the
-   grammar's.
-     tokens   [n_tokens] with one of these the grammar begins. A token without bytes it must have by name.
-     words    [n_words] with the first one of them in the text so far the grammar begins, even within a token.
-     patterns [n_patterns] regular expressions, looked for behind each token in the text so far, in this order: ^...$ as
-              the whole of it first, else anywhere. The grammar begins at the first group that is not empty; if there is
-              none, where the match does. As samp_grammar_init reads them, but by bytes; at most 64 groups. Of several
-              ways to match, the first that backtracking finds counts; a group within a repeat keeps its text from
-              turn to turn.
-     Replay   what the text has from there on is accepted at once, token by token (one without bytes as ever). If the
-              grammar does not allow it, the token is SAMP_E_RANGE and nothing has changed (samp_grammar_sample draws
-              another one).
-     Drafts   a token of the draft that it would refuse counts as masked in that row, but for the exact method of
-              samp_verify and samp_verify_tree.
-     State    the tokens since the making or samp_reset, which waits again.
-     Returns  as samp_init_grammar; SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_FORMAT or SAMP_E_UNSUPPORTED of "trigger_words",
-              "trigger_patterns" or "trigger_tokens". All is copied. With no trigger at all it waits for ever.
-     Cost     while it waits, some ten nanoseconds a byte; the text is gone through once, at the trigger.
+/* samp_init_grammar_lazy, samp_init_grammar_lazy_patterns -- make a grammar that waits for a trigger, as for tool calls
+   in free text. Until the trigger it allows every token of the vocabulary. From the trigger on the text must be one of
+   the grammar.
+     tokens   [n_tokens] the grammar begins with the first token that is one of these. The grammar must name such a
+              token if it has no bytes.
+     words    [n_words] the grammar begins with the first of these words in the text so far, even within a token.
+     patterns [n_patterns] regular expressions. Behind each token they are searched for in the text so far, in this
+              order; ^...$ is tried with the whole text first, then anywhere. The grammar begins at the first group that
+              is not empty, or without such a group at the match. They are read as in samp_grammar_init, but classes
+              match bytes; at most 64 groups. If there are several ways to match, the first one that backtracking finds
+              counts; a group within a repetition keeps its text from one time to the next.
+     Replay   The text from the beginning of the grammar on is accepted at once, token by token (a token without bytes
+              by its name, as always). If the grammar does not allow it, the token is SAMP_E_RANGE and nothing has
+              changed (samp_grammar_sample draws another token).
+     Drafts   a token of a draft that the waiting grammar would refuse counts as masked in its row, except with the
+              exact method of samp_verify and samp_verify_tree.
+     State    the tokens since the sampler was made or samp_reset; after samp_reset it waits again.
+     Returns  as samp_init_grammar; also SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_FORMAT or SAMP_E_UNSUPPORTED, with the field
+              "trigger_words", "trigger_patterns" or "trigger_tokens". All arguments are copied. Without any trigger the
+              sampler waits without end.
+     Cost     while it waits, some ten nanoseconds a byte; the whole text is searched once, at the trigger.
      Source   llama.cpp's lazy grammars.
-   samp_grammar_is_awaiting -- 1: it waits for its trigger; 0: not, or no more; or a status. */
+   samp_grammar_is_awaiting -- 1: the sampler waits for its trigger; 0: it does not, or no longer; or a status. */
 SAMP_API samp_sampler *samp_init_grammar_lazy(const samp_vocab_index *index, const samp_grammar *grammar,
                                               const char *const *words, size_t n_words, const samp_token *tokens,
                                               size_t n_tokens);
-/* A grammar that waits for one of these patterns. */
+/* Make a grammar that waits for one of these patterns. */
 SAMP_API samp_sampler *samp_init_grammar_lazy_patterns(const samp_vocab_index *index, const samp_grammar *grammar,
                                                        const char *const *patterns, size_t n_patterns,
                                                        const samp_token *tokens, size_t n_tokens);
-/* 1: it waits for its trigger. */
+/* 1: the sampler waits for its trigger. */
 SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
 
-/* samp_set_grammar_limits -- how much a grammar may hold, in bytes, for all samplers that it has with this sampler's
-   index (64 MB unless told; at least 65,536), and how many steps a call on this sampler may take (2^24; at least 1024;
-   a step is some ten nanoseconds).
-     Bytes    what has been learnt (states, masks, tables), what calls work with, and each sampler's own place: all
-              blocks count, also while one is copied to a larger one. To make or clone a sampler may take more; to load
-              a state takes up to as much again; and what a call in another thread still looks into counts beside the
-              limit until that call ends. When it is full, a half of what has been learnt is forgotten, what was used
-              longest ago, and found again as it is needed; all of it, where one call needs more than that half; where
-              that is not enough, so is what samp_rollback goes back to. A call that needs more at once is
-              SAMP_E_FULL, and nothing has changed.
-     Steps    a call takes fewer of them the more has been learnt, by whichever sampler. Where what a sampler stands in
-              has been forgotten, it reads its text again, each token within as many steps.
-     Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_UNSUPPORTED (not a grammar's sampler).
-     Threads  others may use the grammar meanwhile; one may use the sampler. */
+/* samp_set_grammar_limits -- set how many bytes a grammar may hold, for all its samplers with this sampler's index
+   (default 64 MiB, at least 65,536), and how many steps a call on this sampler may take (default 2^24, at least 1024).
+   A step takes some ten nanoseconds.
+     Bytes    All blocks count: what was computed (states, masks, tables), the working memory of calls, and each
+              sampler's own position; also both copies of a block that is being enlarged. Making or cloning a sampler
+              may exceed the limit. Loading a state may take up to as much again. What a call in another thread still
+              reads counts in addition to the limit until that call ends. When the limit is reached, about half of what
+              was computed is dropped, beginning with what was not used for the longest time; it is computed again when
+              it is needed. If one call needs more than that half, all of it is dropped; if that is not enough, so are
+              the positions that samp_rollback goes back to. A call that needs still more returns SAMP_E_FULL, and
+              nothing has changed.
+     Steps    A call takes fewer steps the more any sampler has computed before. If a sampler's position was dropped, it
+              reads its text again; each token may take as many steps as a call.
+     Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_UNSUPPORTED (the sampler is not a grammar).
+     Threads  other threads may use the grammar meanwhile, but not this sampler. */
 SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t max_steps);
 
-/* What samp_grammar_stats() reports, of all samplers of one grammar and one index. */
+/* What samp_grammar_stats() reports: about all samplers of one grammar and one index. */
 typedef struct samp_grammar_usage {
     size_t n_states;   /* states of the grammar that are known now */
-    size_t n_entries;  /* sets of tokens that are known now; masks are put together from them */
+    size_t n_entries;  /* sets of tokens that are known now; masks are their unions */
     size_t n_masks;    /* masks made so far */
     size_t n_hits;     /* masks that needed nothing new: all their sets were known */
-    size_t n_renewals; /* how often the memory was full, or outgrown */
-    size_t n_bytes;    /* that are held, */
-    size_t max_bytes;  /* and may be: samp_set_grammar_limits */
+    size_t n_renewals; /* how often a store of states and sets was replaced: it was full */
+    size_t n_bytes;    /* bytes held */
+    size_t max_bytes;  /* the limit of samp_set_grammar_limits */
 } samp_grammar_usage;
 
-/* samp_grammar_stats -- what a grammar's samplers have learnt together, and the memory of it. SAMP_OK; SAMP_E_NULL;
-   SAMP_E_UNSUPPORTED (not a grammar's sampler), SAMP_E_NOMEM, SAMP_E_FULL. The counts of calls in other threads that
-   have not ended may lack their last. */
+/* samp_grammar_stats -- report what a grammar's samplers have computed together, and its memory. Returns SAMP_OK,
+   SAMP_E_NULL, SAMP_E_UNSUPPORTED (the sampler is not a grammar), SAMP_E_NOMEM, SAMP_E_FULL. The last changes of calls
+   that other threads have not ended may be missing in the counts. */
 SAMP_API int samp_grammar_stats(const samp_sampler *s, samp_grammar_usage *usage);
 
-/* samp_grammar_mask -- the tokens that may follow, as samp_logits.mask has them: bits [(n_vocab + 31) / 32].
-     Returns  SAMP_OK, also if there are none; SAMP_E_NULL, SAMP_E_UNSUPPORTED (not a grammar's sampler), SAMP_E_FULL,
-              SAMP_E_NOMEM.   After an error bits are not valid.
-   samp_grammar_is_complete -- 1: the text is one of the grammar's; 0: it is only the beginning of one; or a status.
-   samp_grammar_forced -- how many bytes must follow, whatever comes, up to 4096; those that fit are in bytes [size]
-     (may be NULL if size is 0). Whole characters only, but for what size cuts off. As tokens: samp_grammar_draft. */
+/* samp_grammar_mask -- write the tokens that may follow, in the form of samp_logits.mask: bits [(n_vocab + 31) / 32].
+     Returns  SAMP_OK, also if no token is allowed; SAMP_E_NULL, SAMP_E_UNSUPPORTED (the sampler is not a grammar),
+              SAMP_E_FULL, SAMP_E_NOMEM.   After an error bits are not valid.
+   samp_grammar_is_complete -- 1: the text is a text of the grammar; 0: it is only the beginning of one; or a status.
+   samp_grammar_forced -- return how many bytes must follow in every case, at most 4096; bytes [size] gets those that
+     fit (bytes may be NULL if size is 0). They are whole characters, except where size cuts one. samp_grammar_draft
+     returns them as tokens. 0 while a lazy grammar waits. */
 SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits);
 
-/* samp_grammar_prepare -- do a part of the next mask's work ahead, as while the model computes the logits.
-     budget   steps, at least 1; some ten nanoseconds each: a node of the trie of tokens that is looked at, or a part of
-              a derivative. The call ends at the first place where it can go on later, which may be beyond it,
-              and goes on there when it is called again. Where a budget does not get it any further, the next calls take
-              twice, four times, ... as many steps, so even calls with a budget of 1 come to an end.
-              Not divided are a derivative of thousands of alternatives, and a memory that grows: milliseconds.
-     Returns  1: the mask of the text's place is there, but for joining its parts, or as many steps as a call may take
-              (samp_set_grammar_limits) have been spent on it; 1 too while a lazy grammar waits. 0: not yet.
-              SAMP_E_RANGE (budget), SAMP_E_NULL, SAMP_E_UNSUPPORTED (not a grammar's sampler), SAMP_E_FULL,
-              SAMP_E_NOMEM. After an error nothing has changed.
-     Results  samp_apply, samp_sample, samp_grammar_mask and all others give what they give without it; a mask that
-              takes more steps than a call may can be made in several calls so. The sampler stays where it is.
-     Memory   what is found is learnt for all samplers of the grammar. What is begun is the sampler's (one mask, 4 bytes
-              for 32 tokens, and lists) until it is done, or a token is accepted or taken back; a clone begins anew.
-     Threads  any thread may call it, but only one at a time may use the sampler; others may use the grammar. */
+/* samp_grammar_prepare -- do a part of the next mask's work in advance, for instance while the model computes the
+   logits.
+     budget   steps, at least 1. A step takes some ten nanoseconds: it visits a node of the trie of tokens, or computes
+              a part of a derivative. The call ends at the first point behind its budget where it can be continued; the
+              next call continues there. If a call makes no progress within its budget, the next calls take twice, four
+              times, ... as many steps, so even calls with a budget of 1 finish the work. A derivative of thousands of
+              alternatives and an enlargement of the memory are not divided: they take milliseconds.
+     Returns  1: all parts of the mask are known, and only have to be joined; or the steps that a call may take
+              (samp_set_grammar_limits) have been spent on it; or a lazy grammar waits. 0: not yet. SAMP_E_RANGE
+              (budget), SAMP_E_NULL, SAMP_E_UNSUPPORTED (the sampler is not a grammar), SAMP_E_FULL, SAMP_E_NOMEM. After
+              an error nothing has changed.
+     Results  of samp_apply, samp_sample, samp_grammar_mask and all other functions are the same as without this call;
+              but a mask that takes more steps than one call may take can be made in several calls. The sampler's
+              position does not change.
+     Memory   What was found is kept for all samplers of the grammar. What was begun belongs to the sampler (one mask, 4
+              bytes for 32 tokens, and lists) until it is done, or until a token is accepted or taken back; a clone
+              begins anew.
+     Threads  any thread may call it, but no other thread may use the sampler meanwhile; other threads may use the
+              grammar. */
 SAMP_API int samp_grammar_prepare(samp_sampler *s, int64_t budget);
 /* 1: the text may end here. */
 SAMP_API int samp_grammar_is_complete(const samp_sampler *s);
-/* The bytes that must follow, whatever comes. */
+/* The number of bytes that must follow in every case, and these bytes. */
 SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size);
 
-/* samp_grammar_draft -- what must follow as tokens: a draft for samp_verify, which saves a step of the model for each
-   that it accepts. Names of members, punctuation, a const: with "ordered" and "compact" or "spaced" much of a schema is
-   forced; where any white space may come, little is.
-     tokens   [n_max] (may be NULL if n_max is 0) of the bytes that samp_grammar_forced tells, always the longest that
-              fits. Other tokens may spell the same bytes, so the model has the last word. Not told is the last one
-              where one that the grammar allows begins with it and goes on behind what is forced.
-     Returns  how many, 0 .. n_max; 0 too while a lazy grammar waits. SAMP_E_NULL, SAMP_E_UNSUPPORTED (not a grammar's
-              sampler), SAMP_E_FULL, SAMP_E_NOMEM. The sampler stays where it is.
+/* samp_grammar_draft -- return what must follow as tokens: a draft for samp_verify, which saves a step of the model for
+   each token that it accepts. Such text is names of members, punctuation, a const. With "ordered" and "compact" or
+   "spaced" much of a schema's text is forced; where any white space may come, little is.
+     tokens   [n_max] (may be NULL if n_max is 0) gets tokens of the bytes of samp_grammar_forced, each time the longest
+              that fits. Other tokens may spell the same bytes, so the model decides. The last token is left out if the
+              grammar allows a token that begins with it and continues behind the forced bytes.
+     Returns  how many, 0 .. n_max; 0 too while a lazy grammar waits. SAMP_E_NULL, SAMP_E_UNSUPPORTED (the sampler is
+              not a grammar), SAMP_E_FULL, SAMP_E_NOMEM. The sampler's position does not change.
      Exactly  with SAMP_VERIFY_EXACT the tokens are those without a draft, in any chain.
-   samp_grammar_certain -- those of its tokens, from the first on, that are each the only bit of their mask: no other
-   token begins so. They need no step of the model, as in jump-forward decoding elsewhere: accept them, and give them to
-   the model with the next token. Where draws count (random numbers, mirostat), take them by samp_sample over any row,
-   zeros too: with the grammar as the chain's first member it gives that very token, and leaves the chain as the model's
-   row would. Ends of generation and tokens without bytes are not told.
-     tokens, n_max, Returns  as there: the front of that draft.
+   samp_grammar_certain -- return the first tokens of that draft, while each is the only token that its mask allows.
+   They need no step of the model, as in jump-forward decoding elsewhere: accept them, and give them to the model with
+   the next token. If draws count (random numbers, mirostat), take them by samp_sample over any row, zeros for instance:
+   with the grammar as the chain's first member it returns the same token, and leaves the chain as the model's row
+   would. Tokens that end a generation and tokens without bytes are never returned.
+     tokens, n_max, Returns  as samp_grammar_draft; the tokens are the front of that draft.
    Source   SGLang's jump-forward decoding, llguidance's fast-forward tokens. */
 SAMP_API int64_t samp_grammar_draft(samp_sampler *grammar, samp_token *tokens, size_t n_max);
-/* Those at its front that nothing else could be. */
+/* The tokens at the front of that draft to which there is no alternative. */
 SAMP_API int64_t samp_grammar_certain(samp_sampler *grammar, samp_token *tokens, size_t n_max);
 
-/* samp_grammar_sample -- sample as llama.cpp's programs do: the chain, which has no grammar, draws; only if the grammar
-   does not allow that token, it draws once more from what is allowed. Chain and grammar accept the token.
-     Returns  as samp_sample; an error of the second draw leaves the first one counted.
-     Draws    under MT19937 llama.cpp's tokens. For the distribution under the grammar, put it into the chain. */
+/* samp_grammar_sample -- sample as llama.cpp's programs do. The chain, which contains no grammar, draws a token. If the
+   grammar does not allow this token, the chain draws again from the tokens that are allowed. Then chain and grammar
+   accept the token.
+     Returns  as samp_sample. If the second draw fails, the first one still counts in the position.
+     Draws    under MT19937 the same tokens as llama.cpp. This is not the distribution under the grammar; for that, make
+              the grammar a member of the chain. */
 SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *grammar, const float *logits,
                                         size_t n_vocab);
 #ifndef SAMPLING_GRAMMAR_DECLARED
