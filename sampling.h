@@ -189,86 +189,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9043 samplers/greedy.h               21194 grammar/regex.h
-     276 api/config.h                     9085 samplers/choose.h               21595 grammar/derivatives.h
-     307 api/types.h                      9148 samplers/ratio.h                22288 grammar/vocabulary.h
-     564 api/missing.h                    9215 samplers/draw.h                 22761 grammar/triggers.h
-     578 api/sample.h                     9301 samplers/dist.h                 23088 grammar/matcher.h
-     672 api/chains.h                     9333 samplers/gumbel.h               23359 grammar/store.h
-     939 api/samplers.h                   9403 watermark/function.h            23621 grammar/moving.h
-    1212 api/gumbel.h                     9521 watermark/text.h                23975 grammar/visits.h
-    1235 api/operator.h                   9711 watermark/draw.h                24258 grammar/states.h
-    1286 api/kv.h                         9922 samplers/mirostat.h             24419 grammar/items.h
-    1469 api/llama_cpp.h                 10161 samplers/adaptive_p.h           24546 grammar/masks.h
-    1515 api/text_error.h                10312 samplers/custom.h               24757 grammar/runs.h
-    1532 api/grammar.h                   10373 config/describe.h               24970 grammar/entries.h
-    1798 api/shards.h                    10553 config/from_params.h            25470 grammar/accepting.h
-    1897 api/peers.h                     10617 config/orders.h                 25818 grammar/waiting.h
-    1985 api/drafts.h                    10849 config/numbers.h                25946 grammar/history.h
-    2087 api/constraints.h               10991 config/set.h                    26074 grammar/room.h
-    2416 api/watermark.h                 11147 config/tell.h                   26425 grammar/sampler.h
-    2575 api/parts.h                     11277 config/settings.h               26669 grammar/forced.h
-    2617 base/switches.h                 11390 life/rollback.h                 26838 grammar/hooks.h
-    2936 base/random.h                   11649 life/chain.h                    26962 schema/head.h
-    2959 base/mt19937.h                  11933 life/members.h                  27139 schema/errors.h
-    3034 base/exact.h                    12047 life/update.h                   27251 schema/collections.h
-    3260 base/bits128.h                  12244 life/copy.h                     27285 schema/references.h
-    3341 base/elements.h                 12414 rows/row.h                      27560 schema/strings.h
-    3471 watermark/colours.h             12724 rows/reserve.h                  27622 schema/numbers.h
-    3535 kernels/llama_cpp/contract.h    12793 rows/pieces.h                   27830 schema/sets.h
-    3582 kernels/contract.h              12907 rows/thresholds.h               28032 schema/formats.h
-    3710 kernels/scalar.h                13014 rows/compact.h                  28233 schema/scalars.h
-    3916 kernels/llama_cpp/scalar.h      13197 rows/sums.h                     28535 schema/goals.h
-    3937 kernels/sets.h                  13346 rows/changes.h                  28758 schema/alternatives.h
-    3985 kernels/vectors.h               13427 rows/cuts.h                     29242 schema/objects.h
-    4102 kernels/avx512.h                13875 rows/typical.h                  29762 schema/arrays.h
-    4186 kernels/avx2.h                  14190 rows/tail_free.h                30124 schema/whole.h
-    4248 kernels/sse2.h                  14264 rows/selecting.h                30297 tags/head.h
-    4265 kernels/neon.h                  14395 rows/mirostat.h                 30427 tags/words.h
-    4287 kernels/wasm.h                  14479 watermark/rows.h                30543 tags/inside.h
-    4303 kernels/generic.h               14593 rows/flat.h                     30687 tags/formats.h
-    4323 kernels/shared.h                14640 rows/logprobs.h                 31095 grammar/grammars.h
-    4448 kernels/passes.h                14726 rows/step.h                     31162 peers/tables.h
-    5137 kernels/llama_cpp/passes.h      14743 rows/llama_cpp/sums.h           31563 peers/values.h
-    5221 kernels/check.h                 15067 rows/llama_cpp/samplers.h       32008 peers/llama_server.h
-    5244 kernels/dispatch.h              15541 rows/llama_cpp/step.h           32078 peers/fields.h
-    5454 core/array.h                    15572 run/apply.h                     32344 peers/requests.h
-    5794 core/table.h                    15656 run/writing.h                   32490 shards/head.h
-    5992 core/windows.h                  15780 run/arrays.h                    32641 shards/bytes.h
-    6084 constraints/record.h            15858 run/arrays_llama_cpp.h          32739 shards/merging.h
-    6142 watermark/record.h              16058 run/walk.h                      33029 shards/row.h
-    6162 rows/work.h                     16163 run/finish.h                    33162 shards/answers.h
-    6189 life/past.h                     16203 run/draw_llama_cpp.h            33707 shards/logprobs.h
-    6248 core/record.h                   16278 run/draw.h                      33853 shards/told.h
-    6388 core/plans.h                    16356 run/sample.h                    34008 shards/asking.h
-    6426 core/fields.h                   16474 watermark/making.h              34144 shards/prefix.h
-    6513 core/owners.h                   16703 watermark/tails.h               34712 shards/plans.h
-    6589 core/mt19937.h                  16803 watermark/detect.h              35213 samplers/plans.h
-    6646 core/no_mt19937.h               17026 run/verify.h                    35476 shards/way.h
-    6679 core/making.h                   17130 run/batch.h                     35624 shards/memory.h
-    6811 core/streams.h                  17281 life/state.h                    35692 shards/batch.h
-    6849 life/state_fields.h             17458 operator/weights.h              36099 drafts/head.h
-    6949 samplers/llama_cpp.h            17546 operator/search.h               36158 drafts/block.h
-    7035 samplers/logit_bias.h           17684 operator/run.h                  36349 drafts/tree.h
-    7137 samplers/patch.h                17852 kv/cells.h                      36484 drafts/relaxed.h
-    7187 samplers/penalties.h            17889 kv/making.h                     36569 constraints/automaton.h
-    7338 samplers/dry.h                  18113 kv/slot.h                       36667 constraints/making.h
-    7795 samplers/cut.h                  18250 kv/sequences.h                  36923 constraints/sampler.h
-    7820 samplers/top_n_sigma.h          18384 kv/data.h                       37018 constraints/constructors.h
-    7930 samplers/top_k.h                18507 kv/update.h                     37385 constraints/patterns.h
-    7987 samplers/tail_free.h            18632 kv/state.h                      37593 constraints/looking.h
-    8110 samplers/typical.h              18841 llama_cpp/functions.h           37660 constraints/thinking.h
-    8186 samplers/top_p.h                18908 llama_cpp/object.h              37912 constraints/schedule.h
-    8229 samplers/min_p.h                18963 llama_cpp/vocabulary.h          38001 constraints/accepting.h
-    8271 samplers/by_sums.h              19040 text/reading.h                  38184 constraints/drawing.h
-    8422 samplers/top_h.h                19151 text/strings.h                  38371 constraints/told.h
-    8475 samplers/min_k.h                19250 text/values.h                   38435 constraints/kind.h
-    8532 samplers/xtc.h                  19406 text/documents.h                38493 constraints/top_p_decay.h
-    8615 samplers/infill.h               19482 grammar/head.h                  38579 constraints/accessors.h
-    8731 samplers/temperature.h          19523 grammar/tree.h                  38687 core/kinds.h
-    8900 samplers/smoothing.h            20513 grammar/finishing.h             38736 base/restore.h
-    8985 samplers/softmax.h              20816 grammar/reading.h               38750 api/license.h
-    9018 samplers/drafted.h              20901 grammar/gbnf.h
+       2 api/opening.h                    9055 samplers/greedy.h               21213 grammar/regex.h
+     276 api/config.h                     9097 samplers/choose.h               21614 grammar/derivatives.h
+     307 api/types.h                      9160 samplers/ratio.h                22307 grammar/vocabulary.h
+     564 api/missing.h                    9227 samplers/draw.h                 22780 grammar/triggers.h
+     578 api/sample.h                     9313 samplers/dist.h                 23107 grammar/matcher.h
+     672 api/chains.h                     9345 samplers/gumbel.h               23378 grammar/store.h
+     939 api/samplers.h                   9415 watermark/function.h            23640 grammar/moving.h
+    1212 api/gumbel.h                     9533 watermark/text.h                23994 grammar/visits.h
+    1235 api/operator.h                   9724 watermark/draw.h                24277 grammar/states.h
+    1286 api/kv.h                         9935 samplers/mirostat.h             24438 grammar/items.h
+    1469 api/llama_cpp.h                 10175 samplers/adaptive_p.h           24565 grammar/masks.h
+    1515 api/text_error.h                10327 samplers/custom.h               24776 grammar/runs.h
+    1532 api/grammar.h                   10388 config/describe.h               24989 grammar/entries.h
+    1798 api/shards.h                    10568 config/from_params.h            25489 grammar/accepting.h
+    1897 api/peers.h                     10632 config/orders.h                 25837 grammar/waiting.h
+    1985 api/drafts.h                    10865 config/numbers.h                25965 grammar/history.h
+    2087 api/constraints.h               11007 config/set.h                    26093 grammar/room.h
+    2416 api/watermark.h                 11163 config/tell.h                   26444 grammar/sampler.h
+    2575 api/parts.h                     11293 config/settings.h               26688 grammar/forced.h
+    2617 base/switches.h                 11406 life/rollback.h                 26857 grammar/hooks.h
+    2936 base/random.h                   11665 life/chain.h                    26981 schema/head.h
+    2959 base/mt19937.h                  11949 life/members.h                  27158 schema/errors.h
+    3034 base/exact.h                    12063 life/update.h                   27270 schema/collections.h
+    3262 base/bits128.h                  12260 life/copy.h                     27304 schema/references.h
+    3343 base/elements.h                 12430 rows/row.h                      27579 schema/strings.h
+    3474 watermark/colours.h             12740 rows/reserve.h                  27641 schema/numbers.h
+    3538 kernels/llama_cpp/contract.h    12809 rows/pieces.h                   27849 schema/sets.h
+    3585 kernels/contract.h              12923 rows/thresholds.h               28051 schema/formats.h
+    3713 kernels/scalar.h                13030 rows/compact.h                  28252 schema/scalars.h
+    3919 kernels/llama_cpp/scalar.h      13214 rows/sums.h                     28554 schema/goals.h
+    3940 kernels/sets.h                  13363 rows/changes.h                  28777 schema/alternatives.h
+    3988 kernels/vectors.h               13444 rows/cuts.h                     29261 schema/objects.h
+    4105 kernels/avx512.h                13893 rows/typical.h                  29781 schema/arrays.h
+    4189 kernels/avx2.h                  14208 rows/tail_free.h                30143 schema/whole.h
+    4251 kernels/sse2.h                  14282 rows/selecting.h                30316 tags/head.h
+    4268 kernels/neon.h                  14413 rows/mirostat.h                 30446 tags/words.h
+    4290 kernels/wasm.h                  14497 watermark/rows.h                30562 tags/inside.h
+    4306 kernels/generic.h               14611 rows/flat.h                     30706 tags/formats.h
+    4326 kernels/shared.h                14658 rows/logprobs.h                 31114 grammar/grammars.h
+    4451 kernels/passes.h                14744 rows/step.h                     31181 peers/tables.h
+    5140 kernels/llama_cpp/passes.h      14761 rows/llama_cpp/sums.h           31582 peers/values.h
+    5224 kernels/check.h                 15085 rows/llama_cpp/samplers.h       32027 peers/llama_server.h
+    5247 kernels/dispatch.h              15559 rows/llama_cpp/step.h           32097 peers/fields.h
+    5457 core/array.h                    15590 run/apply.h                     32363 peers/requests.h
+    5797 core/table.h                    15674 run/writing.h                   32509 shards/head.h
+    5995 core/windows.h                  15798 run/arrays.h                    32660 shards/bytes.h
+    6087 constraints/record.h            15876 run/arrays_llama_cpp.h          32758 shards/merging.h
+    6145 watermark/record.h              16076 run/walk.h                      33048 shards/row.h
+    6165 rows/work.h                     16181 run/finish.h                    33181 shards/answers.h
+    6192 life/past.h                     16221 run/draw_llama_cpp.h            33728 shards/logprobs.h
+    6251 core/record.h                   16296 run/draw.h                      33874 shards/told.h
+    6391 core/plans.h                    16374 run/sample.h                    34029 shards/asking.h
+    6429 core/fields.h                   16492 watermark/making.h              34165 shards/prefix.h
+    6516 core/owners.h                   16721 watermark/tails.h               34734 shards/plans.h
+    6592 core/mt19937.h                  16821 watermark/detect.h              35235 samplers/plans.h
+    6650 core/no_mt19937.h               17044 run/verify.h                    35498 shards/way.h
+    6684 core/making.h                   17148 run/batch.h                     35646 shards/memory.h
+    6817 core/streams.h                  17299 life/state.h                    35714 shards/batch.h
+    6856 life/state_fields.h             17476 operator/weights.h              36121 drafts/head.h
+    6956 samplers/llama_cpp.h            17564 operator/search.h               36180 drafts/block.h
+    7043 samplers/logit_bias.h           17702 operator/run.h                  36371 drafts/tree.h
+    7145 samplers/patch.h                17870 kv/cells.h                      36506 drafts/relaxed.h
+    7195 samplers/penalties.h            17907 kv/making.h                     36591 constraints/automaton.h
+    7347 samplers/dry.h                  18131 kv/slot.h                       36689 constraints/making.h
+    7806 samplers/cut.h                  18269 kv/sequences.h                  36945 constraints/sampler.h
+    7831 samplers/top_n_sigma.h          18403 kv/data.h                       37040 constraints/constructors.h
+    7941 samplers/top_k.h                18526 kv/update.h                     37407 constraints/patterns.h
+    7998 samplers/tail_free.h            18651 kv/state.h                      37615 constraints/looking.h
+    8121 samplers/typical.h              18860 llama_cpp/functions.h           37682 constraints/thinking.h
+    8197 samplers/top_p.h                18927 llama_cpp/object.h              37934 constraints/schedule.h
+    8240 samplers/min_p.h                18982 llama_cpp/vocabulary.h          38023 constraints/accepting.h
+    8282 samplers/by_sums.h              19059 text/reading.h                  38206 constraints/drawing.h
+    8433 samplers/top_h.h                19170 text/strings.h                  38393 constraints/told.h
+    8486 samplers/min_k.h                19269 text/values.h                   38457 constraints/kind.h
+    8544 samplers/xtc.h                  19425 text/documents.h                38515 constraints/top_p_decay.h
+    8627 samplers/infill.h               19501 grammar/head.h                  38601 constraints/accessors.h
+    8743 samplers/temperature.h          19542 grammar/tree.h                  38709 core/kinds.h
+    8912 samplers/smoothing.h            20532 grammar/finishing.h             38758 base/restore.h
+    8997 samplers/softmax.h              20835 grammar/reading.h               38772 api/license.h
+    9030 samplers/drafted.h              20920 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2897,7 +2897,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMPI_OPAQUE_SCALAR(x) SAMPI_OPAQUE(x)
 #endif
 
-/* The rounded product. Each product that is added to something goes through one of these. */
+/* Returns the rounded product. Each product that is added to something goes through one of these. */
 static float sampi_roundf(float product)
 {
     SAMPI_OPAQUE_SCALAR(product);
@@ -2979,7 +2979,7 @@ static SAMPI_CALLED void sampi_mt_seed(sampi_mt *mt, uint32_t seed)
     mt->drawn = 0;
 }
 
-/* The next output. When the 624 words are used up, the function makes 624 new ones first. */
+/* Returns the next output. When the 624 words are used up, the function makes 624 new ones first. */
 static uint32_t sampi_mt_next(sampi_mt *mt)
 {
     if (mt->next == 624) {
@@ -3121,13 +3121,14 @@ SAMPI_INLINE double sampi_exp(float max, float l)
     return sampi_exp2_poly(f) * sampi_from_bits((sampi_bits(s) + 1023 + 40) << 52);
 }
 
-/* w = round(2^40 * exp(l - max)): 2^40 for the maximum, 0 from about 28.4 nats below it, 0 for a masked token. */
+/* Returns w = round(2^40 * exp(l - max)): 2^40 for the maximum, 0 from about 28.4 nats below it, 0 for a masked
+   token. */
 SAMPI_INLINE uint64_t sampi_weight(float max, float l)
 {
     return sampi_bits(SAMPI_FMA(1.0, sampi_exp(max, l), SAMPI_INT)) - sampi_bits(SAMPI_INT);
 }
 
-/* An integer for each float, in the same order: a < b exactly if key(a) < key(b). Both zeros have the key 0.
+/* Returns an integer for each float, in the same order: a < b exactly if key(a) < key(b). Both zeros have the key 0.
    sampi_unkey is the inverse. */
 static int32_t sampi_key(float x)
 {
@@ -3137,7 +3138,7 @@ static int32_t sampi_key(float x)
     return (int32_t)(((i & INT32_MAX) ^ sign) - sign); /* no branch, because signs are hard to predict */
 }
 
-/* The key for sorts by falling value: the largest float has the smallest key. */
+/* Returns the key for sorts by falling value: the largest float has the smallest key. */
 static uint32_t sampi_falling_key(float x) { return (uint32_t)INT32_MAX - (uint32_t)sampi_key(x); }
 
 static float sampi_unkey(int32_t key)
@@ -3148,8 +3149,9 @@ static float sampi_unkey(int32_t key)
     return x;
 }
 
-/* The smallest float that satisfies a monotone predicate: if x satisfies it, every larger float does. By bisection over
-   the floats' keys: that of `in` satisfies it, or is the result if no smaller one does; that of `out` does not. */
+/* Returns the smallest float that satisfies a monotone predicate: if x satisfies it, every larger float does. By
+   bisection over the floats' keys: that of `in` satisfies it, or is the result if no smaller one does; that of `out`
+   does not. */
 SAMPI_INLINE float sampi_least_in(bool (*holds)(const void *, float), const void *what, int64_t out, int64_t in)
 {
     while (in - out > 1) {
@@ -3164,7 +3166,7 @@ SAMPI_INLINE float sampi_least_in(bool (*holds)(const void *, float), const void
 
 #define SAMPI_NO_KEY ((int64_t)sampi_key(-FLT_MAX) - 1) /* below those of all logits */
 
-/* The same of all floats, from near `guess` on; +infinity if none satisfies it. */
+/* Returns the same of all floats, from near `guess` on; +infinity if none satisfies it. */
 static float sampi_least(bool (*holds)(const void *, float), const void *what, float guess)
 {
     int64_t lo = SAMPI_NO_KEY, hi = sampi_key(INFINITY), at = sampi_key(guess);
@@ -3200,7 +3202,7 @@ static bool sampi_is_near(const void *what, float x)
     return sampi_octaves(of[1], sampi_roundf(x * of[0])) < SAMPI_FAR;
 }
 
-/* The smallest x >= floor whose envelope is not 0. Kernels skip all logits below it. */
+/* Returns the smallest x >= floor whose envelope is not 0. Kernels skip all logits below it. */
 static SAMPI_CALLED float sampi_envelope_floor(float r, float max, float floor)
 {
     const float of[2] = { r, max };
@@ -3209,8 +3211,8 @@ static SAMPI_CALLED float sampi_envelope_floor(float r, float max, float floor)
     return least > floor ? least : floor;
 }
 
-/* The logit that adaptive_p gives a token of probability p. The curve is llama.cpp's: width 0.3, peak 5, steepness
-   10. */
+/* Returns the logit that adaptive_p gives a token of probability p. The curve is llama.cpp's: width 0.3, peak 5,
+   steepness 10. */
 static float sampi_adaptive_p_logit(float p, float aim)
 {
     float x = sampi_roundf(fabsf(p - aim) * (1.0f / 0.3f));
@@ -3304,7 +3306,7 @@ static inline sampi_u128 sampi_sub128(sampi_u128 a, sampi_u128 b)
     return rest;
 }
 
-/* The number of leading zero bits of x. x must not be 0. */
+/* Returns the number of leading zero bits of x. x must not be 0. */
 static inline int sampi_empty_bits(uint64_t x)
 {
 #if SAMPI_GNU
@@ -3316,8 +3318,8 @@ static inline int sampi_empty_bits(uint64_t x)
 #endif
 }
 
-/* The nearest double, ties to even. The conversion rounds the upper 64 bits; their last bit is set if any bit below
-   them is set, so that a value just above a tie is rounded up. */
+/* Returns the nearest double, ties to even. The conversion rounds the upper 64 bits; their last bit is set if any bit
+   below them is set, so that a value just above a tie is rounded up. */
 static inline double sampi_double_of_128(sampi_u128 x)
 {
     if (x.hi == 0) return (double)x.lo;
@@ -3344,7 +3346,8 @@ static uint64_t sampi_mass_of(uint64_t share, uint64_t z)
    Words of saved states and messages: least significant byte first, on any machine. Checksums: they detect damage, and
    they tell settings apart. All functions are pure; they know dtypes and bytes, and no samplers. */
 
-/* The float that has these 32 bits; the float that a bf16 or an IEEE half stands for. All conversions are exact. */
+/* Returns the float that has these 32 bits; the float that a bf16 or an IEEE half stands for. All conversions are
+   exact. */
 static float sampi_float_of(uint32_t u)
 {
     float x;
@@ -3361,7 +3364,7 @@ static float sampi_f16_to_f32(uint16_t h)
 }
 
 #ifdef SAMPLING_KV_DECLARED
-/* The nearest half, ties to even. NaN stays NaN. */
+/* Returns the nearest half, ties to even. NaN stays NaN. */
 static uint16_t sampi_f32_to_f16(float x)
 {
     uint32_t u, sign, shift = 13, rest;
@@ -3387,7 +3390,7 @@ static uint16_t sampi_f32_to_f16(float x)
 /* The dtype of a row that is an array of candidates: its elements are the candidates' logits. */
 #define SAMPI_CANDIDATE ((samp_dtype)15)
 
-/* The logit of element i of a row as the caller gave it; -infinity where the mask's bit is 0. */
+/* Returns the logit of element i of a row as the caller gave it; -infinity where the mask's bit is 0. */
 static float sampi_element(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
 {
     if (mask && !(mask[i / 32] >> (i % 32) & 1u)) return -INFINITY;
@@ -3482,7 +3485,7 @@ typedef struct sampi_colours {
     bool is_self;
 } sampi_colours;
 
-/* A token's hash of 32 bits, with arithmetic shifts. The hash of -1 (no token in the context) is 0. */
+/* Returns a token's hash of 32 bits, with arithmetic shifts. The hash of -1 (no token in the context) is 0. */
 static int64_t sampi_colour_hash(uint32_t token)
 {
     uint32_t i = token + 1;
@@ -3505,7 +3508,7 @@ static bool sampi_is_less(uint64_t a, uint64_t b)
     return (a ^ sign) < (b ^ sign);
 }
 
-/* The word of a token, which decides its colour; *seed gets its seed. */
+/* Returns the word of a token, which decides its colour; *seed gets its seed. */
 static uint32_t sampi_colour_word(const sampi_colours *c, uint32_t id, uint64_t *seed)
 {
     uint64_t least = c->seed;
@@ -3528,7 +3531,7 @@ static bool sampi_is_green(const sampi_colours *c, uint32_t id)
     return (sampi_colour_word(c, id, &seed) & 0x7FFFFFFFu) < c->below;
 }
 
-/* The logit of a green token. */
+/* Returns the logit of a green token. */
 static float sampi_green_logit(float l, float delta) { return sampi_finite(l + delta); }
 #endif
 #ifndef SAMP_NO_MT19937
@@ -3634,7 +3637,7 @@ typedef struct sampi_sums {
     uint64_t above; /* sum of w of the tokens above a threshold */
 } sampi_sums;
 
-/* round(w * (max - l)) */
+/* Returns round(w * (max - l)) */
 SAMPI_INLINE uint64_t sampi_weighted(uint64_t w, float max, float l)
 {
     return w ? sampi_bits(SAMPI_FMA((double)w, (double)max - (double)l, SAMPI_INT)) - sampi_bits(SAMPI_INT) : 0;
@@ -4453,7 +4456,7 @@ SAMPI_OP void V(place)(samp_token_data *d, V(f) l, V(f) p, bool with_p)
    with masked elements to four vectors. A new kernel is a line of the contract, a reference in kernels/scalar.h, a
    function here, a member of sampi_kernels and a word in SAMPI_KERNELS. */
 
-/* The end of a row, filled up with masked elements (-infinity). Not inlined, because it is much code. */
+/* Returns the end of a row, filled up with masked elements (-infinity). Not inlined, because it is much code. */
 SAMPI_T static SAMPI_CALLED const float *V(pad)(const float *x, size_t left, float *room, size_t all)
 {
     for (size_t at = 0; at < all; at += SAMPI_W) V(store)(room + at, V(all)(-INFINITY));
@@ -4502,7 +4505,7 @@ SAMPI_T static size_t V(fetch)(const void *x, samp_dtype dtype, const uint32_t *
     SAMPI_BY_DTYPE(V(fetch_as), x, dtype, mask, at, n, out)
 }
 
-/* The maxima of 2 SAMPI_W elements from i, lane by lane; with 16 lanes a half of them is a line's. */
+/* Returns the maxima of 2 SAMPI_W elements from i, lane by lane; with 16 lanes a half of them is a line's. */
 SAMPI_OP V(f) V(both)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, V(m) * nan)
 {
     if (dtype == SAMP_BF16) { /* even and odd elements, in their places */
@@ -4775,7 +4778,7 @@ SAMPI_OP void V(exact)(const V(f) * l, float max, int count, bool with_s, V(d) *
     if (!SAMPI_FUSED && with_s) SAMPI_UPTO doubt |= V(unsure)((one - w[k]) * d[k], s[k] - one);
     if (V(doubtful)(doubt)) V(redo)(l, max, count, e, w, s);
 }
-/* The integer in such a double. */
+/* Returns the integer in such a double. */
 SAMPI_OP V(q) V(whole)(V(d) w) { return (V(q))w - (V(q))V(alld)(SAMPI_INT); }
 
 SAMPI_T static uint64_t V(weights)(const float *x, size_t n, float max, uint64_t *out, double *e_out)
@@ -5068,7 +5071,7 @@ SAMPI_T static size_t V(marks)(const uint32_t *counter, const uint32_t *key, uin
     return hits;
 }
 
-/* The seeds of half the lanes; their hashes are the lower (up 0) or upper halves of 64 bits. */
+/* Returns the seeds of half the lanes; their hashes are the lower (up 0) or upper halves of 64 bits. */
 SAMPI_OP V(q) V(seeds)(const sampi_colours *c, V(i) hash, int up)
 {
     const V(raw) h = (V(raw))(up ? (V(q))hash : (V(q))hash << 32) >> 32;
@@ -5416,7 +5419,7 @@ static SAMPI_COLD const sampi_kernels *sampi_choose(void)
     return best;
 }
 
-/* The kernels in use. After the first use it costs a load and a branch. */
+/* Returns the kernels in use. After the first use it costs a load and a branch. */
 static const sampi_kernels *sampi_use(void)
 {
     const sampi_kernels *k = SAMPI_LOAD(&sampi_chosen);
@@ -5986,7 +5989,7 @@ typedef struct sampi_traits {
 #define SAMPI_FIELDS_OF(list) list, sizeof list / sizeof list[0]
 #define SAMPI_NO_FIELDS       NULL, 0
 
-/* The row of a kind. The table is in core/kinds.h, below all rooms whose functions the rows name. */
+/* Returns the row of a kind. The table is in core/kinds.h, below all rooms whose functions the rows name. */
 static const sampi_traits *sampi_traits_of(sampi_kind kind);
 
 /* ---- src/core/windows.h ---- */
@@ -6007,7 +6010,7 @@ typedef struct sampi_count {
     int32_t count;
 } sampi_count;
 
-/* The token `back` places ago, 0 = the newest; back < size. */
+/* Returns the token `back` places ago, 0 = the newest; back < size. */
 static samp_token sampi_ring_at(const sampi_ring *r, const samp_token *token, uint32_t back)
 {
     return token[(r->head + r->cap - 1 - back) % r->cap];
@@ -6028,14 +6031,14 @@ static samp_token sampi_ring_push(sampi_ring *r, samp_token *token, samp_token x
     return old;
 }
 
-/* The index at which a token's entry is, or would be inserted, in a list [n] of counts. */
+/* Returns the index at which a token's entry is, or would be inserted, in a list [n] of counts. */
 static uint32_t sampi_count_find(const sampi_count *list, uint32_t n, samp_token token)
 {
     return (uint32_t)sampi_find_token(list, sizeof *list, n, token);
 }
 
-/* The entry of a token. If there is none, the function inserts one with count 0 and *n grows; the list must have room.
-   Penalties' lists do: they are as long as the window. */
+/* Returns the entry of a token. If there is none, the function inserts one with count 0 and *n grows; the list must
+   have room. Penalties' lists do: they are as long as the window. */
 static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token token)
 {
     uint32_t i = sampi_count_find(list, *n, token);
@@ -6480,8 +6483,8 @@ struct sampi_field {
     }
 #define SAMPI_MIN_KEEP(member) SAMPI_FIELD(SIZE, min_keep, member, 0, 0, 0, 0, "min_keep")
 
-/* The value of a field as a double, for checks and texts. `at` points into a sampler or samp_params. A double holds
-   floats and int32 exactly, and a SAMPI_SIZE well enough to compare it with 1. */
+/* Returns the value of a field as a double, for checks and texts. `at` points into a sampler or samp_params. A double
+   holds floats and int32 exactly, and a SAMPI_SIZE well enough to compare it with 1. */
 static SAMPI_COLD double sampi_number(const sampi_field *f, const void *at)
 {
     if (f->type == SAMPI_FLOAT) return (double)*(const float *)at;
@@ -6495,7 +6498,7 @@ static SAMPI_COLD double sampi_field_value(const sampi_sampler *s, const sampi_f
 /* Is the field a text or list of samp_params, and no number? */
 static bool sampi_is_word(const sampi_field *f) { return f->type >= SAMPI_SEED; }
 
-/* The bytes of a number. */
+/* Returns the bytes of a number. */
 static size_t sampi_field_bytes(const sampi_field *f) { return f->type == SAMPI_SIZE ? sizeof(size_t) : 4; }
 
 /* Writes a field's default into a blank record (sampi_blank) or into samp_params (samp_default_params), so that both
@@ -6563,8 +6566,8 @@ static void sampi_edited(sampi_sampler *s)
     for (s = s->owner; s; s = s->owner) (void)SAMPI_COUNT(&s->n_edits);
 }
 
-/* A number that no sampler of this process has had before, for each sampler that is made or cloned. An address would
-   not do: a new sampler may get a freed one's. Atomic, because several threads may make samplers. */
+/* Returns a number that no sampler of this process has had before, for each sampler that is made or cloned. An address
+   would not do: a new sampler may get a freed one's. Atomic, because several threads may make samplers. */
 static size_t sampi_next_serial(void)
 {
     static size_t last;
@@ -6594,7 +6597,7 @@ static SAMPI_COLD int sampi_last_word(const sampi_sampler *s, samp_rng_kind rng)
 
 #define SAMPI_RNG_NAMES "philox or mt19937"
 
-/* The status of a random source: SAMP_E_RANGE if there is no such source. */
+/* Returns the status of a random source: SAMP_E_RANGE if there is no such source. */
 static SAMPI_COLD int sampi_rng_status(samp_rng_kind rng)
 {
     return rng == SAMP_RNG_PHILOX || rng == SAMP_RNG_MT19937 ? SAMP_OK : SAMP_E_RANGE;
@@ -6605,14 +6608,15 @@ static bool sampi_is_llama_cpp(const sampi_sampler *s) { return s->rng != SAMP_R
 
 static bool sampi_rng_differs(const sampi_sampler *s, const sampi_sampler *t) { return s->rng != t->rng; }
 
-/* The bytes that a sampler of this kind needs for its mt19937. All kinds that draw have room for one, whatever their
-   random source, because samp_set_rng must not allocate. A sampler that carries an error has none. */
+/* Returns the bytes that a sampler of this kind needs for its mt19937. All kinds that draw have room for one, whatever
+   their random source, because samp_set_rng must not allocate. A sampler that carries an error has none. */
 static size_t sampi_mt_size(sampi_kind kind) { return sampi_traits_of(kind)->draws ? sizeof(sampi_mt) : 0; }
 
 /* Does the sampler have an mt19937 of its own? */
 static bool sampi_has_mt(const sampi_sampler *s) { return sampi_traits_of(s->kind)->draws && s->part_size[0]; }
 
-/* The sampler's mt19937; call it only if sampi_has_mt. Samplers that draw have no other part, so part 0 is free. */
+/* Returns the sampler's mt19937; call it only if sampi_has_mt. Samplers that draw have no other part, so part 0 is
+   free. */
 static sampi_mt *sampi_mt_of(const sampi_sampler *s) { return (sampi_mt *)sampi_part(s, 0); }
 
 /* Sets the mt19937 back to the seed. One that is not in use stays unseeded, because seeding takes 624 steps. */
@@ -6650,7 +6654,8 @@ static SAMPI_COLD void sampi_take_over_mt(sampi_sampler *s, const sampi_sampler 
 
 #define SAMPI_RNG_NAMES "philox"
 
-/* The status of a random source: SAMP_E_UNSUPPORTED if it is left out, SAMP_E_RANGE if there is no such source. */
+/* Returns the status of a random source: SAMP_E_UNSUPPORTED if it is left out, SAMP_E_RANGE if there is no such
+   source. */
 static SAMPI_COLD int sampi_rng_status(samp_rng_kind rng)
 {
     if (rng == SAMP_RNG_MT19937) return SAMP_E_UNSUPPORTED;
@@ -6682,7 +6687,7 @@ static SAMPI_COLD int sampi_rng_status(samp_rng_kind rng)
    in the record and not returned. The constructor returns a sampler even then: it carries the error (samp_status) and
    does nothing. So a caller may build a whole chain and check once. */
 
-/* A record with every field at its default. Each constructor begins with it. A field that the constructor, or
+/* Returns a record with every field at its default. Each constructor begins with it. A field that the constructor, or
    samp_params, does not set keeps its default. */
 static SAMPI_COLD sampi_sampler sampi_blank(sampi_kind kind)
 {
@@ -6756,7 +6761,8 @@ static SAMPI_COLD void sampi_reset_state(sampi_sampler *s)
     if (sampi_traits_of(s->kind)->hooks->reset) sampi_traits_of(s->kind)->hooks->reset(s);
 }
 
-/* The interface of all built-in samplers. It is never NULL, so users may call through it as with their own samplers. */
+/* Returns the interface of all built-in samplers. It is never NULL, so users may call through it as with their own
+   samplers. */
 static const samp_sampler_i *sampi_builtin(void)
 {
     static const samp_sampler_i iface = { samp_name,  samp_accept, samp_apply, samp_reset,
@@ -6837,7 +6843,8 @@ SAMP_API uint64_t samp_child_seed(uint64_t seed, uint64_t i)
     return r[0];
 }
 
-/* A stream: the kind of draw and the sampler's ordinal among its kind. Two samplers of a chain never share a stream. */
+/* Returns a stream: the kind of draw and the sampler's ordinal among its kind. Two samplers of a chain never share a
+   stream. */
 static uint32_t sampi_stream(const sampi_sampler *s, uint32_t kind) { return kind << 16 | s->at_ordinal; }
 
 /* The sampler's random bits at its position. attempt: 0 for the first two numbers; a draw that needs more counts up. */
@@ -6864,8 +6871,8 @@ struct sampi_io {
     void (*unmake)(void *made); /* frees it if the load fails */
 };
 
-/* An integer of n bytes, least significant first. Writes x, or returns the integer read. All fields go through this
-   function. It sets `bad` instead of reading beyond the end. */
+/* Returns an integer of n bytes, least significant first. Writes x, or returns the integer read. All fields go through
+   this function. It sets `bad` instead of reading beyond the end. */
 static uint64_t sampi_io_int(sampi_io *io, uint64_t x, size_t n)
 {
     if (io->mode != SAMPI_WRITE) {
@@ -6967,11 +6974,12 @@ typedef struct sampi_llama_sums {
     float max, sum;
 } sampi_llama_sums;
 
-/* The probability of a logit. It is computed anew where llama.cpp reads p: the same expression of the same floats. */
+/* Returns the probability of a logit. It is computed anew where llama.cpp reads p: the same expression of the same
+   floats. */
 static float sampi_llama_p(const sampi_llama_sums *sums, float l) { return expf(l - sums->max) / sums->sum; }
 
-/* The sums of an array, without writing p. As in llama.cpp the maximum is data [0] if `sorted` is set. adaptive_p needs
-   it, because p holds its old logits then. */
+/* Returns the sums of an array, without writing p. As in llama.cpp the maximum is data [0] if `sorted` is set.
+   adaptive_p needs it, because p holds its old logits then. */
 static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
 {
     sampi_llama_sums sums = { cur->data[sampi_argmax(cur)].logit, 0.0f };
@@ -6990,8 +6998,8 @@ static sampi_llama_sums sampi_llama_softmax(samp_token_data_array *cur, bool sor
     return sums;
 }
 
-/* The index of the first maximum in array order, whatever its id, for greedy and temperature 0. (sampi_argmax takes the
-   smallest id of equal logits.) */
+/* Returns the index of the first maximum in array order, whatever its id, for greedy and temperature 0. (sampi_argmax
+   takes the smallest id of equal logits.) */
 static size_t sampi_llama_argmax(const samp_token_data_array *cur)
 {
     size_t best = 0;
@@ -7069,7 +7077,7 @@ static SAMPI_COLD void sampi_logit_bias_build(sampi_sampler *s)
     s->u.bias.from = NULL;
 }
 
-/* The new logit of a token that was not masked. */
+/* Returns the new logit of a token that was not masked. */
 static float sampi_bias_change(float l, float bias) { return sampi_masked(bias) ? bias : sampi_finite(l + bias); }
 
 /* It does not use sampi_patch, because a token may occur twice: then both biases are added in the list's order, and
@@ -7210,7 +7218,7 @@ static void sampi_penalties_reset(sampi_sampler *s)
     s->u.penalties.ring.size = s->u.penalties.ring.head = s->u.penalties.n = 0;
 }
 
-/* Takes one off the count of a token that has left the window. */
+/* Subtracts 1 from the count of a token that has left the window. */
 static void sampi_penalties_drop(sampi_sampler *s, samp_token token)
 {
     sampi_count *list = sampi_penalties_list(s);
@@ -7228,15 +7236,16 @@ static void sampi_penalties_accept(sampi_sampler *s, samp_token token)
     sampi_count_at(sampi_penalties_list(s), &s->u.penalties.n, token)->count++;
 }
 
-/* How much frequency and presence subtract from the logit, after the repetition penalty. A function of its own, because
-   the GPU subtracts itself; the product is rounded, because the sum must not become an fma. */
+/* Returns how much frequency and presence subtract from the logit, after the repetition penalty. The subtraction is not
+   part of this function, because the GPU has its own. The product is rounded, so that the sum does not become an
+   fma. */
 static float sampi_penalties_fall(const sampi_sampler *s, const sampi_count *entry)
 {
     return sampi_roundf((float)entry->count * s->u.penalties.freq) + s->u.penalties.present;
 }
 
-/* The new logit of a token. The repetition penalty divides logits above 0 and multiplies others (Hugging Face's rule
-   for CTRL's penalty), so that repeat > 1 always makes a token less likely. */
+/* Returns the new logit of a token. The repetition penalty divides logits above 0 and multiplies others (Hugging Face's
+   rule for CTRL's penalty), so that repeat > 1 always makes a token less likely. */
 static float sampi_penalties_change(const sampi_sampler *s, float l, const sampi_count *entry)
 {
     if (sampi_masked(l)) return l;
@@ -7299,7 +7308,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_penalties(int32_t last_n, float repe
     return sampi_init(&t);
 }
 
-/* As long as the context. */
+/* The params hook: a last_n of -1 means the length of the context. */
 static SAMPI_COLD void sampi_penalties_params(sampi_sampler *t, const samp_params *p)
 {
     if (p->penalty_last_n == -1) t->u.penalties.last_n = p->n_ctx_train;
@@ -7363,14 +7372,14 @@ typedef char sampi_breaker[SAMPI_BREAKER_MAX + 1];
 
 #define SAMPI_TAIL_MAX ((int32_t)(sizeof(((sampi_tail *)0)->token) / sizeof(samp_token)))
 
-/* How many bytes of a breaker count. */
+/* Returns how many bytes of a breaker count. */
 static size_t sampi_breaker_length(const char *text)
 {
     size_t n = strlen(text);
     return n < SAMPI_BREAKER_MAX ? n : SAMPI_BREAKER_MAX;
 }
 
-/* The longest token with which text [n] begins; *n_best gets its length, 0 if there is none. */
+/* Returns the longest token with which text [n] begins; *n_best gets its length, 0 if there is none. */
 static samp_token sampi_longest_token(const samp_vocab *v, const char *text, size_t n, size_t *n_best)
 {
     samp_token best = -1;
@@ -7531,13 +7540,14 @@ static SAMPI_COLD void sampi_dry_build(sampi_sampler *s)
     s->u.dry.from = NULL;
 }
 
-/* The token `back` positions ago in the window, 0 = the newest. The functions below read the text from its end. */
+/* Returns the token `back` positions ago in the window, 0 = the newest. The functions below read the text from its
+   end. */
 static samp_token sampi_dry_token(const sampi_sampler *s, int32_t back)
 {
     return sampi_ring_at(&s->u.dry.ring, (const samp_token *)sampi_part(s, 0), (uint32_t)back);
 }
 
-/* The index of the first head with this token. */
+/* Returns the index of the first head with this token. */
 static size_t sampi_dry_find(const sampi_sampler *s, samp_token token)
 {
     return sampi_find_token(sampi_dry_head(s), sizeof(sampi_head), s->u.dry.n_heads, token);
@@ -7551,8 +7561,8 @@ static bool sampi_dry_tail_follows(const sampi_sampler *s, const sampi_tail *tai
     return true;
 }
 
-/* The length of the longest tail of a complete breaker that begins `back` positions ago: 0 if the token contains a
-   breaker, -1 if there is no complete breaker. */
+/* Returns the length of the longest tail of a complete breaker that begins `back` positions ago: 0 if the token
+   contains a breaker, -1 if there is no complete breaker. */
 static int32_t sampi_dry_breaker_at(const sampi_sampler *s, int32_t back)
 {
     const sampi_head *head = sampi_dry_head(s);
@@ -7597,8 +7607,8 @@ static void sampi_dry_accept(sampi_sampler *s, samp_token token)
     sampi_dry_settle(s, SAMPI_TAIL_MAX);
 }
 
-/* How many of the newest tokens a repetition may contain: those after the nearest breaker; n, all of them, if there is
-   none. */
+/* Returns how many of the newest tokens a repetition may contain: those after the nearest breaker; n, all of them, if
+   there is none. */
 static int32_t sampi_dry_limit(const sampi_sampler *s, int32_t n)
 {
     for (int32_t back = 0; back < n && back < SAMPI_TAIL_MAX; back++) {
@@ -7640,8 +7650,9 @@ static bool sampi_dry_is_breaker(const sampi_sampler *s, samp_token token)
     return false;
 }
 
-/* How much is subtracted from a token's logit; entry->count is the length of the repetition that it would continue. The
-   power is bounded so that base^power fits a float. In llama.cpp's arithmetic all is computed as there. */
+/* Returns how much is subtracted from a token's logit; entry->count is the length of the repetition that it would
+   continue. The power is bounded so that base^power fits a float. In llama.cpp's arithmetic
+   it is computed as in llama.cpp. */
 static float sampi_dry_fall(const sampi_sampler *s, const sampi_count *entry)
 {
     if (sampi_dry_is_breaker(s, entry->token)) return 0.0f;
@@ -7655,7 +7666,7 @@ static float sampi_dry_fall(const sampi_sampler *s, const sampi_count *entry)
     return (float)((double)s->u.dry.multiplier * factor);
 }
 
-/* The new logit of a token in the list. */
+/* Returns the new logit of a token in the list. */
 static float sampi_dry_change(const sampi_sampler *s, float l, const sampi_count *entry)
 {
     return sampi_masked(l) ? l : sampi_finite(l - sampi_dry_fall(s, entry));
@@ -7803,8 +7814,8 @@ static const sampi_hooks SAMPI_DRY_HOOKS = {
    find the same tokens in another way. apply first computes the threshold (an integer mass, or a double), then >>array
    cuts.
 
-   This room has what all samplers share that cut by one number, u.cut.p. Each sampler gives the number its own
-   meaning. */
+   Many of these samplers cut by one number, u.cut.p, which has another meaning in each. This room has their common
+   functions. */
 
 static SAMPI_COLD bool sampi_off_at_0(const sampi_sampler *s) { return s->u.cut.p == 0.0f; }
 static SAMPI_COLD bool sampi_off_at_1(const sampi_sampler *s) { return s->u.cut.p == 1.0f; }
@@ -7821,8 +7832,8 @@ static SAMPI_COLD samp_sampler *sampi_init_cut(sampi_kind kind, float p, size_t 
 /* ---- top_n_sigma (Tang et al. 2024) ----
    It masks tokens with l < max - n * sigma: for logits 4, 2, 1, 1 sigma is 1.22, so n = 2 keeps 4 and 2. */
 
-/* The scale that makes the variance exact: x = max - l becomes an integer in units of 2^-40 of the range's power of
-   two, so that the sums of x and x^2 are exact in 128 bits. */
+/* Returns the scale that makes the variance exact: x = max - l becomes an integer in units of 2^-40 of the range's
+   power of two, so that the sums of x and x^2 are exact in 128 bits. */
 static double sampi_sigma_scale(double range)
 {
     uint64_t exponent = sampi_bits(range) >> 52; /* range < 2^(exponent - 1022) */
@@ -7841,7 +7852,7 @@ static double sampi_sigma_of(uint64_t n, uint64_t sum, sampi_u128 squares, doubl
     return sqrt(sampi_double_of_128(sampi_sub128(by_n, square))) / ((double)n * scale);
 }
 
-/* The largest distance from the maximum that is kept: n_sigma standard deviations. */
+/* Returns the largest distance from the maximum that is kept: n_sigma standard deviations. */
 static double sampi_sigma_reach(const samp_token_data_array *cur, float n_sigma, float *max)
 {
     float low = INFINITY;
@@ -7991,7 +8002,7 @@ static SAMPI_COLD bool sampi_top_k_is_off(const sampi_sampler *s) { return s->u.
    flat. For p = 0.5, 0.3, 0.1, 0.06, 0.04: a = 0, 0.16, 0.02, so z = 0.95 keeps two. All numbers are in units of
    weight. If the sum of a_i is below 1e-6, all a_i count the same, as in the original. */
 
-/* The bend a_i of three neighbours' weights, w_i first. */
+/* Returns the bend a_i of three neighbours' weights, w_i first. */
 static uint64_t sampi_bend(const uint64_t *w)
 {
     uint64_t ends = w[0] + w[2], middle = 2 * w[1];
@@ -8032,8 +8043,8 @@ static SAMPI_COLD uint64_t sampi_bends_next(sampi_bends *bends)
     return bend;
 }
 
-/* How many tokens of the row stay: those before the cut, at least min_keep; all if the running sum never exceeds the
-   share. */
+/* Returns how many tokens of the row stay: those before the cut, at least min_keep; all if the running sum never
+   exceeds the share. */
 static size_t sampi_tail_free_size(const samp_token_data_array *cur, const sampi_sums *sums, uint64_t share,
                                    size_t min_keep)
 {
@@ -8113,8 +8124,8 @@ static const sampi_field SAMPI_TAIL_FREE_FIELDS[] = {
    0.05 the entropy is 1.14 and the surprises are 0.69, 1.20, 1.90, 3.00, so typical 0.25 keeps only the second
    token. */
 
-/* The score |surprise - entropy|; ln Z is in both and cancels. order->max is the row's maximum, order->mean the mean of
-   max - l under p. The fast path sorts by it too. */
+/* Returns the score |surprise - entropy|; ln Z is in both and cancels. order->max is the row's maximum, order->mean the
+   mean of max - l under p. The fast path sorts by it too. */
 static double sampi_typical_score(const sampi_order *order, const samp_token_data *d)
 {
     return sampi_abs((order->max - (double)d->logit) - order->mean);
@@ -8134,11 +8145,11 @@ static SAMPI_COLD int sampi_typical_apply(sampi_sampler *s, samp_token_data_arra
 }
 
 #ifndef SAMP_NO_MT19937
-/* The distance of the surprise of p from the entropy. A p of 0 comes last; in llama.cpp it is NaN, which breaks the
-   order. */
+/* Returns the distance of the surprise of p from the entropy. A p of 0 comes last; in llama.cpp it is NaN, which breaks
+   the order. */
 static float sampi_llama_score(float p, float entropy) { return p > 0.0f ? fabsf(-logf(p) - entropy) : INFINITY; }
 
-/* The score for sampi_sort, which has been stored in p. */
+/* Returns the score for sampi_sort, which has been stored in p. */
 static double sampi_llama_typical_score(const sampi_order *order, const samp_token_data *d)
 {
     (void)order;
@@ -8277,9 +8288,9 @@ static const sampi_field SAMPI_MIN_P_FIELDS[] = {
 
 static bool sampi_takes_squares(sampi_kind kind) { return kind == SAMPI_P_LESS || kind == SAMPI_P_LESS_NORM; }
 
-/* The smallest logit that is kept. ln_p: the logarithm of the sampler's number; n: the number of unmasked tokens, for
-   p_less_norm; z: the sum of weights; more: the sum of distances for eta, of squares for p_less, in units of 2^-40.
-   They are doubles, because the fast path passes both ends of an estimate. */
+/* Returns the smallest logit that is kept. ln_p: the logarithm of the sampler's number; n: the number of unmasked
+   tokens, for p_less_norm; z: the sum of weights; more: the sum of distances for eta, of squares for p_less, in units
+   of 2^-40. They are doubles, because the fast path passes both ends of an estimate. */
 static SAMPI_COLD double sampi_sums_floor(sampi_kind kind, double ln_p, float max, double n, double z, double more)
 {
     double ln_z = sampi_ln(z / (double)SAMPI_ONE), down = ln_p - ln_z;
@@ -8292,13 +8303,13 @@ static SAMPI_COLD double sampi_sums_floor(sampi_kind kind, double ln_p, float ma
     if (kind == SAMPI_EPSILON || kind == SAMPI_ETA) down = ln_p + ln_z;
     if (kind == SAMPI_ETA) {
         double bound = SAMPI_FMA(ln_p, 0.5,
-                                 -(more / z)); /* the product is exact; an explicit fma, so no compiler chooses */
+                                 -(more / z)); /* the product is exact; an explicit fma, whatever the compiler */
         if (bound < down) down = bound;
     }
     return (double)max + (down < 0.0 ? down : 0.0);
 }
 
-/* The sum of (w / 2^20)^2, with w / 2^20 rounded down. More than 2^22 squares fit 64 bits. */
+/* Returns the sum of (w / 2^20)^2, with w / 2^20 rounded down. More than 2^22 squares fit 64 bits. */
 static SAMPI_HOT uint64_t sampi_squares(const uint64_t *w, size_t n)
 {
     uint64_t sum = 0;
@@ -8306,7 +8317,7 @@ static SAMPI_HOT uint64_t sampi_squares(const uint64_t *w, size_t n)
     return sum;
 }
 
-/* The second sum that the threshold needs: of squares or of distances. */
+/* Returns the second sum that the threshold needs: squares for p_less and p_less_norm, else distances. */
 static SAMPI_COLD uint64_t sampi_more_of(sampi_kind kind, const samp_token_data_array *cur, const sampi_sums *sums)
 {
     uint64_t w[SAMPI_TILE + 16], squares = 0;
@@ -8344,8 +8355,8 @@ static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array 
 }
 #endif
 
-/* What the rows of the table share. llama.cpp has none of these samplers; in its arithmetic all except top_a compute as
-   in the canonical one. */
+/* The common part of these samplers' rows in the table of kinds. llama.cpp has none of these samplers; in its
+   arithmetic all except top_a compute as in the canonical one. */
 #define SAMPI_BY_SUMS_FLAGS \
     SAMPI_LISTS_FEW | SAMPI_CUTS_LAST | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | \
         SAMPI_VIEW_SORTED
@@ -8425,8 +8436,8 @@ static const sampi_field SAMPI_ETA_FIELDS[] = {
    the first two tokens have 0.66, the first three 0.99, so alpha 0.6 keeps two. Only as many candidates as necessary
    are sorted. */
 
-/* The length of the longest prefix whose own entropy (of renormalised probabilities) is at most `most`; at least 1.
-   *over: the entropy with one more token, if there is one. */
+/* Returns the length of the longest prefix whose own entropy (of renormalised probabilities) is at most `most`; at
+   least 1. *over: the entropy with one more token, if there is one. */
 static SAMPI_COLD size_t sampi_top_h_size(samp_token_data_array *cur, size_t n, float max, double most, double *over)
 {
     uint64_t w[SAMPI_TILE + 16];
@@ -8477,10 +8488,11 @@ static const sampi_field SAMPI_TOP_H_FIELDS[] = {
    It keeps the tokens up to the largest (l_k - l_k+1) / k, in order of logits: for 5, 4.9, 2, 1 the quotients are 0.1,
    1.45, 0.33, so it keeps two. */
 
-/* The fall of the logit after place i, divided by i. */
+/* Returns the fall of the logit after place i, divided by i. */
 static double sampi_fall_behind(float l, float next, size_t i) { return ((double)l - (double)next) / (double)i; }
 
-/* How many of n tokens min_k keeps, with logits from max to low: up to the cliff, or more if the logits are flat. */
+/* Returns how many of n tokens min_k keeps, with logits from max to low: up to the cliff, or more if the logits are
+   flat. */
 static size_t sampi_min_k_keeps(size_t cliff, double tau, float max, float low, size_t n)
 {
     double flat = tau / ((double)max - (double)low + 0.0); /* -0 - 0 is -0 */
@@ -8488,8 +8500,8 @@ static size_t sampi_min_k_keeps(size_t cliff, double tau, float max, float low, 
     return flat < (double)n ? (size_t)flat : n;
 }
 
-/* How many tokens min_k keeps of an array, which becomes sorted. *steepest: the largest quotient, at the cliff; -1 if
-   the logits are so flat that more are kept. */
+/* Returns how many tokens min_k keeps of an array, which becomes sorted. *steepest: the largest quotient, at the cliff;
+   -1 if the logits are so flat that more are kept. */
 static SAMPI_COLD size_t sampi_min_k_size(samp_token_data_array *cur, size_t n, double tau, double *steepest)
 {
     const samp_token_data *d = cur->data;
@@ -8618,7 +8630,7 @@ static SAMPI_COLD bool sampi_xtc_is_off(const sampi_sampler *s) { return s->u.xt
    An example: with four candidates of which the end has p = 0.1, 3 * 4 * 0.1 = 1.2 exceeds the others' 0.9, so only the
    end stays. The contract in api/samplers.h has the other rules. */
 
-/* A token's text; empty if the vocabulary does not have the token. */
+/* Returns a token's text; empty if the vocabulary does not have the token. */
 static SAMPI_COLD const char *sampi_piece_of(const samp_vocab *vocab, samp_token token, size_t *n)
 {
     *n = 0;
@@ -8632,8 +8644,8 @@ static SAMPI_COLD bool sampi_is_eog(const samp_vocab *vocab, samp_token token)
     return false;
 }
 
-/* Merges each candidate with all candidates whose text begins with its own. Of the two the less likely one gets p 0 and
-   is masked. */
+/* Merges each candidate with all candidates whose text begins with its own. The more likely of the two gets the sum
+   of both p; the other gets p 0 and is masked. */
 static SAMPI_COLD void sampi_infill_merge(const samp_vocab *vocab, samp_token_data_array *cur)
 {
     samp_token_data *d = cur->data;
@@ -8652,8 +8664,8 @@ static SAMPI_COLD void sampi_infill_merge(const samp_vocab *vocab, samp_token_da
     }
 }
 
-/* Keeps the ends, and other tokens with p of at least `least`; returns how many others. p is not normalised if there
-   are no others. llama: an end stays even if it has been merged into another token. */
+/* Keeps the tokens that end the text, and others with p of at least `least`; returns the number of others. p is not
+   normalised if there are no others. llama: an end stays even if it has been merged into another token. */
 static SAMPI_COLD size_t sampi_infill_keep(const samp_vocab *vocab, samp_token_data_array *cur, float least,
                                            bool llama)
 {
@@ -8776,8 +8788,8 @@ static int sampi_temp_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* The temperature of temp_ext (dynamic temperature, kalomaze 2023): from t - delta for a row with entropy 0, to t +
-   delta for the entropy ln n of n equal tokens. */
+/* Returns the temperature of temp_ext (dynamic temperature, kalomaze 2023): from t - delta for a row with entropy 0, to
+   t + delta for the entropy ln n of n equal tokens. */
 static float sampi_dynamic_temp(const sampi_temp_numbers *of, const sampi_sums *sums)
 {
     float lo = of->t > of->delta ? of->t - of->delta : 0.0f, hi = of->t + of->delta;
@@ -8818,7 +8830,7 @@ static int sampi_llama_temp(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* The temperature for an entropy. The largest entropy is that of all n candidates, masked ones included. */
+/* Returns the temperature for an entropy. The largest entropy is that of all n candidates, masked ones included. */
 static float sampi_llama_temp_of(const sampi_sampler *s, float entropy, size_t n)
 {
     float t = s->u.temp.t, delta = s->u.temp.delta, lo = t > delta ? t - delta : 0.0f, hi = t + delta;
@@ -8905,8 +8917,8 @@ static const sampi_field SAMPI_TEMP_EXT_FIELDS[] = {
 
 static double sampi_bend_of(float curve) { return 0.5 * ((double)curve - 1.0); }
 
-/* A logit after smoothing, computed in doubles, with each product rounded before it is added; c is sampi_bend_of. For c
-   in [0, 1] order (ties aside) and maximum stay, because each step is monotone. */
+/* Returns a logit after smoothing, computed in doubles, with each product rounded before it is added; c is
+   sampi_bend_of. For c in [0, 1] order (ties aside) and maximum stay, because each step is monotone. */
 static float sampi_smoothed(double top, double factor, double c, float l)
 {
     double d = top - (double)l, square = sampi_round(sampi_round(d * d) * factor);
@@ -8914,10 +8926,10 @@ static float sampi_smoothed(double top, double factor, double c, float l)
     return sampi_finite((float)sampi_add_to_product64(-bent, top));
 }
 
-/* The logit as ln p; all: the maximum plus ln Z. */
+/* Returns the logit as ln p; all: the maximum plus ln Z. */
 static float sampi_log_softmaxed(double all, float l) { return sampi_finite((float)((double)l - all)); }
 
-/* The maximum plus ln Z; z: the sum of weights. */
+/* Returns the maximum plus ln Z; z: the sum of weights. */
 static double sampi_log_sum(float max, uint64_t z) { return (double)max + sampi_ln((double)z / (double)SAMPI_ONE); }
 
 /* sampi_log_softmaxed for a tile, in the compiler's vectors. No result can overflow; |all| must be below 2^100. */
@@ -9027,11 +9039,11 @@ typedef struct sampi_draft {
     const float *probs;      /* NULL: the token was certain */
     const samp_token *ids;   /* [n_top], or NULL: dense */
     size_t n_top;            /* dense: the vocabulary's size */
-    struct sampi_test *test; /* the data of another test. It and the three functions are NULL for the ratio test */
-    void (*draw)(const sampi_sampler *s, samp_token_data_array *cur);  /* takes the place of the ratio test */
+    struct sampi_test *test; /* data of another test; for the ratio test it and the functions are NULL */
+    void (*draw)(const sampi_sampler *s, samp_token_data_array *cur);  /* replaces the ratio test */
     bool (*takes)(const sampi_sampler *s, samp_token_data_array *cur); /* selects the token if it passes */
-    bool exact;                                                        /* if it does not pass, an ordinary draw */
-    samp_token (*next)(const struct sampi_draft *row, int32_t *at);    /* takes the place of sampi_next_drafted */
+    bool exact;                                                        /* a token that fails is replaced by an ordinary draw */
+    samp_token (*next)(const struct sampi_draft *row, int32_t *at);    /* replaces sampi_next_drafted */
     bool *waited; /* set if a rewinding ban was held back until it is known which tokens are kept; or NULL */
 } sampi_draft;
 
@@ -9053,7 +9065,7 @@ static bool sampi_is_taken(const sampi_sampler *s, samp_token_data_array *cur)
 
    This room has greedy, which selects the first candidate in order. */
 
-/* p is not set: nothing needs it, and it would cost a pass of exp. */
+/* greedy. It does not set p, because no sampler needs it, and it would cost one exp for each token. */
 static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (sampi_is_taken(s, cur)) return SAMP_OK;
@@ -9101,9 +9113,9 @@ static void sampi_sum_digits(const samp_token_data_array *cur, sampi_mass mass, 
         if (d[i].id >= lo && d[i].id <= hi) sum[(d[i].id - lo) >> shift] += mass(draw, &d[i]);
 }
 
-/* The index of the first candidate, in ascending id, whose running sum of masses exceeds t; t must be below the total.
-   The array may be in any order: instead of sorting by id the search goes digit by digit of the id, 8 bits at a time,
-   the highest first, in at most four passes. */
+/* Returns the index of the first candidate, in ascending id, whose running sum of masses exceeds t; t must be below the
+   total. The array may be in any order: instead of sorting by id the search goes digit by digit of the id, 8 bits at a
+   time, the highest first, in at most four passes. */
 static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass mass, const void *draw, uint64_t t)
 {
     const samp_token_data *d = cur->data;
@@ -9133,13 +9145,13 @@ static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass ma
     }
 }
 
-/* The envelope of a candidate (a sampi_mass). */
+/* Returns the envelope of a candidate (a sampi_mass). */
 static uint64_t sampi_envelope_mass(const void *max, const samp_token_data *d)
 {
     return sampi_envelope(*(const float *)max, d->logit);
 }
 
-/* The proposal of a draw: the candidate at the mass t of envelopes. */
+/* Returns the proposal of a draw: the candidate at the mass t of envelopes. */
 static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t)
 {
     return sampi_find_by_mass(cur, sampi_envelope_mass, &max, t);
@@ -9161,7 +9173,7 @@ typedef struct sampi_residual {
     uint64_t z; /* the sum of weights */
 } sampi_residual;
 
-/* q(id) in units of weight: floor(q z). A token that the draft does not name has q = 0. */
+/* Returns q(id) in units of weight: floor(q z). A token that the draft does not name has q = 0. */
 static uint64_t sampi_draft_mass(const sampi_draft *draft, samp_token id, uint64_t z)
 {
     if (!draft->probs) return id == draft->token ? z : 0;
@@ -9173,7 +9185,7 @@ static uint64_t sampi_draft_mass(const sampi_draft *draft, samp_token id, uint64
     return draft->probs[i] < 1.0f ? sampi_mulhi(sampi_share(draft->probs[i]), z) : z; /* 1 has no share: 2^64 */
 }
 
-/* The residual of a candidate (a sampi_mass). */
+/* Returns the residual of a candidate (a sampi_mass). */
 static SAMPI_COLD uint64_t sampi_residual_mass(const void *draw, const samp_token_data *d)
 {
     const sampi_residual *residual = (const sampi_residual *)draw;
@@ -9217,8 +9229,8 @@ static SAMPI_COLD void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_
    Draws a token with probability w / Z by rejection: proposes by the envelope q, and accepts by the weight w. q is
    integer arithmetic on a linear function of the logit: it is cheap, its sums are exact, and it is at most 6.2 % above
    w, so 4 % of the proposals are rejected. So the draw needs one exp for each proposal instead of one for each token.
-   Rows draw in the same way. dist is the draw and nothing else; mirostat and adaptive_p end with it. For a row of a
-   draft the draft's test takes the place of the draw.
+   Rows draw in the same way. dist only draws; mirostat and adaptive_p end with a draw. For a row of a draft, the
+   draft's test replaces the draw.
 
    llama.cpp draws in another way: the sampler's own std::mt19937 (part 0) gives the random numbers, and a running sum
    in array order decides. */
@@ -9300,8 +9312,8 @@ static size_t sampi_llama_discrete(sampi_sampler *s, const samp_token_data_array
 
 /* ---- src/samplers/dist.h ---- */
 /* ---- dist ----
-   The draw and nothing else: each token with its probability. In llama.cpp's arithmetic it draws one double u from
-   std::mt19937, and selects the first candidate in array order at which the running sum of e^(l - max) reaches the
+   dist draws each token with its probability, and does nothing else. In llama.cpp's arithmetic it draws one double u
+   from std::mt19937, and selects the first candidate in array order at which the running sum of e^(l - max) reaches the
    share u of the total. */
 
 /* adaptive_p with a target below 0 does the same. */
@@ -9356,9 +9368,9 @@ static sampi_race sampi_race_of(const sampi_sampler *s, float max)
     return race;
 }
 
-/* Candidate `index` runs for the time E / w. Because -ln u >= 1 - u and q >= w / 2^14, most candidates lose without a
-   logarithm and an exp; the margin of 2^-40 covers the rounding of both sides. The first in order wins a tie, so the
-   order of the runs does not matter. */
+/* Computes the time E / w of candidate `index`, which takes the lead if its time is shorter. Because -ln u >= 1 - u and
+   q >= w / 2^14, most candidates lose without a logarithm and an exp; the margin of 2^-40 covers the rounding of both
+   sides. The first in order wins a tie, so the order of the candidates does not matter. */
 SAMPI_INLINE void sampi_race_run(sampi_race *race, float logit, samp_token id, size_t index)
 {
     uint64_t r[2];
@@ -9451,7 +9463,7 @@ static SAMPI_COLD void sampi_sha256(const unsigned char *bytes, size_t n, uint32
     for (int i = 0; i < 8; i++) digest[i] = start[i] + s[i];
 }
 
-/* The first 64 bits of SHA-256(name, key): a key derived from another one, which cannot be computed back. */
+/* Returns the first 64 bits of SHA-256(name, key): a key derived from another one, which cannot be computed back. */
 static SAMPI_COLD uint64_t sampi_mark_derive(const char *name, uint64_t key)
 {
     unsigned char bytes[55];
@@ -9485,7 +9497,7 @@ static void sampi_words_of(sampi_words *words, uint64_t key, const uint32_t *con
     words->four = UINT32_MAX;
 }
 
-/* The word of a token. For ascending ids Philox runs once for four of them. */
+/* Returns the word of a token. For ascending ids Philox runs once for four of them. */
 static inline uint32_t sampi_word(sampi_words *words, samp_token id)
 {
     const uint32_t four = (uint32_t)id >> 2;
@@ -9497,7 +9509,7 @@ static inline uint32_t sampi_word(sampi_words *words, samp_token id)
     return words->out[id & 3];
 }
 
-/* The number u of a word: a float in (0, 1), as a double. */
+/* Returns the number u of a word: a float in (0, 1), as a double. */
 static inline double sampi_mark_uniform(uint32_t word)
 {
     return (double)(float)((double)((word >> 8) + 1) / 16777217.0);
@@ -9529,7 +9541,8 @@ static void sampi_colours_of(sampi_colours *c, const sampi_watermark *mark, cons
 static samp_token *sampi_mark_tokens(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 1); }
 static uint32_t *sampi_mark_table(const sampi_sampler *s) { return (uint32_t *)sampi_part(s, 2); }
 
-/* The token `back` positions before the next one, 1 = the newest; UINT32_MAX before the beginning of the text. */
+/* Returns the token `back` positions before the next one, 1 = the newest; UINT32_MAX before the beginning of the
+   text. */
 static uint32_t sampi_mark_back(const sampi_sampler *s, uint32_t back)
 {
     const sampi_ring *ring = &s->u.mark.ring;
@@ -9550,7 +9563,7 @@ static uint32_t sampi_mark_home(const sampi_sampler *s, const uint32_t *context)
     return words.counter[0] & (s->u.mark.n_slots - 1);
 }
 
-/* The slot that has this context, or the empty one in which it would be stored. */
+/* Returns the slot that has this context, or the empty one in which it would be stored. */
 static uint32_t sampi_mark_slot(const sampi_sampler *s, const uint32_t *context)
 {
     const sampi_watermark *mark = &s->u.mark;
@@ -9725,7 +9738,7 @@ static bool sampi_mark_begin(sampi_sampler *s, uint32_t *context)
     return !sampi_mark_is_repeated(s, context);
 }
 
-/* The key of this draw. Of two keys it is B after a draft, and otherwise chosen at random. */
+/* Returns the key of this draw. Of two keys it is B after a draft, and otherwise chosen at random. */
 static uint64_t sampi_mark_key(const sampi_sampler *s, bool is_behind)
 {
     const sampi_watermark *mark = &s->u.mark;
@@ -9846,7 +9859,7 @@ static void sampi_layer_factors(const sampi_layer *layer, double factor[2])
     factor[1] = 2.0 - m;
 }
 
-/* The logit of p after the last layer. */
+/* Returns the logit of p after the last layer. */
 static float sampi_layer_logit(float max, double p)
 {
     if (!(p >= DBL_MIN)) return -FLT_MAX;
@@ -9929,15 +9942,15 @@ static SAMPI_COLD int sampi_sbw_apply(sampi_sampler *s, samp_token_data_array *c
 /* The reset hook of both versions. */
 static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mirostat.tau; }
 
-/* The new mu, from the surprise of the chosen token: d = max - l, z is the sum of weights of the tokens kept. z is a
-   double, because the fast path passes both ends of an estimate. */
+/* Returns the new mu, from the surprise of the chosen token: d = max - l, z is the sum of weights of the tokens kept. z
+   is a double, because the fast path passes both ends of an estimate. */
 static float sampi_mirostat_mu(const sampi_mirostat_numbers *of, float mu, double d, double z)
 {
     double surprise = SAMPI_FMA(d, SAMPI_LOG2E, sampi_log2(z / (double)SAMPI_ONE));
     return sampi_finite((float)SAMPI_FMA(-(double)of->eta, surprise - (double)of->tau, (double)mu));
 }
 
-/* The end of both versions, after their cuts: draws, and changes mu. */
+/* Ends both versions, after their cuts: draws, and changes mu. */
 static int sampi_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_select(s, cur);
@@ -9968,8 +9981,8 @@ static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
     sampi_zipf_sum(zipf, sampi_zipf_t(i), (double)l - (double)next);
 }
 
-/* How many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), e = exponent - 1, N = n_vocab, clamped
-   to 1 .. n; n if k is NaN. */
+/* Returns how many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), e = exponent - 1, N = n_vocab,
+   clamped to 1 .. n; n if k is NaN. */
 static SAMPI_COLD size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, size_t n)
 {
     double exponent = zipf->tt > 0.0 ? zipf->tb / zipf->tt : 1.0, e = exponent - 1.0;
@@ -9993,7 +10006,8 @@ static SAMPI_COLD int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_arr
     return sampi_mirostat_select(s, cur);
 }
 
-/* The smallest logit that mirostat_v2 keeps: surprise = (max - l) log2 e + log2 Z <= mu; z is in units of 2^-40. */
+/* Returns the smallest logit that mirostat_v2 keeps: surprise = (max - l) log2 e + log2 Z <= mu; z is in units of
+   2^-40. */
 static double sampi_surprise_floor(float mu, float max, double z)
 {
     double room = SAMPI_FMA(sampi_log2(z / (double)SAMPI_ONE), -1.0, (double)mu); /* ptxas would fuse mu - log2 */
@@ -10015,8 +10029,8 @@ static void sampi_llama_follow(sampi_sampler *s, float p)
     s->now.mu -= sampi_roundf(s->u.mirostat.eta * (-log2f(p) - s->u.mirostat.tau));
 }
 
-/* The end of both versions, after their cuts: draws, and changes mu. p is computed anew from the tokens kept, so the
-   surprise is that among them. */
+/* Ends both versions, after their cuts: draws, and changes mu. p is computed anew from the tokens kept, so the surprise
+   is that among them. */
 static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_sums sums = sampi_llama_softmax(cur, true);
@@ -10025,8 +10039,8 @@ static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *
     return SAMP_OK;
 }
 
-/* How many tokens version 1 keeps. All in float, by libm: the token depends on the exact N^-e and powers, so nothing
-   may be rearranged. */
+/* Returns how many tokens version 1 keeps. All numbers are floats, computed by libm in this order, because the result
+   depends on the last bits of N^-e and of the powers. */
 static size_t sampi_llama_zipf(const sampi_sampler *s, const samp_token_data_array *cur, const sampi_llama_sums *sums)
 {
     float tb = 0.0f, tt = 0.0f, p = sampi_llama_p(sums, cur->data[0].logit);
@@ -10049,7 +10063,7 @@ static bool sampi_llama_is_within(const sampi_sampler *s, const sampi_llama_sums
     return !(-log2f(sampi_llama_p(sums, l)) > s->now.mu);
 }
 
-/* How many tokens of a sorted array have a surprise of at most mu; at least 1. */
+/* Returns how many tokens of a sorted array have a surprise of at most mu; at least 1. */
 static size_t sampi_llama_within(const sampi_sampler *s, const samp_token_data_array *cur,
                                  const sampi_llama_sums *sums)
 {
@@ -10076,7 +10090,7 @@ static void sampi_mend_mu(sampi_sampler *s)
     if (!sampi_is_llama_cpp(s) && !finite) sampi_traits_of(s->kind)->hooks->reset(s);
 }
 
-/* mu goes on from its old value, and a new tau pulls it along. It cannot be computed from the accepted tokens, so
+/* Takes over mu, which a new tau changes only by and by. It cannot be computed from the accepted tokens, so
    without an old sampler of the same version it starts anew. */
 static SAMPI_COLD void sampi_mirostat_take_over(sampi_sampler *s, const sampi_sampler *old,
                                                 const sampi_sampler *chain)
@@ -10172,7 +10186,7 @@ static void sampi_adaptive_p_reset(sampi_sampler *s)
     s->u.adaptive.total = 1.0f / (1.0f - s->u.adaptive.decay);
 }
 
-/* The aim of this draw: the target, corrected by the average so far. */
+/* Returns the aim of this draw: the target, corrected by the average so far. */
 static float sampi_adaptive_p_aim(const sampi_adaptive_numbers *of)
 {
     float aim = of->target + of->target - of->sum / of->total;
@@ -10180,14 +10194,15 @@ static float sampi_adaptive_p_aim(const sampi_adaptive_numbers *of)
     return aim > 1.0f ? 1.0f : aim;
 }
 
-/* A decaying sum after one more value. */
+/* Returns a decaying sum after one more value. */
 static float sampi_decay(float sum, float decay, float x)
 {
     return sampi_add_to_product(sampi_roundf(decay * sum), x);
 }
 
 /* Replaces the logits of unmasked candidates by the adapted ones, computed from p; p becomes the old logit, which is
-   needed again when the token is known. The array is not sorted any more. For both arithmetics. */
+   needed again when the token is known. The array is no longer sorted. Both arithmetics
+   use this function. */
 static void sampi_adapt(const sampi_sampler *s, samp_token_data_array *cur)
 {
     float aim = sampi_adaptive_p_aim(&s->u.adaptive);
@@ -10591,8 +10606,8 @@ SAMP_API SAMPI_COLD samp_params samp_plain_params(void)
     return p;
 }
 
-/* The record of a kind with the values of the parameters. It is not checked yet, so only sampi_prepare and sampi_is_off
-   may use it. It points to the parameters' lists until sampi_new has copied them. */
+/* Returns the record of a kind with the values of the parameters. It is not checked yet, so only sampi_prepare and
+   sampi_is_off may use it. It points to the parameters' lists until sampi_new has copied them. */
 static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_kind kind)
 {
     sampi_sampler t = sampi_blank(kind);
@@ -10604,8 +10619,8 @@ static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_ki
     return t;
 }
 
-/* The kind that selects the token, the last of the chain that sampi_add_steps builds. mirostat takes precedence over
-   adaptive_target, and that over temp, as samp_chain_from_params says. The parameters must be valid. */
+/* Returns the kind that selects the token, the last of the chain that sampi_add_steps builds. mirostat takes precedence
+   over adaptive_target, and that over temp, as samp_chain_from_params says. The parameters must be valid. */
 static SAMPI_COLD sampi_kind sampi_selector_of(const samp_params *p)
 {
     if (p->mirostat == 1) return SAMPI_MIROSTAT;
@@ -10623,7 +10638,8 @@ static SAMPI_COLD sampi_kind sampi_selector_of(const samp_params *p)
    There are two callers: samp_check_params only reads the parameters, samp_chain_from_params makes a sampler of each
    kind and adds it to a chain. The room stands on config/from_params.h and core/making.h. */
 
-/* The kind with this name, or SAMPI_N_KINDS if there is none. A row of the table has its names with ';' between. */
+/* Returns the kind with this name, or SAMPI_N_KINDS if there is none. A row of the table has its names with ';'
+   between. */
 static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
@@ -10637,7 +10653,7 @@ static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
     return SAMPI_N_KINDS;
 }
 
-/* The kind with this letter, or SAMPI_N_KINDS if there is none. Kinds without a letter have 0. */
+/* Returns the kind with this letter, or SAMPI_N_KINDS if there is none. Kinds without a letter have 0. */
 static SAMPI_COLD sampi_kind sampi_step_lettered(char letter)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++)
@@ -10665,8 +10681,8 @@ static SAMPI_COLD sampi_steps sampi_steps_of(const samp_params *p)
     return steps;
 }
 
-/* The next kind of the default order. Rows with SAMPI_IF_ON are in it only if the parameters switch the sampler on.
-   Rows without a letter, and rows with SAMPI_IF_NAMED, are not in it. */
+/* Finds the next kind of the default order. Rows with SAMPI_IF_ON are in it only if the parameters switch the sampler
+   on. Rows without a letter, and rows with SAMPI_IF_NAMED, are not in it. */
 static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *kind)
 {
     while (steps->row < SAMPI_N_KINDS) {
@@ -10679,8 +10695,8 @@ static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *k
     return false;
 }
 
-/* The next kind of an order; false: the walk is over. *kind is SAMPI_N_KINDS for an unknown name. The caller must stop
-   then, because an empty name at the end of the text would be returned again and again. samp_check_params stops;
+/* Finds the next kind of an order; false: the walk is over. *kind is SAMPI_N_KINDS for an unknown name. The caller must
+   stop then, because an empty name at the end of the text would be returned again and again. samp_check_params stops;
    sampi_add_steps gets only orders that have been checked. */
 static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
 {
@@ -10914,8 +10930,8 @@ static SAMPI_COLD void sampi_decimal_grow(uint16_t *x, uint32_t digit)
     }
 }
 
-/* x = x / 10, rounded down; returns the remainder. Dividing several times gives the same as one division by the power
-   of ten, rounded down. */
+/* Sets x = x / 10, rounded down; returns the remainder. Dividing several times gives the same as one division by the
+   power of ten, rounded down. */
 static SAMPI_COLD uint32_t sampi_decimal_shrink(uint16_t *x)
 {
     uint32_t carry = 0;
@@ -10927,9 +10943,9 @@ static SAMPI_COLD uint32_t sampi_decimal_shrink(uint16_t *x)
     return carry;
 }
 
-/* The nearest float to x, ties to even. The leading words make a double of 38 to 53 bits whose last bit is set if
-   anything below is not 0. A double has more bits than a float, so its conversion rounds as x itself would, also to a
-   subnormal. */
+/* Returns the nearest float to x, ties to even. The leading words make a double of 38 to 53 bits whose last bit is set
+   if anything below is not 0. A double has more bits than a float, so its conversion rounds as x itself would, also to
+   a subnormal. */
 static SAMPI_COLD float sampi_decimal_round(const uint16_t *x, uint32_t rest)
 {
     uint64_t leading = 0;
@@ -10994,8 +11010,8 @@ static SAMPI_COLD int sampi_read_float(const char **text, float *out)
    fields (core/fields.h). config/numbers.h reads numbers. An entry of a list (logit_bias, dry's breakers) is added in a
    new block of memory. After an error nothing has changed. */
 
-/* The field with this name, or NULL: the first row that has the name, or the first field of the sampler that an order
-   calls by this name. logit_bias's own fields are left out; its list is one of SAMPI_CHAIN_FIELDS. */
+/* Returns the field with this name, or NULL: the first row that has the name, or the first field of the sampler that an
+   order calls by this name. logit_bias's own fields are left out; its list is one of SAMPI_CHAIN_FIELDS. */
 static SAMPI_COLD const sampi_field *sampi_field_named(const char *name)
 {
     const sampi_kind step = sampi_step_named(name, strlen(name));
@@ -11239,7 +11255,7 @@ SAMP_API SAMPI_COLD int samp_settings_takes(const char *name, char *buf, size_t 
     return sampi_tell(NULL, name, buf, size);
 }
 
-/* The reason of SAMP_E_UNSUPPORTED, by the field that samp_status reports. */
+/* Returns the reason of SAMP_E_UNSUPPORTED, by the field that samp_status reports. */
 static SAMPI_COLD const char *sampi_unsupported(const char *field)
 {
     static const char *const causes[][2] = {
@@ -11554,8 +11570,8 @@ SAMP_API SAMPI_COLD int samp_set_rollback(samp_sampler *sampler, int32_t depth)
 
 /* ---- going back ---- */
 
-/* The status that a user's function returned. A number above 0 is no status and would be taken for a token, so it
-   becomes SAMP_E_RANGE. */
+/* Returns the status that a user's function returned. A number above 0 is no status and would be taken for a token, so
+   it becomes SAMP_E_RANGE. */
 static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
 
 /* The three rounds of a rollback over custom samplers. Only they can refuse. */
@@ -11606,7 +11622,7 @@ static SAMPI_COLD int sampi_rollback_customs(sampi_sampler *s, int32_t n)
     return status;
 }
 
-/* How many of n tokens the custom samplers can take back, as far as is known without calling their rollback. */
+/* Returns how many of n tokens the custom samplers can take back, as far as is known without calling their rollback. */
 static SAMPI_COLD int32_t sampi_custom_depth(const sampi_sampler *s, int32_t n)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) n = sampi_custom_depth(s->u.chain.item[i], n);
@@ -11657,8 +11673,8 @@ SAMP_API SAMPI_COLD int samp_rollback(samp_sampler *sampler, int32_t n)
    (sampi_save_state). At its end sampi_end_draw either advances the position of the outermost sampler or restores the
    noted state. An accept calls custom samplers first, because only they can refuse a token. */
 
-/* The member that masks rows before other members see them (hook `mask`), or NULL. Only a chain's first member that is
-   on can be it. */
+/* Returns the member that masks rows before other members see them (hook `mask`), or NULL. Only a chain's first member
+   that is on can be it. */
 static sampi_sampler *sampi_first_mask(sampi_sampler *s)
 {
     while (sampi_is_chain(s)) {
@@ -12052,9 +12068,9 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t
    chain. A new setting needs no code here. samp_batch_from_params does the same for many rows, and builds chains for
    rows without one. The room stands on config/orders.h and life/members.h. */
 
-/* The next sampler of this kind that parameters have made, from index *at on; *at moves behind it. NULL: there is none.
-   The order may have changed, so old and new members are paired by kind and ordinal. Chains inside the chain are
-   skipped, because parameters make none. */
+/* Returns the next sampler of this kind that parameters have made, from index *at on; *at moves behind it. NULL: there
+   is none. The order may have changed, so old and new members are paired by kind and ordinal. Chains inside the chain
+   are skipped, because parameters make none. */
 static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, sampi_kind kind, int32_t *at)
 {
     while (*at < c->u.chain.n) {
@@ -12555,7 +12571,7 @@ static int32_t sampi_middle(int32_t lo, int32_t hi) { return (int32_t)(((int64_t
 static float sampi_next_up(float x) { return sampi_unkey(sampi_key(x) + 1); }
 static float sampi_next_down(float x) { return sampi_unkey(sampi_key(x) - 1); }
 
-/* The smallest float that is at least t. */
+/* Returns the smallest float that is at least t. */
 static float sampi_float_up(double t)
 {
     if (t <= -(double)FLT_MAX) return -FLT_MAX;
@@ -12583,9 +12599,9 @@ static bool sampi_reaches(const void *what, float x)
     return sampi_scaled(of->row, x) >= of->l;
 }
 
-/* The smallest element whose logit is at least l. Thresholds are on logits, but kernels compare elements. The rounded
-   product never falls as the element grows, so both thresholds give the same tokens. The quotient l / r is not enough,
-   because it may be an ulp or two off. (A divided row has quotients for products.) */
+/* Returns the smallest element whose logit is at least l. Thresholds are on logits, but kernels compare elements. The
+   rounded product never falls as the element grows, so both thresholds give the same tokens. The quotient l / r is not
+   enough, because it may be an ulp or two off. (A divided row has quotients for products.) */
 static SAMPI_CALLED float sampi_unscale(const sampi_row *row, float l)
 {
     const float r = row->r;
@@ -12596,14 +12612,14 @@ static SAMPI_CALLED float sampi_unscale(const sampi_row *row, float l)
 
 /* ---- opening a row ---- */
 
-/* The status of a row by its maximum: NaN or +infinity, all masked, or valid. */
+/* Returns the status of a row by its maximum: NaN or +infinity, all masked, or valid. */
 static int sampi_max_status(float top)
 {
     if (!(top <= FLT_MAX)) return SAMP_E_NAN;
     return top >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
 }
 
-/* The number of tiles; the last may be shorter, but maxima writes all of its lines. */
+/* Returns the number of tiles; the last may be shorter, but maxima writes all of its lines. */
 static size_t sampi_n_tiles(size_t n) { return (n + SAMPI_TILE - 1) / SAMPI_TILE; }
 static size_t sampi_n_lines(size_t n) { return SAMPI_TILE / SAMPI_LINE * sampi_n_tiles(n); }
 
@@ -12659,7 +12675,7 @@ static float sampi_element_at(const sampi_row *row, size_t i)
 
 static samp_token sampi_id_at(const sampi_row *row, size_t i) { return row->id ? row->id[i] : (samp_token)i; }
 
-/* The index of a token; row->n if it is not in the row. */
+/* Returns the index of a token; row->n if it is not in the row. */
 static size_t sampi_find_id(const sampi_row *row, samp_token id)
 {
     if (!sampi_is_compact(row)) return (size_t)id < row->n ? (size_t)id : row->n;
@@ -12669,7 +12685,7 @@ static size_t sampi_find_id(const sampi_row *row, samp_token id)
 
 /* ---- changes ---- */
 
-/* The index at which this token's change is, or would be inserted. */
+/* Returns the index at which this token's change is, or would be inserted. */
 static size_t sampi_change_at(const sampi_row *row, samp_token id)
 {
     if (row->n_change == 0 || row->work->change[row->n_change - 1].id < id)
@@ -12875,7 +12891,7 @@ static SAMPI_HOT bool sampi_next_logits(sampi_pieces *it)
     return true;
 }
 
-/* The number of elements x in [floor, below). With floor = -INFINITY masked ones count too. */
+/* Returns the number of elements x in [floor, below). With floor = -INFINITY masked ones count too. */
 static size_t sampi_row_count(const sampi_row *row, float floor, float below)
 {
     sampi_pieces it;
@@ -12947,10 +12963,10 @@ static uint64_t sampi_narrow(sampi_values *values, float low, float high, sampi_
     return beyond;
 }
 
-/* The largest value with at least the mass `want` at or above it, by bisection of keys; -FLT_MAX if the total is less.
-   A smaller value is accepted if its mass is at most `enough`, or if it is less than `fine` keys below the largest. The
-   search starts at the top with steps that double, because the result is rarely far from it (scores, whose best is 0,
-   are an exception). */
+/* Returns the largest value with at least the mass `want` at or above it, by bisection of keys; -FLT_MAX if the total
+   is less. A smaller value is accepted if its mass is at most `enough`, or if it is less than `fine` keys below the
+   largest. The search starts at the top with steps that double, because the result is rarely far from it (scores, whose
+   best is 0, are an exception). */
 static float sampi_find_value(const sampi_values *all, uint64_t want, uint64_t enough, int32_t fine)
 {
     const int32_t lowest = sampi_key(-FLT_MAX);
@@ -12981,7 +12997,7 @@ static float sampi_find_value(const sampi_values *all, uint64_t want, uint64_t e
     return sampi_unkey(low);
 }
 
-/* The largest value that `want` of x [n] reach, or one that few more reach. */
+/* Returns the largest value that `want` of x [n] reach, or one that few more reach. */
 static float sampi_find_nth(const sampi_kernels *k, const float *x, size_t n, size_t want, float top)
 {
     sampi_values values = { k, x, NULL, n, top };
@@ -12994,9 +13010,9 @@ static float sampi_find_about(const sampi_kernels *k, const float *x, size_t n, 
     return sampi_find_value(&values, want, want + want / 4 + 4, 1);
 }
 
-/* A threshold on x that at least `want` tokens of a dense row reach, without changes: `want` lines have a maximum that
-   reaches it. For few tokens it is enough to compare m sets of lines, with m several times `want`, because then few
-   sets hold two of the largest. line has memory to be filled up to a multiple of m. */
+/* Returns a threshold on x that at least `want` tokens of a dense row reach, without changes: `want` lines have a
+   maximum that reaches it. For few tokens it is enough to compare m sets of lines, with m several times `want`, because
+   then few sets hold two of the largest. line has memory to be filled up to a multiple of m. */
 static float sampi_row_bound(const sampi_row *row, size_t want)
 {
     float *line = row->work->line, *fold = row->work->scratch;
@@ -13059,7 +13075,8 @@ static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
     return m;
 }
 
-/* The kernel `pick` for rows that are not floats: it reads the lines one after another, a tile at a time. */
+/* Does the work of the kernel `pick` for rows that are not floats: it reads the lines one after another, a tile at a
+   time. */
 static size_t sampi_pick_row(const sampi_row *row, const int32_t *line, size_t n_lines, float floor)
 {
     sampi_work *work = row->work;
@@ -13134,7 +13151,7 @@ static void sampi_raise_floor(sampi_row *row, float floor)
         row->floor = floor;
 }
 
-/* The row's largest logit. With changes it gathers in the workspace, which is free while the row is dense. */
+/* Returns the row's largest logit. With changes it gathers in the workspace, which is free while the row is dense. */
 static float sampi_row_max(const sampi_row *row)
 {
     if (row->n_change == 0) return sampi_logit_of(row, row->top);
@@ -13200,8 +13217,8 @@ static void sampi_keep_first(sampi_row *row, size_t keep)
    pass in floats and cost half as much; samplers compute the exact sum only if the ends do not decide. The room also
    finds the shortest prefix of a compact row with a given mass. */
 
-/* The exact sums of a row; `above` is the mass of the elements from `floor` on. For 128k tokens the pass takes 35 us,
-   an estimate 15. */
+/* Returns the exact sums of a row; `above` is the mass of the elements from `floor` on. For 128k tokens the pass takes
+   35 us, an estimate 15. */
 static sampi_sums sampi_row_sums(const sampi_row *row, float max, float floor, bool with_s)
 {
     sampi_sums sums = { max, 0, 0, 0, 0 };
@@ -13230,7 +13247,7 @@ static SAMPI_CALLED uint64_t sampi_exact_above(const sampi_row *row, float floor
     return sums.above;
 }
 
-/* The exact range, after an estimate that did not decide, and for compact rows (sampi_range_of). It counts in
+/* Returns the exact range, after an estimate that did not decide, and for compact rows (sampi_range_of). It counts in
    n_exact. */
 static SAMPI_CALLED sampi_range sampi_exact(const sampi_row *row, float max, bool with_s)
 {
@@ -13316,8 +13333,8 @@ typedef struct sampi_prefix {
     float last;
 } sampi_prefix;
 
-/* The shortest prefix with the mass `want`; w [n] are the row's weights. n = 0: the whole row has less. Of the tokens
-   equal to the last one, which have equal weights, it has as many as are needed. */
+/* Returns the shortest prefix with the mass `want`; w [n] are the row's weights. n = 0: the whole row has less. Of the
+   tokens equal to the last one, which have equal weights, it has as many as are needed. */
 static sampi_prefix sampi_find_prefix(const sampi_row *row, const uint64_t *w, uint64_t want)
 {
     const sampi_kernels *k = row->k;
@@ -13349,7 +13366,7 @@ static void sampi_keep_prefix(sampi_row *row, sampi_prefix prefix, size_t min_ke
    products (r is not 1) it is copied first, because there may be no element that gives the wanted logit. The samplers'
    own functions compute the new logits (sampi_bias_change, ...). */
 
-/* The index and logit of a token; false if it is not in the row, or is masked. */
+/* Finds the index and logit of a token; false if it is not in the row, or is masked. */
 static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at, float *l)
 {
     if (row->array) {
@@ -13505,7 +13522,7 @@ static void sampi_top_p_all(sampi_row *row, uint64_t share, size_t min_keep)
     sampi_keep_prefix(row, sampi_find_prefix(row, w, sampi_mass_of(share, z)), min_keep);
 }
 
-/* A guess of a nucleus' length: twice the perplexity e^H. */
+/* Returns a guess of a nucleus' length: twice the perplexity e^H. */
 static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
 {
     double entropy = sampi_entropy_of(range->z_hi, range->s_hi + range->s_lo, range->z_hi + range->z_lo);
@@ -13674,7 +13691,7 @@ static SAMPI_COLD bool sampi_keep_between(sampi_row *row, double lo, double hi)
     return false;
 }
 
-/* The mean of a few elements: close enough to the row's that squares of distances from it lose no precision. */
+/* Returns the mean of a few elements: close enough to the row's that squares of distances from it lose no precision. */
 static float sampi_sigma_pivot(const sampi_row *row)
 {
     double sum = 0.0;
@@ -13772,8 +13789,8 @@ static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
    The first tokens of a long row mostly decide how many are kept, so that few are sorted. Otherwise the whole row
    becomes compact and decides. */
 
-/* How many tokens top_h keeps; 0 if the first tokens do not decide. The number must be the same at both ends of the
-   range of the row's entropy; otherwise the range is made exact. */
+/* Returns how many tokens top_h keeps; 0 if the first tokens do not decide. The number must be the same at both ends of
+   the range of the row's entropy; otherwise the range is made exact. */
 static SAMPI_COLD size_t sampi_top_h_try(const sampi_row *row, samp_token_data_array *cur, double alpha,
                                          sampi_range *range)
 {
@@ -13786,8 +13803,9 @@ static SAMPI_COLD size_t sampi_top_h_try(const sampi_row *row, samp_token_data_a
     }
 }
 
-/* How many tokens min_k keeps; 0 if the first tokens do not decide. They decide if no logit of the row is so far below
-   them that a fall could be steeper, and if they are not too flat by themselves: the row's range is at least theirs. */
+/* Returns how many tokens min_k keeps; 0 if the first tokens do not decide. They decide if no logit of the row is so
+   far below them that a fall could be steeper, and if they are not too flat by themselves: the row's range is at least
+   theirs. */
 static SAMPI_COLD size_t sampi_min_k_try(const sampi_row *row, samp_token_data_array *cur, double tau)
 {
     double steepest;
@@ -14026,8 +14044,8 @@ typedef struct sampi_typical {
     sampi_range range;
 } sampi_typical;
 
-/* The order by score, with the mean in the middle of its range; *off: the distance of the range's ends from it, with
-   the rounding of the divisions. */
+/* Returns the order by score, with the mean in the middle of its range; *off: the distance of the range's ends from it,
+   with the rounding of the divisions. */
 static sampi_order sampi_typical_order(const sampi_range *range, double *off)
 {
     double mean_lo = range->s_lo / range->z_hi, mean_hi = range->s_hi / range->z_lo;
@@ -14036,7 +14054,7 @@ static sampi_order sampi_typical_order(const sampi_range *range, double *off)
     return order;
 }
 
-/* A score with its sign: negative above the mean's logit. */
+/* Returns a score with its sign: negative above the mean's logit. */
 static double sampi_signed_score(const sampi_order *o, float l) { return o->max - (double)l - o->mean; }
 
 /* Are the scores in [in_low, in_high) less than that of the last kept token, and those below `low` greater, by the
@@ -14192,9 +14210,9 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
    The second differences need an order. The first few hundred tokens, sorted, mostly decide, with a bound for the sum
    of the others. A flat row is sorted whole, by radix, which takes some 1 ms for 128,256 tokens. */
 
-/* The logits of a compact row, the largest first: a radix sort of their keys, 11 bits at a time, between the memory of
-   the weights and that behind it, 4 bytes a token. After three rounds they are behind it, so the weights' memory is
-   free. */
+/* Returns the logits of a compact row, the largest first: a radix sort of their keys, 11 bits at a time, between the
+   memory of the weights and that behind it, 4 bytes a token. After three rounds they are behind it, so the weights'
+   memory is free. */
 static float *sampi_sorted_logits(const sampi_row *row)
 {
     size_t n = row->n;
@@ -14337,9 +14355,9 @@ static int sampi_fast_gumbel(sampi_row *row, sampi_sampler *s)
 }
 #endif
 
-/* The draw of sampi_draw (>>selection), token for token: proposes by the integer bound q >= w / 2^14, accepts with
-   probability w / (2^14 q), otherwise tries again. With the sums of q a proposal is a walk over the tiles and then over
-   one tile, in which the running sum must exceed the random number. */
+/* Makes the draw of sampi_draw (>>selection), token for token: proposes by the integer bound q >= w / 2^14, accepts
+   with probability w / (2^14 q), otherwise tries again. With the sums of q a proposal is a walk over the tiles and then
+   over one tile, in which the running sum must exceed the random number. */
 static int sampi_fast_dist(sampi_row *row, sampi_sampler *s)
 {
     uint64_t *tile = row->work->sum, random[2];
@@ -14482,7 +14500,7 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
    first, as gumbel's in rows/selecting.h; of other tiles only words that could still win are tested. A draw without the
    watermark is dist's. SynthID works on the compact row, SBW changes the logits in place. */
 
-/* The id of element i, also if a view has indices in place of ids. */
+/* Returns the id of element i, also if a view has indices in place of ids. */
 static samp_token sampi_mark_id(const sampi_row *row, size_t i)
 {
     samp_token id = sampi_id_at(row, i);
@@ -16494,7 +16512,7 @@ SAMP_API SAMPI_COLD samp_watermark samp_default_watermark(samp_watermark_kind ki
 static const char *const SAMPI_MARK_KINDS[] = { "gumbel", "gumbel_dual", "sbw_selfhash", "sbw_lefthash", "synthid" };
 static const char *const SAMPI_MARK_SCOPES[] = { "once_in_text", "once_in_all", "always" };
 
-/* The index of `value` among the words, or -1. */
+/* Returns the index of `value` among the words, or -1. */
 static SAMPI_COLD int sampi_mark_choice(const char *const *words, int n, const char *value)
 {
     for (int i = 0; i < n; i++)
@@ -16716,7 +16734,7 @@ static SAMPI_COLD double sampi_stirling_error(double a)
     return sum + (1.0 / 12 - (1.0 / 360 - (1.0 / 1260 - (1.0 / 1680 - z / 1188) * z) * z) * z) / a;
 }
 
-/* ln(1 + x) - x, x > -1. */
+/* Returns ln(1 + x) - x, x > -1. */
 static SAMPI_COLD double sampi_ln1_less(double x)
 {
     if (sampi_abs(x) > 0.3) return sampi_ln(1.0 + x) - x;
@@ -16734,7 +16752,7 @@ static SAMPI_COLD double sampi_deviance(double x, double m)
 
 #define SAMPI_LN_2PI 1.8378770664093454836
 
-/* ln(1 - p) of a probability; -FLT_MAX for p = 1. */
+/* Returns ln(1 - p) of a probability; -FLT_MAX for p = 1. */
 static SAMPI_COLD double sampi_ln_rest(double p) { return p < 1.0 ? sampi_ln(1.0 - p) : -(double)FLT_MAX; }
 
 /* e^l for a logarithm l of a probability; 0 below -690. */
@@ -16849,7 +16867,7 @@ static bool sampi_pair_is_new(const sampi_scores *of, size_t at, uint32_t home)
 
 static double sampi_score_of(uint32_t word) { return -sampi_ln(1.0 - sampi_mark_uniform(word)); }
 
-/* The score of the token at index `at`, after its context. */
+/* Returns the score of the token at index `at`, after its context. */
 static SAMPI_COLD double sampi_score_token(const sampi_scores *of, size_t at, sampi_words *words,
                                            const uint32_t *context)
 {
@@ -16911,7 +16929,7 @@ static SAMPI_COLD int sampi_detect_status(sampi_sampler *t, const samp_watermark
     return SAMP_OK;
 }
 
-/* The scores of all tokens of a text, at the beginning of a block that the caller frees; NULL: no memory. */
+/* Returns the scores of all tokens of a text, at the beginning of a block that the caller frees; NULL: no memory. */
 static SAMPI_COLD double *sampi_score_text(const sampi_watermark *mark, const samp_token *text, size_t n)
 {
     const bool is_sbw = mark->what == SAMP_WATERMARK_SBW_SELFHASH || mark->what == SAMP_WATERMARK_SBW_LEFTHASH;
@@ -17213,8 +17231,8 @@ static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *
     return sampi_sample(&job);
 }
 
-/* The number of threads. Waking them takes about 40 us, as much as four rows of 128k tokens. So if the caller gives no
-   number, each thread must have at least 2^18 logits. */
+/* Returns the number of threads. Waking them takes about 40 us, as much as four rows of 128k tokens. So if the caller
+   gives no number, each thread must have at least 2^18 logits. */
 static int sampi_batch_threads(const samp_logits *batch)
 {
     size_t n = 1;
@@ -17378,7 +17396,7 @@ static SAMPI_COLD void sampi_io_part(sampi_sampler *s, sampi_io *io)
     if (traits->hooks->state) traits->hooks->state(s, io);
 }
 
-/* The hash of all settings. */
+/* Returns the hash of all settings. */
 static uint64_t sampi_fingerprint(const sampi_sampler *s)
 {
     uint64_t hash = 0;
@@ -17396,8 +17414,8 @@ static SAMPI_COLD void sampi_io_all(sampi_sampler *s, uint64_t fingerprint, samp
     if (!io->bad) sampi_io_part(s, io);
 }
 
-/* The reason why the state of s cannot be saved or loaded, or SAMP_OK: an error of s or a member, s is NULL, or a
-   custom sampler has a context. */
+/* Returns the reason why the state of s cannot be saved or loaded, or SAMP_OK: an error of s or a member, s is NULL, or
+   a custom sampler has a context. */
 static int sampi_state_status(const samp_sampler *s)
 {
     int status = samp_status(s, NULL);
@@ -17506,18 +17524,18 @@ typedef struct sampi_place {
    The weight of an element, computed by the same two steps everywhere: with different roundings a search would look for
    a mass that is not there. */
 
-/* The argument of exp, rounded to f32 after each of the two steps. */
+/* Returns the argument of exp, rounded to f32 after each of the two steps. */
 static float sampi_op_scale(const sampi_ordered *row, float x) { return (x - row->top) / row->temperature; }
 
-/* The weight of one element: after a search, to count equal elements. sampi_op_scale has subtracted the maximum, so the
-   maximum here is 0. */
+/* Returns the weight of one element: after a search, to count equal elements. sampi_op_scale has subtracted the
+   maximum, so the maximum here is 0. */
 static uint64_t sampi_op_weight(const sampi_ordered *row, float x)
 {
     return sampi_weight(0.0f, sampi_op_scale(row, x));
 }
 
-/* The weights w [n + 16] of x [n], n <= 256: of a tile, or of elements collected from one. The kernel writes up to 16
-   beyond n. Returns the sum of the weights. */
+/* Computes the weights w [n + 16] of x [n], n <= 256: of a tile, or of elements collected from one. The kernel writes
+   up to 16 beyond n. Returns the sum of the weights. */
 static uint64_t sampi_op_weights(const sampi_ordered *row, const float *x, size_t n, uint64_t *w)
 {
     float y[SAMPI_TILE];
@@ -17528,13 +17546,13 @@ static uint64_t sampi_op_weights(const sampi_ordered *row, const float *x, size_
     return sampi_use()->weights(y, n, 0.0f, w, NULL);
 }
 
-/* The length of the tile that begins at `at` < n: the last one may be shorter. */
+/* Returns the length of the tile that begins at `at` < n: the last one may be shorter. */
 static size_t sampi_op_tile(const sampi_ordered *row, size_t at)
 {
     return row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
 }
 
-/* The mass of the whole row: for topp below 1, which is a share of it, and for topk = n. */
+/* Returns the mass of the whole row: for topp below 1, which is a share of it, and for topk = n. */
 static uint64_t sampi_op_total(const sampi_ordered *row)
 {
     uint64_t w[SAMPI_TILE + 16], total = 0;
@@ -17628,9 +17646,9 @@ static bool sampi_op_find(const sampi_ordered *row, float floor, uint64_t requir
     return true;
 }
 
-/* The index of the nth (1 = first) element equal to x. At least nth such elements must exist, or the loop would not
-   end. x is the value that a search has found, or the maximum for the argmax, whose first occurrence is the smallest
-   index. */
+/* Returns the index of the nth (1 = first) element equal to x. At least nth such elements must exist, or the loop would
+   not end. x is the value that a search has found, or the maximum for the argmax, whose first occurrence is the
+   smallest index. */
 static size_t sampi_op_nth(const sampi_ordered *row, float x, uint64_t nth)
 {
     for (size_t at = 0;; at += SAMPI_TILE) {
@@ -17643,9 +17661,9 @@ static size_t sampi_op_nth(const sampi_ordered *row, float x, uint64_t nth)
     }
 }
 
-/* The mass of the k largest elements. Raises *floor to a value that none of them is below, except elements of weight 0.
-   The maxima of lines, a sixteenth of the row, are searched first: if k maxima are not below a value, then k elements
-   are not. Of the elements equal to the k-th only those among the k count. */
+/* Returns the mass of the k largest elements. Raises *floor to a value that none of them is below, except elements of
+   weight 0. The maxima of lines, a sixteenth of the row, are searched first: if k maxima are not below a value, then k
+   elements are not. Of the elements equal to the k-th only those among the k count. */
 static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *floor)
 {
     sampi_ordered maxima = *row;
@@ -17659,10 +17677,10 @@ static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *floo
     return at.mass + (k - at.n) * sampi_op_weight(row, *floor);
 }
 
-/* The sampled index: the first at which the running mass reaches the share `random` of the first k's mass, but at most
-   random * topp of the row's. random, topp and temperature are above 0 (otherwise the caller takes the argmax). Of the
-   elements equal to the value found, the one that brings the mass to what is required is counted out; their weight is
-   not 0, because the search has found mass at the value. */
+/* Returns the sampled index: the first at which the running mass reaches the share `random` of the first k's mass, but
+   at most random * topp of the row's. random, topp and temperature are above 0 (otherwise the caller takes the argmax).
+   Of the elements equal to the value found, the one that brings the mass to what is required is counted out; their
+   weight is not 0, because the search has found mass at the value. */
 static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp, size_t topk)
 {
     float floor = row->top - 29.0f * row->temperature; /* below it w is 0: e^-28.4 rounds to 0 in units of 2^-40 */
@@ -17707,7 +17725,7 @@ static int sampi_op_convert(const samp_random_sample *op, const void *probs, flo
     return SAMP_OK;
 }
 
-/* The longest row whose indices fit the result's type, at most SAMP_MAX_VOCAB; 0: not an integer type. */
+/* Returns the longest row whose indices fit the result's type, at most SAMP_MAX_VOCAB; 0: not an integer type. */
 static size_t sampi_op_room(samp_dtype result)
 {
     switch (result) {
@@ -17883,7 +17901,7 @@ typedef struct sampi_kv {
     double *turn;        /* [n_rot] cos and sin of each pair's angle, for samp_kv_update */
 } sampi_kv;
 
-/* The private form of a cache. Every samp_kv has it, because only samp_kv_init makes one. */
+/* Returns the private form of a cache. Every samp_kv has it, because only samp_kv_init makes one. */
 static const sampi_kv *sampi_kv_of(const samp_kv *kv) { return (const sampi_kv *)kv; }
 
 /* ---- src/kv/making.h ---- */
@@ -17892,7 +17910,7 @@ static const sampi_kv *sampi_kv_of(const samp_kv *kv) { return (const sampi_kv *
    of keys and values may be the caller's). Checks and sizes depend on the parameters alone, so they need no cache
    (samp_kv_check_params, samp_kv_size). */
 
-/* A copy of the parameters in which defaults replace 0. Checks, sizes and the cache use this copy. */
+/* Returns a copy of the parameters in which defaults replace 0. Checks, sizes and the cache use this copy. */
 static samp_kv_params sampi_kv_defaults(samp_kv_params set)
 {
     if (set.n_seq_max == 0) set.n_seq_max = 64;
@@ -17905,11 +17923,11 @@ static samp_kv_params sampi_kv_defaults(samp_kv_params set)
 /* Is it one of the two types of buffers? */
 static bool sampi_kv_is_type(samp_dtype type) { return type == SAMP_F32 || type == SAMP_F16; }
 
-/* The bytes of an element. */
+/* Returns the bytes of an element. */
 static size_t sampi_kv_width(bool half) { return half ? 2 : 4; }
 
-/* The bytes of n_cells cells of n_embd elements, rounded up so that each layer begins on a cache line. The limits of
-   the parameters keep all sums far below 2^64; sampi_kv_check refuses a cache that size_t cannot count. */
+/* Returns the bytes of n_cells cells of n_embd elements, rounded up so that each layer begins on a cache line. The
+   limits of the parameters keep all sums far below 2^64; sampi_kv_check refuses a cache that size_t cannot count. */
 static uint64_t sampi_kv_bytes(uint32_t n_cells, uint32_t n_embd, samp_dtype type)
 {
     return ((uint64_t)n_cells * n_embd * sampi_kv_width(type == SAMP_F16) + 63) & ~(uint64_t)63;
@@ -18115,7 +18133,8 @@ SAMP_API void samp_kv_clear(samp_kv *kv)
    samp_kv_find_slot finds a cell for each token of a batch. The checks and the search only read; then sampi_kv_take
    writes cells, head and used. The search for free neighbours is llama.cpp's, with its constants. */
 
-/* The number of cells up to the last one in use; 0 if none is. It searches from the end, where most cells are free. */
+/* Returns the number of cells up to the last one in use; 0 if none is. It searches from the end, where most cells are
+   free. */
 static uint32_t sampi_kv_cell_max(const samp_kv *kv)
 {
     uint32_t n = kv->size;
@@ -18133,7 +18152,7 @@ static void sampi_kv_attend(samp_kv *kv)
     kv->n = n < kv->size ? n : kv->size;
 }
 
-/* The set of all sequences. n_seq_max is in 1 .. 64, so the shift is defined. */
+/* Returns the set of all sequences. n_seq_max is in 1 .. 64, so the shift is defined. */
 static uint64_t sampi_kv_all(const samp_kv *kv) { return ~(uint64_t)0 >> (64 - sampi_kv_of(kv)->set.n_seq_max); }
 
 /* Removes the smallest sequence from a set that is not empty, and returns it. A loop over a set takes as many steps as
@@ -18189,15 +18208,15 @@ static bool sampi_kv_goes_up(const samp_kv *kv, const samp_kv_batch *batch)
     return true;
 }
 
-/* The cell at which a search begins: 0 if head is far behind, because cells before it are probably free. The bound is
-   llama.cpp's. */
+/* Returns the cell at which a search begins: 0 if head is far behind, because cells before it are probably free. The
+   bound is llama.cpp's. */
 static uint32_t sampi_kv_start(const samp_kv *kv, uint32_t n_tokens)
 {
     return kv->head > kv->used + 2 * n_tokens ? 0 : kv->head;
 }
 
-/* The first of n_tokens neighbouring free cells, or size. A run does not wrap around: the search goes on at 0 instead.
-   `tested` counts the cells at which no run begins, so that the search ends after one turn. */
+/* Returns the first of n_tokens neighbouring free cells, or size. A run does not wrap around: the search goes on at 0
+   instead. `tested` counts the cells at which no run begins, so that the search ends after one turn. */
 static uint32_t sampi_kv_find_run(const samp_kv *kv, uint32_t n_tokens)
 {
     uint32_t head = sampi_kv_start(kv, n_tokens), tested = 0;
@@ -18365,7 +18384,7 @@ SAMP_API int samp_kv_seq_div(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, i
     return SAMP_OK;
 }
 
-/* The largest (sign 1) or smallest (sign -1) position of a sequence; -1 if it has no token. */
+/* Returns the largest (sign 1) or smallest (sign -1) position of a sequence; -1 if it has no token. */
 static int32_t sampi_kv_extreme(const samp_kv *kv, int32_t seq, int32_t sign)
 {
     int32_t best = -1;
@@ -18447,8 +18466,8 @@ static void sampi_kv_copy(const sampi_kv_rows *to, size_t to_cell, const sampi_k
     for (size_t i = 0; i < to->n; i++) memcpy(t + i * to->step, f + i * from->step, width);
 }
 
-/* The caller's array of floats as rows with one cell, for sampi_kv_copy. The cast drops const, because the array may be
-   source or target; samp_kv_put's array is only read. */
+/* Returns the caller's array of floats as rows with one cell, for sampi_kv_copy. The cast drops const, because the
+   array may be source or target; samp_kv_put's array is only read. */
 static sampi_kv_rows sampi_kv_floats(const float *x, size_t n)
 {
     sampi_kv_rows rows;
@@ -18663,10 +18682,10 @@ static uint32_t sampi_kv_field(const sampi_kv *kv, size_t i)
     }
 }
 
-/* The number of fields: 9, and one for each buffer (the default of the switch above). */
+/* Returns the number of fields: 9, and one for each buffer (the default of the switch above). */
 static size_t sampi_kv_n_fields(const sampi_kv *kv) { return 9 + 2 * (size_t)kv->set.n_layer; }
 
-/* The bytes of a state of n cells: fields, n, pos, delta and elements of each cell, checksum. */
+/* Returns the bytes of a state of n cells: fields, n, pos, delta and elements of each cell, checksum. */
 static uint64_t sampi_kv_state_bytes(const sampi_kv *kv, uint32_t n)
 {
     uint64_t per_cell = 8;
@@ -18675,7 +18694,7 @@ static uint64_t sampi_kv_state_bytes(const sampi_kv *kv, uint32_t n)
     return 4 * sampi_kv_n_fields(kv) + 4 + n * per_cell + 8;
 }
 
-/* The number of tokens of a sequence. */
+/* Returns the number of tokens of a sequence. */
 static uint32_t sampi_kv_count(const samp_kv *kv, int32_t seq)
 {
     uint32_t n = 0;
@@ -18698,7 +18717,7 @@ static void sampi_kv_write(char **to, uint64_t x, size_t n)
     *to += n;
 }
 
-/* A number of n bytes in a state, at any alignment. */
+/* Returns a number of n bytes in a state, at any alignment. */
 static uint64_t sampi_kv_number(const char *bytes, size_t n)
 {
     uint64_t x = 0;
@@ -18723,8 +18742,8 @@ static void sampi_kv_little(const sampi_kv_rows *rows, size_t cell)
     }
 }
 
-/* The rows as a state has them, at data: one cell after another, never transposed. So a state fits caches of both
-   layouts, and sampi_kv_copy saves and loads. A load only reads data. */
+/* Returns the rows as a state has them, at data: one cell after another, never transposed. So a state fits caches of
+   both layouts, and sampi_kv_copy saves and loads. A load only reads data. */
 static sampi_kv_rows sampi_kv_packed(const sampi_kv_rows *rows, char *data)
 {
     sampi_kv_rows packed = *rows;
@@ -18785,8 +18804,8 @@ static int sampi_kv_check_state(const sampi_kv *kv, const char *bytes, size_t si
     return SAMP_OK;
 }
 
-/* How many cells would be free without seq: the free ones, and those that seq alone has. samp_kv_state_load asks before
-   it removes anything. */
+/* Returns how many cells would be free without seq: the free ones, and those that seq alone has. samp_kv_state_load
+   asks before it removes anything. */
 static uint32_t sampi_kv_room_without(const samp_kv *kv, int32_t seq)
 {
     uint64_t others = ~((uint64_t)1 << seq);
@@ -19080,7 +19099,7 @@ static uint32_t sampi_utf8_get(const unsigned char *s, const unsigned char *end,
     return *c < least[n] || *c > 0x10ffff || (*c >= 0xd800 && *c < 0xe000) ? 0 : n;
 }
 
-/* The value of a hexadecimal digit, or -1. */
+/* Returns the value of a hexadecimal digit, or -1. */
 static int sampi_hex_digit(int c)
 {
     return c >= '0' && c <= '9'   ? c - '0'
@@ -19153,14 +19172,14 @@ static SAMPI_COLD int32_t sampi_json_wrong(sampi_json_reader *r, const char *mes
    A string is unescaped, checked as UTF-8, stored in the document's block, and given a number. Equal strings have equal
    numbers. A search in the table of strings takes at most 256 steps, so an attacker's strings cannot make it slow. */
 
-/* The hash of bytes for a table of 2^k entries: the upper half of the checksum, whose bits each depend on all bytes.
-   The lowest bits do not depend on the last bytes of a word, in which names like item-001 differ. */
+/* Returns the hash of bytes for a table of 2^k entries: the upper half of the checksum, whose bits each depend on all
+   bytes. The lowest bits do not depend on the last bytes of a word, in which names like item-001 differ. */
 static SAMPI_COLD uint32_t sampi_place_of(const void *bytes, size_t n)
 {
     return (uint32_t)(sampi_checksum(bytes, n) >> 32);
 }
 
-/* The slot of a text in the table, which has its number or is free; NULL: too many texts collide. */
+/* Returns the slot of a text in the table, which has its number or is free; NULL: too many texts collide. */
 static SAMPI_COLD int32_t *sampi_json_slot(const sampi_json *doc, const char *text, size_t n)
 {
     uint32_t h = sampi_place_of(text, n);
@@ -19172,7 +19191,7 @@ static SAMPI_COLD int32_t *sampi_json_slot(const sampi_json *doc, const char *te
     return NULL;
 }
 
-/* The number of the string that was written after all others: a new one, or that of an equal string. */
+/* Returns the number of the string that was written after all others: a new one, or that of an equal string. */
 static SAMPI_COLD int32_t sampi_json_intern(sampi_json_reader *r, uint32_t n)
 {
     sampi_json *doc = r->doc;
@@ -19294,7 +19313,7 @@ static SAMPI_COLD bool sampi_json_next(sampi_json_reader *r, char c)
     return true;
 }
 
-/* The slot of a member in the table of names; NULL: too many names collide. */
+/* Returns the slot of a member in the table of names; NULL: too many names collide. */
 static SAMPI_COLD int32_t *sampi_json_member_slot(const sampi_json *doc, int32_t object, int32_t name)
 {
     uint64_t key = ((uint64_t)(uint32_t)object << 32 | (uint32_t)name) * 0x9e3779b97f4a7c15u;
@@ -19461,14 +19480,14 @@ static SAMPI_COLD int sampi_json_read(sampi_json *doc, const char *text, size_t 
     return r.status;
 }
 
-/* The number of the document's string with this text; -1: there is none. */
+/* Returns the number of the document's string with this text; -1: there is none. */
 static SAMPI_COLD int32_t sampi_json_find(const sampi_json *doc, const char *text, size_t n)
 {
     const int32_t *slot = sampi_json_slot(doc, text, n);
     return slot ? *slot : -1;
 }
 
-/* The object's member with this name; -1: there is none, or the node is no object. */
+/* Returns the object's member with this name; -1: there is none, or the node is no object. */
 static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node, int32_t name)
 {
     if (node < 0 || name < 0 || doc->nodes[node].kind != SAMPI_JSON_OBJECT) return -1;
@@ -32684,7 +32703,7 @@ typedef struct sampi_parcel {
     size_t entry; /* bytes of an entry */
 } sampi_parcel;
 
-/* The bytes of a parcel with its head, rounded up to 8. */
+/* Returns the bytes of a parcel with its head, rounded up to 8. */
 static size_t sampi_parcel_size(sampi_parcel_kind kind, size_t room)
 {
     size_t size = SAMPI_PARCEL_HEAD + SAMPI_PARCEL_FACTS[kind].fields + room * SAMPI_PARCEL_FACTS[kind].entry;
@@ -32757,7 +32776,7 @@ static bool sampi_is_sorted_kind(sampi_parcel_kind kind)
     return SAMPI_PARCEL_FACTS[kind].entries >= SAMPI_ENTRIES_BY_SLICE;
 }
 
-/* The id and logit by which an entry is ordered; entries of SEGS have the id alone. */
+/* Returns the id and logit by which an entry is ordered; entries of SEGS have the id alone. */
 static samp_token_data sampi_entry_token(const sampi_parcel *p, const unsigned char *entry)
 {
     samp_token_data d;
@@ -32772,11 +32791,11 @@ static samp_token_data sampi_token_at(const sampi_parcel *p, size_t i)
     return sampi_entry_token(p, sampi_parcel_entry(p, i));
 }
 
-/* The count of an entry: tokens with a value of RUNS, or in a bucket of HIST. */
+/* Returns the count of an entry: tokens with a value of RUNS, or in a bucket of HIST. */
 static uint32_t sampi_run_count(const unsigned char *entry) { return sampi_wire_u24(entry + 7); }
 static uint32_t sampi_hist_count(const unsigned char *entry) { return sampi_wire_u24(entry + 8); }
 
-/* The order of a parcel's entries. A merge has no row, so RUNS and NEAR contain their mean. */
+/* Returns the order of a parcel's entries. A merge has no row, so RUNS and NEAR contain their mean. */
 static sampi_order sampi_order_of_parcel(const sampi_parcel *p)
 {
     sampi_order order = SAMPI_BY_LOGIT;
@@ -32831,7 +32850,7 @@ static bool sampi_message_is_good(unsigned char *bytes, size_t n)
     return n_parcels > 0 && at == n;
 }
 
-/* The status of a merge of two statuses; 0: no error. */
+/* Returns the status of a merge of two statuses; 0: no error. */
 static int32_t sampi_worse(int32_t a, int32_t b) { return a == 0 ? b : b == 0 ? a : a > b ? a : b; }
 
 /* Makes a message a head with a status only, which replaces every message that it is merged with. */
@@ -32844,7 +32863,7 @@ static void sampi_break_message(unsigned char *bytes, size_t n, int32_t status)
     sampi_wire_put(bytes + SAMPI_AT_STATUS, (uint32_t)status, 4);
 }
 
-/* The status of a message, or of bytes that are no message. */
+/* Returns the status of a message, or of bytes that are no message. */
 static int32_t sampi_status_of_bytes(unsigned char *bytes, size_t n)
 {
     if (n < SAMPI_SHARD_HEAD || sampi_wire_u32(bytes) != SAMPI_SHARD_MAGIC) return SAMP_E_FORMAT;
@@ -33147,10 +33166,10 @@ struct samp_shard {
     unsigned char start[SAMPI_SHARD_HEAD + SAMPI_PARCEL_HEAD + 8 * SAMPI_SHARD_ROWS];
 };
 
-/* A sampler's flags; 0 for NULL. */
+/* Returns a sampler's flags; 0 for NULL. */
 static unsigned sampi_flags_of(const sampi_sampler *s) { return s ? sampi_traits_of(s->kind)->flags : 0; }
 
-/* The member `ahead` positions after the present one; NULL: there is none. */
+/* Returns the member `ahead` positions after the present one; NULL: there is none. */
 static sampi_sampler *sampi_row_member(const sampi_shard_row *row, int ahead)
 {
     return row->at + ahead < row->shard->n_members ? row->shard->member[row->at + ahead] : NULL;
@@ -33196,7 +33215,8 @@ static sampi_order sampi_order_from(float max, double mean)
     return order;
 }
 
-/* The side of a candidate: below 0 it is before the bucket that is divided, above 0 after it, 0 inside, in *bucket. */
+/* Returns the side of a candidate: below 0 it is before the bucket that is divided, above 0 after it, 0 inside, in
+   *bucket. */
 static int sampi_end_side(const sampi_end *end, float l, uint32_t *bucket)
 {
     double t = sampi_abs((end->order.max - (double)l) - end->order.mean) - end->from;
@@ -33236,7 +33256,8 @@ static int sampi_stands_by_last(const sampi_end *end, float l)
     return l == end->last.logit ? 0 : sampi_before(&end->order, &d, &end->last) ? -1 : 1;
 }
 
-/* The same by the distance alone: logits whose distances round to the same number are on both sides of the mean. */
+/* Returns the same by the distance alone: logits whose distances round to the same number are on both sides of the
+   mean. */
 static int sampi_stands_by_score(const sampi_end *end, float l)
 {
     samp_token_data d = { 0, l, 0.0f };
@@ -33360,7 +33381,7 @@ static bool sampi_wants_least(const sampi_shard_row *row)
     return wants;
 }
 
-/* The smallest logit of the slice; INFINITY: the slice is empty. */
+/* Returns the smallest logit of the slice; INFINITY: the slice is empty. */
 static SAMPI_HOT float sampi_shard_least(const sampi_shard_row *row)
 {
     float least = INFINITY, buf[SAMPI_TILE], line[SAMPI_LINE];
@@ -33562,7 +33583,7 @@ static void sampi_answer_runs(const sampi_shard_row *row, sampi_parcel *p)
     sampi_set_entries(p, runs);
 }
 
-/* A logit scaled as the kernel does it, so that list and slices agree. */
+/* Returns a logit scaled as the kernel does it, so that list and slices agree. */
 static float sampi_times(float l, float t) { return sampi_finite(l * (1.0f / t)); }
 
 /* Applies the temperatures up to the sampler that draws, for a question asked ahead, to x [n]. */
@@ -33572,7 +33593,7 @@ static void sampi_scale_for_drawer(const sampi_shard_row *row, float *x, size_t 
         sampi_use()->scale(x, n, 1.0f / row->shard->member[i]->u.temp.t, false, x);
 }
 
-/* The logits from which the present member draws; adaptive_p's are made for it. */
+/* Returns the logits from which the present member draws; adaptive_p's are made for it. */
 static const float *sampi_draw_logits(const sampi_shard_row *row)
 {
     float *l = row->shard->work.x;
@@ -33742,7 +33763,7 @@ static const samp_logprob_set *sampi_set_of(const sampi_shard_row *row, sampi_pa
     return sampi_is_raw(kind) ? &row->logprobs->raw : &row->logprobs->processed;
 }
 
-/* How many tokens are wanted. */
+/* Returns how many tokens are wanted. */
 static size_t sampi_told_room(const samp_logprob_set *set)
 {
     return set->n_top < 1                       ? 1
@@ -33750,8 +33771,8 @@ static size_t sampi_told_room(const samp_logprob_set *set)
                                                 : (size_t)SAMP_MAX_TOP_LOGPROBS;
 }
 
-/* The slice of the distribution that a parcel is about. The raw one has its masked tokens too: infill may choose one,
-   which then ranks after all others. */
+/* Returns the slice of the distribution that a parcel is about. The raw one has its masked tokens too: infill may
+   choose one, which then ranks after all others. */
 static sampi_shard_row sampi_told_row(const sampi_shard_row *row, sampi_parcel_kind kind)
 {
     sampi_shard_row told = *row;
@@ -34026,7 +34047,7 @@ static bool sampi_lacks(sampi_shard_row *row, unsigned facts)
     return row->ask != 0;
 }
 
-/* The largest distance that a candidate can have from the mean. */
+/* Returns the largest distance that a candidate can have from the mean. */
 static double sampi_full_range(const sampi_shard_row *row, double mean)
 {
     double least = row->has & SAMPI_HAS_LEAST ? (double)row->least : -(double)FLT_MAX;
@@ -34097,7 +34118,7 @@ static int sampi_keep_listed(sampi_shard_row *row, size_t n)
     return SAMPI_KNOWN;
 }
 
-/* How many tokens of the list reach a floor. */
+/* Returns how many tokens of the list reach a floor. */
 static size_t sampi_listed_above(const sampi_shard_row *row, double floor)
 {
     size_t n = 0;
@@ -34171,8 +34192,8 @@ static double sampi_hist_entry(const sampi_parcel *hist, uint32_t i, bool counts
     return counts ? (double)sampi_hist_count(entry) : (double)sampi_wire_get(entry, 8);
 }
 
-/* An estimate of the share of a bucket's contents in its first part [0, 1], as if its density changed by powers from
-   the bucket before it to the one after it. */
+/* Returns an estimate of the share of a bucket's contents in its first part [0, 1], as if its density changed by powers
+   from the bucket before it to the one after it. */
 static double sampi_hist_part(const sampi_parcel *hist, uint32_t i, bool counts, double part)
 {
     double before = i > 0 ? sampi_hist_entry(hist, i - 1, counts) : 0.0, growth = 0.0;
@@ -34212,7 +34233,7 @@ static void sampi_guess_open(sampi_guess *g, const sampi_shard_row *row)
     }
 }
 
-/* An estimate of the mass or count before a place. */
+/* Returns an estimate of the mass or count before a place. */
 static double sampi_guess_before(const sampi_guess *g, double place, bool counts)
 {
     if (!(place > 0.0)) return 0.0;
@@ -34232,13 +34253,13 @@ static double sampi_guess_before(const sampi_guess *g, double place, bool counts
     return g->before[counts][i] + part;
 }
 
-/* An estimate of the mass or count closer to the mean than a distance. */
+/* Returns an estimate of the mass or count closer to the mean than a distance. */
 static double sampi_guess_around(const sampi_guess *g, double distance, bool counts)
 {
     return sampi_guess_before(g, g->mean + distance, counts) - sampi_guess_before(g, g->mean - distance, counts);
 }
 
-/* The distance from the mean at which the end is expected. */
+/* Returns the distance from the mean at which the end is expected. */
 static double sampi_guess_end(const sampi_guess *g, const sampi_end *end)
 {
     double in = (double)g->hist->n, out = 0.0;
@@ -34253,8 +34274,8 @@ static double sampi_guess_end(const sampi_guess *g, const sampi_end *end)
     return in;
 }
 
-/* The possible error of that distance, four times the usual one: from the number of tokens in the buckets at both ends,
-   where they are not known one by one. */
+/* Returns the possible error of that distance, four times the usual one: from the number of tokens in the buckets at
+   both ends, where they are not known one by one. */
 static double sampi_guess_error(const sampi_guess *g, double distance)
 {
     double ends[2] = { g->mean + distance, g->mean - distance }, variance = 0.0, sum = 0.0;
@@ -34285,7 +34306,8 @@ static bool sampi_only_cuts(const sampi_shard_row *row)
     return (flags & (SAMPI_CUTS_LAST | SAMPI_SELECTS)) == SAMPI_CUTS_LAST && !row->by_score;
 }
 
-/* The floor of min_p, if min_p is next and the tokens that it certainly keeps are listed; otherwise INFINITY. */
+/* Returns the floor of min_p, if min_p is next and the tokens that it certainly keeps are listed; otherwise
+   INFINITY. */
 static double sampi_next_floor(const sampi_shard_row *row)
 {
     const sampi_sampler *next = sampi_row_member(row, 1);
@@ -34309,8 +34331,8 @@ static bool sampi_draws_from(sampi_shard_row *row, float max)
     return true;
 }
 
-/* The maximum of the kept tokens while an end is searched. For typical it must certainly be a listed token; otherwise
-   it is -INFINITY. */
+/* Returns the maximum of the kept tokens while an end is searched. For typical it must certainly be a listed token;
+   otherwise it is -INFINITY. */
 static float sampi_kept_max(const sampi_shard_row *row)
 {
     size_t first = 0;
@@ -34387,8 +34409,8 @@ static int sampi_end_anew(sampi_shard_row *row)
     return sampi_end_start(row, range < most ? range : most, buckets, range <= most);
 }
 
-/* How many tokens to list so that all kept ones are listed: the expected number, and some more. Up to about 256 tokens
-   must fit 4 KiB. 0: they are too many. */
+/* Returns how many tokens to list so that all kept ones are listed: the expected number, and some more. Up to about 256
+   tokens must fit 4 KiB. 0: they are too many. */
 static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
 {
     double count = sampi_guess_around(g, at, true), off = sampi_guess_error(g, at) * tokens;
@@ -34416,8 +34438,8 @@ static int sampi_end_around(sampi_shard_row *row)
     return status;
 }
 
-/* The side of a floor: above 0 the whole bucket at this level reaches it, and so do all before it; below 0 no token of
-   the bucket reaches it; 0 it may be inside the bucket. */
+/* Returns the side of a floor: above 0 the whole bucket at this level reaches it, and so do all before it; below 0 no
+   token of the bucket reaches it; 0 it may be inside the bucket. */
 static int sampi_floor_side(const sampi_end *end, double floor, uint32_t bucket)
 {
     uint32_t at;
@@ -34481,7 +34503,7 @@ static int sampi_end_narrow(sampi_shard_row *row)
     return SAMP_E_FORMAT;
 }
 
-/* The segment of the slice that begins with this token; NULL: there is none. */
+/* Returns the segment of the slice that begins with this token; NULL: there is none. */
 static sampi_seg *sampi_seg_of(const sampi_shard_row *row, samp_token first)
 {
     for (size_t i = 0; i < row->n_seg; i++)
@@ -34522,7 +34544,7 @@ static void sampi_keep_runs(sampi_shard_row *row, uint32_t last, uint32_t to, ui
     }
 }
 
-/* How many of n tokens of one weight are needed to reach the end; 0: they are too few. */
+/* Returns how many of n tokens of one weight are needed to reach the end; 0: they are too few. */
 static uint64_t sampi_end_takes(const sampi_end *end, uint64_t w, uint64_t n)
 {
     uint64_t by_mass = 1, by_count = end->min_keep > end->count ? end->min_keep - end->count : 1;
@@ -34888,8 +34910,8 @@ static size_t sampi_list_prefix(sampi_shard_row *row, samp_token_data *d, size_t
     return keep;
 }
 
-/* How many tokens typical keeps, if all of them are listed; 0: others may be kept. Tokens that are not listed come
-   after the last listed one, if that is below the mean. */
+/* Returns how many tokens typical keeps, if all of them are listed; 0: others may be kept. Tokens that are not listed
+   come after the last listed one, if that is below the mean. */
 static size_t sampi_typical_listed(sampi_shard_row *row, const sampi_order *order, uint64_t want, size_t min_keep)
 {
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w, last = row->list[row->n_list - 1];
@@ -34901,7 +34923,7 @@ static size_t sampi_typical_listed(sampi_shard_row *row, const sampi_order *orde
     return sampi_list_prefix(row, d, n, want, min_keep);
 }
 
-/* The same for the tokens near the mean, which NEAR has listed. */
+/* Returns the same for the tokens near the mean, which NEAR has listed. */
 static size_t sampi_typical_near(sampi_shard_row *row)
 {
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
@@ -35080,7 +35102,7 @@ static int sampi_shard_draw_from(sampi_shard_row *row, float max)
     return SAMPI_WAITS;
 }
 
-/* The job of the array's functions on the listed tokens. told: where log-probabilities go, or NULL. */
+/* Returns the job of the array's functions on the listed tokens. told: where log-probabilities go, or NULL. */
 static sampi_job sampi_listed_job(const sampi_shard_row *row, samp_logprobs *told)
 {
     sampi_job job;
@@ -35139,7 +35161,7 @@ static int sampi_shard_race(sampi_shard_row *row, sampi_sampler *s, samp_token_d
 }
 #endif
 
-/* The first token in order. */
+/* Finds the first token in order. */
 static int sampi_shard_top(sampi_shard_row *row, samp_token_data *token)
 {
     if (sampi_lacks_first(row)) return SAMPI_WAITS;
@@ -35396,7 +35418,7 @@ static int SAMPI_ON(plan_gumbel)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 #endif
 /* ---- src/samplers/mirostat.h ---- */
 
-/* The end of both versions: draws from the tokens kept, and changes mu by the token's surprise. */
+/* Ends both versions: draws from the tokens kept, and changes mu by the token's surprise. */
 static int SAMPI_ON(plan_mirostat_draw)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     samp_token_data token;
@@ -35626,7 +35648,7 @@ static void sampi_shard_advance(sampi_shard_row *row)
    One block for all rows of a batch, kept for the next batch: a slice, a list and segments for each row, then memory
    that rows use in turn, because answers are made one after another. */
 
-/* The largest number of bytes that one row sends in a round. */
+/* Returns the largest number of bytes that one row sends in a round. */
 static size_t sampi_shard_most(const samp_shard *shard)
 {
     size_t runs = sampi_parcel_size(SAMPI_PARCEL_RUNS, SAMPI_SHARD_CHUNK);
@@ -35806,8 +35828,8 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
     return status;
 }
 
-/* The hash of a boundary between slices: the sum of h(first) - h(end) over slices that make up the vocabulary is
-   h(0) - h(n). For other slices it is so with a probability of 2^-64. */
+/* Returns the hash of a boundary between slices: the sum of h(first) - h(end) over slices that make up the vocabulary
+   is h(0) - h(n). For other slices it is so with a probability of 2^-64. */
 static uint64_t sampi_boundary(uint64_t at)
 {
     uint64_t hash = SAMPI_SHARD_MAGIC;
@@ -35911,7 +35933,7 @@ SAMP_API int samp_shard_begin(samp_shard *shard, samp_sampler *const *rows, cons
     return SAMP_OK;
 }
 
-/* How many entries a parcel has memory for. */
+/* Returns how many entries a parcel has memory for. */
 static size_t sampi_parcel_room(const sampi_shard_row *row, sampi_parcel_kind kind)
 {
     switch (kind) {
@@ -36135,7 +36157,7 @@ typedef struct sampi_test {
     samp_verify_method method;
 } sampi_test;
 
-/* The index of the draft's token among the candidates; cur->size if it is not there, or has weight 0. */
+/* Returns the index of the draft's token among the candidates; cur->size if it is not there, or has weight 0. */
 static size_t sampi_find_drafted(const samp_token_data_array *cur, float max, samp_token token)
 {
     size_t i = 0;
@@ -36143,7 +36165,7 @@ static size_t sampi_find_drafted(const samp_token_data_array *cur, float max, sa
     return i < cur->size && sampi_weight(max, cur->data[i].logit) ? i : cur->size;
 }
 
-/* The index of the candidate that replaces a rejected token: the one at mass `at`, or a watermark's choice. */
+/* Returns the index of the candidate that replaces a rejected token: the one at mass `at`, or a watermark's choice. */
 static SAMPI_COLD size_t sampi_find_rest(const sampi_sampler *s, const samp_token_data_array *cur, sampi_mass mass,
                                          const void *draw, uint64_t at)
 {
@@ -36169,7 +36191,7 @@ typedef struct sampi_rest {
     uint64_t r;
 } sampi_rest;
 
-/* The mass of a candidate in the rest (a sampi_mass). A weight has at most 41 bits, so the shift is safe. */
+/* Returns the mass of a candidate in the rest (a sampi_mass). A weight has at most 41 bits, so the shift is safe. */
 static uint64_t sampi_rest_mass(const void *draw, const samp_token_data *d)
 {
     const sampi_rest *rest = (const sampi_rest *)draw;
@@ -36178,7 +36200,7 @@ static uint64_t sampi_rest_mass(const void *draw, const samp_token_data *d)
     return w > q ? w - q : 0;
 }
 
-/* The mass of the whole rest. It is at most the sum of weights, so products with it fit 64 bits. */
+/* Returns the mass of the whole rest. It is at most the sum of weights, so products with it fit 64 bits. */
 static uint64_t sampi_rest_total(const sampi_rest *rest, const samp_token_data_array *cur)
 {
     uint64_t total = 0;
@@ -36186,7 +36208,7 @@ static uint64_t sampi_rest_total(const sampi_rest *rest, const samp_token_data_a
     return total;
 }
 
-/* The r after one more token: min(1, r w / q), rounded down. Long division, bit by bit: it runs once a row. */
+/* Returns the r after one more token: min(1, r w / q), rounded down. Long division, bit by bit: it runs once a row. */
 static uint64_t sampi_block_next(uint64_t r, uint64_t w, uint64_t q)
 {
     sampi_u128 product = sampi_mul128(r, w), whole = sampi_mul128(SAMPI_BLOCK_ONE, q);
@@ -36202,7 +36224,7 @@ static uint64_t sampi_block_next(uint64_t r, uint64_t w, uint64_t q)
     return quotient;
 }
 
-/* u(i): 64 random bits in the selecting sampler's stream, at the given position. */
+/* Returns u(i): 64 random bits in the selecting sampler's stream, at the given position. */
 static uint64_t sampi_block_random(const sampi_sampler *s, uint64_t position, uint32_t attempt)
 {
     uint64_t random[2];
@@ -36360,7 +36382,7 @@ typedef struct sampi_siblings {
     uint64_t total[SAMPI_TREE_WIDTH + 1];
 } sampi_siblings;
 
-/* The mass of a candidate in the rest (a sampi_mass). */
+/* Returns the mass of a candidate in the rest (a sampi_mass). */
 static uint64_t sampi_siblings_mass(const void *draw, const samp_token_data *d)
 {
     const sampi_siblings *rejected = (const sampi_siblings *)draw;
@@ -36372,7 +36394,7 @@ static uint64_t sampi_siblings_mass(const void *draw, const samp_token_data *d)
     return w;
 }
 
-/* The index of node's next child after index j, or -1. */
+/* Returns the index of node's next child after index j, or -1. */
 static int32_t sampi_next_child(const samp_draft *draft, const int32_t *parent, int32_t node, int32_t j)
 {
     for (j++; (size_t)j < draft->n; j++)
@@ -36620,7 +36642,7 @@ typedef struct sampi_span {
 
 static const sampi_knot *sampi_knots(const sampi_sampler *s) { return (const sampi_knot *)sampi_part(s, 0); }
 
-/* The index of this edge in the hash table, or of the free entry for it. There is always a free entry. */
+/* Returns the index of this edge in the hash table, or of the free entry for it. There is always a free entry. */
 static uint32_t sampi_hop_at(const sampi_hop *hop, uint32_t mask, uint32_t from, int32_t symbol)
 {
     uint32_t at = from * 0x9e3779b1u ^ (uint32_t)symbol * 0x85ebca6bu;
@@ -36629,7 +36651,7 @@ static uint32_t sampi_hop_at(const sampi_hop *hop, uint32_t mask, uint32_t from,
     return at & mask;
 }
 
-/* The node after one more symbol. */
+/* Returns the node after one more symbol. */
 static uint32_t sampi_hop_on(const sampi_knot *knot, const sampi_hop *hop, uint32_t mask, uint32_t node,
                              int32_t symbol)
 {
@@ -36640,22 +36662,22 @@ static uint32_t sampi_hop_on(const sampi_knot *knot, const sampi_hop *hop, uint3
     }
 }
 
-/* The state after a byte, in the table of a banned pattern (constraints/patterns.h): 64 words with the class of each
-   byte, then a row for each state. */
+/* Returns the state after a byte, in the table of a banned pattern (constraints/patterns.h): 64 words with the class of
+   each byte, then a row for each state. */
 static uint32_t sampi_table_next(const uint32_t *table, uint32_t n_classes, uint32_t state, char byte)
 {
     const uint8_t *class_of = (const uint8_t *)table;
     return ((const uint16_t *)(const void *)(table + 64))[state * n_classes + class_of[(unsigned char)byte]];
 }
 
-/* A byte of a string or token as it is compared: folded if any_case. */
+/* Returns a byte of a string or token as it is compared: folded if any_case. */
 static int32_t sampi_fold(char byte, bool any_case)
 {
     unsigned char c = (unsigned char)byte;
     return any_case && c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
 }
 
-/* The bytes of a token; empty if it is not in the vocabulary. */
+/* Returns the bytes of a token; empty if it is not in the vocabulary. */
 static const char *sampi_bytes_of(const samp_vocab *v, samp_token token, size_t *n)
 {
     *n = 0;
@@ -36786,7 +36808,7 @@ static bool sampi_begins(const sampi_kit *kit, const char *bytes, size_t n, cons
     return true;
 }
 
-/* The first two bytes of a text as a number, with zeros for missing bytes. */
+/* Returns the first two bytes of a text as a number, with zeros for missing bytes. */
 static uint32_t sampi_pair(const char *bytes, size_t n, bool any_case)
 {
     uint32_t pair = n > 0 ? (uint32_t)sampi_fold(bytes[0], any_case) << 8 : 0;
@@ -36928,7 +36950,7 @@ static SAMPI_COLD void sampi_kit_lists(sampi_kit *kit)
 
 static const char *sampi_constraint_name(const samp_sampler *s) { return ((const sampi_sampler *)s)->u.limit.name; }
 
-/* The interface of built-in samplers, with another name. */
+/* Returns the interface of built-in samplers, with another name. */
 static const samp_sampler_i *sampi_constraint_iface(void)
 {
     static const samp_sampler_i iface = {
@@ -36984,7 +37006,7 @@ static SAMPI_COLD void sampi_kit_add(sampi_kit *kit, const samp_token *tokens, c
     kit->n_patterns++;
 }
 
-/* The end of every constructor: copies all arrays into a new sampler, and frees the kit. */
+/* Ends every constructor: copies all arrays into a new sampler, and frees the kit. */
 static SAMPI_COLD samp_sampler *sampi_kit_make(sampi_kit *kit)
 {
     sampi_sampler *t = &kit->t;
@@ -37021,7 +37043,7 @@ static SAMPI_COLD samp_sampler *sampi_kit_make(sampi_kit *kit)
    patterns, lists or spans, and ends with sampi_kit_make (constraints/sampler.h). The caller's lists are copied; the
    pointer to a vocabulary is kept. */
 
-/* The end of constructors with patterns: makes the automaton of all patterns, with the lists on its nodes. */
+/* Ends constructors with patterns: makes the automaton of all patterns, with the lists on its nodes. */
 static SAMPI_COLD samp_sampler *sampi_kit_bans(sampi_kit *kit)
 {
     const bool rewinds = kit->t.u.limit.flags & SAMP_BAN_REWIND;
@@ -37082,7 +37104,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_strings(const samp_vocab *voc
     return sampi_kit_bans(&kit);
 }
 
-/* The end of constructors with a list that does not depend on the text: it is the list of the only node. */
+/* Ends constructors with a list that does not depend on the text: this is the list of the only node. */
 static SAMPI_COLD samp_sampler *sampi_kit_tokens(sampi_kit *kit, const samp_token *tokens, size_t n, float bias)
 {
     sampi_require_tokens(&kit->t, tokens, n, "tokens");
@@ -37404,7 +37426,7 @@ typedef struct sampi_pattern_maker {
     bool any_case;
 } sampi_pattern_maker;
 
-/* The state of a node; a new one if necessary. */
+/* Returns the state of a node; a new one if necessary. */
 static SAMPI_COLD uint16_t sampi_pattern_state(sampi_pattern_maker *m, sampi_node node)
 {
     if (node < 0 || m->d.status) {
@@ -37422,7 +37444,7 @@ static SAMPI_COLD uint16_t sampi_pattern_state(sampi_pattern_maker *m, sampi_nod
     return (uint16_t)(m->n - 1);
 }
 
-/* The node after a byte; if case does not matter, after either letter. */
+/* Returns the node after a byte; if case does not matter, after either letter. */
 static SAMPI_COLD sampi_node sampi_pattern_behind(sampi_pattern_maker *m, sampi_node node, int32_t byte)
 {
     sampi_node behind = sampi_derive(&m->d, node, byte);
@@ -37597,21 +37619,21 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_pattern(const samp_vocab *voc
 
 static samp_token *sampi_limit_window(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 3); }
 
-/* The memory for a list of this draw; after it the bans: a token, and the position at which it is banned. */
+/* Returns the memory for a list of this draw; after it the bans: a token, and the position at which it is banned. */
 static sampi_count *sampi_limit_room(const sampi_sampler *s)
 {
     return (sampi_count *)(void *)(sampi_limit_window(s) + s->u.limit.ring.cap);
 }
 static sampi_count *sampi_limit_bans(const sampi_sampler *s) { return sampi_limit_room(s) + s->u.limit.room; }
 
-/* The token `back` positions ago, 0 = the newest: sampi_ring_at without a division. */
+/* Returns the token `back` positions ago, 0 = the newest: sampi_ring_at without a division. */
 static samp_token sampi_limit_back(const sampi_sampler *s, uint32_t back)
 {
     const sampi_ring *r = &s->u.limit.ring;
     return sampi_limit_window(s)[r->head > back ? r->head - 1 - back : r->head + r->cap - 1 - back];
 }
 
-/* The first position in [back, end) with this token; end if there is none. */
+/* Returns the first position in [back, end) with this token; end if there is none. */
 static uint32_t sampi_limit_find(const sampi_sampler *s, uint32_t back, uint32_t end, samp_token token)
 {
     const sampi_ring *r = &s->u.limit.ring;
@@ -37645,7 +37667,7 @@ static uint32_t sampi_limit_followers(const sampi_sampler *s, uint32_t m, sampi_
     return kept;
 }
 
-/* The smallest period of the newest `size` tokens; 0: they have none. */
+/* Returns the smallest period of the newest `size` tokens; 0: they have none. */
 static uint32_t sampi_limit_period(const sampi_sampler *s, uint32_t size)
 {
     for (uint32_t p = (uint32_t)s->u.limit.shortest; p <= (uint32_t)s->u.limit.longest; p++) {
@@ -37673,7 +37695,7 @@ static uint32_t sampi_limit_period(const sampi_sampler *s, uint32_t size)
      wish      1 + the position at which the span began that samp_thinking_end ends; 0: none. It is not an effect of a
                token, so samp_rollback does not take it back, as it does not take back a ban */
 
-/* How many bytes of a character are missing after a token. */
+/* Returns how many bytes of a character are missing after a token. */
 static uint32_t sampi_limit_missing(const sampi_sampler *s, samp_token token)
 {
     size_t n;
@@ -37740,7 +37762,7 @@ static bool sampi_limit_notes(const sampi_limit *r)
     return sampi_limit_counts(r) && r->noted > 0 && r->noted <= r->n_note && !sampi_limit_hurries(r);
 }
 
-/* The only token that may come, of the end or of the note; NULL: any token. */
+/* Returns the only token that may come, of the end or of the note; NULL: any token. */
 static const samp_token *sampi_limit_forced(const sampi_sampler *s)
 {
     const sampi_limit *r = &s->u.limit;
@@ -37753,7 +37775,7 @@ static const samp_token *sampi_limit_forced(const sampi_sampler *s)
     return words + span->first + (begins ? 0 : r->count_in);
 }
 
-/* The bias of the end's next token; 0: no bias. */
+/* Returns the bias of the end's next token; 0: no bias. */
 static float sampi_limit_ramp(const sampi_sampler *s, samp_token *token)
 {
     const sampi_limit *r = &s->u.limit;
@@ -37919,7 +37941,7 @@ static SAMPI_COLD bool sampi_limit_thinks(const sampi_sampler *s, const sampi_li
      count_in  tokens or lines since `begin`, a span's begin or end, or the last loop
      missing   1: a token of `until` has come; 2: a loop was found */
 
-/* How much a token adds to the clock's count. */
+/* Returns how much a token adds to the clock's count. */
 static uint32_t sampi_clock_step(const sampi_sampler *s, samp_token token)
 {
     size_t n = 0;
@@ -38024,8 +38046,8 @@ static bool sampi_next_back(const sampi_sampler *s, sampi_place_back *p, const c
     return p->at < p->n;
 }
 
-/* How many bytes before the accepted token a match begins whose last byte is the last of bytes [n], the token's first n
-   bytes; 0: inside the token. The earliest beginning counts; if the window has none, the whole window does. */
+/* Returns how many bytes before the accepted token a match begins whose last byte is the last of bytes [n], the token's
+   first n bytes; 0: inside the token. The earliest beginning counts; if the window has none, the whole window does. */
 static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, size_t n)
 {
     const sampi_limit *r = &s->u.limit;
@@ -38066,8 +38088,8 @@ static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int
     return node;
 }
 
-/* The node after a token. *before: how many symbols before the token the longest pattern begins that ends in it; -1: no
-   pattern ends in it. */
+/* Returns the node after a token. *before: how many symbols before the token the longest pattern begins that ends in
+   it; -1: no pattern ends in it. */
 static uint32_t sampi_limit_walk(const sampi_sampler *s, samp_token token, int64_t *before)
 {
     const sampi_knot *knot = sampi_knots(s);
@@ -38187,7 +38209,7 @@ static void sampi_constraint_past(sampi_sampler *s, sampi_record *r)
    the lists that apply at the current node, and mask or change these logits. On a row few tokens become changes, many
    become a mask. */
 
-/* The only tokens that are allowed now, in order; returns their number, 0: all tokens are allowed. */
+/* Finds the only tokens that are allowed now, in order; returns their number, 0: all tokens are allowed. */
 static size_t sampi_limit_only(const sampi_sampler *s, const samp_token **tokens)
 {
     const sampi_limit *r = &s->u.limit;
@@ -38266,7 +38288,7 @@ static bool sampi_next_list(sampi_lists *it)
     return it->n > 0;
 }
 
-/* The new logit of a token in a list. */
+/* Returns the new logit of a token in a list. */
 static float sampi_limit_change(const sampi_sampler *s, float l, const sampi_count *entry)
 {
     const sampi_limit *r = &s->u.limit;
@@ -38598,7 +38620,7 @@ SAMP_API int32_t samp_rewind_length(const samp_sampler *s)
     return status ? status : sampi_rewind_of((const sampi_sampler *)s);
 }
 
-/* The first member of this kind; or NULL. */
+/* Returns the first member of this kind; or NULL. */
 static sampi_sampler *sampi_first_limit(const sampi_sampler *s, sampi_limit_kind what)
 {
     sampi_sampler *found = NULL;
@@ -38607,7 +38629,7 @@ static sampi_sampler *sampi_first_limit(const sampi_sampler *s, sampi_limit_kind
     return s->kind == SAMPI_CONSTRAINT && s->u.limit.what == what ? (sampi_sampler *)(uintptr_t)s : found;
 }
 
-/* The first member of this kind in the user's sampler; NULL, with *status, if there is none. */
+/* Returns the first member of this kind in the user's sampler; NULL, with *status, if there is none. */
 static sampi_sampler *sampi_asked_limit(const samp_sampler *s, sampi_limit_kind what, int *status)
 {
     *status = samp_status(s, NULL);
@@ -38722,7 +38744,7 @@ static const sampi_hooks SAMPI_CHAIN_HOOKS = {
 #define SAMPI_SBW_ROW       SAMPI_NO_ROW
 #endif
 
-/* The row of a kind; never NULL. Code that depends on the kind asks the row, instead of comparing kinds. */
+/* Returns the row of a kind; never NULL. Code that depends on the kind asks the row, instead of comparing kinds. */
 static const sampi_traits *sampi_traits_of(sampi_kind kind)
 {
     static const sampi_traits traits[SAMPI_N_KINDS] = {

@@ -4221,7 +4221,7 @@ static int SAMPI_ON(plan_gumbel)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 #endif
 /* ---- src/samplers/mirostat.h ---- */
 
-/* The end of both versions: draws from the tokens kept, and changes mu by the token's surprise. */
+/* Ends both versions: draws from the tokens kept, and changes mu by the token's surprise. */
 static int SAMPI_ON(plan_mirostat_draw)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     samp_token_data token;

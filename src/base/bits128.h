@@ -44,7 +44,7 @@ static inline sampi_u128 sampi_sub128(sampi_u128 a, sampi_u128 b)
     return rest;
 }
 
-/* The number of leading zero bits of x. x must not be 0. */
+/* Returns the number of leading zero bits of x. x must not be 0. */
 static inline int sampi_empty_bits(uint64_t x)
 {
 #if SAMPI_GNU
@@ -56,8 +56,8 @@ static inline int sampi_empty_bits(uint64_t x)
 #endif
 }
 
-/* The nearest double, ties to even. The conversion rounds the upper 64 bits; their last bit is set if any bit below
-   them is set, so that a value just above a tie is rounded up. */
+/* Returns the nearest double, ties to even. The conversion rounds the upper 64 bits; their last bit is set if any bit
+   below them is set, so that a value just above a tie is rounded up. */
 static inline double sampi_double_of_128(sampi_u128 x)
 {
     if (x.hi == 0) return (double)x.lo;

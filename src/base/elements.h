@@ -3,7 +3,8 @@
    Words of saved states and messages: least significant byte first, on any machine. Checksums: they detect damage, and
    they tell settings apart. All functions are pure; they know dtypes and bytes, and no samplers. */
 
-/* The float that has these 32 bits; the float that a bf16 or an IEEE half stands for. All conversions are exact. */
+/* Returns the float that has these 32 bits; the float that a bf16 or an IEEE half stands for. All conversions are
+   exact. */
 static float sampi_float_of(uint32_t u)
 {
     float x;
@@ -20,7 +21,7 @@ static float sampi_f16_to_f32(uint16_t h)
 }
 
 #ifdef SAMPLING_KV_DECLARED
-/* The nearest half, ties to even. NaN stays NaN. */
+/* Returns the nearest half, ties to even. NaN stays NaN. */
 static uint16_t sampi_f32_to_f16(float x)
 {
     uint32_t u, sign, shift = 13, rest;
@@ -46,7 +47,7 @@ static uint16_t sampi_f32_to_f16(float x)
 /* The dtype of a row that is an array of candidates: its elements are the candidates' logits. */
 #define SAMPI_CANDIDATE ((samp_dtype)15)
 
-/* The logit of element i of a row as the caller gave it; -infinity where the mask's bit is 0. */
+/* Returns the logit of element i of a row as the caller gave it; -infinity where the mask's bit is 0. */
 static float sampi_element(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
 {
     if (mask && !(mask[i / 32] >> (i % 32) & 1u)) return -INFINITY;

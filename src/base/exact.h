@@ -87,13 +87,14 @@ SAMPI_INLINE double sampi_exp(float max, float l)
     return sampi_exp2_poly(f) * sampi_from_bits((sampi_bits(s) + 1023 + 40) << 52);
 }
 
-/* w = round(2^40 * exp(l - max)): 2^40 for the maximum, 0 from about 28.4 nats below it, 0 for a masked token. */
+/* Returns w = round(2^40 * exp(l - max)): 2^40 for the maximum, 0 from about 28.4 nats below it, 0 for a masked
+   token. */
 SAMPI_INLINE uint64_t sampi_weight(float max, float l)
 {
     return sampi_bits(SAMPI_FMA(1.0, sampi_exp(max, l), SAMPI_INT)) - sampi_bits(SAMPI_INT);
 }
 
-/* An integer for each float, in the same order: a < b exactly if key(a) < key(b). Both zeros have the key 0.
+/* Returns an integer for each float, in the same order: a < b exactly if key(a) < key(b). Both zeros have the key 0.
    sampi_unkey is the inverse. */
 static int32_t sampi_key(float x)
 {
@@ -103,7 +104,7 @@ static int32_t sampi_key(float x)
     return (int32_t)(((i & INT32_MAX) ^ sign) - sign); /* no branch, because signs are hard to predict */
 }
 
-/* The key for sorts by falling value: the largest float has the smallest key. */
+/* Returns the key for sorts by falling value: the largest float has the smallest key. */
 static uint32_t sampi_falling_key(float x) { return (uint32_t)INT32_MAX - (uint32_t)sampi_key(x); }
 
 static float sampi_unkey(int32_t key)
@@ -114,8 +115,9 @@ static float sampi_unkey(int32_t key)
     return x;
 }
 
-/* The smallest float that satisfies a monotone predicate: if x satisfies it, every larger float does. By bisection over
-   the floats' keys: that of `in` satisfies it, or is the result if no smaller one does; that of `out` does not. */
+/* Returns the smallest float that satisfies a monotone predicate: if x satisfies it, every larger float does. By
+   bisection over the floats' keys: that of `in` satisfies it, or is the result if no smaller one does; that of `out`
+   does not. */
 SAMPI_INLINE float sampi_least_in(bool (*holds)(const void *, float), const void *what, int64_t out, int64_t in)
 {
     while (in - out > 1) {
@@ -130,7 +132,7 @@ SAMPI_INLINE float sampi_least_in(bool (*holds)(const void *, float), const void
 
 #define SAMPI_NO_KEY ((int64_t)sampi_key(-FLT_MAX) - 1) /* below those of all logits */
 
-/* The same of all floats, from near `guess` on; +infinity if none satisfies it. */
+/* Returns the same of all floats, from near `guess` on; +infinity if none satisfies it. */
 static float sampi_least(bool (*holds)(const void *, float), const void *what, float guess)
 {
     int64_t lo = SAMPI_NO_KEY, hi = sampi_key(INFINITY), at = sampi_key(guess);
@@ -166,7 +168,7 @@ static bool sampi_is_near(const void *what, float x)
     return sampi_octaves(of[1], sampi_roundf(x * of[0])) < SAMPI_FAR;
 }
 
-/* The smallest x >= floor whose envelope is not 0. Kernels skip all logits below it. */
+/* Returns the smallest x >= floor whose envelope is not 0. Kernels skip all logits below it. */
 static SAMPI_CALLED float sampi_envelope_floor(float r, float max, float floor)
 {
     const float of[2] = { r, max };
@@ -175,8 +177,8 @@ static SAMPI_CALLED float sampi_envelope_floor(float r, float max, float floor)
     return least > floor ? least : floor;
 }
 
-/* The logit that adaptive_p gives a token of probability p. The curve is llama.cpp's: width 0.3, peak 5, steepness
-   10. */
+/* Returns the logit that adaptive_p gives a token of probability p. The curve is llama.cpp's: width 0.3, peak 5,
+   steepness 10. */
 static float sampi_adaptive_p_logit(float p, float aim)
 {
     float x = sampi_roundf(fabsf(p - aim) * (1.0f / 0.3f));

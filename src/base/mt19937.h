@@ -20,7 +20,7 @@ static SAMPI_CALLED void sampi_mt_seed(sampi_mt *mt, uint32_t seed)
     mt->drawn = 0;
 }
 
-/* The next output. When the 624 words are used up, the function makes 624 new ones first. */
+/* Returns the next output. When the 624 words are used up, the function makes 624 new ones first. */
 static uint32_t sampi_mt_next(sampi_mt *mt)
 {
     if (mt->next == 624) {

@@ -280,7 +280,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMPI_OPAQUE_SCALAR(x) SAMPI_OPAQUE(x)
 #endif
 
-/* The rounded product. Each product that is added to something goes through one of these. */
+/* Returns the rounded product. Each product that is added to something goes through one of these. */
 static float sampi_roundf(float product)
 {
     SAMPI_OPAQUE_SCALAR(product);

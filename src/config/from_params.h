@@ -38,8 +38,8 @@ SAMP_API SAMPI_COLD samp_params samp_plain_params(void)
     return p;
 }
 
-/* The record of a kind with the values of the parameters. It is not checked yet, so only sampi_prepare and sampi_is_off
-   may use it. It points to the parameters' lists until sampi_new has copied them. */
+/* Returns the record of a kind with the values of the parameters. It is not checked yet, so only sampi_prepare and
+   sampi_is_off may use it. It points to the parameters' lists until sampi_new has copied them. */
 static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_kind kind)
 {
     sampi_sampler t = sampi_blank(kind);
@@ -51,8 +51,8 @@ static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_ki
     return t;
 }
 
-/* The kind that selects the token, the last of the chain that sampi_add_steps builds. mirostat takes precedence over
-   adaptive_target, and that over temp, as samp_chain_from_params says. The parameters must be valid. */
+/* Returns the kind that selects the token, the last of the chain that sampi_add_steps builds. mirostat takes precedence
+   over adaptive_target, and that over temp, as samp_chain_from_params says. The parameters must be valid. */
 static SAMPI_COLD sampi_kind sampi_selector_of(const samp_params *p)
 {
     if (p->mirostat == 1) return SAMPI_MIROSTAT;

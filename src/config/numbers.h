@@ -65,8 +65,8 @@ static SAMPI_COLD void sampi_decimal_grow(uint16_t *x, uint32_t digit)
     }
 }
 
-/* x = x / 10, rounded down; returns the remainder. Dividing several times gives the same as one division by the power
-   of ten, rounded down. */
+/* Sets x = x / 10, rounded down; returns the remainder. Dividing several times gives the same as one division by the
+   power of ten, rounded down. */
 static SAMPI_COLD uint32_t sampi_decimal_shrink(uint16_t *x)
 {
     uint32_t carry = 0;
@@ -78,9 +78,9 @@ static SAMPI_COLD uint32_t sampi_decimal_shrink(uint16_t *x)
     return carry;
 }
 
-/* The nearest float to x, ties to even. The leading words make a double of 38 to 53 bits whose last bit is set if
-   anything below is not 0. A double has more bits than a float, so its conversion rounds as x itself would, also to a
-   subnormal. */
+/* Returns the nearest float to x, ties to even. The leading words make a double of 38 to 53 bits whose last bit is set
+   if anything below is not 0. A double has more bits than a float, so its conversion rounds as x itself would, also to
+   a subnormal. */
 static SAMPI_COLD float sampi_decimal_round(const uint16_t *x, uint32_t rest)
 {
     uint64_t leading = 0;

@@ -6,7 +6,8 @@
    There are two callers: samp_check_params only reads the parameters, samp_chain_from_params makes a sampler of each
    kind and adds it to a chain. The room stands on config/from_params.h and core/making.h. */
 
-/* The kind with this name, or SAMPI_N_KINDS if there is none. A row of the table has its names with ';' between. */
+/* Returns the kind with this name, or SAMPI_N_KINDS if there is none. A row of the table has its names with ';'
+   between. */
 static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
@@ -20,7 +21,7 @@ static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
     return SAMPI_N_KINDS;
 }
 
-/* The kind with this letter, or SAMPI_N_KINDS if there is none. Kinds without a letter have 0. */
+/* Returns the kind with this letter, or SAMPI_N_KINDS if there is none. Kinds without a letter have 0. */
 static SAMPI_COLD sampi_kind sampi_step_lettered(char letter)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++)
@@ -48,8 +49,8 @@ static SAMPI_COLD sampi_steps sampi_steps_of(const samp_params *p)
     return steps;
 }
 
-/* The next kind of the default order. Rows with SAMPI_IF_ON are in it only if the parameters switch the sampler on.
-   Rows without a letter, and rows with SAMPI_IF_NAMED, are not in it. */
+/* Finds the next kind of the default order. Rows with SAMPI_IF_ON are in it only if the parameters switch the sampler
+   on. Rows without a letter, and rows with SAMPI_IF_NAMED, are not in it. */
 static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *kind)
 {
     while (steps->row < SAMPI_N_KINDS) {
@@ -62,8 +63,8 @@ static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *k
     return false;
 }
 
-/* The next kind of an order; false: the walk is over. *kind is SAMPI_N_KINDS for an unknown name. The caller must stop
-   then, because an empty name at the end of the text would be returned again and again. samp_check_params stops;
+/* Finds the next kind of an order; false: the walk is over. *kind is SAMPI_N_KINDS for an unknown name. The caller must
+   stop then, because an empty name at the end of the text would be returned again and again. samp_check_params stops;
    sampi_add_steps gets only orders that have been checked. */
 static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
 {

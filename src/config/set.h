@@ -3,8 +3,8 @@
    fields (core/fields.h). config/numbers.h reads numbers. An entry of a list (logit_bias, dry's breakers) is added in a
    new block of memory. After an error nothing has changed. */
 
-/* The field with this name, or NULL: the first row that has the name, or the first field of the sampler that an order
-   calls by this name. logit_bias's own fields are left out; its list is one of SAMPI_CHAIN_FIELDS. */
+/* Returns the field with this name, or NULL: the first row that has the name, or the first field of the sampler that an
+   order calls by this name. logit_bias's own fields are left out; its list is one of SAMPI_CHAIN_FIELDS. */
 static SAMPI_COLD const sampi_field *sampi_field_named(const char *name)
 {
     const sampi_kind step = sampi_step_named(name, strlen(name));

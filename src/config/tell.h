@@ -92,7 +92,7 @@ SAMP_API SAMPI_COLD int samp_settings_takes(const char *name, char *buf, size_t 
     return sampi_tell(NULL, name, buf, size);
 }
 
-/* The reason of SAMP_E_UNSUPPORTED, by the field that samp_status reports. */
+/* Returns the reason of SAMP_E_UNSUPPORTED, by the field that samp_status reports. */
 static SAMPI_COLD const char *sampi_unsupported(const char *field)
 {
     static const char *const causes[][2] = {

@@ -23,8 +23,8 @@ static bool sampi_next_back(const sampi_sampler *s, sampi_place_back *p, const c
     return p->at < p->n;
 }
 
-/* How many bytes before the accepted token a match begins whose last byte is the last of bytes [n], the token's first n
-   bytes; 0: inside the token. The earliest beginning counts; if the window has none, the whole window does. */
+/* Returns how many bytes before the accepted token a match begins whose last byte is the last of bytes [n], the token's
+   first n bytes; 0: inside the token. The earliest beginning counts; if the window has none, the whole window does. */
 static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, size_t n)
 {
     const sampi_limit *r = &s->u.limit;
@@ -65,8 +65,8 @@ static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int
     return node;
 }
 
-/* The node after a token. *before: how many symbols before the token the longest pattern begins that ends in it; -1: no
-   pattern ends in it. */
+/* Returns the node after a token. *before: how many symbols before the token the longest pattern begins that ends in
+   it; -1: no pattern ends in it. */
 static uint32_t sampi_limit_walk(const sampi_sampler *s, samp_token token, int64_t *before)
 {
     const sampi_knot *knot = sampi_knots(s);

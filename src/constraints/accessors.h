@@ -19,7 +19,7 @@ SAMP_API int32_t samp_rewind_length(const samp_sampler *s)
     return status ? status : sampi_rewind_of((const sampi_sampler *)s);
 }
 
-/* The first member of this kind; or NULL. */
+/* Returns the first member of this kind; or NULL. */
 static sampi_sampler *sampi_first_limit(const sampi_sampler *s, sampi_limit_kind what)
 {
     sampi_sampler *found = NULL;
@@ -28,7 +28,7 @@ static sampi_sampler *sampi_first_limit(const sampi_sampler *s, sampi_limit_kind
     return s->kind == SAMPI_CONSTRAINT && s->u.limit.what == what ? (sampi_sampler *)(uintptr_t)s : found;
 }
 
-/* The first member of this kind in the user's sampler; NULL, with *status, if there is none. */
+/* Returns the first member of this kind in the user's sampler; NULL, with *status, if there is none. */
 static sampi_sampler *sampi_asked_limit(const samp_sampler *s, sampi_limit_kind what, int *status)
 {
     *status = samp_status(s, NULL);

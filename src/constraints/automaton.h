@@ -51,7 +51,7 @@ typedef struct sampi_span {
 
 static const sampi_knot *sampi_knots(const sampi_sampler *s) { return (const sampi_knot *)sampi_part(s, 0); }
 
-/* The index of this edge in the hash table, or of the free entry for it. There is always a free entry. */
+/* Returns the index of this edge in the hash table, or of the free entry for it. There is always a free entry. */
 static uint32_t sampi_hop_at(const sampi_hop *hop, uint32_t mask, uint32_t from, int32_t symbol)
 {
     uint32_t at = from * 0x9e3779b1u ^ (uint32_t)symbol * 0x85ebca6bu;
@@ -60,7 +60,7 @@ static uint32_t sampi_hop_at(const sampi_hop *hop, uint32_t mask, uint32_t from,
     return at & mask;
 }
 
-/* The node after one more symbol. */
+/* Returns the node after one more symbol. */
 static uint32_t sampi_hop_on(const sampi_knot *knot, const sampi_hop *hop, uint32_t mask, uint32_t node,
                              int32_t symbol)
 {
@@ -71,22 +71,22 @@ static uint32_t sampi_hop_on(const sampi_knot *knot, const sampi_hop *hop, uint3
     }
 }
 
-/* The state after a byte, in the table of a banned pattern (constraints/patterns.h): 64 words with the class of each
-   byte, then a row for each state. */
+/* Returns the state after a byte, in the table of a banned pattern (constraints/patterns.h): 64 words with the class of
+   each byte, then a row for each state. */
 static uint32_t sampi_table_next(const uint32_t *table, uint32_t n_classes, uint32_t state, char byte)
 {
     const uint8_t *class_of = (const uint8_t *)table;
     return ((const uint16_t *)(const void *)(table + 64))[state * n_classes + class_of[(unsigned char)byte]];
 }
 
-/* A byte of a string or token as it is compared: folded if any_case. */
+/* Returns a byte of a string or token as it is compared: folded if any_case. */
 static int32_t sampi_fold(char byte, bool any_case)
 {
     unsigned char c = (unsigned char)byte;
     return any_case && c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
 }
 
-/* The bytes of a token; empty if it is not in the vocabulary. */
+/* Returns the bytes of a token; empty if it is not in the vocabulary. */
 static const char *sampi_bytes_of(const samp_vocab *v, samp_token token, size_t *n)
 {
     *n = 0;

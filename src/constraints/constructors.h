@@ -3,7 +3,7 @@
    patterns, lists or spans, and ends with sampi_kit_make (constraints/sampler.h). The caller's lists are copied; the
    pointer to a vocabulary is kept. */
 
-/* The end of constructors with patterns: makes the automaton of all patterns, with the lists on its nodes. */
+/* Ends constructors with patterns: makes the automaton of all patterns, with the lists on its nodes. */
 static SAMPI_COLD samp_sampler *sampi_kit_bans(sampi_kit *kit)
 {
     const bool rewinds = kit->t.u.limit.flags & SAMP_BAN_REWIND;
@@ -64,7 +64,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_strings(const samp_vocab *voc
     return sampi_kit_bans(&kit);
 }
 
-/* The end of constructors with a list that does not depend on the text: it is the list of the only node. */
+/* Ends constructors with a list that does not depend on the text: this is the list of the only node. */
 static SAMPI_COLD samp_sampler *sampi_kit_tokens(sampi_kit *kit, const samp_token *tokens, size_t n, float bias)
 {
     sampi_require_tokens(&kit->t, tokens, n, "tokens");

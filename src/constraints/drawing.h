@@ -3,7 +3,7 @@
    the lists that apply at the current node, and mask or change these logits. On a row few tokens become changes, many
    become a mask. */
 
-/* The only tokens that are allowed now, in order; returns their number, 0: all tokens are allowed. */
+/* Finds the only tokens that are allowed now, in order; returns their number, 0: all tokens are allowed. */
 static size_t sampi_limit_only(const sampi_sampler *s, const samp_token **tokens)
 {
     const sampi_limit *r = &s->u.limit;
@@ -82,7 +82,7 @@ static bool sampi_next_list(sampi_lists *it)
     return it->n > 0;
 }
 
-/* The new logit of a token in a list. */
+/* Returns the new logit of a token in a list. */
 static float sampi_limit_change(const sampi_sampler *s, float l, const sampi_count *entry)
 {
     const sampi_limit *r = &s->u.limit;

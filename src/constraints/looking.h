@@ -4,21 +4,21 @@
 
 static samp_token *sampi_limit_window(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 3); }
 
-/* The memory for a list of this draw; after it the bans: a token, and the position at which it is banned. */
+/* Returns the memory for a list of this draw; after it the bans: a token, and the position at which it is banned. */
 static sampi_count *sampi_limit_room(const sampi_sampler *s)
 {
     return (sampi_count *)(void *)(sampi_limit_window(s) + s->u.limit.ring.cap);
 }
 static sampi_count *sampi_limit_bans(const sampi_sampler *s) { return sampi_limit_room(s) + s->u.limit.room; }
 
-/* The token `back` positions ago, 0 = the newest: sampi_ring_at without a division. */
+/* Returns the token `back` positions ago, 0 = the newest: sampi_ring_at without a division. */
 static samp_token sampi_limit_back(const sampi_sampler *s, uint32_t back)
 {
     const sampi_ring *r = &s->u.limit.ring;
     return sampi_limit_window(s)[r->head > back ? r->head - 1 - back : r->head + r->cap - 1 - back];
 }
 
-/* The first position in [back, end) with this token; end if there is none. */
+/* Returns the first position in [back, end) with this token; end if there is none. */
 static uint32_t sampi_limit_find(const sampi_sampler *s, uint32_t back, uint32_t end, samp_token token)
 {
     const sampi_ring *r = &s->u.limit.ring;
@@ -52,7 +52,7 @@ static uint32_t sampi_limit_followers(const sampi_sampler *s, uint32_t m, sampi_
     return kept;
 }
 
-/* The smallest period of the newest `size` tokens; 0: they have none. */
+/* Returns the smallest period of the newest `size` tokens; 0: they have none. */
 static uint32_t sampi_limit_period(const sampi_sampler *s, uint32_t size)
 {
     for (uint32_t p = (uint32_t)s->u.limit.shortest; p <= (uint32_t)s->u.limit.longest; p++) {

@@ -119,7 +119,7 @@ static bool sampi_begins(const sampi_kit *kit, const char *bytes, size_t n, cons
     return true;
 }
 
-/* The first two bytes of a text as a number, with zeros for missing bytes. */
+/* Returns the first two bytes of a text as a number, with zeros for missing bytes. */
 static uint32_t sampi_pair(const char *bytes, size_t n, bool any_case)
 {
     uint32_t pair = n > 0 ? (uint32_t)sampi_fold(bytes[0], any_case) << 8 : 0;

@@ -19,7 +19,7 @@ typedef struct sampi_pattern_maker {
     bool any_case;
 } sampi_pattern_maker;
 
-/* The state of a node; a new one if necessary. */
+/* Returns the state of a node; a new one if necessary. */
 static SAMPI_COLD uint16_t sampi_pattern_state(sampi_pattern_maker *m, sampi_node node)
 {
     if (node < 0 || m->d.status) {
@@ -37,7 +37,7 @@ static SAMPI_COLD uint16_t sampi_pattern_state(sampi_pattern_maker *m, sampi_nod
     return (uint16_t)(m->n - 1);
 }
 
-/* The node after a byte; if case does not matter, after either letter. */
+/* Returns the node after a byte; if case does not matter, after either letter. */
 static SAMPI_COLD sampi_node sampi_pattern_behind(sampi_pattern_maker *m, sampi_node node, int32_t byte)
 {
     sampi_node behind = sampi_derive(&m->d, node, byte);

@@ -5,7 +5,7 @@
 
 static const char *sampi_constraint_name(const samp_sampler *s) { return ((const sampi_sampler *)s)->u.limit.name; }
 
-/* The interface of built-in samplers, with another name. */
+/* Returns the interface of built-in samplers, with another name. */
 static const samp_sampler_i *sampi_constraint_iface(void)
 {
     static const samp_sampler_i iface = {
@@ -61,7 +61,7 @@ static SAMPI_COLD void sampi_kit_add(sampi_kit *kit, const samp_token *tokens, c
     kit->n_patterns++;
 }
 
-/* The end of every constructor: copies all arrays into a new sampler, and frees the kit. */
+/* Ends every constructor: copies all arrays into a new sampler, and frees the kit. */
 static SAMPI_COLD samp_sampler *sampi_kit_make(sampi_kit *kit)
 {
     sampi_sampler *t = &kit->t;

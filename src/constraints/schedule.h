@@ -7,7 +7,7 @@
      count_in  tokens or lines since `begin`, a span's begin or end, or the last loop
      missing   1: a token of `until` has come; 2: a loop was found */
 
-/* How much a token adds to the clock's count. */
+/* Returns how much a token adds to the clock's count. */
 static uint32_t sampi_clock_step(const sampi_sampler *s, samp_token token)
 {
     size_t n = 0;

@@ -13,7 +13,7 @@
      wish      1 + the position at which the span began that samp_thinking_end ends; 0: none. It is not an effect of a
                token, so samp_rollback does not take it back, as it does not take back a ban */
 
-/* How many bytes of a character are missing after a token. */
+/* Returns how many bytes of a character are missing after a token. */
 static uint32_t sampi_limit_missing(const sampi_sampler *s, samp_token token)
 {
     size_t n;
@@ -80,7 +80,7 @@ static bool sampi_limit_notes(const sampi_limit *r)
     return sampi_limit_counts(r) && r->noted > 0 && r->noted <= r->n_note && !sampi_limit_hurries(r);
 }
 
-/* The only token that may come, of the end or of the note; NULL: any token. */
+/* Returns the only token that may come, of the end or of the note; NULL: any token. */
 static const samp_token *sampi_limit_forced(const sampi_sampler *s)
 {
     const sampi_limit *r = &s->u.limit;
@@ -93,7 +93,7 @@ static const samp_token *sampi_limit_forced(const sampi_sampler *s)
     return words + span->first + (begins ? 0 : r->count_in);
 }
 
-/* The bias of the end's next token; 0: no bias. */
+/* Returns the bias of the end's next token; 0: no bias. */
 static float sampi_limit_ramp(const sampi_sampler *s, samp_token *token)
 {
     const sampi_limit *r = &s->u.limit;

@@ -54,8 +54,8 @@ struct sampi_field {
     }
 #define SAMPI_MIN_KEEP(member) SAMPI_FIELD(SIZE, min_keep, member, 0, 0, 0, 0, "min_keep")
 
-/* The value of a field as a double, for checks and texts. `at` points into a sampler or samp_params. A double holds
-   floats and int32 exactly, and a SAMPI_SIZE well enough to compare it with 1. */
+/* Returns the value of a field as a double, for checks and texts. `at` points into a sampler or samp_params. A double
+   holds floats and int32 exactly, and a SAMPI_SIZE well enough to compare it with 1. */
 static SAMPI_COLD double sampi_number(const sampi_field *f, const void *at)
 {
     if (f->type == SAMPI_FLOAT) return (double)*(const float *)at;
@@ -69,7 +69,7 @@ static SAMPI_COLD double sampi_field_value(const sampi_sampler *s, const sampi_f
 /* Is the field a text or list of samp_params, and no number? */
 static bool sampi_is_word(const sampi_field *f) { return f->type >= SAMPI_SEED; }
 
-/* The bytes of a number. */
+/* Returns the bytes of a number. */
 static size_t sampi_field_bytes(const sampi_field *f) { return f->type == SAMPI_SIZE ? sizeof(size_t) : 4; }
 
 /* Writes a field's default into a blank record (sampi_blank) or into samp_params (samp_default_params), so that both

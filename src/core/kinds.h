@@ -35,7 +35,7 @@ static const sampi_hooks SAMPI_CHAIN_HOOKS = {
 #define SAMPI_SBW_ROW       SAMPI_NO_ROW
 #endif
 
-/* The row of a kind; never NULL. Code that depends on the kind asks the row, instead of comparing kinds. */
+/* Returns the row of a kind; never NULL. Code that depends on the kind asks the row, instead of comparing kinds. */
 static const sampi_traits *sampi_traits_of(sampi_kind kind)
 {
     static const sampi_traits traits[SAMPI_N_KINDS] = {

@@ -3,7 +3,7 @@
    in the record and not returned. The constructor returns a sampler even then: it carries the error (samp_status) and
    does nothing. So a caller may build a whole chain and check once. */
 
-/* A record with every field at its default. Each constructor begins with it. A field that the constructor, or
+/* Returns a record with every field at its default. Each constructor begins with it. A field that the constructor, or
    samp_params, does not set keeps its default. */
 static SAMPI_COLD sampi_sampler sampi_blank(sampi_kind kind)
 {
@@ -77,7 +77,8 @@ static SAMPI_COLD void sampi_reset_state(sampi_sampler *s)
     if (sampi_traits_of(s->kind)->hooks->reset) sampi_traits_of(s->kind)->hooks->reset(s);
 }
 
-/* The interface of all built-in samplers. It is never NULL, so users may call through it as with their own samplers. */
+/* Returns the interface of all built-in samplers. It is never NULL, so users may call through it as with their own
+   samplers. */
 static const samp_sampler_i *sampi_builtin(void)
 {
     static const samp_sampler_i iface = { samp_name,  samp_accept, samp_apply, samp_reset,

@@ -5,7 +5,7 @@
 
 #define SAMPI_RNG_NAMES "philox or mt19937"
 
-/* The status of a random source: SAMP_E_RANGE if there is no such source. */
+/* Returns the status of a random source: SAMP_E_RANGE if there is no such source. */
 static SAMPI_COLD int sampi_rng_status(samp_rng_kind rng)
 {
     return rng == SAMP_RNG_PHILOX || rng == SAMP_RNG_MT19937 ? SAMP_OK : SAMP_E_RANGE;
@@ -16,14 +16,15 @@ static bool sampi_is_llama_cpp(const sampi_sampler *s) { return s->rng != SAMP_R
 
 static bool sampi_rng_differs(const sampi_sampler *s, const sampi_sampler *t) { return s->rng != t->rng; }
 
-/* The bytes that a sampler of this kind needs for its mt19937. All kinds that draw have room for one, whatever their
-   random source, because samp_set_rng must not allocate. A sampler that carries an error has none. */
+/* Returns the bytes that a sampler of this kind needs for its mt19937. All kinds that draw have room for one, whatever
+   their random source, because samp_set_rng must not allocate. A sampler that carries an error has none. */
 static size_t sampi_mt_size(sampi_kind kind) { return sampi_traits_of(kind)->draws ? sizeof(sampi_mt) : 0; }
 
 /* Does the sampler have an mt19937 of its own? */
 static bool sampi_has_mt(const sampi_sampler *s) { return sampi_traits_of(s->kind)->draws && s->part_size[0]; }
 
-/* The sampler's mt19937; call it only if sampi_has_mt. Samplers that draw have no other part, so part 0 is free. */
+/* Returns the sampler's mt19937; call it only if sampi_has_mt. Samplers that draw have no other part, so part 0 is
+   free. */
 static sampi_mt *sampi_mt_of(const sampi_sampler *s) { return (sampi_mt *)sampi_part(s, 0); }
 
 /* Sets the mt19937 back to the seed. One that is not in use stays unseeded, because seeding takes 624 steps. */

@@ -4,7 +4,8 @@
 
 #define SAMPI_RNG_NAMES "philox"
 
-/* The status of a random source: SAMP_E_UNSUPPORTED if it is left out, SAMP_E_RANGE if there is no such source. */
+/* Returns the status of a random source: SAMP_E_UNSUPPORTED if it is left out, SAMP_E_RANGE if there is no such
+   source. */
 static SAMPI_COLD int sampi_rng_status(samp_rng_kind rng)
 {
     if (rng == SAMP_RNG_MT19937) return SAMP_E_UNSUPPORTED;

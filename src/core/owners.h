@@ -50,8 +50,8 @@ static void sampi_edited(sampi_sampler *s)
     for (s = s->owner; s; s = s->owner) (void)SAMPI_COUNT(&s->n_edits);
 }
 
-/* A number that no sampler of this process has had before, for each sampler that is made or cloned. An address would
-   not do: a new sampler may get a freed one's. Atomic, because several threads may make samplers. */
+/* Returns a number that no sampler of this process has had before, for each sampler that is made or cloned. An address
+   would not do: a new sampler may get a freed one's. Atomic, because several threads may make samplers. */
 static size_t sampi_next_serial(void)
 {
     static size_t last;

@@ -26,7 +26,8 @@ SAMP_API uint64_t samp_child_seed(uint64_t seed, uint64_t i)
     return r[0];
 }
 
-/* A stream: the kind of draw and the sampler's ordinal among its kind. Two samplers of a chain never share a stream. */
+/* Returns a stream: the kind of draw and the sampler's ordinal among its kind. Two samplers of a chain never share a
+   stream. */
 static uint32_t sampi_stream(const sampi_sampler *s, uint32_t kind) { return kind << 16 | s->at_ordinal; }
 
 /* The sampler's random bits at its position. attempt: 0 for the first two numbers; a draw that needs more counts up. */

@@ -192,5 +192,5 @@ typedef struct sampi_traits {
 #define SAMPI_FIELDS_OF(list) list, sizeof list / sizeof list[0]
 #define SAMPI_NO_FIELDS       NULL, 0
 
-/* The row of a kind. The table is in core/kinds.h, below all rooms whose functions the rows name. */
+/* Returns the row of a kind. The table is in core/kinds.h, below all rooms whose functions the rows name. */
 static const sampi_traits *sampi_traits_of(sampi_kind kind);

@@ -15,7 +15,7 @@ typedef struct sampi_count {
     int32_t count;
 } sampi_count;
 
-/* The token `back` places ago, 0 = the newest; back < size. */
+/* Returns the token `back` places ago, 0 = the newest; back < size. */
 static samp_token sampi_ring_at(const sampi_ring *r, const samp_token *token, uint32_t back)
 {
     return token[(r->head + r->cap - 1 - back) % r->cap];
@@ -36,14 +36,14 @@ static samp_token sampi_ring_push(sampi_ring *r, samp_token *token, samp_token x
     return old;
 }
 
-/* The index at which a token's entry is, or would be inserted, in a list [n] of counts. */
+/* Returns the index at which a token's entry is, or would be inserted, in a list [n] of counts. */
 static uint32_t sampi_count_find(const sampi_count *list, uint32_t n, samp_token token)
 {
     return (uint32_t)sampi_find_token(list, sizeof *list, n, token);
 }
 
-/* The entry of a token. If there is none, the function inserts one with count 0 and *n grows; the list must have room.
-   Penalties' lists do: they are as long as the window. */
+/* Returns the entry of a token. If there is none, the function inserts one with count 0 and *n grows; the list must
+   have room. Penalties' lists do: they are as long as the window. */
 static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token token)
 {
     uint32_t i = sampi_count_find(list, *n, token);

@@ -11,7 +11,7 @@ typedef struct sampi_rest {
     uint64_t r;
 } sampi_rest;
 
-/* The mass of a candidate in the rest (a sampi_mass). A weight has at most 41 bits, so the shift is safe. */
+/* Returns the mass of a candidate in the rest (a sampi_mass). A weight has at most 41 bits, so the shift is safe. */
 static uint64_t sampi_rest_mass(const void *draw, const samp_token_data *d)
 {
     const sampi_rest *rest = (const sampi_rest *)draw;
@@ -20,7 +20,7 @@ static uint64_t sampi_rest_mass(const void *draw, const samp_token_data *d)
     return w > q ? w - q : 0;
 }
 
-/* The mass of the whole rest. It is at most the sum of weights, so products with it fit 64 bits. */
+/* Returns the mass of the whole rest. It is at most the sum of weights, so products with it fit 64 bits. */
 static uint64_t sampi_rest_total(const sampi_rest *rest, const samp_token_data_array *cur)
 {
     uint64_t total = 0;
@@ -28,7 +28,7 @@ static uint64_t sampi_rest_total(const sampi_rest *rest, const samp_token_data_a
     return total;
 }
 
-/* The r after one more token: min(1, r w / q), rounded down. Long division, bit by bit: it runs once a row. */
+/* Returns the r after one more token: min(1, r w / q), rounded down. Long division, bit by bit: it runs once a row. */
 static uint64_t sampi_block_next(uint64_t r, uint64_t w, uint64_t q)
 {
     sampi_u128 product = sampi_mul128(r, w), whole = sampi_mul128(SAMPI_BLOCK_ONE, q);
@@ -44,7 +44,7 @@ static uint64_t sampi_block_next(uint64_t r, uint64_t w, uint64_t q)
     return quotient;
 }
 
-/* u(i): 64 random bits in the selecting sampler's stream, at the given position. */
+/* Returns u(i): 64 random bits in the selecting sampler's stream, at the given position. */
 static uint64_t sampi_block_random(const sampi_sampler *s, uint64_t position, uint32_t attempt)
 {
     uint64_t random[2];

@@ -36,7 +36,7 @@ typedef struct sampi_test {
     samp_verify_method method;
 } sampi_test;
 
-/* The index of the draft's token among the candidates; cur->size if it is not there, or has weight 0. */
+/* Returns the index of the draft's token among the candidates; cur->size if it is not there, or has weight 0. */
 static size_t sampi_find_drafted(const samp_token_data_array *cur, float max, samp_token token)
 {
     size_t i = 0;
@@ -44,7 +44,7 @@ static size_t sampi_find_drafted(const samp_token_data_array *cur, float max, sa
     return i < cur->size && sampi_weight(max, cur->data[i].logit) ? i : cur->size;
 }
 
-/* The index of the candidate that replaces a rejected token: the one at mass `at`, or a watermark's choice. */
+/* Returns the index of the candidate that replaces a rejected token: the one at mass `at`, or a watermark's choice. */
 static SAMPI_COLD size_t sampi_find_rest(const sampi_sampler *s, const samp_token_data_array *cur, sampi_mass mass,
                                          const void *draw, uint64_t at)
 {

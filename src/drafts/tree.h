@@ -11,7 +11,7 @@ typedef struct sampi_siblings {
     uint64_t total[SAMPI_TREE_WIDTH + 1];
 } sampi_siblings;
 
-/* The mass of a candidate in the rest (a sampi_mass). */
+/* Returns the mass of a candidate in the rest (a sampi_mass). */
 static uint64_t sampi_siblings_mass(const void *draw, const samp_token_data *d)
 {
     const sampi_siblings *rejected = (const sampi_siblings *)draw;
@@ -23,7 +23,7 @@ static uint64_t sampi_siblings_mass(const void *draw, const samp_token_data *d)
     return w;
 }
 
-/* The index of node's next child after index j, or -1. */
+/* Returns the index of node's next child after index j, or -1. */
 static int32_t sampi_next_child(const samp_draft *draft, const int32_t *parent, int32_t node, int32_t j)
 {
     for (j++; (size_t)j < draft->n; j++)

@@ -52,7 +52,7 @@ typedef struct sampi_sums {
     uint64_t above; /* sum of w of the tokens above a threshold */
 } sampi_sums;
 
-/* round(w * (max - l)) */
+/* Returns round(w * (max - l)) */
 SAMPI_INLINE uint64_t sampi_weighted(uint64_t w, float max, float l)
 {
     return w ? sampi_bits(SAMPI_FMA((double)w, (double)max - (double)l, SAMPI_INT)) - sampi_bits(SAMPI_INT) : 0;

@@ -172,7 +172,7 @@ static SAMPI_COLD const sampi_kernels *sampi_choose(void)
     return best;
 }
 
-/* The kernels in use. After the first use it costs a load and a branch. */
+/* Returns the kernels in use. After the first use it costs a load and a branch. */
 static const sampi_kernels *sampi_use(void)
 {
     const sampi_kernels *k = SAMPI_LOAD(&sampi_chosen);

@@ -5,7 +5,7 @@
    with masked elements to four vectors. A new kernel is a line of the contract, a reference in kernels/scalar.h, a
    function here, a member of sampi_kernels and a word in SAMPI_KERNELS. */
 
-/* The end of a row, filled up with masked elements (-infinity). Not inlined, because it is much code. */
+/* Returns the end of a row, filled up with masked elements (-infinity). Not inlined, because it is much code. */
 SAMPI_T static SAMPI_CALLED const float *V(pad)(const float *x, size_t left, float *room, size_t all)
 {
     for (size_t at = 0; at < all; at += SAMPI_W) V(store)(room + at, V(all)(-INFINITY));
@@ -54,7 +54,7 @@ SAMPI_T static size_t V(fetch)(const void *x, samp_dtype dtype, const uint32_t *
     SAMPI_BY_DTYPE(V(fetch_as), x, dtype, mask, at, n, out)
 }
 
-/* The maxima of 2 SAMPI_W elements from i, lane by lane; with 16 lanes a half of them is a line's. */
+/* Returns the maxima of 2 SAMPI_W elements from i, lane by lane; with 16 lanes a half of them is a line's. */
 SAMPI_OP V(f) V(both)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, V(m) * nan)
 {
     if (dtype == SAMP_BF16) { /* even and odd elements, in their places */
@@ -327,7 +327,7 @@ SAMPI_OP void V(exact)(const V(f) * l, float max, int count, bool with_s, V(d) *
     if (!SAMPI_FUSED && with_s) SAMPI_UPTO doubt |= V(unsure)((one - w[k]) * d[k], s[k] - one);
     if (V(doubtful)(doubt)) V(redo)(l, max, count, e, w, s);
 }
-/* The integer in such a double. */
+/* Returns the integer in such a double. */
 SAMPI_OP V(q) V(whole)(V(d) w) { return (V(q))w - (V(q))V(alld)(SAMPI_INT); }
 
 SAMPI_T static uint64_t V(weights)(const float *x, size_t n, float max, uint64_t *out, double *e_out)
@@ -620,7 +620,7 @@ SAMPI_T static size_t V(marks)(const uint32_t *counter, const uint32_t *key, uin
     return hits;
 }
 
-/* The seeds of half the lanes; their hashes are the lower (up 0) or upper halves of 64 bits. */
+/* Returns the seeds of half the lanes; their hashes are the lower (up 0) or upper halves of 64 bits. */
 SAMPI_OP V(q) V(seeds)(const sampi_colours *c, V(i) hash, int up)
 {
     const V(raw) h = (V(raw))(up ? (V(q))hash : (V(q))hash << 32) >> 32;

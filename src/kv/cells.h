@@ -31,5 +31,5 @@ typedef struct sampi_kv {
     double *turn;        /* [n_rot] cos and sin of each pair's angle, for samp_kv_update */
 } sampi_kv;
 
-/* The private form of a cache. Every samp_kv has it, because only samp_kv_init makes one. */
+/* Returns the private form of a cache. Every samp_kv has it, because only samp_kv_init makes one. */
 static const sampi_kv *sampi_kv_of(const samp_kv *kv) { return (const sampi_kv *)kv; }

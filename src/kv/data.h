@@ -63,8 +63,8 @@ static void sampi_kv_copy(const sampi_kv_rows *to, size_t to_cell, const sampi_k
     for (size_t i = 0; i < to->n; i++) memcpy(t + i * to->step, f + i * from->step, width);
 }
 
-/* The caller's array of floats as rows with one cell, for sampi_kv_copy. The cast drops const, because the array may be
-   source or target; samp_kv_put's array is only read. */
+/* Returns the caller's array of floats as rows with one cell, for sampi_kv_copy. The cast drops const, because the
+   array may be source or target; samp_kv_put's array is only read. */
 static sampi_kv_rows sampi_kv_floats(const float *x, size_t n)
 {
     sampi_kv_rows rows;

@@ -3,7 +3,7 @@
    of keys and values may be the caller's). Checks and sizes depend on the parameters alone, so they need no cache
    (samp_kv_check_params, samp_kv_size). */
 
-/* A copy of the parameters in which defaults replace 0. Checks, sizes and the cache use this copy. */
+/* Returns a copy of the parameters in which defaults replace 0. Checks, sizes and the cache use this copy. */
 static samp_kv_params sampi_kv_defaults(samp_kv_params set)
 {
     if (set.n_seq_max == 0) set.n_seq_max = 64;
@@ -16,11 +16,11 @@ static samp_kv_params sampi_kv_defaults(samp_kv_params set)
 /* Is it one of the two types of buffers? */
 static bool sampi_kv_is_type(samp_dtype type) { return type == SAMP_F32 || type == SAMP_F16; }
 
-/* The bytes of an element. */
+/* Returns the bytes of an element. */
 static size_t sampi_kv_width(bool half) { return half ? 2 : 4; }
 
-/* The bytes of n_cells cells of n_embd elements, rounded up so that each layer begins on a cache line. The limits of
-   the parameters keep all sums far below 2^64; sampi_kv_check refuses a cache that size_t cannot count. */
+/* Returns the bytes of n_cells cells of n_embd elements, rounded up so that each layer begins on a cache line. The
+   limits of the parameters keep all sums far below 2^64; sampi_kv_check refuses a cache that size_t cannot count. */
 static uint64_t sampi_kv_bytes(uint32_t n_cells, uint32_t n_embd, samp_dtype type)
 {
     return ((uint64_t)n_cells * n_embd * sampi_kv_width(type == SAMP_F16) + 63) & ~(uint64_t)63;

@@ -115,7 +115,7 @@ SAMP_API int samp_kv_seq_div(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, i
     return SAMP_OK;
 }
 
-/* The largest (sign 1) or smallest (sign -1) position of a sequence; -1 if it has no token. */
+/* Returns the largest (sign 1) or smallest (sign -1) position of a sequence; -1 if it has no token. */
 static int32_t sampi_kv_extreme(const samp_kv *kv, int32_t seq, int32_t sign)
 {
     int32_t best = -1;

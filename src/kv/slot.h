@@ -2,7 +2,8 @@
    samp_kv_find_slot finds a cell for each token of a batch. The checks and the search only read; then sampi_kv_take
    writes cells, head and used. The search for free neighbours is llama.cpp's, with its constants. */
 
-/* The number of cells up to the last one in use; 0 if none is. It searches from the end, where most cells are free. */
+/* Returns the number of cells up to the last one in use; 0 if none is. It searches from the end, where most cells are
+   free. */
 static uint32_t sampi_kv_cell_max(const samp_kv *kv)
 {
     uint32_t n = kv->size;
@@ -20,7 +21,7 @@ static void sampi_kv_attend(samp_kv *kv)
     kv->n = n < kv->size ? n : kv->size;
 }
 
-/* The set of all sequences. n_seq_max is in 1 .. 64, so the shift is defined. */
+/* Returns the set of all sequences. n_seq_max is in 1 .. 64, so the shift is defined. */
 static uint64_t sampi_kv_all(const samp_kv *kv) { return ~(uint64_t)0 >> (64 - sampi_kv_of(kv)->set.n_seq_max); }
 
 /* Removes the smallest sequence from a set that is not empty, and returns it. A loop over a set takes as many steps as
@@ -76,15 +77,15 @@ static bool sampi_kv_goes_up(const samp_kv *kv, const samp_kv_batch *batch)
     return true;
 }
 
-/* The cell at which a search begins: 0 if head is far behind, because cells before it are probably free. The bound is
-   llama.cpp's. */
+/* Returns the cell at which a search begins: 0 if head is far behind, because cells before it are probably free. The
+   bound is llama.cpp's. */
 static uint32_t sampi_kv_start(const samp_kv *kv, uint32_t n_tokens)
 {
     return kv->head > kv->used + 2 * n_tokens ? 0 : kv->head;
 }
 
-/* The first of n_tokens neighbouring free cells, or size. A run does not wrap around: the search goes on at 0 instead.
-   `tested` counts the cells at which no run begins, so that the search ends after one turn. */
+/* Returns the first of n_tokens neighbouring free cells, or size. A run does not wrap around: the search goes on at 0
+   instead. `tested` counts the cells at which no run begins, so that the search ends after one turn. */
 static uint32_t sampi_kv_find_run(const samp_kv *kv, uint32_t n_tokens)
 {
     uint32_t head = sampi_kv_start(kv, n_tokens), tested = 0;

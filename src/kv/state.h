@@ -31,10 +31,10 @@ static uint32_t sampi_kv_field(const sampi_kv *kv, size_t i)
     }
 }
 
-/* The number of fields: 9, and one for each buffer (the default of the switch above). */
+/* Returns the number of fields: 9, and one for each buffer (the default of the switch above). */
 static size_t sampi_kv_n_fields(const sampi_kv *kv) { return 9 + 2 * (size_t)kv->set.n_layer; }
 
-/* The bytes of a state of n cells: fields, n, pos, delta and elements of each cell, checksum. */
+/* Returns the bytes of a state of n cells: fields, n, pos, delta and elements of each cell, checksum. */
 static uint64_t sampi_kv_state_bytes(const sampi_kv *kv, uint32_t n)
 {
     uint64_t per_cell = 8;
@@ -43,7 +43,7 @@ static uint64_t sampi_kv_state_bytes(const sampi_kv *kv, uint32_t n)
     return 4 * sampi_kv_n_fields(kv) + 4 + n * per_cell + 8;
 }
 
-/* The number of tokens of a sequence. */
+/* Returns the number of tokens of a sequence. */
 static uint32_t sampi_kv_count(const samp_kv *kv, int32_t seq)
 {
     uint32_t n = 0;
@@ -66,7 +66,7 @@ static void sampi_kv_write(char **to, uint64_t x, size_t n)
     *to += n;
 }
 
-/* A number of n bytes in a state, at any alignment. */
+/* Returns a number of n bytes in a state, at any alignment. */
 static uint64_t sampi_kv_number(const char *bytes, size_t n)
 {
     uint64_t x = 0;
@@ -91,8 +91,8 @@ static void sampi_kv_little(const sampi_kv_rows *rows, size_t cell)
     }
 }
 
-/* The rows as a state has them, at data: one cell after another, never transposed. So a state fits caches of both
-   layouts, and sampi_kv_copy saves and loads. A load only reads data. */
+/* Returns the rows as a state has them, at data: one cell after another, never transposed. So a state fits caches of
+   both layouts, and sampi_kv_copy saves and loads. A load only reads data. */
 static sampi_kv_rows sampi_kv_packed(const sampi_kv_rows *rows, char *data)
 {
     sampi_kv_rows packed = *rows;
@@ -153,8 +153,8 @@ static int sampi_kv_check_state(const sampi_kv *kv, const char *bytes, size_t si
     return SAMP_OK;
 }
 
-/* How many cells would be free without seq: the free ones, and those that seq alone has. samp_kv_state_load asks before
-   it removes anything. */
+/* Returns how many cells would be free without seq: the free ones, and those that seq alone has. samp_kv_state_load
+   asks before it removes anything. */
 static uint32_t sampi_kv_room_without(const samp_kv *kv, int32_t seq)
 {
     uint64_t others = ~((uint64_t)1 << seq);

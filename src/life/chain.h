@@ -8,8 +8,8 @@
    (sampi_save_state). At its end sampi_end_draw either advances the position of the outermost sampler or restores the
    noted state. An accept calls custom samplers first, because only they can refuse a token. */
 
-/* The member that masks rows before other members see them (hook `mask`), or NULL. Only a chain's first member that is
-   on can be it. */
+/* Returns the member that masks rows before other members see them (hook `mask`), or NULL. Only a chain's first member
+   that is on can be it. */
 static sampi_sampler *sampi_first_mask(sampi_sampler *s)
 {
     while (sampi_is_chain(s)) {

@@ -164,8 +164,8 @@ SAMP_API SAMPI_COLD int samp_set_rollback(samp_sampler *sampler, int32_t depth)
 
 /* ---- going back ---- */
 
-/* The status that a user's function returned. A number above 0 is no status and would be taken for a token, so it
-   becomes SAMP_E_RANGE. */
+/* Returns the status that a user's function returned. A number above 0 is no status and would be taken for a token, so
+   it becomes SAMP_E_RANGE. */
 static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
 
 /* The three rounds of a rollback over custom samplers. Only they can refuse. */
@@ -216,7 +216,7 @@ static SAMPI_COLD int sampi_rollback_customs(sampi_sampler *s, int32_t n)
     return status;
 }
 
-/* How many of n tokens the custom samplers can take back, as far as is known without calling their rollback. */
+/* Returns how many of n tokens the custom samplers can take back, as far as is known without calling their rollback. */
 static SAMPI_COLD int32_t sampi_custom_depth(const sampi_sampler *s, int32_t n)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) n = sampi_custom_depth(s->u.chain.item[i], n);

@@ -97,7 +97,7 @@ static SAMPI_COLD void sampi_io_part(sampi_sampler *s, sampi_io *io)
     if (traits->hooks->state) traits->hooks->state(s, io);
 }
 
-/* The hash of all settings. */
+/* Returns the hash of all settings. */
 static uint64_t sampi_fingerprint(const sampi_sampler *s)
 {
     uint64_t hash = 0;
@@ -115,8 +115,8 @@ static SAMPI_COLD void sampi_io_all(sampi_sampler *s, uint64_t fingerprint, samp
     if (!io->bad) sampi_io_part(s, io);
 }
 
-/* The reason why the state of s cannot be saved or loaded, or SAMP_OK: an error of s or a member, s is NULL, or a
-   custom sampler has a context. */
+/* Returns the reason why the state of s cannot be saved or loaded, or SAMP_OK: an error of s or a member, s is NULL, or
+   a custom sampler has a context. */
 static int sampi_state_status(const samp_sampler *s)
 {
     int status = samp_status(s, NULL);

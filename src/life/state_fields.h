@@ -15,8 +15,8 @@ struct sampi_io {
     void (*unmake)(void *made); /* frees it if the load fails */
 };
 
-/* An integer of n bytes, least significant first. Writes x, or returns the integer read. All fields go through this
-   function. It sets `bad` instead of reading beyond the end. */
+/* Returns an integer of n bytes, least significant first. Writes x, or returns the integer read. All fields go through
+   this function. It sets `bad` instead of reading beyond the end. */
 static uint64_t sampi_io_int(sampi_io *io, uint64_t x, size_t n)
 {
     if (io->mode != SAMPI_WRITE) {

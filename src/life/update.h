@@ -5,9 +5,9 @@
    chain. A new setting needs no code here. samp_batch_from_params does the same for many rows, and builds chains for
    rows without one. The room stands on config/orders.h and life/members.h. */
 
-/* The next sampler of this kind that parameters have made, from index *at on; *at moves behind it. NULL: there is none.
-   The order may have changed, so old and new members are paired by kind and ordinal. Chains inside the chain are
-   skipped, because parameters make none. */
+/* Returns the next sampler of this kind that parameters have made, from index *at on; *at moves behind it. NULL: there
+   is none. The order may have changed, so old and new members are paired by kind and ordinal. Chains inside the chain
+   are skipped, because parameters make none. */
 static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, sampi_kind kind, int32_t *at)
 {
     while (*at < c->u.chain.n) {

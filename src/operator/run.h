@@ -23,7 +23,7 @@ static int sampi_op_convert(const samp_random_sample *op, const void *probs, flo
     return SAMP_OK;
 }
 
-/* The longest row whose indices fit the result's type, at most SAMP_MAX_VOCAB; 0: not an integer type. */
+/* Returns the longest row whose indices fit the result's type, at most SAMP_MAX_VOCAB; 0: not an integer type. */
 static size_t sampi_op_room(samp_dtype result)
 {
     switch (result) {

@@ -82,9 +82,9 @@ static bool sampi_op_find(const sampi_ordered *row, float floor, uint64_t requir
     return true;
 }
 
-/* The index of the nth (1 = first) element equal to x. At least nth such elements must exist, or the loop would not
-   end. x is the value that a search has found, or the maximum for the argmax, whose first occurrence is the smallest
-   index. */
+/* Returns the index of the nth (1 = first) element equal to x. At least nth such elements must exist, or the loop would
+   not end. x is the value that a search has found, or the maximum for the argmax, whose first occurrence is the
+   smallest index. */
 static size_t sampi_op_nth(const sampi_ordered *row, float x, uint64_t nth)
 {
     for (size_t at = 0;; at += SAMPI_TILE) {
@@ -97,9 +97,9 @@ static size_t sampi_op_nth(const sampi_ordered *row, float x, uint64_t nth)
     }
 }
 
-/* The mass of the k largest elements. Raises *floor to a value that none of them is below, except elements of weight 0.
-   The maxima of lines, a sixteenth of the row, are searched first: if k maxima are not below a value, then k elements
-   are not. Of the elements equal to the k-th only those among the k count. */
+/* Returns the mass of the k largest elements. Raises *floor to a value that none of them is below, except elements of
+   weight 0. The maxima of lines, a sixteenth of the row, are searched first: if k maxima are not below a value, then k
+   elements are not. Of the elements equal to the k-th only those among the k count. */
 static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *floor)
 {
     sampi_ordered maxima = *row;
@@ -113,10 +113,10 @@ static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *floo
     return at.mass + (k - at.n) * sampi_op_weight(row, *floor);
 }
 
-/* The sampled index: the first at which the running mass reaches the share `random` of the first k's mass, but at most
-   random * topp of the row's. random, topp and temperature are above 0 (otherwise the caller takes the argmax). Of the
-   elements equal to the value found, the one that brings the mass to what is required is counted out; their weight is
-   not 0, because the search has found mass at the value. */
+/* Returns the sampled index: the first at which the running mass reaches the share `random` of the first k's mass, but
+   at most random * topp of the row's. random, topp and temperature are above 0 (otherwise the caller takes the argmax).
+   Of the elements equal to the value found, the one that brings the mass to what is required is counted out; their
+   weight is not 0, because the search has found mass at the value. */
 static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp, size_t topk)
 {
     float floor = row->top - 29.0f * row->temperature; /* below it w is 0: e^-28.4 rounds to 0 in units of 2^-40 */

@@ -48,18 +48,18 @@ typedef struct sampi_place {
    The weight of an element, computed by the same two steps everywhere: with different roundings a search would look for
    a mass that is not there. */
 
-/* The argument of exp, rounded to f32 after each of the two steps. */
+/* Returns the argument of exp, rounded to f32 after each of the two steps. */
 static float sampi_op_scale(const sampi_ordered *row, float x) { return (x - row->top) / row->temperature; }
 
-/* The weight of one element: after a search, to count equal elements. sampi_op_scale has subtracted the maximum, so the
-   maximum here is 0. */
+/* Returns the weight of one element: after a search, to count equal elements. sampi_op_scale has subtracted the
+   maximum, so the maximum here is 0. */
 static uint64_t sampi_op_weight(const sampi_ordered *row, float x)
 {
     return sampi_weight(0.0f, sampi_op_scale(row, x));
 }
 
-/* The weights w [n + 16] of x [n], n <= 256: of a tile, or of elements collected from one. The kernel writes up to 16
-   beyond n. Returns the sum of the weights. */
+/* Computes the weights w [n + 16] of x [n], n <= 256: of a tile, or of elements collected from one. The kernel writes
+   up to 16 beyond n. Returns the sum of the weights. */
 static uint64_t sampi_op_weights(const sampi_ordered *row, const float *x, size_t n, uint64_t *w)
 {
     float y[SAMPI_TILE];
@@ -70,13 +70,13 @@ static uint64_t sampi_op_weights(const sampi_ordered *row, const float *x, size_
     return sampi_use()->weights(y, n, 0.0f, w, NULL);
 }
 
-/* The length of the tile that begins at `at` < n: the last one may be shorter. */
+/* Returns the length of the tile that begins at `at` < n: the last one may be shorter. */
 static size_t sampi_op_tile(const sampi_ordered *row, size_t at)
 {
     return row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
 }
 
-/* The mass of the whole row: for topp below 1, which is a share of it, and for topk = n. */
+/* Returns the mass of the whole row: for topp below 1, which is a share of it, and for topk = n. */
 static uint64_t sampi_op_total(const sampi_ordered *row)
 {
     uint64_t w[SAMPI_TILE + 16], total = 0;

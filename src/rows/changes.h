@@ -3,7 +3,7 @@
    products (r is not 1) it is copied first, because there may be no element that gives the wanted logit. The samplers'
    own functions compute the new logits (sampi_bias_change, ...). */
 
-/* The index and logit of a token; false if it is not in the row, or is masked. */
+/* Finds the index and logit of a token; false if it is not in the row, or is masked. */
 static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at, float *l)
 {
     if (row->array) {

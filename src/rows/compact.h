@@ -45,7 +45,8 @@ static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
     return m;
 }
 
-/* The kernel `pick` for rows that are not floats: it reads the lines one after another, a tile at a time. */
+/* Does the work of the kernel `pick` for rows that are not floats: it reads the lines one after another, a tile at a
+   time. */
 static size_t sampi_pick_row(const sampi_row *row, const int32_t *line, size_t n_lines, float floor)
 {
     sampi_work *work = row->work;
@@ -120,7 +121,7 @@ static void sampi_raise_floor(sampi_row *row, float floor)
         row->floor = floor;
 }
 
-/* The row's largest logit. With changes it gathers in the workspace, which is free while the row is dense. */
+/* Returns the row's largest logit. With changes it gathers in the workspace, which is free while the row is dense. */
 static float sampi_row_max(const sampi_row *row)
 {
     if (row->n_change == 0) return sampi_logit_of(row, row->top);

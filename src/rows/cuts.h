@@ -78,7 +78,7 @@ static void sampi_top_p_all(sampi_row *row, uint64_t share, size_t min_keep)
     sampi_keep_prefix(row, sampi_find_prefix(row, w, sampi_mass_of(share, z)), min_keep);
 }
 
-/* A guess of a nucleus' length: twice the perplexity e^H. */
+/* Returns a guess of a nucleus' length: twice the perplexity e^H. */
 static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
 {
     double entropy = sampi_entropy_of(range->z_hi, range->s_hi + range->s_lo, range->z_hi + range->z_lo);
@@ -247,7 +247,7 @@ static SAMPI_COLD bool sampi_keep_between(sampi_row *row, double lo, double hi)
     return false;
 }
 
-/* The mean of a few elements: close enough to the row's that squares of distances from it lose no precision. */
+/* Returns the mean of a few elements: close enough to the row's that squares of distances from it lose no precision. */
 static float sampi_sigma_pivot(const sampi_row *row)
 {
     double sum = 0.0;
@@ -345,8 +345,8 @@ static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
    The first tokens of a long row mostly decide how many are kept, so that few are sorted. Otherwise the whole row
    becomes compact and decides. */
 
-/* How many tokens top_h keeps; 0 if the first tokens do not decide. The number must be the same at both ends of the
-   range of the row's entropy; otherwise the range is made exact. */
+/* Returns how many tokens top_h keeps; 0 if the first tokens do not decide. The number must be the same at both ends of
+   the range of the row's entropy; otherwise the range is made exact. */
 static SAMPI_COLD size_t sampi_top_h_try(const sampi_row *row, samp_token_data_array *cur, double alpha,
                                          sampi_range *range)
 {
@@ -359,8 +359,9 @@ static SAMPI_COLD size_t sampi_top_h_try(const sampi_row *row, samp_token_data_a
     }
 }
 
-/* How many tokens min_k keeps; 0 if the first tokens do not decide. They decide if no logit of the row is so far below
-   them that a fall could be steeper, and if they are not too flat by themselves: the row's range is at least theirs. */
+/* Returns how many tokens min_k keeps; 0 if the first tokens do not decide. They decide if no logit of the row is so
+   far below them that a fall could be steeper, and if they are not too flat by themselves: the row's range is at least
+   theirs. */
 static SAMPI_COLD size_t sampi_min_k_try(const sampi_row *row, samp_token_data_array *cur, double tau)
 {
     double steepest;

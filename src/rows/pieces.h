@@ -82,7 +82,7 @@ static SAMPI_HOT bool sampi_next_logits(sampi_pieces *it)
     return true;
 }
 
-/* The number of elements x in [floor, below). With floor = -INFINITY masked ones count too. */
+/* Returns the number of elements x in [floor, below). With floor = -INFINITY masked ones count too. */
 static size_t sampi_row_count(const sampi_row *row, float floor, float below)
 {
     sampi_pieces it;

@@ -141,7 +141,7 @@ static int32_t sampi_middle(int32_t lo, int32_t hi) { return (int32_t)(((int64_t
 static float sampi_next_up(float x) { return sampi_unkey(sampi_key(x) + 1); }
 static float sampi_next_down(float x) { return sampi_unkey(sampi_key(x) - 1); }
 
-/* The smallest float that is at least t. */
+/* Returns the smallest float that is at least t. */
 static float sampi_float_up(double t)
 {
     if (t <= -(double)FLT_MAX) return -FLT_MAX;
@@ -169,9 +169,9 @@ static bool sampi_reaches(const void *what, float x)
     return sampi_scaled(of->row, x) >= of->l;
 }
 
-/* The smallest element whose logit is at least l. Thresholds are on logits, but kernels compare elements. The rounded
-   product never falls as the element grows, so both thresholds give the same tokens. The quotient l / r is not enough,
-   because it may be an ulp or two off. (A divided row has quotients for products.) */
+/* Returns the smallest element whose logit is at least l. Thresholds are on logits, but kernels compare elements. The
+   rounded product never falls as the element grows, so both thresholds give the same tokens. The quotient l / r is not
+   enough, because it may be an ulp or two off. (A divided row has quotients for products.) */
 static SAMPI_CALLED float sampi_unscale(const sampi_row *row, float l)
 {
     const float r = row->r;
@@ -182,14 +182,14 @@ static SAMPI_CALLED float sampi_unscale(const sampi_row *row, float l)
 
 /* ---- opening a row ---- */
 
-/* The status of a row by its maximum: NaN or +infinity, all masked, or valid. */
+/* Returns the status of a row by its maximum: NaN or +infinity, all masked, or valid. */
 static int sampi_max_status(float top)
 {
     if (!(top <= FLT_MAX)) return SAMP_E_NAN;
     return top >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
 }
 
-/* The number of tiles; the last may be shorter, but maxima writes all of its lines. */
+/* Returns the number of tiles; the last may be shorter, but maxima writes all of its lines. */
 static size_t sampi_n_tiles(size_t n) { return (n + SAMPI_TILE - 1) / SAMPI_TILE; }
 static size_t sampi_n_lines(size_t n) { return SAMPI_TILE / SAMPI_LINE * sampi_n_tiles(n); }
 
@@ -245,7 +245,7 @@ static float sampi_element_at(const sampi_row *row, size_t i)
 
 static samp_token sampi_id_at(const sampi_row *row, size_t i) { return row->id ? row->id[i] : (samp_token)i; }
 
-/* The index of a token; row->n if it is not in the row. */
+/* Returns the index of a token; row->n if it is not in the row. */
 static size_t sampi_find_id(const sampi_row *row, samp_token id)
 {
     if (!sampi_is_compact(row)) return (size_t)id < row->n ? (size_t)id : row->n;
@@ -255,7 +255,7 @@ static size_t sampi_find_id(const sampi_row *row, samp_token id)
 
 /* ---- changes ---- */
 
-/* The index at which this token's change is, or would be inserted. */
+/* Returns the index at which this token's change is, or would be inserted. */
 static size_t sampi_change_at(const sampi_row *row, samp_token id)
 {
     if (row->n_change == 0 || row->work->change[row->n_change - 1].id < id)

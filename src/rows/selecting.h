@@ -73,9 +73,9 @@ static int sampi_fast_gumbel(sampi_row *row, sampi_sampler *s)
 }
 #endif
 
-/* The draw of sampi_draw (>>selection), token for token: proposes by the integer bound q >= w / 2^14, accepts with
-   probability w / (2^14 q), otherwise tries again. With the sums of q a proposal is a walk over the tiles and then over
-   one tile, in which the running sum must exceed the random number. */
+/* Makes the draw of sampi_draw (>>selection), token for token: proposes by the integer bound q >= w / 2^14, accepts
+   with probability w / (2^14 q), otherwise tries again. With the sums of q a proposal is a walk over the tiles and then
+   over one tile, in which the running sum must exceed the random number. */
 static int sampi_fast_dist(sampi_row *row, sampi_sampler *s)
 {
     uint64_t *tile = row->work->sum, random[2];

@@ -3,8 +3,8 @@
    pass in floats and cost half as much; samplers compute the exact sum only if the ends do not decide. The room also
    finds the shortest prefix of a compact row with a given mass. */
 
-/* The exact sums of a row; `above` is the mass of the elements from `floor` on. For 128k tokens the pass takes 35 us,
-   an estimate 15. */
+/* Returns the exact sums of a row; `above` is the mass of the elements from `floor` on. For 128k tokens the pass takes
+   35 us, an estimate 15. */
 static sampi_sums sampi_row_sums(const sampi_row *row, float max, float floor, bool with_s)
 {
     sampi_sums sums = { max, 0, 0, 0, 0 };
@@ -33,7 +33,7 @@ static SAMPI_CALLED uint64_t sampi_exact_above(const sampi_row *row, float floor
     return sums.above;
 }
 
-/* The exact range, after an estimate that did not decide, and for compact rows (sampi_range_of). It counts in
+/* Returns the exact range, after an estimate that did not decide, and for compact rows (sampi_range_of). It counts in
    n_exact. */
 static SAMPI_CALLED sampi_range sampi_exact(const sampi_row *row, float max, bool with_s)
 {
@@ -119,8 +119,8 @@ typedef struct sampi_prefix {
     float last;
 } sampi_prefix;
 
-/* The shortest prefix with the mass `want`; w [n] are the row's weights. n = 0: the whole row has less. Of the tokens
-   equal to the last one, which have equal weights, it has as many as are needed. */
+/* Returns the shortest prefix with the mass `want`; w [n] are the row's weights. n = 0: the whole row has less. Of the
+   tokens equal to the last one, which have equal weights, it has as many as are needed. */
 static sampi_prefix sampi_find_prefix(const sampi_row *row, const uint64_t *w, uint64_t want)
 {
     const sampi_kernels *k = row->k;

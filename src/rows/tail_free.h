@@ -2,9 +2,9 @@
    The second differences need an order. The first few hundred tokens, sorted, mostly decide, with a bound for the sum
    of the others. A flat row is sorted whole, by radix, which takes some 1 ms for 128,256 tokens. */
 
-/* The logits of a compact row, the largest first: a radix sort of their keys, 11 bits at a time, between the memory of
-   the weights and that behind it, 4 bytes a token. After three rounds they are behind it, so the weights' memory is
-   free. */
+/* Returns the logits of a compact row, the largest first: a radix sort of their keys, 11 bits at a time, between the
+   memory of the weights and that behind it, 4 bytes a token. After three rounds they are behind it, so the weights'
+   memory is free. */
 static float *sampi_sorted_logits(const sampi_row *row)
 {
     size_t n = row->n;

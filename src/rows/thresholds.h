@@ -40,10 +40,10 @@ static uint64_t sampi_narrow(sampi_values *values, float low, float high, sampi_
     return beyond;
 }
 
-/* The largest value with at least the mass `want` at or above it, by bisection of keys; -FLT_MAX if the total is less.
-   A smaller value is accepted if its mass is at most `enough`, or if it is less than `fine` keys below the largest. The
-   search starts at the top with steps that double, because the result is rarely far from it (scores, whose best is 0,
-   are an exception). */
+/* Returns the largest value with at least the mass `want` at or above it, by bisection of keys; -FLT_MAX if the total
+   is less. A smaller value is accepted if its mass is at most `enough`, or if it is less than `fine` keys below the
+   largest. The search starts at the top with steps that double, because the result is rarely far from it (scores, whose
+   best is 0, are an exception). */
 static float sampi_find_value(const sampi_values *all, uint64_t want, uint64_t enough, int32_t fine)
 {
     const int32_t lowest = sampi_key(-FLT_MAX);
@@ -74,7 +74,7 @@ static float sampi_find_value(const sampi_values *all, uint64_t want, uint64_t e
     return sampi_unkey(low);
 }
 
-/* The largest value that `want` of x [n] reach, or one that few more reach. */
+/* Returns the largest value that `want` of x [n] reach, or one that few more reach. */
 static float sampi_find_nth(const sampi_kernels *k, const float *x, size_t n, size_t want, float top)
 {
     sampi_values values = { k, x, NULL, n, top };
@@ -87,9 +87,9 @@ static float sampi_find_about(const sampi_kernels *k, const float *x, size_t n, 
     return sampi_find_value(&values, want, want + want / 4 + 4, 1);
 }
 
-/* A threshold on x that at least `want` tokens of a dense row reach, without changes: `want` lines have a maximum that
-   reaches it. For few tokens it is enough to compare m sets of lines, with m several times `want`, because then few
-   sets hold two of the largest. line has memory to be filled up to a multiple of m. */
+/* Returns a threshold on x that at least `want` tokens of a dense row reach, without changes: `want` lines have a
+   maximum that reaches it. For few tokens it is enough to compare m sets of lines, with m several times `want`, because
+   then few sets hold two of the largest. line has memory to be filled up to a multiple of m. */
 static float sampi_row_bound(const sampi_row *row, size_t want)
 {
     float *line = row->work->line, *fold = row->work->scratch;

@@ -151,8 +151,8 @@ typedef struct sampi_typical {
     sampi_range range;
 } sampi_typical;
 
-/* The order by score, with the mean in the middle of its range; *off: the distance of the range's ends from it, with
-   the rounding of the divisions. */
+/* Returns the order by score, with the mean in the middle of its range; *off: the distance of the range's ends from it,
+   with the rounding of the divisions. */
 static sampi_order sampi_typical_order(const sampi_range *range, double *off)
 {
     double mean_lo = range->s_lo / range->z_hi, mean_hi = range->s_hi / range->z_lo;
@@ -161,7 +161,7 @@ static sampi_order sampi_typical_order(const sampi_range *range, double *off)
     return order;
 }
 
-/* A score with its sign: negative above the mean's logit. */
+/* Returns a score with its sign: negative above the mean's logit. */
 static double sampi_signed_score(const sampi_order *o, float l) { return o->max - (double)l - o->mean; }
 
 /* Are the scores in [in_low, in_high) less than that of the last kept token, and those below `low` greater, by the

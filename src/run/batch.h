@@ -83,8 +83,8 @@ static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *
     return sampi_sample(&job);
 }
 
-/* The number of threads. Waking them takes about 40 us, as much as four rows of 128k tokens. So if the caller gives no
-   number, each thread must have at least 2^18 logits. */
+/* Returns the number of threads. Waking them takes about 40 us, as much as four rows of 128k tokens. So if the caller
+   gives no number, each thread must have at least 2^18 logits. */
 static int sampi_batch_threads(const samp_logits *batch)
 {
     size_t n = 1;

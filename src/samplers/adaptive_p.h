@@ -12,7 +12,7 @@ static void sampi_adaptive_p_reset(sampi_sampler *s)
     s->u.adaptive.total = 1.0f / (1.0f - s->u.adaptive.decay);
 }
 
-/* The aim of this draw: the target, corrected by the average so far. */
+/* Returns the aim of this draw: the target, corrected by the average so far. */
 static float sampi_adaptive_p_aim(const sampi_adaptive_numbers *of)
 {
     float aim = of->target + of->target - of->sum / of->total;
@@ -20,14 +20,15 @@ static float sampi_adaptive_p_aim(const sampi_adaptive_numbers *of)
     return aim > 1.0f ? 1.0f : aim;
 }
 
-/* A decaying sum after one more value. */
+/* Returns a decaying sum after one more value. */
 static float sampi_decay(float sum, float decay, float x)
 {
     return sampi_add_to_product(sampi_roundf(decay * sum), x);
 }
 
 /* Replaces the logits of unmasked candidates by the adapted ones, computed from p; p becomes the old logit, which is
-   needed again when the token is known. The array is not sorted any more. For both arithmetics. */
+   needed again when the token is known. The array is no longer sorted. Both arithmetics
+   use this function. */
 static void sampi_adapt(const sampi_sampler *s, samp_token_data_array *cur)
 {
     float aim = sampi_adaptive_p_aim(&s->u.adaptive);

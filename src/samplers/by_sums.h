@@ -7,9 +7,9 @@
 
 static bool sampi_takes_squares(sampi_kind kind) { return kind == SAMPI_P_LESS || kind == SAMPI_P_LESS_NORM; }
 
-/* The smallest logit that is kept. ln_p: the logarithm of the sampler's number; n: the number of unmasked tokens, for
-   p_less_norm; z: the sum of weights; more: the sum of distances for eta, of squares for p_less, in units of 2^-40.
-   They are doubles, because the fast path passes both ends of an estimate. */
+/* Returns the smallest logit that is kept. ln_p: the logarithm of the sampler's number; n: the number of unmasked
+   tokens, for p_less_norm; z: the sum of weights; more: the sum of distances for eta, of squares for p_less, in units
+   of 2^-40. They are doubles, because the fast path passes both ends of an estimate. */
 static SAMPI_COLD double sampi_sums_floor(sampi_kind kind, double ln_p, float max, double n, double z, double more)
 {
     double ln_z = sampi_ln(z / (double)SAMPI_ONE), down = ln_p - ln_z;
@@ -22,13 +22,13 @@ static SAMPI_COLD double sampi_sums_floor(sampi_kind kind, double ln_p, float ma
     if (kind == SAMPI_EPSILON || kind == SAMPI_ETA) down = ln_p + ln_z;
     if (kind == SAMPI_ETA) {
         double bound = SAMPI_FMA(ln_p, 0.5,
-                                 -(more / z)); /* the product is exact; an explicit fma, so no compiler chooses */
+                                 -(more / z)); /* the product is exact; an explicit fma, whatever the compiler */
         if (bound < down) down = bound;
     }
     return (double)max + (down < 0.0 ? down : 0.0);
 }
 
-/* The sum of (w / 2^20)^2, with w / 2^20 rounded down. More than 2^22 squares fit 64 bits. */
+/* Returns the sum of (w / 2^20)^2, with w / 2^20 rounded down. More than 2^22 squares fit 64 bits. */
 static SAMPI_HOT uint64_t sampi_squares(const uint64_t *w, size_t n)
 {
     uint64_t sum = 0;
@@ -36,7 +36,7 @@ static SAMPI_HOT uint64_t sampi_squares(const uint64_t *w, size_t n)
     return sum;
 }
 
-/* The second sum that the threshold needs: of squares or of distances. */
+/* Returns the second sum that the threshold needs: squares for p_less and p_less_norm, else distances. */
 static SAMPI_COLD uint64_t sampi_more_of(sampi_kind kind, const samp_token_data_array *cur, const sampi_sums *sums)
 {
     uint64_t w[SAMPI_TILE + 16], squares = 0;
@@ -74,8 +74,8 @@ static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array 
 }
 #endif
 
-/* What the rows of the table share. llama.cpp has none of these samplers; in its arithmetic all except top_a compute as
-   in the canonical one. */
+/* The common part of these samplers' rows in the table of kinds. llama.cpp has none of these samplers; in its
+   arithmetic all except top_a compute as in the canonical one. */
 #define SAMPI_BY_SUMS_FLAGS \
     SAMPI_LISTS_FEW | SAMPI_CUTS_LAST | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | \
         SAMPI_VIEW_SORTED

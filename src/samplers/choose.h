@@ -16,9 +16,9 @@ static void sampi_sum_digits(const samp_token_data_array *cur, sampi_mass mass, 
         if (d[i].id >= lo && d[i].id <= hi) sum[(d[i].id - lo) >> shift] += mass(draw, &d[i]);
 }
 
-/* The index of the first candidate, in ascending id, whose running sum of masses exceeds t; t must be below the total.
-   The array may be in any order: instead of sorting by id the search goes digit by digit of the id, 8 bits at a time,
-   the highest first, in at most four passes. */
+/* Returns the index of the first candidate, in ascending id, whose running sum of masses exceeds t; t must be below the
+   total. The array may be in any order: instead of sorting by id the search goes digit by digit of the id, 8 bits at a
+   time, the highest first, in at most four passes. */
 static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass mass, const void *draw, uint64_t t)
 {
     const samp_token_data *d = cur->data;
@@ -48,13 +48,13 @@ static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass ma
     }
 }
 
-/* The envelope of a candidate (a sampi_mass). */
+/* Returns the envelope of a candidate (a sampi_mass). */
 static uint64_t sampi_envelope_mass(const void *max, const samp_token_data *d)
 {
     return sampi_envelope(*(const float *)max, d->logit);
 }
 
-/* The proposal of a draw: the candidate at the mass t of envelopes. */
+/* Returns the proposal of a draw: the candidate at the mass t of envelopes. */
 static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t)
 {
     return sampi_find_by_mass(cur, sampi_envelope_mass, &max, t);

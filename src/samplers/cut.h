@@ -8,8 +8,8 @@
    find the same tokens in another way. apply first computes the threshold (an integer mass, or a double), then >>array
    cuts.
 
-   This room has what all samplers share that cut by one number, u.cut.p. Each sampler gives the number its own
-   meaning. */
+   Many of these samplers cut by one number, u.cut.p, which has another meaning in each. This room has their common
+   functions. */
 
 static SAMPI_COLD bool sampi_off_at_0(const sampi_sampler *s) { return s->u.cut.p == 0.0f; }
 static SAMPI_COLD bool sampi_off_at_1(const sampi_sampler *s) { return s->u.cut.p == 1.0f; }

@@ -1,6 +1,6 @@
 /* ---- dist ----
-   The draw and nothing else: each token with its probability. In llama.cpp's arithmetic it draws one double u from
-   std::mt19937, and selects the first candidate in array order at which the running sum of e^(l - max) reaches the
+   dist draws each token with its probability, and does nothing else. In llama.cpp's arithmetic it draws one double u
+   from std::mt19937, and selects the first candidate in array order at which the running sum of e^(l - max) reaches the
    share u of the total. */
 #ifndef SAMPI_PLANS
 

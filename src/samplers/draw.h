@@ -2,8 +2,8 @@
    Draws a token with probability w / Z by rejection: proposes by the envelope q, and accepts by the weight w. q is
    integer arithmetic on a linear function of the logit: it is cheap, its sums are exact, and it is at most 6.2 % above
    w, so 4 % of the proposals are rejected. So the draw needs one exp for each proposal instead of one for each token.
-   Rows draw in the same way. dist is the draw and nothing else; mirostat and adaptive_p end with it. For a row of a
-   draft the draft's test takes the place of the draw.
+   Rows draw in the same way. dist only draws; mirostat and adaptive_p end with a draw. For a row of a draft, the
+   draft's test replaces the draw.
 
    llama.cpp draws in another way: the sampler's own std::mt19937 (part 0) gives the random numbers, and a running sum
    in array order decides. */

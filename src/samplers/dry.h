@@ -25,14 +25,14 @@ typedef char sampi_breaker[SAMPI_BREAKER_MAX + 1];
 
 #define SAMPI_TAIL_MAX ((int32_t)(sizeof(((sampi_tail *)0)->token) / sizeof(samp_token)))
 
-/* How many bytes of a breaker count. */
+/* Returns how many bytes of a breaker count. */
 static size_t sampi_breaker_length(const char *text)
 {
     size_t n = strlen(text);
     return n < SAMPI_BREAKER_MAX ? n : SAMPI_BREAKER_MAX;
 }
 
-/* The longest token with which text [n] begins; *n_best gets its length, 0 if there is none. */
+/* Returns the longest token with which text [n] begins; *n_best gets its length, 0 if there is none. */
 static samp_token sampi_longest_token(const samp_vocab *v, const char *text, size_t n, size_t *n_best)
 {
     samp_token best = -1;
@@ -193,13 +193,14 @@ static SAMPI_COLD void sampi_dry_build(sampi_sampler *s)
     s->u.dry.from = NULL;
 }
 
-/* The token `back` positions ago in the window, 0 = the newest. The functions below read the text from its end. */
+/* Returns the token `back` positions ago in the window, 0 = the newest. The functions below read the text from its
+   end. */
 static samp_token sampi_dry_token(const sampi_sampler *s, int32_t back)
 {
     return sampi_ring_at(&s->u.dry.ring, (const samp_token *)sampi_part(s, 0), (uint32_t)back);
 }
 
-/* The index of the first head with this token. */
+/* Returns the index of the first head with this token. */
 static size_t sampi_dry_find(const sampi_sampler *s, samp_token token)
 {
     return sampi_find_token(sampi_dry_head(s), sizeof(sampi_head), s->u.dry.n_heads, token);
@@ -213,8 +214,8 @@ static bool sampi_dry_tail_follows(const sampi_sampler *s, const sampi_tail *tai
     return true;
 }
 
-/* The length of the longest tail of a complete breaker that begins `back` positions ago: 0 if the token contains a
-   breaker, -1 if there is no complete breaker. */
+/* Returns the length of the longest tail of a complete breaker that begins `back` positions ago: 0 if the token
+   contains a breaker, -1 if there is no complete breaker. */
 static int32_t sampi_dry_breaker_at(const sampi_sampler *s, int32_t back)
 {
     const sampi_head *head = sampi_dry_head(s);
@@ -259,8 +260,8 @@ static void sampi_dry_accept(sampi_sampler *s, samp_token token)
     sampi_dry_settle(s, SAMPI_TAIL_MAX);
 }
 
-/* How many of the newest tokens a repetition may contain: those after the nearest breaker; n, all of them, if there is
-   none. */
+/* Returns how many of the newest tokens a repetition may contain: those after the nearest breaker; n, all of them, if
+   there is none. */
 static int32_t sampi_dry_limit(const sampi_sampler *s, int32_t n)
 {
     for (int32_t back = 0; back < n && back < SAMPI_TAIL_MAX; back++) {
@@ -302,8 +303,9 @@ static bool sampi_dry_is_breaker(const sampi_sampler *s, samp_token token)
     return false;
 }
 
-/* How much is subtracted from a token's logit; entry->count is the length of the repetition that it would continue. The
-   power is bounded so that base^power fits a float. In llama.cpp's arithmetic all is computed as there. */
+/* Returns how much is subtracted from a token's logit; entry->count is the length of the repetition that it would
+   continue. The power is bounded so that base^power fits a float. In llama.cpp's arithmetic
+   it is computed as in llama.cpp. */
 static float sampi_dry_fall(const sampi_sampler *s, const sampi_count *entry)
 {
     if (sampi_dry_is_breaker(s, entry->token)) return 0.0f;
@@ -317,7 +319,7 @@ static float sampi_dry_fall(const sampi_sampler *s, const sampi_count *entry)
     return (float)((double)s->u.dry.multiplier * factor);
 }
 
-/* The new logit of a token in the list. */
+/* Returns the new logit of a token in the list. */
 static float sampi_dry_change(const sampi_sampler *s, float l, const sampi_count *entry)
 {
     return sampi_masked(l) ? l : sampi_finite(l - sampi_dry_fall(s, entry));

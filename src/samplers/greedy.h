@@ -11,7 +11,7 @@
    This room has greedy, which selects the first candidate in order. */
 #ifndef SAMPI_PLANS
 
-/* p is not set: nothing needs it, and it would cost a pass of exp. */
+/* greedy. It does not set p, because no sampler needs it, and it would cost one exp for each token. */
 static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (sampi_is_taken(s, cur)) return SAMP_OK;

@@ -24,9 +24,9 @@ static sampi_race sampi_race_of(const sampi_sampler *s, float max)
     return race;
 }
 
-/* Candidate `index` runs for the time E / w. Because -ln u >= 1 - u and q >= w / 2^14, most candidates lose without a
-   logarithm and an exp; the margin of 2^-40 covers the rounding of both sides. The first in order wins a tie, so the
-   order of the runs does not matter. */
+/* Computes the time E / w of candidate `index`, which takes the lead if its time is shorter. Because -ln u >= 1 - u and
+   q >= w / 2^14, most candidates lose without a logarithm and an exp; the margin of 2^-40 covers the rounding of both
+   sides. The first in order wins a tie, so the order of the candidates does not matter. */
 SAMPI_INLINE void sampi_race_run(sampi_race *race, float logit, samp_token id, size_t index)
 {
     uint64_t r[2];

@@ -3,7 +3,7 @@
    An example: with four candidates of which the end has p = 0.1, 3 * 4 * 0.1 = 1.2 exceeds the others' 0.9, so only the
    end stays. The contract in api/samplers.h has the other rules. */
 
-/* A token's text; empty if the vocabulary does not have the token. */
+/* Returns a token's text; empty if the vocabulary does not have the token. */
 static SAMPI_COLD const char *sampi_piece_of(const samp_vocab *vocab, samp_token token, size_t *n)
 {
     *n = 0;
@@ -17,8 +17,8 @@ static SAMPI_COLD bool sampi_is_eog(const samp_vocab *vocab, samp_token token)
     return false;
 }
 
-/* Merges each candidate with all candidates whose text begins with its own. Of the two the less likely one gets p 0 and
-   is masked. */
+/* Merges each candidate with all candidates whose text begins with its own. The more likely of the two gets the sum
+   of both p; the other gets p 0 and is masked. */
 static SAMPI_COLD void sampi_infill_merge(const samp_vocab *vocab, samp_token_data_array *cur)
 {
     samp_token_data *d = cur->data;
@@ -37,8 +37,8 @@ static SAMPI_COLD void sampi_infill_merge(const samp_vocab *vocab, samp_token_da
     }
 }
 
-/* Keeps the ends, and other tokens with p of at least `least`; returns how many others. p is not normalised if there
-   are no others. llama: an end stays even if it has been merged into another token. */
+/* Keeps the tokens that end the text, and others with p of at least `least`; returns the number of others. p is not
+   normalised if there are no others. llama: an end stays even if it has been merged into another token. */
 static SAMPI_COLD size_t sampi_infill_keep(const samp_vocab *vocab, samp_token_data_array *cur, float least,
                                            bool llama)
 {

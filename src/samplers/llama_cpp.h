@@ -18,11 +18,12 @@ typedef struct sampi_llama_sums {
     float max, sum;
 } sampi_llama_sums;
 
-/* The probability of a logit. It is computed anew where llama.cpp reads p: the same expression of the same floats. */
+/* Returns the probability of a logit. It is computed anew where llama.cpp reads p: the same expression of the same
+   floats. */
 static float sampi_llama_p(const sampi_llama_sums *sums, float l) { return expf(l - sums->max) / sums->sum; }
 
-/* The sums of an array, without writing p. As in llama.cpp the maximum is data [0] if `sorted` is set. adaptive_p needs
-   it, because p holds its old logits then. */
+/* Returns the sums of an array, without writing p. As in llama.cpp the maximum is data [0] if `sorted` is set.
+   adaptive_p needs it, because p holds its old logits then. */
 static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
 {
     sampi_llama_sums sums = { cur->data[sampi_argmax(cur)].logit, 0.0f };
@@ -41,8 +42,8 @@ static sampi_llama_sums sampi_llama_softmax(samp_token_data_array *cur, bool sor
     return sums;
 }
 
-/* The index of the first maximum in array order, whatever its id, for greedy and temperature 0. (sampi_argmax takes the
-   smallest id of equal logits.) */
+/* Returns the index of the first maximum in array order, whatever its id, for greedy and temperature 0. (sampi_argmax
+   takes the smallest id of equal logits.) */
 static size_t sampi_llama_argmax(const samp_token_data_array *cur)
 {
     size_t best = 0;

@@ -34,7 +34,7 @@ static SAMPI_COLD void sampi_logit_bias_build(sampi_sampler *s)
     s->u.bias.from = NULL;
 }
 
-/* The new logit of a token that was not masked. */
+/* Returns the new logit of a token that was not masked. */
 static float sampi_bias_change(float l, float bias) { return sampi_masked(bias) ? bias : sampi_finite(l + bias); }
 
 /* It does not use sampi_patch, because a token may occur twice: then both biases are added in the list's order, and

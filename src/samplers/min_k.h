@@ -3,10 +3,11 @@
    1.45, 0.33, so it keeps two. */
 #ifndef SAMPI_PLANS
 
-/* The fall of the logit after place i, divided by i. */
+/* Returns the fall of the logit after place i, divided by i. */
 static double sampi_fall_behind(float l, float next, size_t i) { return ((double)l - (double)next) / (double)i; }
 
-/* How many of n tokens min_k keeps, with logits from max to low: up to the cliff, or more if the logits are flat. */
+/* Returns how many of n tokens min_k keeps, with logits from max to low: up to the cliff, or more if the logits are
+   flat. */
 static size_t sampi_min_k_keeps(size_t cliff, double tau, float max, float low, size_t n)
 {
     double flat = tau / ((double)max - (double)low + 0.0); /* -0 - 0 is -0 */
@@ -14,8 +15,8 @@ static size_t sampi_min_k_keeps(size_t cliff, double tau, float max, float low, 
     return flat < (double)n ? (size_t)flat : n;
 }
 
-/* How many tokens min_k keeps of an array, which becomes sorted. *steepest: the largest quotient, at the cliff; -1 if
-   the logits are so flat that more are kept. */
+/* Returns how many tokens min_k keeps of an array, which becomes sorted. *steepest: the largest quotient, at the cliff;
+   -1 if the logits are so flat that more are kept. */
 static SAMPI_COLD size_t sampi_min_k_size(samp_token_data_array *cur, size_t n, double tau, double *steepest)
 {
     const samp_token_data *d = cur->data;

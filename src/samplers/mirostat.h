@@ -8,15 +8,15 @@
 /* The reset hook of both versions. */
 static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mirostat.tau; }
 
-/* The new mu, from the surprise of the chosen token: d = max - l, z is the sum of weights of the tokens kept. z is a
-   double, because the fast path passes both ends of an estimate. */
+/* Returns the new mu, from the surprise of the chosen token: d = max - l, z is the sum of weights of the tokens kept. z
+   is a double, because the fast path passes both ends of an estimate. */
 static float sampi_mirostat_mu(const sampi_mirostat_numbers *of, float mu, double d, double z)
 {
     double surprise = SAMPI_FMA(d, SAMPI_LOG2E, sampi_log2(z / (double)SAMPI_ONE));
     return sampi_finite((float)SAMPI_FMA(-(double)of->eta, surprise - (double)of->tau, (double)mu));
 }
 
-/* The end of both versions, after their cuts: draws, and changes mu. */
+/* Ends both versions, after their cuts: draws, and changes mu. */
 static int sampi_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_select(s, cur);
@@ -47,8 +47,8 @@ static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
     sampi_zipf_sum(zipf, sampi_zipf_t(i), (double)l - (double)next);
 }
 
-/* How many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), e = exponent - 1, N = n_vocab, clamped
-   to 1 .. n; n if k is NaN. */
+/* Returns how many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), e = exponent - 1, N = n_vocab,
+   clamped to 1 .. n; n if k is NaN. */
 static SAMPI_COLD size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, size_t n)
 {
     double exponent = zipf->tt > 0.0 ? zipf->tb / zipf->tt : 1.0, e = exponent - 1.0;
@@ -72,7 +72,8 @@ static SAMPI_COLD int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_arr
     return sampi_mirostat_select(s, cur);
 }
 
-/* The smallest logit that mirostat_v2 keeps: surprise = (max - l) log2 e + log2 Z <= mu; z is in units of 2^-40. */
+/* Returns the smallest logit that mirostat_v2 keeps: surprise = (max - l) log2 e + log2 Z <= mu; z is in units of
+   2^-40. */
 static double sampi_surprise_floor(float mu, float max, double z)
 {
     double room = SAMPI_FMA(sampi_log2(z / (double)SAMPI_ONE), -1.0, (double)mu); /* ptxas would fuse mu - log2 */
@@ -94,8 +95,8 @@ static void sampi_llama_follow(sampi_sampler *s, float p)
     s->now.mu -= sampi_roundf(s->u.mirostat.eta * (-log2f(p) - s->u.mirostat.tau));
 }
 
-/* The end of both versions, after their cuts: draws, and changes mu. p is computed anew from the tokens kept, so the
-   surprise is that among them. */
+/* Ends both versions, after their cuts: draws, and changes mu. p is computed anew from the tokens kept, so the surprise
+   is that among them. */
 static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_sums sums = sampi_llama_softmax(cur, true);
@@ -104,8 +105,8 @@ static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *
     return SAMP_OK;
 }
 
-/* How many tokens version 1 keeps. All in float, by libm: the token depends on the exact N^-e and powers, so nothing
-   may be rearranged. */
+/* Returns how many tokens version 1 keeps. All numbers are floats, computed by libm in this order, because the result
+   depends on the last bits of N^-e and of the powers. */
 static size_t sampi_llama_zipf(const sampi_sampler *s, const samp_token_data_array *cur, const sampi_llama_sums *sums)
 {
     float tb = 0.0f, tt = 0.0f, p = sampi_llama_p(sums, cur->data[0].logit);
@@ -128,7 +129,7 @@ static bool sampi_llama_is_within(const sampi_sampler *s, const sampi_llama_sums
     return !(-log2f(sampi_llama_p(sums, l)) > s->now.mu);
 }
 
-/* How many tokens of a sorted array have a surprise of at most mu; at least 1. */
+/* Returns how many tokens of a sorted array have a surprise of at most mu; at least 1. */
 static size_t sampi_llama_within(const sampi_sampler *s, const samp_token_data_array *cur,
                                  const sampi_llama_sums *sums)
 {
@@ -155,7 +156,7 @@ static void sampi_mend_mu(sampi_sampler *s)
     if (!sampi_is_llama_cpp(s) && !finite) sampi_traits_of(s->kind)->hooks->reset(s);
 }
 
-/* mu goes on from its old value, and a new tau pulls it along. It cannot be computed from the accepted tokens, so
+/* Takes over mu, which a new tau changes only by and by. It cannot be computed from the accepted tokens, so
    without an old sampler of the same version it starts anew. */
 static SAMPI_COLD void sampi_mirostat_take_over(sampi_sampler *s, const sampi_sampler *old,
                                                 const sampi_sampler *chain)
@@ -238,7 +239,7 @@ static const sampi_field SAMPI_MIROSTAT_V2_FIELDS[] = {
 
 #else /* the plan */
 
-/* The end of both versions: draws from the tokens kept, and changes mu by the token's surprise. */
+/* Ends both versions: draws from the tokens kept, and changes mu by the token's surprise. */
 static int SAMPI_ON(plan_mirostat_draw)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     samp_token_data token;

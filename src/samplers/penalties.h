@@ -23,7 +23,7 @@ static void sampi_penalties_reset(sampi_sampler *s)
     s->u.penalties.ring.size = s->u.penalties.ring.head = s->u.penalties.n = 0;
 }
 
-/* Takes one off the count of a token that has left the window. */
+/* Subtracts 1 from the count of a token that has left the window. */
 static void sampi_penalties_drop(sampi_sampler *s, samp_token token)
 {
     sampi_count *list = sampi_penalties_list(s);
@@ -41,15 +41,16 @@ static void sampi_penalties_accept(sampi_sampler *s, samp_token token)
     sampi_count_at(sampi_penalties_list(s), &s->u.penalties.n, token)->count++;
 }
 
-/* How much frequency and presence subtract from the logit, after the repetition penalty. A function of its own, because
-   the GPU subtracts itself; the product is rounded, because the sum must not become an fma. */
+/* Returns how much frequency and presence subtract from the logit, after the repetition penalty. The subtraction is not
+   part of this function, because the GPU has its own. The product is rounded, so that the sum does not become an
+   fma. */
 static float sampi_penalties_fall(const sampi_sampler *s, const sampi_count *entry)
 {
     return sampi_roundf((float)entry->count * s->u.penalties.freq) + s->u.penalties.present;
 }
 
-/* The new logit of a token. The repetition penalty divides logits above 0 and multiplies others (Hugging Face's rule
-   for CTRL's penalty), so that repeat > 1 always makes a token less likely. */
+/* Returns the new logit of a token. The repetition penalty divides logits above 0 and multiplies others (Hugging Face's
+   rule for CTRL's penalty), so that repeat > 1 always makes a token less likely. */
 static float sampi_penalties_change(const sampi_sampler *s, float l, const sampi_count *entry)
 {
     if (sampi_masked(l)) return l;
@@ -112,7 +113,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_penalties(int32_t last_n, float repe
     return sampi_init(&t);
 }
 
-/* As long as the context. */
+/* The params hook: a last_n of -1 means the length of the context. */
 static SAMPI_COLD void sampi_penalties_params(sampi_sampler *t, const samp_params *p)
 {
     if (p->penalty_last_n == -1) t->u.penalties.last_n = p->n_ctx_train;

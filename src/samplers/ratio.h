@@ -13,7 +13,7 @@ typedef struct sampi_residual {
     uint64_t z; /* the sum of weights */
 } sampi_residual;
 
-/* q(id) in units of weight: floor(q z). A token that the draft does not name has q = 0. */
+/* Returns q(id) in units of weight: floor(q z). A token that the draft does not name has q = 0. */
 static uint64_t sampi_draft_mass(const sampi_draft *draft, samp_token id, uint64_t z)
 {
     if (!draft->probs) return id == draft->token ? z : 0;
@@ -25,7 +25,7 @@ static uint64_t sampi_draft_mass(const sampi_draft *draft, samp_token id, uint64
     return draft->probs[i] < 1.0f ? sampi_mulhi(sampi_share(draft->probs[i]), z) : z; /* 1 has no share: 2^64 */
 }
 
-/* The residual of a candidate (a sampi_mass). */
+/* Returns the residual of a candidate (a sampi_mass). */
 static SAMPI_COLD uint64_t sampi_residual_mass(const void *draw, const samp_token_data *d)
 {
     const sampi_residual *residual = (const sampi_residual *)draw;

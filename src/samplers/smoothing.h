@@ -6,8 +6,8 @@
 
 static double sampi_bend_of(float curve) { return 0.5 * ((double)curve - 1.0); }
 
-/* A logit after smoothing, computed in doubles, with each product rounded before it is added; c is sampi_bend_of. For c
-   in [0, 1] order (ties aside) and maximum stay, because each step is monotone. */
+/* Returns a logit after smoothing, computed in doubles, with each product rounded before it is added; c is
+   sampi_bend_of. For c in [0, 1] order (ties aside) and maximum stay, because each step is monotone. */
 static float sampi_smoothed(double top, double factor, double c, float l)
 {
     double d = top - (double)l, square = sampi_round(sampi_round(d * d) * factor);
@@ -15,10 +15,10 @@ static float sampi_smoothed(double top, double factor, double c, float l)
     return sampi_finite((float)sampi_add_to_product64(-bent, top));
 }
 
-/* The logit as ln p; all: the maximum plus ln Z. */
+/* Returns the logit as ln p; all: the maximum plus ln Z. */
 static float sampi_log_softmaxed(double all, float l) { return sampi_finite((float)((double)l - all)); }
 
-/* The maximum plus ln Z; z: the sum of weights. */
+/* Returns the maximum plus ln Z; z: the sum of weights. */
 static double sampi_log_sum(float max, uint64_t z) { return (double)max + sampi_ln((double)z / (double)SAMPI_ONE); }
 
 /* sampi_log_softmaxed for a tile, in the compiler's vectors. No result can overflow; |all| must be below 2^100. */

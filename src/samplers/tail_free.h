@@ -5,7 +5,7 @@
    weight. If the sum of a_i is below 1e-6, all a_i count the same, as in the original. */
 #ifndef SAMPI_PLANS
 
-/* The bend a_i of three neighbours' weights, w_i first. */
+/* Returns the bend a_i of three neighbours' weights, w_i first. */
 static uint64_t sampi_bend(const uint64_t *w)
 {
     uint64_t ends = w[0] + w[2], middle = 2 * w[1];
@@ -46,8 +46,8 @@ static SAMPI_COLD uint64_t sampi_bends_next(sampi_bends *bends)
     return bend;
 }
 
-/* How many tokens of the row stay: those before the cut, at least min_keep; all if the running sum never exceeds the
-   share. */
+/* Returns how many tokens of the row stay: those before the cut, at least min_keep; all if the running sum never
+   exceeds the share. */
 static size_t sampi_tail_free_size(const samp_token_data_array *cur, const sampi_sums *sums, uint64_t share,
                                    size_t min_keep)
 {

@@ -46,8 +46,8 @@ static int sampi_temp_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* The temperature of temp_ext (dynamic temperature, kalomaze 2023): from t - delta for a row with entropy 0, to t +
-   delta for the entropy ln n of n equal tokens. */
+/* Returns the temperature of temp_ext (dynamic temperature, kalomaze 2023): from t - delta for a row with entropy 0, to
+   t + delta for the entropy ln n of n equal tokens. */
 static float sampi_dynamic_temp(const sampi_temp_numbers *of, const sampi_sums *sums)
 {
     float lo = of->t > of->delta ? of->t - of->delta : 0.0f, hi = of->t + of->delta;
@@ -88,7 +88,7 @@ static int sampi_llama_temp(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* The temperature for an entropy. The largest entropy is that of all n candidates, masked ones included. */
+/* Returns the temperature for an entropy. The largest entropy is that of all n candidates, masked ones included. */
 static float sampi_llama_temp_of(const sampi_sampler *s, float entropy, size_t n)
 {
     float t = s->u.temp.t, delta = s->u.temp.delta, lo = t > delta ? t - delta : 0.0f, hi = t + delta;

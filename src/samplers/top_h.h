@@ -3,8 +3,8 @@
    the first two tokens have 0.66, the first three 0.99, so alpha 0.6 keeps two. Only as many candidates as necessary
    are sorted. */
 
-/* The length of the longest prefix whose own entropy (of renormalised probabilities) is at most `most`; at least 1.
-   *over: the entropy with one more token, if there is one. */
+/* Returns the length of the longest prefix whose own entropy (of renormalised probabilities) is at most `most`; at
+   least 1. *over: the entropy with one more token, if there is one. */
 static SAMPI_COLD size_t sampi_top_h_size(samp_token_data_array *cur, size_t n, float max, double most, double *over)
 {
     uint64_t w[SAMPI_TILE + 16];

@@ -2,8 +2,8 @@
    It masks tokens with l < max - n * sigma: for logits 4, 2, 1, 1 sigma is 1.22, so n = 2 keeps 4 and 2. */
 #ifndef SAMPI_PLANS
 
-/* The scale that makes the variance exact: x = max - l becomes an integer in units of 2^-40 of the range's power of
-   two, so that the sums of x and x^2 are exact in 128 bits. */
+/* Returns the scale that makes the variance exact: x = max - l becomes an integer in units of 2^-40 of the range's
+   power of two, so that the sums of x and x^2 are exact in 128 bits. */
 static double sampi_sigma_scale(double range)
 {
     uint64_t exponent = sampi_bits(range) >> 52; /* range < 2^(exponent - 1022) */
@@ -22,7 +22,7 @@ static double sampi_sigma_of(uint64_t n, uint64_t sum, sampi_u128 squares, doubl
     return sqrt(sampi_double_of_128(sampi_sub128(by_n, square))) / ((double)n * scale);
 }
 
-/* The largest distance from the maximum that is kept: n_sigma standard deviations. */
+/* Returns the largest distance from the maximum that is kept: n_sigma standard deviations. */
 static double sampi_sigma_reach(const samp_token_data_array *cur, float n_sigma, float *max)
 {
     float low = INFINITY;

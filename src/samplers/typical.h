@@ -4,8 +4,8 @@
    token. */
 #ifndef SAMPI_PLANS
 
-/* The score |surprise - entropy|; ln Z is in both and cancels. order->max is the row's maximum, order->mean the mean of
-   max - l under p. The fast path sorts by it too. */
+/* Returns the score |surprise - entropy|; ln Z is in both and cancels. order->max is the row's maximum, order->mean the
+   mean of max - l under p. The fast path sorts by it too. */
 static double sampi_typical_score(const sampi_order *order, const samp_token_data *d)
 {
     return sampi_abs((order->max - (double)d->logit) - order->mean);
@@ -25,11 +25,11 @@ static SAMPI_COLD int sampi_typical_apply(sampi_sampler *s, samp_token_data_arra
 }
 
 #ifndef SAMP_NO_MT19937
-/* The distance of the surprise of p from the entropy. A p of 0 comes last; in llama.cpp it is NaN, which breaks the
-   order. */
+/* Returns the distance of the surprise of p from the entropy. A p of 0 comes last; in llama.cpp it is NaN, which breaks
+   the order. */
 static float sampi_llama_score(float p, float entropy) { return p > 0.0f ? fabsf(-logf(p) - entropy) : INFINITY; }
 
-/* The score for sampi_sort, which has been stored in p. */
+/* Returns the score for sampi_sort, which has been stored in p. */
 static double sampi_llama_typical_score(const sampi_order *order, const samp_token_data *d)
 {
     (void)order;

@@ -34,7 +34,8 @@ static sampi_order sampi_order_from(float max, double mean)
     return order;
 }
 
-/* The side of a candidate: below 0 it is before the bucket that is divided, above 0 after it, 0 inside, in *bucket. */
+/* Returns the side of a candidate: below 0 it is before the bucket that is divided, above 0 after it, 0 inside, in
+   *bucket. */
 static int sampi_end_side(const sampi_end *end, float l, uint32_t *bucket)
 {
     double t = sampi_abs((end->order.max - (double)l) - end->order.mean) - end->from;
@@ -74,7 +75,8 @@ static int sampi_stands_by_last(const sampi_end *end, float l)
     return l == end->last.logit ? 0 : sampi_before(&end->order, &d, &end->last) ? -1 : 1;
 }
 
-/* The same by the distance alone: logits whose distances round to the same number are on both sides of the mean. */
+/* Returns the same by the distance alone: logits whose distances round to the same number are on both sides of the
+   mean. */
 static int sampi_stands_by_score(const sampi_end *end, float l)
 {
     samp_token_data d = { 0, l, 0.0f };
@@ -198,7 +200,7 @@ static bool sampi_wants_least(const sampi_shard_row *row)
     return wants;
 }
 
-/* The smallest logit of the slice; INFINITY: the slice is empty. */
+/* Returns the smallest logit of the slice; INFINITY: the slice is empty. */
 static SAMPI_HOT float sampi_shard_least(const sampi_shard_row *row)
 {
     float least = INFINITY, buf[SAMPI_TILE], line[SAMPI_LINE];
@@ -400,7 +402,7 @@ static void sampi_answer_runs(const sampi_shard_row *row, sampi_parcel *p)
     sampi_set_entries(p, runs);
 }
 
-/* A logit scaled as the kernel does it, so that list and slices agree. */
+/* Returns a logit scaled as the kernel does it, so that list and slices agree. */
 static float sampi_times(float l, float t) { return sampi_finite(l * (1.0f / t)); }
 
 /* Applies the temperatures up to the sampler that draws, for a question asked ahead, to x [n]. */
@@ -410,7 +412,7 @@ static void sampi_scale_for_drawer(const sampi_shard_row *row, float *x, size_t 
         sampi_use()->scale(x, n, 1.0f / row->shard->member[i]->u.temp.t, false, x);
 }
 
-/* The logits from which the present member draws; adaptive_p's are made for it. */
+/* Returns the logits from which the present member draws; adaptive_p's are made for it. */
 static const float *sampi_draw_logits(const sampi_shard_row *row)
 {
     float *l = row->shard->work.x;

@@ -18,7 +18,7 @@ static bool sampi_lacks(sampi_shard_row *row, unsigned facts)
     return row->ask != 0;
 }
 
-/* The largest distance that a candidate can have from the mean. */
+/* Returns the largest distance that a candidate can have from the mean. */
 static double sampi_full_range(const sampi_shard_row *row, double mean)
 {
     double least = row->has & SAMPI_HAS_LEAST ? (double)row->least : -(double)FLT_MAX;
@@ -89,7 +89,7 @@ static int sampi_keep_listed(sampi_shard_row *row, size_t n)
     return SAMPI_KNOWN;
 }
 
-/* How many tokens of the list reach a floor. */
+/* Returns how many tokens of the list reach a floor. */
 static size_t sampi_listed_above(const sampi_shard_row *row, double floor)
 {
     size_t n = 0;

@@ -114,8 +114,8 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
     return status;
 }
 
-/* The hash of a boundary between slices: the sum of h(first) - h(end) over slices that make up the vocabulary is
-   h(0) - h(n). For other slices it is so with a probability of 2^-64. */
+/* Returns the hash of a boundary between slices: the sum of h(first) - h(end) over slices that make up the vocabulary
+   is h(0) - h(n). For other slices it is so with a probability of 2^-64. */
 static uint64_t sampi_boundary(uint64_t at)
 {
     uint64_t hash = SAMPI_SHARD_MAGIC;
@@ -219,7 +219,7 @@ SAMP_API int samp_shard_begin(samp_shard *shard, samp_sampler *const *rows, cons
     return SAMP_OK;
 }
 
-/* How many entries a parcel has memory for. */
+/* Returns how many entries a parcel has memory for. */
 static size_t sampi_parcel_room(const sampi_shard_row *row, sampi_parcel_kind kind)
 {
     switch (kind) {

@@ -43,7 +43,7 @@ typedef struct sampi_parcel {
     size_t entry; /* bytes of an entry */
 } sampi_parcel;
 
-/* The bytes of a parcel with its head, rounded up to 8. */
+/* Returns the bytes of a parcel with its head, rounded up to 8. */
 static size_t sampi_parcel_size(sampi_parcel_kind kind, size_t room)
 {
     size_t size = SAMPI_PARCEL_HEAD + SAMPI_PARCEL_FACTS[kind].fields + room * SAMPI_PARCEL_FACTS[kind].entry;

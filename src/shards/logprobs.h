@@ -35,7 +35,7 @@ static const samp_logprob_set *sampi_set_of(const sampi_shard_row *row, sampi_pa
     return sampi_is_raw(kind) ? &row->logprobs->raw : &row->logprobs->processed;
 }
 
-/* How many tokens are wanted. */
+/* Returns how many tokens are wanted. */
 static size_t sampi_told_room(const samp_logprob_set *set)
 {
     return set->n_top < 1                       ? 1
@@ -43,8 +43,8 @@ static size_t sampi_told_room(const samp_logprob_set *set)
                                                 : (size_t)SAMP_MAX_TOP_LOGPROBS;
 }
 
-/* The slice of the distribution that a parcel is about. The raw one has its masked tokens too: infill may choose one,
-   which then ranks after all others. */
+/* Returns the slice of the distribution that a parcel is about. The raw one has its masked tokens too: infill may
+   choose one, which then ranks after all others. */
 static sampi_shard_row sampi_told_row(const sampi_shard_row *row, sampi_parcel_kind kind)
 {
     sampi_shard_row told = *row;

@@ -2,7 +2,7 @@
    One block for all rows of a batch, kept for the next batch: a slice, a list and segments for each row, then memory
    that rows use in turn, because answers are made one after another. */
 
-/* The largest number of bytes that one row sends in a round. */
+/* Returns the largest number of bytes that one row sends in a round. */
 static size_t sampi_shard_most(const samp_shard *shard)
 {
     size_t runs = sampi_parcel_size(SAMPI_PARCEL_RUNS, SAMPI_SHARD_CHUNK);

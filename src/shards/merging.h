@@ -18,7 +18,7 @@ static bool sampi_is_sorted_kind(sampi_parcel_kind kind)
     return SAMPI_PARCEL_FACTS[kind].entries >= SAMPI_ENTRIES_BY_SLICE;
 }
 
-/* The id and logit by which an entry is ordered; entries of SEGS have the id alone. */
+/* Returns the id and logit by which an entry is ordered; entries of SEGS have the id alone. */
 static samp_token_data sampi_entry_token(const sampi_parcel *p, const unsigned char *entry)
 {
     samp_token_data d;
@@ -33,11 +33,11 @@ static samp_token_data sampi_token_at(const sampi_parcel *p, size_t i)
     return sampi_entry_token(p, sampi_parcel_entry(p, i));
 }
 
-/* The count of an entry: tokens with a value of RUNS, or in a bucket of HIST. */
+/* Returns the count of an entry: tokens with a value of RUNS, or in a bucket of HIST. */
 static uint32_t sampi_run_count(const unsigned char *entry) { return sampi_wire_u24(entry + 7); }
 static uint32_t sampi_hist_count(const unsigned char *entry) { return sampi_wire_u24(entry + 8); }
 
-/* The order of a parcel's entries. A merge has no row, so RUNS and NEAR contain their mean. */
+/* Returns the order of a parcel's entries. A merge has no row, so RUNS and NEAR contain their mean. */
 static sampi_order sampi_order_of_parcel(const sampi_parcel *p)
 {
     sampi_order order = SAMPI_BY_LOGIT;
@@ -92,7 +92,7 @@ static bool sampi_message_is_good(unsigned char *bytes, size_t n)
     return n_parcels > 0 && at == n;
 }
 
-/* The status of a merge of two statuses; 0: no error. */
+/* Returns the status of a merge of two statuses; 0: no error. */
 static int32_t sampi_worse(int32_t a, int32_t b) { return a == 0 ? b : b == 0 ? a : a > b ? a : b; }
 
 /* Makes a message a head with a status only, which replaces every message that it is merged with. */
@@ -105,7 +105,7 @@ static void sampi_break_message(unsigned char *bytes, size_t n, int32_t status)
     sampi_wire_put(bytes + SAMPI_AT_STATUS, (uint32_t)status, 4);
 }
 
-/* The status of a message, or of bytes that are no message. */
+/* Returns the status of a message, or of bytes that are no message. */
 static int32_t sampi_status_of_bytes(unsigned char *bytes, size_t n)
 {
     if (n < SAMPI_SHARD_HEAD || sampi_wire_u32(bytes) != SAMPI_SHARD_MAGIC) return SAMP_E_FORMAT;

@@ -176,8 +176,8 @@ static size_t sampi_list_prefix(sampi_shard_row *row, samp_token_data *d, size_t
     return keep;
 }
 
-/* How many tokens typical keeps, if all of them are listed; 0: others may be kept. Tokens that are not listed come
-   after the last listed one, if that is below the mean. */
+/* Returns how many tokens typical keeps, if all of them are listed; 0: others may be kept. Tokens that are not listed
+   come after the last listed one, if that is below the mean. */
 static size_t sampi_typical_listed(sampi_shard_row *row, const sampi_order *order, uint64_t want, size_t min_keep)
 {
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w, last = row->list[row->n_list - 1];
@@ -189,7 +189,7 @@ static size_t sampi_typical_listed(sampi_shard_row *row, const sampi_order *orde
     return sampi_list_prefix(row, d, n, want, min_keep);
 }
 
-/* The same for the tokens near the mean, which NEAR has listed. */
+/* Returns the same for the tokens near the mean, which NEAR has listed. */
 static size_t sampi_typical_near(sampi_shard_row *row)
 {
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
@@ -368,7 +368,7 @@ static int sampi_shard_draw_from(sampi_shard_row *row, float max)
     return SAMPI_WAITS;
 }
 
-/* The job of the array's functions on the listed tokens. told: where log-probabilities go, or NULL. */
+/* Returns the job of the array's functions on the listed tokens. told: where log-probabilities go, or NULL. */
 static sampi_job sampi_listed_job(const sampi_shard_row *row, samp_logprobs *told)
 {
     sampi_job job;
@@ -427,7 +427,7 @@ static int sampi_shard_race(sampi_shard_row *row, sampi_sampler *s, samp_token_d
 }
 #endif
 
-/* The first token in order. */
+/* Finds the first token in order. */
 static int sampi_shard_top(sampi_shard_row *row, samp_token_data *token)
 {
     if (sampi_lacks_first(row)) return SAMPI_WAITS;

@@ -27,8 +27,8 @@ static double sampi_hist_entry(const sampi_parcel *hist, uint32_t i, bool counts
     return counts ? (double)sampi_hist_count(entry) : (double)sampi_wire_get(entry, 8);
 }
 
-/* An estimate of the share of a bucket's contents in its first part [0, 1], as if its density changed by powers from
-   the bucket before it to the one after it. */
+/* Returns an estimate of the share of a bucket's contents in its first part [0, 1], as if its density changed by powers
+   from the bucket before it to the one after it. */
 static double sampi_hist_part(const sampi_parcel *hist, uint32_t i, bool counts, double part)
 {
     double before = i > 0 ? sampi_hist_entry(hist, i - 1, counts) : 0.0, growth = 0.0;
@@ -68,7 +68,7 @@ static void sampi_guess_open(sampi_guess *g, const sampi_shard_row *row)
     }
 }
 
-/* An estimate of the mass or count before a place. */
+/* Returns an estimate of the mass or count before a place. */
 static double sampi_guess_before(const sampi_guess *g, double place, bool counts)
 {
     if (!(place > 0.0)) return 0.0;
@@ -88,13 +88,13 @@ static double sampi_guess_before(const sampi_guess *g, double place, bool counts
     return g->before[counts][i] + part;
 }
 
-/* An estimate of the mass or count closer to the mean than a distance. */
+/* Returns an estimate of the mass or count closer to the mean than a distance. */
 static double sampi_guess_around(const sampi_guess *g, double distance, bool counts)
 {
     return sampi_guess_before(g, g->mean + distance, counts) - sampi_guess_before(g, g->mean - distance, counts);
 }
 
-/* The distance from the mean at which the end is expected. */
+/* Returns the distance from the mean at which the end is expected. */
 static double sampi_guess_end(const sampi_guess *g, const sampi_end *end)
 {
     double in = (double)g->hist->n, out = 0.0;
@@ -109,8 +109,8 @@ static double sampi_guess_end(const sampi_guess *g, const sampi_end *end)
     return in;
 }
 
-/* The possible error of that distance, four times the usual one: from the number of tokens in the buckets at both ends,
-   where they are not known one by one. */
+/* Returns the possible error of that distance, four times the usual one: from the number of tokens in the buckets at
+   both ends, where they are not known one by one. */
 static double sampi_guess_error(const sampi_guess *g, double distance)
 {
     double ends[2] = { g->mean + distance, g->mean - distance }, variance = 0.0, sum = 0.0;
@@ -141,7 +141,8 @@ static bool sampi_only_cuts(const sampi_shard_row *row)
     return (flags & (SAMPI_CUTS_LAST | SAMPI_SELECTS)) == SAMPI_CUTS_LAST && !row->by_score;
 }
 
-/* The floor of min_p, if min_p is next and the tokens that it certainly keeps are listed; otherwise INFINITY. */
+/* Returns the floor of min_p, if min_p is next and the tokens that it certainly keeps are listed; otherwise
+   INFINITY. */
 static double sampi_next_floor(const sampi_shard_row *row)
 {
     const sampi_sampler *next = sampi_row_member(row, 1);
@@ -165,8 +166,8 @@ static bool sampi_draws_from(sampi_shard_row *row, float max)
     return true;
 }
 
-/* The maximum of the kept tokens while an end is searched. For typical it must certainly be a listed token; otherwise
-   it is -INFINITY. */
+/* Returns the maximum of the kept tokens while an end is searched. For typical it must certainly be a listed token;
+   otherwise it is -INFINITY. */
 static float sampi_kept_max(const sampi_shard_row *row)
 {
     size_t first = 0;
@@ -243,8 +244,8 @@ static int sampi_end_anew(sampi_shard_row *row)
     return sampi_end_start(row, range < most ? range : most, buckets, range <= most);
 }
 
-/* How many tokens to list so that all kept ones are listed: the expected number, and some more. Up to about 256 tokens
-   must fit 4 KiB. 0: they are too many. */
+/* Returns how many tokens to list so that all kept ones are listed: the expected number, and some more. Up to about 256
+   tokens must fit 4 KiB. 0: they are too many. */
 static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
 {
     double count = sampi_guess_around(g, at, true), off = sampi_guess_error(g, at) * tokens;
@@ -272,8 +273,8 @@ static int sampi_end_around(sampi_shard_row *row)
     return status;
 }
 
-/* The side of a floor: above 0 the whole bucket at this level reaches it, and so do all before it; below 0 no token of
-   the bucket reaches it; 0 it may be inside the bucket. */
+/* Returns the side of a floor: above 0 the whole bucket at this level reaches it, and so do all before it; below 0 no
+   token of the bucket reaches it; 0 it may be inside the bucket. */
 static int sampi_floor_side(const sampi_end *end, double floor, uint32_t bucket)
 {
     uint32_t at;
@@ -337,7 +338,7 @@ static int sampi_end_narrow(sampi_shard_row *row)
     return SAMP_E_FORMAT;
 }
 
-/* The segment of the slice that begins with this token; NULL: there is none. */
+/* Returns the segment of the slice that begins with this token; NULL: there is none. */
 static sampi_seg *sampi_seg_of(const sampi_shard_row *row, samp_token first)
 {
     for (size_t i = 0; i < row->n_seg; i++)
@@ -378,7 +379,7 @@ static void sampi_keep_runs(sampi_shard_row *row, uint32_t last, uint32_t to, ui
     }
 }
 
-/* How many of n tokens of one weight are needed to reach the end; 0: they are too few. */
+/* Returns how many of n tokens of one weight are needed to reach the end; 0: they are too few. */
 static uint64_t sampi_end_takes(const sampi_end *end, uint64_t w, uint64_t n)
 {
     uint64_t by_mass = 1, by_count = end->min_keep > end->count ? end->min_keep - end->count : 1;

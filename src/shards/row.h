@@ -118,10 +118,10 @@ struct samp_shard {
     unsigned char start[SAMPI_SHARD_HEAD + SAMPI_PARCEL_HEAD + 8 * SAMPI_SHARD_ROWS];
 };
 
-/* A sampler's flags; 0 for NULL. */
+/* Returns a sampler's flags; 0 for NULL. */
 static unsigned sampi_flags_of(const sampi_sampler *s) { return s ? sampi_traits_of(s->kind)->flags : 0; }
 
-/* The member `ahead` positions after the present one; NULL: there is none. */
+/* Returns the member `ahead` positions after the present one; NULL: there is none. */
 static sampi_sampler *sampi_row_member(const sampi_shard_row *row, int ahead)
 {
     return row->at + ahead < row->shard->n_members ? row->shard->member[row->at + ahead] : NULL;

@@ -55,14 +55,14 @@ static SAMPI_COLD int sampi_json_read(sampi_json *doc, const char *text, size_t 
     return r.status;
 }
 
-/* The number of the document's string with this text; -1: there is none. */
+/* Returns the number of the document's string with this text; -1: there is none. */
 static SAMPI_COLD int32_t sampi_json_find(const sampi_json *doc, const char *text, size_t n)
 {
     const int32_t *slot = sampi_json_slot(doc, text, n);
     return slot ? *slot : -1;
 }
 
-/* The object's member with this name; -1: there is none, or the node is no object. */
+/* Returns the object's member with this name; -1: there is none, or the node is no object. */
 static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node, int32_t name)
 {
     if (node < 0 || name < 0 || doc->nodes[node].kind != SAMPI_JSON_OBJECT) return -1;

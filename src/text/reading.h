@@ -40,7 +40,7 @@ static uint32_t sampi_utf8_get(const unsigned char *s, const unsigned char *end,
     return *c < least[n] || *c > 0x10ffff || (*c >= 0xd800 && *c < 0xe000) ? 0 : n;
 }
 
-/* The value of a hexadecimal digit, or -1. */
+/* Returns the value of a hexadecimal digit, or -1. */
 static int sampi_hex_digit(int c)
 {
     return c >= '0' && c <= '9'   ? c - '0'

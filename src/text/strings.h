@@ -2,14 +2,14 @@
    A string is unescaped, checked as UTF-8, stored in the document's block, and given a number. Equal strings have equal
    numbers. A search in the table of strings takes at most 256 steps, so an attacker's strings cannot make it slow. */
 
-/* The hash of bytes for a table of 2^k entries: the upper half of the checksum, whose bits each depend on all bytes.
-   The lowest bits do not depend on the last bytes of a word, in which names like item-001 differ. */
+/* Returns the hash of bytes for a table of 2^k entries: the upper half of the checksum, whose bits each depend on all
+   bytes. The lowest bits do not depend on the last bytes of a word, in which names like item-001 differ. */
 static SAMPI_COLD uint32_t sampi_place_of(const void *bytes, size_t n)
 {
     return (uint32_t)(sampi_checksum(bytes, n) >> 32);
 }
 
-/* The slot of a text in the table, which has its number or is free; NULL: too many texts collide. */
+/* Returns the slot of a text in the table, which has its number or is free; NULL: too many texts collide. */
 static SAMPI_COLD int32_t *sampi_json_slot(const sampi_json *doc, const char *text, size_t n)
 {
     uint32_t h = sampi_place_of(text, n);
@@ -21,7 +21,7 @@ static SAMPI_COLD int32_t *sampi_json_slot(const sampi_json *doc, const char *te
     return NULL;
 }
 
-/* The number of the string that was written after all others: a new one, or that of an equal string. */
+/* Returns the number of the string that was written after all others: a new one, or that of an equal string. */
 static SAMPI_COLD int32_t sampi_json_intern(sampi_json_reader *r, uint32_t n)
 {
     sampi_json *doc = r->doc;

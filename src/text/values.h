@@ -44,7 +44,7 @@ static SAMPI_COLD bool sampi_json_next(sampi_json_reader *r, char c)
     return true;
 }
 
-/* The slot of a member in the table of names; NULL: too many names collide. */
+/* Returns the slot of a member in the table of names; NULL: too many names collide. */
 static SAMPI_COLD int32_t *sampi_json_member_slot(const sampi_json *doc, int32_t object, int32_t name)
 {
     uint64_t key = ((uint64_t)(uint32_t)object << 32 | (uint32_t)name) * 0x9e3779b97f4a7c15u;

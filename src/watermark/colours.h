@@ -11,7 +11,7 @@ typedef struct sampi_colours {
     bool is_self;
 } sampi_colours;
 
-/* A token's hash of 32 bits, with arithmetic shifts. The hash of -1 (no token in the context) is 0. */
+/* Returns a token's hash of 32 bits, with arithmetic shifts. The hash of -1 (no token in the context) is 0. */
 static int64_t sampi_colour_hash(uint32_t token)
 {
     uint32_t i = token + 1;
@@ -34,7 +34,7 @@ static bool sampi_is_less(uint64_t a, uint64_t b)
     return (a ^ sign) < (b ^ sign);
 }
 
-/* The word of a token, which decides its colour; *seed gets its seed. */
+/* Returns the word of a token, which decides its colour; *seed gets its seed. */
 static uint32_t sampi_colour_word(const sampi_colours *c, uint32_t id, uint64_t *seed)
 {
     uint64_t least = c->seed;
@@ -57,5 +57,5 @@ static bool sampi_is_green(const sampi_colours *c, uint32_t id)
     return (sampi_colour_word(c, id, &seed) & 0x7FFFFFFFu) < c->below;
 }
 
-/* The logit of a green token. */
+/* Returns the logit of a green token. */
 static float sampi_green_logit(float l, float delta) { return sampi_finite(l + delta); }

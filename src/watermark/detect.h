@@ -46,7 +46,7 @@ static bool sampi_pair_is_new(const sampi_scores *of, size_t at, uint32_t home)
 
 static double sampi_score_of(uint32_t word) { return -sampi_ln(1.0 - sampi_mark_uniform(word)); }
 
-/* The score of the token at index `at`, after its context. */
+/* Returns the score of the token at index `at`, after its context. */
 static SAMPI_COLD double sampi_score_token(const sampi_scores *of, size_t at, sampi_words *words,
                                            const uint32_t *context)
 {
@@ -108,7 +108,7 @@ static SAMPI_COLD int sampi_detect_status(sampi_sampler *t, const samp_watermark
     return SAMP_OK;
 }
 
-/* The scores of all tokens of a text, at the beginning of a block that the caller frees; NULL: no memory. */
+/* Returns the scores of all tokens of a text, at the beginning of a block that the caller frees; NULL: no memory. */
 static SAMPI_COLD double *sampi_score_text(const sampi_watermark *mark, const samp_token *text, size_t n)
 {
     const bool is_sbw = mark->what == SAMP_WATERMARK_SBW_SELFHASH || mark->what == SAMP_WATERMARK_SBW_LEFTHASH;

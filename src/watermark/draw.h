@@ -14,7 +14,7 @@ static bool sampi_mark_begin(sampi_sampler *s, uint32_t *context)
     return !sampi_mark_is_repeated(s, context);
 }
 
-/* The key of this draw. Of two keys it is B after a draft, and otherwise chosen at random. */
+/* Returns the key of this draw. Of two keys it is B after a draft, and otherwise chosen at random. */
 static uint64_t sampi_mark_key(const sampi_sampler *s, bool is_behind)
 {
     const sampi_watermark *mark = &s->u.mark;
@@ -135,7 +135,7 @@ static void sampi_layer_factors(const sampi_layer *layer, double factor[2])
     factor[1] = 2.0 - m;
 }
 
-/* The logit of p after the last layer. */
+/* Returns the logit of p after the last layer. */
 static float sampi_layer_logit(float max, double p)
 {
     if (!(p >= DBL_MIN)) return -FLT_MAX;

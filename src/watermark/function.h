@@ -48,7 +48,7 @@ static SAMPI_COLD void sampi_sha256(const unsigned char *bytes, size_t n, uint32
     for (int i = 0; i < 8; i++) digest[i] = start[i] + s[i];
 }
 
-/* The first 64 bits of SHA-256(name, key): a key derived from another one, which cannot be computed back. */
+/* Returns the first 64 bits of SHA-256(name, key): a key derived from another one, which cannot be computed back. */
 static SAMPI_COLD uint64_t sampi_mark_derive(const char *name, uint64_t key)
 {
     unsigned char bytes[55];
@@ -82,7 +82,7 @@ static void sampi_words_of(sampi_words *words, uint64_t key, const uint32_t *con
     words->four = UINT32_MAX;
 }
 
-/* The word of a token. For ascending ids Philox runs once for four of them. */
+/* Returns the word of a token. For ascending ids Philox runs once for four of them. */
 static inline uint32_t sampi_word(sampi_words *words, samp_token id)
 {
     const uint32_t four = (uint32_t)id >> 2;
@@ -94,7 +94,7 @@ static inline uint32_t sampi_word(sampi_words *words, samp_token id)
     return words->out[id & 3];
 }
 
-/* The number u of a word: a float in (0, 1), as a double. */
+/* Returns the number u of a word: a float in (0, 1), as a double. */
 static inline double sampi_mark_uniform(uint32_t word)
 {
     return (double)(float)((double)((word >> 8) + 1) / 16777217.0);

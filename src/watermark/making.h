@@ -20,7 +20,7 @@ SAMP_API SAMPI_COLD samp_watermark samp_default_watermark(samp_watermark_kind ki
 static const char *const SAMPI_MARK_KINDS[] = { "gumbel", "gumbel_dual", "sbw_selfhash", "sbw_lefthash", "synthid" };
 static const char *const SAMPI_MARK_SCOPES[] = { "once_in_text", "once_in_all", "always" };
 
-/* The index of `value` among the words, or -1. */
+/* Returns the index of `value` among the words, or -1. */
 static SAMPI_COLD int sampi_mark_choice(const char *const *words, int n, const char *value)
 {
     for (int i = 0; i < n; i++)

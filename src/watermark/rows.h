@@ -3,7 +3,7 @@
    first, as gumbel's in rows/selecting.h; of other tiles only words that could still win are tested. A draw without the
    watermark is dist's. SynthID works on the compact row, SBW changes the logits in place. */
 
-/* The id of element i, also if a view has indices in place of ids. */
+/* Returns the id of element i, also if a view has indices in place of ids. */
 static samp_token sampi_mark_id(const sampi_row *row, size_t i)
 {
     samp_token id = sampi_id_at(row, i);

@@ -13,7 +13,7 @@ static SAMPI_COLD double sampi_stirling_error(double a)
     return sum + (1.0 / 12 - (1.0 / 360 - (1.0 / 1260 - (1.0 / 1680 - z / 1188) * z) * z) * z) / a;
 }
 
-/* ln(1 + x) - x, x > -1. */
+/* Returns ln(1 + x) - x, x > -1. */
 static SAMPI_COLD double sampi_ln1_less(double x)
 {
     if (sampi_abs(x) > 0.3) return sampi_ln(1.0 + x) - x;
@@ -31,7 +31,7 @@ static SAMPI_COLD double sampi_deviance(double x, double m)
 
 #define SAMPI_LN_2PI 1.8378770664093454836
 
-/* ln(1 - p) of a probability; -FLT_MAX for p = 1. */
+/* Returns ln(1 - p) of a probability; -FLT_MAX for p = 1. */
 static SAMPI_COLD double sampi_ln_rest(double p) { return p < 1.0 ? sampi_ln(1.0 - p) : -(double)FLT_MAX; }
 
 /* e^l for a logarithm l of a probability; 0 below -690. */

@@ -8,7 +8,8 @@
 static samp_token *sampi_mark_tokens(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 1); }
 static uint32_t *sampi_mark_table(const sampi_sampler *s) { return (uint32_t *)sampi_part(s, 2); }
 
-/* The token `back` positions before the next one, 1 = the newest; UINT32_MAX before the beginning of the text. */
+/* Returns the token `back` positions before the next one, 1 = the newest; UINT32_MAX before the beginning of the
+   text. */
 static uint32_t sampi_mark_back(const sampi_sampler *s, uint32_t back)
 {
     const sampi_ring *ring = &s->u.mark.ring;
@@ -29,7 +30,7 @@ static uint32_t sampi_mark_home(const sampi_sampler *s, const uint32_t *context)
     return words.counter[0] & (s->u.mark.n_slots - 1);
 }
 
-/* The slot that has this context, or the empty one in which it would be stored. */
+/* Returns the slot that has this context, or the empty one in which it would be stored. */
 static uint32_t sampi_mark_slot(const sampi_sampler *s, const uint32_t *context)
 {
     const sampi_watermark *mark = &s->u.mark;
