@@ -9039,10 +9039,10 @@ typedef struct sampi_draft {
     const float *probs;      /* NULL: the token was certain */
     const samp_token *ids;   /* [n_top], or NULL: dense */
     size_t n_top;            /* dense: the vocabulary's size */
-    struct sampi_test *test; /* data of another test; for the ratio test it and the functions are NULL */
+    struct sampi_test *test; /* of another test; for the ratio test it and the functions are NULL */
     void (*draw)(const sampi_sampler *s, samp_token_data_array *cur);  /* replaces the ratio test */
     bool (*takes)(const sampi_sampler *s, samp_token_data_array *cur); /* selects the token if it passes */
-    bool exact;                                                        /* a token that fails is replaced by an ordinary draw */
+    bool exact;                                                        /* after a failure: an ordinary draw */
     samp_token (*next)(const struct sampi_draft *row, int32_t *at);    /* replaces sampi_next_drafted */
     bool *waited; /* set if a rewinding ban was held back until it is known which tokens are kept; or NULL */
 } sampi_draft;
