@@ -236,38 +236,38 @@
     5797 core/table.h                    15674 run/writing.h                   32509 shards/head.h
     5995 core/windows.h                  15798 run/arrays.h                    32660 shards/bytes.h
     6087 constraints/record.h            15876 run/arrays_llama_cpp.h          32758 shards/merging.h
-    6145 watermark/record.h              16076 run/walk.h                      33048 shards/row.h
-    6165 rows/work.h                     16181 run/finish.h                    33181 shards/answers.h
-    6192 life/past.h                     16221 run/draw_llama_cpp.h            33728 shards/logprobs.h
-    6251 core/record.h                   16296 run/draw.h                      33874 shards/told.h
-    6391 core/plans.h                    16374 run/sample.h                    34029 shards/asking.h
-    6429 core/fields.h                   16492 watermark/making.h              34165 shards/prefix.h
-    6516 core/owners.h                   16721 watermark/tails.h               34734 shards/plans.h
-    6592 core/mt19937.h                  16821 watermark/detect.h              35235 samplers/plans.h
-    6650 core/no_mt19937.h               17044 run/verify.h                    35498 shards/way.h
-    6684 core/making.h                   17148 run/batch.h                     35646 shards/memory.h
-    6817 core/streams.h                  17299 life/state.h                    35714 shards/batch.h
-    6856 life/state_fields.h             17476 operator/weights.h              36121 drafts/head.h
-    6956 samplers/llama_cpp.h            17564 operator/search.h               36180 drafts/block.h
-    7043 samplers/logit_bias.h           17702 operator/run.h                  36371 drafts/tree.h
-    7145 samplers/patch.h                17870 kv/cells.h                      36506 drafts/relaxed.h
-    7195 samplers/penalties.h            17907 kv/making.h                     36591 constraints/automaton.h
-    7347 samplers/dry.h                  18131 kv/slot.h                       36689 constraints/making.h
-    7806 samplers/cut.h                  18269 kv/sequences.h                  36945 constraints/sampler.h
-    7831 samplers/top_n_sigma.h          18403 kv/data.h                       37040 constraints/constructors.h
-    7941 samplers/top_k.h                18526 kv/update.h                     37407 constraints/patterns.h
-    7998 samplers/tail_free.h            18651 kv/state.h                      37615 constraints/looking.h
-    8121 samplers/typical.h              18860 llama_cpp/functions.h           37682 constraints/thinking.h
-    8197 samplers/top_p.h                18927 llama_cpp/object.h              37934 constraints/schedule.h
-    8240 samplers/min_p.h                18982 llama_cpp/vocabulary.h          38023 constraints/accepting.h
-    8282 samplers/by_sums.h              19059 text/reading.h                  38206 constraints/drawing.h
-    8433 samplers/top_h.h                19170 text/strings.h                  38393 constraints/told.h
-    8486 samplers/min_k.h                19269 text/values.h                   38457 constraints/kind.h
-    8544 samplers/xtc.h                  19425 text/documents.h                38515 constraints/top_p_decay.h
-    8627 samplers/infill.h               19501 grammar/head.h                  38601 constraints/accessors.h
-    8743 samplers/temperature.h          19542 grammar/tree.h                  38709 core/kinds.h
-    8912 samplers/smoothing.h            20532 grammar/finishing.h             38758 base/restore.h
-    8997 samplers/softmax.h              20835 grammar/reading.h               38772 api/license.h
+    6145 watermark/record.h              16076 run/walk.h                      33049 shards/row.h
+    6165 rows/work.h                     16181 run/finish.h                    33183 shards/answers.h
+    6192 life/past.h                     16221 run/draw_llama_cpp.h            33731 shards/logprobs.h
+    6251 core/record.h                   16296 run/draw.h                      33878 shards/told.h
+    6391 core/plans.h                    16374 run/sample.h                    34034 shards/asking.h
+    6429 core/fields.h                   16492 watermark/making.h              34171 shards/prefix.h
+    6516 core/owners.h                   16721 watermark/tails.h               34742 shards/plans.h
+    6592 core/mt19937.h                  16821 watermark/detect.h              35246 samplers/plans.h
+    6650 core/no_mt19937.h               17044 run/verify.h                    35509 shards/way.h
+    6684 core/making.h                   17148 run/batch.h                     35658 shards/memory.h
+    6817 core/streams.h                  17299 life/state.h                    35726 shards/batch.h
+    6856 life/state_fields.h             17476 operator/weights.h              36134 drafts/head.h
+    6956 samplers/llama_cpp.h            17564 operator/search.h               36193 drafts/block.h
+    7043 samplers/logit_bias.h           17702 operator/run.h                  36385 drafts/tree.h
+    7145 samplers/patch.h                17870 kv/cells.h                      36520 drafts/relaxed.h
+    7195 samplers/penalties.h            17907 kv/making.h                     36605 constraints/automaton.h
+    7347 samplers/dry.h                  18131 kv/slot.h                       36703 constraints/making.h
+    7806 samplers/cut.h                  18269 kv/sequences.h                  36959 constraints/sampler.h
+    7831 samplers/top_n_sigma.h          18403 kv/data.h                       37054 constraints/constructors.h
+    7941 samplers/top_k.h                18526 kv/update.h                     37421 constraints/patterns.h
+    7998 samplers/tail_free.h            18651 kv/state.h                      37629 constraints/looking.h
+    8121 samplers/typical.h              18860 llama_cpp/functions.h           37696 constraints/thinking.h
+    8197 samplers/top_p.h                18927 llama_cpp/object.h              37948 constraints/schedule.h
+    8240 samplers/min_p.h                18982 llama_cpp/vocabulary.h          38037 constraints/accepting.h
+    8282 samplers/by_sums.h              19059 text/reading.h                  38220 constraints/drawing.h
+    8433 samplers/top_h.h                19170 text/strings.h                  38407 constraints/told.h
+    8486 samplers/min_k.h                19269 text/values.h                   38471 constraints/kind.h
+    8544 samplers/xtc.h                  19425 text/documents.h                38529 constraints/top_p_decay.h
+    8627 samplers/infill.h               19501 grammar/head.h                  38615 constraints/accessors.h
+    8743 samplers/temperature.h          19542 grammar/tree.h                  38723 core/kinds.h
+    8912 samplers/smoothing.h            20532 grammar/finishing.h             38772 base/restore.h
+    8997 samplers/softmax.h              20835 grammar/reading.h               38786 api/license.h
     9030 samplers/drafted.h              20920 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
@@ -18268,9 +18268,9 @@ SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_
 
 /* ---- src/kv/sequences.h ---- */
 /* ---- key-value cache: operations on a sequence ----
-   Remove, copy, keep, shift, divide (samp_kv_seq_rm and the others). They change sets, positions and deltas of cells,
-   `used` and `head`, but never a key or a value, and not n (sampi_kv_attend). Each checks its arguments, then walks
-   over all cells, so no list of a sequence's cells has to be kept up to date. */
+   samp_kv_seq_rm and the other functions remove, copy, keep, shift and divide. They change sets, positions and deltas
+   of cells, `used` and `head`, but never a key or a value, and not n (sampi_kv_attend). Each checks its arguments, then
+   walks over all cells, so no list of a sequence's cells has to be kept up to date. */
 
 /* Checks that the sequence exists, and replaces open ends of the range (negative numbers). */
 static int sampi_kv_check_range(const samp_kv *kv, int32_t seq, int32_t *p0, int32_t *p1)
@@ -18660,8 +18660,8 @@ SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_
 #define SAMPI_KV_MAGIC   0x564B4D53u /* "SMKV" */
 #define SAMPI_KV_VERSION 1u
 
-/* Field i of a state: the settings that must be equal in the cache that loads it, which compares the fields with its
-   own. Without rope its settings are 0, because they do not matter. */
+/* Returns field i of a state: the settings that must be equal in the cache that loads it, which compares the fields
+   with its own. Without rope its settings are 0, because they do not matter. */
 static uint32_t sampi_kv_field(const sampi_kv *kv, size_t i)
 {
     const samp_kv_params *set = &kv->set;
@@ -18702,7 +18702,7 @@ static uint32_t sampi_kv_count(const samp_kv *kv, int32_t seq)
     return n;
 }
 
-/* The size for the sequence as it is now. 0: the sequence is unknown; an empty one has fields and a checksum. */
+/* It is the size for the sequence as it is now. 0: the sequence is unknown; an empty one has fields and a checksum. */
 SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq)
 {
     if (sampi_kv_check_seq(kv, seq)) return 0;
@@ -18725,7 +18725,7 @@ static uint64_t sampi_kv_number(const char *bytes, size_t n)
     return sampi_little(x);
 }
 
-/* Word i of a state. */
+/* Returns word i of a state. */
 static uint32_t sampi_kv_word(const char *bytes, size_t i) { return (uint32_t)sampi_kv_number(bytes + 4 * i, 4); }
 
 /* Converts the elements of a cell from this machine's byte order to a state's, or back. */
@@ -32512,11 +32512,12 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
    rank has its slice of every row, and the same chains; all ranks get the token and the chains that one machine would
    have. This room explains how, and has the kinds of parcels (the records of a message).
 
-   A row is known in two ways. Its slice is a compact row (rows/row.h), which only the rank has; samplers change and cut
-   logits in it. The facts that decide are shared by all ranks: the maximum, exact sums, the first candidates in order.
-   Each sampler asks for the facts that it needs and that are not known. The questions of all rows make a round: every
-   rank answers for its slice, the answers are merged, and all ranks go on with the same numbers to the same questions.
-   As soon as all remaining candidates are listed, the row becomes an array, and the steps finish it on every rank.
+   A rank has two kinds of knowledge of a row. Its slice is a compact row (rows/row.h), which no other rank has;
+   samplers change and cut logits in it. The facts that decide are shared by all ranks: the maximum, exact sums, the
+   first candidates in order. Each sampler asks for the facts that it needs and that are not known. The questions of all
+   rows make a round: every rank answers for its slice, the answers are merged, and all ranks continue with the same
+   numbers and the same next questions. As soon as all remaining candidates are listed, the row becomes an array, and
+   the steps finish it on every rank.
 
      round 1   has one size, whatever is asked: the shape of the batch, each row's maximum, and its least logit if that
                will be needed. Then
@@ -32532,9 +32533,8 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
      DRAW      the first of eight proposals that is accepted, from the rank on whose slice it falls
      REACH     xtc with a tiny threshold: how many tokens reach it, and the last of them in order
      RACE      gumbel's winner; TOP: a maximum
-     RAW, LEFT the numbers of log-probabilities, for the logits as given and for the distribution that was drawn from:
-     the
-               first tokens in order and the chosen token's logit; then RAW_SUMS, LEFT_SUMS: the mass, and how many
+     RAW, LEFT the numbers of log-probabilities, for the logits as given and for the distribution of the draw: the
+               first tokens in order, and the chosen token's logit; then RAW_SUMS, LEFT_SUMS: the mass, and how many
                tokens come before the chosen one
 
    Rounds are expensive. So a question whose answer is small is sent before it is certain that it is needed. HIST goes
@@ -32552,7 +32552,7 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
 
      TOP    entries f32 (round 1: 128 maxima, a NaN        SUMS   u64 n, Z, S, squares
             holding a row's status, 128 least negated)     SIGMA  u64 n, sum, u64 squares' upper and lower half
-     LIST   u64 behind, f32 least (+infinity: not told),   SEGS   entries u24 first, u64 Q, u64 Z
+     LIST   u64 behind, f32 least (+infinity: not sent),   SEGS   entries u24 first, u64 Q, u64 Z
             u32 0; entries u24 id, f32 logit               DRAW   u32 attempt, i32 id, f32 logit, u32 0
      HIST   entries u64 mass, u24 count                    REACH  u64 count, i32 id, f32 logit
      RUNS   f32 max, u32 0, f64 mean; entries u24 first,   RACE   u64 bits of the time, i32 id, f32 logit
@@ -32577,15 +32577,15 @@ enum {
     SAMPI_SHARD_RANKS = 1024,
     SAMPI_SHARD_LIST = 256,   /* LIST: most truncations keep fewer */
     SAMPI_SHARD_ROOM = 1024,  /* the longest list of a row, if more tokens are expected */
-    SAMPI_SHARD_MOST = 302,   /* typical's first list, if that is enough for 256 tokens; */
-    SAMPI_SHARD_FIRST = 32,   /* otherwise its first list; */
-    SAMPI_SHARD_NEAR = 304,   /* and NEAR for up to 256: 4 KiB with all earlier messages */
+    SAMPI_SHARD_MOST = 302,   /* typical's first list, if that is enough for 256 tokens, */
+    SAMPI_SHARD_FIRST = 32,   /* otherwise its first list, */
+    SAMPI_SHARD_NEAR = 304,   /* and then NEAR, for up to 256: 4 KiB with all earlier messages */
     SAMPI_SHARD_CHUNK = 2048, /* entries of a message of longer lists: a list of all tokens, runs */
     SAMPI_SHARD_TAIL = 4096,  /* the longest list for tail_free */
     SAMPI_SHARD_COARSE = 64,  /* buckets: of the first question, of refinements, and of scores */
     SAMPI_SHARD_FINE = 256,
     SAMPI_SHARD_SCORES = 512,
-    SAMPI_SHARD_FEW = 512,    /* up to this many tokens of the first buckets are asked as runs */
+    SAMPI_SHARD_FEW = 512,    /* at most so many tokens of the first buckets are asked as runs */
     SAMPI_SHARD_AHEAD = 1024, /* entries of runs where the end is only expected */
     SAMPI_SHARD_LEVELS = 5,
     SAMPI_SHARD_TRIES = 8 /* proposals in one message; each is rejected with 4 % */
@@ -32741,8 +32741,8 @@ static sampi_parcel sampi_new_parcel(unsigned char *at, sampi_parcel_kind kind, 
     return sampi_parcel_at(at, kind);
 }
 
-/* Reads the parcel at offset *at of a message [n], and moves *at behind it; false: there is none, or it does not
-   fit. */
+/* Reads the parcel at offset *at of a message [n], and moves *at to the next one; false: there is no parcel, or it does
+   not fit. */
 static bool sampi_next_of_message(unsigned char *bytes, size_t n, size_t *at, sampi_parcel *p)
 {
     if (n - *at < SAMPI_PARCEL_HEAD) return false;
@@ -32806,7 +32806,8 @@ static sampi_order sampi_order_of_parcel(const sampi_parcel *p)
     return order;
 }
 
-/* Does entry a come before b? If they are equal in order their bytes decide, so that a merge is the same both ways. */
+/* Does entry a come before b? If they are equal in order, their bytes decide, so that the result of a merge does not
+   depend on which message is first. */
 static bool sampi_entry_before(const sampi_parcel *p, const unsigned char *a, const unsigned char *b)
 {
     const sampi_order order = sampi_order_of_parcel(p);
@@ -32815,7 +32816,7 @@ static bool sampi_entry_before(const sampi_parcel *p, const unsigned char *a, co
     return !sampi_before(&order, &y, &x) && memcmp(a, b, p->entry) < 0;
 }
 
-/* Could a rank have sent these contents: numbers, in order, and zeros after them? */
+/* Could a rank have sent this parcel: are all numbers valid, in order, and zeros after them? */
 static bool sampi_parcel_is_good(const sampi_parcel *p)
 {
     const unsigned char *end = p->head + sampi_parcel_size(p->kind, p->room);
@@ -32907,7 +32908,7 @@ static bool sampi_top_is_above(uint32_t b, uint32_t a)
     return x > y || (x == y && b < a);
 }
 
-/* Merges sorted entries and keeps the first ones; from the end, so that `into` needs no other memory. */
+/* Merges sorted entries and keeps the first ones. It works from the end, so `into` needs no other memory. */
 static void sampi_merge_sorted(sampi_parcel *into, const sampi_parcel *from)
 {
     size_t i = 0, j = 0, n = (size_t)into->n + from->n, size = into->entry;
@@ -32970,7 +32971,7 @@ static void sampi_merge_hist(sampi_parcel *into, const sampi_parcel *from)
     }
 }
 
-/* Parcels whose sorted entries are everything. */
+/* Does nothing: these parcels have only sorted entries. */
 static void sampi_merge_entries(sampi_parcel *into, const sampi_parcel *from) { (void)into, (void)from; }
 
 /* Keeps the earlier attempt; if they are equal the bytes decide. */
@@ -33051,15 +33052,16 @@ SAMP_API void samp_shard_merge(void *into, const void *from, size_t n)
    each (row->has), the list of first candidates, the search for the end of a prefix. Then samp_shard, which has all
    rows of a batch. */
 
-/* A slice in SEGS: where it begins, and its sums of envelopes and weights. */
+/* A slice in SEGS: its first id, and its sums of envelopes and weights. */
 typedef struct sampi_seg {
     uint32_t first;
     uint64_t q, z;
 } sampi_seg;
 
 /* The search for the end of the shortest prefix by (distance from the mean, logit, id) with the mass `want` and
-   min_keep tokens. First all distances from 0 on are divided into buckets; the one that has the end is divided again,
-   and so on: the path. All in doubles, by monotone functions, so every rank puts a token into the same bucket. */
+   min_keep tokens. At the first level all distances from 0 on are divided into buckets; at each next level the bucket
+   that contains the end is divided. All numbers are doubles, computed by monotone functions, so every rank puts a token
+   into the same bucket. */
 typedef struct sampi_end {
     sampi_order order; /* mean 0: by logit */
     double from;       /* the first bucket has all distances up to here */
@@ -33069,17 +33071,17 @@ typedef struct sampi_end {
     bool is_whole; /* no distance is beyond the last bucket */
     bool is_after; /* runs up to `after` have been counted, at the last level */
     samp_token_data after;
-    uint32_t since, until;                /* RUNS: of these buckets of the level */
-    size_t room;                          /* RUNS: at most this many */
-    size_t room_near;                     /* NEAR: at most this many */
-    double away;                          /* NEAR: within this distance */
+    uint32_t since, until;                /* RUNS asks for these buckets of the level */
+    size_t room;                          /* RUNS: the largest number of entries */
+    size_t room_near;                     /* NEAR: the largest number of entries */
+    double away;                          /* NEAR: the largest distance */
     unsigned later;                       /* facts to ask if the list of the expected tokens is not enough */
-    uint64_t want, mass;                  /* mass, count: of the tokens before the bucket */
-    uint64_t min_keep, count, population; /* population: of the bucket */
+    uint64_t want, mass;                  /* mass and count (below) are of the tokens before the bucket */
+    uint64_t min_keep, count, population; /* population: the number of tokens in the bucket */
     float top;                            /* typical: the largest logit of the kept tokens, as far as known */
-    samp_token_data last;                 /* found: the last token's logit */
-    uint64_t ties;                        /* how many tokens with its logit the row keeps */
-    uint64_t mine;                        /* and how many the slice keeps */
+    samp_token_data last;                 /* when the end is found: the last kept token's logit */
+    uint64_t ties;                        /* how many tokens with that logit the row keeps */
+    uint64_t mine;                        /* and how many of them the slice keeps */
     double floor;                         /* tokens that reach it are kept too */
 } sampi_end;
 
@@ -33091,7 +33093,7 @@ typedef struct sampi_telling {
     int32_t n_top;
 } sampi_telling;
 
-/* A row: its slice, and what is asked and known. All except the slice is the same on every rank. */
+/* A row: its slice, and the asked and known facts. All members except the slice are the same on every rank. */
 typedef struct sampi_shard_row {
     samp_shard *shard;
     sampi_sampler *s;
@@ -33100,22 +33102,22 @@ typedef struct sampi_shard_row {
     sampi_ordinals ordinal;
     int at;              /* the present member */
     sampi_memory memory; /* the memory of its plan */
-    bool open;           /* its token is not known yet */
-    int wrong;           /* the status that this rank has sent for it */
+    bool open;           /* the row's token is not known yet */
+    int wrong;           /* the status that this rank has sent for the row */
     unsigned ask;        /* SAMPI_ASK_...: facts that are asked */
-    unsigned has;        /* facts that are known; LIST: list and rest are of the present candidates */
-    size_t n_asked;      /* LIST: entries */
+    unsigned has;        /* facts that are known; LIST: list and rest are up to date */
+    size_t n_asked;      /* the number of entries that LIST asks for */
     uint32_t rounds;
     float max;             /* the row's maximum, if has TOP */
     samp_token_data *list; /* [n_list, room] the first candidates in order */
     size_t n_list, room;
     uint64_t rest;                 /* candidates after the list */
     float least;                   /* the candidates' least logit, if has LEAST */
-    bool asks_least, asks_squares; /* a plan needs them, which was not foreseen */
-    float reaches;                 /* no candidate is below it; -INFINITY: unknown */
+    bool asks_least, asks_squares; /* a plan needs these, which was not foreseen */
+    float reaches;                 /* no candidate's logit is below this; -INFINITY: unknown */
     sampi_sums sums;
     uint64_t sums_of_squares; /* for p_less */
-    sampi_sums kept;          /* SUMS, asked ahead, of the tokens that a searched end keeps */
+    sampi_sums kept;          /* SUMS of the tokens that a searched end certainly keeps */
     uint64_t squares_kept;
     bool has_kept;
     uint64_t sigma;
@@ -33133,12 +33135,12 @@ typedef struct sampi_shard_row {
     float draw_max;          /* their maximum */
     uint64_t q, z;           /* sums over the segments */
     uint32_t attempt, drawn; /* the first proposal to make; the accepted one */
-    samp_token_data token;   /* its token, with the logit before adaptive_p; or REACH's last token */
+    samp_token_data token;   /* the token, with the logit before adaptive_p; or REACH's last token */
     uint64_t reached;        /* REACH: the number of tokens */
     samp_logprobs *logprobs; /* or NULL */
     int telling;
-    bool has_left;         /* the processed ones are known from the array: `left` */
-    samp_logprob_set left; /* the processed ones */
+    bool has_left;         /* `left` is already known, from the array */
+    samp_logprob_set left; /* the processed log-probabilities */
     sampi_telling told[2]; /* raw, processed */
 } sampi_shard_row;
 
@@ -33180,13 +33182,13 @@ enum { SAMPI_ENDS = 2 };
 
 /* ---- src/shards/answers.h ---- */
 /* ---- shards: the answers of a slice ----
-   One function for each question (LIST, SUMS, HIST, ...: shards/head.h). It reads the slice and the facts that all
-   ranks share, and fills a parcel. Its comment says what is sent, why the merge of all slices' answers is the answer of
-   the whole row, and which fact the ranks share afterwards. An empty slice gives an answer that changes nothing in a
-   merge.
+   One function answers each question (LIST, SUMS, HIST, ...: shards/head.h). It reads the slice and the facts that all
+   ranks share, and fills a parcel. Its comment begins with the question. "Sent" is the content of the parcel, and why
+   the merge of all slices' parcels is the answer for the whole row; "known then" is the fact that the ranks share after
+   the merge. An empty slice gives an answer that changes nothing in a merge.
 
-   The room begins with functions for the end of a prefix, which is searched in ever smaller buckets: they say on which
-   side of the end a logit lies. They are monotone in the distance from the maximum or the mean, in doubles that are
+   The room begins with functions for the end of a prefix, which is searched in ever smaller buckets: they return on
+   which side of the end a logit is. They are monotone in the distance from the maximum or the mean, in doubles that are
    rounded alike on every machine, so each rank can cut its own slice. */
 
 /* Makes RUNS ask for the whole bucket that has the end. */
@@ -33232,7 +33234,7 @@ static int sampi_end_side(const sampi_end *end, float l, uint32_t *bucket)
     }
 }
 
-/* A function that says on which side of the end a logit is: up to 0 it is before the end, or at it. */
+/* A function that returns on which side of the end a logit is: below 0 before it, 0 at it, above 0 after it. */
 typedef int (*sampi_stands)(const sampi_end *end, float l);
 
 static int sampi_stands_by_bucket(const sampi_end *end, float l)
@@ -33241,7 +33243,7 @@ static int sampi_stands_by_bucket(const sampi_end *end, float l)
     return sampi_end_side(end, l, &bucket);
 }
 
-/* 0: in the buckets that RUNS ask for. */
+/* Returns 0 for a logit in the buckets that RUNS asks for. */
 static int sampi_stands_by_runs(const sampi_end *end, float l)
 {
     uint32_t bucket;
@@ -33249,15 +33251,15 @@ static int sampi_stands_by_runs(const sampi_end *end, float l)
     return side ? side : bucket < end->since ? -1 : bucket >= end->until;
 }
 
-/* 0: it ties with the last token. */
+/* Returns 0 for a logit that ties with the last token. */
 static int sampi_stands_by_last(const sampi_end *end, float l)
 {
     samp_token_data d = { 0, l, 0.0f };
     return l == end->last.logit ? 0 : sampi_before(&end->order, &d, &end->last) ? -1 : 1;
 }
 
-/* Returns the same by the distance alone: logits whose distances round to the same number are on both sides of the
-   mean. */
+/* Returns the side by the distance alone. Logits on both sides of the mean may have distances that round to the same
+   number. */
 static int sampi_stands_by_score(const sampi_end *end, float l)
 {
     samp_token_data d = { 0, l, 0.0f };
@@ -33265,8 +33267,8 @@ static int sampi_stands_by_score(const sampi_end *end, float l)
     return (score > last) - (score < last);
 }
 
-/* Predicates of the two ends of sampi_end_interval. Both are monotone: on either side of the mean a farther logit comes
-   later. */
+/* The data of the predicates for the two ends of sampi_end_interval. Both are monotone: on either side of the mean a
+   farther logit comes later. */
 typedef struct sampi_side {
     const sampi_end *end;
     sampi_stands stands;
@@ -33285,7 +33287,7 @@ static bool sampi_is_from_high(const void *what, float l)
     return l > of->middle && of->stands(of->end, l) > of->side;
 }
 
-/* The logits on `side` or before it: an interval around the mean, [low, *high), which may be empty. */
+/* Returns the interval of logits that are on `side` or before it: [low, *high), around the mean; it may be empty. */
 static float sampi_end_interval(const sampi_end *end, sampi_stands stands, int side, float *high)
 {
     sampi_side of = { end, stands, side, sampi_finite((float)(end->order.max - end->order.mean)) };
@@ -33312,8 +33314,8 @@ static size_t sampi_look_kept(const sampi_shard_row *row)
     return sampi_between(row, low, high, row->shard->work.x, row->shard->work.id);
 }
 
-/* Is the question about a part of the slice: the tokens that a searched end certainly keeps, or that a coming cut
-   keeps? Then collects these; *n is their number. Otherwise *n is the slice's length. */
+/* Is the question only about a part of the slice: the tokens that a searched end certainly keeps, or those that a
+   coming cut keeps? Then it collects these tokens, and *n is their number; otherwise *n is the slice's length. */
 static bool sampi_look_ahead(const sampi_shard_row *row, size_t *n)
 {
     const bool is_ahead = row->ahead > -INFINITY;
@@ -33343,7 +33345,7 @@ static size_t sampi_look_behind(const sampi_shard_row *row, size_t want, size_t 
     size_t n = row->row.n, m = 0;
     *all = n;
     if (n == 0) return 0;
-    sampi_row look = row->row; /* as dense, for the maxima of its lines */
+    sampi_row look = row->row; /* treated as dense, for the maxima of its lines */
     look.work = &row->shard->work;
     sampi_set_tokens(&look, row->row.x, NULL, n);
     (void)sampi_scan(&look);
@@ -33360,8 +33362,8 @@ static size_t sampi_look_behind(const sampi_shard_row *row, size_t want, size_t 
     return m;
 }
 
-/* Will it want to know the smallest logit? top_n_sigma does, for the scale of its sums; so does what may look for an
-   end, to cut no more than there is into buckets. */
+/* Does this sampler need the smallest logit? top_n_sigma needs it for the scale of its sums; a sampler that may search
+   for an end needs it so that its buckets cover no more than the row. */
 static bool sampi_takes_least(const sampi_sampler *s)
 {
     const unsigned flags = sampi_flags_of(s);
@@ -33369,7 +33371,7 @@ static bool sampi_takes_least(const sampi_sampler *s)
     return (flags & SAMPI_SEEKS_END) || ((flags & SAMPI_KEEPS_SOME) && sampi_min_keep(s) > SAMPI_SHARD_LIST);
 }
 
-/* Will a member? Behind a short top_k none is asked. */
+/* Does a member need the smallest logit? After a short top_k no member needs it. */
 static bool sampi_wants_least(const sampi_shard_row *row)
 {
     const sampi_sampler *s;
@@ -33404,9 +33406,9 @@ static void sampi_put_tokens(const samp_token_data *d, size_t n, sampi_parcel *p
     sampi_set_entries(p, n);
 }
 
-/* LIST. Sent: the slice's first tokens after the last one listed, as many as all ranks together may list, so that none
-   of the row's first tokens is missing from the merge; and the number of tokens after the list, which adds up. Known
-   then: the list is the beginning of the row, and if no tokens follow it is the whole row. Returns how many tokens
+/* LIST. Sent: the slice's first tokens after the last listed one, as many as all ranks together may list, so that none
+   of the row's first tokens is missing from the merge; and the number of tokens after the list, which is added up.
+   Known then: the list is the beginning of the row; it is the whole row if no tokens follow. Returns how many tokens
    follow. */
 static size_t sampi_put_first(const sampi_shard_row *row, sampi_parcel *p)
 {
@@ -33438,7 +33440,7 @@ static void sampi_answer_list(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put_float(p->fields + 8, tells_least ? sampi_shard_least(row) : INFINITY);
 }
 
-/* Will a member need the sum of squares? Then it is sent with the first SUMS, for whichever member they are asked. */
+/* Does a member need the sum of squares? Then it is sent with the first SUMS, whichever member asks for them. */
 static bool sampi_wants_squares(const sampi_shard_row *row)
 {
     const sampi_sampler *s;
@@ -33449,8 +33451,8 @@ static bool sampi_wants_squares(const sampi_shard_row *row)
 }
 
 /* SUMS. Sent: n, Z, S (of w (max - l), rounded) and squares. Weights are integers relative to the row's maximum, so the
-   slices' sums add up to those of one machine, to the last bit. Known then: entropy, thresholds, the mass of a share.
-   If they are asked ahead of a cut, they are of the tokens that it keeps, or that a searched end certainly keeps. */
+   slices' sums add up to those of one machine, bit for bit. Known then: entropy, thresholds, the mass of a share. SUMS
+   that are asked before a cut cover the tokens that it keeps, or that a searched end certainly keeps. */
 static void sampi_answer_sums(const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_sums sums = { row->seeks ? row->kept.max : row->max, 0, 0, 0, 0 };
@@ -33488,8 +33490,8 @@ static void sampi_answer_sigma(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put(p->fields + 24, squares.lo, 8);
 }
 
-/* The buckets of x [n], as sampi_end_side gives them. In blocks that compilers vectorise: the first level reads the
-   whole slice, and has no product that a sum follows. */
+/* Computes the buckets of x [n], as sampi_end_side gives them. It works in blocks that compilers vectorise, because the
+   first level reads the whole slice; no sum follows a product, so no fma can change a result. */
 static SAMPI_HOT void sampi_end_buckets(const sampi_end *end, const float *x, size_t n, uint32_t *bucket)
 {
     enum { BLOCK = 16 };
@@ -33505,9 +33507,9 @@ static SAMPI_HOT void sampi_end_buckets(const sampi_end *end, const float *x, si
     for (; i < n; i++) (void)sampi_end_side(end, x[i], &bucket[i]);
 }
 
-/* HIST. Sent: mass and number of tokens of each bucket in which the end may lie; those of others are known. A token's
-   bucket depends on its logit and on shared facts, so buckets add up. Known then: the bucket that has the end, and mass
-   and number of the tokens before it. */
+/* HIST. Sent: the mass and the number of tokens of each bucket in which the end may lie; those of other buckets are
+   known. A token's bucket depends on its logit and on shared facts, so buckets add up. Known then: the bucket that
+   contains the end, and the mass and number of the tokens before it. */
 static SAMPI_HOT void sampi_answer_hist(const sampi_shard_row *row, sampi_parcel *p)
 {
     uint64_t mass[SAMPI_SHARD_SCORES] = { 0 }, w[SAMPI_TILE + 16];
@@ -33536,9 +33538,9 @@ static void sampi_put_mean(const sampi_end *end, sampi_parcel *p)
     sampi_wire_put(p->fields + 8, sampi_bits(end->order.mean), 8);
 }
 
-/* NEAR. Sent: the slice's first tokens by the distance from the mean, as many as all ranks together may list, but none
-   farther than the end is expected. That limit is the same on all ranks, so a merge has the row's first tokens. Known
-   then: the tokens up to the end, if it is among them. */
+/* NEAR. Sent: the slice's first tokens by the distance from the mean, as many as all ranks together may list, up to the
+   distance at which the end is expected. That limit is the same on all ranks, so a merge has the row's first tokens.
+   Known then: the tokens up to the end, if the end is among them. */
 static void sampi_answer_near(const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_end end = row->end;
@@ -33558,9 +33560,9 @@ static void sampi_answer_near(const sampi_shard_row *row, sampi_parcel *p)
     sampi_put_tokens(d, room, p);
 }
 
-/* RUNS. Sent: the first values in the bucket in order, each with the number of this slice's tokens that have it. A
-   merge keeps the entries of several slices side by side, by value and then by slice, that is by id. Known then: the
-   value at which the prefix ends, and how many tokens with this value each slice keeps, smaller ids first. */
+/* RUNS. Sent: the first values in the bucket in order, each with the number of this slice's tokens that have it (a
+   run). A merge keeps the entries of several slices side by side, by value and then by slice, which is by id. Known
+   then: the value at which the prefix ends, and how many tokens with this value each slice keeps, smaller ids first. */
 static void sampi_answer_runs(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_end *end = &row->end;
@@ -33583,7 +33585,7 @@ static void sampi_answer_runs(const sampi_shard_row *row, sampi_parcel *p)
     sampi_set_entries(p, runs);
 }
 
-/* Returns a logit scaled as the kernel does it, so that list and slices agree. */
+/* Returns a logit scaled in the same way as by the kernel, so that list and slices agree. */
 static float sampi_times(float l, float t) { return sampi_finite(l * (1.0f / t)); }
 
 /* Applies the temperatures up to the sampler that draws, for a question asked ahead, to x [n]. */
@@ -33593,7 +33595,7 @@ static void sampi_scale_for_drawer(const sampi_shard_row *row, float *x, size_t 
         sampi_use()->scale(x, n, 1.0f / row->shard->member[i]->u.temp.t, false, x);
 }
 
-/* Returns the logits from which the present member draws; adaptive_p's are made for it. */
+/* Returns the logits from which the present member draws. adaptive_p's are computed here. */
 static const float *sampi_draw_logits(const sampi_shard_row *row)
 {
     float *l = row->shard->work.x;
@@ -33606,16 +33608,16 @@ static const float *sampi_draw_logits(const sampi_shard_row *row)
     return l;
 }
 
-/* Is none of these n logits above the merged maximum? Weights are relative to it, and a foreign message may have a
-   smaller one. */
+/* Is no logit of l [n] above the merged maximum? Weights are relative to that maximum, and a message that no rank has
+   made may have a smaller one. */
 static bool sampi_draw_is_sound(const sampi_shard_row *row, const float *l, size_t n)
 {
     return n && row->row.k->maxima(l, SAMP_F32, NULL, n, row->shard->work.scratch) <= row->draw_max;
 }
 
-/* SEGS. Sent: where the slice begins, its sum of envelopes and its sum of weights, both integers relative to the
-   maximum of the logits that are drawn from. A merge keeps one entry for each slice, in the order of slices, which is
-   that of ids. Known then: Q, Z, and on which slice a proposal falls, and where. Asked ahead of a cut, they are of the
+/* SEGS. Sent: the slice's first id, its sum of envelopes and its sum of weights, both integers relative to the maximum
+   of the logits that are drawn from. A merge keeps one entry for each slice, in the order of slices, which is that of
+   ids. Known then: Q, Z, and on which slice a proposal falls, and where. SEGS that are asked before a cut cover the
    tokens that it keeps, or that a searched end certainly keeps, after the temperatures before the draw. */
 static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel *p)
 {
@@ -33678,7 +33680,8 @@ static void sampi_answer_draw(const sampi_shard_row *row, sampi_parcel *p)
     }
 }
 
-/* Is a logit's weight at least a mass? Monotone: weights never fall as logits grow. what: the maximum and the mass. */
+/* Is a logit's weight at least a mass? The predicate is monotone, because weights never fall as logits grow. what: the
+   maximum and the mass. */
 typedef struct sampi_reaching {
     float max;
     uint64_t mass;
@@ -33689,8 +33692,8 @@ static bool sampi_has_mass(const void *what, float l)
     return sampi_weight(of->max, l) >= of->mass;
 }
 
-/* REACH. Sent: the number of tokens that reach xtc's mass, and the last of them in order. Numbers add up; of the last
-   tokens the later one is the row's. Known then: how many tokens xtc removes, and which one it keeps. */
+/* REACH. Sent: the number of tokens whose weight is at least xtc's mass, and the last of them in order. Numbers add up;
+   of the last tokens the later one is the row's. Known then: how many tokens xtc removes, and which one it keeps. */
 static void sampi_answer_reach(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_sampler *s = sampi_row_member(row, 0);
@@ -33715,7 +33718,7 @@ static void sampi_answer_race(const sampi_shard_row *row, sampi_parcel *p)
 #ifdef SAMPLING_GUMBEL_DECLARED
     sampi_race race = sampi_race_of(sampi_row_member(row, 0), row->max);
     for (size_t i = 0; i < row->row.n; i++)
-        if (row->row.x[i] <= row->max) /* false if the merged maximum is foreign */
+        if (row->row.x[i] <= row->max) /* false if no rank has made the merged maximum */
             sampi_race_run(&race, row->row.x[i], row->row.id[i], i);
     sampi_wire_put(p->fields, sampi_bits(race.time), 8);
     sampi_wire_put(p->fields + 8, (uint32_t)race.id, 4);
@@ -33727,11 +33730,12 @@ static void sampi_answer_race(const sampi_shard_row *row, sampi_parcel *p)
 
 /* ---- src/shards/logprobs.h ---- */
 /* ---- shards: log-probabilities ----
-   Two more rounds when the token is known: for the row as given and for the distribution that was drawn from. The room
-   has the answers of a slice, the reading of merged ones, and the end of a row: the chain accepts the token only when
-   all numbers are there, so that nothing can fail afterwards. */
+   When the token is known, log-probabilities take two more rounds: for the row as given and for the distribution of the
+   draw. The room has the answers of a slice, the reading of merged answers, and the end of a row: the chain accepts the
+   token only when all numbers are known, so that nothing can fail afterwards. */
 
-/* Numbers a slice with ids from `first` on; -0 becomes +0. In blocks that compilers vectorise. */
+/* Gives the tokens of a slice their ids, from `first` on; -0 becomes +0. It works in blocks that compilers
+   vectorise. */
 static SAMPI_HOT void sampi_number_slice(float *x, int32_t *id, size_t n, int32_t first)
 {
     enum { BLOCK = 16 };
@@ -33763,7 +33767,7 @@ static const samp_logprob_set *sampi_set_of(const sampi_shard_row *row, sampi_pa
     return sampi_is_raw(kind) ? &row->logprobs->raw : &row->logprobs->processed;
 }
 
-/* Returns how many tokens are wanted. */
+/* Returns how many of the best tokens the request wants. */
 static size_t sampi_told_room(const samp_logprob_set *set)
 {
     return set->n_top < 1                       ? 1
@@ -33771,8 +33775,8 @@ static size_t sampi_told_room(const samp_logprob_set *set)
                                                 : (size_t)SAMP_MAX_TOP_LOGPROBS;
 }
 
-/* Returns the slice of the distribution that a parcel is about. The raw one has its masked tokens too: infill may
-   choose one, which then ranks after all others. */
+/* Returns the slice of the distribution that a parcel is about. The raw distribution includes masked tokens: infill may
+   choose a masked token, which then ranks after all others. */
 static sampi_shard_row sampi_told_row(const sampi_shard_row *row, sampi_parcel_kind kind)
 {
     sampi_shard_row told = *row;
@@ -33785,8 +33789,8 @@ static sampi_shard_row sampi_told_row(const sampi_shard_row *row, sampi_parcel_k
     return told;
 }
 
-/* RAW, LEFT. Sent: the slice's first tokens in order, and the chosen token's logit, -infinity from all slices but its
-   own, so a maximum merges it. Known then: the maximum, and the best tokens. */
+/* RAW, LEFT. Sent: the slice's first tokens in order, and the chosen token's logit; other slices send -infinity for it,
+   so the merge is a maximum. Known then: the maximum, and the best tokens. */
 static void sampi_answer_told(const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_shard_row told = sampi_told_row(row, p->kind);
@@ -33849,7 +33853,7 @@ static void sampi_tell_set(samp_logprob_set *set, const sampi_telling *t, samp_t
     sampi_finish_top(set, t->n_top, t->max, t->z);
 }
 
-/* The row has its token: asks for its log-probabilities, then accepts it. */
+/* Asks for the log-probabilities of a row whose token is known; when they are known, accepts the token. */
 static int sampi_shard_tell(sampi_shard_row *row)
 {
     bool by_array = row->has_left;
@@ -33877,8 +33881,8 @@ static int sampi_shard_tell(sampi_shard_row *row)
    order, bounds, that no logit is above the maximum. Bytes that no rank has made are an error, and never an index out
    of range. */
 
-/* The entries must come after the listed ones, in order, and none above the maximum: the array and its sums rely on
-   it. */
+/* Reads the list. The entries must come after the listed ones, in order, and none above the maximum: the array and its
+   sums rely on it. */
 static bool sampi_take_list(sampi_shard_row *row, const sampi_parcel *p)
 {
     uint64_t behind = sampi_wire_get(p->fields, 8);
@@ -33905,8 +33909,8 @@ static bool sampi_take_list(sampi_shard_row *row, const sampi_parcel *p)
            (sampi_is_number(row->least) && row->least <= row->list[row->n_list - 1].logit);
 }
 
-/* There must be at least one token, and the maximum's weight: later divisions and logarithms rely on it. While an end
-   is searched the sums are of the tokens that it certainly keeps. */
+/* Reads the sums. There must be at least one token, and the maximum's weight, because later divisions and logarithms
+   rely on it. While an end is searched the sums are of the tokens that it certainly keeps. */
 static bool sampi_take_sums(sampi_shard_row *row, const sampi_parcel *p)
 {
     sampi_sums *sums = row->seeks ? &row->kept : &row->sums;
@@ -33950,7 +33954,8 @@ static bool sampi_take_sigma(sampi_shard_row *row, const sampi_parcel *p)
     return row->sums.n >= 1;
 }
 
-/* One entry for each slice. In a hostile message their sums may wrap; then a walk over them finds nothing, and ends. */
+/* Reads the segments, one entry for each slice. In a message that no rank has made their sums may wrap; then a loop
+   over them finds nothing, and ends. */
 static bool sampi_take_segs(sampi_shard_row *row, const sampi_parcel *p)
 {
     row->q = row->z = 0;
@@ -34014,7 +34019,7 @@ static bool sampi_take_race(sampi_shard_row *row, const sampi_parcel *p)
     return sampi_take_token(row, p->fields + 8);
 }
 
-/* Notes the contents of a parcel; false: no rank would send it. */
+/* Reads a parcel into the facts of its row; false: no rank would send it. */
 static bool sampi_take_parcel(sampi_shard_row *row, const sampi_parcel *p)
 {
     switch (p->kind) {
@@ -34028,16 +34033,17 @@ static bool sampi_take_parcel(sampi_shard_row *row, const sampi_parcel *p)
 
 /* ---- src/shards/asking.h ---- */
 /* ---- shards: asking ----
-   A plan asks a question: either its answer is known, or the row asks all ranks for the missing facts (sampi_lacks) and
-   the plan waits. After a change of the row some facts still hold; the next member asks again for the others:
+   A plan (core/plans.h) asks a question about the row. Either the facts of the answer are known, or the row asks all
+   ranks for the missing facts (sampi_lacks), and the plan waits for the next message. After a change of the row some
+   facts still hold; the next member asks again for the others:
 
-     changes a few logits, or all of them out of order   nothing holds
-     temperatures, which keep the order                  the maximum, the least logit, SEGS asked ahead
-     a cut by a floor                                     the maximum
-     a cut within the list                                all is listed: the array goes on */
+     changes a few logits, or all of them out of order   no fact holds
+     temperatures, which keep the order                  the maximum, the least logit and SEGS asked ahead hold
+     a cut by a floor                                     the maximum holds
+     a cut within the list                                all is listed: the row becomes an array */
 
-/* Asks for those of these facts that are not known; false: all are known. Sums are relative to the maximum, so that
-   comes first. */
+/* Asks for the facts that are not known yet; false: all are known. The maximum is asked first, because sums are
+   relative to it. */
 static bool sampi_lacks(sampi_shard_row *row, unsigned facts)
 {
     if (!(row->has & SAMPI_ASK_TOP)) facts = SAMPI_ASK_LIST;
@@ -34055,8 +34061,8 @@ static double sampi_full_range(const sampi_shard_row *row, double mean)
     return range > mean ? range : mean;
 }
 
-/* The same for a sampler that may have to search an end by logit: the first buckets are asked too. by_count: tokens
-   without mass count as well. */
+/* Does the same for a sampler that may have to search for an end by logit: it also asks for the first buckets.
+   by_count: tokens without mass count as well. */
 static bool sampi_lacks_for_end(sampi_shard_row *row, unsigned facts, bool by_count)
 {
     if (!sampi_lacks(row, facts)) return false;
@@ -34069,7 +34075,7 @@ static bool sampi_lacks_for_end(sampi_shard_row *row, unsigned facts, bool by_co
     return true;
 }
 
-/* Asks for the maximum alone, which comes with the list. */
+/* Asks for the maximum alone; it is sent with the list. */
 static bool sampi_lacks_top(sampi_shard_row *row)
 {
     return !(row->has & SAMPI_ASK_TOP) && sampi_lacks(row, SAMPI_ASK_LIST);
@@ -34100,7 +34106,7 @@ static int sampi_ask_more(sampi_shard_row *row)
     return row->n_asked ? status : (int)SAMP_E_FORMAT;
 }
 
-/* Lists all tokens, for the steps over the array: it is right for every sampler. */
+/* Lists all tokens, for the steps over the array, which are right for every sampler. */
 static int sampi_shard_gather(sampi_shard_row *row)
 {
     return sampi_lacks(row, SAMPI_ASK_LIST) ? (int)SAMPI_WAITS : sampi_ask_more(row);
@@ -34165,26 +34171,27 @@ static size_t sampi_prefix_by_tiles(const sampi_shard_row *row, const samp_token
 /* ---- src/shards/prefix.h ---- */
 /* ---- shards: the search for the end of a prefix ----
    top_k, top_p and typical keep a prefix of an order. The room finds the end of that prefix in a row that is spread
-   over ranks: it counts tokens and masses in ever smaller buckets (HIST), and at last value by value (RUNS); sampi_end
-   is the state of the search. The first buckets come with the list, by the distance from the maximum; if the row's
-   least logit is known, it makes them no wider than necessary. min_keep together with a floor is the longer of two
-   prefixes: the buckets mostly decide which (sampi_floor_side), and then only that one is searched.
+   over ranks: it counts tokens and masses in ever smaller buckets (HIST), and at last value by value (RUNS). sampi_end
+   is the state of the search. The first buckets are asked with the list, by the distance from the maximum; if the row's
+   least logit is known, they are no wider than necessary. min_keep together with a floor keeps the longer of two
+   prefixes: the buckets mostly decide which one (sampi_floor_side), and then only that one is searched.
 
    The first buckets also show where in one of them the end is expected. The values there (RUNS) are asked with the next
    buckets: if the end is among them it is found a round earlier; otherwise the search goes on in the buckets. Such a
    guess decides only what is asked. It is computed from merged numbers, in doubles, so all ranks make the same guess.
 
-   What asking ahead saves: mean rounds and bytes of a row in test_shards. "typical": any share, wide rows; "chains": 33
+   Questions that are asked before they are certainly needed ("ahead") save rounds. The table has the mean rounds and
+   bytes of a row in test_shards. "typical": any share, wide rows; "chains": 33
    chains on nine kinds of rows; "in use": 15 chains on real logits, few rows of which need a search.
 
                                               typical       chains         in use
-     all of it                                4.36, 9.1 K   4.30, 11.3 K   2.16, 3.05 K
+     all three                                4.36, 9.1 K   4.30, 11.3 K   2.16, 3.05 K
      without RUNS ahead (sampi_ask_ahead)     5.01, 6.0 K   4.56, 10.2 K   2.18, 3.01 K
      without lists (sampi_guess_room)         4.93, 10.1 K  4.36, 11.4 K   2.20, 3.02 K
      without SEGS ahead (sampi_draws_from)    4.43, 9.1 K   4.54, 11.4 K   2.18, 3.05 K
-     without the three                        6.00, 5.9 K   4.90, 10.2 K   2.31, 2.97 K
+     none of the three                        6.00, 5.9 K   4.90, 10.2 K   2.31, 2.97 K
 
-   A long nucleus of the chains in use takes 3 or 4 rounds with all of it, 5 or 6 without. */
+   A long nucleus of the chains in use takes 3 or 4 rounds with all three, 5 or 6 without. */
 
 static double sampi_hist_entry(const sampi_parcel *hist, uint32_t i, bool counts)
 {
@@ -34192,8 +34199,8 @@ static double sampi_hist_entry(const sampi_parcel *hist, uint32_t i, bool counts
     return counts ? (double)sampi_hist_count(entry) : (double)sampi_wire_get(entry, 8);
 }
 
-/* Returns an estimate of the share of a bucket's contents in its first part [0, 1], as if its density changed by powers
-   from the bucket before it to the one after it. */
+/* Returns an estimate of the share of a bucket's contents that is in its first part [0, 1]. It assumes that the density
+   changes exponentially from the bucket before to the one after. */
 static double sampi_hist_part(const sampi_parcel *hist, uint32_t i, bool counts, double part)
 {
     double before = i > 0 ? sampi_hist_entry(hist, i - 1, counts) : 0.0, growth = 0.0;
@@ -34274,8 +34281,8 @@ static double sampi_guess_end(const sampi_guess *g, const sampi_end *end)
     return in;
 }
 
-/* Returns the possible error of that distance, four times the usual one: from the number of tokens in the buckets at
-   both ends, where they are not known one by one. */
+/* Returns a bound of the error of that distance, four times the usual error. It follows from the number of tokens in
+   the buckets at both ends, if these tokens are not known one by one. */
 static double sampi_guess_error(const sampi_guess *g, double distance)
 {
     double ends[2] = { g->mean + distance, g->mean - distance }, variance = 0.0, sum = 0.0;
@@ -34290,8 +34297,8 @@ static double sampi_guess_error(const sampi_guess *g, double distance)
     return (sum > 0.0 ? 4.0 * sqrt(variance) / sum : 0.0) + 1.0 / 64.0;
 }
 
-/* If the first tokens often tie, all logits may be multiples of a number: returns the distance of neighbouring values,
-   in buckets; otherwise 0. */
+/* Returns the distance of neighbouring values, in buckets, if the first tokens often tie, because then all logits may
+   be multiples of one number; otherwise 0. */
 static double sampi_guess_grid(const sampi_guess *g)
 {
     size_t values = 1;
@@ -34342,8 +34349,8 @@ static float sampi_kept_max(const sampi_shard_row *row)
     return row->list[first].logit;
 }
 
-/* Asks for RUNS and these facts; also, for the tokens before the runs, for the facts that the draw or the next member
-   needs, or for their maximum. */
+/* Asks for RUNS and these facts. For the tokens before the runs it also asks for the facts that the draw or the next
+   member needs, or for their maximum. */
 static int sampi_ask_runs_of(sampi_shard_row *row, size_t room, unsigned facts)
 {
     const float max = sampi_kept_max(row);
@@ -34359,7 +34366,7 @@ static int sampi_ask_runs_of(sampi_shard_row *row, size_t room, unsigned facts)
     return SAMPI_WAITS;
 }
 
-/* Asks for the values in the bucket that has the end. */
+/* Asks for the values in the bucket that contains the end. */
 static int sampi_ask_runs(sampi_shard_row *row)
 {
     const uint64_t tokens = row->end.population;
@@ -34387,7 +34394,8 @@ static int sampi_ask_ahead(sampi_shard_row *row, const sampi_guess *g, double at
     return sampi_ask_runs_of(row, (size_t)room, SAMPI_ASK_HIST);
 }
 
-/* Begins a search: counts the candidates in buckets of [0, range]. If all are at 0, they are one run of each slice. */
+/* Begins a search: asks for the counts of candidates in buckets of [0, range]. If all are at 0, they are one run of
+   each slice. */
 static int sampi_end_start(sampi_shard_row *row, double range, uint32_t buckets, bool is_whole)
 {
     sampi_end *end = &row->end;
@@ -34410,7 +34418,7 @@ static int sampi_end_anew(sampi_shard_row *row)
 }
 
 /* Returns how many tokens to list so that all kept ones are listed: the expected number, and some more. Up to about 256
-   tokens must fit 4 KiB. 0: they are too many. */
+   tokens must fit 4 KiB. 0: there are too many. */
 static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
 {
     double count = sampi_guess_around(g, at, true), off = sampi_guess_error(g, at) * tokens;
@@ -34418,8 +34426,8 @@ static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
     return count + off <= (double)SAMPI_SHARD_ROOM ? (size_t)(count + off) : 0;
 }
 
-/* Begins the search by distance from a known mean. Buckets by logit show at which distance the end is expected: asks
-   for fine buckets over two of their widths, and for the values in the middle. If few tokens are expected, asks for
+/* Begins the search by the distance from a known mean. Buckets by logit show at which distance the end is expected. It
+   asks for fine buckets over two of their widths, and for the values in the middle; or, if few tokens are expected, for
    these. */
 static int sampi_end_around(sampi_shard_row *row)
 {
@@ -34438,8 +34446,8 @@ static int sampi_end_around(sampi_shard_row *row)
     return status;
 }
 
-/* Returns the side of a floor: above 0 the whole bucket at this level reaches it, and so do all before it; below 0 no
-   token of the bucket reaches it; 0 it may be inside the bucket. */
+/* Returns the side of a floor: above 0 if all logits of the bucket at this level reach it, and so do all buckets
+   before; below 0 if no logit of the bucket reaches it; 0 if it may be inside the bucket. */
 static int sampi_floor_side(const sampi_end *end, double floor, uint32_t bucket)
 {
     uint32_t at;
@@ -34460,7 +34468,7 @@ static int sampi_floor_cut(sampi_shard_row *row, double floor)
     return SAMPI_KNOWN;
 }
 
-/* Finds the counted bucket that has the end, and goes on in it. */
+/* Finds the counted bucket that contains the end, and continues the search in it. */
 static int sampi_end_narrow(sampi_shard_row *row)
 {
     sampi_end *end = &row->end;
@@ -34490,7 +34498,7 @@ static int sampi_end_narrow(sampi_shard_row *row)
         uint64_t few = end->order.mean > 0.0 || end->level >= 2 ? SAMPI_SHARD_CHUNK : SAMPI_SHARD_FEW;
         if (tokens <= few || end->level == SAMPI_SHARD_LEVELS || !(end->scale > 0.0)) return sampi_ask_runs(row);
         sampi_end_unguessed(end);
-        if (end->level >= 2) /* so many tokens that close together often have few values */
+        if (end->level >= 2) /* so many tokens with similar logits often have few values */
             return sampi_ask_runs_of(row, SAMPI_SHARD_LIST, SAMPI_ASK_HIST);
         row->ask = SAMPI_ASK_HIST;
         if (end->order.mean > 0.0 || end->floor < INFINITY) return SAMPI_WAITS;
@@ -34511,8 +34519,8 @@ static sampi_seg *sampi_seg_of(const sampi_shard_row *row, samp_token first)
     return NULL;
 }
 
-/* The end is found: all tokens of the runs before `last` are kept, and `keep` of the runs from `last` to `to`, which
-   have one logit, in order of ids. Adds them to the segments and the sums of the kept tokens. */
+/* Keeps the tokens when the end is found: all tokens of the runs before `last`, and `keep` tokens of the runs from
+   `last` to `to`, which have one logit, in order of ids. Adds them to the segments and the sums of the kept tokens. */
 static void sampi_keep_runs(sampi_shard_row *row, uint32_t last, uint32_t to, uint64_t keep)
 {
     const bool draws = row->has & SAMPI_ASK_SEGS;
@@ -34606,8 +34614,8 @@ static int sampi_end_in_runs(sampi_shard_row *row)
     return sampi_ask_runs(row);
 }
 
-/* Searches the end among the values where it was expected; they have come with the buckets, which have what lies
-   before. */
+/* Searches the end among the values where it was expected. They were sent with the buckets, which have the mass and
+   number of the tokens before. */
 static bool sampi_end_as_expected(sampi_shard_row *row)
 {
     sampi_end *end = &row->end, before = *end;
@@ -34671,8 +34679,8 @@ static void sampi_end_cut(sampi_shard_row *row)
     row->has |= SAMPI_ASK_SUMS | SAMPI_ASK_LIST;
 }
 
-/* After a cut by logit that keeps the whole list and more: if the next member, top_k or min_p, keeps so few tokens that
-   they are listed, their number: then the end of the first cut does not matter. Otherwise 0. */
+/* Returns how many tokens the next member keeps, if it is top_k or min_p and these tokens are all listed: then the
+   exact end of the present cut, by logit, which keeps the whole list and more, does not matter. Otherwise 0. */
 static size_t sampi_next_keeps(const sampi_shard_row *row)
 {
     const sampi_sampler *next = sampi_row_member(row, 1);
@@ -34685,8 +34693,8 @@ static size_t sampi_next_keeps(const sampi_shard_row *row)
     return keep > min_keep ? keep : min_keep;
 }
 
-/* The first buckets, of all logits, show which one has the end. If few tokens are expected up to there, they are listed
-   instead. */
+/* Finds the bucket that contains the end among the first buckets, which count all logits. If few tokens are expected up
+   to the end, it asks for the list of them instead. */
 static int sampi_end_first(sampi_shard_row *row)
 {
     sampi_end *end = &row->end;
@@ -34733,11 +34741,10 @@ static int sampi_seek(sampi_shard_row *row, double mean, uint64_t want, uint64_t
 
 /* ---- src/shards/plans.h ---- */
 /* ---- shards: answers to plans ----
-   The answers to the questions and actions of a sampler's plan (core/plans.h) for a row in slices:
+   The functions by which a sampler's plan (core/plans.h) asks questions about a row in slices, and changes it:
    sampi_shard_<question>. The plans follow this room, compiled for slices with SAMPI_ON. If a truncation keeps no more
-   tokens than the list of first candidates has, the list is its answer, and the whole row from then on. Otherwise each
-   rank cuts its slice where the whole row is cut: at a floor, which is a logit, or at the end of a prefix
-   (shards/prefix.h). */
+   tokens than the list of first candidates has, these tokens are listed as the whole row. Otherwise each rank cuts its
+   slice where the whole row is cut: at a floor, which is a logit, or at the end of a prefix (shards/prefix.h). */
 
 typedef sampi_sampler sampi_shard_step;
 
@@ -34752,8 +34759,9 @@ static bool sampi_lacks_for_floor(sampi_shard_row *row, unsigned facts, const sa
     return sampi_lacks(row, facts);
 }
 
-/* The maximum gives the floor, so the tokens that it keeps are known with the first message. With the list SEGS of
-   these tokens are asked if the draw is next, otherwise SUMS: if more than the list is left, no round is lost. */
+/* Finds the maximum, from which the floor follows, so the kept tokens are known after the first message. With the list
+   it asks for SEGS of these tokens if the draw is next, otherwise for SUMS: no round is lost if more tokens than the
+   list remain. */
 static int sampi_shard_max_for_floor(sampi_shard_row *row, sampi_sampler *s, double down, float *max)
 {
     *max = row->max;
@@ -34766,9 +34774,10 @@ static int sampi_shard_max_for_floor(sampi_shard_row *row, sampi_sampler *s, dou
     return SAMPI_WAITS;
 }
 
-/* Decides the length of the list for typical. If k tokens have a share p of the mass, each token above them, which
-   typical leaves out, has at least as much as any of them; so they are among the first k / p. If these are too many for
-   4 KiB, the list is short, with half as many buckets, and the k tokens come in another round. */
+/* Decides the length of the list for typical. Each of the tokens above the kept ones, which typical removes, has at
+   least the mass of any kept token. So if k tokens have a share p of the mass, they are among the first k / p tokens.
+   If these are too many for 4 KiB, the list is short, with half as many buckets, and the k tokens are asked in another
+   round. */
 static void sampi_typical_asks(sampi_shard_row *row, const sampi_sampler *s)
 {
     const double enough = (double)SAMPI_SHARD_LIST / (double)s->u.cut.p;
@@ -34781,8 +34790,8 @@ static void sampi_typical_asks(sampi_shard_row *row, const sampi_sampler *s)
     }
 }
 
-/* n, Z and S, together with the facts for the next question: the first candidates, or buckets in which an end is
-   searched. Z gives the wanted mass; the list has it, or the buckets show where it is reached. */
+/* Finds n, Z and S, together with the facts for the next question: the first candidates, or buckets in which an end is
+   searched. Z gives the wanted mass; the list contains it, or the buckets show where it is reached. */
 static int sampi_shard_sums(sampi_shard_row *row, sampi_sampler *s, sampi_then then, sampi_sums *sums)
 {
     const unsigned facts = then == SAMPI_THEN_NOTHING ? SAMPI_ASK_SUMS : SAMPI_ASK_LIST | SAMPI_ASK_SUMS;
@@ -34795,7 +34804,7 @@ static int sampi_shard_sums(sampi_shard_row *row, sampi_sampler *s, sampi_then t
     return lacks ? SAMPI_WAITS : SAMPI_KNOWN;
 }
 
-/* The sum of squares comes with SUMS if it was known to be needed; otherwise SUMS is asked again. */
+/* Finds the sum of squares. It is sent with SUMS if the need was foreseen; otherwise SUMS is asked again. */
 static int sampi_shard_sum_of_squares(sampi_shard_row *row, uint64_t *squares)
 {
     if (!sampi_wants_squares(row)) {
@@ -34807,13 +34816,13 @@ static int sampi_shard_sum_of_squares(sampi_shard_row *row, uint64_t *squares)
     return SAMPI_KNOWN;
 }
 
-/* The deviation. The least logit, which gives the sums their scale, was in the first message, so they come with the
-   list. */
+/* Finds the standard deviation. The first message had the least logit, which gives the sums their scale, so they are
+   sent with the list. */
 static int sampi_shard_deviation(sampi_shard_row *row, float *max, double *sigma)
 {
     const bool is_known = row->has & SAMPI_HAS_LEAST;
     row->asks_least = !is_known;
-    if (!is_known) row->has &= ~(unsigned)SAMPI_ASK_LIST; /* after a cut it comes with the list */
+    if (!is_known) row->has &= ~(unsigned)SAMPI_ASK_LIST; /* after a cut it is sent with the list */
     if (sampi_lacks(row, SAMPI_ASK_LIST | (is_known ? (unsigned)SAMPI_ASK_SIGMA : 0u))) return SAMPI_WAITS;
     const double range = (double)row->max - (double)row->least;
     *max = row->max;
@@ -34822,7 +34831,8 @@ static int sampi_shard_deviation(sampi_shard_row *row, float *max, double *sigma
     return SAMPI_KNOWN;
 }
 
-/* Zipf's sums of the first m tokens in order, or of as many as there are; *n: how many tokens are left. */
+/* Computes Zipf's sums of the first m tokens in order, or of all if there are fewer; *n: the number of remaining
+   tokens. */
 static int sampi_shard_zipf(sampi_shard_row *row, size_t m, sampi_zipf *zipf, size_t *n)
 {
     if (sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_WAITS;
@@ -34839,8 +34849,8 @@ static void sampi_shard_random(const sampi_shard_row *row, const sampi_sampler *
     sampi_random(s, 0, random);
 }
 
-/* How many tokens have at least this mass, and the last of them. They are the first in order; if there may be more than
-   the list has, they are counted. */
+/* Finds how many tokens have at least this mass, and the last of them. They are the first in order; if they may be more
+   than the list has, REACH counts them. */
 static int sampi_shard_reach(sampi_shard_row *row, sampi_sampler *s, uint64_t mass, uint64_t *reached,
                              samp_token_data *last)
 {
@@ -34859,8 +34869,8 @@ static int sampi_shard_reach(sampi_shard_row *row, sampi_sampler *s, uint64_t ma
 
 /* ---- actions ---- */
 
-/* Keeps the tokens that reach the floor, but at least min_keep (>= 1). LIST is known, unless all remaining tokens reach
-   it. */
+/* Keeps the tokens that reach the floor, but at least min_keep (>= 1). LIST must be known, unless all remaining tokens
+   reach the floor. */
 static int sampi_shard_keep_above(sampi_shard_row *row, double floor, size_t min_keep)
 {
     if ((double)row->reaches >= floor) return SAMPI_KNOWN;
@@ -34887,8 +34897,8 @@ static int sampi_shard_keep_prefix(sampi_shard_row *row, unsigned shows, uint64_
     return sampi_seek(row, 0.0, mass, count, INFINITY);
 }
 
-/* Keeps the first k tokens: up to 1,024 as a list, more as a prefix of k tokens without a mass. With ties all tokens
-   are listed, because no slice knows how many tie with the last one. */
+/* Keeps the first k tokens: up to 1,024 as a list, more as a prefix of k tokens without a mass. With ties it lists all
+   tokens, because no slice can find how many tokens tie with the last one. */
 static int sampi_shard_keep_first(sampi_shard_row *row, size_t k, bool ties)
 {
     if (ties) return sampi_shard_gather(row);
@@ -34899,7 +34909,7 @@ static int sampi_shard_keep_first(sampi_shard_row *row, size_t k, bool ties)
     return sampi_shard_keep_prefix(row, 0, 0, k);
 }
 
-/* Makes the shortest prefix of d [n], which is in order, with the wanted mass the list; 0: d does not have the mass. */
+/* Makes the list the shortest prefix of d [n], which is in order, that has the wanted mass; 0: d has less mass. */
 static size_t sampi_list_prefix(sampi_shard_row *row, samp_token_data *d, size_t n, uint64_t want, size_t min_keep)
 {
     size_t keep = sampi_prefix_by_tiles(row, d, n, want, min_keep);
@@ -34932,7 +34942,7 @@ static size_t sampi_typical_near(sampi_shard_row *row)
 }
 
 /* Keeps the shortest prefix by the distance from the mean, for typical. Buckets of distances cannot be asked before the
-   mean is known, but buckets of logits, which come earlier, show where to search. */
+   mean is known; buckets of logits, which are asked earlier, show where to search. */
 static int sampi_shard_keep_nearest(sampi_shard_row *row, double mean, uint64_t mass, size_t min_keep)
 {
     const sampi_order order = sampi_order_from(row->max, mean);
@@ -34944,7 +34954,7 @@ static int sampi_shard_keep_nearest(sampi_shard_row *row, double mean, uint64_t 
     return sampi_seek(row, mean, mass, min_keep, INFINITY);
 }
 
-/* The remaining tokens are listed when the next member asks. */
+/* Does nothing: the next member asks for the list of the remaining tokens. */
 static int sampi_shard_settle(sampi_shard_row *row)
 {
     (void)row;
@@ -34994,7 +35004,7 @@ static bool sampi_tail_listed(sampi_shard_row *row, const sampi_sampler *s)
     return true;
 }
 
-/* Keeps the tokens before the tail. It needs the tokens in order: the list grows until the cut lies in it. */
+/* Keeps the tokens before the tail, for tail_free. The list grows until it contains the cut. */
 static int sampi_shard_keep_tail(sampi_shard_row *row, sampi_sampler *s)
 {
     if (sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_WAITS;
@@ -35014,8 +35024,8 @@ static int sampi_shard_plan_none(sampi_shard_row *row, sampi_sampler *s)
     return sampi_shard_gather(row);
 }
 
-/* Mends the list after its logits and the slice's have changed, with the same order. If rounding makes ties, the listed
-   tokens with the last logit may not be the first with it. */
+/* Corrects the list after the logits of list and slice have changed without a change of order. If rounding makes ties,
+   the listed tokens with the last logit may not be the first with it. */
 static void sampi_shard_relist(sampi_shard_row *row)
 {
     for (float last = row->n_list ? row->list[row->n_list - 1].logit : 0.0f;
@@ -35053,7 +35063,7 @@ static int sampi_shard_shift(sampi_shard_row *row, double less)
     return SAMPI_KNOWN;
 }
 
-/* The plan of logit_bias, penalties, dry: afterwards no fact holds. */
+/* The plan of logit_bias, penalties and dry. Afterwards no fact holds. */
 static int sampi_shard_plan_patch(sampi_shard_row *row, sampi_sampler *s)
 {
     if (row->row.n) (void)sampi_traits_of(s->kind)->fast(&row->row, s); /* an empty slice is valid */
@@ -35076,9 +35086,9 @@ static int sampi_shard_bend(sampi_shard_row *row, sampi_sampler *s)
 }
 
 /* ---- choosing ----
-   A draw takes two rounds: SEGS, the sums of each slice, and DRAW, the token. SEGS is often asked ahead, together with
-   the facts of the last cut. It must then be of the same logits and the same maximum as if it were asked now: `drawer`
-   and `draw_max` say of which it is. */
+   A draw takes two rounds: SEGS, the sums of each slice, and DRAW, the token. SEGS is often asked before the draw,
+   together with the facts of the last cut. Its sums must then be of the same logits and the same maximum as if it were
+   asked at the draw: `drawer` and `draw_max` note which these are. */
 
 /* Draws from the logits of the present member. SAMPI_KNOWN: row->token is known. */
 static int sampi_shard_draw_from(sampi_shard_row *row, float max)
@@ -35102,7 +35112,8 @@ static int sampi_shard_draw_from(sampi_shard_row *row, float max)
     return SAMPI_WAITS;
 }
 
-/* Returns the job of the array's functions on the listed tokens. told: where log-probabilities go, or NULL. */
+/* Returns the job with which the functions on arrays work on the listed tokens. told: where log-probabilities go, or
+   NULL. */
 static sampi_job sampi_listed_job(const sampi_shard_row *row, samp_logprobs *told)
 {
     sampi_job job;
@@ -35114,7 +35125,7 @@ static sampi_job sampi_listed_job(const sampi_shard_row *row, samp_logprobs *tol
     return job;
 }
 
-/* Draws from the listed tokens, as from an array; log-probabilities are known then. */
+/* Draws from the listed tokens, as from an array, and computes log-probabilities. */
 static int sampi_shard_draw_listed(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
     samp_token_data_array cur = { row->list, row->n_list, -1, true };
@@ -35151,7 +35162,7 @@ static int sampi_shard_draw_and_sums(sampi_shard_row *row, sampi_sampler *s, sam
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* Each slice runs its own race; the best of the winners wins. */
+/* Finds gumbel's token: each slice finds its winner, and the best of the winners is the token. */
 static int sampi_shard_race(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
     (void)s;
@@ -35171,7 +35182,7 @@ static int sampi_shard_top(sampi_shard_row *row, samp_token_data *token)
 
 /* Is adaptive_p's largest logit that of a listed token? Tokens that are not listed are less likely than the last listed
    one; if that is below the aim, they are farther from it. If distances nearly tie, rounding may prefer the farther
-   one, so the few distances for which that is possible are compared. */
+   one, so the few distances for which this is possible are compared. */
 static bool sampi_adaptive_listed(const sampi_shard_row *row, float *max)
 {
     float x[SAMPI_SHARD_ROOM + 16] = { 0 }, *p = row->shard->work.x, aim = row->aim, least = INFINITY;
@@ -35193,12 +35204,12 @@ static bool sampi_adaptive_listed(const sampi_shard_row *row, float *max)
     return true;
 }
 
-/* Makes adaptive_p's logits, functions of p, which is a float computed from Z: they are computed when they are drawn
-   from (sampi_draw_logits). Their maximum is asked, if no listed token has it. */
+/* Prepares adaptive_p's logits. They are functions of p, a float computed from Z, and are computed at the draw
+   (sampi_draw_logits). If no listed token has their maximum, it is asked. */
 static int sampi_shard_adapt_all(sampi_shard_row *row, const sampi_sums *sums, float aim)
 {
     (void)sums;
-    if (!row->adapts) row->drawer = -1, row->has &= ~(unsigned)SAMPI_ASK_SEGS; /* they were of other logits */
+    if (!row->adapts) row->drawer = -1, row->has &= ~(unsigned)SAMPI_ASK_SEGS; /* SEGS was of other logits */
     row->adapts = true;
     row->aim = aim;
     if (row->drawer == row->at || sampi_adaptive_listed(row, &row->draw_max)) return SAMPI_KNOWN;
@@ -35212,8 +35223,8 @@ static float sampi_shard_before_adapt(const sampi_shard_row *row, const samp_tok
     return token->logit;
 }
 
-/* Notes a member's choice, and lets it learn. The last member's token is the row's and is accepted. If another member
-   follows, it gets adaptive_p's logits, of which no fact is known. */
+/* Notes a member's choice, and updates the member's state. The last member's token is the row's, and is accepted. If
+   another member follows, it works on adaptive_p's logits, of which no fact is known. */
 static int sampi_shard_choose(sampi_shard_row *row, sampi_sampler *s, const samp_token_data *token, float learnt)
 {
     if (!row->adapts) {
@@ -35496,10 +35507,11 @@ static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 #undef SAMPI_ON
 /* ---- src/shards/way.h ---- */
-/* ---- shards: the walk of a row through its chain ----
-   A row goes forward only, from one member of its chain to the next. If a step waits, the row continues there with the
-   next message. Every rank takes the same steps, and so asks the same questions at the same time: this keeps messages
-   of the same size. When all remaining candidates are listed, the samplers over the array finish the row. */
+/* ---- shards: a row through its chain ----
+   A row goes forward only, from one member of its chain to the next. If a member waits for an answer, the row continues
+   there with the next message. Every rank takes the same steps, and so asks the same questions at the same time: this
+   keeps messages of the same size. When all remaining candidates are listed, the samplers over the array finish the
+   row. */
 
 /* Does this sampler change nothing unless it is the last member? True for a selector without a state of its own that
    neither cuts nor changes logits. */
@@ -35509,7 +35521,7 @@ static bool sampi_only_selects(const sampi_sampler *s)
     return (sampi_flags_of(s) & flags) == SAMPI_SELECTS && !sampi_traits_of(s->kind)->hooks->past;
 }
 
-/* The plan of a kind. */
+/* Returns the plan of a kind. */
 typedef int (*sampi_shard_plan)(sampi_shard_row *, sampi_sampler *);
 static sampi_shard_plan sampi_shard_plan_of(sampi_kind kind)
 {
@@ -35521,7 +35533,7 @@ static sampi_shard_plan sampi_shard_plan_of(sampi_kind kind)
     return plans[kind];
 }
 
-/* Does a chain have a sampler that may want all tokens listed? What has no plan does. */
+/* Does a chain have a sampler that may want all tokens listed? A sampler without a plan does. */
 static bool sampi_wants_all(const sampi_sampler *s)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
@@ -35547,8 +35559,8 @@ static int sampi_shard_run_step(sampi_shard_row *row)
     return sampi_shard_plan_of(s->kind)(row, s);
 }
 
-/* Lists the row's members that are on; without softmax, which matters only at the end, and without a first member whose
-   mask is applied already. Returns their number; -1: not supported in slices. */
+/* Makes the list of the row's members: those that are on, without softmax, which matters only at the end, and without a
+   first member whose mask is applied already. Returns their number; -1: not supported in slices. */
 static int sampi_shard_members(sampi_shard_row *row)
 {
     sampi_sampler **member = row->shard->member, *last = NULL;
@@ -35568,8 +35580,8 @@ static int sampi_shard_members(sampi_shard_row *row)
     return all < 0 ? -1 : n;
 }
 
-/* Ends a row in which no member has selected. By the definition also a sampler that is off checks that a token is
-   left. */
+/* Ends a row in which no member has selected. By the definition a sampler that is off also checks that a token
+   remains. */
 static int sampi_shard_unselected(sampi_shard_row *row)
 {
     if (!row->shard->ends_off || (row->has & SAMPI_ASK_TOP)) return SAMP_E_UNSUPPORTED;
@@ -35645,8 +35657,8 @@ static void sampi_shard_advance(sampi_shard_row *row)
 
 /* ---- src/shards/memory.h ---- */
 /* ---- shards: memory of a batch ----
-   One block for all rows of a batch, kept for the next batch: a slice, a list and segments for each row, then memory
-   that rows use in turn, because answers are made one after another. */
+   One block holds all rows of a batch, and is kept for the next batch. It has a slice, a list and segments for each
+   row, then memory that rows use in turn, because answers are made one after another. */
 
 /* Returns the largest number of bytes that one row sends in a round. */
 static size_t sampi_shard_most(const samp_shard *shard)
@@ -35714,8 +35726,9 @@ static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, boo
 /* ---- src/shards/batch.h ---- */
 /* ---- shards: the public functions ----
    samp_shard_begin, then samp_shard_message and samp_shard_take until no row asks any more; samp_sample_sharded does
-   all of it. The room writes and reads the heads of messages, and walks over rows. An error that one rank finds before
-   it begins is in its first message, which always has the same size; so every rank ends with the same status. */
+   all of it. The room writes and reads the heads of messages, and calls the functions of all rows. An error that one
+   rank finds at the beginning is sent in its first message, which always has the same size; so every rank ends with the
+   same status. */
 
 SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status)
 {
@@ -35766,8 +35779,8 @@ static int sampi_check_slice(const samp_shard *shard, samp_sampler *const *rows,
     return sampi_check_batch(rows, &check);
 }
 
-/* Reads the slice of a row, masked by the grammar: only those of the first n_known tokens that its bits allow; without
-   bits (the grammar waits, or there is none) all of them. */
+/* Reads the slice of a row. With a grammar's mask it reads only those of the first n_known tokens that the mask allows;
+   without one (the grammar waits, or there is none) it reads all tokens. */
 static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row *row, const samp_logits *slice,
                                        size_t r, const uint32_t *grammar, size_t n_known)
 {
@@ -35784,7 +35797,7 @@ static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row 
     if (n == 0) return SAMP_OK;
     sampi_fetch_given(shard, slice, r, x, row->work.id);
     const bool masks = grammar || n_known < shard->n_vocab;
-    bool tells = masks && row->logprobs; /* log-probabilities are of all logits, also masked ones */
+    bool tells = masks && row->logprobs; /* log-probabilities include masked logits */
     if (tells && !(k->maxima(x, SAMP_F32, NULL, n, row->work.scratch) <= FLT_MAX)) return SAMP_E_NAN;
     for (size_t i = shard->first; masks && i < shard->first + n; i++)
         if (i >= n_known || (grammar && !(grammar[i / 32] >> i % 32 & 1u))) x[i - shard->first] = -INFINITY;
@@ -35794,9 +35807,9 @@ static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row 
     return SAMP_OK;
 }
 
-/* Begins a row: finds its error on this rank, or reads its slice, and does what needs no answer. If only the slice is
-   wrong, the row is opened all the same, with no token: if the merged message does not have the status, this rank keeps
-   asking what the others ask, and objects. */
+/* Begins a row: finds its error on this rank, or reads its slice, and does the steps that need no answer. If only the
+   slice is wrong, the row is opened without tokens: if the merged message does not have the error's status, this rank
+   keeps asking what the others ask, and reports the error in its next message's head. */
 static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sampler *sampler, const samp_logits *slice,
                             size_t r)
 {
@@ -35829,7 +35842,7 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
 }
 
 /* Returns the hash of a boundary between slices: the sum of h(first) - h(end) over slices that make up the vocabulary
-   is h(0) - h(n). For other slices it is so with a probability of 2^-64. */
+   is h(0) - h(n). Other slices give this sum with a probability of 2^-64. */
 static uint64_t sampi_boundary(uint64_t at)
 {
     uint64_t hash = SAMPI_SHARD_MAGIC;
@@ -35837,7 +35850,7 @@ static uint64_t sampi_boundary(uint64_t at)
     return hash;
 }
 
-/* Writes the head of a message. `same`: the checksum on which ranks must agree. */
+/* Writes the head of a message. same: the checksum that must be equal on all ranks. */
 static void sampi_shard_head(const samp_shard *shard, unsigned char *at, uint64_t same, uint32_t n_parcels,
                              int status)
 {
@@ -35874,8 +35887,8 @@ static void sampi_put_top(sampi_parcel *p, size_t r, sampi_shard_row *row)
     sampi_wire_put_float(sampi_parcel_entry(p, SAMPI_SHARD_ROWS + r), down);
 }
 
-/* Makes the first message of rows from .. from + n of a batch; status: the error of the call, or SAMP_OK. gathers:
-   messages of all ranks come side by side. */
+/* Makes the first message of rows from .. from + n of a batch; status: the error of the call, or SAMP_OK. gathers: the
+   messages of all ranks will come side by side. */
 static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, const samp_logits *slice, samp_token *out,
                               size_t from, size_t n, bool gathers, int status)
 {
@@ -35958,8 +35971,8 @@ static void sampi_answer(const sampi_shard_row *row, sampi_parcel *p)
     }
 }
 
-/* The first message is ready. Each later one is made of all rows' questions. Their kinds and sizes are in the checksum,
-   so that ranks with different questions notice it even if their messages have the same length. */
+/* The first message is made by samp_shard_begin. Each later one is made of all rows' questions. Their kinds and sizes
+   are in the checksum, so ranks with different questions are detected even if their messages have the same length. */
 SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
 {
     uint64_t same = SAMP_VERSION;
@@ -36042,7 +36055,7 @@ static int sampi_take_first(samp_shard *shard)
     return SAMP_OK;
 }
 
-/* For each row reads all its parcels, then continues the step that has asked. A row with invalid parcels fails alone; a
+/* It reads all parcels of each row, then continues the step that has asked. A row with invalid parcels fails alone; a
    parcel in the wrong place, or a bad head, fails all rows. */
 SAMP_API int samp_shard_take(samp_shard *shard)
 {
@@ -36092,7 +36105,7 @@ static int sampi_exchange(samp_shard *shard, const samp_ranks *ranks, unsigned c
     return SAMP_OK;
 }
 
-/* Samples groups of rows one after another. An error of the call is sent in the first message too, because the other
+/* It samples groups of rows one after another. An error of the call is sent in the first message too, because the other
    ranks wait for it. */
 SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, samp_sampler *const *rows,
                                  const samp_logits *slice, samp_token *out)
@@ -36125,7 +36138,7 @@ SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, sam
 
      block     accepts the draft's tokens whatever they are, and computes how many of them are kept. The others are
                rolled back, and the next token is drawn from the rest of its row.
-     tree      tries one child after another, each against what is left of p after the children before it.
+     tree      tests one child after another, each against the rest of p after the children before it.
      relaxed   accepts a token that is nearly the best, or leaves the draw to the usual methods.
 
    A test is on the stack of the function that made it, like the draft's row that points to it; both are gone when the
@@ -36135,7 +36148,7 @@ SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, sam
 #define SAMPI_DRAWS_BLOCK 0x200 /* added to the sampler's number in the stream, as SAMPI_DRAWS_RATIO is */
 #define SAMPI_BLOCK_ONE   ((uint64_t)1 << 63) /* the value 1 of a block's r */
 
-enum { SAMPI_TREE_WIDTH = 64 }; /* at most this many children are tried */
+enum { SAMPI_TREE_WIDTH = 64 }; /* at most so many children are tested */
 
 typedef struct sampi_test {
     bool waited; /* block: a rewinding ban was held back */
@@ -36208,7 +36221,8 @@ static uint64_t sampi_rest_total(const sampi_rest *rest, const samp_token_data_a
     return total;
 }
 
-/* Returns the r after one more token: min(1, r w / q), rounded down. Long division, bit by bit: it runs once a row. */
+/* Returns the r after one more token: min(1, r w / q), rounded down. It is a long division, bit by
+   bit, and runs once a row. */
 static uint64_t sampi_block_next(uint64_t r, uint64_t w, uint64_t q)
 {
     sampi_u128 product = sampi_mul128(r, w), whole = sampi_mul128(SAMPI_BLOCK_ONE, q);
@@ -36233,7 +36247,7 @@ static uint64_t sampi_block_random(const sampi_sampler *s, uint64_t position, ui
     return random[0];
 }
 
-/* Takes the place of a draw: selects the draft's token, if it is a candidate, and computes h(n) and r(n + 1). The
+/* Replaces a draw: selects the draft's token, if it is a candidate, and computes h(n) and r(n + 1). The
    numbers u are those of the block's first position, not of the row's own. A row that is taken back is sampled again by
    the next call, and a number that decided to take it back would bias that draw. */
 static void sampi_block_weigh(const sampi_sampler *s, samp_token_data_array *cur)
@@ -36402,8 +36416,8 @@ static int32_t sampi_next_child(const samp_draft *draft, const int32_t *parent, 
     return -1;
 }
 
-/* Adds a rejected child. If nothing would be left, the draft's probabilities sum to more than 1: then the child takes
-   nothing away. */
+/* Adds a rejected child. If no mass would remain, the draft's probabilities sum to more than 1: then the child removes
+   no mass. */
 static void sampi_reject(sampi_siblings *rejected, const sampi_draft *row, const samp_token_data_array *cur)
 {
     uint64_t total = 0;
@@ -36413,8 +36427,8 @@ static void sampi_reject(sampi_siblings *rejected, const sampi_draft *row, const
     if (total == 0) rejected->n--;
 }
 
-/* sampi_draw_ratio for several children. The first child is tested as in that function; the last one's second random
-   number draws the token if all are rejected. */
+/* Draws as sampi_draw_ratio for several children. The first child is tested as in that function; the last one's second
+   random number draws the token if all are rejected. */
 static void sampi_draw_tree(const sampi_sampler *s, samp_token_data_array *cur)
 {
     const sampi_test *test = s->draft->test;
@@ -36441,7 +36455,7 @@ static void sampi_draw_tree(const sampi_sampler *s, samp_token_data_array *cur)
     cur->selected = (int64_t)sampi_find_rest(s, cur, sampi_siblings_mass, &rejected, at);
 }
 
-/* Walks over the tokens of all children, which the row may have to accept; -1 at the end. */
+/* Returns the next of the children's tokens, which the row may have to accept; -1 after the last. */
 static samp_token sampi_next_in_tree(const sampi_draft *row, int32_t *at)
 {
     const sampi_test *test = row->test;

@@ -28,7 +28,8 @@ static uint64_t sampi_rest_total(const sampi_rest *rest, const samp_token_data_a
     return total;
 }
 
-/* Returns the r after one more token: min(1, r w / q), rounded down. Long division, bit by bit: it runs once a row. */
+/* Returns the r after one more token: min(1, r w / q), rounded down. It is a long division, bit by
+   bit, and runs once a row. */
 static uint64_t sampi_block_next(uint64_t r, uint64_t w, uint64_t q)
 {
     sampi_u128 product = sampi_mul128(r, w), whole = sampi_mul128(SAMPI_BLOCK_ONE, q);
@@ -53,7 +54,7 @@ static uint64_t sampi_block_random(const sampi_sampler *s, uint64_t position, ui
     return random[0];
 }
 
-/* Takes the place of a draw: selects the draft's token, if it is a candidate, and computes h(n) and r(n + 1). The
+/* Replaces a draw: selects the draft's token, if it is a candidate, and computes h(n) and r(n + 1). The
    numbers u are those of the block's first position, not of the row's own. A row that is taken back is sampled again by
    the next call, and a number that decided to take it back would bias that draw. */
 static void sampi_block_weigh(const sampi_sampler *s, samp_token_data_array *cur)

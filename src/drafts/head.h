@@ -4,7 +4,7 @@
 
      block     accepts the draft's tokens whatever they are, and computes how many of them are kept. The others are
                rolled back, and the next token is drawn from the rest of its row.
-     tree      tries one child after another, each against what is left of p after the children before it.
+     tree      tests one child after another, each against the rest of p after the children before it.
      relaxed   accepts a token that is nearly the best, or leaves the draw to the usual methods.
 
    A test is on the stack of the function that made it, like the draft's row that points to it; both are gone when the
@@ -14,7 +14,7 @@
 #define SAMPI_DRAWS_BLOCK 0x200 /* added to the sampler's number in the stream, as SAMPI_DRAWS_RATIO is */
 #define SAMPI_BLOCK_ONE   ((uint64_t)1 << 63) /* the value 1 of a block's r */
 
-enum { SAMPI_TREE_WIDTH = 64 }; /* at most this many children are tried */
+enum { SAMPI_TREE_WIDTH = 64 }; /* at most so many children are tested */
 
 typedef struct sampi_test {
     bool waited; /* block: a rewinding ban was held back */

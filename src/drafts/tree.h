@@ -31,8 +31,8 @@ static int32_t sampi_next_child(const samp_draft *draft, const int32_t *parent, 
     return -1;
 }
 
-/* Adds a rejected child. If nothing would be left, the draft's probabilities sum to more than 1: then the child takes
-   nothing away. */
+/* Adds a rejected child. If no mass would remain, the draft's probabilities sum to more than 1: then the child removes
+   no mass. */
 static void sampi_reject(sampi_siblings *rejected, const sampi_draft *row, const samp_token_data_array *cur)
 {
     uint64_t total = 0;
@@ -42,8 +42,8 @@ static void sampi_reject(sampi_siblings *rejected, const sampi_draft *row, const
     if (total == 0) rejected->n--;
 }
 
-/* sampi_draw_ratio for several children. The first child is tested as in that function; the last one's second random
-   number draws the token if all are rejected. */
+/* Draws as sampi_draw_ratio for several children. The first child is tested as in that function; the last one's second
+   random number draws the token if all are rejected. */
 static void sampi_draw_tree(const sampi_sampler *s, samp_token_data_array *cur)
 {
     const sampi_test *test = s->draft->test;
@@ -70,7 +70,7 @@ static void sampi_draw_tree(const sampi_sampler *s, samp_token_data_array *cur)
     cur->selected = (int64_t)sampi_find_rest(s, cur, sampi_siblings_mass, &rejected, at);
 }
 
-/* Walks over the tokens of all children, which the row may have to accept; -1 at the end. */
+/* Returns the next of the children's tokens, which the row may have to accept; -1 after the last. */
 static samp_token sampi_next_in_tree(const sampi_draft *row, int32_t *at)
 {
     const sampi_test *test = row->test;

@@ -1,7 +1,7 @@
 /* ---- key-value cache: operations on a sequence ----
-   Remove, copy, keep, shift, divide (samp_kv_seq_rm and the others). They change sets, positions and deltas of cells,
-   `used` and `head`, but never a key or a value, and not n (sampi_kv_attend). Each checks its arguments, then walks
-   over all cells, so no list of a sequence's cells has to be kept up to date. */
+   samp_kv_seq_rm and the other functions remove, copy, keep, shift and divide. They change sets, positions and deltas
+   of cells, `used` and `head`, but never a key or a value, and not n (sampi_kv_attend). Each checks its arguments, then
+   walks over all cells, so no list of a sequence's cells has to be kept up to date. */
 
 /* Checks that the sequence exists, and replaces open ends of the range (negative numbers). */
 static int sampi_kv_check_range(const samp_kv *kv, int32_t seq, int32_t *p0, int32_t *p1)

@@ -9,8 +9,8 @@
 #define SAMPI_KV_MAGIC   0x564B4D53u /* "SMKV" */
 #define SAMPI_KV_VERSION 1u
 
-/* Field i of a state: the settings that must be equal in the cache that loads it, which compares the fields with its
-   own. Without rope its settings are 0, because they do not matter. */
+/* Returns field i of a state: the settings that must be equal in the cache that loads it, which compares the fields
+   with its own. Without rope its settings are 0, because they do not matter. */
 static uint32_t sampi_kv_field(const sampi_kv *kv, size_t i)
 {
     const samp_kv_params *set = &kv->set;
@@ -51,7 +51,7 @@ static uint32_t sampi_kv_count(const samp_kv *kv, int32_t seq)
     return n;
 }
 
-/* The size for the sequence as it is now. 0: the sequence is unknown; an empty one has fields and a checksum. */
+/* It is the size for the sequence as it is now. 0: the sequence is unknown; an empty one has fields and a checksum. */
 SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq)
 {
     if (sampi_kv_check_seq(kv, seq)) return 0;
@@ -74,7 +74,7 @@ static uint64_t sampi_kv_number(const char *bytes, size_t n)
     return sampi_little(x);
 }
 
-/* Word i of a state. */
+/* Returns word i of a state. */
 static uint32_t sampi_kv_word(const char *bytes, size_t i) { return (uint32_t)sampi_kv_number(bytes + 4 * i, 4); }
 
 /* Converts the elements of a cell from this machine's byte order to a state's, or back. */

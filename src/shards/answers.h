@@ -1,11 +1,11 @@
 /* ---- shards: the answers of a slice ----
-   One function for each question (LIST, SUMS, HIST, ...: shards/head.h). It reads the slice and the facts that all
-   ranks share, and fills a parcel. Its comment says what is sent, why the merge of all slices' answers is the answer of
-   the whole row, and which fact the ranks share afterwards. An empty slice gives an answer that changes nothing in a
-   merge.
+   One function answers each question (LIST, SUMS, HIST, ...: shards/head.h). It reads the slice and the facts that all
+   ranks share, and fills a parcel. Its comment begins with the question. "Sent" is the content of the parcel, and why
+   the merge of all slices' parcels is the answer for the whole row; "known then" is the fact that the ranks share after
+   the merge. An empty slice gives an answer that changes nothing in a merge.
 
-   The room begins with functions for the end of a prefix, which is searched in ever smaller buckets: they say on which
-   side of the end a logit lies. They are monotone in the distance from the maximum or the mean, in doubles that are
+   The room begins with functions for the end of a prefix, which is searched in ever smaller buckets: they return on
+   which side of the end a logit is. They are monotone in the distance from the maximum or the mean, in doubles that are
    rounded alike on every machine, so each rank can cut its own slice. */
 
 /* Makes RUNS ask for the whole bucket that has the end. */
@@ -51,7 +51,7 @@ static int sampi_end_side(const sampi_end *end, float l, uint32_t *bucket)
     }
 }
 
-/* A function that says on which side of the end a logit is: up to 0 it is before the end, or at it. */
+/* A function that returns on which side of the end a logit is: below 0 before it, 0 at it, above 0 after it. */
 typedef int (*sampi_stands)(const sampi_end *end, float l);
 
 static int sampi_stands_by_bucket(const sampi_end *end, float l)
@@ -60,7 +60,7 @@ static int sampi_stands_by_bucket(const sampi_end *end, float l)
     return sampi_end_side(end, l, &bucket);
 }
 
-/* 0: in the buckets that RUNS ask for. */
+/* Returns 0 for a logit in the buckets that RUNS asks for. */
 static int sampi_stands_by_runs(const sampi_end *end, float l)
 {
     uint32_t bucket;
@@ -68,15 +68,15 @@ static int sampi_stands_by_runs(const sampi_end *end, float l)
     return side ? side : bucket < end->since ? -1 : bucket >= end->until;
 }
 
-/* 0: it ties with the last token. */
+/* Returns 0 for a logit that ties with the last token. */
 static int sampi_stands_by_last(const sampi_end *end, float l)
 {
     samp_token_data d = { 0, l, 0.0f };
     return l == end->last.logit ? 0 : sampi_before(&end->order, &d, &end->last) ? -1 : 1;
 }
 
-/* Returns the same by the distance alone: logits whose distances round to the same number are on both sides of the
-   mean. */
+/* Returns the side by the distance alone. Logits on both sides of the mean may have distances that round to the same
+   number. */
 static int sampi_stands_by_score(const sampi_end *end, float l)
 {
     samp_token_data d = { 0, l, 0.0f };
@@ -84,8 +84,8 @@ static int sampi_stands_by_score(const sampi_end *end, float l)
     return (score > last) - (score < last);
 }
 
-/* Predicates of the two ends of sampi_end_interval. Both are monotone: on either side of the mean a farther logit comes
-   later. */
+/* The data of the predicates for the two ends of sampi_end_interval. Both are monotone: on either side of the mean a
+   farther logit comes later. */
 typedef struct sampi_side {
     const sampi_end *end;
     sampi_stands stands;
@@ -104,7 +104,7 @@ static bool sampi_is_from_high(const void *what, float l)
     return l > of->middle && of->stands(of->end, l) > of->side;
 }
 
-/* The logits on `side` or before it: an interval around the mean, [low, *high), which may be empty. */
+/* Returns the interval of logits that are on `side` or before it: [low, *high), around the mean; it may be empty. */
 static float sampi_end_interval(const sampi_end *end, sampi_stands stands, int side, float *high)
 {
     sampi_side of = { end, stands, side, sampi_finite((float)(end->order.max - end->order.mean)) };
@@ -131,8 +131,8 @@ static size_t sampi_look_kept(const sampi_shard_row *row)
     return sampi_between(row, low, high, row->shard->work.x, row->shard->work.id);
 }
 
-/* Is the question about a part of the slice: the tokens that a searched end certainly keeps, or that a coming cut
-   keeps? Then collects these; *n is their number. Otherwise *n is the slice's length. */
+/* Is the question only about a part of the slice: the tokens that a searched end certainly keeps, or those that a
+   coming cut keeps? Then it collects these tokens, and *n is their number; otherwise *n is the slice's length. */
 static bool sampi_look_ahead(const sampi_shard_row *row, size_t *n)
 {
     const bool is_ahead = row->ahead > -INFINITY;
@@ -162,7 +162,7 @@ static size_t sampi_look_behind(const sampi_shard_row *row, size_t want, size_t 
     size_t n = row->row.n, m = 0;
     *all = n;
     if (n == 0) return 0;
-    sampi_row look = row->row; /* as dense, for the maxima of its lines */
+    sampi_row look = row->row; /* treated as dense, for the maxima of its lines */
     look.work = &row->shard->work;
     sampi_set_tokens(&look, row->row.x, NULL, n);
     (void)sampi_scan(&look);
@@ -179,8 +179,8 @@ static size_t sampi_look_behind(const sampi_shard_row *row, size_t want, size_t 
     return m;
 }
 
-/* Will it want to know the smallest logit? top_n_sigma does, for the scale of its sums; so does what may look for an
-   end, to cut no more than there is into buckets. */
+/* Does this sampler need the smallest logit? top_n_sigma needs it for the scale of its sums; a sampler that may search
+   for an end needs it so that its buckets cover no more than the row. */
 static bool sampi_takes_least(const sampi_sampler *s)
 {
     const unsigned flags = sampi_flags_of(s);
@@ -188,7 +188,7 @@ static bool sampi_takes_least(const sampi_sampler *s)
     return (flags & SAMPI_SEEKS_END) || ((flags & SAMPI_KEEPS_SOME) && sampi_min_keep(s) > SAMPI_SHARD_LIST);
 }
 
-/* Will a member? Behind a short top_k none is asked. */
+/* Does a member need the smallest logit? After a short top_k no member needs it. */
 static bool sampi_wants_least(const sampi_shard_row *row)
 {
     const sampi_sampler *s;
@@ -223,9 +223,9 @@ static void sampi_put_tokens(const samp_token_data *d, size_t n, sampi_parcel *p
     sampi_set_entries(p, n);
 }
 
-/* LIST. Sent: the slice's first tokens after the last one listed, as many as all ranks together may list, so that none
-   of the row's first tokens is missing from the merge; and the number of tokens after the list, which adds up. Known
-   then: the list is the beginning of the row, and if no tokens follow it is the whole row. Returns how many tokens
+/* LIST. Sent: the slice's first tokens after the last listed one, as many as all ranks together may list, so that none
+   of the row's first tokens is missing from the merge; and the number of tokens after the list, which is added up.
+   Known then: the list is the beginning of the row; it is the whole row if no tokens follow. Returns how many tokens
    follow. */
 static size_t sampi_put_first(const sampi_shard_row *row, sampi_parcel *p)
 {
@@ -257,7 +257,7 @@ static void sampi_answer_list(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put_float(p->fields + 8, tells_least ? sampi_shard_least(row) : INFINITY);
 }
 
-/* Will a member need the sum of squares? Then it is sent with the first SUMS, for whichever member they are asked. */
+/* Does a member need the sum of squares? Then it is sent with the first SUMS, whichever member asks for them. */
 static bool sampi_wants_squares(const sampi_shard_row *row)
 {
     const sampi_sampler *s;
@@ -268,8 +268,8 @@ static bool sampi_wants_squares(const sampi_shard_row *row)
 }
 
 /* SUMS. Sent: n, Z, S (of w (max - l), rounded) and squares. Weights are integers relative to the row's maximum, so the
-   slices' sums add up to those of one machine, to the last bit. Known then: entropy, thresholds, the mass of a share.
-   If they are asked ahead of a cut, they are of the tokens that it keeps, or that a searched end certainly keeps. */
+   slices' sums add up to those of one machine, bit for bit. Known then: entropy, thresholds, the mass of a share. SUMS
+   that are asked before a cut cover the tokens that it keeps, or that a searched end certainly keeps. */
 static void sampi_answer_sums(const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_sums sums = { row->seeks ? row->kept.max : row->max, 0, 0, 0, 0 };
@@ -307,8 +307,8 @@ static void sampi_answer_sigma(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put(p->fields + 24, squares.lo, 8);
 }
 
-/* The buckets of x [n], as sampi_end_side gives them. In blocks that compilers vectorise: the first level reads the
-   whole slice, and has no product that a sum follows. */
+/* Computes the buckets of x [n], as sampi_end_side gives them. It works in blocks that compilers vectorise, because the
+   first level reads the whole slice; no sum follows a product, so no fma can change a result. */
 static SAMPI_HOT void sampi_end_buckets(const sampi_end *end, const float *x, size_t n, uint32_t *bucket)
 {
     enum { BLOCK = 16 };
@@ -324,9 +324,9 @@ static SAMPI_HOT void sampi_end_buckets(const sampi_end *end, const float *x, si
     for (; i < n; i++) (void)sampi_end_side(end, x[i], &bucket[i]);
 }
 
-/* HIST. Sent: mass and number of tokens of each bucket in which the end may lie; those of others are known. A token's
-   bucket depends on its logit and on shared facts, so buckets add up. Known then: the bucket that has the end, and mass
-   and number of the tokens before it. */
+/* HIST. Sent: the mass and the number of tokens of each bucket in which the end may lie; those of other buckets are
+   known. A token's bucket depends on its logit and on shared facts, so buckets add up. Known then: the bucket that
+   contains the end, and the mass and number of the tokens before it. */
 static SAMPI_HOT void sampi_answer_hist(const sampi_shard_row *row, sampi_parcel *p)
 {
     uint64_t mass[SAMPI_SHARD_SCORES] = { 0 }, w[SAMPI_TILE + 16];
@@ -355,9 +355,9 @@ static void sampi_put_mean(const sampi_end *end, sampi_parcel *p)
     sampi_wire_put(p->fields + 8, sampi_bits(end->order.mean), 8);
 }
 
-/* NEAR. Sent: the slice's first tokens by the distance from the mean, as many as all ranks together may list, but none
-   farther than the end is expected. That limit is the same on all ranks, so a merge has the row's first tokens. Known
-   then: the tokens up to the end, if it is among them. */
+/* NEAR. Sent: the slice's first tokens by the distance from the mean, as many as all ranks together may list, up to the
+   distance at which the end is expected. That limit is the same on all ranks, so a merge has the row's first tokens.
+   Known then: the tokens up to the end, if the end is among them. */
 static void sampi_answer_near(const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_end end = row->end;
@@ -377,9 +377,9 @@ static void sampi_answer_near(const sampi_shard_row *row, sampi_parcel *p)
     sampi_put_tokens(d, room, p);
 }
 
-/* RUNS. Sent: the first values in the bucket in order, each with the number of this slice's tokens that have it. A
-   merge keeps the entries of several slices side by side, by value and then by slice, that is by id. Known then: the
-   value at which the prefix ends, and how many tokens with this value each slice keeps, smaller ids first. */
+/* RUNS. Sent: the first values in the bucket in order, each with the number of this slice's tokens that have it (a
+   run). A merge keeps the entries of several slices side by side, by value and then by slice, which is by id. Known
+   then: the value at which the prefix ends, and how many tokens with this value each slice keeps, smaller ids first. */
 static void sampi_answer_runs(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_end *end = &row->end;
@@ -402,7 +402,7 @@ static void sampi_answer_runs(const sampi_shard_row *row, sampi_parcel *p)
     sampi_set_entries(p, runs);
 }
 
-/* Returns a logit scaled as the kernel does it, so that list and slices agree. */
+/* Returns a logit scaled in the same way as by the kernel, so that list and slices agree. */
 static float sampi_times(float l, float t) { return sampi_finite(l * (1.0f / t)); }
 
 /* Applies the temperatures up to the sampler that draws, for a question asked ahead, to x [n]. */
@@ -412,7 +412,7 @@ static void sampi_scale_for_drawer(const sampi_shard_row *row, float *x, size_t 
         sampi_use()->scale(x, n, 1.0f / row->shard->member[i]->u.temp.t, false, x);
 }
 
-/* Returns the logits from which the present member draws; adaptive_p's are made for it. */
+/* Returns the logits from which the present member draws. adaptive_p's are computed here. */
 static const float *sampi_draw_logits(const sampi_shard_row *row)
 {
     float *l = row->shard->work.x;
@@ -425,16 +425,16 @@ static const float *sampi_draw_logits(const sampi_shard_row *row)
     return l;
 }
 
-/* Is none of these n logits above the merged maximum? Weights are relative to it, and a foreign message may have a
-   smaller one. */
+/* Is no logit of l [n] above the merged maximum? Weights are relative to that maximum, and a message that no rank has
+   made may have a smaller one. */
 static bool sampi_draw_is_sound(const sampi_shard_row *row, const float *l, size_t n)
 {
     return n && row->row.k->maxima(l, SAMP_F32, NULL, n, row->shard->work.scratch) <= row->draw_max;
 }
 
-/* SEGS. Sent: where the slice begins, its sum of envelopes and its sum of weights, both integers relative to the
-   maximum of the logits that are drawn from. A merge keeps one entry for each slice, in the order of slices, which is
-   that of ids. Known then: Q, Z, and on which slice a proposal falls, and where. Asked ahead of a cut, they are of the
+/* SEGS. Sent: the slice's first id, its sum of envelopes and its sum of weights, both integers relative to the maximum
+   of the logits that are drawn from. A merge keeps one entry for each slice, in the order of slices, which is that of
+   ids. Known then: Q, Z, and on which slice a proposal falls, and where. SEGS that are asked before a cut cover the
    tokens that it keeps, or that a searched end certainly keeps, after the temperatures before the draw. */
 static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel *p)
 {
@@ -497,7 +497,8 @@ static void sampi_answer_draw(const sampi_shard_row *row, sampi_parcel *p)
     }
 }
 
-/* Is a logit's weight at least a mass? Monotone: weights never fall as logits grow. what: the maximum and the mass. */
+/* Is a logit's weight at least a mass? The predicate is monotone, because weights never fall as logits grow. what: the
+   maximum and the mass. */
 typedef struct sampi_reaching {
     float max;
     uint64_t mass;
@@ -508,8 +509,8 @@ static bool sampi_has_mass(const void *what, float l)
     return sampi_weight(of->max, l) >= of->mass;
 }
 
-/* REACH. Sent: the number of tokens that reach xtc's mass, and the last of them in order. Numbers add up; of the last
-   tokens the later one is the row's. Known then: how many tokens xtc removes, and which one it keeps. */
+/* REACH. Sent: the number of tokens whose weight is at least xtc's mass, and the last of them in order. Numbers add up;
+   of the last tokens the later one is the row's. Known then: how many tokens xtc removes, and which one it keeps. */
 static void sampi_answer_reach(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_sampler *s = sampi_row_member(row, 0);
@@ -534,7 +535,7 @@ static void sampi_answer_race(const sampi_shard_row *row, sampi_parcel *p)
 #ifdef SAMPLING_GUMBEL_DECLARED
     sampi_race race = sampi_race_of(sampi_row_member(row, 0), row->max);
     for (size_t i = 0; i < row->row.n; i++)
-        if (row->row.x[i] <= row->max) /* false if the merged maximum is foreign */
+        if (row->row.x[i] <= row->max) /* false if no rank has made the merged maximum */
             sampi_race_run(&race, row->row.x[i], row->row.id[i], i);
     sampi_wire_put(p->fields, sampi_bits(race.time), 8);
     sampi_wire_put(p->fields + 8, (uint32_t)race.id, 4);

@@ -1,14 +1,15 @@
 /* ---- shards: asking ----
-   A plan asks a question: either its answer is known, or the row asks all ranks for the missing facts (sampi_lacks) and
-   the plan waits. After a change of the row some facts still hold; the next member asks again for the others:
+   A plan (core/plans.h) asks a question about the row. Either the facts of the answer are known, or the row asks all
+   ranks for the missing facts (sampi_lacks), and the plan waits for the next message. After a change of the row some
+   facts still hold; the next member asks again for the others:
 
-     changes a few logits, or all of them out of order   nothing holds
-     temperatures, which keep the order                  the maximum, the least logit, SEGS asked ahead
-     a cut by a floor                                     the maximum
-     a cut within the list                                all is listed: the array goes on */
+     changes a few logits, or all of them out of order   no fact holds
+     temperatures, which keep the order                  the maximum, the least logit and SEGS asked ahead hold
+     a cut by a floor                                     the maximum holds
+     a cut within the list                                all is listed: the row becomes an array */
 
-/* Asks for those of these facts that are not known; false: all are known. Sums are relative to the maximum, so that
-   comes first. */
+/* Asks for the facts that are not known yet; false: all are known. The maximum is asked first, because sums are
+   relative to it. */
 static bool sampi_lacks(sampi_shard_row *row, unsigned facts)
 {
     if (!(row->has & SAMPI_ASK_TOP)) facts = SAMPI_ASK_LIST;
@@ -26,8 +27,8 @@ static double sampi_full_range(const sampi_shard_row *row, double mean)
     return range > mean ? range : mean;
 }
 
-/* The same for a sampler that may have to search an end by logit: the first buckets are asked too. by_count: tokens
-   without mass count as well. */
+/* Does the same for a sampler that may have to search for an end by logit: it also asks for the first buckets.
+   by_count: tokens without mass count as well. */
 static bool sampi_lacks_for_end(sampi_shard_row *row, unsigned facts, bool by_count)
 {
     if (!sampi_lacks(row, facts)) return false;
@@ -40,7 +41,7 @@ static bool sampi_lacks_for_end(sampi_shard_row *row, unsigned facts, bool by_co
     return true;
 }
 
-/* Asks for the maximum alone, which comes with the list. */
+/* Asks for the maximum alone; it is sent with the list. */
 static bool sampi_lacks_top(sampi_shard_row *row)
 {
     return !(row->has & SAMPI_ASK_TOP) && sampi_lacks(row, SAMPI_ASK_LIST);
@@ -71,7 +72,7 @@ static int sampi_ask_more(sampi_shard_row *row)
     return row->n_asked ? status : (int)SAMP_E_FORMAT;
 }
 
-/* Lists all tokens, for the steps over the array: it is right for every sampler. */
+/* Lists all tokens, for the steps over the array, which are right for every sampler. */
 static int sampi_shard_gather(sampi_shard_row *row)
 {
     return sampi_lacks(row, SAMPI_ASK_LIST) ? (int)SAMPI_WAITS : sampi_ask_more(row);

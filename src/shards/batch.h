@@ -1,7 +1,8 @@
 /* ---- shards: the public functions ----
    samp_shard_begin, then samp_shard_message and samp_shard_take until no row asks any more; samp_sample_sharded does
-   all of it. The room writes and reads the heads of messages, and walks over rows. An error that one rank finds before
-   it begins is in its first message, which always has the same size; so every rank ends with the same status. */
+   all of it. The room writes and reads the heads of messages, and calls the functions of all rows. An error that one
+   rank finds at the beginning is sent in its first message, which always has the same size; so every rank ends with the
+   same status. */
 
 SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status)
 {
@@ -52,8 +53,8 @@ static int sampi_check_slice(const samp_shard *shard, samp_sampler *const *rows,
     return sampi_check_batch(rows, &check);
 }
 
-/* Reads the slice of a row, masked by the grammar: only those of the first n_known tokens that its bits allow; without
-   bits (the grammar waits, or there is none) all of them. */
+/* Reads the slice of a row. With a grammar's mask it reads only those of the first n_known tokens that the mask allows;
+   without one (the grammar waits, or there is none) it reads all tokens. */
 static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row *row, const samp_logits *slice,
                                        size_t r, const uint32_t *grammar, size_t n_known)
 {
@@ -70,7 +71,7 @@ static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row 
     if (n == 0) return SAMP_OK;
     sampi_fetch_given(shard, slice, r, x, row->work.id);
     const bool masks = grammar || n_known < shard->n_vocab;
-    bool tells = masks && row->logprobs; /* log-probabilities are of all logits, also masked ones */
+    bool tells = masks && row->logprobs; /* log-probabilities include masked logits */
     if (tells && !(k->maxima(x, SAMP_F32, NULL, n, row->work.scratch) <= FLT_MAX)) return SAMP_E_NAN;
     for (size_t i = shard->first; masks && i < shard->first + n; i++)
         if (i >= n_known || (grammar && !(grammar[i / 32] >> i % 32 & 1u))) x[i - shard->first] = -INFINITY;
@@ -80,9 +81,9 @@ static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row 
     return SAMP_OK;
 }
 
-/* Begins a row: finds its error on this rank, or reads its slice, and does what needs no answer. If only the slice is
-   wrong, the row is opened all the same, with no token: if the merged message does not have the status, this rank keeps
-   asking what the others ask, and objects. */
+/* Begins a row: finds its error on this rank, or reads its slice, and does the steps that need no answer. If only the
+   slice is wrong, the row is opened without tokens: if the merged message does not have the error's status, this rank
+   keeps asking what the others ask, and reports the error in its next message's head. */
 static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sampler *sampler, const samp_logits *slice,
                             size_t r)
 {
@@ -115,7 +116,7 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
 }
 
 /* Returns the hash of a boundary between slices: the sum of h(first) - h(end) over slices that make up the vocabulary
-   is h(0) - h(n). For other slices it is so with a probability of 2^-64. */
+   is h(0) - h(n). Other slices give this sum with a probability of 2^-64. */
 static uint64_t sampi_boundary(uint64_t at)
 {
     uint64_t hash = SAMPI_SHARD_MAGIC;
@@ -123,7 +124,7 @@ static uint64_t sampi_boundary(uint64_t at)
     return hash;
 }
 
-/* Writes the head of a message. `same`: the checksum on which ranks must agree. */
+/* Writes the head of a message. same: the checksum that must be equal on all ranks. */
 static void sampi_shard_head(const samp_shard *shard, unsigned char *at, uint64_t same, uint32_t n_parcels,
                              int status)
 {
@@ -160,8 +161,8 @@ static void sampi_put_top(sampi_parcel *p, size_t r, sampi_shard_row *row)
     sampi_wire_put_float(sampi_parcel_entry(p, SAMPI_SHARD_ROWS + r), down);
 }
 
-/* Makes the first message of rows from .. from + n of a batch; status: the error of the call, or SAMP_OK. gathers:
-   messages of all ranks come side by side. */
+/* Makes the first message of rows from .. from + n of a batch; status: the error of the call, or SAMP_OK. gathers: the
+   messages of all ranks will come side by side. */
 static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, const samp_logits *slice, samp_token *out,
                               size_t from, size_t n, bool gathers, int status)
 {
@@ -244,8 +245,8 @@ static void sampi_answer(const sampi_shard_row *row, sampi_parcel *p)
     }
 }
 
-/* The first message is ready. Each later one is made of all rows' questions. Their kinds and sizes are in the checksum,
-   so that ranks with different questions notice it even if their messages have the same length. */
+/* The first message is made by samp_shard_begin. Each later one is made of all rows' questions. Their kinds and sizes
+   are in the checksum, so ranks with different questions are detected even if their messages have the same length. */
 SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
 {
     uint64_t same = SAMP_VERSION;
@@ -328,7 +329,7 @@ static int sampi_take_first(samp_shard *shard)
     return SAMP_OK;
 }
 
-/* For each row reads all its parcels, then continues the step that has asked. A row with invalid parcels fails alone; a
+/* It reads all parcels of each row, then continues the step that has asked. A row with invalid parcels fails alone; a
    parcel in the wrong place, or a bad head, fails all rows. */
 SAMP_API int samp_shard_take(samp_shard *shard)
 {
@@ -378,7 +379,7 @@ static int sampi_exchange(samp_shard *shard, const samp_ranks *ranks, unsigned c
     return SAMP_OK;
 }
 
-/* Samples groups of rows one after another. An error of the call is sent in the first message too, because the other
+/* It samples groups of rows one after another. An error of the call is sent in the first message too, because the other
    ranks wait for it. */
 SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, samp_sampler *const *rows,
                                  const samp_logits *slice, samp_token *out)

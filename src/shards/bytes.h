@@ -81,8 +81,8 @@ static sampi_parcel sampi_new_parcel(unsigned char *at, sampi_parcel_kind kind, 
     return sampi_parcel_at(at, kind);
 }
 
-/* Reads the parcel at offset *at of a message [n], and moves *at behind it; false: there is none, or it does not
-   fit. */
+/* Reads the parcel at offset *at of a message [n], and moves *at to the next one; false: there is no parcel, or it does
+   not fit. */
 static bool sampi_next_of_message(unsigned char *bytes, size_t n, size_t *at, sampi_parcel *p)
 {
     if (n - *at < SAMPI_PARCEL_HEAD) return false;

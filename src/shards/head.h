@@ -3,11 +3,12 @@
    rank has its slice of every row, and the same chains; all ranks get the token and the chains that one machine would
    have. This room explains how, and has the kinds of parcels (the records of a message).
 
-   A row is known in two ways. Its slice is a compact row (rows/row.h), which only the rank has; samplers change and cut
-   logits in it. The facts that decide are shared by all ranks: the maximum, exact sums, the first candidates in order.
-   Each sampler asks for the facts that it needs and that are not known. The questions of all rows make a round: every
-   rank answers for its slice, the answers are merged, and all ranks go on with the same numbers to the same questions.
-   As soon as all remaining candidates are listed, the row becomes an array, and the steps finish it on every rank.
+   A rank has two kinds of knowledge of a row. Its slice is a compact row (rows/row.h), which no other rank has;
+   samplers change and cut logits in it. The facts that decide are shared by all ranks: the maximum, exact sums, the
+   first candidates in order. Each sampler asks for the facts that it needs and that are not known. The questions of all
+   rows make a round: every rank answers for its slice, the answers are merged, and all ranks continue with the same
+   numbers and the same next questions. As soon as all remaining candidates are listed, the row becomes an array, and
+   the steps finish it on every rank.
 
      round 1   has one size, whatever is asked: the shape of the batch, each row's maximum, and its least logit if that
                will be needed. Then
@@ -23,9 +24,8 @@
      DRAW      the first of eight proposals that is accepted, from the rank on whose slice it falls
      REACH     xtc with a tiny threshold: how many tokens reach it, and the last of them in order
      RACE      gumbel's winner; TOP: a maximum
-     RAW, LEFT the numbers of log-probabilities, for the logits as given and for the distribution that was drawn from:
-     the
-               first tokens in order and the chosen token's logit; then RAW_SUMS, LEFT_SUMS: the mass, and how many
+     RAW, LEFT the numbers of log-probabilities, for the logits as given and for the distribution of the draw: the
+               first tokens in order, and the chosen token's logit; then RAW_SUMS, LEFT_SUMS: the mass, and how many
                tokens come before the chosen one
 
    Rounds are expensive. So a question whose answer is small is sent before it is certain that it is needed. HIST goes
@@ -43,7 +43,7 @@
 
      TOP    entries f32 (round 1: 128 maxima, a NaN        SUMS   u64 n, Z, S, squares
             holding a row's status, 128 least negated)     SIGMA  u64 n, sum, u64 squares' upper and lower half
-     LIST   u64 behind, f32 least (+infinity: not told),   SEGS   entries u24 first, u64 Q, u64 Z
+     LIST   u64 behind, f32 least (+infinity: not sent),   SEGS   entries u24 first, u64 Q, u64 Z
             u32 0; entries u24 id, f32 logit               DRAW   u32 attempt, i32 id, f32 logit, u32 0
      HIST   entries u64 mass, u24 count                    REACH  u64 count, i32 id, f32 logit
      RUNS   f32 max, u32 0, f64 mean; entries u24 first,   RACE   u64 bits of the time, i32 id, f32 logit
@@ -68,15 +68,15 @@ enum {
     SAMPI_SHARD_RANKS = 1024,
     SAMPI_SHARD_LIST = 256,   /* LIST: most truncations keep fewer */
     SAMPI_SHARD_ROOM = 1024,  /* the longest list of a row, if more tokens are expected */
-    SAMPI_SHARD_MOST = 302,   /* typical's first list, if that is enough for 256 tokens; */
-    SAMPI_SHARD_FIRST = 32,   /* otherwise its first list; */
-    SAMPI_SHARD_NEAR = 304,   /* and NEAR for up to 256: 4 KiB with all earlier messages */
+    SAMPI_SHARD_MOST = 302,   /* typical's first list, if that is enough for 256 tokens, */
+    SAMPI_SHARD_FIRST = 32,   /* otherwise its first list, */
+    SAMPI_SHARD_NEAR = 304,   /* and then NEAR, for up to 256: 4 KiB with all earlier messages */
     SAMPI_SHARD_CHUNK = 2048, /* entries of a message of longer lists: a list of all tokens, runs */
     SAMPI_SHARD_TAIL = 4096,  /* the longest list for tail_free */
     SAMPI_SHARD_COARSE = 64,  /* buckets: of the first question, of refinements, and of scores */
     SAMPI_SHARD_FINE = 256,
     SAMPI_SHARD_SCORES = 512,
-    SAMPI_SHARD_FEW = 512,    /* up to this many tokens of the first buckets are asked as runs */
+    SAMPI_SHARD_FEW = 512,    /* at most so many tokens of the first buckets are asked as runs */
     SAMPI_SHARD_AHEAD = 1024, /* entries of runs where the end is only expected */
     SAMPI_SHARD_LEVELS = 5,
     SAMPI_SHARD_TRIES = 8 /* proposals in one message; each is rejected with 4 % */

@@ -1,9 +1,10 @@
 /* ---- shards: log-probabilities ----
-   Two more rounds when the token is known: for the row as given and for the distribution that was drawn from. The room
-   has the answers of a slice, the reading of merged ones, and the end of a row: the chain accepts the token only when
-   all numbers are there, so that nothing can fail afterwards. */
+   When the token is known, log-probabilities take two more rounds: for the row as given and for the distribution of the
+   draw. The room has the answers of a slice, the reading of merged answers, and the end of a row: the chain accepts the
+   token only when all numbers are known, so that nothing can fail afterwards. */
 
-/* Numbers a slice with ids from `first` on; -0 becomes +0. In blocks that compilers vectorise. */
+/* Gives the tokens of a slice their ids, from `first` on; -0 becomes +0. It works in blocks that compilers
+   vectorise. */
 static SAMPI_HOT void sampi_number_slice(float *x, int32_t *id, size_t n, int32_t first)
 {
     enum { BLOCK = 16 };
@@ -35,7 +36,7 @@ static const samp_logprob_set *sampi_set_of(const sampi_shard_row *row, sampi_pa
     return sampi_is_raw(kind) ? &row->logprobs->raw : &row->logprobs->processed;
 }
 
-/* Returns how many tokens are wanted. */
+/* Returns how many of the best tokens the request wants. */
 static size_t sampi_told_room(const samp_logprob_set *set)
 {
     return set->n_top < 1                       ? 1
@@ -43,8 +44,8 @@ static size_t sampi_told_room(const samp_logprob_set *set)
                                                 : (size_t)SAMP_MAX_TOP_LOGPROBS;
 }
 
-/* Returns the slice of the distribution that a parcel is about. The raw one has its masked tokens too: infill may
-   choose one, which then ranks after all others. */
+/* Returns the slice of the distribution that a parcel is about. The raw distribution includes masked tokens: infill may
+   choose a masked token, which then ranks after all others. */
 static sampi_shard_row sampi_told_row(const sampi_shard_row *row, sampi_parcel_kind kind)
 {
     sampi_shard_row told = *row;
@@ -57,8 +58,8 @@ static sampi_shard_row sampi_told_row(const sampi_shard_row *row, sampi_parcel_k
     return told;
 }
 
-/* RAW, LEFT. Sent: the slice's first tokens in order, and the chosen token's logit, -infinity from all slices but its
-   own, so a maximum merges it. Known then: the maximum, and the best tokens. */
+/* RAW, LEFT. Sent: the slice's first tokens in order, and the chosen token's logit; other slices send -infinity for it,
+   so the merge is a maximum. Known then: the maximum, and the best tokens. */
 static void sampi_answer_told(const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_shard_row told = sampi_told_row(row, p->kind);
@@ -121,7 +122,7 @@ static void sampi_tell_set(samp_logprob_set *set, const sampi_telling *t, samp_t
     sampi_finish_top(set, t->n_top, t->max, t->z);
 }
 
-/* The row has its token: asks for its log-probabilities, then accepts it. */
+/* Asks for the log-probabilities of a row whose token is known; when they are known, accepts the token. */
 static int sampi_shard_tell(sampi_shard_row *row)
 {
     bool by_array = row->has_left;

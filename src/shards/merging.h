@@ -48,7 +48,8 @@ static sampi_order sampi_order_of_parcel(const sampi_parcel *p)
     return order;
 }
 
-/* Does entry a come before b? If they are equal in order their bytes decide, so that a merge is the same both ways. */
+/* Does entry a come before b? If they are equal in order, their bytes decide, so that the result of a merge does not
+   depend on which message is first. */
 static bool sampi_entry_before(const sampi_parcel *p, const unsigned char *a, const unsigned char *b)
 {
     const sampi_order order = sampi_order_of_parcel(p);
@@ -57,7 +58,7 @@ static bool sampi_entry_before(const sampi_parcel *p, const unsigned char *a, co
     return !sampi_before(&order, &y, &x) && memcmp(a, b, p->entry) < 0;
 }
 
-/* Could a rank have sent these contents: numbers, in order, and zeros after them? */
+/* Could a rank have sent this parcel: are all numbers valid, in order, and zeros after them? */
 static bool sampi_parcel_is_good(const sampi_parcel *p)
 {
     const unsigned char *end = p->head + sampi_parcel_size(p->kind, p->room);
@@ -149,7 +150,7 @@ static bool sampi_top_is_above(uint32_t b, uint32_t a)
     return x > y || (x == y && b < a);
 }
 
-/* Merges sorted entries and keeps the first ones; from the end, so that `into` needs no other memory. */
+/* Merges sorted entries and keeps the first ones. It works from the end, so `into` needs no other memory. */
 static void sampi_merge_sorted(sampi_parcel *into, const sampi_parcel *from)
 {
     size_t i = 0, j = 0, n = (size_t)into->n + from->n, size = into->entry;
@@ -212,7 +213,7 @@ static void sampi_merge_hist(sampi_parcel *into, const sampi_parcel *from)
     }
 }
 
-/* Parcels whose sorted entries are everything. */
+/* Does nothing: these parcels have only sorted entries. */
 static void sampi_merge_entries(sampi_parcel *into, const sampi_parcel *from) { (void)into, (void)from; }
 
 /* Keeps the earlier attempt; if they are equal the bytes decide. */

@@ -1,9 +1,8 @@
 /* ---- shards: answers to plans ----
-   The answers to the questions and actions of a sampler's plan (core/plans.h) for a row in slices:
+   The functions by which a sampler's plan (core/plans.h) asks questions about a row in slices, and changes it:
    sampi_shard_<question>. The plans follow this room, compiled for slices with SAMPI_ON. If a truncation keeps no more
-   tokens than the list of first candidates has, the list is its answer, and the whole row from then on. Otherwise each
-   rank cuts its slice where the whole row is cut: at a floor, which is a logit, or at the end of a prefix
-   (shards/prefix.h). */
+   tokens than the list of first candidates has, these tokens are listed as the whole row. Otherwise each rank cuts its
+   slice where the whole row is cut: at a floor, which is a logit, or at the end of a prefix (shards/prefix.h). */
 
 typedef sampi_sampler sampi_shard_step;
 
@@ -18,8 +17,9 @@ static bool sampi_lacks_for_floor(sampi_shard_row *row, unsigned facts, const sa
     return sampi_lacks(row, facts);
 }
 
-/* The maximum gives the floor, so the tokens that it keeps are known with the first message. With the list SEGS of
-   these tokens are asked if the draw is next, otherwise SUMS: if more than the list is left, no round is lost. */
+/* Finds the maximum, from which the floor follows, so the kept tokens are known after the first message. With the list
+   it asks for SEGS of these tokens if the draw is next, otherwise for SUMS: no round is lost if more tokens than the
+   list remain. */
 static int sampi_shard_max_for_floor(sampi_shard_row *row, sampi_sampler *s, double down, float *max)
 {
     *max = row->max;
@@ -32,9 +32,10 @@ static int sampi_shard_max_for_floor(sampi_shard_row *row, sampi_sampler *s, dou
     return SAMPI_WAITS;
 }
 
-/* Decides the length of the list for typical. If k tokens have a share p of the mass, each token above them, which
-   typical leaves out, has at least as much as any of them; so they are among the first k / p. If these are too many for
-   4 KiB, the list is short, with half as many buckets, and the k tokens come in another round. */
+/* Decides the length of the list for typical. Each of the tokens above the kept ones, which typical removes, has at
+   least the mass of any kept token. So if k tokens have a share p of the mass, they are among the first k / p tokens.
+   If these are too many for 4 KiB, the list is short, with half as many buckets, and the k tokens are asked in another
+   round. */
 static void sampi_typical_asks(sampi_shard_row *row, const sampi_sampler *s)
 {
     const double enough = (double)SAMPI_SHARD_LIST / (double)s->u.cut.p;
@@ -47,8 +48,8 @@ static void sampi_typical_asks(sampi_shard_row *row, const sampi_sampler *s)
     }
 }
 
-/* n, Z and S, together with the facts for the next question: the first candidates, or buckets in which an end is
-   searched. Z gives the wanted mass; the list has it, or the buckets show where it is reached. */
+/* Finds n, Z and S, together with the facts for the next question: the first candidates, or buckets in which an end is
+   searched. Z gives the wanted mass; the list contains it, or the buckets show where it is reached. */
 static int sampi_shard_sums(sampi_shard_row *row, sampi_sampler *s, sampi_then then, sampi_sums *sums)
 {
     const unsigned facts = then == SAMPI_THEN_NOTHING ? SAMPI_ASK_SUMS : SAMPI_ASK_LIST | SAMPI_ASK_SUMS;
@@ -61,7 +62,7 @@ static int sampi_shard_sums(sampi_shard_row *row, sampi_sampler *s, sampi_then t
     return lacks ? SAMPI_WAITS : SAMPI_KNOWN;
 }
 
-/* The sum of squares comes with SUMS if it was known to be needed; otherwise SUMS is asked again. */
+/* Finds the sum of squares. It is sent with SUMS if the need was foreseen; otherwise SUMS is asked again. */
 static int sampi_shard_sum_of_squares(sampi_shard_row *row, uint64_t *squares)
 {
     if (!sampi_wants_squares(row)) {
@@ -73,13 +74,13 @@ static int sampi_shard_sum_of_squares(sampi_shard_row *row, uint64_t *squares)
     return SAMPI_KNOWN;
 }
 
-/* The deviation. The least logit, which gives the sums their scale, was in the first message, so they come with the
-   list. */
+/* Finds the standard deviation. The first message had the least logit, which gives the sums their scale, so they are
+   sent with the list. */
 static int sampi_shard_deviation(sampi_shard_row *row, float *max, double *sigma)
 {
     const bool is_known = row->has & SAMPI_HAS_LEAST;
     row->asks_least = !is_known;
-    if (!is_known) row->has &= ~(unsigned)SAMPI_ASK_LIST; /* after a cut it comes with the list */
+    if (!is_known) row->has &= ~(unsigned)SAMPI_ASK_LIST; /* after a cut it is sent with the list */
     if (sampi_lacks(row, SAMPI_ASK_LIST | (is_known ? (unsigned)SAMPI_ASK_SIGMA : 0u))) return SAMPI_WAITS;
     const double range = (double)row->max - (double)row->least;
     *max = row->max;
@@ -88,7 +89,8 @@ static int sampi_shard_deviation(sampi_shard_row *row, float *max, double *sigma
     return SAMPI_KNOWN;
 }
 
-/* Zipf's sums of the first m tokens in order, or of as many as there are; *n: how many tokens are left. */
+/* Computes Zipf's sums of the first m tokens in order, or of all if there are fewer; *n: the number of remaining
+   tokens. */
 static int sampi_shard_zipf(sampi_shard_row *row, size_t m, sampi_zipf *zipf, size_t *n)
 {
     if (sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_WAITS;
@@ -105,8 +107,8 @@ static void sampi_shard_random(const sampi_shard_row *row, const sampi_sampler *
     sampi_random(s, 0, random);
 }
 
-/* How many tokens have at least this mass, and the last of them. They are the first in order; if there may be more than
-   the list has, they are counted. */
+/* Finds how many tokens have at least this mass, and the last of them. They are the first in order; if they may be more
+   than the list has, REACH counts them. */
 static int sampi_shard_reach(sampi_shard_row *row, sampi_sampler *s, uint64_t mass, uint64_t *reached,
                              samp_token_data *last)
 {
@@ -125,8 +127,8 @@ static int sampi_shard_reach(sampi_shard_row *row, sampi_sampler *s, uint64_t ma
 
 /* ---- actions ---- */
 
-/* Keeps the tokens that reach the floor, but at least min_keep (>= 1). LIST is known, unless all remaining tokens reach
-   it. */
+/* Keeps the tokens that reach the floor, but at least min_keep (>= 1). LIST must be known, unless all remaining tokens
+   reach the floor. */
 static int sampi_shard_keep_above(sampi_shard_row *row, double floor, size_t min_keep)
 {
     if ((double)row->reaches >= floor) return SAMPI_KNOWN;
@@ -153,8 +155,8 @@ static int sampi_shard_keep_prefix(sampi_shard_row *row, unsigned shows, uint64_
     return sampi_seek(row, 0.0, mass, count, INFINITY);
 }
 
-/* Keeps the first k tokens: up to 1,024 as a list, more as a prefix of k tokens without a mass. With ties all tokens
-   are listed, because no slice knows how many tie with the last one. */
+/* Keeps the first k tokens: up to 1,024 as a list, more as a prefix of k tokens without a mass. With ties it lists all
+   tokens, because no slice can find how many tokens tie with the last one. */
 static int sampi_shard_keep_first(sampi_shard_row *row, size_t k, bool ties)
 {
     if (ties) return sampi_shard_gather(row);
@@ -165,7 +167,7 @@ static int sampi_shard_keep_first(sampi_shard_row *row, size_t k, bool ties)
     return sampi_shard_keep_prefix(row, 0, 0, k);
 }
 
-/* Makes the shortest prefix of d [n], which is in order, with the wanted mass the list; 0: d does not have the mass. */
+/* Makes the list the shortest prefix of d [n], which is in order, that has the wanted mass; 0: d has less mass. */
 static size_t sampi_list_prefix(sampi_shard_row *row, samp_token_data *d, size_t n, uint64_t want, size_t min_keep)
 {
     size_t keep = sampi_prefix_by_tiles(row, d, n, want, min_keep);
@@ -198,7 +200,7 @@ static size_t sampi_typical_near(sampi_shard_row *row)
 }
 
 /* Keeps the shortest prefix by the distance from the mean, for typical. Buckets of distances cannot be asked before the
-   mean is known, but buckets of logits, which come earlier, show where to search. */
+   mean is known; buckets of logits, which are asked earlier, show where to search. */
 static int sampi_shard_keep_nearest(sampi_shard_row *row, double mean, uint64_t mass, size_t min_keep)
 {
     const sampi_order order = sampi_order_from(row->max, mean);
@@ -210,7 +212,7 @@ static int sampi_shard_keep_nearest(sampi_shard_row *row, double mean, uint64_t 
     return sampi_seek(row, mean, mass, min_keep, INFINITY);
 }
 
-/* The remaining tokens are listed when the next member asks. */
+/* Does nothing: the next member asks for the list of the remaining tokens. */
 static int sampi_shard_settle(sampi_shard_row *row)
 {
     (void)row;
@@ -260,7 +262,7 @@ static bool sampi_tail_listed(sampi_shard_row *row, const sampi_sampler *s)
     return true;
 }
 
-/* Keeps the tokens before the tail. It needs the tokens in order: the list grows until the cut lies in it. */
+/* Keeps the tokens before the tail, for tail_free. The list grows until it contains the cut. */
 static int sampi_shard_keep_tail(sampi_shard_row *row, sampi_sampler *s)
 {
     if (sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_WAITS;
@@ -280,8 +282,8 @@ static int sampi_shard_plan_none(sampi_shard_row *row, sampi_sampler *s)
     return sampi_shard_gather(row);
 }
 
-/* Mends the list after its logits and the slice's have changed, with the same order. If rounding makes ties, the listed
-   tokens with the last logit may not be the first with it. */
+/* Corrects the list after the logits of list and slice have changed without a change of order. If rounding makes ties,
+   the listed tokens with the last logit may not be the first with it. */
 static void sampi_shard_relist(sampi_shard_row *row)
 {
     for (float last = row->n_list ? row->list[row->n_list - 1].logit : 0.0f;
@@ -319,7 +321,7 @@ static int sampi_shard_shift(sampi_shard_row *row, double less)
     return SAMPI_KNOWN;
 }
 
-/* The plan of logit_bias, penalties, dry: afterwards no fact holds. */
+/* The plan of logit_bias, penalties and dry. Afterwards no fact holds. */
 static int sampi_shard_plan_patch(sampi_shard_row *row, sampi_sampler *s)
 {
     if (row->row.n) (void)sampi_traits_of(s->kind)->fast(&row->row, s); /* an empty slice is valid */
@@ -342,9 +344,9 @@ static int sampi_shard_bend(sampi_shard_row *row, sampi_sampler *s)
 }
 
 /* ---- choosing ----
-   A draw takes two rounds: SEGS, the sums of each slice, and DRAW, the token. SEGS is often asked ahead, together with
-   the facts of the last cut. It must then be of the same logits and the same maximum as if it were asked now: `drawer`
-   and `draw_max` say of which it is. */
+   A draw takes two rounds: SEGS, the sums of each slice, and DRAW, the token. SEGS is often asked before the draw,
+   together with the facts of the last cut. Its sums must then be of the same logits and the same maximum as if it were
+   asked at the draw: `drawer` and `draw_max` note which these are. */
 
 /* Draws from the logits of the present member. SAMPI_KNOWN: row->token is known. */
 static int sampi_shard_draw_from(sampi_shard_row *row, float max)
@@ -368,7 +370,8 @@ static int sampi_shard_draw_from(sampi_shard_row *row, float max)
     return SAMPI_WAITS;
 }
 
-/* Returns the job of the array's functions on the listed tokens. told: where log-probabilities go, or NULL. */
+/* Returns the job with which the functions on arrays work on the listed tokens. told: where log-probabilities go, or
+   NULL. */
 static sampi_job sampi_listed_job(const sampi_shard_row *row, samp_logprobs *told)
 {
     sampi_job job;
@@ -380,7 +383,7 @@ static sampi_job sampi_listed_job(const sampi_shard_row *row, samp_logprobs *tol
     return job;
 }
 
-/* Draws from the listed tokens, as from an array; log-probabilities are known then. */
+/* Draws from the listed tokens, as from an array, and computes log-probabilities. */
 static int sampi_shard_draw_listed(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
     samp_token_data_array cur = { row->list, row->n_list, -1, true };
@@ -417,7 +420,7 @@ static int sampi_shard_draw_and_sums(sampi_shard_row *row, sampi_sampler *s, sam
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* Each slice runs its own race; the best of the winners wins. */
+/* Finds gumbel's token: each slice finds its winner, and the best of the winners is the token. */
 static int sampi_shard_race(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
     (void)s;
@@ -437,7 +440,7 @@ static int sampi_shard_top(sampi_shard_row *row, samp_token_data *token)
 
 /* Is adaptive_p's largest logit that of a listed token? Tokens that are not listed are less likely than the last listed
    one; if that is below the aim, they are farther from it. If distances nearly tie, rounding may prefer the farther
-   one, so the few distances for which that is possible are compared. */
+   one, so the few distances for which this is possible are compared. */
 static bool sampi_adaptive_listed(const sampi_shard_row *row, float *max)
 {
     float x[SAMPI_SHARD_ROOM + 16] = { 0 }, *p = row->shard->work.x, aim = row->aim, least = INFINITY;
@@ -459,12 +462,12 @@ static bool sampi_adaptive_listed(const sampi_shard_row *row, float *max)
     return true;
 }
 
-/* Makes adaptive_p's logits, functions of p, which is a float computed from Z: they are computed when they are drawn
-   from (sampi_draw_logits). Their maximum is asked, if no listed token has it. */
+/* Prepares adaptive_p's logits. They are functions of p, a float computed from Z, and are computed at the draw
+   (sampi_draw_logits). If no listed token has their maximum, it is asked. */
 static int sampi_shard_adapt_all(sampi_shard_row *row, const sampi_sums *sums, float aim)
 {
     (void)sums;
-    if (!row->adapts) row->drawer = -1, row->has &= ~(unsigned)SAMPI_ASK_SEGS; /* they were of other logits */
+    if (!row->adapts) row->drawer = -1, row->has &= ~(unsigned)SAMPI_ASK_SEGS; /* SEGS was of other logits */
     row->adapts = true;
     row->aim = aim;
     if (row->drawer == row->at || sampi_adaptive_listed(row, &row->draw_max)) return SAMPI_KNOWN;
@@ -478,8 +481,8 @@ static float sampi_shard_before_adapt(const sampi_shard_row *row, const samp_tok
     return token->logit;
 }
 
-/* Notes a member's choice, and lets it learn. The last member's token is the row's and is accepted. If another member
-   follows, it gets adaptive_p's logits, of which no fact is known. */
+/* Notes a member's choice, and updates the member's state. The last member's token is the row's, and is accepted. If
+   another member follows, it works on adaptive_p's logits, of which no fact is known. */
 static int sampi_shard_choose(sampi_shard_row *row, sampi_sampler *s, const samp_token_data *token, float learnt)
 {
     if (!row->adapts) {

@@ -1,25 +1,26 @@
 /* ---- shards: the search for the end of a prefix ----
    top_k, top_p and typical keep a prefix of an order. The room finds the end of that prefix in a row that is spread
-   over ranks: it counts tokens and masses in ever smaller buckets (HIST), and at last value by value (RUNS); sampi_end
-   is the state of the search. The first buckets come with the list, by the distance from the maximum; if the row's
-   least logit is known, it makes them no wider than necessary. min_keep together with a floor is the longer of two
-   prefixes: the buckets mostly decide which (sampi_floor_side), and then only that one is searched.
+   over ranks: it counts tokens and masses in ever smaller buckets (HIST), and at last value by value (RUNS). sampi_end
+   is the state of the search. The first buckets are asked with the list, by the distance from the maximum; if the row's
+   least logit is known, they are no wider than necessary. min_keep together with a floor keeps the longer of two
+   prefixes: the buckets mostly decide which one (sampi_floor_side), and then only that one is searched.
 
    The first buckets also show where in one of them the end is expected. The values there (RUNS) are asked with the next
    buckets: if the end is among them it is found a round earlier; otherwise the search goes on in the buckets. Such a
    guess decides only what is asked. It is computed from merged numbers, in doubles, so all ranks make the same guess.
 
-   What asking ahead saves: mean rounds and bytes of a row in test_shards. "typical": any share, wide rows; "chains": 33
+   Questions that are asked before they are certainly needed ("ahead") save rounds. The table has the mean rounds and
+   bytes of a row in test_shards. "typical": any share, wide rows; "chains": 33
    chains on nine kinds of rows; "in use": 15 chains on real logits, few rows of which need a search.
 
                                               typical       chains         in use
-     all of it                                4.36, 9.1 K   4.30, 11.3 K   2.16, 3.05 K
+     all three                                4.36, 9.1 K   4.30, 11.3 K   2.16, 3.05 K
      without RUNS ahead (sampi_ask_ahead)     5.01, 6.0 K   4.56, 10.2 K   2.18, 3.01 K
      without lists (sampi_guess_room)         4.93, 10.1 K  4.36, 11.4 K   2.20, 3.02 K
      without SEGS ahead (sampi_draws_from)    4.43, 9.1 K   4.54, 11.4 K   2.18, 3.05 K
-     without the three                        6.00, 5.9 K   4.90, 10.2 K   2.31, 2.97 K
+     none of the three                        6.00, 5.9 K   4.90, 10.2 K   2.31, 2.97 K
 
-   A long nucleus of the chains in use takes 3 or 4 rounds with all of it, 5 or 6 without. */
+   A long nucleus of the chains in use takes 3 or 4 rounds with all three, 5 or 6 without. */
 
 static double sampi_hist_entry(const sampi_parcel *hist, uint32_t i, bool counts)
 {
@@ -27,8 +28,8 @@ static double sampi_hist_entry(const sampi_parcel *hist, uint32_t i, bool counts
     return counts ? (double)sampi_hist_count(entry) : (double)sampi_wire_get(entry, 8);
 }
 
-/* Returns an estimate of the share of a bucket's contents in its first part [0, 1], as if its density changed by powers
-   from the bucket before it to the one after it. */
+/* Returns an estimate of the share of a bucket's contents that is in its first part [0, 1]. It assumes that the density
+   changes exponentially from the bucket before to the one after. */
 static double sampi_hist_part(const sampi_parcel *hist, uint32_t i, bool counts, double part)
 {
     double before = i > 0 ? sampi_hist_entry(hist, i - 1, counts) : 0.0, growth = 0.0;
@@ -109,8 +110,8 @@ static double sampi_guess_end(const sampi_guess *g, const sampi_end *end)
     return in;
 }
 
-/* Returns the possible error of that distance, four times the usual one: from the number of tokens in the buckets at
-   both ends, where they are not known one by one. */
+/* Returns a bound of the error of that distance, four times the usual error. It follows from the number of tokens in
+   the buckets at both ends, if these tokens are not known one by one. */
 static double sampi_guess_error(const sampi_guess *g, double distance)
 {
     double ends[2] = { g->mean + distance, g->mean - distance }, variance = 0.0, sum = 0.0;
@@ -125,8 +126,8 @@ static double sampi_guess_error(const sampi_guess *g, double distance)
     return (sum > 0.0 ? 4.0 * sqrt(variance) / sum : 0.0) + 1.0 / 64.0;
 }
 
-/* If the first tokens often tie, all logits may be multiples of a number: returns the distance of neighbouring values,
-   in buckets; otherwise 0. */
+/* Returns the distance of neighbouring values, in buckets, if the first tokens often tie, because then all logits may
+   be multiples of one number; otherwise 0. */
 static double sampi_guess_grid(const sampi_guess *g)
 {
     size_t values = 1;
@@ -177,8 +178,8 @@ static float sampi_kept_max(const sampi_shard_row *row)
     return row->list[first].logit;
 }
 
-/* Asks for RUNS and these facts; also, for the tokens before the runs, for the facts that the draw or the next member
-   needs, or for their maximum. */
+/* Asks for RUNS and these facts. For the tokens before the runs it also asks for the facts that the draw or the next
+   member needs, or for their maximum. */
 static int sampi_ask_runs_of(sampi_shard_row *row, size_t room, unsigned facts)
 {
     const float max = sampi_kept_max(row);
@@ -194,7 +195,7 @@ static int sampi_ask_runs_of(sampi_shard_row *row, size_t room, unsigned facts)
     return SAMPI_WAITS;
 }
 
-/* Asks for the values in the bucket that has the end. */
+/* Asks for the values in the bucket that contains the end. */
 static int sampi_ask_runs(sampi_shard_row *row)
 {
     const uint64_t tokens = row->end.population;
@@ -222,7 +223,8 @@ static int sampi_ask_ahead(sampi_shard_row *row, const sampi_guess *g, double at
     return sampi_ask_runs_of(row, (size_t)room, SAMPI_ASK_HIST);
 }
 
-/* Begins a search: counts the candidates in buckets of [0, range]. If all are at 0, they are one run of each slice. */
+/* Begins a search: asks for the counts of candidates in buckets of [0, range]. If all are at 0, they are one run of
+   each slice. */
 static int sampi_end_start(sampi_shard_row *row, double range, uint32_t buckets, bool is_whole)
 {
     sampi_end *end = &row->end;
@@ -245,7 +247,7 @@ static int sampi_end_anew(sampi_shard_row *row)
 }
 
 /* Returns how many tokens to list so that all kept ones are listed: the expected number, and some more. Up to about 256
-   tokens must fit 4 KiB. 0: they are too many. */
+   tokens must fit 4 KiB. 0: there are too many. */
 static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
 {
     double count = sampi_guess_around(g, at, true), off = sampi_guess_error(g, at) * tokens;
@@ -253,8 +255,8 @@ static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
     return count + off <= (double)SAMPI_SHARD_ROOM ? (size_t)(count + off) : 0;
 }
 
-/* Begins the search by distance from a known mean. Buckets by logit show at which distance the end is expected: asks
-   for fine buckets over two of their widths, and for the values in the middle. If few tokens are expected, asks for
+/* Begins the search by the distance from a known mean. Buckets by logit show at which distance the end is expected. It
+   asks for fine buckets over two of their widths, and for the values in the middle; or, if few tokens are expected, for
    these. */
 static int sampi_end_around(sampi_shard_row *row)
 {
@@ -273,8 +275,8 @@ static int sampi_end_around(sampi_shard_row *row)
     return status;
 }
 
-/* Returns the side of a floor: above 0 the whole bucket at this level reaches it, and so do all before it; below 0 no
-   token of the bucket reaches it; 0 it may be inside the bucket. */
+/* Returns the side of a floor: above 0 if all logits of the bucket at this level reach it, and so do all buckets
+   before; below 0 if no logit of the bucket reaches it; 0 if it may be inside the bucket. */
 static int sampi_floor_side(const sampi_end *end, double floor, uint32_t bucket)
 {
     uint32_t at;
@@ -295,7 +297,7 @@ static int sampi_floor_cut(sampi_shard_row *row, double floor)
     return SAMPI_KNOWN;
 }
 
-/* Finds the counted bucket that has the end, and goes on in it. */
+/* Finds the counted bucket that contains the end, and continues the search in it. */
 static int sampi_end_narrow(sampi_shard_row *row)
 {
     sampi_end *end = &row->end;
@@ -325,7 +327,7 @@ static int sampi_end_narrow(sampi_shard_row *row)
         uint64_t few = end->order.mean > 0.0 || end->level >= 2 ? SAMPI_SHARD_CHUNK : SAMPI_SHARD_FEW;
         if (tokens <= few || end->level == SAMPI_SHARD_LEVELS || !(end->scale > 0.0)) return sampi_ask_runs(row);
         sampi_end_unguessed(end);
-        if (end->level >= 2) /* so many tokens that close together often have few values */
+        if (end->level >= 2) /* so many tokens with similar logits often have few values */
             return sampi_ask_runs_of(row, SAMPI_SHARD_LIST, SAMPI_ASK_HIST);
         row->ask = SAMPI_ASK_HIST;
         if (end->order.mean > 0.0 || end->floor < INFINITY) return SAMPI_WAITS;
@@ -346,8 +348,8 @@ static sampi_seg *sampi_seg_of(const sampi_shard_row *row, samp_token first)
     return NULL;
 }
 
-/* The end is found: all tokens of the runs before `last` are kept, and `keep` of the runs from `last` to `to`, which
-   have one logit, in order of ids. Adds them to the segments and the sums of the kept tokens. */
+/* Keeps the tokens when the end is found: all tokens of the runs before `last`, and `keep` tokens of the runs from
+   `last` to `to`, which have one logit, in order of ids. Adds them to the segments and the sums of the kept tokens. */
 static void sampi_keep_runs(sampi_shard_row *row, uint32_t last, uint32_t to, uint64_t keep)
 {
     const bool draws = row->has & SAMPI_ASK_SEGS;
@@ -441,8 +443,8 @@ static int sampi_end_in_runs(sampi_shard_row *row)
     return sampi_ask_runs(row);
 }
 
-/* Searches the end among the values where it was expected; they have come with the buckets, which have what lies
-   before. */
+/* Searches the end among the values where it was expected. They were sent with the buckets, which have the mass and
+   number of the tokens before. */
 static bool sampi_end_as_expected(sampi_shard_row *row)
 {
     sampi_end *end = &row->end, before = *end;
@@ -506,8 +508,8 @@ static void sampi_end_cut(sampi_shard_row *row)
     row->has |= SAMPI_ASK_SUMS | SAMPI_ASK_LIST;
 }
 
-/* After a cut by logit that keeps the whole list and more: if the next member, top_k or min_p, keeps so few tokens that
-   they are listed, their number: then the end of the first cut does not matter. Otherwise 0. */
+/* Returns how many tokens the next member keeps, if it is top_k or min_p and these tokens are all listed: then the
+   exact end of the present cut, by logit, which keeps the whole list and more, does not matter. Otherwise 0. */
 static size_t sampi_next_keeps(const sampi_shard_row *row)
 {
     const sampi_sampler *next = sampi_row_member(row, 1);
@@ -520,8 +522,8 @@ static size_t sampi_next_keeps(const sampi_shard_row *row)
     return keep > min_keep ? keep : min_keep;
 }
 
-/* The first buckets, of all logits, show which one has the end. If few tokens are expected up to there, they are listed
-   instead. */
+/* Finds the bucket that contains the end among the first buckets, which count all logits. If few tokens are expected up
+   to the end, it asks for the list of them instead. */
 static int sampi_end_first(sampi_shard_row *row)
 {
     sampi_end *end = &row->end;

@@ -3,15 +3,16 @@
    each (row->has), the list of first candidates, the search for the end of a prefix. Then samp_shard, which has all
    rows of a batch. */
 
-/* A slice in SEGS: where it begins, and its sums of envelopes and weights. */
+/* A slice in SEGS: its first id, and its sums of envelopes and weights. */
 typedef struct sampi_seg {
     uint32_t first;
     uint64_t q, z;
 } sampi_seg;
 
 /* The search for the end of the shortest prefix by (distance from the mean, logit, id) with the mass `want` and
-   min_keep tokens. First all distances from 0 on are divided into buckets; the one that has the end is divided again,
-   and so on: the path. All in doubles, by monotone functions, so every rank puts a token into the same bucket. */
+   min_keep tokens. At the first level all distances from 0 on are divided into buckets; at each next level the bucket
+   that contains the end is divided. All numbers are doubles, computed by monotone functions, so every rank puts a token
+   into the same bucket. */
 typedef struct sampi_end {
     sampi_order order; /* mean 0: by logit */
     double from;       /* the first bucket has all distances up to here */
@@ -21,17 +22,17 @@ typedef struct sampi_end {
     bool is_whole; /* no distance is beyond the last bucket */
     bool is_after; /* runs up to `after` have been counted, at the last level */
     samp_token_data after;
-    uint32_t since, until;                /* RUNS: of these buckets of the level */
-    size_t room;                          /* RUNS: at most this many */
-    size_t room_near;                     /* NEAR: at most this many */
-    double away;                          /* NEAR: within this distance */
+    uint32_t since, until;                /* RUNS asks for these buckets of the level */
+    size_t room;                          /* RUNS: the largest number of entries */
+    size_t room_near;                     /* NEAR: the largest number of entries */
+    double away;                          /* NEAR: the largest distance */
     unsigned later;                       /* facts to ask if the list of the expected tokens is not enough */
-    uint64_t want, mass;                  /* mass, count: of the tokens before the bucket */
-    uint64_t min_keep, count, population; /* population: of the bucket */
+    uint64_t want, mass;                  /* mass and count (below) are of the tokens before the bucket */
+    uint64_t min_keep, count, population; /* population: the number of tokens in the bucket */
     float top;                            /* typical: the largest logit of the kept tokens, as far as known */
-    samp_token_data last;                 /* found: the last token's logit */
-    uint64_t ties;                        /* how many tokens with its logit the row keeps */
-    uint64_t mine;                        /* and how many the slice keeps */
+    samp_token_data last;                 /* when the end is found: the last kept token's logit */
+    uint64_t ties;                        /* how many tokens with that logit the row keeps */
+    uint64_t mine;                        /* and how many of them the slice keeps */
     double floor;                         /* tokens that reach it are kept too */
 } sampi_end;
 
@@ -43,7 +44,7 @@ typedef struct sampi_telling {
     int32_t n_top;
 } sampi_telling;
 
-/* A row: its slice, and what is asked and known. All except the slice is the same on every rank. */
+/* A row: its slice, and the asked and known facts. All members except the slice are the same on every rank. */
 typedef struct sampi_shard_row {
     samp_shard *shard;
     sampi_sampler *s;
@@ -52,22 +53,22 @@ typedef struct sampi_shard_row {
     sampi_ordinals ordinal;
     int at;              /* the present member */
     sampi_memory memory; /* the memory of its plan */
-    bool open;           /* its token is not known yet */
-    int wrong;           /* the status that this rank has sent for it */
+    bool open;           /* the row's token is not known yet */
+    int wrong;           /* the status that this rank has sent for the row */
     unsigned ask;        /* SAMPI_ASK_...: facts that are asked */
-    unsigned has;        /* facts that are known; LIST: list and rest are of the present candidates */
-    size_t n_asked;      /* LIST: entries */
+    unsigned has;        /* facts that are known; LIST: list and rest are up to date */
+    size_t n_asked;      /* the number of entries that LIST asks for */
     uint32_t rounds;
     float max;             /* the row's maximum, if has TOP */
     samp_token_data *list; /* [n_list, room] the first candidates in order */
     size_t n_list, room;
     uint64_t rest;                 /* candidates after the list */
     float least;                   /* the candidates' least logit, if has LEAST */
-    bool asks_least, asks_squares; /* a plan needs them, which was not foreseen */
-    float reaches;                 /* no candidate is below it; -INFINITY: unknown */
+    bool asks_least, asks_squares; /* a plan needs these, which was not foreseen */
+    float reaches;                 /* no candidate's logit is below this; -INFINITY: unknown */
     sampi_sums sums;
     uint64_t sums_of_squares; /* for p_less */
-    sampi_sums kept;          /* SUMS, asked ahead, of the tokens that a searched end keeps */
+    sampi_sums kept;          /* SUMS of the tokens that a searched end certainly keeps */
     uint64_t squares_kept;
     bool has_kept;
     uint64_t sigma;
@@ -85,12 +86,12 @@ typedef struct sampi_shard_row {
     float draw_max;          /* their maximum */
     uint64_t q, z;           /* sums over the segments */
     uint32_t attempt, drawn; /* the first proposal to make; the accepted one */
-    samp_token_data token;   /* its token, with the logit before adaptive_p; or REACH's last token */
+    samp_token_data token;   /* the token, with the logit before adaptive_p; or REACH's last token */
     uint64_t reached;        /* REACH: the number of tokens */
     samp_logprobs *logprobs; /* or NULL */
     int telling;
-    bool has_left;         /* the processed ones are known from the array: `left` */
-    samp_logprob_set left; /* the processed ones */
+    bool has_left;         /* `left` is already known, from the array */
+    samp_logprob_set left; /* the processed log-probabilities */
     sampi_telling told[2]; /* raw, processed */
 } sampi_shard_row;
 

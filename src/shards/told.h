@@ -3,8 +3,8 @@
    order, bounds, that no logit is above the maximum. Bytes that no rank has made are an error, and never an index out
    of range. */
 
-/* The entries must come after the listed ones, in order, and none above the maximum: the array and its sums rely on
-   it. */
+/* Reads the list. The entries must come after the listed ones, in order, and none above the maximum: the array and its
+   sums rely on it. */
 static bool sampi_take_list(sampi_shard_row *row, const sampi_parcel *p)
 {
     uint64_t behind = sampi_wire_get(p->fields, 8);
@@ -31,8 +31,8 @@ static bool sampi_take_list(sampi_shard_row *row, const sampi_parcel *p)
            (sampi_is_number(row->least) && row->least <= row->list[row->n_list - 1].logit);
 }
 
-/* There must be at least one token, and the maximum's weight: later divisions and logarithms rely on it. While an end
-   is searched the sums are of the tokens that it certainly keeps. */
+/* Reads the sums. There must be at least one token, and the maximum's weight, because later divisions and logarithms
+   rely on it. While an end is searched the sums are of the tokens that it certainly keeps. */
 static bool sampi_take_sums(sampi_shard_row *row, const sampi_parcel *p)
 {
     sampi_sums *sums = row->seeks ? &row->kept : &row->sums;
@@ -76,7 +76,8 @@ static bool sampi_take_sigma(sampi_shard_row *row, const sampi_parcel *p)
     return row->sums.n >= 1;
 }
 
-/* One entry for each slice. In a hostile message their sums may wrap; then a walk over them finds nothing, and ends. */
+/* Reads the segments, one entry for each slice. In a message that no rank has made their sums may wrap; then a loop
+   over them finds nothing, and ends. */
 static bool sampi_take_segs(sampi_shard_row *row, const sampi_parcel *p)
 {
     row->q = row->z = 0;
@@ -140,7 +141,7 @@ static bool sampi_take_race(sampi_shard_row *row, const sampi_parcel *p)
     return sampi_take_token(row, p->fields + 8);
 }
 
-/* Notes the contents of a parcel; false: no rank would send it. */
+/* Reads a parcel into the facts of its row; false: no rank would send it. */
 static bool sampi_take_parcel(sampi_shard_row *row, const sampi_parcel *p)
 {
     switch (p->kind) {

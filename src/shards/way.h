@@ -1,7 +1,8 @@
-/* ---- shards: the walk of a row through its chain ----
-   A row goes forward only, from one member of its chain to the next. If a step waits, the row continues there with the
-   next message. Every rank takes the same steps, and so asks the same questions at the same time: this keeps messages
-   of the same size. When all remaining candidates are listed, the samplers over the array finish the row. */
+/* ---- shards: a row through its chain ----
+   A row goes forward only, from one member of its chain to the next. If a member waits for an answer, the row continues
+   there with the next message. Every rank takes the same steps, and so asks the same questions at the same time: this
+   keeps messages of the same size. When all remaining candidates are listed, the samplers over the array finish the
+   row. */
 
 /* Does this sampler change nothing unless it is the last member? True for a selector without a state of its own that
    neither cuts nor changes logits. */
@@ -11,7 +12,7 @@ static bool sampi_only_selects(const sampi_sampler *s)
     return (sampi_flags_of(s) & flags) == SAMPI_SELECTS && !sampi_traits_of(s->kind)->hooks->past;
 }
 
-/* The plan of a kind. */
+/* Returns the plan of a kind. */
 typedef int (*sampi_shard_plan)(sampi_shard_row *, sampi_sampler *);
 static sampi_shard_plan sampi_shard_plan_of(sampi_kind kind)
 {
@@ -23,7 +24,7 @@ static sampi_shard_plan sampi_shard_plan_of(sampi_kind kind)
     return plans[kind];
 }
 
-/* Does a chain have a sampler that may want all tokens listed? What has no plan does. */
+/* Does a chain have a sampler that may want all tokens listed? A sampler without a plan does. */
 static bool sampi_wants_all(const sampi_sampler *s)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
@@ -49,8 +50,8 @@ static int sampi_shard_run_step(sampi_shard_row *row)
     return sampi_shard_plan_of(s->kind)(row, s);
 }
 
-/* Lists the row's members that are on; without softmax, which matters only at the end, and without a first member whose
-   mask is applied already. Returns their number; -1: not supported in slices. */
+/* Makes the list of the row's members: those that are on, without softmax, which matters only at the end, and without a
+   first member whose mask is applied already. Returns their number; -1: not supported in slices. */
 static int sampi_shard_members(sampi_shard_row *row)
 {
     sampi_sampler **member = row->shard->member, *last = NULL;
@@ -70,8 +71,8 @@ static int sampi_shard_members(sampi_shard_row *row)
     return all < 0 ? -1 : n;
 }
 
-/* Ends a row in which no member has selected. By the definition also a sampler that is off checks that a token is
-   left. */
+/* Ends a row in which no member has selected. By the definition a sampler that is off also checks that a token
+   remains. */
 static int sampi_shard_unselected(sampi_shard_row *row)
 {
     if (!row->shard->ends_off || (row->has & SAMPI_ASK_TOP)) return SAMP_E_UNSUPPORTED;
