@@ -189,86 +189,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9055 samplers/greedy.h               21213 grammar/regex.h
-     276 api/config.h                     9097 samplers/choose.h               21614 grammar/derivatives.h
-     307 api/types.h                      9160 samplers/ratio.h                22307 grammar/vocabulary.h
-     564 api/missing.h                    9227 samplers/draw.h                 22780 grammar/triggers.h
-     578 api/sample.h                     9313 samplers/dist.h                 23107 grammar/matcher.h
-     672 api/chains.h                     9345 samplers/gumbel.h               23378 grammar/store.h
-     939 api/samplers.h                   9415 watermark/function.h            23640 grammar/moving.h
-    1212 api/gumbel.h                     9533 watermark/text.h                23994 grammar/visits.h
-    1235 api/operator.h                   9724 watermark/draw.h                24277 grammar/states.h
-    1286 api/kv.h                         9935 samplers/mirostat.h             24438 grammar/items.h
-    1469 api/llama_cpp.h                 10175 samplers/adaptive_p.h           24565 grammar/masks.h
-    1515 api/text_error.h                10327 samplers/custom.h               24776 grammar/runs.h
-    1532 api/grammar.h                   10388 config/describe.h               24989 grammar/entries.h
-    1798 api/shards.h                    10568 config/from_params.h            25489 grammar/accepting.h
-    1897 api/peers.h                     10632 config/orders.h                 25837 grammar/waiting.h
-    1985 api/drafts.h                    10865 config/numbers.h                25965 grammar/history.h
-    2087 api/constraints.h               11007 config/set.h                    26093 grammar/room.h
-    2416 api/watermark.h                 11163 config/tell.h                   26444 grammar/sampler.h
-    2575 api/parts.h                     11293 config/settings.h               26688 grammar/forced.h
-    2617 base/switches.h                 11406 life/rollback.h                 26857 grammar/hooks.h
-    2936 base/random.h                   11665 life/chain.h                    26981 schema/head.h
-    2959 base/mt19937.h                  11949 life/members.h                  27158 schema/errors.h
-    3034 base/exact.h                    12063 life/update.h                   27270 schema/collections.h
-    3262 base/bits128.h                  12260 life/copy.h                     27304 schema/references.h
-    3343 base/elements.h                 12430 rows/row.h                      27579 schema/strings.h
-    3474 watermark/colours.h             12740 rows/reserve.h                  27641 schema/numbers.h
-    3538 kernels/llama_cpp/contract.h    12809 rows/pieces.h                   27849 schema/sets.h
-    3585 kernels/contract.h              12923 rows/thresholds.h               28051 schema/formats.h
-    3713 kernels/scalar.h                13030 rows/compact.h                  28252 schema/scalars.h
-    3919 kernels/llama_cpp/scalar.h      13214 rows/sums.h                     28554 schema/goals.h
-    3940 kernels/sets.h                  13363 rows/changes.h                  28777 schema/alternatives.h
-    3988 kernels/vectors.h               13444 rows/cuts.h                     29261 schema/objects.h
-    4105 kernels/avx512.h                13893 rows/typical.h                  29781 schema/arrays.h
-    4189 kernels/avx2.h                  14208 rows/tail_free.h                30143 schema/whole.h
-    4251 kernels/sse2.h                  14282 rows/selecting.h                30316 tags/head.h
-    4268 kernels/neon.h                  14413 rows/mirostat.h                 30446 tags/words.h
-    4290 kernels/wasm.h                  14497 watermark/rows.h                30562 tags/inside.h
-    4306 kernels/generic.h               14611 rows/flat.h                     30706 tags/formats.h
-    4326 kernels/shared.h                14658 rows/logprobs.h                 31114 grammar/grammars.h
-    4451 kernels/passes.h                14744 rows/step.h                     31181 peers/tables.h
-    5140 kernels/llama_cpp/passes.h      14761 rows/llama_cpp/sums.h           31582 peers/values.h
-    5224 kernels/check.h                 15085 rows/llama_cpp/samplers.h       32027 peers/llama_server.h
-    5247 kernels/dispatch.h              15559 rows/llama_cpp/step.h           32097 peers/fields.h
-    5457 core/array.h                    15590 run/apply.h                     32363 peers/requests.h
-    5797 core/table.h                    15674 run/writing.h                   32509 shards/head.h
-    5995 core/windows.h                  15798 run/arrays.h                    32660 shards/bytes.h
-    6087 constraints/record.h            15876 run/arrays_llama_cpp.h          32758 shards/merging.h
-    6145 watermark/record.h              16076 run/walk.h                      33049 shards/row.h
-    6165 rows/work.h                     16181 run/finish.h                    33183 shards/answers.h
-    6192 life/past.h                     16221 run/draw_llama_cpp.h            33731 shards/logprobs.h
-    6251 core/record.h                   16296 run/draw.h                      33878 shards/told.h
-    6391 core/plans.h                    16374 run/sample.h                    34034 shards/asking.h
-    6429 core/fields.h                   16492 watermark/making.h              34171 shards/prefix.h
-    6516 core/owners.h                   16721 watermark/tails.h               34742 shards/plans.h
-    6592 core/mt19937.h                  16821 watermark/detect.h              35246 samplers/plans.h
-    6650 core/no_mt19937.h               17044 run/verify.h                    35509 shards/way.h
-    6684 core/making.h                   17148 run/batch.h                     35658 shards/memory.h
-    6817 core/streams.h                  17299 life/state.h                    35726 shards/batch.h
-    6856 life/state_fields.h             17476 operator/weights.h              36134 drafts/head.h
-    6956 samplers/llama_cpp.h            17564 operator/search.h               36193 drafts/block.h
-    7043 samplers/logit_bias.h           17702 operator/run.h                  36385 drafts/tree.h
-    7145 samplers/patch.h                17870 kv/cells.h                      36520 drafts/relaxed.h
-    7195 samplers/penalties.h            17907 kv/making.h                     36605 constraints/automaton.h
-    7347 samplers/dry.h                  18131 kv/slot.h                       36703 constraints/making.h
-    7806 samplers/cut.h                  18269 kv/sequences.h                  36959 constraints/sampler.h
-    7831 samplers/top_n_sigma.h          18403 kv/data.h                       37054 constraints/constructors.h
-    7941 samplers/top_k.h                18526 kv/update.h                     37421 constraints/patterns.h
-    7998 samplers/tail_free.h            18651 kv/state.h                      37629 constraints/looking.h
-    8121 samplers/typical.h              18860 llama_cpp/functions.h           37696 constraints/thinking.h
-    8197 samplers/top_p.h                18927 llama_cpp/object.h              37948 constraints/schedule.h
-    8240 samplers/min_p.h                18982 llama_cpp/vocabulary.h          38037 constraints/accepting.h
-    8282 samplers/by_sums.h              19059 text/reading.h                  38220 constraints/drawing.h
-    8433 samplers/top_h.h                19170 text/strings.h                  38407 constraints/told.h
-    8486 samplers/min_k.h                19269 text/values.h                   38471 constraints/kind.h
-    8544 samplers/xtc.h                  19425 text/documents.h                38529 constraints/top_p_decay.h
-    8627 samplers/infill.h               19501 grammar/head.h                  38615 constraints/accessors.h
-    8743 samplers/temperature.h          19542 grammar/tree.h                  38723 core/kinds.h
-    8912 samplers/smoothing.h            20532 grammar/finishing.h             38772 base/restore.h
-    8997 samplers/softmax.h              20835 grammar/reading.h               38786 api/license.h
-    9030 samplers/drafted.h              20920 grammar/gbnf.h
+       2 api/opening.h                    9057 samplers/greedy.h               21218 grammar/regex.h
+     276 api/config.h                     9099 samplers/choose.h               21621 grammar/derivatives.h
+     307 api/types.h                      9162 samplers/ratio.h                22316 grammar/vocabulary.h
+     564 api/missing.h                    9229 samplers/draw.h                 22789 grammar/triggers.h
+     578 api/sample.h                     9315 samplers/dist.h                 23117 grammar/matcher.h
+     672 api/chains.h                     9347 samplers/gumbel.h               23389 grammar/store.h
+     939 api/samplers.h                   9417 watermark/function.h            23651 grammar/moving.h
+    1212 api/gumbel.h                     9535 watermark/text.h                24008 grammar/visits.h
+    1235 api/operator.h                   9726 watermark/draw.h                24291 grammar/states.h
+    1286 api/kv.h                         9937 samplers/mirostat.h             24452 grammar/items.h
+    1469 api/llama_cpp.h                 10177 samplers/adaptive_p.h           24579 grammar/masks.h
+    1515 api/text_error.h                10329 samplers/custom.h               24790 grammar/runs.h
+    1532 api/grammar.h                   10390 config/describe.h               25004 grammar/entries.h
+    1800 api/shards.h                    10570 config/from_params.h            25504 grammar/accepting.h
+    1899 api/peers.h                     10634 config/orders.h                 25853 grammar/waiting.h
+    1987 api/drafts.h                    10867 config/numbers.h                25981 grammar/history.h
+    2089 api/constraints.h               11009 config/set.h                    26109 grammar/room.h
+    2418 api/watermark.h                 11165 config/tell.h                   26460 grammar/sampler.h
+    2577 api/parts.h                     11295 config/settings.h               26704 grammar/forced.h
+    2619 base/switches.h                 11408 life/rollback.h                 26873 grammar/hooks.h
+    2938 base/random.h                   11667 life/chain.h                    26997 schema/head.h
+    2961 base/mt19937.h                  11951 life/members.h                  27174 schema/errors.h
+    3036 base/exact.h                    12065 life/update.h                   27286 schema/collections.h
+    3264 base/bits128.h                  12262 life/copy.h                     27320 schema/references.h
+    3345 base/elements.h                 12432 rows/row.h                      27595 schema/strings.h
+    3476 watermark/colours.h             12742 rows/reserve.h                  27657 schema/numbers.h
+    3540 kernels/llama_cpp/contract.h    12811 rows/pieces.h                   27865 schema/sets.h
+    3587 kernels/contract.h              12925 rows/thresholds.h               28069 schema/formats.h
+    3715 kernels/scalar.h                13032 rows/compact.h                  28271 schema/scalars.h
+    3921 kernels/llama_cpp/scalar.h      13216 rows/sums.h                     28574 schema/goals.h
+    3942 kernels/sets.h                  13365 rows/changes.h                  28799 schema/alternatives.h
+    3990 kernels/vectors.h               13446 rows/cuts.h                     29284 schema/objects.h
+    4107 kernels/avx512.h                13895 rows/typical.h                  29805 schema/arrays.h
+    4191 kernels/avx2.h                  14210 rows/tail_free.h                30170 schema/whole.h
+    4253 kernels/sse2.h                  14284 rows/selecting.h                30343 tags/head.h
+    4270 kernels/neon.h                  14415 rows/mirostat.h                 30473 tags/words.h
+    4292 kernels/wasm.h                  14499 watermark/rows.h                30589 tags/inside.h
+    4308 kernels/generic.h               14613 rows/flat.h                     30733 tags/formats.h
+    4328 kernels/shared.h                14660 rows/logprobs.h                 31141 grammar/grammars.h
+    4453 kernels/passes.h                14746 rows/step.h                     31208 peers/tables.h
+    5142 kernels/llama_cpp/passes.h      14763 rows/llama_cpp/sums.h           31609 peers/values.h
+    5226 kernels/check.h                 15087 rows/llama_cpp/samplers.h       32054 peers/llama_server.h
+    5249 kernels/dispatch.h              15561 rows/llama_cpp/step.h           32124 peers/fields.h
+    5459 core/array.h                    15592 run/apply.h                     32390 peers/requests.h
+    5799 core/table.h                    15676 run/writing.h                   32536 shards/head.h
+    5997 core/windows.h                  15800 run/arrays.h                    32687 shards/bytes.h
+    6089 constraints/record.h            15878 run/arrays_llama_cpp.h          32785 shards/merging.h
+    6147 watermark/record.h              16078 run/walk.h                      33076 shards/row.h
+    6167 rows/work.h                     16183 run/finish.h                    33210 shards/answers.h
+    6194 life/past.h                     16223 run/draw_llama_cpp.h            33758 shards/logprobs.h
+    6253 core/record.h                   16298 run/draw.h                      33905 shards/told.h
+    6393 core/plans.h                    16376 run/sample.h                    34061 shards/asking.h
+    6431 core/fields.h                   16494 watermark/making.h              34198 shards/prefix.h
+    6518 core/owners.h                   16723 watermark/tails.h               34769 shards/plans.h
+    6594 core/mt19937.h                  16823 watermark/detect.h              35273 samplers/plans.h
+    6652 core/no_mt19937.h               17046 run/verify.h                    35536 shards/way.h
+    6686 core/making.h                   17150 run/batch.h                     35685 shards/memory.h
+    6819 core/streams.h                  17301 life/state.h                    35753 shards/batch.h
+    6858 life/state_fields.h             17478 operator/weights.h              36161 drafts/head.h
+    6958 samplers/llama_cpp.h            17566 operator/search.h               36220 drafts/block.h
+    7045 samplers/logit_bias.h           17704 operator/run.h                  36412 drafts/tree.h
+    7147 samplers/patch.h                17872 kv/cells.h                      36547 drafts/relaxed.h
+    7197 samplers/penalties.h            17909 kv/making.h                     36632 constraints/automaton.h
+    7349 samplers/dry.h                  18133 kv/slot.h                       36730 constraints/making.h
+    7808 samplers/cut.h                  18271 kv/sequences.h                  36986 constraints/sampler.h
+    7833 samplers/top_n_sigma.h          18405 kv/data.h                       37081 constraints/constructors.h
+    7943 samplers/top_k.h                18528 kv/update.h                     37448 constraints/patterns.h
+    8000 samplers/tail_free.h            18653 kv/state.h                      37656 constraints/looking.h
+    8123 samplers/typical.h              18862 llama_cpp/functions.h           37723 constraints/thinking.h
+    8199 samplers/top_p.h                18929 llama_cpp/object.h              37975 constraints/schedule.h
+    8242 samplers/min_p.h                18984 llama_cpp/vocabulary.h          38064 constraints/accepting.h
+    8284 samplers/by_sums.h              19061 text/reading.h                  38247 constraints/drawing.h
+    8435 samplers/top_h.h                19172 text/strings.h                  38434 constraints/told.h
+    8488 samplers/min_k.h                19271 text/values.h                   38498 constraints/kind.h
+    8546 samplers/xtc.h                  19427 text/documents.h                38556 constraints/top_p_decay.h
+    8629 samplers/infill.h               19503 grammar/head.h                  38642 constraints/accessors.h
+    8745 samplers/temperature.h          19544 grammar/tree.h                  38750 core/kinds.h
+    8914 samplers/smoothing.h            20535 grammar/finishing.h             38799 base/restore.h
+    8999 samplers/softmax.h              20838 grammar/reading.h               38813 api/license.h
+    9032 samplers/drafted.h              20923 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1567,8 +1567,8 @@ typedef struct samp_grammar samp_grammar;
               member that is not listed, if other names are listed.
               A name that is not listed may come twice; the last one counts, as in JSON.parse, Python, Go and jq. So if
               a member must violate a condition (not, oneOf, if), a later member of the same name could undo that. To
-              exclude this, such a later member must violate the condition too. Names are compared by a checksum of
-              three bits, so this applies to some members of other names as well.
+              exclude this, such a later member must violate the condition too. The grammar compares names by a checksum
+              of three bits, so some members with other names must violate the condition as well.
      Tags     Structural tags are JSON: {"type":"structural_tag","format":...}, as in XGrammar and in vLLM's
               response_format; or the older {"structures":[{"begin","schema","end"} ...],"triggers":[...]}. Formats:
               const_string, json_schema, regex, grammar (GBNF), any_text, sequence, or, optional, plus, star, repeat,
@@ -1631,9 +1631,10 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
               without bytes are masked, unless the grammar names them. A rule that calls itself without end is entered,
               as in llama.cpp. So is a required part that several keywords together make impossible, if only a search
               would show it (two patterns that no string matches both): after that no token is allowed.
-     Accept   of a token that is not allowed is SAMP_E_RANGE. In a chain no other member has accepted it then.
-     Order    any. If the sampler is the first of its chain, the row is masked before the chain runs, which keeps the
-              fast path.
+     Accept   returns SAMP_E_RANGE for a token that is not allowed. If the sampler is a member of a chain, no other
+              member has accepted that token.
+     Order    any. If the sampler is the first of its chain, the row is masked before the chain runs, so the chain can
+              still take the fast path.
      Row      may be longer than the vocabulary; the additional tokens are masked. If the grammar comes first, such a
               row is SAMP_E_RANGE under MT19937. If the grammar comes first, the logit of a token that it masks is not
               read, so it may be NaN; log-probabilities read it.
@@ -1655,8 +1656,8 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
 SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const samp_grammar *grammar);
 
 /* samp_init_grammar_lazy, samp_init_grammar_lazy_patterns -- make a grammar that waits for a trigger, as for tool calls
-   in free text. Until the trigger it allows every token of the vocabulary. From the trigger on the text must be one of
-   the grammar.
+   in free text. Until the trigger it allows every token of the vocabulary. From the trigger on, the text must be a text
+   of the grammar.
      tokens   [n_tokens] the grammar begins with the first token that is one of these. The grammar must name such a
               token if it has no bytes.
      words    [n_words] the grammar begins with the first of these words in the text so far, even within a token.
@@ -1692,7 +1693,7 @@ SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
    A step takes some ten nanoseconds.
      Bytes    All blocks count: what was computed (states, masks, tables), the working memory of calls, and each
               sampler's own position; also both copies of a block that is being enlarged. Making or cloning a sampler
-              may exceed the limit. Loading a state may take up to as much again. What a call in another thread still
+              may exceed the limit. Loading a state may take up to the limit again. What a call in another thread still
               reads counts in addition to the limit until that call ends. When the limit is reached, about half of what
               was computed is dropped, beginning with what was not used for the longest time; it is computed again when
               it is needed. If one call needs more than that half, all of it is dropped; if that is not enough, so are
@@ -1725,8 +1726,8 @@ SAMP_API int samp_grammar_stats(const samp_sampler *s, samp_grammar_usage *usage
               SAMP_E_FULL, SAMP_E_NOMEM.   After an error bits are not valid.
    samp_grammar_is_complete -- 1: the text is a text of the grammar; 0: it is only the beginning of one; or a status.
    samp_grammar_forced -- return how many bytes must follow in every case, at most 4096; bytes [size] gets those that
-     fit (bytes may be NULL if size is 0). They are whole characters, except where size cuts one. samp_grammar_draft
-     returns them as tokens. 0 while a lazy grammar waits. */
+     fit (bytes may be NULL if size is 0). These bytes are whole characters, except where size cuts one.
+     samp_grammar_draft returns them as tokens. Returns 0 while a lazy grammar waits. */
 SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits);
 
 /* samp_grammar_prepare -- do a part of the next mask's work in advance, for instance while the model computes the
@@ -1758,8 +1759,9 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size);
    each token that it accepts. Such text is names of members, punctuation, a const. With "ordered" and "compact" or
    "spaced" much of a schema's text is forced; where any white space may come, little is.
      tokens   [n_max] (may be NULL if n_max is 0) gets tokens of the bytes of samp_grammar_forced, each time the longest
-              that fits. Other tokens may spell the same bytes, so the model decides. The last token is left out if the
-              grammar allows a token that begins with it and continues behind the forced bytes.
+              that fits. Other tokens may spell the same bytes, so the model may choose others. The last token is left
+              out if the grammar also allows a longer token that begins with the same bytes and continues behind the
+              forced bytes.
      Returns  how many, 0 .. n_max; 0 too while a lazy grammar waits. SAMP_E_NULL, SAMP_E_UNSUPPORTED (the sampler is
               not a grammar), SAMP_E_FULL, SAMP_E_NOMEM. The sampler's position does not change.
      Exactly  with SAMP_VERIFY_EXACT the tokens are those without a draft, in any chain.
@@ -19586,8 +19588,8 @@ enum {
     SAMPI_KNOWN_EMPTY = 1,  /* it matches the empty text */
     SAMPI_KNOWN_CALLS = 2,  /* a call, a token or a list is in it: it is not regular */
     SAMPI_KNOWN_AND = 4,    /* an AND is in it, so a search must find whether it matches any text */
-    SAMPI_KNOWN_ALIVE = 8,  /* it does match one */
-    SAMPI_KNOWN_DEAD = 16,  /* it matches none; also known without an AND, if a required part matches none */
+    SAMPI_KNOWN_ALIVE = 8,  /* it matches some text */
+    SAMPI_KNOWN_DEAD = 16,  /* it matches no text; also known without an AND, if a required part matches no text */
     SAMPI_KNOWN_OPEN = 64,  /* sampi_grammar_visit is inside it */
     SAMPI_KNOWN_DONE = 128, /* sampi_grammar_visit has finished it */
     SAMPI_KNOWN_SHARED = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND |
@@ -19596,7 +19598,7 @@ enum {
 
 typedef struct sampi_expr {
     uint8_t kind, known; /* known: SAMPI_KNOWN_* when it was made */
-    uint16_t depth;      /* how deep a function recurses that walks it */
+    uint16_t depth;      /* how deep a function that walks the node recurses */
     int32_t a, b, c;
     int32_t state; /* the matcher's state of this node, or 0 */
 } sampi_expr;
@@ -19643,7 +19645,7 @@ enum {
    several threads change at the same time. */
 typedef struct sampi_held {
     size_t bytes, most;
-    size_t apart;           /* bytes of stores, counted separately; a quarter of `most` is never theirs */
+    size_t apart;           /* bytes of stores, counted separately; a quarter of `most` stays for all else */
     struct sampi_held *all; /* the account that counts instead, or NULL */
     bool full;              /* a request exceeded the limit */
     size_t beside;          /* bytes above the limit that are allowed for now */
@@ -19666,8 +19668,8 @@ typedef struct sampi_class {
     sampi_node node;
 } sampi_class;
 
-/* For a tree to which several threads add at the same time (store.h). Its arrays never move; these counts replace
-   nodes.n and pool.n. */
+/* The counts of a tree to which several threads add nodes at the same time (store.h). Its arrays never move; these
+   counts replace nodes.n and pool.n. */
 typedef struct sampi_growth {
     int32_t n_nodes, n_pool;
     int32_t *known; /* [nodes.cap] what was found out after a node was made: ALIVE, DEAD */
@@ -19706,7 +19708,7 @@ static void sampi_let_go(sampi_held *held, size_t bytes)
     if (held) (void)SAMPI_SIZE_ADD(&(held->all ? held->all : held)->bytes, (size_t)0 - bytes);
 }
 
-/* A block that is counted. */
+/* Allocates a block that counts in an account, and frees such a block. */
 static void *sampi_hold_block(sampi_held *held, size_t bytes)
 {
     if (!sampi_hold(held, bytes)) return NULL;
@@ -19886,7 +19888,7 @@ static int32_t sampi_node_depth(const sampi_tree *t, int kind, int32_t a, int32_
     return depth;
 }
 
-/* Is it a reference to a rule that is replaced by its body? Functions that walk a tree look through it. */
+/* Is the node a reference to a rule that is replaced by its body? Functions that walk a tree look through it. */
 static bool sampi_is_inline(const sampi_tree *t, const sampi_expr *e)
 {
     return e->kind == SAMPI_NODE_REF && !sampi_rule_at(t, e->a)->call;
@@ -19935,7 +19937,7 @@ static bool sampi_slots_fit(const uint32_t *open, int32_t n, uint32_t taken)
     return false;
 }
 
-/* Fills in the slots of a list, and which other members may still come. */
+/* Fills in the open slots of a list, and which members that are not listed may still come. */
 static void sampi_opening_slots(const sampi_tree *t, sampi_opening *p)
 {
     p->taken = 0;
@@ -19958,6 +19960,7 @@ static void sampi_opening_slots(const sampi_tree *t, sampi_opening *p)
     p->list.other = p->member[p->list.n + (int32_t)p->taken].node;
 }
 
+/* Finds out what a MEMBERS node says about its list. */
 static sampi_opening sampi_opening_of(const sampi_tree *t, const sampi_expr *e)
 {
     sampi_opening p;
@@ -20037,8 +20040,8 @@ static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
     }
 }
 
-/* Takes n elements of an array that never moves and has room for `cap`. Returns the number of the first; -1 if it is
-   full. Threads may call it at the same time. */
+/* Takes n elements of an array that never moves and has room for `cap`. Returns the number of the first element; -1 if
+   the array is full. Several threads may call this function at the same time. */
 static int32_t sampi_take(int32_t *used, int32_t n, int32_t cap)
 {
     for (;;) {
@@ -20680,7 +20683,7 @@ static int sampi_grammar_spread(sampi_tree *t, const sampi_vec *order, const int
     return spare < 0 ? (int)SAMP_E_RANGE : SAMP_OK;
 }
 
-/* Makes these lists and calls sampi_grammar_spread; for grammars that need more than a few rounds. */
+/* Makes the lists for sampi_grammar_spread and calls it; for grammars that need more than a few rounds. */
 static int sampi_grammar_spread_all(sampi_tree *t, const sampi_vec *order)
 {
     size_t n_parts = 0;
@@ -20879,7 +20882,7 @@ static int64_t sampi_read_hex(sampi_reader *r, int n)
     return x;
 }
 
-/* Reads a decimal number. Returns it (larger ones as 2^31 - 1), or a status. */
+/* Reads a decimal number. Returns the number, at most 2^31 - 1, or a status. */
 static int32_t sampi_read_number(sampi_reader *r, const char *what)
 {
     int64_t x = 0;
@@ -20891,7 +20894,7 @@ static int32_t sampi_read_number(sampi_reader *r, const char *what)
     return (int32_t)x;
 }
 
-/* Passes a node on; a status becomes an error at the place that is being read. */
+/* Returns n. If n is a status, it becomes an error at the place that is being read. */
 static sampi_node sampi_read_node(sampi_reader *r, sampi_node n)
 {
     if (n >= 0 || r->error->status) return n;
@@ -20960,6 +20963,7 @@ static int64_t sampi_gbnf_char(sampi_reader *r)
     }
 }
 
+/* Reads "..." as the sequence of its characters. */
 static sampi_node sampi_gbnf_literal(sampi_reader *r)
 {
     int32_t first = r->parts.n;
@@ -21057,8 +21061,8 @@ static int sampi_gbnf_braces(sampi_reader *r, bool nested, int32_t *least, int32
     return SAMP_OK;
 }
 
-/* Reads * + ? or braces and applies it to the last part. n_rules is what that part counts for llama.cpp's limit; it is
-   multiplied. */
+/* Reads * + ? or braces and applies it to the last part. n_rules is the number of rules that llama.cpp counts for that
+   part; it is multiplied by the repetitions. */
 static int sampi_gbnf_repeat(sampi_reader *r, int32_t first, bool nested, bool *nothing, uint64_t *n_rules)
 {
     const char *start = r->at;
@@ -21115,6 +21119,7 @@ static sampi_node sampi_gbnf_group(sampi_reader *r, uint64_t *n_rules)
     return n;
 }
 
+/* Reads parts that follow each other, each with its repetition, up to the end of the alternative. */
 static sampi_node sampi_gbnf_sequence(sampi_reader *r, bool nested)
 {
     int32_t first = r->parts.n;
@@ -21323,6 +21328,7 @@ static int64_t sampi_regex_class_char(sampi_reader *r, int *status)
     return c;
 }
 
+/* Reads [..] or [^..]; its ranges are collected as parts. */
 static sampi_node sampi_regex_class(sampi_reader *r)
 {
     int32_t first = r->parts.n;
@@ -21450,6 +21456,7 @@ static sampi_node sampi_regex_atom(sampi_reader *r)
     return r->chars(r->tree, (const uint32_t(*)[2])one, 1, false);
 }
 
+/* Reads the repetition behind n, if there is one. */
 static sampi_node sampi_regex_repeated(sampi_reader *r, sampi_node n)
 {
     if (n < 0 || !*r->at || !strchr("*+?{", *r->at)) return n;
@@ -21538,10 +21545,10 @@ static sampi_node sampi_regex_unmark_one(sampi_tree *t, sampi_node n, uint32_t m
     }
 }
 
-/* Of the texts that n matches: with BEGIN those that have one or more such marks at the front, without these marks (a
-   place may be marked twice); with END the same at the end; with ANY those with marks of either kind at the front,
-   without these; with NONE the texts that have no marks at all. Each part is visited once, after its own parts: until
-   then it is on the stack `todo`, then in `order`. */
+/* Keeps those of the texts of n that have certain marks, and removes these marks. BEGIN: one or more FE at the front (a
+   place may be marked twice). END: one or more FF at the end. ANY: marks of either kind at the front. NONE keeps the
+   texts that have no marks at all. Each part is visited once, after its own parts: until then it is on the stack
+   `todo`, then in `order`. */
 static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks)
 {
     if (n < 0) return n;
@@ -21662,8 +21669,8 @@ static void sampi_charge(sampi_deriver *d, int32_t steps)
     d->charged += steps;
 }
 
-/* Charges a node that was looked up or made, more if the nodes exceed a cache. Returns it; for a status, records the
-   error and returns NEVER. */
+/* Charges a node that was looked up or made, more if the nodes exceed a cache. Returns the node. If n is a status,
+   records this error and returns NEVER. */
 static sampi_node sampi_sound(sampi_deriver *d, sampi_node n)
 {
     const int32_t nodes = d->tree.nodes.n;
@@ -21915,7 +21922,8 @@ static sampi_node sampi_front(const sampi_deriver *d, sampi_node n)
     return n;
 }
 
-/* Is it obvious that no text of n begins with the byte? That holds for most of many alternatives. */
+/* Is it obvious that no text of n begins with the byte? If a node has many alternatives, this holds for most of
+   them. */
 static bool sampi_refuses(const sampi_deriver *d, sampi_node n, int32_t byte)
 {
     n = sampi_front(d, n);
@@ -21985,7 +21993,8 @@ static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byt
     return -1;
 }
 
-/* Uses the derivative `part` that sampi_follow asked for. Returns another part whose derivative is needed, or -1. */
+/* Adds the derivative `part`, which sampi_follow needed, to what was found. Returns another part whose derivative is
+   needed, or -1. */
 static sampi_node sampi_followed(sampi_deriver *d, sampi_deriving *it, sampi_node part)
 {
     const sampi_node n = it->now;
@@ -22177,8 +22186,8 @@ static void sampi_find_kinds(sampi_deriver *d, sampi_node n, sampi_kinds *kinds)
     d->work.n = bottom;
 }
 
-/* Gives each class of bytes the first class of its kind: first [n_classes]. If the node takes too long to visit, each
-   class is a kind of its own. */
+/* Sets first [c] of each class of bytes c to the first class that is of the same kind. If the node takes too long to
+   visit, each class is a kind of its own. */
 static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
 {
     enum { PATIENCE = 2000 };
@@ -22193,7 +22202,7 @@ static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
     sampi_charge(d, (bytes->n_classes + kinds.n) / 4);
     for (int32_t c = 0; c < bytes->n_classes; c++) first[c] = (uint8_t)c;
     for (int32_t k = 0; k < kinds.n && kinds.left >= 0; k++) {
-        static const uint8_t place[8] = { 0, 1, 2, 4, 7, 3, 6, 5 }; /* of a bit in a byte, by 0x17 times that bit */
+        static const uint8_t place[8] = { 0, 1, 2, 4, 7, 3, 6, 5 }; /* bit number of a bit, by 0x17 times the bit */
         int32_t found = -1;
         for (uint32_t i = 0; i < 32; i++)
             for (uint32_t bits = kinds.set[k][i]; bits; bits &= bits - 1) {
@@ -22781,11 +22790,12 @@ SAMP_API void samp_vocab_index_free(samp_vocab_index *index)
 /* ---- triggers ----
    What makes a lazy grammar begin: tokens, or words and regular expressions that are looked for in the text so far.
    Where the grammar begins depends on the way in which an expression matches: it is the first way that backtracking
-   finds. So an expression becomes a program that has its ways in order. The words are one expression: (one|or|another).
+   finds. So an expression becomes a program that tries its ways to match in order. The words are one expression:
+   (one|or|another).
 
    While the grammar waits, each byte moves a set of positions in all programs (sampi_lazy_feed). That costs as much as
    the set is large, and shows whether there is a match. Once there is one, sampi_lazy_start searches the whole text for
-   its beginning. A class matches bytes, not code points, as in llama.cpp, whose std::regex reads bytes. */
+   its beginning. A class in a pattern matches bytes, not code points, as in llama.cpp, whose std::regex reads bytes. */
 
 typedef enum sampi_op_kind {
     SAMPI_OP_BYTE,  /* matches the byte a */
@@ -23115,8 +23125,8 @@ static int sampi_lazy_init(sampi_lazy *z, const char *const *texts, size_t n_tex
      frame    A call of a rule at one position, with everything that waits for it: edges, each with the node to continue
               with and the frame of that node. All calls of a rule at one position share a frame, so ambiguity and left
               recursion cost no more than their sets. This is an Earley parser whose items are DFA states. Frame 0 is
-              the outermost. If nothing is left to do behind a call, it shares its caller's frame, so right recursion
-              keeps no frames.
+              the outermost. If nothing is left to do behind a call, the call shares its caller's frame, so right
+              recursion keeps no frames.
 
    The mask of a position is the union over its items. One walk over the tries finds what an item's state allows without
    leaving its frame. The result is kept as an entry: the tokens that are allowed, and the nodes of the tries where the
@@ -23135,8 +23145,9 @@ enum {
     SAMPI_STATE_TOKENS = 4 /* and some of them are tokens */
 };
 
-/* A call of a rule, or with rule -1 of a token by name (negated: of any other token); `then` follows it. If the rule is
-   member i of a list (-1: it is not), `then` still begins with the list before that member: sampi_list_behind. */
+/* What a state may call: a rule, or with rule -1 a token by name (negated: any other token). `then` follows the call.
+   If the rule is member i of a list (-1: it is not), `then` still begins with the list before that member:
+   sampi_list_behind. */
 typedef struct sampi_call {
     int32_t rule;
     samp_token token;
@@ -23231,7 +23242,7 @@ typedef struct sampi_begun {
     sampi_vec tokens, places, bits; /* bits: [n_mask], or empty */
 } sampi_begun;
 
-/* A block of a store that is given out in pieces, one behind the other. */
+/* A block of memory in a store. Pieces of it are given out one after the other. */
 typedef struct sampi_chunk {
     struct sampi_chunk *behind;
     size_t size, used;
@@ -23306,7 +23317,7 @@ typedef struct sampi_matcher {
     const samp_vocab_index *index;
     const samp_grammar *grammar;
     sampi_shared *shared;
-    sampi_workspace *space;          /* the workspace that it used last; during a call, the one it uses */
+    sampi_workspace *space;          /* the matcher's last workspace; during a call, its current one */
     sampi_store *store;              /* during a call: the store that it reads */
     sampi_store *own;                /* the same store, if it is this call's alone, or NULL */
     size_t place_in;                 /* the store whose states the items have; 0: the position must be found again */
@@ -23383,10 +23394,10 @@ static void sampi_run_put(const sampi_matcher *m, int32_t state, bool keep, samp
 
      The arrays of a store have a fixed size and never move. A new element takes a number (or a piece of a chunk) that
      no other thread gets, is written, and then published: one atomic operation puts its number into a slot of a table
-     or of a row, if that slot is still free. Published data never changes, with two exceptions, each of one word: facts
-     that are found out later, the same by every thread, and times of last use. So a hit is a load. A miss is computed
-     by the thread that meets it. If two threads meet it at once, both compute it, and the second one to publish uses
-     the first one's result.
+     or of a row, if that slot is still free. Published data never changes, with two exceptions of one word each: a fact
+     that is found out later (every thread finds the same fact), and the time of the last use. So a hit is a load. A
+     miss is computed by the thread that meets it. If two threads meet it at once, both compute it, and the second one
+     to publish uses the first one's result.
 
      A call that finds no room in a store makes a new one: with more room or, at the limit, with as much. The new store
      takes over what the old one has: all of it if the new one is larger, else what was used last, up to half of the
@@ -23669,7 +23680,7 @@ typedef struct sampi_move {
     sampi_store_plan chosen;         /* how many of each were chosen; most: as in room */
 } sampi_move;
 
-/* How old the last use of something is: 0 is the newest. */
+/* Returns the age of a time of last use: 0 is the newest. */
 static uint32_t sampi_move_age(const sampi_move *v, const int32_t *used)
 {
     const uint32_t age = (uint32_t)v->now - (uint32_t)SAMPI_INT_GET(used);
@@ -23770,6 +23781,7 @@ static bool sampi_move_choose(sampi_move *v, uint32_t oldest, const sampi_shared
            sampi_store_sizes(h->grammar, n, size) + n->most <= v->most;
 }
 
+/* Copies the chosen nodes, with new numbers for their parts and new places in the pool. */
 static void sampi_move_nodes(const sampi_move *v)
 {
     const sampi_tree *t = &v->from->tree;
@@ -23803,6 +23815,7 @@ static void *sampi_move_bytes(sampi_chunk *chunk, const void *bytes, size_t n)
     return room;
 }
 
+/* Copies the chosen states. The state behind a class of bytes becomes unknown again if it was not chosen. */
 static void sampi_move_states(const sampi_move *v, sampi_chunk *chunk)
 {
     sampi_store *to = v->to;
@@ -23831,6 +23844,7 @@ static void sampi_move_states(const sampi_move *v, sampi_chunk *chunk)
     to->n_states = 1 + v->chosen.states;
 }
 
+/* Copies the chosen entries, and enters them into the hash table. */
 static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n_mask)
 {
     sampi_store *to = v->to;
@@ -24682,11 +24696,11 @@ static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32
 }
 
 /* Visits the nodes [i, end) of a trie: node i, the nodes beside it, and all that are below these. The items [from, to)
-   are those in front of these nodes. The entry gets every token that the items allow. If its parent is odd, it also
-   gets the nodes where the outermost frame ends and tokens continue. The levels keep what belongs to the nodes on the
-   way down to the current one, so going back costs nothing. The items' own calls were entered before, or must not be
-   entered. *node: where the walk begins; in front of it only the nodes on the way there are visited (0: it begins at
-   i). After an error: where the walk must continue. */
+   are those in front of these nodes. The entry gets every token that the items allow. If the entry's parent is odd, the
+   entry also gets the nodes where the outermost frame ends and tokens continue. The levels keep what belongs to the
+   nodes on the way down to the current one, so going back costs nothing. The items' own calls were entered before, or
+   must not be entered. *node: where the walk begins; in front of it only the nodes on the way there are visited (0: it
+   begins at i). After an error: where the walk must continue. */
 static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from, int32_t to, sampi_entry *entry,
                        uint32_t *node)
 {
@@ -24844,8 +24858,8 @@ static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
 }
 
 /* Is the state's node a number of characters, followed by something that begins with other characters, like a quote?
-   Then its run follows at once: returns the kinds and *reach, and no longer text of these kinds is allowed. Strings
-   with a length are of this form; they have too many states to visit each. */
+   Then the run is known without a search: the function returns its kinds and sets *reach. A longer text of these kinds
+   is not allowed. Strings with a length are of this form; they have too many states to visit each. */
 static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
 {
     const sampi_expr e = *sampi_at(&m->d.tree, sampi_through(&m->d, sampi_lex_at(m, state)->node));
@@ -24865,9 +24879,10 @@ static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
 }
 
 /* Finds a state's run by visiting the states that it leads to, character by character: found [n], each with its depth.
-   If a character of some kind is not allowed, the kind is given up and the search begins again. But if that happens far
-   away, or if there are too many states, the run ends there. Characters outside of ASCII are given up too, if they lead
-   to states that must still be made, byte by byte: that takes longer than walking over their tokens. */
+   If a character of some kind is not allowed, the kind is given up and the search begins again. But if that happens
+   many characters away, or if there are too many states, the run ends there. Characters outside of ASCII are given up
+   too, if they lead to states that must still be made, byte by byte: that takes longer than walking over their
+   tokens. */
 static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
     enum {
@@ -24999,7 +25014,7 @@ static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint
     const uint32_t *group = index->groups, *listed = index->listed;
     const uint32_t most = reach < 255               ? (uint32_t)reach
                           : reach < SAMPI_MAX_PIECE ? 254
-                                                    : 255; /* 255 stands for 255 characters or more */
+                                                    : 255; /* 255: so many characters, or more */
     sampi_charge(&m->d, (int32_t)(index->n_listed / 16));
     const bool rather_clear = sampi_tokens_of_kinds(index, kinds) > index->n_listed / 2;
     if (rather_clear) memcpy(bits, index->plain, index->n_mask * (size_t)4);
@@ -25048,9 +25063,9 @@ static int32_t sampi_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live
     return n > 64 ? usual : 0;
 }
 
-/* Finds the run to begin with: that of the state itself; or, if most characters lead to another state that allows all
-   characters of some kinds (as behind the beginning of a name that is not a listed one), the run of that other state,
-   unless it leaves out many tokens that the state's own run has. */
+/* Finds the run with which the walk for a state begins. It is the state's own run. But if most characters lead to
+   another state that allows all characters of some kinds (as behind the beginning of a name that is not listed), it is
+   the run of that other state, unless that run leaves out many tokens that the state's own run has. */
 static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, bool keep, sampi_entry *entry)
 {
     enum { FEW = 6, LONG = 12 };
@@ -25241,7 +25256,7 @@ static bool sampi_fill_vec(sampi_vec *vec, const void *from, size_t width, size_
     return room || n == 0;
 }
 
-/* Keeps what was found of an entry before the steps ran out. Without memory the entry begins again later. */
+/* Keeps the part of an entry that was found before the steps ran out. Without memory the entry begins again later. */
 static void sampi_keep_begun(sampi_matcher *m, const sampi_entry *entry, const sampi_progress *at)
 {
     sampi_begun *begun = &m->begun;
@@ -25540,15 +25555,16 @@ static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t
     return from;
 }
 
-/* Item i of all that must stay valid: first those of the text's position, then those of the earlier positions that are
-   kept. */
+/* Item i of all items that must stay valid: first the items of the text's position, then those of the earlier positions
+   that are kept. */
 static int32_t sampi_n_held(const sampi_matcher *m) { return m->n_now + m->past.n; }
 static sampi_item *sampi_held_at(const sampi_matcher *m, int32_t i)
 {
     return i < m->n_now ? sampi_item_at(m, i) : (sampi_item *)m->past.data + (i - m->n_now);
 }
 
-/* Marks the frames that an item can return to: their rule becomes ~rule. Returns false if there is no room to do so. */
+/* Marks the frames that an item can return to: their rule becomes ~rule. Returns false if there is no memory for the
+   marking. */
 static bool sampi_mark_frames(sampi_matcher *m)
 {
     /* first a stack of frames whose edges must be followed; then a table with an element for each frame */
@@ -25571,7 +25587,7 @@ static bool sampi_mark_frames(sampi_matcher *m)
     return true;
 }
 
-/* Notes in the edges of a frame that stays, which now has number `frame`, that they stay: `next` becomes -2 - frame. */
+/* Marks the edges of a frame that is kept, whose new number is `frame`: their `next` becomes -2 - frame. */
 static void sampi_claim_edges(sampi_matcher *m, int32_t frame, int32_t first)
 {
     for (int32_t e = first; e >= 0;) {
@@ -25892,8 +25908,8 @@ static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *tex
     return matched && !m->d.status;
 }
 
-/* Where a program's match begins in text [n], or its first group that is not empty; -1 if it does not match, or after
-   an error. */
+/* Returns where a program's match begins in text [n]; if the match has a group that is not empty, where the first such
+   group begins; -1 if the program does not match, or after an error. */
 static int32_t sampi_lazy_find(sampi_matcher *m, const sampi_program *p, const uint8_t *text, int32_t n)
 {
     int32_t slots[2 * SAMPI_MAX_GROUPS], start = -1;
@@ -26754,15 +26770,15 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
     return n;
 }
 
-/* The tokens that some bytes begin with: how many there are, and the longest; of equal tokens the first of the
-   vocabulary. */
+/* The tokens with which some bytes begin: how many such tokens there are, and the longest of them. If several tokens
+   have the same bytes, the first of the vocabulary counts. */
 typedef struct sampi_along {
     int32_t n, length;
     samp_token longest;
 } sampi_along;
 
-/* Finds those of one trie. Returns the node behind all of the bytes, or 0. If tokens are equal, the last one's node has
-   what is below all of them. */
+/* Finds the tokens of one trie with which the bytes begin. Returns the node behind all of the bytes, or 0. If several
+   tokens have the same bytes, the node of the last one has all longer tokens below it. */
 static uint32_t sampi_look_along(const samp_vocab_index *index, uint32_t root, const uint8_t *bytes, int32_t n,
                                  sampi_along *along)
 {
@@ -26810,8 +26826,8 @@ static bool sampi_goes_on(sampi_matcher *m, uint32_t node, int32_t from)
     return found;
 }
 
-/* Writes tokens of what must follow, each time the longest. It stops where a token may continue behind the forced
-   bytes. certain: it also stops where more than one token is possible. */
+/* Writes tokens of what must follow, each time the longest. Stops where a token may continue behind the forced bytes.
+   With `certain` it also stops where more than one token is possible. */
 static int64_t sampi_draft_forced(sampi_matcher *m, samp_token *tokens, size_t n_max, bool certain)
 {
     uint8_t bytes[SAMPI_FORCED];
@@ -26933,8 +26949,8 @@ static void sampi_grammar_unmake(void *made)
 }
 
 /* The state is the tokens so far: reading them again leads to the same position on any machine. A copy of the matcher
-   does so to check them. Then the sampler gets this copy, because reading the tokens a second time could fail for lack
-   of memory. */
+   does so to check them. Then the sampler gets this copy, because reading the tokens a second time
+   could find no memory. */
 static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_matcher *m = (sampi_matcher *)s->base.ctx, *copy = (sampi_matcher *)io->made, **end = &copy;
@@ -27698,9 +27714,9 @@ static SAMPI_COLD void sampi_schema_decimal(sampi_schema *x, int32_t node, sampi
     if (!sampi_decimal_read(x, node, d)) sampi_schema_fail(x, node, SAMP_E_RANGE, "this number has too many digits");
 }
 
-/* Returns the value of a keyword that counts (maxItems and so on), a whole number that is not negative, in any
-   spelling; or `absent` if the keyword is absent. A value of INT32_MAX or more is larger than any text: as a maximum it
-   becomes INT32_MAX, which means no bound; as a minimum (absent = 0) it is an error. */
+/* Returns the value of a keyword that is a count (maxItems and so on): a whole number that is not negative, in any
+   spelling. If the keyword is absent, returns `absent`. A value of INT32_MAX or more is larger than any text: as a
+   maximum it becomes INT32_MAX, which means no bound; as a minimum (absent = 0) it is an error. */
 static SAMPI_COLD int32_t sampi_schema_count(sampi_schema *x, int32_t schema, sampi_schema_key key, int32_t absent)
 {
     int32_t node = sampi_keyword(x, schema, key);
@@ -28014,6 +28030,7 @@ static SAMPI_COLD sampi_texts sampi_texts_and(sampi_schema *x, sampi_texts a, sa
     return sampi_texts_some(x, sampi_schema_both(x, sampi_texts_node(x, a, string), sampi_texts_node(x, b, string)));
 }
 
+/* The texts of a or b. Two lists become one, in place if b's new values directly follow list a. */
 static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sampi_texts b, bool string)
 {
     if (a.n == SAMPI_ANY || b.n == 0) return a;
@@ -28034,6 +28051,7 @@ static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sam
     return either;
 }
 
+/* The complement of a. A range of lengths becomes the shorter and the longer strings. */
 static SAMPI_COLD sampi_texts sampi_texts_not(sampi_schema *x, sampi_texts a, bool string)
 {
     if (a.n == SAMPI_ANY) return sampi_texts_none();
@@ -28052,7 +28070,7 @@ static SAMPI_COLD sampi_texts sampi_texts_not(sampi_schema *x, sampi_texts a, bo
 /* ---- schemas: `pattern` and `format` ----
    A pattern is read by the reader of regular expressions, over code points. A format has a regular expression here.
    Some formats are not regular. They have two regular sets as bounds: one that is within the format, and one that
-   contains it. The first is used where the schema must hold, the second where it must not. */
+   contains it. The first bound is used where the schema must hold, the second where it must not hold. */
 
 /* A class of code points for sampi_tree_regex, each code point in its shortest spelling. */
 static SAMPI_COLD sampi_node sampi_schema_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
@@ -28071,6 +28089,7 @@ static SAMPI_COLD sampi_node sampi_schema_regex(sampi_schema *x, int32_t node, c
     return x->status ? (sampi_node)SAMPI_NEVER : sampi_schema_in_quotes(x->tree, inside);
 }
 
+/* The strings that match a pattern of the document (a string's number), made once for each. */
 static SAMPI_COLD sampi_node sampi_schema_pattern(sampi_schema *x, int32_t node, int32_t string)
 {
     size_t n;
@@ -28094,9 +28113,9 @@ static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t
     return sampi_schema_pattern(x, member, sampi_doc(x, member)->name);
 }
 
-/* The standard's formats. Of some only bounds are regular: every text of the lower one has the format, and every text
-   with the format is in the upper one (upper NULL: the lower one is exact). If a name has several lines, all of them
-   must hold. */
+/* The standard's formats. Some formats are not regular and have two bounds that are: every text of the lower bound has
+   the format, and every text with the format is in the upper bound (upper NULL: the lower bound is exact). If a name
+   has several lines, all of them must hold. */
 #define SAMPI_RE_DATE \
     "((\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8])))" \
     "|(\\d\\d(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)"
@@ -28342,6 +28361,7 @@ static SAMPI_COLD sampi_texts sampi_schema_numbers(sampi_schema *x, int32_t sche
     return node < 0 ? all : sampi_texts_and(x, all, sampi_texts_some(x, sampi_schema_multiples(x, node)), false);
 }
 
+/* The strings that minLength, maxLength, pattern and format allow; `over`: as in sampi_schema_scalars. */
 static SAMPI_COLD sampi_texts sampi_schema_strings(sampi_schema *x, int32_t schema, bool over)
 {
     sampi_texts all = sampi_texts_any();
@@ -28383,8 +28403,8 @@ static SAMPI_COLD sampi_scalars sampi_schema_values(sampi_schema *x, int32_t val
 
 static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t schema, bool over);
 
-/* Exactly one of the schemas in an array. The loop keeps what satisfies exactly one of the schemas so far, and what
-   satisfies any of them; each step adds the next schema to both. */
+/* Exactly one of the schemas in an array. The loop keeps two sets, for the schemas that it has visited: the scalars
+   that satisfy exactly one of them, and those that satisfy any of them. */
 static SAMPI_COLD sampi_scalars sampi_scalars_one_of(sampi_schema *x, int32_t array, bool over)
 {
     sampi_scalars one = sampi_scalars_of(0), any = one; /* any: estimated the other way */
@@ -28604,6 +28624,7 @@ static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_lite
     return true;
 }
 
+/* The slot of a goal in the hash table: the slot that has it, or the free one that it would get. */
 static SAMPI_COLD int32_t *sampi_goal_slot(const sampi_schema *x, const int32_t *literals, int32_t n)
 {
     uint32_t mask = (uint32_t)x->slots.n - 1, h = sampi_place_of(literals, (size_t)n * sizeof *literals);
@@ -28653,6 +28674,7 @@ static sampi_literal sampi_goal_literal(const sampi_schema *x, int32_t goal, int
     return *sampi_ints(&x->arena, sampi_goal_at(x, goal)->first + i);
 }
 
+/* The scalars that satisfy all literals of a goal. */
 static SAMPI_COLD sampi_scalars sampi_goal_scalars(sampi_schema *x, int32_t goal)
 {
     sampi_scalars all = sampi_scalars_of(SAMPI_T_ALL);
@@ -29016,6 +29038,7 @@ static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s
     x->atoms.n = n_atoms;
 }
 
+/* Follows the ways in which the items of an array, or their number, violate a schema. */
 static SAMPI_COLD void sampi_expand_isnt_array(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now,
                                                int32_t later)
 {
@@ -29069,8 +29092,8 @@ static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, i
         }
 }
 
-/* Handles a schema that must not hold. Returns true if it cannot hold together with the atoms: then nothing has to be
-   excluded. Else there is one way for each keyword to be violated; all are followed here. */
+/* Handles a schema that must not hold. Returns true if the schema cannot hold together with the atoms: then nothing has
+   to be excluded. Else there is one way for each keyword to be violated; all are followed here. */
 static SAMPI_COLD bool sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
 {
     int32_t at, todo = x->todo.n, atoms = x->atoms.n;
@@ -29467,7 +29490,8 @@ static SAMPI_COLD sampi_node sampi_schema_kind(sampi_schema *x, int32_t kind)
     return all;
 }
 
-/* The names in `names` of some kinds (one kind, or all but a few), each in its shortest spelling. */
+/* Those of the names whose kind is in the set `kinds` (one kind, or all but a few), each name in its shortest
+   spelling. */
 static SAMPI_COLD sampi_texts sampi_texts_of_kinds(sampi_schema *x, sampi_texts names, uint32_t kinds)
 {
     if (names.n == 0) return names;
@@ -29543,8 +29567,8 @@ static SAMPI_COLD sampi_node sampi_object_in_order(sampi_schema *x, const sampi_
     return behind[0];
 }
 
-/* Members of unlisted names that may come behind all witnesses: if a name may be that of a witness from number i on,
-   the member violates what this witness violates. */
+/* The members with unlisted names that may follow all witnesses. If such a name could also be the name of a witness (of
+   those from number i on), the member must violate what this witness violates. */
 static SAMPI_COLD sampi_node sampi_object_bound(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
                                                 uint64_t witnesses)
 {
@@ -29801,6 +29825,7 @@ typedef struct sampi_array {
     sampi_some some[SAMPI_SOMES];
 } sampi_array;
 
+/* Adds a condition: between `least` and `most` items satisfy a literal. Two on the same literal are joined. */
 static SAMPI_COLD void sampi_array_some(sampi_schema *x, sampi_array *a, sampi_literal literal, int32_t least,
                                         int32_t most)
 {
@@ -29822,6 +29847,7 @@ static SAMPI_COLD void sampi_array_some(sampi_schema *x, sampi_array *a, sampi_l
     if (most < some->most) some->most = most;
 }
 
+/* Collects what the keywords of one schema say of the array. */
 static SAMPI_COLD void sampi_array_group(sampi_schema *x, sampi_array *a, int32_t schema)
 {
     int32_t prefix = sampi_schema_prefix(x, schema), at;
@@ -29844,9 +29870,9 @@ static SAMPI_COLD void sampi_array_group(sampi_schema *x, sampi_array *a, int32_
         sampi_refuse(x, at, "not supported");
 }
 
-/* The goal of item i, or with i = n_prefix of all items behind the first ones; -1: no such item is possible. `which`
-   (-1: not considered) is a set of bits: the item satisfies the literals of a->some in this set, and none of the others
-   that have an upper bound. */
+/* The goal of item i, or with i = n_prefix of all items behind the first ones; -1: no such item is possible. `which` is
+   a set of bits, one for each literal of a->some (-1: no such condition). The item must satisfy the literals whose bits
+   are set; of the others it must not satisfy those that have an upper bound. */
 static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a, int32_t i, int32_t which)
 {
     int32_t first = x->stack.n;
@@ -29873,6 +29899,7 @@ static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a
     return goal >= 0 && sampi_goal_possible(x, goal) ? goal : -1;
 }
 
+/* Collects what all atoms say of the array. If no item is possible at some index, `most` becomes that index. */
 static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
 {
     for (int32_t i = a->shapes->first; i < a->last && !x->status; i++) {

@@ -35,8 +35,8 @@ typedef struct samp_grammar samp_grammar;
               member that is not listed, if other names are listed.
               A name that is not listed may come twice; the last one counts, as in JSON.parse, Python, Go and jq. So if
               a member must violate a condition (not, oneOf, if), a later member of the same name could undo that. To
-              exclude this, such a later member must violate the condition too. Names are compared by a checksum of
-              three bits, so this applies to some members of other names as well.
+              exclude this, such a later member must violate the condition too. The grammar compares names by a checksum
+              of three bits, so some members with other names must violate the condition as well.
      Tags     Structural tags are JSON: {"type":"structural_tag","format":...}, as in XGrammar and in vLLM's
               response_format; or the older {"structures":[{"begin","schema","end"} ...],"triggers":[...]}. Formats:
               const_string, json_schema, regex, grammar (GBNF), any_text, sequence, or, optional, plus, star, repeat,
@@ -99,9 +99,10 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
               without bytes are masked, unless the grammar names them. A rule that calls itself without end is entered,
               as in llama.cpp. So is a required part that several keywords together make impossible, if only a search
               would show it (two patterns that no string matches both): after that no token is allowed.
-     Accept   of a token that is not allowed is SAMP_E_RANGE. In a chain no other member has accepted it then.
-     Order    any. If the sampler is the first of its chain, the row is masked before the chain runs, which keeps the
-              fast path.
+     Accept   returns SAMP_E_RANGE for a token that is not allowed. If the sampler is a member of a chain, no other
+              member has accepted that token.
+     Order    any. If the sampler is the first of its chain, the row is masked before the chain runs, so the chain can
+              still take the fast path.
      Row      may be longer than the vocabulary; the additional tokens are masked. If the grammar comes first, such a
               row is SAMP_E_RANGE under MT19937. If the grammar comes first, the logit of a token that it masks is not
               read, so it may be NaN; log-probabilities read it.
@@ -123,8 +124,8 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
 SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const samp_grammar *grammar);
 
 /* samp_init_grammar_lazy, samp_init_grammar_lazy_patterns -- make a grammar that waits for a trigger, as for tool calls
-   in free text. Until the trigger it allows every token of the vocabulary. From the trigger on the text must be one of
-   the grammar.
+   in free text. Until the trigger it allows every token of the vocabulary. From the trigger on, the text must be a text
+   of the grammar.
      tokens   [n_tokens] the grammar begins with the first token that is one of these. The grammar must name such a
               token if it has no bytes.
      words    [n_words] the grammar begins with the first of these words in the text so far, even within a token.
@@ -160,7 +161,7 @@ SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
    A step takes some ten nanoseconds.
      Bytes    All blocks count: what was computed (states, masks, tables), the working memory of calls, and each
               sampler's own position; also both copies of a block that is being enlarged. Making or cloning a sampler
-              may exceed the limit. Loading a state may take up to as much again. What a call in another thread still
+              may exceed the limit. Loading a state may take up to the limit again. What a call in another thread still
               reads counts in addition to the limit until that call ends. When the limit is reached, about half of what
               was computed is dropped, beginning with what was not used for the longest time; it is computed again when
               it is needed. If one call needs more than that half, all of it is dropped; if that is not enough, so are
@@ -193,8 +194,8 @@ SAMP_API int samp_grammar_stats(const samp_sampler *s, samp_grammar_usage *usage
               SAMP_E_FULL, SAMP_E_NOMEM.   After an error bits are not valid.
    samp_grammar_is_complete -- 1: the text is a text of the grammar; 0: it is only the beginning of one; or a status.
    samp_grammar_forced -- return how many bytes must follow in every case, at most 4096; bytes [size] gets those that
-     fit (bytes may be NULL if size is 0). They are whole characters, except where size cuts one. samp_grammar_draft
-     returns them as tokens. 0 while a lazy grammar waits. */
+     fit (bytes may be NULL if size is 0). These bytes are whole characters, except where size cuts one.
+     samp_grammar_draft returns them as tokens. Returns 0 while a lazy grammar waits. */
 SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits);
 
 /* samp_grammar_prepare -- do a part of the next mask's work in advance, for instance while the model computes the
@@ -226,8 +227,9 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size);
    each token that it accepts. Such text is names of members, punctuation, a const. With "ordered" and "compact" or
    "spaced" much of a schema's text is forced; where any white space may come, little is.
      tokens   [n_max] (may be NULL if n_max is 0) gets tokens of the bytes of samp_grammar_forced, each time the longest
-              that fits. Other tokens may spell the same bytes, so the model decides. The last token is left out if the
-              grammar allows a token that begins with it and continues behind the forced bytes.
+              that fits. Other tokens may spell the same bytes, so the model may choose others. The last token is left
+              out if the grammar also allows a longer token that begins with the same bytes and continues behind the
+              forced bytes.
      Returns  how many, 0 .. n_max; 0 too while a lazy grammar waits. SAMP_E_NULL, SAMP_E_UNSUPPORTED (the sampler is
               not a grammar), SAMP_E_FULL, SAMP_E_NOMEM. The sampler's position does not change.
      Exactly  with SAMP_VERIFY_EXACT the tokens are those without a draft, in any chain.

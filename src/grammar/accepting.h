@@ -51,15 +51,16 @@ static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t
     return from;
 }
 
-/* Item i of all that must stay valid: first those of the text's position, then those of the earlier positions that are
-   kept. */
+/* Item i of all items that must stay valid: first the items of the text's position, then those of the earlier positions
+   that are kept. */
 static int32_t sampi_n_held(const sampi_matcher *m) { return m->n_now + m->past.n; }
 static sampi_item *sampi_held_at(const sampi_matcher *m, int32_t i)
 {
     return i < m->n_now ? sampi_item_at(m, i) : (sampi_item *)m->past.data + (i - m->n_now);
 }
 
-/* Marks the frames that an item can return to: their rule becomes ~rule. Returns false if there is no room to do so. */
+/* Marks the frames that an item can return to: their rule becomes ~rule. Returns false if there is no memory for the
+   marking. */
 static bool sampi_mark_frames(sampi_matcher *m)
 {
     /* first a stack of frames whose edges must be followed; then a table with an element for each frame */
@@ -82,7 +83,7 @@ static bool sampi_mark_frames(sampi_matcher *m)
     return true;
 }
 
-/* Notes in the edges of a frame that stays, which now has number `frame`, that they stay: `next` becomes -2 - frame. */
+/* Marks the edges of a frame that is kept, whose new number is `frame`: their `next` becomes -2 - frame. */
 static void sampi_claim_edges(sampi_matcher *m, int32_t frame, int32_t first)
 {
     for (int32_t e = first; e >= 0;) {

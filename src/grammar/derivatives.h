@@ -48,8 +48,8 @@ static void sampi_charge(sampi_deriver *d, int32_t steps)
     d->charged += steps;
 }
 
-/* Charges a node that was looked up or made, more if the nodes exceed a cache. Returns it; for a status, records the
-   error and returns NEVER. */
+/* Charges a node that was looked up or made, more if the nodes exceed a cache. Returns the node. If n is a status,
+   records this error and returns NEVER. */
 static sampi_node sampi_sound(sampi_deriver *d, sampi_node n)
 {
     const int32_t nodes = d->tree.nodes.n;
@@ -301,7 +301,8 @@ static sampi_node sampi_front(const sampi_deriver *d, sampi_node n)
     return n;
 }
 
-/* Is it obvious that no text of n begins with the byte? That holds for most of many alternatives. */
+/* Is it obvious that no text of n begins with the byte? If a node has many alternatives, this holds for most of
+   them. */
 static bool sampi_refuses(const sampi_deriver *d, sampi_node n, int32_t byte)
 {
     n = sampi_front(d, n);
@@ -371,7 +372,8 @@ static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byt
     return -1;
 }
 
-/* Uses the derivative `part` that sampi_follow asked for. Returns another part whose derivative is needed, or -1. */
+/* Adds the derivative `part`, which sampi_follow needed, to what was found. Returns another part whose derivative is
+   needed, or -1. */
 static sampi_node sampi_followed(sampi_deriver *d, sampi_deriving *it, sampi_node part)
 {
     const sampi_node n = it->now;
@@ -563,8 +565,8 @@ static void sampi_find_kinds(sampi_deriver *d, sampi_node n, sampi_kinds *kinds)
     d->work.n = bottom;
 }
 
-/* Gives each class of bytes the first class of its kind: first [n_classes]. If the node takes too long to visit, each
-   class is a kind of its own. */
+/* Sets first [c] of each class of bytes c to the first class that is of the same kind. If the node takes too long to
+   visit, each class is a kind of its own. */
 static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
 {
     enum { PATIENCE = 2000 };
@@ -579,7 +581,7 @@ static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
     sampi_charge(d, (bytes->n_classes + kinds.n) / 4);
     for (int32_t c = 0; c < bytes->n_classes; c++) first[c] = (uint8_t)c;
     for (int32_t k = 0; k < kinds.n && kinds.left >= 0; k++) {
-        static const uint8_t place[8] = { 0, 1, 2, 4, 7, 3, 6, 5 }; /* of a bit in a byte, by 0x17 times that bit */
+        static const uint8_t place[8] = { 0, 1, 2, 4, 7, 3, 6, 5 }; /* bit number of a bit, by 0x17 times the bit */
         int32_t found = -1;
         for (uint32_t i = 0; i < 32; i++)
             for (uint32_t bits = kinds.set[k][i]; bits; bits &= bits - 1) {

@@ -10,7 +10,7 @@ static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint
     const uint32_t *group = index->groups, *listed = index->listed;
     const uint32_t most = reach < 255               ? (uint32_t)reach
                           : reach < SAMPI_MAX_PIECE ? 254
-                                                    : 255; /* 255 stands for 255 characters or more */
+                                                    : 255; /* 255: so many characters, or more */
     sampi_charge(&m->d, (int32_t)(index->n_listed / 16));
     const bool rather_clear = sampi_tokens_of_kinds(index, kinds) > index->n_listed / 2;
     if (rather_clear) memcpy(bits, index->plain, index->n_mask * (size_t)4);
@@ -59,9 +59,9 @@ static int32_t sampi_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live
     return n > 64 ? usual : 0;
 }
 
-/* Finds the run to begin with: that of the state itself; or, if most characters lead to another state that allows all
-   characters of some kinds (as behind the beginning of a name that is not a listed one), the run of that other state,
-   unless it leaves out many tokens that the state's own run has. */
+/* Finds the run with which the walk for a state begins. It is the state's own run. But if most characters lead to
+   another state that allows all characters of some kinds (as behind the beginning of a name that is not listed), it is
+   the run of that other state, unless that run leaves out many tokens that the state's own run has. */
 static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, bool keep, sampi_entry *entry)
 {
     enum { FEW = 6, LONG = 12 };
@@ -252,7 +252,7 @@ static bool sampi_fill_vec(sampi_vec *vec, const void *from, size_t width, size_
     return room || n == 0;
 }
 
-/* Keeps what was found of an entry before the steps ran out. Without memory the entry begins again later. */
+/* Keeps the part of an entry that was found before the steps ran out. Without memory the entry begins again later. */
 static void sampi_keep_begun(sampi_matcher *m, const sampi_entry *entry, const sampi_progress *at)
 {
     sampi_begun *begun = &m->begun;

@@ -148,7 +148,7 @@ static int sampi_grammar_spread(sampi_tree *t, const sampi_vec *order, const int
     return spare < 0 ? (int)SAMP_E_RANGE : SAMP_OK;
 }
 
-/* Makes these lists and calls sampi_grammar_spread; for grammars that need more than a few rounds. */
+/* Makes the lists for sampi_grammar_spread and calls it; for grammars that need more than a few rounds. */
 static int sampi_grammar_spread_all(sampi_tree *t, const sampi_vec *order)
 {
     size_t n_parts = 0;

@@ -66,15 +66,15 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
     return n;
 }
 
-/* The tokens that some bytes begin with: how many there are, and the longest; of equal tokens the first of the
-   vocabulary. */
+/* The tokens with which some bytes begin: how many such tokens there are, and the longest of them. If several tokens
+   have the same bytes, the first of the vocabulary counts. */
 typedef struct sampi_along {
     int32_t n, length;
     samp_token longest;
 } sampi_along;
 
-/* Finds those of one trie. Returns the node behind all of the bytes, or 0. If tokens are equal, the last one's node has
-   what is below all of them. */
+/* Finds the tokens of one trie with which the bytes begin. Returns the node behind all of the bytes, or 0. If several
+   tokens have the same bytes, the node of the last one has all longer tokens below it. */
 static uint32_t sampi_look_along(const samp_vocab_index *index, uint32_t root, const uint8_t *bytes, int32_t n,
                                  sampi_along *along)
 {
@@ -122,8 +122,8 @@ static bool sampi_goes_on(sampi_matcher *m, uint32_t node, int32_t from)
     return found;
 }
 
-/* Writes tokens of what must follow, each time the longest. It stops where a token may continue behind the forced
-   bytes. certain: it also stops where more than one token is possible. */
+/* Writes tokens of what must follow, each time the longest. Stops where a token may continue behind the forced bytes.
+   With `certain` it also stops where more than one token is possible. */
 static int64_t sampi_draft_forced(sampi_matcher *m, samp_token *tokens, size_t n_max, bool certain)
 {
     uint8_t bytes[SAMPI_FORCED];

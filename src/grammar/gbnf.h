@@ -40,6 +40,7 @@ static int64_t sampi_gbnf_char(sampi_reader *r)
     }
 }
 
+/* Reads "..." as the sequence of its characters. */
 static sampi_node sampi_gbnf_literal(sampi_reader *r)
 {
     int32_t first = r->parts.n;
@@ -137,8 +138,8 @@ static int sampi_gbnf_braces(sampi_reader *r, bool nested, int32_t *least, int32
     return SAMP_OK;
 }
 
-/* Reads * + ? or braces and applies it to the last part. n_rules is what that part counts for llama.cpp's limit; it is
-   multiplied. */
+/* Reads * + ? or braces and applies it to the last part. n_rules is the number of rules that llama.cpp counts for that
+   part; it is multiplied by the repetitions. */
 static int sampi_gbnf_repeat(sampi_reader *r, int32_t first, bool nested, bool *nothing, uint64_t *n_rules)
 {
     const char *start = r->at;
@@ -195,6 +196,7 @@ static sampi_node sampi_gbnf_group(sampi_reader *r, uint64_t *n_rules)
     return n;
 }
 
+/* Reads parts that follow each other, each with its repetition, up to the end of the alternative. */
 static sampi_node sampi_gbnf_sequence(sampi_reader *r, bool nested)
 {
     int32_t first = r->parts.n;

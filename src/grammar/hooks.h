@@ -76,8 +76,8 @@ static void sampi_grammar_unmake(void *made)
 }
 
 /* The state is the tokens so far: reading them again leads to the same position on any machine. A copy of the matcher
-   does so to check them. Then the sampler gets this copy, because reading the tokens a second time could fail for lack
-   of memory. */
+   does so to check them. Then the sampler gets this copy, because reading the tokens a second time
+   could find no memory. */
 static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_matcher *m = (sampi_matcher *)s->base.ctx, *copy = (sampi_matcher *)io->made, **end = &copy;

@@ -117,11 +117,11 @@ static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32
 }
 
 /* Visits the nodes [i, end) of a trie: node i, the nodes beside it, and all that are below these. The items [from, to)
-   are those in front of these nodes. The entry gets every token that the items allow. If its parent is odd, it also
-   gets the nodes where the outermost frame ends and tokens continue. The levels keep what belongs to the nodes on the
-   way down to the current one, so going back costs nothing. The items' own calls were entered before, or must not be
-   entered. *node: where the walk begins; in front of it only the nodes on the way there are visited (0: it begins at
-   i). After an error: where the walk must continue. */
+   are those in front of these nodes. The entry gets every token that the items allow. If the entry's parent is odd, the
+   entry also gets the nodes where the outermost frame ends and tokens continue. The levels keep what belongs to the
+   nodes on the way down to the current one, so going back costs nothing. The items' own calls were entered before, or
+   must not be entered. *node: where the walk begins; in front of it only the nodes on the way there are visited (0: it
+   begins at i). After an error: where the walk must continue. */
 static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from, int32_t to, sampi_entry *entry,
                        uint32_t *node)
 {

@@ -8,8 +8,8 @@
      frame    A call of a rule at one position, with everything that waits for it: edges, each with the node to continue
               with and the frame of that node. All calls of a rule at one position share a frame, so ambiguity and left
               recursion cost no more than their sets. This is an Earley parser whose items are DFA states. Frame 0 is
-              the outermost. If nothing is left to do behind a call, it shares its caller's frame, so right recursion
-              keeps no frames.
+              the outermost. If nothing is left to do behind a call, the call shares its caller's frame, so right
+              recursion keeps no frames.
 
    The mask of a position is the union over its items. One walk over the tries finds what an item's state allows without
    leaving its frame. The result is kept as an entry: the tokens that are allowed, and the nodes of the tries where the
@@ -28,8 +28,9 @@ enum {
     SAMPI_STATE_TOKENS = 4 /* and some of them are tokens */
 };
 
-/* A call of a rule, or with rule -1 of a token by name (negated: of any other token); `then` follows it. If the rule is
-   member i of a list (-1: it is not), `then` still begins with the list before that member: sampi_list_behind. */
+/* What a state may call: a rule, or with rule -1 a token by name (negated: any other token). `then` follows the call.
+   If the rule is member i of a list (-1: it is not), `then` still begins with the list before that member:
+   sampi_list_behind. */
 typedef struct sampi_call {
     int32_t rule;
     samp_token token;
@@ -124,7 +125,7 @@ typedef struct sampi_begun {
     sampi_vec tokens, places, bits; /* bits: [n_mask], or empty */
 } sampi_begun;
 
-/* A block of a store that is given out in pieces, one behind the other. */
+/* A block of memory in a store. Pieces of it are given out one after the other. */
 typedef struct sampi_chunk {
     struct sampi_chunk *behind;
     size_t size, used;
@@ -199,7 +200,7 @@ typedef struct sampi_matcher {
     const samp_vocab_index *index;
     const samp_grammar *grammar;
     sampi_shared *shared;
-    sampi_workspace *space;          /* the workspace that it used last; during a call, the one it uses */
+    sampi_workspace *space;          /* the matcher's last workspace; during a call, its current one */
     sampi_store *store;              /* during a call: the store that it reads */
     sampi_store *own;                /* the same store, if it is this call's alone, or NULL */
     size_t place_in;                 /* the store whose states the items have; 0: the position must be found again */

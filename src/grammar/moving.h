@@ -29,7 +29,7 @@ typedef struct sampi_move {
     sampi_store_plan chosen;         /* how many of each were chosen; most: as in room */
 } sampi_move;
 
-/* How old the last use of something is: 0 is the newest. */
+/* Returns the age of a time of last use: 0 is the newest. */
 static uint32_t sampi_move_age(const sampi_move *v, const int32_t *used)
 {
     const uint32_t age = (uint32_t)v->now - (uint32_t)SAMPI_INT_GET(used);
@@ -130,6 +130,7 @@ static bool sampi_move_choose(sampi_move *v, uint32_t oldest, const sampi_shared
            sampi_store_sizes(h->grammar, n, size) + n->most <= v->most;
 }
 
+/* Copies the chosen nodes, with new numbers for their parts and new places in the pool. */
 static void sampi_move_nodes(const sampi_move *v)
 {
     const sampi_tree *t = &v->from->tree;
@@ -163,6 +164,7 @@ static void *sampi_move_bytes(sampi_chunk *chunk, const void *bytes, size_t n)
     return room;
 }
 
+/* Copies the chosen states. The state behind a class of bytes becomes unknown again if it was not chosen. */
 static void sampi_move_states(const sampi_move *v, sampi_chunk *chunk)
 {
     sampi_store *to = v->to;
@@ -191,6 +193,7 @@ static void sampi_move_states(const sampi_move *v, sampi_chunk *chunk)
     to->n_states = 1 + v->chosen.states;
 }
 
+/* Copies the chosen entries, and enters them into the hash table. */
 static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n_mask)
 {
     sampi_store *to = v->to;

@@ -44,7 +44,7 @@ static int64_t sampi_read_hex(sampi_reader *r, int n)
     return x;
 }
 
-/* Reads a decimal number. Returns it (larger ones as 2^31 - 1), or a status. */
+/* Reads a decimal number. Returns the number, at most 2^31 - 1, or a status. */
 static int32_t sampi_read_number(sampi_reader *r, const char *what)
 {
     int64_t x = 0;
@@ -56,7 +56,7 @@ static int32_t sampi_read_number(sampi_reader *r, const char *what)
     return (int32_t)x;
 }
 
-/* Passes a node on; a status becomes an error at the place that is being read. */
+/* Returns n. If n is a status, it becomes an error at the place that is being read. */
 static sampi_node sampi_read_node(sampi_reader *r, sampi_node n)
 {
     if (n >= 0 || r->error->status) return n;

@@ -110,6 +110,7 @@ static int64_t sampi_regex_class_char(sampi_reader *r, int *status)
     return c;
 }
 
+/* Reads [..] or [^..]; its ranges are collected as parts. */
 static sampi_node sampi_regex_class(sampi_reader *r)
 {
     int32_t first = r->parts.n;
@@ -237,6 +238,7 @@ static sampi_node sampi_regex_atom(sampi_reader *r)
     return r->chars(r->tree, (const uint32_t(*)[2])one, 1, false);
 }
 
+/* Reads the repetition behind n, if there is one. */
 static sampi_node sampi_regex_repeated(sampi_reader *r, sampi_node n)
 {
     if (n < 0 || !*r->at || !strchr("*+?{", *r->at)) return n;
@@ -325,10 +327,10 @@ static sampi_node sampi_regex_unmark_one(sampi_tree *t, sampi_node n, uint32_t m
     }
 }
 
-/* Of the texts that n matches: with BEGIN those that have one or more such marks at the front, without these marks (a
-   place may be marked twice); with END the same at the end; with ANY those with marks of either kind at the front,
-   without these; with NONE the texts that have no marks at all. Each part is visited once, after its own parts: until
-   then it is on the stack `todo`, then in `order`. */
+/* Keeps those of the texts of n that have certain marks, and removes these marks. BEGIN: one or more FE at the front (a
+   place may be marked twice). END: one or more FF at the end. ANY: marks of either kind at the front. NONE keeps the
+   texts that have no marks at all. Each part is visited once, after its own parts: until then it is on the stack
+   `todo`, then in `order`. */
 static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks)
 {
     if (n < 0) return n;

@@ -68,8 +68,8 @@ static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
 }
 
 /* Is the state's node a number of characters, followed by something that begins with other characters, like a quote?
-   Then its run follows at once: returns the kinds and *reach, and no longer text of these kinds is allowed. Strings
-   with a length are of this form; they have too many states to visit each. */
+   Then the run is known without a search: the function returns its kinds and sets *reach. A longer text of these kinds
+   is not allowed. Strings with a length are of this form; they have too many states to visit each. */
 static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
 {
     const sampi_expr e = *sampi_at(&m->d.tree, sampi_through(&m->d, sampi_lex_at(m, state)->node));
@@ -89,9 +89,10 @@ static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
 }
 
 /* Finds a state's run by visiting the states that it leads to, character by character: found [n], each with its depth.
-   If a character of some kind is not allowed, the kind is given up and the search begins again. But if that happens far
-   away, or if there are too many states, the run ends there. Characters outside of ASCII are given up too, if they lead
-   to states that must still be made, byte by byte: that takes longer than walking over their tokens. */
+   If a character of some kind is not allowed, the kind is given up and the search begins again. But if that happens
+   many characters away, or if there are too many states, the run ends there. Characters outside of ASCII are given up
+   too, if they lead to states that must still be made, byte by byte: that takes longer than walking over their
+   tokens. */
 static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
     enum {

@@ -5,10 +5,10 @@
 
      The arrays of a store have a fixed size and never move. A new element takes a number (or a piece of a chunk) that
      no other thread gets, is written, and then published: one atomic operation puts its number into a slot of a table
-     or of a row, if that slot is still free. Published data never changes, with two exceptions, each of one word: facts
-     that are found out later, the same by every thread, and times of last use. So a hit is a load. A miss is computed
-     by the thread that meets it. If two threads meet it at once, both compute it, and the second one to publish uses
-     the first one's result.
+     or of a row, if that slot is still free. Published data never changes, with two exceptions of one word each: a fact
+     that is found out later (every thread finds the same fact), and the time of the last use. So a hit is a load. A
+     miss is computed by the thread that meets it. If two threads meet it at once, both compute it, and the second one
+     to publish uses the first one's result.
 
      A call that finds no room in a store makes a new one: with more room or, at the limit, with as much. The new store
      takes over what the old one has: all of it if the new one is larger, else what was used last, up to half of the

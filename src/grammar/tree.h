@@ -44,8 +44,8 @@ enum {
     SAMPI_KNOWN_EMPTY = 1,  /* it matches the empty text */
     SAMPI_KNOWN_CALLS = 2,  /* a call, a token or a list is in it: it is not regular */
     SAMPI_KNOWN_AND = 4,    /* an AND is in it, so a search must find whether it matches any text */
-    SAMPI_KNOWN_ALIVE = 8,  /* it does match one */
-    SAMPI_KNOWN_DEAD = 16,  /* it matches none; also known without an AND, if a required part matches none */
+    SAMPI_KNOWN_ALIVE = 8,  /* it matches some text */
+    SAMPI_KNOWN_DEAD = 16,  /* it matches no text; also known without an AND, if a required part matches no text */
     SAMPI_KNOWN_OPEN = 64,  /* sampi_grammar_visit is inside it */
     SAMPI_KNOWN_DONE = 128, /* sampi_grammar_visit has finished it */
     SAMPI_KNOWN_SHARED = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND |
@@ -54,7 +54,7 @@ enum {
 
 typedef struct sampi_expr {
     uint8_t kind, known; /* known: SAMPI_KNOWN_* when it was made */
-    uint16_t depth;      /* how deep a function recurses that walks it */
+    uint16_t depth;      /* how deep a function that walks the node recurses */
     int32_t a, b, c;
     int32_t state; /* the matcher's state of this node, or 0 */
 } sampi_expr;
@@ -101,7 +101,7 @@ enum {
    several threads change at the same time. */
 typedef struct sampi_held {
     size_t bytes, most;
-    size_t apart;           /* bytes of stores, counted separately; a quarter of `most` is never theirs */
+    size_t apart;           /* bytes of stores, counted separately; a quarter of `most` stays for all else */
     struct sampi_held *all; /* the account that counts instead, or NULL */
     bool full;              /* a request exceeded the limit */
     size_t beside;          /* bytes above the limit that are allowed for now */
@@ -124,8 +124,8 @@ typedef struct sampi_class {
     sampi_node node;
 } sampi_class;
 
-/* For a tree to which several threads add at the same time (store.h). Its arrays never move; these counts replace
-   nodes.n and pool.n. */
+/* The counts of a tree to which several threads add nodes at the same time (store.h). Its arrays never move; these
+   counts replace nodes.n and pool.n. */
 typedef struct sampi_growth {
     int32_t n_nodes, n_pool;
     int32_t *known; /* [nodes.cap] what was found out after a node was made: ALIVE, DEAD */
@@ -164,7 +164,7 @@ static void sampi_let_go(sampi_held *held, size_t bytes)
     if (held) (void)SAMPI_SIZE_ADD(&(held->all ? held->all : held)->bytes, (size_t)0 - bytes);
 }
 
-/* A block that is counted. */
+/* Allocates a block that counts in an account, and frees such a block. */
 static void *sampi_hold_block(sampi_held *held, size_t bytes)
 {
     if (!sampi_hold(held, bytes)) return NULL;
@@ -344,7 +344,7 @@ static int32_t sampi_node_depth(const sampi_tree *t, int kind, int32_t a, int32_
     return depth;
 }
 
-/* Is it a reference to a rule that is replaced by its body? Functions that walk a tree look through it. */
+/* Is the node a reference to a rule that is replaced by its body? Functions that walk a tree look through it. */
 static bool sampi_is_inline(const sampi_tree *t, const sampi_expr *e)
 {
     return e->kind == SAMPI_NODE_REF && !sampi_rule_at(t, e->a)->call;
@@ -393,7 +393,7 @@ static bool sampi_slots_fit(const uint32_t *open, int32_t n, uint32_t taken)
     return false;
 }
 
-/* Fills in the slots of a list, and which other members may still come. */
+/* Fills in the open slots of a list, and which members that are not listed may still come. */
 static void sampi_opening_slots(const sampi_tree *t, sampi_opening *p)
 {
     p->taken = 0;
@@ -416,6 +416,7 @@ static void sampi_opening_slots(const sampi_tree *t, sampi_opening *p)
     p->list.other = p->member[p->list.n + (int32_t)p->taken].node;
 }
 
+/* Finds out what a MEMBERS node says about its list. */
 static sampi_opening sampi_opening_of(const sampi_tree *t, const sampi_expr *e)
 {
     sampi_opening p;
@@ -495,8 +496,8 @@ static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
     }
 }
 
-/* Takes n elements of an array that never moves and has room for `cap`. Returns the number of the first; -1 if it is
-   full. Threads may call it at the same time. */
+/* Takes n elements of an array that never moves and has room for `cap`. Returns the number of the first element; -1 if
+   the array is full. Several threads may call this function at the same time. */
 static int32_t sampi_take(int32_t *used, int32_t n, int32_t cap)
 {
     for (;;) {

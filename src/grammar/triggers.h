@@ -1,11 +1,12 @@
 /* ---- triggers ----
    What makes a lazy grammar begin: tokens, or words and regular expressions that are looked for in the text so far.
    Where the grammar begins depends on the way in which an expression matches: it is the first way that backtracking
-   finds. So an expression becomes a program that has its ways in order. The words are one expression: (one|or|another).
+   finds. So an expression becomes a program that tries its ways to match in order. The words are one expression:
+   (one|or|another).
 
    While the grammar waits, each byte moves a set of positions in all programs (sampi_lazy_feed). That costs as much as
    the set is large, and shows whether there is a match. Once there is one, sampi_lazy_start searches the whole text for
-   its beginning. A class matches bytes, not code points, as in llama.cpp, whose std::regex reads bytes. */
+   its beginning. A class in a pattern matches bytes, not code points, as in llama.cpp, whose std::regex reads bytes. */
 
 typedef enum sampi_op_kind {
     SAMPI_OP_BYTE,  /* matches the byte a */

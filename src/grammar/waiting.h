@@ -55,8 +55,8 @@ static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *tex
     return matched && !m->d.status;
 }
 
-/* Where a program's match begins in text [n], or its first group that is not empty; -1 if it does not match, or after
-   an error. */
+/* Returns where a program's match begins in text [n]; if the match has a group that is not empty, where the first such
+   group begins; -1 if the program does not match, or after an error. */
 static int32_t sampi_lazy_find(sampi_matcher *m, const sampi_program *p, const uint8_t *text, int32_t n)
 {
     int32_t slots[2 * SAMPI_MAX_GROUPS], start = -1;

@@ -239,6 +239,7 @@ static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s
     x->atoms.n = n_atoms;
 }
 
+/* Follows the ways in which the items of an array, or their number, violate a schema. */
 static SAMPI_COLD void sampi_expand_isnt_array(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now,
                                                int32_t later)
 {
@@ -292,8 +293,8 @@ static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, i
         }
 }
 
-/* Handles a schema that must not hold. Returns true if it cannot hold together with the atoms: then nothing has to be
-   excluded. Else there is one way for each keyword to be violated; all are followed here. */
+/* Handles a schema that must not hold. Returns true if the schema cannot hold together with the atoms: then nothing has
+   to be excluded. Else there is one way for each keyword to be violated; all are followed here. */
 static SAMPI_COLD bool sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
 {
     int32_t at, todo = x->todo.n, atoms = x->atoms.n;

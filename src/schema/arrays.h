@@ -20,6 +20,7 @@ typedef struct sampi_array {
     sampi_some some[SAMPI_SOMES];
 } sampi_array;
 
+/* Adds a condition: between `least` and `most` items satisfy a literal. Two on the same literal are joined. */
 static SAMPI_COLD void sampi_array_some(sampi_schema *x, sampi_array *a, sampi_literal literal, int32_t least,
                                         int32_t most)
 {
@@ -41,6 +42,7 @@ static SAMPI_COLD void sampi_array_some(sampi_schema *x, sampi_array *a, sampi_l
     if (most < some->most) some->most = most;
 }
 
+/* Collects what the keywords of one schema say of the array. */
 static SAMPI_COLD void sampi_array_group(sampi_schema *x, sampi_array *a, int32_t schema)
 {
     int32_t prefix = sampi_schema_prefix(x, schema), at;
@@ -63,9 +65,9 @@ static SAMPI_COLD void sampi_array_group(sampi_schema *x, sampi_array *a, int32_
         sampi_refuse(x, at, "not supported");
 }
 
-/* The goal of item i, or with i = n_prefix of all items behind the first ones; -1: no such item is possible. `which`
-   (-1: not considered) is a set of bits: the item satisfies the literals of a->some in this set, and none of the others
-   that have an upper bound. */
+/* The goal of item i, or with i = n_prefix of all items behind the first ones; -1: no such item is possible. `which` is
+   a set of bits, one for each literal of a->some (-1: no such condition). The item must satisfy the literals whose bits
+   are set; of the others it must not satisfy those that have an upper bound. */
 static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a, int32_t i, int32_t which)
 {
     int32_t first = x->stack.n;
@@ -92,6 +94,7 @@ static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a
     return goal >= 0 && sampi_goal_possible(x, goal) ? goal : -1;
 }
 
+/* Collects what all atoms say of the array. If no item is possible at some index, `most` becomes that index. */
 static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
 {
     for (int32_t i = a->shapes->first; i < a->last && !x->status; i++) {

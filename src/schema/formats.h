@@ -1,7 +1,7 @@
 /* ---- schemas: `pattern` and `format` ----
    A pattern is read by the reader of regular expressions, over code points. A format has a regular expression here.
    Some formats are not regular. They have two regular sets as bounds: one that is within the format, and one that
-   contains it. The first is used where the schema must hold, the second where it must not. */
+   contains it. The first bound is used where the schema must hold, the second where it must not hold. */
 
 /* A class of code points for sampi_tree_regex, each code point in its shortest spelling. */
 static SAMPI_COLD sampi_node sampi_schema_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
@@ -20,6 +20,7 @@ static SAMPI_COLD sampi_node sampi_schema_regex(sampi_schema *x, int32_t node, c
     return x->status ? (sampi_node)SAMPI_NEVER : sampi_schema_in_quotes(x->tree, inside);
 }
 
+/* The strings that match a pattern of the document (a string's number), made once for each. */
 static SAMPI_COLD sampi_node sampi_schema_pattern(sampi_schema *x, int32_t node, int32_t string)
 {
     size_t n;
@@ -43,9 +44,9 @@ static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t
     return sampi_schema_pattern(x, member, sampi_doc(x, member)->name);
 }
 
-/* The standard's formats. Of some only bounds are regular: every text of the lower one has the format, and every text
-   with the format is in the upper one (upper NULL: the lower one is exact). If a name has several lines, all of them
-   must hold. */
+/* The standard's formats. Some formats are not regular and have two bounds that are: every text of the lower bound has
+   the format, and every text with the format is in the upper bound (upper NULL: the lower bound is exact). If a name
+   has several lines, all of them must hold. */
 #define SAMPI_RE_DATE \
     "((\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8])))" \
     "|(\\d\\d(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)"

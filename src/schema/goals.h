@@ -50,6 +50,7 @@ static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_lite
     return true;
 }
 
+/* The slot of a goal in the hash table: the slot that has it, or the free one that it would get. */
 static SAMPI_COLD int32_t *sampi_goal_slot(const sampi_schema *x, const int32_t *literals, int32_t n)
 {
     uint32_t mask = (uint32_t)x->slots.n - 1, h = sampi_place_of(literals, (size_t)n * sizeof *literals);
@@ -99,6 +100,7 @@ static sampi_literal sampi_goal_literal(const sampi_schema *x, int32_t goal, int
     return *sampi_ints(&x->arena, sampi_goal_at(x, goal)->first + i);
 }
 
+/* The scalars that satisfy all literals of a goal. */
 static SAMPI_COLD sampi_scalars sampi_goal_scalars(sampi_schema *x, int32_t goal)
 {
     sampi_scalars all = sampi_scalars_of(SAMPI_T_ALL);

@@ -57,9 +57,9 @@ static SAMPI_COLD void sampi_schema_decimal(sampi_schema *x, int32_t node, sampi
     if (!sampi_decimal_read(x, node, d)) sampi_schema_fail(x, node, SAMP_E_RANGE, "this number has too many digits");
 }
 
-/* Returns the value of a keyword that counts (maxItems and so on), a whole number that is not negative, in any
-   spelling; or `absent` if the keyword is absent. A value of INT32_MAX or more is larger than any text: as a maximum it
-   becomes INT32_MAX, which means no bound; as a minimum (absent = 0) it is an error. */
+/* Returns the value of a keyword that is a count (maxItems and so on): a whole number that is not negative, in any
+   spelling. If the keyword is absent, returns `absent`. A value of INT32_MAX or more is larger than any text: as a
+   maximum it becomes INT32_MAX, which means no bound; as a minimum (absent = 0) it is an error. */
 static SAMPI_COLD int32_t sampi_schema_count(sampi_schema *x, int32_t schema, sampi_schema_key key, int32_t absent)
 {
     int32_t node = sampi_keyword(x, schema, key);

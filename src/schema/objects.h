@@ -206,7 +206,8 @@ static SAMPI_COLD sampi_node sampi_schema_kind(sampi_schema *x, int32_t kind)
     return all;
 }
 
-/* The names in `names` of some kinds (one kind, or all but a few), each in its shortest spelling. */
+/* Those of the names whose kind is in the set `kinds` (one kind, or all but a few), each name in its shortest
+   spelling. */
 static SAMPI_COLD sampi_texts sampi_texts_of_kinds(sampi_schema *x, sampi_texts names, uint32_t kinds)
 {
     if (names.n == 0) return names;
@@ -282,8 +283,8 @@ static SAMPI_COLD sampi_node sampi_object_in_order(sampi_schema *x, const sampi_
     return behind[0];
 }
 
-/* Members of unlisted names that may come behind all witnesses: if a name may be that of a witness from number i on,
-   the member violates what this witness violates. */
+/* The members with unlisted names that may follow all witnesses. If such a name could also be the name of a witness (of
+   those from number i on), the member must violate what this witness violates. */
 static SAMPI_COLD sampi_node sampi_object_bound(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
                                                 uint64_t witnesses)
 {

@@ -90,6 +90,7 @@ static SAMPI_COLD sampi_texts sampi_schema_numbers(sampi_schema *x, int32_t sche
     return node < 0 ? all : sampi_texts_and(x, all, sampi_texts_some(x, sampi_schema_multiples(x, node)), false);
 }
 
+/* The strings that minLength, maxLength, pattern and format allow; `over`: as in sampi_schema_scalars. */
 static SAMPI_COLD sampi_texts sampi_schema_strings(sampi_schema *x, int32_t schema, bool over)
 {
     sampi_texts all = sampi_texts_any();
@@ -131,8 +132,8 @@ static SAMPI_COLD sampi_scalars sampi_schema_values(sampi_schema *x, int32_t val
 
 static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t schema, bool over);
 
-/* Exactly one of the schemas in an array. The loop keeps what satisfies exactly one of the schemas so far, and what
-   satisfies any of them; each step adds the next schema to both. */
+/* Exactly one of the schemas in an array. The loop keeps two sets, for the schemas that it has visited: the scalars
+   that satisfy exactly one of them, and those that satisfy any of them. */
 static SAMPI_COLD sampi_scalars sampi_scalars_one_of(sampi_schema *x, int32_t array, bool over)
 {
     sampi_scalars one = sampi_scalars_of(0), any = one; /* any: estimated the other way */

@@ -165,6 +165,7 @@ static SAMPI_COLD sampi_texts sampi_texts_and(sampi_schema *x, sampi_texts a, sa
     return sampi_texts_some(x, sampi_schema_both(x, sampi_texts_node(x, a, string), sampi_texts_node(x, b, string)));
 }
 
+/* The texts of a or b. Two lists become one, in place if b's new values directly follow list a. */
 static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sampi_texts b, bool string)
 {
     if (a.n == SAMPI_ANY || b.n == 0) return a;
@@ -185,6 +186,7 @@ static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sam
     return either;
 }
 
+/* The complement of a. A range of lengths becomes the shorter and the longer strings. */
 static SAMPI_COLD sampi_texts sampi_texts_not(sampi_schema *x, sampi_texts a, bool string)
 {
     if (a.n == SAMPI_ANY) return sampi_texts_none();
