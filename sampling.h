@@ -23921,7 +23921,7 @@ static bool sampi_move_begin(sampi_move *v, sampi_shared *h, const sampi_store *
     return true;
 }
 
-/* Ends. With `moved` the new store keeps the table of new numbers. */
+/* Ends taking over. With `moved` the new store keeps the table of new numbers. */
 static void sampi_move_end(sampi_move *v, sampi_shared *h, bool moved)
 {
     const size_t stays = ((size_t)v->from->tree.nodes.cap + (size_t)v->from->cap_states) * sizeof(int32_t);
@@ -23939,7 +23939,7 @@ static void sampi_move_end(sampi_move *v, sampi_shared *h, bool moved)
     (void)SAMPI_SIZE_ADD(&h->held.apart, (size_t)0 - v->held);
 }
 
-/* 1 / share of the room that a planned store has. */
+/* Returns a plan with 1 / share of the room that another plan has. */
 static sampi_store_plan sampi_move_share(const sampi_shared *h, sampi_store_plan plan, int32_t share)
 {
     size_t size[SAMPI_STORE_PARTS];
@@ -24275,7 +24275,7 @@ static bool sampi_begin_call(sampi_matcher *m)
     return true;
 }
 
-/* Ends a call. */
+/* Ends a call: gives the workspace back. */
 static void sampi_end_call(sampi_matcher *m)
 {
     sampi_workspace *space = m->space;
@@ -24578,9 +24578,9 @@ static void sampi_drop(sampi_matcher *m, sampi_level level)
 
 /* ---- src/grammar/masks.h ---- */
 /* ---- grammars: masks ----
-   The set of tokens that are allowed at the text's position: the union of the entries of all items; then walks from the
-   nodes where a frame ends in the middle of a token. sampi_walk visits the trie in order. It has a level of items for
-   each byte, and leaves out all nodes below a byte that no item allows. */
+   A mask is the set of tokens that are allowed at the text's position. It is the union of the entries of all items, and
+   of what walks find behind the nodes where a frame ends in the middle of a token. sampi_walk visits the trie in order.
+   It has a level of items for each byte, and leaves out all nodes below a byte that no item allows. */
 
 /* Keeps a set of classes of bytes that was found, for all calls; NULL if there is no room. */
 static uint32_t *sampi_keep_classes(sampi_matcher *m, const uint32_t *classes, uint32_t **at)
@@ -24800,9 +24800,9 @@ typedef struct sampi_demand {
     int32_t never, behind, only;
 } sampi_demand;
 
-/* Returns those of the kinds of which the state allows all characters, as demanded. The states behind these are pushed
-   on work, some more than once. `expects` is that of sampi_plain_next. Bytes within a character mostly lead to a few
-   states; `through` remembers them, so each is visited once. */
+/* Returns those of the kinds for which the state allows every character, as `is` demands. The states behind these are
+   pushed on work, some more than once. `expects` is that of sampi_plain_next. Bytes within a character mostly lead to a
+   few states; `through` remembers them, so each is visited once. */
 static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expects, uint32_t kinds, sampi_demand is)
 {
     enum { THROUGH = 8 };
@@ -24836,7 +24836,7 @@ static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expec
     return m->d.status ? 0 : kinds;
 }
 
-/* The same without the states behind. */
+/* The same, but the states behind the characters are not pushed. */
 static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand is)
 {
     const int32_t bottom = m->d.work.n;
@@ -24845,7 +24845,7 @@ static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand i
     return kinds;
 }
 
-/* The kinds of which any one character completes the state's node, so that nothing can follow. */
+/* The kinds for which the state's node is complete after any one character of the kind, and nothing can follow. */
 static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
 {
     const sampi_demand done = { SAMPI_STATE_CALLS, SAMPI_STATE_ENDS, sampi_state_of(m, SAMPI_EMPTY) };
@@ -25504,8 +25504,8 @@ static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
 /* ---- src/grammar/accepting.h ---- */
 /* ---- grammars: a token is accepted ----
    The items move from the position before a token to the one behind it: by the token's bytes, or by its name where the
-   grammar names it (<think>). This room also drops frames that no item can return to, so that a long text needs no more
-   memory than a short one. */
+   grammar names it (<think>). This room also drops frames that no item can return to, so that their memory does not
+   grow with the text. */
 
 /* Notes that the position changes: what was prepared for the old one does not count any more. */
 static void sampi_leave_place(sampi_matcher *m)
@@ -26112,7 +26112,7 @@ static int sampi_accept_waiting(sampi_matcher *m, samp_token token, bool stays)
    a store with more room and does its work again (sampi_matcher_turn). */
 
 /* Tries a token, without its first `skip` bytes. The items behind it begin at the returned number; if there are none,
-   the token is not allowed. Nothing is kept yet. */
+   the token is not allowed. The text's position does not change yet. */
 static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip)
 {
     size_t n = 0;
@@ -29404,7 +29404,7 @@ static SAMPI_COLD bool sampi_object_says(sampi_schema *x, const sampi_object *o,
     return possible && (matched || others < 0 || sampi_goal_add(x, first, sampi_literal_of(others, SAMPI_IS)));
 }
 
-/* Is an atom a condition on one of these witnesses? They are bits. */
+/* Is an atom a condition on one of `witnesses`, which are bits? */
 static SAMPI_COLD bool sampi_atom_is_met(const sampi_schema *x, sampi_atom a, uint64_t witnesses)
 {
     if (a.kind == SAMPI_ATOM_JOINED) a = *sampi_atom_at(x, a.with);
@@ -29443,7 +29443,7 @@ static SAMPI_COLD bool sampi_texts_have(sampi_schema *x, sampi_texts a, int32_t 
     return sampi_is_marked(x, string);
 }
 
-/* Finds the goals of the listed names; if only s->found is asked for, of the required ones. Returns false if a required
+/* Finds the goals of the listed names; with shapes->ask only those of the required names. Returns false if a required
    member is impossible. */
 static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
 {
@@ -29516,8 +29516,8 @@ static SAMPI_COLD sampi_node sampi_object_pair(sampi_schema *x, sampi_node name,
     return sampi_tree_seq(x->tree, name, sampi_tree_seq(x->tree, x->colon, value));
 }
 
-/* Members whose names are in `names`, which are not listed. Of the first i patterns these names match exactly those in
-   `bits`; each further pattern splits the names into those that match it and the others. */
+/* The members whose names are in `names`; none of these names is listed. Of the first i patterns these names match
+   exactly those in `bits`; each further pattern splits the names into those that match it and the others. */
 static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
                                                  uint32_t bits, uint64_t witnesses)
 {

@@ -1,7 +1,7 @@
 /* ---- grammars: a token is accepted ----
    The items move from the position before a token to the one behind it: by the token's bytes, or by its name where the
-   grammar names it (<think>). This room also drops frames that no item can return to, so that a long text needs no more
-   memory than a short one. */
+   grammar names it (<think>). This room also drops frames that no item can return to, so that their memory does not
+   grow with the text. */
 
 /* Notes that the position changes: what was prepared for the old one does not count any more. */
 static void sampi_leave_place(sampi_matcher *m)

@@ -1,7 +1,7 @@
 /* ---- grammars: masks ----
-   The set of tokens that are allowed at the text's position: the union of the entries of all items; then walks from the
-   nodes where a frame ends in the middle of a token. sampi_walk visits the trie in order. It has a level of items for
-   each byte, and leaves out all nodes below a byte that no item allows. */
+   A mask is the set of tokens that are allowed at the text's position. It is the union of the entries of all items, and
+   of what walks find behind the nodes where a frame ends in the middle of a token. sampi_walk visits the trie in order.
+   It has a level of items for each byte, and leaves out all nodes below a byte that no item allows. */
 
 /* Keeps a set of classes of bytes that was found, for all calls; NULL if there is no room. */
 static uint32_t *sampi_keep_classes(sampi_matcher *m, const uint32_t *classes, uint32_t **at)

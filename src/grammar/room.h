@@ -3,7 +3,7 @@
    a store with more room and does its work again (sampi_matcher_turn). */
 
 /* Tries a token, without its first `skip` bytes. The items behind it begin at the returned number; if there are none,
-   the token is not allowed. Nothing is kept yet. */
+   the token is not allowed. The text's position does not change yet. */
 static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip)
 {
     size_t n = 0;

@@ -10,9 +10,9 @@ typedef struct sampi_demand {
     int32_t never, behind, only;
 } sampi_demand;
 
-/* Returns those of the kinds of which the state allows all characters, as demanded. The states behind these are pushed
-   on work, some more than once. `expects` is that of sampi_plain_next. Bytes within a character mostly lead to a few
-   states; `through` remembers them, so each is visited once. */
+/* Returns those of the kinds for which the state allows every character, as `is` demands. The states behind these are
+   pushed on work, some more than once. `expects` is that of sampi_plain_next. Bytes within a character mostly lead to a
+   few states; `through` remembers them, so each is visited once. */
 static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expects, uint32_t kinds, sampi_demand is)
 {
     enum { THROUGH = 8 };
@@ -46,7 +46,7 @@ static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expec
     return m->d.status ? 0 : kinds;
 }
 
-/* The same without the states behind. */
+/* The same, but the states behind the characters are not pushed. */
 static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand is)
 {
     const int32_t bottom = m->d.work.n;
@@ -55,7 +55,7 @@ static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand i
     return kinds;
 }
 
-/* The kinds of which any one character completes the state's node, so that nothing can follow. */
+/* The kinds for which the state's node is complete after any one character of the kind, and nothing can follow. */
 static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
 {
     const sampi_demand done = { SAMPI_STATE_CALLS, SAMPI_STATE_ENDS, sampi_state_of(m, SAMPI_EMPTY) };

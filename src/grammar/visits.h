@@ -267,7 +267,7 @@ static bool sampi_begin_call(sampi_matcher *m)
     return true;
 }
 
-/* Ends a call. */
+/* Ends a call: gives the workspace back. */
 static void sampi_end_call(sampi_matcher *m)
 {
     sampi_workspace *space = m->space;

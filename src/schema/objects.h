@@ -120,7 +120,7 @@ static SAMPI_COLD bool sampi_object_says(sampi_schema *x, const sampi_object *o,
     return possible && (matched || others < 0 || sampi_goal_add(x, first, sampi_literal_of(others, SAMPI_IS)));
 }
 
-/* Is an atom a condition on one of these witnesses? They are bits. */
+/* Is an atom a condition on one of `witnesses`, which are bits? */
 static SAMPI_COLD bool sampi_atom_is_met(const sampi_schema *x, sampi_atom a, uint64_t witnesses)
 {
     if (a.kind == SAMPI_ATOM_JOINED) a = *sampi_atom_at(x, a.with);
@@ -159,7 +159,7 @@ static SAMPI_COLD bool sampi_texts_have(sampi_schema *x, sampi_texts a, int32_t 
     return sampi_is_marked(x, string);
 }
 
-/* Finds the goals of the listed names; if only s->found is asked for, of the required ones. Returns false if a required
+/* Finds the goals of the listed names; with shapes->ask only those of the required names. Returns false if a required
    member is impossible. */
 static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
 {
@@ -232,8 +232,8 @@ static SAMPI_COLD sampi_node sampi_object_pair(sampi_schema *x, sampi_node name,
     return sampi_tree_seq(x->tree, name, sampi_tree_seq(x->tree, x->colon, value));
 }
 
-/* Members whose names are in `names`, which are not listed. Of the first i patterns these names match exactly those in
-   `bits`; each further pattern splits the names into those that match it and the others. */
+/* The members whose names are in `names`; none of these names is listed. Of the first i patterns these names match
+   exactly those in `bits`; each further pattern splits the names into those that match it and the others. */
 static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
                                                  uint32_t bits, uint64_t witnesses)
 {
