@@ -659,7 +659,7 @@ SAMP_API int samp_isa_force(const char *name);
 /* samp_strerror -- the text of a status, never NULL.
    samp_error_text -- a sentence for users: the field that samp_status, samp_check_params or samp_settings_set reported
    (or NULL), the status, and for a wrong value of a setting the valid values: "top_p: a value is outside its range: a
-   number in (0, 1]". With SAMP_E_FORMAT of a setting "expected" and the valid values stand in place of the status. With
+   number in (0, 1]". With SAMP_E_FORMAT of a setting "expected" and the valid values replace the status. With
    SAMP_E_UNSUPPORTED the field's reason does: "compiler", "clone", "place" (see samp_chain_add). Writes at most size
    bytes with the final 0; returns the length of the whole text, or SAMP_E_NULL (buf is NULL and size is not 0).
    samp_version -- SAMP_VERSION of the file that was compiled, to compare with that of the declarations. */
@@ -819,7 +819,7 @@ SAMP_API samp_sampler *samp_chain_init(void);
               error too.
               SAMP_E_RANGE: s is in a chain already, or contains this chain; then nothing has changed. Or `chain` is not
               a chain; then s is freed, as it is if `chain` is NULL (SAMP_E_NULL).
-              With the following errors s is freed, and the chain carries the error from now on, because it lacks a
+              With the following errors s is freed, and the chain carries the error from now on, because it has no
               sampler: SAMP_E_NULL, SAMP_E_NOMEM (field "sampler"); SAMP_E_RANGE (field "i"); SAMP_E_UNSUPPORTED (field
               "place"): s does not select but would follow a sampler that does, with nothing between them that ends the
               selection. It concerns grammars, built-in samplers that are on and do not select, and chains that end with
@@ -1128,10 +1128,10 @@ SAMP_API samp_sampler *samp_init_xtc(float p, float t, size_t min_keep, uint64_t
      p and n are the probabilities and number of the candidates; an end is a token that ends a generation.
      Ends     if 3 n times the sum of the ends' p exceeds the sum of the other tokens' p: only the ends stay.
      Else     in order of p, two tokens are merged if the text of one begins with that of the other: the more likely one
-              gets the sum of both. This includes ends that have a text. Then a token that is no end stays if its p is
-              at least 0.2, and of these k tokens only those whose share of the sum of the k and the ends is at least
-              1 / (k + 1). If none of them is left, the only candidate is vocab's eot (or eos, if it has no eot), with
-              logit 1 and a p without meaning, even if it was masked or removed before.
+              gets the sum of both. This includes ends that have a text. Then a token that does not end the text stays
+              if its p is at least 0.2, and of these k tokens only those whose share of the sum of the k and the ends is
+              at least 1 / (k + 1). If none of them is left, the only candidate is vocab's eot (or eos, if it has no
+              eot), with logit 1 and a p without meaning, even if it was masked or removed before.
      Range    vocab: token_bytes, and eot or eos; the pointer is kept.   Leaves  sorted = true, p as above; logits stay.
      Cost     O(n^2): put it after top_k. All in f32, so that it is the same with both random sources.
      Source   llama.cpp. */
@@ -1490,7 +1490,7 @@ SAMP_API samp_token samp_llama_sample(samp_sampler *chain, struct llama_context 
      seed or counts. NULL: s is not such an object.
      Works    with each layout of llama.cpp's interface (6, 10 and 12 functions); on the CPU, not in the device's graph.
      Errors   llama.cpp's apply has no status: an array that samp_apply refuses gets selected = -1, and
-              llama_sampler_sample then ends the program. samp_status tells before whether the chain carries an error. A
+              llama_sampler_sample then ends the program. samp_status shows before whether the chain carries an error. A
               clone that fails is NULL.
      Returns  NULL: chain is NULL or in a chain, or there is no memory; the caller still owns it.
               Free the object with llama_sampler_free.
@@ -2482,7 +2482,7 @@ SAMP_API samp_watermark samp_default_watermark(samp_watermark_kind kind);
 SAMP_API int samp_watermark_set(samp_watermark *mark, const char *name, const char *value);
 
 /* samp_init_watermark -- a sampler that leaves a mark in the text. All kinds except SBW select, and are the last member
-   of a chain, in the place of dist.
+   of a chain, instead of dist.
      Gumbel   selects the token with the smallest -ln(u) / w, where w is the weight as in dist: the token with the
               largest l - ln(-ln u). Over all keys the probabilities are dist's. Of equal tokens the one with the larger
               logit is selected, then the one with the smaller id.
@@ -2623,7 +2623,7 @@ SAMP_API int samp_watermark_find(const samp_watermark *mark, const samp_token *t
    all rooms below use. Its macro SAMPI_OPAQUE keeps a product at its rounded value, so that no compiler fuses it with
    a sum.
 
-   The room stands on the public types alone. Everything from here to the end of the file is compiled once, in the file
+   The room uses the public types alone. Everything from here to the end of the file is compiled once, in the file
    that defines SAMPLING_IMPLEMENTATION. Exceptions are kernels/vectors.h and kernels/passes.h: the header includes
    itself once more for each instruction set (kernels/sets.h) to compile them. */
 #if defined(SAMPLING_GRAMMAR_DECLARED) || defined(SAMPLING_PEERS_DECLARED)
@@ -2672,7 +2672,7 @@ SAMP_API int samp_watermark_find(const samp_watermark *mark, const samp_token *t
 /* clang has no macros for these flags, but a pragma undoes them. It holds up to the end of the file. */
 #if defined(__clang__)
 #pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wignored-pragmas" /* some targets lack the pragma, and do not need it */
+#pragma clang diagnostic ignored "-Wignored-pragmas" /* some targets have no such pragma, and do not need it */
 #pragma float_control(precise, on, push)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(_MSC_VER)
@@ -2873,7 +2873,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMPI_PTR_CAS(p, old, now)  __sync_bool_compare_and_swap(p, old, now)
 #endif
 
-/* A counter for tests. It stands in loops whose steps must not grow faster than their input. */
+/* A counter for tests. It is in loops whose steps must not grow faster than their input. */
 #ifndef SAMPI_COUNT_STEPS
 #define SAMPI_COUNT_STEPS(n) ((void)0)
 #endif
@@ -3346,9 +3346,9 @@ static uint64_t sampi_mass_of(uint64_t share, uint64_t z)
 /* ---- elements of a row, and bytes ----
    How the library reads bytes from outside. Elements of a row: f16, bf16 and f64 become f32, and the mask is applied.
    Words of saved states and messages: least significant byte first, on any machine. Checksums: they detect damage, and
-   they tell settings apart. All functions are pure; they know dtypes and bytes, and no samplers. */
+   they distinguish settings. All functions are pure; they know dtypes and bytes, and no samplers. */
 
-/* Returns the float that has these 32 bits; the float that a bf16 or an IEEE half stands for. All conversions are
+/* Returns the float that has these 32 bits; the float that a bf16 or an IEEE half means. All conversions are
    exact. */
 static float sampi_float_of(uint32_t u)
 {
@@ -6394,7 +6394,7 @@ struct sampi_sampler {
 /* ---- plans ----
    A plan says which questions a sampler asks about a row of logits, and what it does to the row. An executor runs
    plans; it is any code that runs a chain in another way than step by step over an array: slices, a device. The plans
-   stand in the samplers' rooms behind #ifdef SAMPI_PLANS. samplers/plans.h lists these rooms. It is included once for
+   are in the samplers' rooms, after #ifdef SAMPI_PLANS. samplers/plans.h lists these rooms. It is included once for
    each executor, with SAMPI_ON(name) as the executor's own name of everything that a plan calls: `sums` is
    sampi_shard_sums for slices and sampi_gpu_sums for a device. run/README.md has an executor's duties, question by
    question.
@@ -6435,7 +6435,7 @@ enum { SAMPI_SHOWS_ORDER = 1, SAMPI_SHOWS_P = 2 };
    of parameters, the defaults of samp_params, the text of samp_describe, the names of settings, and the fingerprint in
    a saved state. */
 
-/* The type of a field. Switches over it have no default, so the compiler reports each one that lacks a new type. */
+/* The type of a field. Switches over it have no default, so the compiler reports each one without a new type. */
 typedef enum sampi_type {
     SAMPI_FLOAT,
     SAMPI_INT32,
@@ -9517,7 +9517,7 @@ static inline double sampi_mark_uniform(uint32_t word)
     return (double)(float)((double)((word >> 8) + 1) / 16777217.0);
 }
 
-/* Prepares SBW's colours after a context, in which 2^32 - 1 stands for -1. */
+/* Prepares SBW's colours after a context, in which 2^32 - 1 means -1. */
 static void sampi_colours_of(sampi_colours *c, const sampi_watermark *mark, const uint32_t *context)
 {
     uint64_t sum = 0;
@@ -9536,9 +9536,9 @@ static void sampi_colours_of(sampi_colours *c, const sampi_watermark *mark, cons
 /* ---- watermarks: the text so far ----
    The context of the next token, and whether it has occurred before. The last tokens are in a ring (part 1). A hash
    table (part 2, open addressing) has each context of the last `history` positions once, with the last position at
-   which it occurred. The hash depends on the key, so nobody can write a text whose contexts all collide. Contexts are
-   compared token by token, so two contexts are never confused. An accepted token adds a position and drops the oldest
-   one; a rollback does the reverse, with the values in the record. */
+   which it occurred. The hash depends on the key, so a writer without the key cannot make a text whose contexts all
+   collide. Contexts are compared token by token, so two contexts are never confused. An accepted token adds a position
+   and drops the oldest one; a rollback does the reverse, with the values in the record. */
 
 static samp_token *sampi_mark_tokens(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 1); }
 static uint32_t *sampi_mark_table(const sampi_sampler *s) { return (uint32_t *)sampi_part(s, 2); }
@@ -9869,7 +9869,7 @@ static float sampi_layer_logit(float max, double p)
     return l < -(double)FLT_MAX ? -FLT_MAX : (float)l;
 }
 
-/* Runs the tournament. During the layers a candidate's p is stored as a double in the place of its logit and p; -1: it
+/* Runs the tournament. During the layers a candidate's p is stored as a double instead of its logit and p; -1: it
    is masked. The words of the first candidates are kept, those of the others are computed in each layer. */
 static SAMPI_COLD void sampi_tournament(const sampi_sampler *s, const uint32_t *context, samp_token_data_array *cur)
 {
@@ -10638,7 +10638,7 @@ static SAMPI_COLD sampi_kind sampi_selector_of(const samp_params *p)
    default order is that of the table.
 
    There are two callers: samp_check_params only reads the parameters, samp_chain_from_params makes a sampler of each
-   kind and adds it to a chain. The room stands on config/from_params.h and core/making.h. */
+   kind and adds it to a chain. The room uses config/from_params.h and core/making.h. */
 
 /* Returns the kind with this name, or SAMPI_N_KINDS if there is none. A row of the table has its names with ';'
    between. */
@@ -12068,7 +12068,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t
    members take over windows, mu and averages from the old members (hook take_over), inserts the samplers that were
    added by hand, and swaps the lists of members. Everything that can fail comes before the first change of the old
    chain. A new setting needs no code here. samp_batch_from_params does the same for many rows, and builds chains for
-   rows without one. The room stands on config/orders.h and life/members.h. */
+   rows without one. The room uses config/orders.h and life/members.h. */
 
 /* Returns the next sampler of this kind that parameters have made, from index *at on; *at moves behind it. NULL: there
    is none. The order may have changed, so old and new members are paired by kind and ordinal. Chains inside the chain
@@ -12129,7 +12129,7 @@ static SAMPI_COLD void sampi_find_places(const sampi_sampler *c, uint32_t n)
 }
 
 /* Fills item with the members that c is going to have, and returns their number. item has memory for all members of
-   fresh and c, and one more. grammar: a grammar that goes first, or in the place of the one given before; or NULL. */
+   fresh and c, and one more. grammar: a grammar that goes first, or replaces the one given before; or NULL. */
 static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler *fresh, const sampi_sampler *c,
                                       sampi_sampler *grammar)
 {
@@ -12389,7 +12389,7 @@ SAMP_API SAMPI_COLD size_t samp_prev(const samp_sampler *chain, samp_token *out,
     return n;
 }
 
-/* SAMP_E_EMPTY also for a sampler that is no chain: it keeps no tokens. */
+/* SAMP_E_EMPTY also for a sampler that is not a chain: it keeps no tokens. */
 SAMP_API SAMPI_COLD samp_token samp_last(const samp_sampler *chain)
 {
     samp_token last;
@@ -13735,7 +13735,7 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
 
 /* ---- top_a, p_less, p_less_norm, epsilon, eta ---- */
 
-/* Puts the sum of squares in the place of s: of all tokens, or, while z is an estimate, of the tokens within 10 nats of
+/* Replaces s by the sum of squares: of all tokens, or, while z is an estimate, of the tokens within 10 nats of
    the maximum if these are few. No other token has a weight above e^-10, so the sum of the others' squares is below
    e^-10 z. */
 static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *range)
@@ -16673,7 +16673,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_watermark_draft(const samp_watermark
     return sampi_mark_make(&t);
 }
 
-/* Tells samplers with two keys whether the next row is the one after a whole draft. */
+/* Sets in samplers with two keys whether the next row is the one after a whole draft. */
 static SAMPI_COLD void sampi_mark_behind(sampi_sampler *s, bool is_behind)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_mark_behind(s->u.chain.item[i], is_behind);
@@ -17123,7 +17123,7 @@ static inline samp_token sampi_sample_behind(sampi_sampler *s, const float *logi
 #endif
 }
 
-/* The last of rows 0 .. n, after the whole draft, is an ordinary draw with either method. A status in the place of a
+/* The last of rows 0 .. n, after the whole draft, is an ordinary draw with either method. A status instead of a
    token ends the loop as a rejection does. */
 SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t n_vocab, const samp_draft *draft,
                              samp_verify_method method, samp_token *out)
@@ -17479,7 +17479,7 @@ SAMP_API SAMPI_COLD int samp_state_load(samp_sampler *s, const void *bytes, size
 /* ================================================================================================ >>operator
    samp_random_sample, sampling as the operator of a tensor library: a row, a random number and three settings give one
    index. There is no sampler, no state, and no memory except the caller's workspace. By definition the row is sorted,
-   running sums of its weights are computed, and the random number is looked up in them. The rooms of operator/ stand on
+   running sums of its weights are computed, and the random number is looked up in them. The rooms of operator/ use
    base/, kernels/ and one check of rows/row.h.
 
    The row is never sorted. A radix search finds the value at which a count or a mass is reached, digit by digit of its
@@ -19000,7 +19000,7 @@ static const char *sampi_llama_piece(const samp_vocab *vocab, samp_token token, 
 }
 
 /* Tokenises a text. If the array is too small, llama.cpp writes nothing and returns the number of tokens as a negative
-   number. A breaker of dry always fits in `few`, so that no breaker is lost for lack of memory, which would make
+   number. A breaker of dry always fits in `few`, so that no breaker is lost without memory, which would make
    another sampler. special: names of control tokens become control tokens. */
 static int32_t sampi_llama_tokens(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out,
                                   int32_t n_max, bool special)
@@ -19271,7 +19271,7 @@ static SAMPI_COLD int32_t sampi_json_text(sampi_json_reader *r)
 /* ---- src/text/values.h ---- */
 /* ---- JSON: values ----
    The reader of values: numbers, words, strings, arrays and objects become nodes, one after another, without recursion.
-   It checks depth, commas and names by RFC 8259. Numbers stay text. It stands on text/strings.h. */
+   It checks depth, commas and names by RFC 8259. Numbers stay text. It uses text/strings.h. */
 
 static SAMPI_COLD size_t sampi_json_digits(sampi_json_reader *r)
 {
@@ -30482,7 +30482,7 @@ static SAMPI_COLD sampi_node sampi_tags_text(sampi_tags *g, int32_t string)
     return sampi_tags_check(g, string, sampi_tree_text(g->x.tree, text, n));
 }
 
-/* Returns the expression of one string of a list, or of a string that is no list; NEVER for an empty list. empty: an
+/* Returns the expression of one string of a list, or of a single string; NEVER for an empty list. empty: an
    empty string is allowed. */
 static SAMPI_COLD sampi_node sampi_tags_strings(sampi_tags *g, int32_t list, bool empty)
 {
@@ -30592,7 +30592,7 @@ static SAMPI_COLD int32_t sampi_tags_one_excluded(sampi_tags *g, int32_t node, c
    its own reader from a copy of its text. The place of an error in the copy is converted to the place in the
    document. */
 
-/* Returns the offset in the source of byte `at` of a string. Escapes in the source may stand for several bytes. */
+/* Returns the offset in the source of byte `at` of a string. An escape in the source may mean several bytes. */
 static SAMPI_COLD size_t sampi_tags_source_at(const sampi_json *doc, int32_t string, size_t at)
 {
     const char *from = doc->source + doc->nodes[string].at + 1, *p = from;
@@ -34208,8 +34208,8 @@ static size_t sampi_prefix_by_tiles(const sampi_shard_row *row, const samp_token
    guess decides only what is asked. It is computed from merged numbers, in doubles, so all ranks make the same guess.
 
    Questions that are asked before they are certainly needed ("ahead") save rounds. The table has the mean rounds and
-   bytes of a row in test_shards. "typical": any share, wide rows; "chains": 33
-   chains on nine kinds of rows; "in use": 15 chains on real logits, few rows of which need a search.
+   bytes of a row in test_shards. "typical": any share, wide rows; "chains": 33 chains on nine kinds of rows; "in use":
+   15 chains on real logits, few rows of which need a search.
 
                                               typical       chains         in use
      all three                                4.36, 9.1 K   4.30, 11.3 K   2.16, 3.05 K
@@ -34226,8 +34226,8 @@ static double sampi_hist_entry(const sampi_parcel *hist, uint32_t i, bool counts
     return counts ? (double)sampi_hist_count(entry) : (double)sampi_wire_get(entry, 8);
 }
 
-/* Returns an estimate of the share of a bucket's contents that is in its first part [0, 1]. It assumes that the density
-   changes exponentially from the bucket before to the one after. */
+/* Returns an estimate of the mass or count in the first part [0, 1] of a bucket. It assumes that the density changes
+   exponentially from the bucket before to the one after. */
 static double sampi_hist_part(const sampi_parcel *hist, uint32_t i, bool counts, double part)
 {
     double before = i > 0 ? sampi_hist_entry(hist, i - 1, counts) : 0.0, growth = 0.0;
@@ -35139,8 +35139,8 @@ static int sampi_shard_draw_from(sampi_shard_row *row, float max)
     return SAMPI_WAITS;
 }
 
-/* Returns the job with which the functions on arrays work on the listed tokens. told: where log-probabilities go, or
-   NULL. */
+/* Returns the job with which the functions on arrays work on the listed tokens. told: the memory for log-probabilities,
+   or NULL. */
 static sampi_job sampi_listed_job(const sampi_shard_row *row, samp_logprobs *told)
 {
     sampi_job job;
@@ -36824,7 +36824,7 @@ static SAMPI_COLD void sampi_kit_patterns(sampi_kit *kit, uint32_t n_roots)
 
 /* ---- its lists: counted first, then written ---- */
 
-/* Adds an entry; a bias is stored as its bits, in the place of a count. */
+/* Adds an entry; a bias is stored as its bits, instead of a count. */
 static void sampi_kit_put(sampi_kit *kit, uint32_t node, samp_token token, float bias)
 {
     sampi_knot *knot = &kit->knot[node];
@@ -38642,8 +38642,8 @@ static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
 /* ---- src/constraints/accessors.h ---- */
 /* ---- constraints: questions of users ----
    samp_rewind_length: how many tokens to take back, the largest number that a member of the chain asks for. The other
-   functions read the first member of their kind: what is left of a thinking budget, used, and its stage; a loop's
-   length; whether a schedule's members are active. All of them only read, except samp_thinking_end. */
+   functions read the first member of their kind: the rest of a thinking budget, the tokens used, and its stage; a
+   loop's length; whether a schedule's members are active. All of them only read, except samp_thinking_end. */
 
 static int32_t sampi_rewind_of(const sampi_sampler *s)
 {

@@ -147,7 +147,7 @@ SAMP_API samp_sampler *samp_chain_init(void);
               error too.
               SAMP_E_RANGE: s is in a chain already, or contains this chain; then nothing has changed. Or `chain` is not
               a chain; then s is freed, as it is if `chain` is NULL (SAMP_E_NULL).
-              With the following errors s is freed, and the chain carries the error from now on, because it lacks a
+              With the following errors s is freed, and the chain carries the error from now on, because it has no
               sampler: SAMP_E_NULL, SAMP_E_NOMEM (field "sampler"); SAMP_E_RANGE (field "i"); SAMP_E_UNSUPPORTED (field
               "place"): s does not select but would follow a sampler that does, with nothing between them that ends the
               selection. It concerns grammars, built-in samplers that are on and do not select, and chains that end with

@@ -21,7 +21,7 @@ SAMP_API samp_token samp_llama_sample(samp_sampler *chain, struct llama_context 
      seed or counts. NULL: s is not such an object.
      Works    with each layout of llama.cpp's interface (6, 10 and 12 functions); on the CPU, not in the device's graph.
      Errors   llama.cpp's apply has no status: an array that samp_apply refuses gets selected = -1, and
-              llama_sampler_sample then ends the program. samp_status tells before whether the chain carries an error. A
+              llama_sampler_sample then ends the program. samp_status shows before whether the chain carries an error. A
               clone that fails is NULL.
      Returns  NULL: chain is NULL or in a chain, or there is no memory; the caller still owns it.
               Free the object with llama_sampler_free.

@@ -81,7 +81,7 @@ SAMP_API int samp_isa_force(const char *name);
 /* samp_strerror -- the text of a status, never NULL.
    samp_error_text -- a sentence for users: the field that samp_status, samp_check_params or samp_settings_set reported
    (or NULL), the status, and for a wrong value of a setting the valid values: "top_p: a value is outside its range: a
-   number in (0, 1]". With SAMP_E_FORMAT of a setting "expected" and the valid values stand in place of the status. With
+   number in (0, 1]". With SAMP_E_FORMAT of a setting "expected" and the valid values replace the status. With
    SAMP_E_UNSUPPORTED the field's reason does: "compiler", "clone", "place" (see samp_chain_add). Writes at most size
    bytes with the final 0; returns the length of the whole text, or SAMP_E_NULL (buf is NULL and size is not 0).
    samp_version -- SAMP_VERSION of the file that was compiled, to compare with that of the declarations. */

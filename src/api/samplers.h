@@ -189,10 +189,10 @@ SAMP_API samp_sampler *samp_init_xtc(float p, float t, size_t min_keep, uint64_t
      p and n are the probabilities and number of the candidates; an end is a token that ends a generation.
      Ends     if 3 n times the sum of the ends' p exceeds the sum of the other tokens' p: only the ends stay.
      Else     in order of p, two tokens are merged if the text of one begins with that of the other: the more likely one
-              gets the sum of both. This includes ends that have a text. Then a token that is no end stays if its p is
-              at least 0.2, and of these k tokens only those whose share of the sum of the k and the ends is at least
-              1 / (k + 1). If none of them is left, the only candidate is vocab's eot (or eos, if it has no eot), with
-              logit 1 and a p without meaning, even if it was masked or removed before.
+              gets the sum of both. This includes ends that have a text. Then a token that does not end the text stays
+              if its p is at least 0.2, and of these k tokens only those whose share of the sum of the k and the ends is
+              at least 1 / (k + 1). If none of them is left, the only candidate is vocab's eot (or eos, if it has no
+              eot), with logit 1 and a p without meaning, even if it was masked or removed before.
      Range    vocab: token_bytes, and eot or eos; the pointer is kept.   Leaves  sorted = true, p as above; logits stay.
      Cost     O(n^2): put it after top_k. All in f32, so that it is the same with both random sources.
      Source   llama.cpp. */

@@ -64,7 +64,7 @@ SAMP_API samp_watermark samp_default_watermark(samp_watermark_kind kind);
 SAMP_API int samp_watermark_set(samp_watermark *mark, const char *name, const char *value);
 
 /* samp_init_watermark -- a sampler that leaves a mark in the text. All kinds except SBW select, and are the last member
-   of a chain, in the place of dist.
+   of a chain, instead of dist.
      Gumbel   selects the token with the smallest -ln(u) / w, where w is the weight as in dist: the token with the
               largest l - ln(-ln u). Over all keys the probabilities are dist's. Of equal tokens the one with the larger
               logit is selected, then the one with the smaller id.

@@ -1,9 +1,9 @@
 /* ---- elements of a row, and bytes ----
    How the library reads bytes from outside. Elements of a row: f16, bf16 and f64 become f32, and the mask is applied.
    Words of saved states and messages: least significant byte first, on any machine. Checksums: they detect damage, and
-   they tell settings apart. All functions are pure; they know dtypes and bytes, and no samplers. */
+   they distinguish settings. All functions are pure; they know dtypes and bytes, and no samplers. */
 
-/* Returns the float that has these 32 bits; the float that a bf16 or an IEEE half stands for. All conversions are
+/* Returns the float that has these 32 bits; the float that a bf16 or an IEEE half means. All conversions are
    exact. */
 static float sampi_float_of(uint32_t u)
 {

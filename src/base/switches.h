@@ -4,7 +4,7 @@
    all rooms below use. Its macro SAMPI_OPAQUE keeps a product at its rounded value, so that no compiler fuses it with
    a sum.
 
-   The room stands on the public types alone. Everything from here to the end of the file is compiled once, in the file
+   The room uses the public types alone. Everything from here to the end of the file is compiled once, in the file
    that defines SAMPLING_IMPLEMENTATION. Exceptions are kernels/vectors.h and kernels/passes.h: the header includes
    itself once more for each instruction set (kernels/sets.h) to compile them. */
 #if defined(SAMPLING_GRAMMAR_DECLARED) || defined(SAMPLING_PEERS_DECLARED)
@@ -53,7 +53,7 @@
 /* clang has no macros for these flags, but a pragma undoes them. It holds up to the end of the file. */
 #if defined(__clang__)
 #pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wignored-pragmas" /* some targets lack the pragma, and do not need it */
+#pragma clang diagnostic ignored "-Wignored-pragmas" /* some targets have no such pragma, and do not need it */
 #pragma float_control(precise, on, push)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(_MSC_VER)
@@ -254,7 +254,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMPI_PTR_CAS(p, old, now)  __sync_bool_compare_and_swap(p, old, now)
 #endif
 
-/* A counter for tests. It stands in loops whose steps must not grow faster than their input. */
+/* A counter for tests. It is in loops whose steps must not grow faster than their input. */
 #ifndef SAMPI_COUNT_STEPS
 #define SAMPI_COUNT_STEPS(n) ((void)0)
 #endif

@@ -4,7 +4,7 @@
    default order is that of the table.
 
    There are two callers: samp_check_params only reads the parameters, samp_chain_from_params makes a sampler of each
-   kind and adds it to a chain. The room stands on config/from_params.h and core/making.h. */
+   kind and adds it to a chain. The room uses config/from_params.h and core/making.h. */
 
 /* Returns the kind with this name, or SAMPI_N_KINDS if there is none. A row of the table has its names with ';'
    between. */

@@ -1,7 +1,7 @@
 /* ---- constraints: questions of users ----
    samp_rewind_length: how many tokens to take back, the largest number that a member of the chain asks for. The other
-   functions read the first member of their kind: what is left of a thinking budget, used, and its stage; a loop's
-   length; whether a schedule's members are active. All of them only read, except samp_thinking_end. */
+   functions read the first member of their kind: the rest of a thinking budget, the tokens used, and its stage; a
+   loop's length; whether a schedule's members are active. All of them only read, except samp_thinking_end. */
 
 static int32_t sampi_rewind_of(const sampi_sampler *s)
 {

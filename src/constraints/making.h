@@ -94,7 +94,7 @@ static SAMPI_COLD void sampi_kit_patterns(sampi_kit *kit, uint32_t n_roots)
 
 /* ---- its lists: counted first, then written ---- */
 
-/* Adds an entry; a bias is stored as its bits, in the place of a count. */
+/* Adds an entry; a bias is stored as its bits, instead of a count. */
 static void sampi_kit_put(sampi_kit *kit, uint32_t node, samp_token token, float bias)
 {
     sampi_knot *knot = &kit->knot[node];

@@ -4,7 +4,7 @@
    of parameters, the defaults of samp_params, the text of samp_describe, the names of settings, and the fingerprint in
    a saved state. */
 
-/* The type of a field. Switches over it have no default, so the compiler reports each one that lacks a new type. */
+/* The type of a field. Switches over it have no default, so the compiler reports each one without a new type. */
 typedef enum sampi_type {
     SAMPI_FLOAT,
     SAMPI_INT32,

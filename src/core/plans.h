@@ -1,7 +1,7 @@
 /* ---- plans ----
    A plan says which questions a sampler asks about a row of logits, and what it does to the row. An executor runs
    plans; it is any code that runs a chain in another way than step by step over an array: slices, a device. The plans
-   stand in the samplers' rooms behind #ifdef SAMPI_PLANS. samplers/plans.h lists these rooms. It is included once for
+   are in the samplers' rooms, after #ifdef SAMPI_PLANS. samplers/plans.h lists these rooms. It is included once for
    each executor, with SAMPI_ON(name) as the executor's own name of everything that a plan calls: `sums` is
    sampi_shard_sums for slices and sampi_gpu_sums for a device. run/README.md has an executor's duties, question by
    question.

@@ -127,7 +127,7 @@ SAMP_API SAMPI_COLD size_t samp_prev(const samp_sampler *chain, samp_token *out,
     return n;
 }
 
-/* SAMP_E_EMPTY also for a sampler that is no chain: it keeps no tokens. */
+/* SAMP_E_EMPTY also for a sampler that is not a chain: it keeps no tokens. */
 SAMP_API SAMPI_COLD samp_token samp_last(const samp_sampler *chain)
 {
     samp_token last;

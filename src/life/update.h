@@ -3,7 +3,7 @@
    members take over windows, mu and averages from the old members (hook take_over), inserts the samplers that were
    added by hand, and swaps the lists of members. Everything that can fail comes before the first change of the old
    chain. A new setting needs no code here. samp_batch_from_params does the same for many rows, and builds chains for
-   rows without one. The room stands on config/orders.h and life/members.h. */
+   rows without one. The room uses config/orders.h and life/members.h. */
 
 /* Returns the next sampler of this kind that parameters have made, from index *at on; *at moves behind it. NULL: there
    is none. The order may have changed, so old and new members are paired by kind and ordinal. Chains inside the chain
@@ -64,7 +64,7 @@ static SAMPI_COLD void sampi_find_places(const sampi_sampler *c, uint32_t n)
 }
 
 /* Fills item with the members that c is going to have, and returns their number. item has memory for all members of
-   fresh and c, and one more. grammar: a grammar that goes first, or in the place of the one given before; or NULL. */
+   fresh and c, and one more. grammar: a grammar that goes first, or replaces the one given before; or NULL. */
 static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler *fresh, const sampi_sampler *c,
                                       sampi_sampler *grammar)
 {

@@ -16,7 +16,7 @@ static const char *sampi_llama_piece(const samp_vocab *vocab, samp_token token, 
 }
 
 /* Tokenises a text. If the array is too small, llama.cpp writes nothing and returns the number of tokens as a negative
-   number. A breaker of dry always fits in `few`, so that no breaker is lost for lack of memory, which would make
+   number. A breaker of dry always fits in `few`, so that no breaker is lost without memory, which would make
    another sampler. special: names of control tokens become control tokens. */
 static int32_t sampi_llama_tokens(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out,
                                   int32_t n_max, bool special)

@@ -1,7 +1,7 @@
 /* ================================================================================================ >>operator
    samp_random_sample, sampling as the operator of a tensor library: a row, a random number and three settings give one
    index. There is no sampler, no state, and no memory except the caller's workspace. By definition the row is sorted,
-   running sums of its weights are computed, and the random number is looked up in them. The rooms of operator/ stand on
+   running sums of its weights are computed, and the random number is looked up in them. The rooms of operator/ use
    base/, kernels/ and one check of rows/row.h.
 
    The row is never sorted. A radix search finds the value at which a count or a mass is reached, digit by digit of its

@@ -289,7 +289,7 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
 
 /* ---- top_a, p_less, p_less_norm, epsilon, eta ---- */
 
-/* Puts the sum of squares in the place of s: of all tokens, or, while z is an estimate, of the tokens within 10 nats of
+/* Replaces s by the sum of squares: of all tokens, or, while z is an estimate, of the tokens within 10 nats of
    the maximum if these are few. No other token has a weight above e^-10, so the sum of the others' squares is below
    e^-10 z. */
 static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *range)

@@ -77,7 +77,7 @@ static inline samp_token sampi_sample_behind(sampi_sampler *s, const float *logi
 #endif
 }
 
-/* The last of rows 0 .. n, after the whole draft, is an ordinary draw with either method. A status in the place of a
+/* The last of rows 0 .. n, after the whole draft, is an ordinary draw with either method. A status instead of a
    token ends the loop as a rejection does. */
 SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t n_vocab, const samp_draft *draft,
                              samp_verify_method method, samp_token *out)

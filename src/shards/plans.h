@@ -370,8 +370,8 @@ static int sampi_shard_draw_from(sampi_shard_row *row, float max)
     return SAMPI_WAITS;
 }
 
-/* Returns the job with which the functions on arrays work on the listed tokens. told: where log-probabilities go, or
-   NULL. */
+/* Returns the job with which the functions on arrays work on the listed tokens. told: the memory for log-probabilities,
+   or NULL. */
 static sampi_job sampi_listed_job(const sampi_shard_row *row, samp_logprobs *told)
 {
     sampi_job job;

@@ -10,8 +10,8 @@
    guess decides only what is asked. It is computed from merged numbers, in doubles, so all ranks make the same guess.
 
    Questions that are asked before they are certainly needed ("ahead") save rounds. The table has the mean rounds and
-   bytes of a row in test_shards. "typical": any share, wide rows; "chains": 33
-   chains on nine kinds of rows; "in use": 15 chains on real logits, few rows of which need a search.
+   bytes of a row in test_shards. "typical": any share, wide rows; "chains": 33 chains on nine kinds of rows; "in use":
+   15 chains on real logits, few rows of which need a search.
 
                                               typical       chains         in use
      all three                                4.36, 9.1 K   4.30, 11.3 K   2.16, 3.05 K
@@ -28,8 +28,8 @@ static double sampi_hist_entry(const sampi_parcel *hist, uint32_t i, bool counts
     return counts ? (double)sampi_hist_count(entry) : (double)sampi_wire_get(entry, 8);
 }
 
-/* Returns an estimate of the share of a bucket's contents that is in its first part [0, 1]. It assumes that the density
-   changes exponentially from the bucket before to the one after. */
+/* Returns an estimate of the mass or count in the first part [0, 1] of a bucket. It assumes that the density changes
+   exponentially from the bucket before to the one after. */
 static double sampi_hist_part(const sampi_parcel *hist, uint32_t i, bool counts, double part)
 {
     double before = i > 0 ? sampi_hist_entry(hist, i - 1, counts) : 0.0, growth = 0.0;

@@ -3,7 +3,7 @@
    its own reader from a copy of its text. The place of an error in the copy is converted to the place in the
    document. */
 
-/* Returns the offset in the source of byte `at` of a string. Escapes in the source may stand for several bytes. */
+/* Returns the offset in the source of byte `at` of a string. An escape in the source may mean several bytes. */
 static SAMPI_COLD size_t sampi_tags_source_at(const sampi_json *doc, int32_t string, size_t at)
 {
     const char *from = doc->source + doc->nodes[string].at + 1, *p = from;

@@ -9,7 +9,7 @@ static SAMPI_COLD sampi_node sampi_tags_text(sampi_tags *g, int32_t string)
     return sampi_tags_check(g, string, sampi_tree_text(g->x.tree, text, n));
 }
 
-/* Returns the expression of one string of a list, or of a string that is no list; NEVER for an empty list. empty: an
+/* Returns the expression of one string of a list, or of a single string; NEVER for an empty list. empty: an
    empty string is allowed. */
 static SAMPI_COLD sampi_node sampi_tags_strings(sampi_tags *g, int32_t list, bool empty)
 {

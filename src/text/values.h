@@ -1,6 +1,6 @@
 /* ---- JSON: values ----
    The reader of values: numbers, words, strings, arrays and objects become nodes, one after another, without recursion.
-   It checks depth, commas and names by RFC 8259. Numbers stay text. It stands on text/strings.h. */
+   It checks depth, commas and names by RFC 8259. Numbers stay text. It uses text/strings.h. */
 
 static SAMPI_COLD size_t sampi_json_digits(sampi_json_reader *r)
 {

@@ -143,7 +143,7 @@ static float sampi_layer_logit(float max, double p)
     return l < -(double)FLT_MAX ? -FLT_MAX : (float)l;
 }
 
-/* Runs the tournament. During the layers a candidate's p is stored as a double in the place of its logit and p; -1: it
+/* Runs the tournament. During the layers a candidate's p is stored as a double instead of its logit and p; -1: it
    is masked. The words of the first candidates are kept, those of the others are computed in each layer. */
 static SAMPI_COLD void sampi_tournament(const sampi_sampler *s, const uint32_t *context, samp_token_data_array *cur)
 {

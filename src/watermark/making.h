@@ -179,7 +179,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_watermark_draft(const samp_watermark
     return sampi_mark_make(&t);
 }
 
-/* Tells samplers with two keys whether the next row is the one after a whole draft. */
+/* Sets in samplers with two keys whether the next row is the one after a whole draft. */
 static SAMPI_COLD void sampi_mark_behind(sampi_sampler *s, bool is_behind)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_mark_behind(s->u.chain.item[i], is_behind);

@@ -1,9 +1,9 @@
 /* ---- watermarks: the text so far ----
    The context of the next token, and whether it has occurred before. The last tokens are in a ring (part 1). A hash
    table (part 2, open addressing) has each context of the last `history` positions once, with the last position at
-   which it occurred. The hash depends on the key, so nobody can write a text whose contexts all collide. Contexts are
-   compared token by token, so two contexts are never confused. An accepted token adds a position and drops the oldest
-   one; a rollback does the reverse, with the values in the record. */
+   which it occurred. The hash depends on the key, so a writer without the key cannot make a text whose contexts all
+   collide. Contexts are compared token by token, so two contexts are never confused. An accepted token adds a position
+   and drops the oldest one; a rollback does the reverse, with the values in the record. */
 
 static samp_token *sampi_mark_tokens(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 1); }
 static uint32_t *sampi_mark_table(const sampi_sampler *s) { return (uint32_t *)sampi_part(s, 2); }
