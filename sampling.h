@@ -189,86 +189,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9057 samplers/greedy.h               21218 grammar/regex.h
-     276 api/config.h                     9099 samplers/choose.h               21621 grammar/derivatives.h
-     307 api/types.h                      9162 samplers/ratio.h                22316 grammar/vocabulary.h
-     564 api/missing.h                    9229 samplers/draw.h                 22789 grammar/triggers.h
-     578 api/sample.h                     9315 samplers/dist.h                 23117 grammar/matcher.h
-     672 api/chains.h                     9347 samplers/gumbel.h               23389 grammar/store.h
-     939 api/samplers.h                   9417 watermark/function.h            23651 grammar/moving.h
-    1212 api/gumbel.h                     9535 watermark/text.h                24008 grammar/visits.h
-    1235 api/operator.h                   9726 watermark/draw.h                24291 grammar/states.h
-    1286 api/kv.h                         9937 samplers/mirostat.h             24452 grammar/items.h
-    1469 api/llama_cpp.h                 10177 samplers/adaptive_p.h           24579 grammar/masks.h
-    1515 api/text_error.h                10329 samplers/custom.h               24790 grammar/runs.h
-    1532 api/grammar.h                   10390 config/describe.h               25004 grammar/entries.h
-    1800 api/shards.h                    10570 config/from_params.h            25504 grammar/accepting.h
-    1899 api/peers.h                     10634 config/orders.h                 25853 grammar/waiting.h
-    1987 api/drafts.h                    10867 config/numbers.h                25981 grammar/history.h
-    2089 api/constraints.h               11009 config/set.h                    26109 grammar/room.h
-    2418 api/watermark.h                 11165 config/tell.h                   26460 grammar/sampler.h
-    2577 api/parts.h                     11295 config/settings.h               26704 grammar/forced.h
-    2619 base/switches.h                 11408 life/rollback.h                 26873 grammar/hooks.h
-    2938 base/random.h                   11667 life/chain.h                    26997 schema/head.h
-    2961 base/mt19937.h                  11951 life/members.h                  27174 schema/errors.h
-    3036 base/exact.h                    12065 life/update.h                   27286 schema/collections.h
-    3264 base/bits128.h                  12262 life/copy.h                     27320 schema/references.h
-    3345 base/elements.h                 12432 rows/row.h                      27595 schema/strings.h
-    3476 watermark/colours.h             12742 rows/reserve.h                  27657 schema/numbers.h
-    3540 kernels/llama_cpp/contract.h    12811 rows/pieces.h                   27865 schema/sets.h
-    3587 kernels/contract.h              12925 rows/thresholds.h               28069 schema/formats.h
-    3715 kernels/scalar.h                13032 rows/compact.h                  28271 schema/scalars.h
-    3921 kernels/llama_cpp/scalar.h      13216 rows/sums.h                     28574 schema/goals.h
-    3942 kernels/sets.h                  13365 rows/changes.h                  28799 schema/alternatives.h
-    3990 kernels/vectors.h               13446 rows/cuts.h                     29284 schema/objects.h
-    4107 kernels/avx512.h                13895 rows/typical.h                  29805 schema/arrays.h
-    4191 kernels/avx2.h                  14210 rows/tail_free.h                30170 schema/whole.h
-    4253 kernels/sse2.h                  14284 rows/selecting.h                30343 tags/head.h
-    4270 kernels/neon.h                  14415 rows/mirostat.h                 30473 tags/words.h
-    4292 kernels/wasm.h                  14499 watermark/rows.h                30589 tags/inside.h
-    4308 kernels/generic.h               14613 rows/flat.h                     30733 tags/formats.h
-    4328 kernels/shared.h                14660 rows/logprobs.h                 31141 grammar/grammars.h
-    4453 kernels/passes.h                14746 rows/step.h                     31208 peers/tables.h
-    5142 kernels/llama_cpp/passes.h      14763 rows/llama_cpp/sums.h           31609 peers/values.h
-    5226 kernels/check.h                 15087 rows/llama_cpp/samplers.h       32054 peers/llama_server.h
-    5249 kernels/dispatch.h              15561 rows/llama_cpp/step.h           32124 peers/fields.h
-    5459 core/array.h                    15592 run/apply.h                     32390 peers/requests.h
-    5799 core/table.h                    15676 run/writing.h                   32536 shards/head.h
-    5997 core/windows.h                  15800 run/arrays.h                    32687 shards/bytes.h
-    6089 constraints/record.h            15878 run/arrays_llama_cpp.h          32785 shards/merging.h
-    6147 watermark/record.h              16078 run/walk.h                      33076 shards/row.h
-    6167 rows/work.h                     16183 run/finish.h                    33210 shards/answers.h
-    6194 life/past.h                     16223 run/draw_llama_cpp.h            33758 shards/logprobs.h
-    6253 core/record.h                   16298 run/draw.h                      33905 shards/told.h
-    6393 core/plans.h                    16376 run/sample.h                    34061 shards/asking.h
-    6431 core/fields.h                   16494 watermark/making.h              34198 shards/prefix.h
-    6518 core/owners.h                   16723 watermark/tails.h               34769 shards/plans.h
-    6594 core/mt19937.h                  16823 watermark/detect.h              35273 samplers/plans.h
-    6652 core/no_mt19937.h               17046 run/verify.h                    35536 shards/way.h
-    6686 core/making.h                   17150 run/batch.h                     35685 shards/memory.h
-    6819 core/streams.h                  17301 life/state.h                    35753 shards/batch.h
-    6858 life/state_fields.h             17478 operator/weights.h              36161 drafts/head.h
-    6958 samplers/llama_cpp.h            17566 operator/search.h               36220 drafts/block.h
-    7045 samplers/logit_bias.h           17704 operator/run.h                  36412 drafts/tree.h
-    7147 samplers/patch.h                17872 kv/cells.h                      36547 drafts/relaxed.h
-    7197 samplers/penalties.h            17909 kv/making.h                     36632 constraints/automaton.h
-    7349 samplers/dry.h                  18133 kv/slot.h                       36730 constraints/making.h
-    7808 samplers/cut.h                  18271 kv/sequences.h                  36986 constraints/sampler.h
-    7833 samplers/top_n_sigma.h          18405 kv/data.h                       37081 constraints/constructors.h
-    7943 samplers/top_k.h                18528 kv/update.h                     37448 constraints/patterns.h
-    8000 samplers/tail_free.h            18653 kv/state.h                      37656 constraints/looking.h
-    8123 samplers/typical.h              18862 llama_cpp/functions.h           37723 constraints/thinking.h
-    8199 samplers/top_p.h                18929 llama_cpp/object.h              37975 constraints/schedule.h
-    8242 samplers/min_p.h                18984 llama_cpp/vocabulary.h          38064 constraints/accepting.h
-    8284 samplers/by_sums.h              19061 text/reading.h                  38247 constraints/drawing.h
-    8435 samplers/top_h.h                19172 text/strings.h                  38434 constraints/told.h
-    8488 samplers/min_k.h                19271 text/values.h                   38498 constraints/kind.h
-    8546 samplers/xtc.h                  19427 text/documents.h                38556 constraints/top_p_decay.h
-    8629 samplers/infill.h               19503 grammar/head.h                  38642 constraints/accessors.h
-    8745 samplers/temperature.h          19544 grammar/tree.h                  38750 core/kinds.h
-    8914 samplers/smoothing.h            20535 grammar/finishing.h             38799 base/restore.h
-    8999 samplers/softmax.h              20838 grammar/reading.h               38813 api/license.h
-    9032 samplers/drafted.h              20923 grammar/gbnf.h
+       2 api/opening.h                    9057 samplers/greedy.h               21224 grammar/regex.h
+     276 api/config.h                     9099 samplers/choose.h               21627 grammar/derivatives.h
+     307 api/types.h                      9162 samplers/ratio.h                22322 grammar/vocabulary.h
+     564 api/missing.h                    9229 samplers/draw.h                 22795 grammar/triggers.h
+     578 api/sample.h                     9315 samplers/dist.h                 23123 grammar/matcher.h
+     672 api/chains.h                     9347 samplers/gumbel.h               23395 grammar/store.h
+     939 api/samplers.h                   9417 watermark/function.h            23657 grammar/moving.h
+    1212 api/gumbel.h                     9535 watermark/text.h                24014 grammar/visits.h
+    1235 api/operator.h                   9726 watermark/draw.h                24297 grammar/states.h
+    1286 api/kv.h                         9937 samplers/mirostat.h             24458 grammar/items.h
+    1469 api/llama_cpp.h                 10177 samplers/adaptive_p.h           24585 grammar/masks.h
+    1515 api/text_error.h                10329 samplers/custom.h               24796 grammar/runs.h
+    1532 api/grammar.h                   10390 config/describe.h               25010 grammar/entries.h
+    1800 api/shards.h                    10570 config/from_params.h            25510 grammar/accepting.h
+    1899 api/peers.h                     10634 config/orders.h                 25859 grammar/waiting.h
+    1987 api/drafts.h                    10868 config/numbers.h                25987 grammar/history.h
+    2089 api/constraints.h               11010 config/set.h                    26115 grammar/room.h
+    2418 api/watermark.h                 11166 config/tell.h                   26466 grammar/sampler.h
+    2577 api/parts.h                     11296 config/settings.h               26710 grammar/forced.h
+    2619 base/switches.h                 11409 life/rollback.h                 26879 grammar/hooks.h
+    2938 base/random.h                   11668 life/chain.h                    27003 schema/head.h
+    2961 base/mt19937.h                  11952 life/members.h                  27180 schema/errors.h
+    3036 base/exact.h                    12066 life/update.h                   27292 schema/collections.h
+    3264 base/bits128.h                  12263 life/copy.h                     27326 schema/references.h
+    3345 base/elements.h                 12433 rows/row.h                      27601 schema/strings.h
+    3476 watermark/colours.h             12743 rows/reserve.h                  27663 schema/numbers.h
+    3540 kernels/llama_cpp/contract.h    12812 rows/pieces.h                   27871 schema/sets.h
+    3587 kernels/contract.h              12926 rows/thresholds.h               28075 schema/formats.h
+    3715 kernels/scalar.h                13033 rows/compact.h                  28277 schema/scalars.h
+    3921 kernels/llama_cpp/scalar.h      13217 rows/sums.h                     28580 schema/goals.h
+    3942 kernels/sets.h                  13366 rows/changes.h                  28805 schema/alternatives.h
+    3990 kernels/vectors.h               13447 rows/cuts.h                     29290 schema/objects.h
+    4107 kernels/avx512.h                13897 rows/typical.h                  29811 schema/arrays.h
+    4191 kernels/avx2.h                  14212 rows/tail_free.h                30176 schema/whole.h
+    4253 kernels/sse2.h                  14286 rows/selecting.h                30349 tags/head.h
+    4270 kernels/neon.h                  14417 rows/mirostat.h                 30479 tags/words.h
+    4292 kernels/wasm.h                  14501 watermark/rows.h                30595 tags/inside.h
+    4308 kernels/generic.h               14615 rows/flat.h                     30739 tags/formats.h
+    4328 kernels/shared.h                14662 rows/logprobs.h                 31147 grammar/grammars.h
+    4453 kernels/passes.h                14748 rows/step.h                     31214 peers/tables.h
+    5142 kernels/llama_cpp/passes.h      14765 rows/llama_cpp/sums.h           31615 peers/values.h
+    5226 kernels/check.h                 15091 rows/llama_cpp/samplers.h       32060 peers/llama_server.h
+    5249 kernels/dispatch.h              15566 rows/llama_cpp/step.h           32130 peers/fields.h
+    5459 core/array.h                    15597 run/apply.h                     32396 peers/requests.h
+    5799 core/table.h                    15681 run/writing.h                   32542 shards/head.h
+    5997 core/windows.h                  15805 run/arrays.h                    32693 shards/bytes.h
+    6089 constraints/record.h            15883 run/arrays_llama_cpp.h          32791 shards/merging.h
+    6147 watermark/record.h              16083 run/walk.h                      33082 shards/row.h
+    6167 rows/work.h                     16188 run/finish.h                    33216 shards/answers.h
+    6194 life/past.h                     16228 run/draw_llama_cpp.h            33764 shards/logprobs.h
+    6253 core/record.h                   16303 run/draw.h                      33911 shards/told.h
+    6393 core/plans.h                    16381 run/sample.h                    34067 shards/asking.h
+    6431 core/fields.h                   16499 watermark/making.h              34204 shards/prefix.h
+    6518 core/owners.h                   16728 watermark/tails.h               34775 shards/plans.h
+    6594 core/mt19937.h                  16828 watermark/detect.h              35279 samplers/plans.h
+    6652 core/no_mt19937.h               17051 run/verify.h                    35542 shards/way.h
+    6686 core/making.h                   17156 run/batch.h                     35691 shards/memory.h
+    6819 core/streams.h                  17307 life/state.h                    35759 shards/batch.h
+    6858 life/state_fields.h             17484 operator/weights.h              36167 drafts/head.h
+    6958 samplers/llama_cpp.h            17572 operator/search.h               36226 drafts/block.h
+    7045 samplers/logit_bias.h           17710 operator/run.h                  36418 drafts/tree.h
+    7147 samplers/patch.h                17878 kv/cells.h                      36553 drafts/relaxed.h
+    7197 samplers/penalties.h            17915 kv/making.h                     36638 constraints/automaton.h
+    7349 samplers/dry.h                  18139 kv/slot.h                       36736 constraints/making.h
+    7808 samplers/cut.h                  18277 kv/sequences.h                  36992 constraints/sampler.h
+    7833 samplers/top_n_sigma.h          18411 kv/data.h                       37087 constraints/constructors.h
+    7943 samplers/top_k.h                18534 kv/update.h                     37454 constraints/patterns.h
+    8000 samplers/tail_free.h            18659 kv/state.h                      37662 constraints/looking.h
+    8123 samplers/typical.h              18868 llama_cpp/functions.h           37729 constraints/thinking.h
+    8199 samplers/top_p.h                18935 llama_cpp/object.h              37981 constraints/schedule.h
+    8242 samplers/min_p.h                18990 llama_cpp/vocabulary.h          38070 constraints/accepting.h
+    8284 samplers/by_sums.h              19067 text/reading.h                  38253 constraints/drawing.h
+    8435 samplers/top_h.h                19178 text/strings.h                  38440 constraints/told.h
+    8488 samplers/min_k.h                19277 text/values.h                   38504 constraints/kind.h
+    8546 samplers/xtc.h                  19433 text/documents.h                38562 constraints/top_p_decay.h
+    8629 samplers/infill.h               19509 grammar/head.h                  38648 constraints/accessors.h
+    8745 samplers/temperature.h          19550 grammar/tree.h                  38756 core/kinds.h
+    8914 samplers/smoothing.h            20541 grammar/finishing.h             38805 base/restore.h
+    8999 samplers/softmax.h              20844 grammar/reading.h               38819 api/license.h
+    9032 samplers/drafted.h              20929 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -3309,7 +3309,7 @@ static inline sampi_u128 sampi_sub128(sampi_u128 a, sampi_u128 b)
 }
 
 /* Returns the number of leading zero bits of x. x must not be 0. */
-static inline int sampi_empty_bits(uint64_t x)
+static inline int sampi_leading_zeros(uint64_t x)
 {
 #if SAMPI_GNU
     return __builtin_clzll(x);
@@ -3325,7 +3325,7 @@ static inline int sampi_empty_bits(uint64_t x)
 static inline double sampi_double_of_128(sampi_u128 x)
 {
     if (x.hi == 0) return (double)x.lo;
-    int empty = sampi_empty_bits(x.hi);
+    int empty = sampi_leading_zeros(x.hi);
     uint64_t top = empty ? x.hi << empty | x.lo >> (64 - empty) : x.hi;
     top |= (x.lo << empty) != 0;
     return (double)top * sampi_from_bits((uint64_t)(1023 + 64 - empty) << 52);
@@ -3544,7 +3544,7 @@ static float sampi_green_logit(float l, float delta) { return sampi_finite(l + d
      expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32; no logit may be above max;
                masked: 0. Returns an estimate of their sum, with a relative error of at most n 2^-53. Only if libm's
                expf is the one that the kernels have (sampi_expf_of).
-     climb     *sum grows by what the terms e^(x - c->max) (c->a + c->b (c->max - x)) of the elements not above c->most,
+     add_terms *sum grows by what the terms e^(x - c->max) (c->a + c->b (c->max - x)) of the elements not above c->most,
                as libm computes them, add to the f32 sum `from` if each is added to `from` (exact below 2^24 ulps of
                `from`, otherwise an estimate). Returns the number of terms whose contribution is not certain. */
 
@@ -3557,11 +3557,11 @@ static float sampi_half_ulp(float sum)
     return sampi_float_of(u > 24 ? (u - 24) << 23 : 0);
 }
 
-/* The terms of climb: a = 1, b = 0 for e^(x - max); a = ln(sum) / sum, b = 1 / sum for -p ln p. */
-typedef struct sampi_climb {
+/* The terms of add_terms: a = 1, b = 0 for e^(x - max); a = ln(sum) / sum, b = 1 / sum for -p ln p. */
+typedef struct sampi_float_terms {
     float max, most, a, b;
     float sum; /* of e^(x - max), for p; 0: the terms are no shares of an entropy */
-} sampi_climb;
+} sampi_float_terms;
 
 /* expf of glibc and musl for x <= 0: a table of 2^(n / 32), with n subtracted in the bits to which it is added later,
    and a polynomial. With and without fma it gives the same float for all x but one; that was found by trying all x. */
@@ -3580,9 +3580,9 @@ static const uint64_t SAMPI_EXPF_TABLE[32] = {
     0x3FEFA4AFA2A490DA, 0x3FEFD0765B6E4540,
 };
 
-/* The largest relative difference between climb's estimate of a term and libm's, down to e^-32: 2e-6 for e^x, mostly
+/* The largest relative difference between the estimate of a term and libm's, down to e^-32: 2e-6 for e^x, mostly
    the rounding of a product without fma; a few roundings more for a share. */
-#define SAMPI_CLIMB_DOUBT 3e-6f
+#define SAMPI_TERM_DOUBT 3e-6f
 #endif
 /* ---- src/kernels/contract.h ---- */
 /* ================================================================================================= >>kernels
@@ -3683,7 +3683,7 @@ typedef struct sampi_kernels {
     void (*put)(samp_token_data *d, size_t n, const float *l, const float *p, double sum);
 #ifndef SAMP_NO_MT19937
     double (*expf)(const float *x, size_t n, float t, float max, float *e);
-    size_t (*climb)(const float *x, size_t n, const sampi_climb *c, float from, double *sum);
+    size_t (*add_terms)(const float *x, size_t n, const sampi_float_terms *c, float from, double *sum);
 #endif
 #ifdef SAMPLING_GUMBEL_DECLARED
     size_t (*race)(const uint32_t *counter, const uint32_t *key, const int32_t *id, int32_t base, size_t n,
@@ -3920,7 +3920,7 @@ static void sampi_tint_scalar(const sampi_colours *c, uint32_t from, size_t n, f
 #ifndef SAMP_NO_MT19937
 /* ---- src/kernels/llama_cpp/scalar.h ---- */
 /* ---- kernels of llama.cpp's arithmetic, one element at a time ----
-   The reference for the two kernels of kernels/llama_cpp/contract.h: libm's own expf for each element. climb has no
+   The reference for the two kernels of kernels/llama_cpp/contract.h: libm's own expf for each element. add_terms has no
    estimate here: it returns that no term is certain, and its caller adds them one by one. */
 
 static double sampi_expf_scalar(const float *x, size_t n, float t, float max, float *e)
@@ -3933,7 +3933,7 @@ static double sampi_expf_scalar(const float *x, size_t n, float t, float max, fl
     return sum;
 }
 
-static size_t sampi_climb_scalar(const float *x, size_t n, const sampi_climb *c, float from, double *sum)
+static size_t sampi_add_terms_scalar(const float *x, size_t n, const sampi_float_terms *c, float from, double *sum)
 {
     (void)x, (void)c, (void)from, (void)sum;
     return n; /* an estimate would take as long as libm */
@@ -5190,7 +5190,7 @@ SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, floa
 
 #endif
 
-SAMPI_T static size_t V(climb)(const float *x, size_t n, const sampi_climb *c, float from, double *sum)
+SAMPI_T static size_t V(add_terms)(const float *x, size_t n, const sampi_float_terms *c, float from, double *sum)
 {
     SAMPI_TIDY
     const V(f) start = V(all)(from), half = V(all)(sampi_half_ulp(from)), max = V(all)(c->max), a = V(all)(c->a),
@@ -5204,7 +5204,7 @@ SAMPI_T static size_t V(climb)(const float *x, size_t n, const sampi_climb *c, f
         p = V(keep)(V(ge)(most, l), p * V(fma)(-d, b, a));
         d = (start + p) - start;
         V(f) rest = p - d;
-        V(m) doubt = V(ge)(V(fma)(p, V(all)(SAMPI_CLIMB_DOUBT), V(max)(rest, -rest)), half);
+        V(m) doubt = V(ge)(V(fma)(p, V(all)(SAMPI_TERM_DOUBT), V(max)(rest, -rest)), half);
         doubts = V(tally)(doubts, doubt, V(ge)(V(all)(-1.0f), none));
         part[0] += d;
     }
@@ -5267,7 +5267,7 @@ static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array 
             sampi_put_##isa SAMPI_KERNEL_EXPS(isa, long) SAMPI_KERNEL_RACE(isa) SAMPI_KERNEL_MARKS(isa) \
     }
 #ifndef SAMP_NO_MT19937
-#define SAMPI_KERNEL_EXPS(isa, long) , sampi_expf_##long, sampi_climb_##isa
+#define SAMPI_KERNEL_EXPS(isa, long) , sampi_expf_##long, sampi_add_terms_##isa
 #else
 #define SAMPI_KERNEL_EXPS(isa, long)
 #endif
@@ -6498,7 +6498,7 @@ static SAMPI_COLD double sampi_field_value(const sampi_sampler *s, const sampi_f
 }
 
 /* Is the field a text or list of samp_params, and no number? */
-static bool sampi_is_word(const sampi_field *f) { return f->type >= SAMPI_SEED; }
+static bool sampi_is_text_field(const sampi_field *f) { return f->type >= SAMPI_SEED; }
 
 /* Returns the bytes of a number. */
 static size_t sampi_field_bytes(const sampi_field *f) { return f->type == SAMPI_SIZE ? sizeof(size_t) : 4; }
@@ -6580,11 +6580,11 @@ static size_t sampi_next_serial(void)
    answer is that of its last member whose answer is not -1. Under MT19937 samplers do not undo a selection
    (sampi_run), except a custom sampler of the library's that masks rows (a grammar): behind a selector it would mask
    a token that is chosen already. Samplers that are off and the user's own samplers answer -1. */
-static SAMPI_COLD int sampi_last_word(const sampi_sampler *s, samp_rng_kind rng)
+static SAMPI_COLD int sampi_effect_on_selection(const sampi_sampler *s, samp_rng_kind rng)
 {
     int word = -1;
     for (int32_t i = sampi_is_chain(s) ? s->u.chain.n : 0; word < 0 && i-- > 0;)
-        word = sampi_last_word(s->u.chain.item[i], rng);
+        word = sampi_effect_on_selection(s->u.chain.item[i], rng);
     if (sampi_is_chain(s) || s->off || s->status) return word;
     if (sampi_is_custom(s)) return sampi_traits_of(s->kind)->hooks->mask ? 0 : -1;
     if (sampi_traits_of(s->kind)->flags & SAMPI_SELECTS) return 1;
@@ -7241,7 +7241,7 @@ static void sampi_penalties_accept(sampi_sampler *s, samp_token token)
 /* Returns how much frequency and presence subtract from the logit, after the repetition penalty. The subtraction is not
    part of this function, because the GPU has its own. The product is rounded, so that the sum does not become an
    fma. */
-static float sampi_penalties_fall(const sampi_sampler *s, const sampi_count *entry)
+static float sampi_count_penalty(const sampi_sampler *s, const sampi_count *entry)
 {
     return sampi_roundf((float)entry->count * s->u.penalties.freq) + s->u.penalties.present;
 }
@@ -7252,7 +7252,7 @@ static float sampi_penalties_change(const sampi_sampler *s, float l, const sampi
 {
     if (sampi_masked(l)) return l;
     l = sampi_finite(l <= 0.0f ? l * s->u.penalties.repeat : l / s->u.penalties.repeat);
-    return sampi_finite(l - sampi_penalties_fall(s, entry));
+    return sampi_finite(l - sampi_count_penalty(s, entry));
 }
 
 static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -7655,7 +7655,7 @@ static bool sampi_dry_is_breaker(const sampi_sampler *s, samp_token token)
 /* Returns how much is subtracted from a token's logit; entry->count is the length of the repetition that it would
    continue. The power is bounded so that base^power fits a float. In llama.cpp's arithmetic
    it is computed as in llama.cpp. */
-static float sampi_dry_fall(const sampi_sampler *s, const sampi_count *entry)
+static float sampi_dry_penalty(const sampi_sampler *s, const sampi_count *entry)
 {
     if (sampi_dry_is_breaker(s, entry->token)) return 0.0f;
     const float ln_float_max = 88.7228391f;
@@ -7671,7 +7671,7 @@ static float sampi_dry_fall(const sampi_sampler *s, const sampi_count *entry)
 /* Returns the new logit of a token in the list. */
 static float sampi_dry_change(const sampi_sampler *s, float l, const sampi_count *entry)
 {
-    return sampi_masked(l) ? l : sampi_finite(l - sampi_dry_fall(s, entry));
+    return sampi_masked(l) ? l : sampi_finite(l - sampi_dry_penalty(s, entry));
 }
 
 /* Lists the tokens that would continue a repetition, sorted by token, each with the length of the longest; returns
@@ -7855,7 +7855,7 @@ static double sampi_sigma_of(uint64_t n, uint64_t sum, sampi_u128 squares, doubl
 }
 
 /* Returns the largest distance from the maximum that is kept: n_sigma standard deviations. */
-static double sampi_sigma_reach(const samp_token_data_array *cur, float n_sigma, float *max)
+static double sampi_sigma_distance(const samp_token_data_array *cur, float n_sigma, float *max)
 {
     float low = INFINITY;
     *max = -INFINITY;
@@ -7889,7 +7889,7 @@ SAMPI_INLINE bool sampi_is_within(const void *what, float l)
 static SAMPI_COLD int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     float max;
-    double reach = sampi_sigma_reach(cur, s->u.cut.p, &max);
+    double reach = sampi_sigma_distance(cur, s->u.cut.p, &max);
     for (size_t i = 0; i < cur->size; i++)
         if ((double)max - (double)cur->data[i].logit > reach) cur->data[i].logit = -INFINITY;
     sampi_recheck_order(cur);
@@ -8288,7 +8288,7 @@ static const sampi_field SAMPI_MIN_P_FIELDS[] = {
    p = 0.5, 0.3, 0.15, 0.05: top_a 0.5 (0.125) keeps three tokens, p_less 1 (0.365) one, p_less_norm 1 (0.153) two,
    epsilon 0.1 three, eta 0.2 (0.143) three. As a logit the threshold is at most the maximum. */
 
-static bool sampi_takes_squares(sampi_kind kind) { return kind == SAMPI_P_LESS || kind == SAMPI_P_LESS_NORM; }
+static bool sampi_needs_squares(sampi_kind kind) { return kind == SAMPI_P_LESS || kind == SAMPI_P_LESS_NORM; }
 
 /* Returns the smallest logit that is kept. ln_p: the logarithm of the sampler's number; n: the number of unmasked
    tokens, for p_less_norm; z: the sum of weights; more: the sum of distances for eta, of squares for p_less, in units
@@ -8320,11 +8320,11 @@ static SAMPI_HOT uint64_t sampi_squares(const uint64_t *w, size_t n)
 }
 
 /* Returns the second sum that the threshold needs: squares for p_less and p_less_norm, else distances. */
-static SAMPI_COLD uint64_t sampi_more_of(sampi_kind kind, const samp_token_data_array *cur, const sampi_sums *sums)
+static SAMPI_COLD uint64_t sampi_second_sum(sampi_kind kind, const samp_token_data_array *cur, const sampi_sums *sums)
 {
     uint64_t w[SAMPI_TILE + 16], squares = 0;
     float x[SAMPI_TILE];
-    if (!sampi_takes_squares(kind)) return sums->s;
+    if (!sampi_needs_squares(kind)) return sums->s;
     for (size_t at = 0, n; at < cur->size; at += n) {
         n = sampi_copy_logits(cur, at, x);
         sampi_use()->weights(x, n, sums->max, w, NULL);
@@ -8337,7 +8337,7 @@ static SAMPI_COLD int sampi_by_sums_apply(sampi_sampler *s, samp_token_data_arra
 {
     sampi_sums sums = sampi_sum(cur);
     size_t min_keep = s->u.cut.min_keep;
-    double more = (double)sampi_more_of(s->kind, cur, &sums);
+    double more = (double)sampi_second_sum(s->kind, cur, &sums);
     double floor = sampi_sums_floor(s->kind, sampi_ln(s->u.cut.p), sums.max, (double)sums.n, (double)sums.z, more);
     sampi_keep_above(cur, floor, min_keep < sums.n ? min_keep : sums.n);
     return SAMP_OK;
@@ -8491,7 +8491,7 @@ static const sampi_field SAMPI_TOP_H_FIELDS[] = {
    1.45, 0.33, so it keeps two. */
 
 /* Returns the fall of the logit after place i, divided by i. */
-static double sampi_fall_behind(float l, float next, size_t i) { return ((double)l - (double)next) / (double)i; }
+static double sampi_mean_drop(float l, float next, size_t i) { return ((double)l - (double)next) / (double)i; }
 
 /* Returns how many of n tokens min_k keeps, with logits from max to low: up to the cliff, or more if the logits are
    flat. */
@@ -8511,7 +8511,7 @@ static SAMPI_COLD size_t sampi_min_k_size(samp_token_data_array *cur, size_t n, 
     *steepest = 0.0;
     sampi_sort_all(cur);
     for (size_t i = 1; i < n; i++) {
-        double fall = sampi_fall_behind(d[i - 1].logit, d[i].logit, i);
+        double fall = sampi_mean_drop(d[i - 1].logit, d[i].logit, i);
         if (!(fall > *steepest)) continue;
         *steepest = fall;
         cliff = i;
@@ -8752,7 +8752,7 @@ static const sampi_hooks SAMPI_INFILL_HOOKS = {
    multiplying (sampi_row's r), so it must be the same product. */
 
 /* Masks all candidates but the one at index `best`. */
-static void sampi_mask_but(samp_token_data_array *cur, size_t best)
+static void sampi_mask_all_but(samp_token_data_array *cur, size_t best)
 {
     for (size_t i = 0; i < cur->size; i++)
         if (i != best) cur->data[i].logit = -INFINITY;
@@ -8779,7 +8779,7 @@ static void sampi_scale(samp_token_data_array *cur, float t)
         for (size_t i = 0; i < cur->size; i++)
             if (!sampi_masked(cur->data[i].logit)) cur->data[i].logit = sampi_finite(cur->data[i].logit * factor);
     } else {
-        sampi_mask_but(cur, sampi_argmax(cur));
+        sampi_mask_all_but(cur, sampi_argmax(cur));
     }
     sampi_recheck_order(cur);
 }
@@ -8818,7 +8818,7 @@ static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_arr
 static void sampi_llama_scale(samp_token_data_array *cur, float t)
 {
     if (!(t > 0.0f)) {
-        sampi_mask_but(cur, sampi_llama_argmax(cur));
+        sampi_mask_all_but(cur, sampi_llama_argmax(cur));
         return;
     }
     for (size_t i = 0; i < cur->size; i++)
@@ -10086,7 +10086,7 @@ static int sampi_llama_mirostat(sampi_sampler *s, samp_token_data_array *cur)
 static void sampi_mirostat_past(sampi_sampler *s, sampi_record *r) { sampi_record_words(r, &s->now.mu, 1); }
 
 /* Starts mu anew if it is not a number: in llama.cpp's arithmetic it may overflow, in the canonical one it must not. */
-static void sampi_mend_mu(sampi_sampler *s)
+static void sampi_restart_bad_mu(sampi_sampler *s)
 {
     bool finite = s->now.mu >= -FLT_MAX && s->now.mu <= FLT_MAX;
     if (!sampi_is_llama_cpp(s) && !finite) sampi_traits_of(s->kind)->hooks->reset(s);
@@ -10099,7 +10099,7 @@ static SAMPI_COLD void sampi_mirostat_take_over(sampi_sampler *s, const sampi_sa
 {
     (void)chain;
     if (old) s->now = old->now;
-    sampi_mend_mu(s);
+    sampi_restart_bad_mu(s);
 }
 
 /* Saves or loads mu, the whole state of both versions. Under MT19937 any value is valid, because llama.cpp's arithmetic
@@ -10756,7 +10756,7 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
     sampi_require(&bad, p != NULL, SAMP_E_NULL, "params");
     for (size_t i = 0; p && i < SAMPI_N_CHAIN_FIELDS; i++) {
         const sampi_field *f = &SAMPI_CHAIN_FIELDS[i];
-        if (!sampi_is_word(f)) sampi_require_number(&bad, f, sampi_number(f, (const char *)p + f->from));
+        if (!sampi_is_text_field(f)) sampi_require_number(&bad, f, sampi_number(f, (const char *)p + f->from));
     }
     for (int kind = 0; kind < SAMPI_N_KINDS && !bad.status; kind++) {
         if (kind == SAMPI_MIROSTAT && p->mirostat != 1) continue; /* it needs n_vocab only if it is chosen */
@@ -10778,7 +10778,8 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
         const sampi_sampler *grammar = (const sampi_sampler *)p->grammar;
         int status = samp_status(p->grammar, NULL);
         sampi_require(&bad, !status, status, "grammar");
-        sampi_require(&bad, status || sampi_last_word(grammar, SAMP_RNG_PHILOX) != 1, SAMP_E_RANGE, "grammar");
+        sampi_require(&bad, status || sampi_effect_on_selection(grammar, SAMP_RNG_PHILOX) != 1, SAMP_E_RANGE,
+                      "grammar");
     }
     if (field) *field = bad.field;
     return bad.status;
@@ -11133,7 +11134,7 @@ static SAMPI_COLD int sampi_set_field(samp_params *p, const sampi_field *f, cons
     uint64_t n;
     float x;
     int status = SAMP_OK;
-    if (sampi_is_word(f)) return sampi_set_word(p, f, value);
+    if (sampi_is_text_field(f)) return sampi_set_word(p, f, value);
     if (!value) {
         sampi_field_reset(f, to);
     } else if (f->type == SAMPI_FLOAT) {
@@ -11222,7 +11223,7 @@ static SAMPI_COLD void sampi_put_range(sampi_text *t, const sampi_field *f)
 {
     bool range = f->type == SAMPI_FLOAT || f->type == SAMPI_INT32;
     sampi_put(t, f->how & SAMPI_OR_ALL ? "-1, or " : f->how & SAMPI_OR_ZERO ? "0, or " : "");
-    sampi_put(t, sampi_is_word(f) ? f->told : f->type == SAMPI_FLOAT ? "a number" : "a whole number");
+    sampi_put(t, sampi_is_text_field(f) ? f->told : f->type == SAMPI_FLOAT ? "a number" : "a whole number");
     for (int high = 0; range && high < 2; high++) {
         double end = high ? f->hi : f->lo;
         sampi_put(t, high ? ", " : f->how & SAMPI_OPEN ? " in (" : " in [");
@@ -11312,7 +11313,7 @@ SAMP_API SAMPI_COLD void samp_settings_free(samp_settings *s)
 {
     if (!s) return;
     for (size_t i = 0; i < SAMPI_N_CHAIN_FIELDS; i++)
-        if (sampi_is_word(&SAMPI_CHAIN_FIELDS[i])) sampi_set_word(&s->params, &SAMPI_CHAIN_FIELDS[i], NULL);
+        if (sampi_is_text_field(&SAMPI_CHAIN_FIELDS[i])) sampi_set_word(&s->params, &SAMPI_CHAIN_FIELDS[i], NULL);
     SAMP_FREE(s);
 }
 
@@ -11988,13 +11989,13 @@ static SAMPI_COLD int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* What the samplers in front of place i of a chain do to a selection (sampi_last_word), those of the chains around it
-   included. */
-static SAMPI_COLD int sampi_word_before(const sampi_sampler *c, int32_t i)
+/* What the samplers in front of place i of a chain do to a selection (sampi_effect_on_selection), those of the chains
+   around it included. */
+static SAMPI_COLD int sampi_effect_before(const sampi_sampler *c, int32_t i)
 {
     int word = -1;
     for (; c; c = c->owner) {
-        while (word < 0 && i-- > 0) word = sampi_last_word(c->u.chain.item[i], c->rng);
+        while (word < 0 && i-- > 0) word = sampi_effect_on_selection(c->u.chain.item[i], c->rng);
         if (word >= 0 || !c->owner) return word;
         for (i = 0; c->owner->u.chain.item[i] != c;) i++;
     }
@@ -12016,7 +12017,7 @@ SAMP_API SAMPI_COLD int samp_chain_insert(samp_sampler *chain, int32_t i, samp_s
     sampi_edited(c);
     if (!s) return sampi_chain_error(c, SAMP_E_NULL, "sampler");
     bool outside = i < 0 || i > c->u.chain.n;
-    if (outside || (sampi_last_word(s, c->rng) == 0 && sampi_word_before(c, i) == 1)) {
+    if (outside || (sampi_effect_on_selection(s, c->rng) == 0 && sampi_effect_before(c, i) == 1)) {
         samp_free(sampler);
         return sampi_chain_error(c, outside ? SAMP_E_RANGE : SAMP_E_UNSUPPORTED, outside ? "i" : "place");
     }
@@ -12095,7 +12096,7 @@ static SAMPI_COLD void sampi_take_over(sampi_sampler *s, const sampi_sampler *ol
 
 /* Lets all new members take over from their old ones. at_ordinal, which is free between two draws, becomes for each old
    member 1 + the index of its new one; 0: it has none. */
-static SAMPI_COLD void sampi_learn(const sampi_sampler *fresh, sampi_sampler *c)
+static SAMPI_COLD void sampi_take_over_states(const sampi_sampler *fresh, sampi_sampler *c)
 {
     int32_t at[SAMPI_N_KINDS] = { 0 };
     for (int32_t i = 0; i < c->u.chain.n; i++) c->u.chain.item[i]->at_ordinal = 0;
@@ -12172,12 +12173,12 @@ static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler 
 static SAMPI_COLD bool sampi_has_misplaced(sampi_sampler *const *item, int32_t n, const sampi_sampler *c,
                                            samp_rng_kind rng)
 {
-    int said = sampi_word_before(c, 0);
+    int said = sampi_effect_before(c, 0);
     bool by_params = false;
     for (int32_t i = 0; i < c->u.chain.n; i++) by_params |= c->u.chain.item[i]->made_by == SAMPI_BY_PARAMS;
-    if (!by_params && sampi_last_word(c, rng) == 1) return true;
+    if (!by_params && sampi_effect_on_selection(c, rng) == 1) return true;
     for (int32_t i = 0; i < n; i++) {
-        int word = sampi_last_word(item[i], rng);
+        int word = sampi_effect_on_selection(item[i], rng);
         if (word == 0 && said == 1) return true;
         if (word >= 0) said = word;
     }
@@ -12190,7 +12191,7 @@ static SAMPI_COLD int sampi_swap_members(sampi_sampler *c, sampi_sampler *fresh,
     int32_t most = c->u.chain.n + fresh->u.chain.n + 1;
     sampi_sampler **item = (sampi_sampler **)SAMP_MALLOC((size_t)most * sizeof *item), **old = c->u.chain.item;
     if (!item) return SAMP_E_NOMEM;
-    sampi_learn(fresh, c);
+    sampi_take_over_states(fresh, c);
     sampi_find_places(c, (uint32_t)fresh->u.chain.n);
     int32_t n = sampi_merge(item, fresh, c, grammar);
     if (sampi_has_misplaced(item, n, c, fresh->rng)) {
@@ -12349,7 +12350,7 @@ SAMP_API SAMPI_COLD int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
     s->rng = kind;
     s->position = 0;
     sampi_seed(s);
-    sampi_mend_mu(s);
+    sampi_restart_bad_mu(s);
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) samp_set_rng(&s->u.chain.item[i]->base, kind);
     return SAMP_OK;
 }
@@ -13758,7 +13759,7 @@ static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *ra
    in sampi_sums_floor. */
 static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_range *range, size_t n, bool high)
 {
-    if (s->kind == SAMPI_TOP_A || sampi_takes_squares(s->kind)) high = !high;
+    if (s->kind == SAMPI_TOP_A || sampi_needs_squares(s->kind)) high = !high;
     return sampi_sums_floor(s->kind, sampi_ln(s->u.cut.p), range->max, (double)n, high ? range->z_hi : range->z_lo,
                             high ? range->s_lo : range->s_hi);
 }
@@ -13774,7 +13775,7 @@ static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
     sampi_row before = *row;
     size_t n = s->kind == SAMPI_P_LESS_NORM ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
     for (;;) {
-        if (sampi_takes_squares(s->kind)) sampi_range_squares(row, &range);
+        if (sampi_needs_squares(s->kind)) sampi_range_squares(row, &range);
         double high = sampi_floor_end(s, &range, n, true);
         if (sampi_is_compact(row)) {
             sampi_keep_from(row, sampi_float_up(high), sampi_min_keep(s));
@@ -13847,7 +13848,8 @@ typedef struct sampi_reach {
 } sampi_reach;
 
 /* Finds them. A compact row is in order of ids, so of equal logits the later one is the last. */
-static sampi_reach sampi_xtc_reach(const sampi_row *row, const uint64_t *w, uint64_t mass_lo, uint64_t mass_hi)
+static sampi_reach sampi_xtc_find_reaching(const sampi_row *row, const uint64_t *w, uint64_t mass_lo,
+                                           uint64_t mass_hi)
 {
     sampi_reach reach = { 0, 0, true };
     for (size_t i = 0; i < row->n; i++) {
@@ -13877,10 +13879,10 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
         sampi_gather(&head, sampi_unscale(row, sampi_float_up(floor)));
     }
     head.k->weights(head.x, head.n, range.max, w, NULL);
-    sampi_reach reach = sampi_xtc_reach(&head, w, sampi_mass_lo(&range, share), sampi_mass_hi(&range, share));
+    sampi_reach reach = sampi_xtc_find_reaching(&head, w, sampi_mass_lo(&range, share), sampi_mass_hi(&range, share));
     if (!reach.is_sure) {
         range = sampi_exact(row, range.max, false);
-        reach = sampi_xtc_reach(&head, w, sampi_mass_lo(&range, share), sampi_mass_hi(&range, share));
+        reach = sampi_xtc_find_reaching(&head, w, sampi_mass_lo(&range, share), sampi_mass_hi(&range, share));
     }
     if (reach.n < 2) return SAMP_OK;
     if (!sampi_has_room(row, reach.n)) return SAMPI_DECLINED;
@@ -14766,8 +14768,8 @@ static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t positi
    candidates stay; these become the array row->llama.cur, in llama.cpp's order, and the chain continues on it step by
    step. So a sampler is done with the row once row->llama.cur or row->token is set. Float sums over the whole row are
    equal, bit for bit, to those that llama.cpp adds in its order (ascending id, or descending logit), although few of
-   their terms are computed (sampi_llama_climb). Sums of doubles are known up to their rounding errors; a decision is
-   made only if it is the same at both ends of this interval.
+   their terms are computed (sampi_llama_add_terms). Sums of doubles are known up to their rounding errors; a decision
+   is made only if it is the same at both ends of this interval.
 
    Masked tokens count as candidates in >>llama. If they could be among the kept candidates, a sampler declines: the
    chain then takes its step on the array. The sampler may have drawn random numbers by then; sampi_run_llama takes them
@@ -14775,7 +14777,7 @@ static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t positi
 
 /* Does a float sum keep its sign and exponent while terms are added? m: the sum of all its steps; w: the sum of their
    sizes. An infinite sum has no such exponent, and its m may be a NaN. */
-static bool sampi_stays_near(float sum, double m, double w)
+static bool sampi_keeps_exponent(float sum, double m, double w)
 {
     float lo = (float)((double)sum + (m - w) / 2), hi = (float)((double)sum + (m + w) / 2);
     uint32_t u[3];
@@ -14788,7 +14790,7 @@ static bool sampi_stays_near(float sum, double m, double w)
 /* Adds up the steps that a float sum `from` would take if each x [n] alone were added to it. No x is masked. *sum grows
    by the steps and *way by their sizes (exact below 2^24 ulps of `from`, then estimates). Returns false if the sum of
    `from` and some x lies half way between two floats. */
-static SAMPI_HOT bool sampi_rise(const float *x, size_t n, float from, double *sum, double *way)
+static SAMPI_HOT bool sampi_float_sum_steps(const float *x, size_t n, float from, double *sum, double *way)
 {
     const float half = sampi_half_ulp(from);
     bool sure = true;
@@ -14831,7 +14833,7 @@ static SAMPI_COLD float sampi_add(const float *x, size_t n, float sum)
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
         size_t end = n - at < SAMPI_TILE ? n : at + SAMPI_TILE;
         double m = 0.0, w = 0.0;
-        if (sampi_rise(x + at, end - at, sum, &m, &w) && sampi_stays_near(sum, m, w))
+        if (sampi_float_sum_steps(x + at, end - at, sum, &m, &w) && sampi_keeps_exponent(sum, m, w))
             sum = (float)((double)sum + m);
         else
             for (size_t i = at; i < end; i++) sum += x[i];
@@ -14951,7 +14953,7 @@ static SAMPI_COLD double sampi_llama_exps(const sampi_row *row, const sampi_row 
 }
 
 /* Computes the terms of a tile as libm does: e^(l - max), or its share in the entropy; 0 above c->most. */
-static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, size_t n, const sampi_climb *c,
+static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, size_t n, const sampi_float_terms *c,
                                          float *e)
 {
     (void)part->llama.expf(x, n, part->llama.divided ? part->r : 1.0f, c->max, e);
@@ -14968,7 +14970,8 @@ static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, 
    in_order: the terms are added in the order of the part. Otherwise their order is unspecified, and the function
    returns false if the result could depend on it: if the sum crosses a power of two, or a sum may lie half way between
    two floats. */
-static SAMPI_COLD bool sampi_llama_climb(const sampi_row *part, const sampi_climb *c, bool in_order, float *sum)
+static SAMPI_COLD bool sampi_llama_add_terms(const sampi_row *part, const sampi_float_terms *c, bool in_order,
+                                             float *sum)
 {
     const sampi_kernels *k = part->k;
     float e[SAMPI_TILE + 32], from = *sum;
@@ -14976,15 +14979,15 @@ static SAMPI_COLD bool sampi_llama_climb(const sampi_row *part, const sampi_clim
     sampi_pieces it;
     for (sampi_start(&it, part); sampi_next_tile(&it);) {
         double m = 0.0, w = 0.0;
-        bool sure = from > 1e-3f && !part->llama.divided && k->climb(it.x, it.n, c, from, &m) == 0;
-        if (!sure || (in_order && !sampi_stays_near(from, m, m))) {
+        bool sure = from > 1e-3f && !part->llama.divided && k->add_terms(it.x, it.n, c, from, &m) == 0;
+        if (!sure || (in_order && !sampi_keeps_exponent(from, m, m))) {
             sampi_llama_terms(part, it.x, it.n, c, e);
             if (in_order) {
                 from = sampi_add(e, it.n, from);
                 continue;
             }
             m = 0.0;
-            if (!sampi_rise(e, it.n, from, &m, &w)) return false;
+            if (!sampi_float_sum_steps(e, it.n, from, &m, &w)) return false;
         }
         all += m;
         if (in_order)
@@ -14993,7 +14996,7 @@ static SAMPI_COLD bool sampi_llama_climb(const sampi_row *part, const sampi_clim
             return false;
     }
     *sum = in_order ? from : (float)((double)from + all);
-    return in_order || sampi_stays_near(from, all, all);
+    return in_order || sampi_keeps_exponent(from, all, all);
 }
 
 /* Sorts a few floats in descending order (Shell sort). */
@@ -15011,7 +15014,7 @@ static SAMPI_COLD void sampi_sort_floats(float *x, size_t n)
 /* Returns the float sum of the terms of a part's elements with x >= floor, in the order of descending logits, from 0.
    The elements are distributed to buckets, in work->logits. Usually the sum over some buckets does not depend on the
    order within them; otherwise these are sorted. Overwrites x, id and scratch of the workspace. */
-static SAMPI_COLD float sampi_llama_climb_down(const sampi_row *part, const sampi_climb *c, float floor)
+static SAMPI_COLD float sampi_llama_sum_descending(const sampi_row *part, const sampi_float_terms *c, float floor)
 {
     sampi_work *work = part->work;
     uint32_t *end = (uint32_t *)(void *)work->scratch;
@@ -15036,10 +15039,10 @@ static SAMPI_COLD float sampi_llama_climb_down(const sampi_row *part, const samp
         float to = sum;
         if (len < 64 && i < last) continue;
         sampi_set_tokens(&some, y + at, NULL, len);
-        if (!sampi_llama_climb(&some, c, false, &to)) {
+        if (!sampi_llama_add_terms(&some, c, false, &to)) {
             sampi_sort_floats(y + at, len);
             to = sum;
-            (void)sampi_llama_climb(&some, c, true, &to);
+            (void)sampi_llama_add_terms(&some, c, true, &to);
         }
         sum = to;
         at += len;
@@ -15049,20 +15052,21 @@ static SAMPI_COLD float sampi_llama_climb_down(const sampi_row *part, const samp
 
 /* Returns the float sum of the terms of a part, in the order of descending logits. `head`: the sum over row->llama.cur,
    which are the first elements of the part. */
-static SAMPI_COLD float sampi_llama_sum_sorted(const sampi_row *row, const sampi_row *part, sampi_climb c, float head)
+static SAMPI_COLD float sampi_llama_sum_sorted(const sampi_row *row, const sampi_row *part, sampi_float_terms c,
+                                               float head)
 {
     float sum = head, floor = c.max + logf(sampi_half_ulp(head) / (c.a + 60.0f * c.b)) - 0.01f;
     c.most = sampi_next_down(row->llama.cur.data[row->llama.cur.size - 1].logit);
-    if (sampi_llama_climb(part, &c, false, &sum)) return sum;
+    if (sampi_llama_add_terms(part, &c, false, &sum)) return sum;
     c.most = INFINITY;
     if (!(floor > c.max - 60.0f)) floor = -FLT_MAX;
-    return sampi_llama_climb_down(part, &c, floor); /* elements below floor are too small to change a sum */
+    return sampi_llama_sum_descending(part, &c, floor); /* elements below floor are too small to change a sum */
 }
 
 /* Sets sums->sum to the sum of e^(l - max) over a part, in the order of descending logits. */
 static SAMPI_COLD void sampi_llama_total(const sampi_row *row, const sampi_row *part, sampi_llama_sums *sums)
 {
-    sampi_climb c = { sums->max, 0.0f, 1.0f, 0.0f, 0.0f };
+    sampi_float_terms c = { sums->max, 0.0f, 1.0f, 0.0f, 0.0f };
     float head = 0.0f;
     for (size_t i = 0; i < row->llama.cur.size; i++) head += expf(row->llama.cur.data[i].logit - sums->max);
     sums->sum = sampi_llama_sum_sorted(row, part, c, head);
@@ -15115,9 +15119,9 @@ static SAMPI_COLD int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
 static SAMPI_COLD int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums = { sampi_row_max(row), 0.0f };
-    sampi_climb c = { sums.max, INFINITY, 1.0f, 0.0f, 0.0f };
+    sampi_float_terms c = { sums.max, INFINITY, 1.0f, 0.0f, 0.0f };
     if (!row->llama.by_order)
-        (void)sampi_llama_climb(row, &c, true, &sums.sum);
+        (void)sampi_llama_add_terms(row, &c, true, &sums.sum);
     else if (!sampi_llama_sorted_sums(row, &sums))
         return SAMPI_DECLINED;
     for (size_t want = 128;; want = want < row->n / 64 ? want * 8 : row->n) {
@@ -15166,7 +15170,7 @@ static SAMPI_HOT float sampi_llama_squares(const float *x, size_t n, float mean,
         tie |= !(fabs(to - rounded) < half);
         moved += rounded - from;
     }
-    if (!tie && sampi_stays_near(sum, moved, moved)) return (float)(from + moved);
+    if (!tie && sampi_keeps_exponent(sum, moved, moved)) return (float)(from + moved);
     for (i = 0; i < n; i++) {
         double d = (double)(x[i] - mean);
         sum = (float)((double)sum + sampi_round(d * d));
@@ -15251,7 +15255,7 @@ static SAMPI_COLD bool sampi_llama_find(sampi_row *row, double sum, double u, do
    computed. An estimated term has the error of the kernel sweep, and that of the roundings of x / t, or its estimate x
    (1 / t), and of l - max: at most 5e-7 for each nat that l is below max, and 2e-7 for each of max. The bound below is
    for two sums. */
-static SAMPI_COLD bool sampi_llama_guess(sampi_row *row, float max, double u, size_t *i)
+static SAMPI_COLD bool sampi_llama_find_by_estimates(sampi_row *row, float max, double u, size_t *i)
 {
     double *tile = (double *)(void *)row->work->sum, z = 0.0, s = 0.0, run = 0.0, before = 0.0, d;
     float r = row->llama.divided ? 1.0f / row->r : 1.0f, e[SAMPI_TILE + 32];
@@ -15281,7 +15285,7 @@ static SAMPI_COLD int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
     if (u == 0.0 && first_is_masked) return SAMP_E_EMPTY; /* llama.cpp selects the first token, which is masked */
     if (row->floor > -FLT_MAX) sampi_gather(row, row->floor);
     float max = sampi_row_max(row);
-    if (sampi_llama_guess(row, max, u, &i)) {
+    if (sampi_llama_find_by_estimates(row, max, u, &i)) {
         row->token = sampi_id_at(row, i);
         return SAMP_OK;
     }
@@ -15308,7 +15312,7 @@ static SAMPI_COLD void sampi_llama_dist_array(sampi_row *row, double u)
     sampi_set_tokens(&all, row->work->x, NULL, cur->size);
     all.llama.by_order = false;
     (void)sampi_scan(&all);
-    bool found = sampi_llama_guess(&all, all.top, u, &i);
+    bool found = sampi_llama_find_by_estimates(&all, all.top, u, &i);
     if (!found) {
         double sum = sampi_llama_exps(&all, &all, all.top);
         found = sampi_llama_find(&all, sum, u, (double)cur->size * SAMPI_SUM_DOUBT, &i);
@@ -15322,7 +15326,7 @@ static SAMPI_COLD void sampi_llama_dist_array(sampi_row *row, double u)
 /* Returns the entropy of a row, whose head is in row->llama.cur, in order and with p. */
 static SAMPI_COLD float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sums *sums)
 {
-    sampi_climb c = { sums->max, 0.0f, logf(sums->sum) / sums->sum, 1.0f / sums->sum, sums->sum };
+    sampi_float_terms c = { sums->max, 0.0f, logf(sums->sum) / sums->sum, 1.0f / sums->sum, sums->sum };
     return sampi_llama_sum_sorted(row, row, c, sampi_llama_entropy(&row->llama.cur));
 }
 
@@ -15385,7 +15389,7 @@ static SAMPI_COLD int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
 }
 
 /* Temperature 0: sets the floor to the maximum, and masks all tokens that equal it except the first. */
-static SAMPI_COLD int sampi_llama_mask_but_first(sampi_row *row)
+static SAMPI_COLD int sampi_llama_mask_all_but_first(sampi_row *row)
 {
     sampi_row best = *row;
     sampi_gather_first(&best, 1);
@@ -15413,7 +15417,7 @@ static SAMPI_COLD int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
         if (!(t > 0.0f)) return SAMPI_DECLINED;
         row->llama.by_order = true;
     } else if (!(t > 0.0f)) {
-        return row->llama.by_order ? (int)SAMPI_DECLINED : sampi_llama_mask_but_first(row);
+        return row->llama.by_order ? (int)SAMPI_DECLINED : sampi_llama_mask_all_but_first(row);
     }
     row->r = t;
     row->llama.divided = true;
@@ -15504,8 +15508,8 @@ static SAMPI_COLD bool sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *
 }
 
 /* Returns the estimated sum of e^(l - max) over a part of a row; *doubt is a bound of its error (see
-   sampi_llama_guess). */
-static SAMPI_COLD double sampi_llama_about(const sampi_row *part, float max, double *doubt)
+   sampi_llama_find_by_estimates). */
+static SAMPI_COLD double sampi_llama_estimate_total(const sampi_row *part, float max, double *doubt)
 {
     double sum = 0.0, slope = 0.0, z, s;
     sampi_pieces it;
@@ -15544,7 +15548,8 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
         if (keep < row->n && v1) sampi_keep_first(&part, keep);
         if (keep < row->n && !v1) sampi_gather(&part, floor);
         double doubt = 0.0;
-        double total = is_exact ? sampi_llama_exps(row, &part, sums.max) : sampi_llama_about(&part, sums.max, &doubt);
+        double total = is_exact ? sampi_llama_exps(row, &part, sums.max)
+                                : sampi_llama_estimate_total(&part, sums.max, &doubt);
         if (keep < row->n) {              /* else the part is the whole row */
             float *x = row->work->logits; /* the head will overwrite the part */
             memcpy(x, part.x, part.n * sizeof *x);
@@ -15632,7 +15637,7 @@ static SAMPI_COLD const sampi_sampler *sampi_first_cut(const sampi_sampler *s)
 }
 
 /* Does s read only few of n logits, those of lines with a large maximum? */
-static SAMPI_COLD bool sampi_looks_at_few(const sampi_sampler *s, size_t n)
+static SAMPI_COLD bool sampi_reads_few(const sampi_sampler *s, size_t n)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
     if (sampi_is_custom(s) || (flags & SAMPI_SELECTS && flags & SAMPI_KEEPS_P)) return true;
@@ -15650,7 +15655,7 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
     sampi_row *row = &view->row;
     size_t n = view->cur->size;
     const sampi_sampler *first = sampi_first_cut(s);
-    const bool copies = first ? !sampi_looks_at_few(first, n)
+    const bool copies = first ? !sampi_reads_few(first, n)
                               : s != view->outer; /* without a cut: if another sampler follows */
     if (n <= SAMPI_FEW || n > SAMP_MAX_VOCAB || view->cur->sorted || sampi_reserve(work, n, false))
         return SAMPI_DECLINED;
@@ -15811,11 +15816,11 @@ static SAMPI_COLD bool sampi_sets_p(const sampi_sampler *s)
 
 /* Returns how the members after `from` use the p that `from` writes: 1: one overwrites it; -1: it may be read first; 0:
    neither, so it is the result. *behind: `from` has been passed. */
-static SAMPI_COLD int sampi_fate_of_p(const sampi_sampler *s, const sampi_sampler *from, bool *behind)
+static SAMPI_COLD int sampi_use_of_p(const sampi_sampler *s, const sampi_sampler *from, bool *behind)
 {
     int fate = 0;
     for (int32_t i = 0, all = sampi_n_at_work(s); i < all && !fate; i++)
-        fate = sampi_fate_of_p(s->u.chain.item[i], from, behind);
+        fate = sampi_use_of_p(s->u.chain.item[i], from, behind);
     if (fate || sampi_is_chain(s)) return fate;
     if (!*behind) {
         *behind = s == from;
@@ -15852,7 +15857,7 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     row->sorts = false;
     bool behind = false, selects = flags & SAMPI_SELECTS, by_chance = flags & SAMPI_BY_CHANCE,
          by_score = flags & SAMPI_BY_SCORE, few_stay = flags & SAMPI_DROPS_FAST && !selects;
-    bool shows = (sampi_sets_p(s) || by_chance) && sampi_fate_of_p(view->outer, s, &behind) <= 0;
+    bool shows = (sampi_sets_p(s) || by_chance) && sampi_use_of_p(view->outer, s, &behind) <= 0;
     float max = sampi_row_max(row);
     size_t n = by_chance || few_stay ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
     sampi_sums sums = { max, 0, 0, 0, 0 };
@@ -15922,7 +15927,7 @@ static SAMPI_HOT double sampi_llama_sum_tiles(const float *e, size_t n, double *
 }
 
 /* Returns the index at which e [0] + e [1] + ... reaches `want`, or the last index; tile: the sums after each tile. */
-static SAMPI_COLD samp_token sampi_llama_reach(const float *e, const double *tile, size_t n, double want)
+static SAMPI_COLD samp_token sampi_llama_find_by_sums(const float *e, const double *tile, size_t n, double want)
 {
     double run = 0.0;
     size_t i = 0;
@@ -15949,7 +15954,7 @@ static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
         else
             memset(e + it.at, 0, it.n * sizeof *e); /* all masked */
     row->llama.sum = sampi_llama_sum_tiles(e, n, tile);
-    row->token = sampi_llama_reach(e, tile, n, u * row->llama.sum);
+    row->token = sampi_llama_find_by_sums(e, tile, n, u * row->llama.sum);
 }
 
 /* Sets p of a sorted array that is not a view: e^(l - max), kept in `logits`, divided by their sum, which is computed
@@ -16017,7 +16022,7 @@ static SAMPI_COLD bool sampi_view_sorted_dist(sampi_view *view, sampi_sampler *s
         return false;
     view->ordinal.next[s->kind]++;
     double u = sampi_mt_double(sampi_mt_of(s)), sum = sampi_view_softmax(view, tile);
-    cur->selected = sampi_llama_reach(view->work->logits, tile, cur->size, u * sum);
+    cur->selected = sampi_llama_find_by_sums(view->work->logits, tile, cur->size, u * sum);
     return true;
 }
 
@@ -17110,7 +17115,7 @@ static inline samp_token sampi_next_drafted(const sampi_draft *row, int32_t *at)
 
 /* Samples the row after a whole draft. A watermark with two keys uses the second key for tokens that the test of a
    draft adds (ratio). */
-static inline samp_token sampi_sample_behind(sampi_sampler *s, const float *logits, size_t n_vocab, bool ratio)
+static inline samp_token sampi_sample_after_draft(sampi_sampler *s, const float *logits, size_t n_vocab, bool ratio)
 {
 #ifdef SAMPLING_WATERMARK_DECLARED
     sampi_mark_behind(s, ratio);
@@ -17142,7 +17147,8 @@ SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t 
         if (out[accepted] != row.token) break;
     }
     sampi_set_draft(s, NULL);
-    if (accepted == draft->n) out[accepted] = sampi_sample_behind(s, logits + accepted * n_vocab, n_vocab, ratio);
+    if (accepted == draft->n)
+        out[accepted] = sampi_sample_after_draft(s, logits + accepted * n_vocab, n_vocab, ratio);
     for (size_t i = accepted + 1; i <= draft->n; i++) out[i] = -1;
     return accepted == 0 && out[0] < 0 ? out[0] : (int32_t)accepted;
 }
@@ -17884,7 +17890,7 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
    of moves costs one rotation in the end.
 
    The part uses the core for arithmetic only: f16 (sampi_f32_to_f16, sampi_f16_to_f32), SAMPI_FMA, sampi_round,
-   sampi_round_up, sampi_empty_bits, and for bytes sampi_little and sampi_checksum. */
+   sampi_round_up, sampi_leading_zeros, and for bytes sampi_little and sampi_checksum. */
 
 /* The keys or the values of a layer: element i of a cell is at data + cell * stride + i * step, in bytes. A transposed
    buffer, a cell's row in a saved state and a caller's array of floats are all described by it. */
@@ -18161,7 +18167,7 @@ static uint64_t sampi_kv_all(const samp_kv *kv) { return ~(uint64_t)0 >> (64 - s
    the set has members. */
 static int sampi_kv_next_seq(uint64_t *set)
 {
-    int seq = 63 - sampi_empty_bits(*set & (~*set + 1));
+    int seq = 63 - sampi_leading_zeros(*set & (~*set + 1));
     *set &= *set - 1;
     return seq;
 }
@@ -31700,7 +31706,7 @@ static SAMPI_COLD void sampi_wide_scale(sampi_wide *w, int k)
         w->rest = w->rest || left % p;
         w->power -= 32;
     }
-    int n = 32 - sampi_empty_bits(hi);
+    int n = 32 - sampi_leading_zeros(hi);
     w->m = hi << (32 - n) | lo >> n;
     w->rest = w->rest || (lo & (((uint64_t)1 << n) - 1));
     w->power += n;
@@ -31714,7 +31720,7 @@ static SAMPI_COLD int sampi_written_double(const sampi_written *w, double *x)
     *x = 0.0;
     if (!w->digits || k < -400) return SAMP_OK;
     if (k > 400) return SAMP_E_RANGE;
-    int empty = sampi_empty_bits(w->digits);
+    int empty = sampi_leading_zeros(w->digits);
     sampi_wide y = { w->digits << empty, -empty, w->rest };
     for (int step; k; k -= step) {
         step = k > 9 ? 9 : k < -9 ? -9 : (int)k;
@@ -32642,10 +32648,10 @@ enum {
     X(DRAW, 16, 0, NONE, 8, -1, draw, draw, 0) \
     X(REACH, 16, 0, NONE, 12, -1, reach, reach, 0) \
     X(RACE, 16, 0, NONE, 12, -1, race, race, 0) \
-    X(RAW, 8, 7, BY_LOGIT, 0, 4, told, told, sampi_told_room(&row->logprobs->raw)) \
-    X(LEFT, 8, 7, BY_LOGIT, 0, 4, told, told, sampi_told_room(&row->logprobs->processed)) \
-    X(RAW_SUMS, 16, 0, NONE, -1, -1, sums, told_sums, 0) \
-    X(LEFT_SUMS, 16, 0, NONE, -1, -1, sums, told_sums, 0)
+    X(RAW, 8, 7, BY_LOGIT, 0, 4, best, best, sampi_best_room(&row->logprobs->raw)) \
+    X(LEFT, 8, 7, BY_LOGIT, 0, 4, best, best, sampi_best_room(&row->logprobs->processed)) \
+    X(RAW_SUMS, 16, 0, NONE, -1, -1, sums, best_sums, 0) \
+    X(LEFT_SUMS, 16, 0, NONE, -1, -1, sums, best_sums, 0)
 /* clang-format on */
 
 /* The order of entries: no entries; fixed places; by slice; by logit; by the distance from a mean, which is in the
@@ -33036,7 +33042,7 @@ static void sampi_merge_reach(sampi_parcel *into, const sampi_parcel *from)
     if (wins) memcpy(a, b, 8);
 }
 
-static void sampi_merge_told(sampi_parcel *into, const sampi_parcel *from)
+static void sampi_merge_best(sampi_parcel *into, const sampi_parcel *from)
 {
     if (sampi_top_is_above(sampi_wire_u32(from->fields), sampi_wire_u32(into->fields)))
         memcpy(into->fields, from->fields, 4);
@@ -33114,11 +33120,11 @@ typedef struct sampi_end {
 
 /* The numbers of log-probabilities: maximum and sum of weights of a distribution, the token's logit, and the number of
    tokens before it. */
-typedef struct sampi_telling {
+typedef struct sampi_logprob_facts {
     float max, logit;
     uint64_t z, before;
     int32_t n_top;
-} sampi_telling;
+} sampi_logprob_facts;
 
 /* A row: its slice, and the asked and known facts. All members except the slice are the same on every rank. */
 typedef struct sampi_shard_row {
@@ -33166,9 +33172,9 @@ typedef struct sampi_shard_row {
     uint64_t reached;        /* REACH: the number of tokens */
     samp_logprobs *logprobs; /* or NULL */
     int telling;
-    bool has_left;         /* `left` is already known, from the array */
-    samp_logprob_set left; /* the processed log-probabilities */
-    sampi_telling told[2]; /* raw, processed */
+    bool has_left;               /* `left` is already known, from the array */
+    samp_logprob_set left;       /* the processed log-probabilities */
+    sampi_logprob_facts told[2]; /* raw, processed */
 } sampi_shard_row;
 
 struct samp_shard {
@@ -33262,16 +33268,16 @@ static int sampi_end_side(const sampi_end *end, float l, uint32_t *bucket)
 }
 
 /* A function that returns on which side of the end a logit is: below 0 before it, 0 at it, above 0 after it. */
-typedef int (*sampi_stands)(const sampi_end *end, float l);
+typedef int (*sampi_side_of)(const sampi_end *end, float l);
 
-static int sampi_stands_by_bucket(const sampi_end *end, float l)
+static int sampi_side_by_bucket(const sampi_end *end, float l)
 {
     uint32_t bucket;
     return sampi_end_side(end, l, &bucket);
 }
 
 /* Returns 0 for a logit in the buckets that RUNS asks for. */
-static int sampi_stands_by_runs(const sampi_end *end, float l)
+static int sampi_side_by_runs(const sampi_end *end, float l)
 {
     uint32_t bucket;
     int side = sampi_end_side(end, l, &bucket);
@@ -33279,7 +33285,7 @@ static int sampi_stands_by_runs(const sampi_end *end, float l)
 }
 
 /* Returns 0 for a logit that ties with the last token. */
-static int sampi_stands_by_last(const sampi_end *end, float l)
+static int sampi_side_by_last(const sampi_end *end, float l)
 {
     samp_token_data d = { 0, l, 0.0f };
     return l == end->last.logit ? 0 : sampi_before(&end->order, &d, &end->last) ? -1 : 1;
@@ -33287,7 +33293,7 @@ static int sampi_stands_by_last(const sampi_end *end, float l)
 
 /* Returns the side by the distance alone. Logits on both sides of the mean may have distances that round to the same
    number. */
-static int sampi_stands_by_score(const sampi_end *end, float l)
+static int sampi_side_by_score(const sampi_end *end, float l)
 {
     samp_token_data d = { 0, l, 0.0f };
     double score = end->order.score(&end->order, &d), last = end->order.score(&end->order, &end->last);
@@ -33298,7 +33304,7 @@ static int sampi_stands_by_score(const sampi_end *end, float l)
    farther logit comes later. */
 typedef struct sampi_side {
     const sampi_end *end;
-    sampi_stands stands;
+    sampi_side_of stands;
     int side;
     float middle;
 } sampi_side;
@@ -33315,7 +33321,7 @@ static bool sampi_is_from_high(const void *what, float l)
 }
 
 /* Returns the interval of logits that are on `side` or before it: [low, *high), around the mean; it may be empty. */
-static float sampi_end_interval(const sampi_end *end, sampi_stands stands, int side, float *high)
+static float sampi_end_interval(const sampi_end *end, sampi_side_of stands, int side, float *high)
 {
     sampi_side of = { end, stands, side, sampi_finite((float)(end->order.max - end->order.mean)) };
     while (sampi_signed_score(&end->order, of.middle) < 0.0) of.middle = sampi_next_down(of.middle);
@@ -33337,7 +33343,7 @@ static size_t sampi_between(const sampi_shard_row *row, float low, float high, f
 /* Collects the tokens before the buckets of RUNS: they are kept if the end is where it is searched. */
 static size_t sampi_look_kept(const sampi_shard_row *row)
 {
-    float high, low = sampi_end_interval(&row->end, sampi_stands_by_runs, -1, &high);
+    float high, low = sampi_end_interval(&row->end, sampi_side_by_runs, -1, &high);
     return sampi_between(row, low, high, row->shard->work.x, row->shard->work.id);
 }
 
@@ -33353,7 +33359,7 @@ static bool sampi_look_ahead(const sampi_shard_row *row, size_t *n)
 }
 
 /* Collects the tokens on side 0, from both sides of the mean. */
-static size_t sampi_look_bucket(const sampi_shard_row *row, sampi_stands stands)
+static size_t sampi_look_bucket(const sampi_shard_row *row, sampi_side_of stands)
 {
     float above, high, low = sampi_end_interval(&row->end, stands, 0, &high);
     float kept = sampi_end_interval(&row->end, stands, -1, &above);
@@ -33391,7 +33397,7 @@ static size_t sampi_look_behind(const sampi_shard_row *row, size_t want, size_t 
 
 /* Does this sampler need the smallest logit? top_n_sigma needs it for the scale of its sums; a sampler that may search
    for an end needs it so that its buckets cover no more than the row. */
-static bool sampi_takes_least(const sampi_sampler *s)
+static bool sampi_needs_least(const sampi_sampler *s)
 {
     const unsigned flags = sampi_flags_of(s);
     if (flags & SAMPI_TO_K) return s->u.top_k.k > SAMPI_SHARD_ROOM;
@@ -33399,12 +33405,12 @@ static bool sampi_takes_least(const sampi_sampler *s)
 }
 
 /* Does a member need the smallest logit? After a short top_k no member needs it. */
-static bool sampi_wants_least(const sampi_shard_row *row)
+static bool sampi_member_needs_least(const sampi_shard_row *row)
 {
     const sampi_sampler *s;
     bool wants = row->asks_least;
     for (int ahead = 0; !wants && (s = sampi_row_member(row, ahead)) != NULL; ahead++) {
-        wants = sampi_takes_least(s);
+        wants = sampi_needs_least(s);
         if (sampi_flags_of(s) & SAMPI_TO_K) break;
     }
     return wants;
@@ -33462,18 +33468,18 @@ static size_t sampi_put_first(const sampi_shard_row *row, sampi_parcel *p)
 static void sampi_answer_list(const sampi_shard_row *row, sampi_parcel *p)
 {
     size_t behind = sampi_put_first(row, p);
-    bool tells_least = behind && !(row->has & SAMPI_HAS_LEAST) && sampi_wants_least(row);
+    bool tells_least = behind && !(row->has & SAMPI_HAS_LEAST) && sampi_member_needs_least(row);
     sampi_wire_put(p->fields, behind, 8);
     sampi_wire_put_float(p->fields + 8, tells_least ? sampi_shard_least(row) : INFINITY);
 }
 
 /* Does a member need the sum of squares? Then it is sent with the first SUMS, whichever member asks for them. */
-static bool sampi_wants_squares(const sampi_shard_row *row)
+static bool sampi_member_needs_squares(const sampi_shard_row *row)
 {
     const sampi_sampler *s;
     bool wants = row->asks_squares;
     for (int ahead = 0; !wants && (s = sampi_row_member(row, ahead)) != NULL; ahead++)
-        wants = sampi_takes_squares(s->kind);
+        wants = sampi_needs_squares(s->kind);
     return wants;
 }
 
@@ -33484,7 +33490,7 @@ static void sampi_answer_sums(const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_sums sums = { row->seeks ? row->kept.max : row->max, 0, 0, 0, 0 };
     uint64_t squares = 0, w[SAMPI_TILE + 16];
-    const bool with_squares = sampi_wants_squares(row);
+    const bool with_squares = sampi_member_needs_squares(row);
     size_t n_all;
     const float *x = sampi_look_ahead(row, &n_all) ? row->shard->work.x : row->row.x;
     for (size_t at = 0; at < n_all && with_squares; at += SAMPI_TILE) {
@@ -33541,7 +33547,7 @@ static SAMPI_HOT void sampi_answer_hist(const sampi_shard_row *row, sampi_parcel
 {
     uint64_t mass[SAMPI_SHARD_SCORES] = { 0 }, w[SAMPI_TILE + 16];
     uint32_t count[SAMPI_SHARD_SCORES] = { 0 }, bucket[SAMPI_TILE];
-    size_t n_all = row->end.level ? sampi_look_bucket(row, sampi_stands_by_bucket) : row->row.n;
+    size_t n_all = row->end.level ? sampi_look_bucket(row, sampi_side_by_bucket) : row->row.n;
     const float *x = row->end.level ? row->shard->work.x : row->row.x;
     for (size_t at = 0; at < n_all; at += SAMPI_TILE) {
         size_t n = n_all - at < SAMPI_TILE ? n_all - at : SAMPI_TILE;
@@ -33574,7 +33580,7 @@ static void sampi_answer_near(const sampi_shard_row *row, sampi_parcel *p)
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
     float high, low;
     end.last.logit = sampi_finite((float)(end.order.max - end.order.mean - end.away));
-    low = sampi_end_interval(&end, sampi_stands_by_score, 0, &high);
+    low = sampi_end_interval(&end, sampi_side_by_score, 0, &high);
     size_t n = sampi_between(row, low, high, row->shard->work.x, row->shard->work.id),
            room = p->room < n ? p->room : n;
     for (size_t i = 0; i < n; i++) {
@@ -33594,7 +33600,7 @@ static void sampi_answer_runs(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_end *end = &row->end;
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
-    size_t n = 0, runs = 0, bucket = sampi_look_bucket(row, sampi_stands_by_runs);
+    size_t n = 0, runs = 0, bucket = sampi_look_bucket(row, sampi_side_by_runs);
     sampi_put_mean(end, p);
     for (size_t i = 0; i < bucket; i++) {
         d[n].id = 0;
@@ -33795,7 +33801,7 @@ static const samp_logprob_set *sampi_set_of(const sampi_shard_row *row, sampi_pa
 }
 
 /* Returns how many of the best tokens the request wants. */
-static size_t sampi_told_room(const samp_logprob_set *set)
+static size_t sampi_best_room(const samp_logprob_set *set)
 {
     return set->n_top < 1                       ? 1
            : set->n_top < SAMP_MAX_TOP_LOGPROBS ? (size_t)set->n_top
@@ -33804,7 +33810,7 @@ static size_t sampi_told_room(const samp_logprob_set *set)
 
 /* Returns the slice of the distribution that a parcel is about. The raw distribution includes masked tokens: infill may
    choose a masked token, which then ranks after all others. */
-static sampi_shard_row sampi_told_row(const sampi_shard_row *row, sampi_parcel_kind kind)
+static sampi_shard_row sampi_logprob_slice(const sampi_shard_row *row, sampi_parcel_kind kind)
 {
     sampi_shard_row told = *row;
     size_t n = row->wrong ? 0 : row->shard->length;
@@ -33818,9 +33824,9 @@ static sampi_shard_row sampi_told_row(const sampi_shard_row *row, sampi_parcel_k
 
 /* RAW, LEFT. Sent: the slice's first tokens in order, and the chosen token's logit; other slices send -infinity for it,
    so the merge is a maximum. Known then: the maximum, and the best tokens. */
-static void sampi_answer_told(const sampi_shard_row *row, sampi_parcel *p)
+static void sampi_answer_best(const sampi_shard_row *row, sampi_parcel *p)
 {
-    sampi_shard_row told = sampi_told_row(row, p->kind);
+    sampi_shard_row told = sampi_logprob_slice(row, p->kind);
     float l = -INFINITY;
     for (size_t i = 0; i < told.row.n; i++)
         if (told.row.id[i] == row->token.id) l = told.row.x[i];
@@ -33834,10 +33840,10 @@ static void sampi_answer_told(const sampi_shard_row *row, sampi_parcel *p)
 
 /* RAW_SUMS, LEFT_SUMS. Sent: the sum of weights, and the number of tokens before the chosen one; both add up. Known
    then: all log-probabilities and ranks. */
-static void sampi_answer_told_sums(const sampi_shard_row *row, sampi_parcel *p)
+static void sampi_answer_best_sums(const sampi_shard_row *row, sampi_parcel *p)
 {
-    const sampi_shard_row told = sampi_told_row(row, p->kind);
-    const sampi_telling *t = &row->told[!sampi_is_raw(p->kind)];
+    const sampi_shard_row told = sampi_logprob_slice(row, p->kind);
+    const sampi_logprob_facts *t = &row->told[!sampi_is_raw(p->kind)];
     sampi_sums sums = { t->max, 0, 0, 0, 0 };
     uint64_t before = 0;
     const float *x = told.row.x;
@@ -33849,10 +33855,10 @@ static void sampi_answer_told_sums(const sampi_shard_row *row, sampi_parcel *p)
 }
 
 /* Reads the best tokens with their logits. */
-static bool sampi_take_told(sampi_shard_row *row, const sampi_parcel *p)
+static bool sampi_take_best(sampi_shard_row *row, const sampi_parcel *p)
 {
     const samp_logprob_set *set = sampi_set_of(row, p->kind);
-    sampi_telling *t = &row->told[!sampi_is_raw(p->kind)];
+    sampi_logprob_facts *t = &row->told[!sampi_is_raw(p->kind)];
     if (p->n == 0 || row->wrong) return false;
     t->max = sampi_token_at(p, 0).logit;
     t->logit = sampi_wire_float(p->fields);
@@ -33866,22 +33872,22 @@ static bool sampi_take_told(sampi_shard_row *row, const sampi_parcel *p)
     return t->logit <= t->max && (sampi_is_raw(p->kind) || t->logit >= -FLT_MAX);
 }
 
-static bool sampi_take_told_sums(sampi_shard_row *row, const sampi_parcel *p)
+static bool sampi_take_best_sums(sampi_shard_row *row, const sampi_parcel *p)
 {
-    sampi_telling *t = &row->told[!sampi_is_raw(p->kind)];
+    sampi_logprob_facts *t = &row->told[!sampi_is_raw(p->kind)];
     t->z = sampi_wire_get(p->fields, 8);
     t->before = sampi_wire_get(p->fields + 8, 8);
     return t->z >= SAMPI_ONE && t->before < row->shard->n_vocab;
 }
 
-static void sampi_tell_set(samp_logprob_set *set, const sampi_telling *t, samp_token token)
+static void sampi_fill_logprob_set(samp_logprob_set *set, const sampi_logprob_facts *t, samp_token token)
 {
     sampi_set_chosen(set, token, (size_t)t->before, sampi_logprob(t->logit, t->max, t->z));
     sampi_finish_top(set, t->n_top, t->max, t->z);
 }
 
 /* Asks for the log-probabilities of a row whose token is known; when they are known, accepts the token. */
-static int sampi_shard_tell(sampi_shard_row *row)
+static int sampi_shard_logprobs(sampi_shard_row *row)
 {
     bool by_array = row->has_left;
     if (++row->telling == 1) {
@@ -33894,11 +33900,11 @@ static int sampi_shard_tell(sampi_shard_row *row)
     }
     int status = samp_accept(&row->s->base, row->token.id);
     if (status) return status;
-    sampi_tell_set(&row->logprobs->raw, &row->told[0], row->token.id);
+    sampi_fill_logprob_set(&row->logprobs->raw, &row->told[0], row->token.id);
     if (by_array)
         row->logprobs->processed = row->left;
     else
-        sampi_tell_set(&row->logprobs->processed, &row->told[1], row->token.id);
+        sampi_fill_logprob_set(&row->logprobs->processed, &row->told[1], row->token.id);
     return SAMPI_ENDS;
 }
 
@@ -34061,7 +34067,7 @@ static bool sampi_take_parcel(sampi_shard_row *row, const sampi_parcel *p)
 /* ---- src/shards/asking.h ---- */
 /* ---- shards: asking ----
    A plan (core/plans.h) asks a question about the row. Either the facts of the answer are known, or the row asks all
-   ranks for the missing facts (sampi_lacks), and the plan waits for the next message. After a change of the row some
+   ranks for the missing facts (sampi_must_ask), and the plan waits for the next message. After a change of the row some
    facts still hold; the next member asks again for the others:
 
      changes a few logits, or all of them out of order   no fact holds
@@ -34071,7 +34077,7 @@ static bool sampi_take_parcel(sampi_shard_row *row, const sampi_parcel *p)
 
 /* Asks for the facts that are not known yet; false: all are known. The maximum is asked first, because sums are
    relative to it. */
-static bool sampi_lacks(sampi_shard_row *row, unsigned facts)
+static bool sampi_must_ask(sampi_shard_row *row, unsigned facts)
 {
     if (!(row->has & SAMPI_ASK_TOP)) facts = SAMPI_ASK_LIST;
     row->ask = facts & ~row->has;
@@ -34090,9 +34096,9 @@ static double sampi_full_range(const sampi_shard_row *row, double mean)
 
 /* Does the same for a sampler that may have to search for an end by logit: it also asks for the first buckets.
    by_count: tokens without mass count as well. */
-static bool sampi_lacks_for_end(sampi_shard_row *row, unsigned facts, bool by_count)
+static bool sampi_must_ask_for_end(sampi_shard_row *row, unsigned facts, bool by_count)
 {
-    if (!sampi_lacks(row, facts)) return false;
+    if (!sampi_must_ask(row, facts)) return false;
     if (row->has & SAMPI_ASK_TOP) {
         double range = sampi_full_range(row, 0.0), most = by_count ? SAMPI_SHARD_FAR : SAMPI_SHARD_RANGE;
         row->ask |= SAMPI_ASK_HIST;
@@ -34103,15 +34109,15 @@ static bool sampi_lacks_for_end(sampi_shard_row *row, unsigned facts, bool by_co
 }
 
 /* Asks for the maximum alone; it is sent with the list. */
-static bool sampi_lacks_top(sampi_shard_row *row)
+static bool sampi_must_ask_top(sampi_shard_row *row)
 {
-    return !(row->has & SAMPI_ASK_TOP) && sampi_lacks(row, SAMPI_ASK_LIST);
+    return !(row->has & SAMPI_ASK_TOP) && sampi_must_ask(row, SAMPI_ASK_LIST);
 }
 
 /* Asks for the first token in order. */
-static bool sampi_lacks_first(sampi_shard_row *row)
+static bool sampi_must_ask_first(sampi_shard_row *row)
 {
-    if (row->n_list || !sampi_lacks(row, SAMPI_ASK_LIST)) return false;
+    if (row->n_list || !sampi_must_ask(row, SAMPI_ASK_LIST)) return false;
     row->n_asked = 1;
     return true;
 }
@@ -34136,7 +34142,7 @@ static int sampi_ask_more(sampi_shard_row *row)
 /* Lists all tokens, for the steps over the array, which are right for every sampler. */
 static int sampi_shard_gather(sampi_shard_row *row)
 {
-    return sampi_lacks(row, SAMPI_ASK_LIST) ? (int)SAMPI_WAITS : sampi_ask_more(row);
+    return sampi_must_ask(row, SAMPI_ASK_LIST) ? (int)SAMPI_WAITS : sampi_ask_more(row);
 }
 
 /* Does the list have all tokens of the row? */
@@ -34371,8 +34377,8 @@ static float sampi_kept_max(const sampi_shard_row *row)
 {
     size_t first = 0;
     if (!(row->end.order.mean > 0.0)) return row->max;
-    while (first < row->n_list && sampi_stands_by_runs(&row->end, row->list[first].logit) > 0) first++;
-    if (first == row->n_list || sampi_stands_by_runs(&row->end, row->list[first].logit) == 0) return -INFINITY;
+    while (first < row->n_list && sampi_side_by_runs(&row->end, row->list[first].logit) > 0) first++;
+    if (first == row->n_list || sampi_side_by_runs(&row->end, row->list[first].logit) == 0) return -INFINITY;
     return row->list[first].logit;
 }
 
@@ -34668,8 +34674,8 @@ static void sampi_end_cut(sampi_shard_row *row)
 {
     const sampi_end *end = &row->end;
     uint64_t mine = end->mine, ties = end->ties;
-    float high, low = sampi_end_interval(end, sampi_stands_by_score, 0, &high), floor = sampi_float_up(end->floor);
-    float near_high, near_low = sampi_end_interval(end, sampi_stands_by_score, -1, &near_high);
+    float high, low = sampi_end_interval(end, sampi_side_by_score, 0, &high), floor = sampi_float_up(end->floor);
+    float near_high, near_low = sampi_end_interval(end, sampi_side_by_score, -1, &near_high);
     size_t n = 0, kept = 0;
     if (end->floor < (double)low) low = floor;
     size_t m = sampi_between(row, low, high, row->work.x, row->work.id);
@@ -34679,7 +34685,7 @@ static void sampi_end_cut(sampi_shard_row *row)
         if (!keep && l == end->last.logit)
             keep = mine > 0, mine -= keep;
         else if (!keep)
-            keep = sampi_stands_by_last(end, l) < 0;
+            keep = sampi_side_by_last(end, l) < 0;
         row->work.x[kept] = l;
         row->work.id[kept] = row->work.id[i];
         kept += keep;
@@ -34687,7 +34693,7 @@ static void sampi_end_cut(sampi_shard_row *row)
     row->row.n = kept;
     for (size_t i = 0; i < row->n_list; i++) {
         float l = row->list[i].logit;
-        int stands = sampi_stands_by_last(end, l);
+        int stands = sampi_side_by_last(end, l);
         bool keep = (double)l >= end->floor || stands < 0;
         if (!keep && stands == 0 && ties > 0) ties--, keep = true;
         if (keep) row->list[n++] = row->list[i];
@@ -34780,10 +34786,10 @@ static sampi_memory *sampi_shard_memory(sampi_shard_row *row) { return &row->mem
 /* ---- questions ---- */
 
 /* Asks for LIST and these facts, with the first buckets if min_keep may end beyond the list. */
-static bool sampi_lacks_for_floor(sampi_shard_row *row, unsigned facts, const sampi_sampler *s)
+static bool sampi_must_ask_for_floor(sampi_shard_row *row, unsigned facts, const sampi_sampler *s)
 {
-    if (sampi_min_keep(s) > SAMPI_SHARD_LIST) return sampi_lacks_for_end(row, facts, true);
-    return sampi_lacks(row, facts);
+    if (sampi_min_keep(s) > SAMPI_SHARD_LIST) return sampi_must_ask_for_end(row, facts, true);
+    return sampi_must_ask(row, facts);
 }
 
 /* Finds the maximum, from which the floor follows, so the kept tokens are known after the first message. With the list
@@ -34793,7 +34799,7 @@ static int sampi_shard_max_for_floor(sampi_shard_row *row, sampi_sampler *s, dou
 {
     *max = row->max;
     if ((row->has & SAMPI_ASK_TOP) && (double)row->reaches >= (double)row->max + down) return SAMPI_KNOWN;
-    if (!sampi_lacks_for_floor(row, SAMPI_ASK_LIST, s)) return SAMPI_KNOWN;
+    if (!sampi_must_ask_for_floor(row, SAMPI_ASK_LIST, s)) return SAMPI_KNOWN;
     if (row->ask != SAMPI_ASK_LIST || !(row->has & SAMPI_ASK_TOP)) return SAMPI_WAITS;
     row->has &= ~(unsigned)SAMPI_ASK_SUMS;
     row->ask |= sampi_draws_from(row, row->max) ? SAMPI_ASK_SEGS : SAMPI_ASK_SUMS;
@@ -34823,9 +34829,9 @@ static int sampi_shard_sums(sampi_shard_row *row, sampi_sampler *s, sampi_then t
 {
     const unsigned facts = then == SAMPI_THEN_NOTHING ? SAMPI_ASK_SUMS : SAMPI_ASK_LIST | SAMPI_ASK_SUMS;
     const bool ends = then == SAMPI_THEN_PREFIX || then == SAMPI_THEN_SCORES;
-    const bool lacks = then == SAMPI_THEN_FLOOR ? sampi_lacks_for_floor(row, facts, s)
-                       : ends ? sampi_lacks_for_end(row, facts, s->u.cut.min_keep > SAMPI_SHARD_LIST)
-                              : sampi_lacks(row, facts);
+    const bool lacks = then == SAMPI_THEN_FLOOR ? sampi_must_ask_for_floor(row, facts, s)
+                       : ends ? sampi_must_ask_for_end(row, facts, s->u.cut.min_keep > SAMPI_SHARD_LIST)
+                              : sampi_must_ask(row, facts);
     *sums = row->sums;
     if (lacks && then == SAMPI_THEN_SCORES) sampi_typical_asks(row, s);
     return lacks ? SAMPI_WAITS : SAMPI_KNOWN;
@@ -34834,10 +34840,10 @@ static int sampi_shard_sums(sampi_shard_row *row, sampi_sampler *s, sampi_then t
 /* Finds the sum of squares. It is sent with SUMS if the need was foreseen; otherwise SUMS is asked again. */
 static int sampi_shard_sum_of_squares(sampi_shard_row *row, uint64_t *squares)
 {
-    if (!sampi_wants_squares(row)) {
+    if (!sampi_member_needs_squares(row)) {
         row->asks_squares = true;
         row->has &= ~(unsigned)SAMPI_ASK_SUMS;
-        if (sampi_lacks(row, SAMPI_ASK_SUMS)) return SAMPI_WAITS;
+        if (sampi_must_ask(row, SAMPI_ASK_SUMS)) return SAMPI_WAITS;
     }
     *squares = row->sums_of_squares;
     return SAMPI_KNOWN;
@@ -34850,7 +34856,7 @@ static int sampi_shard_deviation(sampi_shard_row *row, float *max, double *sigma
     const bool is_known = row->has & SAMPI_HAS_LEAST;
     row->asks_least = !is_known;
     if (!is_known) row->has &= ~(unsigned)SAMPI_ASK_LIST; /* after a cut it is sent with the list */
-    if (sampi_lacks(row, SAMPI_ASK_LIST | (is_known ? (unsigned)SAMPI_ASK_SIGMA : 0u))) return SAMPI_WAITS;
+    if (sampi_must_ask(row, SAMPI_ASK_LIST | (is_known ? (unsigned)SAMPI_ASK_SIGMA : 0u))) return SAMPI_WAITS;
     const double range = (double)row->max - (double)row->least;
     *max = row->max;
     *sigma = 0.0;
@@ -34862,7 +34868,7 @@ static int sampi_shard_deviation(sampi_shard_row *row, float *max, double *sigma
    tokens. */
 static int sampi_shard_zipf(sampi_shard_row *row, size_t m, sampi_zipf *zipf, size_t *n)
 {
-    if (sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_WAITS;
+    if (sampi_must_ask_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_WAITS;
     if (row->n_list < m && row->rest) return sampi_ask_more(row);
     if (m > row->n_list) m = row->n_list;
     for (size_t i = 0; i + 1 < m; i++) sampi_zipf_add(zipf, i, row->list[i].logit, row->list[i + 1].logit);
@@ -34887,7 +34893,7 @@ static int sampi_shard_reach(sampi_shard_row *row, sampi_sampler *s, uint64_t ma
     *reached = n;
     *last = row->list[n ? n - 1 : 0];
     if (n < row->n_list) return SAMPI_KNOWN;
-    if (sampi_lacks(row, SAMPI_ASK_REACH)) return SAMPI_WAITS;
+    if (sampi_must_ask(row, SAMPI_ASK_REACH)) return SAMPI_WAITS;
     row->has &= ~(unsigned)SAMPI_ASK_REACH;
     *reached = row->reached;
     *last = row->token;
@@ -34932,7 +34938,7 @@ static int sampi_shard_keep_first(sampi_shard_row *row, size_t k, bool ties)
     if (k <= row->n_list) return sampi_keep_listed(row, k);
     if (k <= SAMPI_SHARD_ROOM && (!(row->has & SAMPI_ASK_LIST) || k < row->n_list + row->rest))
         return sampi_ask_list(row, k);
-    if (sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_WAITS;
+    if (sampi_must_ask_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_WAITS;
     return sampi_shard_keep_prefix(row, 0, 0, k);
 }
 
@@ -35034,7 +35040,7 @@ static bool sampi_tail_listed(sampi_shard_row *row, const sampi_sampler *s)
 /* Keeps the tokens before the tail, for tail_free. The list grows until it contains the cut. */
 static int sampi_shard_keep_tail(sampi_shard_row *row, sampi_sampler *s)
 {
-    if (sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_WAITS;
+    if (sampi_must_ask(row, SAMPI_ASK_LIST)) return SAMPI_WAITS;
     return sampi_tail_listed(row, s) ? sampi_keep_listed(row, row->n_list) : sampi_ask_more(row);
 }
 
@@ -35066,7 +35072,7 @@ static void sampi_shard_relist(sampi_shard_row *row)
 static int sampi_shard_scale(sampi_shard_row *row, float t)
 {
     if (!(t >= SAMPI_TEMP_MIN)) {
-        if (sampi_lacks_first(row)) return SAMPI_WAITS;
+        if (sampi_must_ask_first(row)) return SAMPI_WAITS;
         return sampi_keep_listed(row, 1);
     }
     if (row->row.n) row->row.k->scale(row->row.x, row->row.n, 1.0f / t, false, row->work.x);
@@ -35104,7 +35110,7 @@ static int sampi_shard_plan_patch(sampi_shard_row *row, sampi_sampler *s)
    holds afterwards. */
 static int sampi_shard_bend(sampi_shard_row *row, sampi_sampler *s)
 {
-    if (sampi_lacks_top(row)) return SAMPI_WAITS;
+    if (sampi_must_ask_top(row)) return SAMPI_WAITS;
     const unsigned has = s->u.smoothing.curve <= 3.0f ? row->has & SAMPI_ASK_TOP : 0u;
     row->row.top = row->max;
     (void)sampi_shard_plan_patch(row, s);
@@ -35174,7 +35180,7 @@ static int sampi_shard_draw_listed(sampi_shard_row *row, sampi_sampler *s, samp_
 static int sampi_shard_draw(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
     if (sampi_is_listed(row)) return sampi_shard_draw_listed(row, s, token);
-    if (sampi_lacks_top(row)) return SAMPI_WAITS;
+    if (sampi_must_ask_top(row)) return SAMPI_WAITS;
     const int known = sampi_shard_draw_from(row, row->adapts ? row->draw_max : row->max);
     *token = row->token;
     return known;
@@ -35193,7 +35199,7 @@ static int sampi_shard_draw_and_sums(sampi_shard_row *row, sampi_sampler *s, sam
 static int sampi_shard_race(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
     (void)s;
-    if (sampi_lacks_top(row) || sampi_lacks(row, SAMPI_ASK_RACE)) return SAMPI_WAITS;
+    if (sampi_must_ask_top(row) || sampi_must_ask(row, SAMPI_ASK_RACE)) return SAMPI_WAITS;
     *token = row->token;
     return SAMPI_KNOWN;
 }
@@ -35202,7 +35208,7 @@ static int sampi_shard_race(sampi_shard_row *row, sampi_sampler *s, samp_token_d
 /* Finds the first token in order. */
 static int sampi_shard_top(sampi_shard_row *row, samp_token_data *token)
 {
-    if (sampi_lacks_first(row)) return SAMPI_WAITS;
+    if (sampi_must_ask_first(row)) return SAMPI_WAITS;
     *token = row->token = row->list[0];
     return SAMPI_KNOWN;
 }
@@ -35353,7 +35359,7 @@ static int SAMPI_ON(plan_by_sums)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
         int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_FLOOR, &sums);
         if (known != SAMPI_KNOWN) return known;
         uint64_t more = sums.s;
-        if (sampi_takes_squares(kind)) known = SAMPI_ON(sum_of_squares)(row, &more);
+        if (sampi_needs_squares(kind)) known = SAMPI_ON(sum_of_squares)(row, &more);
         if (known != SAMPI_KNOWN) return known;
         memory->number = sampi_sums_floor(kind, sampi_ln(s->u.cut.p), sums.max, (double)sums.n, (double)sums.z,
                                           (double)more);
@@ -35612,7 +35618,7 @@ static int sampi_shard_members(sampi_shard_row *row)
 static int sampi_shard_unselected(sampi_shard_row *row)
 {
     if (!row->shard->ends_off || (row->has & SAMPI_ASK_TOP)) return SAMP_E_UNSUPPORTED;
-    return sampi_lacks_first(row) ? (int)SAMPI_WAITS : (int)SAMP_E_EMPTY;
+    return sampi_must_ask_first(row) ? (int)SAMPI_WAITS : (int)SAMP_E_EMPTY;
 }
 
 /* Goes to the next member. */
@@ -35677,7 +35683,7 @@ static void sampi_shard_advance(sampi_shard_row *row)
         sampi_forget_answers(row);
     }
     sampi_forget_answers(row);
-    if (status == SAMPI_ENDS && row->logprobs) status = sampi_shard_tell(row);
+    if (status == SAMPI_ENDS && row->logprobs) status = sampi_shard_logprobs(row);
     if (status == SAMPI_WAITS && ++row->rounds > 64 + row->shard->n_vocab / 512) status = SAMP_E_FORMAT;
     if (status != SAMPI_WAITS) sampi_shard_close(row, status == SAMPI_ENDS ? 0 : status);
 }
@@ -35909,7 +35915,7 @@ static void sampi_put_top(sampi_parcel *p, size_t r, sampi_shard_row *row)
     } else {
         (void)sampi_shard_members(row);
         sampi_wire_put_float(sampi_parcel_entry(p, r), max);
-        if (sampi_wants_least(row)) down = 0.0f - sampi_shard_least(row);
+        if (sampi_member_needs_least(row)) down = 0.0f - sampi_shard_least(row);
     }
     sampi_wire_put_float(sampi_parcel_entry(p, SAMPI_SHARD_ROWS + r), down);
 }
@@ -36401,7 +36407,7 @@ SAMP_API int32_t samp_verify_block(samp_sampler *sampler, const float *logits, s
     } else if (a && block.last >= 0 && block.last != draft->tokens[a - 1]) {
         a--; /* the last row's token is the next token already, and is not the draft's */
     } else if (a == draft->n) {
-        block.last = sampi_sample_behind(s, next, n_vocab, true);
+        block.last = sampi_sample_after_draft(s, next, n_vocab, true);
     }
     for (size_t i = 0; i < a; i++) out[i] = draft->tokens[i];
     out[a] = block.last;
@@ -36506,7 +36512,7 @@ static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sa
     sampi_set_draft(s, ratio ? &row : NULL);
     const float *x = logits + (size_t)(test.node + 1) * test.n_vocab;
     samp_token token = ratio ? samp_sample(&s->base, x, test.n_vocab)
-                             : sampi_sample_behind(s, x, test.n_vocab, test.method == SAMP_VERIFY_RATIO);
+                             : sampi_sample_after_draft(s, x, test.n_vocab, test.method == SAMP_VERIFY_RATIO);
     sampi_set_draft(s, NULL);
     return token;
 }
@@ -36617,7 +36623,7 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits,
         sampi_set_draft(s, drafted && (lenient || method == SAMP_VERIFY_RATIO) ? &row : NULL);
         const float *x = logits + a * n_vocab;
         out[a] = drafted ? samp_sample(sampler, x, n_vocab)
-                         : sampi_sample_behind(s, x, n_vocab, method == SAMP_VERIFY_RATIO);
+                         : sampi_sample_after_draft(s, x, n_vocab, method == SAMP_VERIFY_RATIO);
         if (out[a] >= 0 && out[a] == relaxed->begin) relaxed->inside = true;
         if (out[a] >= 0 && out[a] == relaxed->end) relaxed->inside = false;
         if (!drafted || out[a] != row.token) break;

@@ -3224,7 +3224,7 @@ static void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
         at -= removes && (i == n ? out_at.below < in_at.below : i > out_at.below);
         if (!same && r.id == in) r.count++;
         if (!same && r.id == old) r.count--;
-        /* sampi_penalties_fall */
+        /* sampi_count_penalty */
         if (counts) r.fall = sampi_add_to_product(sampi_roundf((float)r.count * freq), present), r.at = at;
         to[at] = r;
         id[r.at] = r.id;
@@ -3775,7 +3775,7 @@ static uint32_t sampi_gpu_cliff(const sampi_gpu_here *h, double *steepest, doubl
     SAMPI_SIMD(reduction(max : most))
     SAMPI_LANES for (uint32_t i = 1 + (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
-        const double fall = sampi_fall_behind(sampi_gpu_logit(key[i - 1]), sampi_gpu_logit(key[i]), i);
+        const double fall = sampi_mean_drop(sampi_gpu_logit(key[i - 1]), sampi_gpu_logit(key[i]), i);
         falls[i] = sampi_bits(fall);
         most = fall > most ? fall : most;
     }
@@ -3784,7 +3784,7 @@ static uint32_t sampi_gpu_cliff(const sampi_gpu_here *h, double *steepest, doubl
     SAMPI_LANES for (uint32_t i = 1 + (uint32_t)lane; i < n; i += SAMPI_WARP)
         first = i < first && falls[i] == steep ? i : first;
     *steepest = most;
-    *rest = sampi_fall_behind(sampi_gpu_logit(key[n - 1]), h->st->low, n);
+    *rest = sampi_mean_drop(sampi_gpu_logit(key[n - 1]), h->st->low, n);
     return most > 0.0 ? first : 1;
 }
 
@@ -4118,7 +4118,7 @@ static int SAMPI_ON(plan_by_sums)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
         int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_FLOOR, &sums);
         if (known != SAMPI_KNOWN) return known;
         uint64_t more = sums.s;
-        if (sampi_takes_squares(kind)) known = SAMPI_ON(sum_of_squares)(row, &more);
+        if (sampi_needs_squares(kind)) known = SAMPI_ON(sum_of_squares)(row, &more);
         if (known != SAMPI_KNOWN) return known;
         memory->number = sampi_sums_floor(kind, sampi_ln(s->u.cut.p), sums.max, (double)sums.n, (double)sums.z,
                                           (double)more);
@@ -5679,7 +5679,7 @@ static bool sampi_gpu_fill_rules(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_st
     for (uint32_t i = 0; i < n; i++) {
         sampi_gpu_rule rule = { list[i].token, 0, 1.0f, 0.0f, list[i].count };
         if (!dry) rule.scale = s->u.penalties.repeat;
-        rule.fall = dry ? sampi_dry_fall(s, &list[i]) : sampi_penalties_fall(s, &list[i]);
+        rule.fall = dry ? sampi_dry_penalty(s, &list[i]) : sampi_count_penalty(s, &list[i]);
         if ((size_t)rule.id < n_vocab && !sampi_gpu_add_rule(gpu, job, step, rule)) return false;
     }
     return true;

@@ -45,7 +45,7 @@ static inline sampi_u128 sampi_sub128(sampi_u128 a, sampi_u128 b)
 }
 
 /* Returns the number of leading zero bits of x. x must not be 0. */
-static inline int sampi_empty_bits(uint64_t x)
+static inline int sampi_leading_zeros(uint64_t x)
 {
 #if SAMPI_GNU
     return __builtin_clzll(x);
@@ -61,7 +61,7 @@ static inline int sampi_empty_bits(uint64_t x)
 static inline double sampi_double_of_128(sampi_u128 x)
 {
     if (x.hi == 0) return (double)x.lo;
-    int empty = sampi_empty_bits(x.hi);
+    int empty = sampi_leading_zeros(x.hi);
     uint64_t top = empty ? x.hi << empty | x.lo >> (64 - empty) : x.hi;
     top |= (x.lo << empty) != 0;
     return (double)top * sampi_from_bits((uint64_t)(1023 + 64 - empty) << 52);

@@ -122,7 +122,7 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
     sampi_require(&bad, p != NULL, SAMP_E_NULL, "params");
     for (size_t i = 0; p && i < SAMPI_N_CHAIN_FIELDS; i++) {
         const sampi_field *f = &SAMPI_CHAIN_FIELDS[i];
-        if (!sampi_is_word(f)) sampi_require_number(&bad, f, sampi_number(f, (const char *)p + f->from));
+        if (!sampi_is_text_field(f)) sampi_require_number(&bad, f, sampi_number(f, (const char *)p + f->from));
     }
     for (int kind = 0; kind < SAMPI_N_KINDS && !bad.status; kind++) {
         if (kind == SAMPI_MIROSTAT && p->mirostat != 1) continue; /* it needs n_vocab only if it is chosen */
@@ -144,7 +144,8 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
         const sampi_sampler *grammar = (const sampi_sampler *)p->grammar;
         int status = samp_status(p->grammar, NULL);
         sampi_require(&bad, !status, status, "grammar");
-        sampi_require(&bad, status || sampi_last_word(grammar, SAMP_RNG_PHILOX) != 1, SAMP_E_RANGE, "grammar");
+        sampi_require(&bad, status || sampi_effect_on_selection(grammar, SAMP_RNG_PHILOX) != 1, SAMP_E_RANGE,
+                      "grammar");
     }
     if (field) *field = bad.field;
     return bad.status;

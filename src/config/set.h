@@ -124,7 +124,7 @@ static SAMPI_COLD int sampi_set_field(samp_params *p, const sampi_field *f, cons
     uint64_t n;
     float x;
     int status = SAMP_OK;
-    if (sampi_is_word(f)) return sampi_set_word(p, f, value);
+    if (sampi_is_text_field(f)) return sampi_set_word(p, f, value);
     if (!value) {
         sampi_field_reset(f, to);
     } else if (f->type == SAMPI_FLOAT) {

@@ -67,7 +67,7 @@ static SAMPI_COLD double sampi_field_value(const sampi_sampler *s, const sampi_f
 }
 
 /* Is the field a text or list of samp_params, and no number? */
-static bool sampi_is_word(const sampi_field *f) { return f->type >= SAMPI_SEED; }
+static bool sampi_is_text_field(const sampi_field *f) { return f->type >= SAMPI_SEED; }
 
 /* Returns the bytes of a number. */
 static size_t sampi_field_bytes(const sampi_field *f) { return f->type == SAMPI_SIZE ? sizeof(size_t) : 4; }

@@ -62,11 +62,11 @@ static size_t sampi_next_serial(void)
    answer is that of its last member whose answer is not -1. Under MT19937 samplers do not undo a selection
    (sampi_run), except a custom sampler of the library's that masks rows (a grammar): behind a selector it would mask
    a token that is chosen already. Samplers that are off and the user's own samplers answer -1. */
-static SAMPI_COLD int sampi_last_word(const sampi_sampler *s, samp_rng_kind rng)
+static SAMPI_COLD int sampi_effect_on_selection(const sampi_sampler *s, samp_rng_kind rng)
 {
     int word = -1;
     for (int32_t i = sampi_is_chain(s) ? s->u.chain.n : 0; word < 0 && i-- > 0;)
-        word = sampi_last_word(s->u.chain.item[i], rng);
+        word = sampi_effect_on_selection(s->u.chain.item[i], rng);
     if (sampi_is_chain(s) || s->off || s->status) return word;
     if (sampi_is_custom(s)) return sampi_traits_of(s->kind)->hooks->mask ? 0 : -1;
     if (sampi_traits_of(s->kind)->flags & SAMPI_SELECTS) return 1;

@@ -181,7 +181,7 @@ SAMP_API int32_t samp_verify_block(samp_sampler *sampler, const float *logits, s
     } else if (a && block.last >= 0 && block.last != draft->tokens[a - 1]) {
         a--; /* the last row's token is the next token already, and is not the draft's */
     } else if (a == draft->n) {
-        block.last = sampi_sample_behind(s, next, n_vocab, true);
+        block.last = sampi_sample_after_draft(s, next, n_vocab, true);
     }
     for (size_t i = 0; i < a; i++) out[i] = draft->tokens[i];
     out[a] = block.last;

@@ -94,7 +94,7 @@ static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sa
     sampi_set_draft(s, ratio ? &row : NULL);
     const float *x = logits + (size_t)(test.node + 1) * test.n_vocab;
     samp_token token = ratio ? samp_sample(&s->base, x, test.n_vocab)
-                             : sampi_sample_behind(s, x, test.n_vocab, test.method == SAMP_VERIFY_RATIO);
+                             : sampi_sample_after_draft(s, x, test.n_vocab, test.method == SAMP_VERIFY_RATIO);
     sampi_set_draft(s, NULL);
     return token;
 }

@@ -498,7 +498,7 @@ static uint32_t sampi_gpu_cliff(const sampi_gpu_here *h, double *steepest, doubl
     SAMPI_SIMD(reduction(max : most))
     SAMPI_LANES for (uint32_t i = 1 + (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
-        const double fall = sampi_fall_behind(sampi_gpu_logit(key[i - 1]), sampi_gpu_logit(key[i]), i);
+        const double fall = sampi_mean_drop(sampi_gpu_logit(key[i - 1]), sampi_gpu_logit(key[i]), i);
         falls[i] = sampi_bits(fall);
         most = fall > most ? fall : most;
     }
@@ -507,7 +507,7 @@ static uint32_t sampi_gpu_cliff(const sampi_gpu_here *h, double *steepest, doubl
     SAMPI_LANES for (uint32_t i = 1 + (uint32_t)lane; i < n; i += SAMPI_WARP)
         first = i < first && falls[i] == steep ? i : first;
     *steepest = most;
-    *rest = sampi_fall_behind(sampi_gpu_logit(key[n - 1]), h->st->low, n);
+    *rest = sampi_mean_drop(sampi_gpu_logit(key[n - 1]), h->st->low, n);
     return most > 0.0 ? first : 1;
 }
 

@@ -101,7 +101,7 @@ static void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
         at -= removes && (i == n ? out_at.below < in_at.below : i > out_at.below);
         if (!same && r.id == in) r.count++;
         if (!same && r.id == old) r.count--;
-        /* sampi_penalties_fall */
+        /* sampi_count_penalty */
         if (counts) r.fall = sampi_add_to_product(sampi_roundf((float)r.count * freq), present), r.at = at;
         to[at] = r;
         id[r.at] = r.id;

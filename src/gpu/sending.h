@@ -63,7 +63,7 @@ static bool sampi_gpu_fill_rules(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_st
     for (uint32_t i = 0; i < n; i++) {
         sampi_gpu_rule rule = { list[i].token, 0, 1.0f, 0.0f, list[i].count };
         if (!dry) rule.scale = s->u.penalties.repeat;
-        rule.fall = dry ? sampi_dry_fall(s, &list[i]) : sampi_penalties_fall(s, &list[i]);
+        rule.fall = dry ? sampi_dry_penalty(s, &list[i]) : sampi_count_penalty(s, &list[i]);
         if ((size_t)rule.id < n_vocab && !sampi_gpu_add_rule(gpu, job, step, rule)) return false;
     }
     return true;

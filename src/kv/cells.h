@@ -12,7 +12,7 @@
    of moves costs one rotation in the end.
 
    The part uses the core for arithmetic only: f16 (sampi_f32_to_f16, sampi_f16_to_f32), SAMPI_FMA, sampi_round,
-   sampi_round_up, sampi_empty_bits, and for bytes sampi_little and sampi_checksum. */
+   sampi_round_up, sampi_leading_zeros, and for bytes sampi_little and sampi_checksum. */
 
 /* The keys or the values of a layer: element i of a cell is at data + cell * stride + i * step, in bytes. A transposed
    buffer, a cell's row in a saved state and a caller's array of floats are all described by it. */

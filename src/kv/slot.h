@@ -28,7 +28,7 @@ static uint64_t sampi_kv_all(const samp_kv *kv) { return ~(uint64_t)0 >> (64 - s
    the set has members. */
 static int sampi_kv_next_seq(uint64_t *set)
 {
-    int seq = 63 - sampi_empty_bits(*set & (~*set + 1));
+    int seq = 63 - sampi_leading_zeros(*set & (~*set + 1));
     *set &= *set - 1;
     return seq;
 }

@@ -87,7 +87,7 @@ SAMP_API SAMPI_COLD int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
     s->rng = kind;
     s->position = 0;
     sampi_seed(s);
-    sampi_mend_mu(s);
+    sampi_restart_bad_mu(s);
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) samp_set_rng(&s->u.chain.item[i]->base, kind);
     return SAMP_OK;
 }

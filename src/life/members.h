@@ -37,13 +37,13 @@ static SAMPI_COLD int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* What the samplers in front of place i of a chain do to a selection (sampi_last_word), those of the chains around it
-   included. */
-static SAMPI_COLD int sampi_word_before(const sampi_sampler *c, int32_t i)
+/* What the samplers in front of place i of a chain do to a selection (sampi_effect_on_selection), those of the chains
+   around it included. */
+static SAMPI_COLD int sampi_effect_before(const sampi_sampler *c, int32_t i)
 {
     int word = -1;
     for (; c; c = c->owner) {
-        while (word < 0 && i-- > 0) word = sampi_last_word(c->u.chain.item[i], c->rng);
+        while (word < 0 && i-- > 0) word = sampi_effect_on_selection(c->u.chain.item[i], c->rng);
         if (word >= 0 || !c->owner) return word;
         for (i = 0; c->owner->u.chain.item[i] != c;) i++;
     }
@@ -65,7 +65,7 @@ SAMP_API SAMPI_COLD int samp_chain_insert(samp_sampler *chain, int32_t i, samp_s
     sampi_edited(c);
     if (!s) return sampi_chain_error(c, SAMP_E_NULL, "sampler");
     bool outside = i < 0 || i > c->u.chain.n;
-    if (outside || (sampi_last_word(s, c->rng) == 0 && sampi_word_before(c, i) == 1)) {
+    if (outside || (sampi_effect_on_selection(s, c->rng) == 0 && sampi_effect_before(c, i) == 1)) {
         samp_free(sampler);
         return sampi_chain_error(c, outside ? SAMP_E_RANGE : SAMP_E_UNSUPPORTED, outside ? "i" : "place");
     }

@@ -30,7 +30,7 @@ static SAMPI_COLD void sampi_take_over(sampi_sampler *s, const sampi_sampler *ol
 
 /* Lets all new members take over from their old ones. at_ordinal, which is free between two draws, becomes for each old
    member 1 + the index of its new one; 0: it has none. */
-static SAMPI_COLD void sampi_learn(const sampi_sampler *fresh, sampi_sampler *c)
+static SAMPI_COLD void sampi_take_over_states(const sampi_sampler *fresh, sampi_sampler *c)
 {
     int32_t at[SAMPI_N_KINDS] = { 0 };
     for (int32_t i = 0; i < c->u.chain.n; i++) c->u.chain.item[i]->at_ordinal = 0;
@@ -107,12 +107,12 @@ static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler 
 static SAMPI_COLD bool sampi_has_misplaced(sampi_sampler *const *item, int32_t n, const sampi_sampler *c,
                                            samp_rng_kind rng)
 {
-    int said = sampi_word_before(c, 0);
+    int said = sampi_effect_before(c, 0);
     bool by_params = false;
     for (int32_t i = 0; i < c->u.chain.n; i++) by_params |= c->u.chain.item[i]->made_by == SAMPI_BY_PARAMS;
-    if (!by_params && sampi_last_word(c, rng) == 1) return true;
+    if (!by_params && sampi_effect_on_selection(c, rng) == 1) return true;
     for (int32_t i = 0; i < n; i++) {
-        int word = sampi_last_word(item[i], rng);
+        int word = sampi_effect_on_selection(item[i], rng);
         if (word == 0 && said == 1) return true;
         if (word >= 0) said = word;
     }
@@ -125,7 +125,7 @@ static SAMPI_COLD int sampi_swap_members(sampi_sampler *c, sampi_sampler *fresh,
     int32_t most = c->u.chain.n + fresh->u.chain.n + 1;
     sampi_sampler **item = (sampi_sampler **)SAMP_MALLOC((size_t)most * sizeof *item), **old = c->u.chain.item;
     if (!item) return SAMP_E_NOMEM;
-    sampi_learn(fresh, c);
+    sampi_take_over_states(fresh, c);
     sampi_find_places(c, (uint32_t)fresh->u.chain.n);
     int32_t n = sampi_merge(item, fresh, c, grammar);
     if (sampi_has_misplaced(item, n, c, fresh->rng)) {

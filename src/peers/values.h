@@ -91,7 +91,7 @@ static SAMPI_COLD void sampi_wide_scale(sampi_wide *w, int k)
         w->rest = w->rest || left % p;
         w->power -= 32;
     }
-    int n = 32 - sampi_empty_bits(hi);
+    int n = 32 - sampi_leading_zeros(hi);
     w->m = hi << (32 - n) | lo >> n;
     w->rest = w->rest || (lo & (((uint64_t)1 << n) - 1));
     w->power += n;
@@ -105,7 +105,7 @@ static SAMPI_COLD int sampi_written_double(const sampi_written *w, double *x)
     *x = 0.0;
     if (!w->digits || k < -400) return SAMP_OK;
     if (k > 400) return SAMP_E_RANGE;
-    int empty = sampi_empty_bits(w->digits);
+    int empty = sampi_leading_zeros(w->digits);
     sampi_wide y = { w->digits << empty, -empty, w->rest };
     for (int step; k; k -= step) {
         step = k > 9 ? 9 : k < -9 ? -9 : (int)k;

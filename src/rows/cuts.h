@@ -312,7 +312,7 @@ static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *ra
    in sampi_sums_floor. */
 static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_range *range, size_t n, bool high)
 {
-    if (s->kind == SAMPI_TOP_A || sampi_takes_squares(s->kind)) high = !high;
+    if (s->kind == SAMPI_TOP_A || sampi_needs_squares(s->kind)) high = !high;
     return sampi_sums_floor(s->kind, sampi_ln(s->u.cut.p), range->max, (double)n, high ? range->z_hi : range->z_lo,
                             high ? range->s_lo : range->s_hi);
 }
@@ -328,7 +328,7 @@ static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
     sampi_row before = *row;
     size_t n = s->kind == SAMPI_P_LESS_NORM ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
     for (;;) {
-        if (sampi_takes_squares(s->kind)) sampi_range_squares(row, &range);
+        if (sampi_needs_squares(s->kind)) sampi_range_squares(row, &range);
         double high = sampi_floor_end(s, &range, n, true);
         if (sampi_is_compact(row)) {
             sampi_keep_from(row, sampi_float_up(high), sampi_min_keep(s));
@@ -401,7 +401,8 @@ typedef struct sampi_reach {
 } sampi_reach;
 
 /* Finds them. A compact row is in order of ids, so of equal logits the later one is the last. */
-static sampi_reach sampi_xtc_reach(const sampi_row *row, const uint64_t *w, uint64_t mass_lo, uint64_t mass_hi)
+static sampi_reach sampi_xtc_find_reaching(const sampi_row *row, const uint64_t *w, uint64_t mass_lo,
+                                           uint64_t mass_hi)
 {
     sampi_reach reach = { 0, 0, true };
     for (size_t i = 0; i < row->n; i++) {
@@ -431,10 +432,10 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
         sampi_gather(&head, sampi_unscale(row, sampi_float_up(floor)));
     }
     head.k->weights(head.x, head.n, range.max, w, NULL);
-    sampi_reach reach = sampi_xtc_reach(&head, w, sampi_mass_lo(&range, share), sampi_mass_hi(&range, share));
+    sampi_reach reach = sampi_xtc_find_reaching(&head, w, sampi_mass_lo(&range, share), sampi_mass_hi(&range, share));
     if (!reach.is_sure) {
         range = sampi_exact(row, range.max, false);
-        reach = sampi_xtc_reach(&head, w, sampi_mass_lo(&range, share), sampi_mass_hi(&range, share));
+        reach = sampi_xtc_find_reaching(&head, w, sampi_mass_lo(&range, share), sampi_mass_hi(&range, share));
     }
     if (reach.n < 2) return SAMP_OK;
     if (!sampi_has_room(row, reach.n)) return SAMPI_DECLINED;

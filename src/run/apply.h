@@ -40,7 +40,7 @@ static SAMPI_COLD const sampi_sampler *sampi_first_cut(const sampi_sampler *s)
 }
 
 /* Does s read only few of n logits, those of lines with a large maximum? */
-static SAMPI_COLD bool sampi_looks_at_few(const sampi_sampler *s, size_t n)
+static SAMPI_COLD bool sampi_reads_few(const sampi_sampler *s, size_t n)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
     if (sampi_is_custom(s) || (flags & SAMPI_SELECTS && flags & SAMPI_KEEPS_P)) return true;
@@ -58,7 +58,7 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
     sampi_row *row = &view->row;
     size_t n = view->cur->size;
     const sampi_sampler *first = sampi_first_cut(s);
-    const bool copies = first ? !sampi_looks_at_few(first, n)
+    const bool copies = first ? !sampi_reads_few(first, n)
                               : s != view->outer; /* without a cut: if another sampler follows */
     if (n <= SAMPI_FEW || n > SAMP_MAX_VOCAB || view->cur->sorted || sampi_reserve(work, n, false))
         return SAMPI_DECLINED;

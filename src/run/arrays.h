@@ -11,11 +11,11 @@ static SAMPI_COLD bool sampi_sets_p(const sampi_sampler *s)
 
 /* Returns how the members after `from` use the p that `from` writes: 1: one overwrites it; -1: it may be read first; 0:
    neither, so it is the result. *behind: `from` has been passed. */
-static SAMPI_COLD int sampi_fate_of_p(const sampi_sampler *s, const sampi_sampler *from, bool *behind)
+static SAMPI_COLD int sampi_use_of_p(const sampi_sampler *s, const sampi_sampler *from, bool *behind)
 {
     int fate = 0;
     for (int32_t i = 0, all = sampi_n_at_work(s); i < all && !fate; i++)
-        fate = sampi_fate_of_p(s->u.chain.item[i], from, behind);
+        fate = sampi_use_of_p(s->u.chain.item[i], from, behind);
     if (fate || sampi_is_chain(s)) return fate;
     if (!*behind) {
         *behind = s == from;
@@ -52,7 +52,7 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     row->sorts = false;
     bool behind = false, selects = flags & SAMPI_SELECTS, by_chance = flags & SAMPI_BY_CHANCE,
          by_score = flags & SAMPI_BY_SCORE, few_stay = flags & SAMPI_DROPS_FAST && !selects;
-    bool shows = (sampi_sets_p(s) || by_chance) && sampi_fate_of_p(view->outer, s, &behind) <= 0;
+    bool shows = (sampi_sets_p(s) || by_chance) && sampi_use_of_p(view->outer, s, &behind) <= 0;
     float max = sampi_row_max(row);
     size_t n = by_chance || few_stay ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
     sampi_sums sums = { max, 0, 0, 0, 0 };

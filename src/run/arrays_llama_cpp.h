@@ -44,7 +44,7 @@ static SAMPI_HOT double sampi_llama_sum_tiles(const float *e, size_t n, double *
 }
 
 /* Returns the index at which e [0] + e [1] + ... reaches `want`, or the last index; tile: the sums after each tile. */
-static SAMPI_COLD samp_token sampi_llama_reach(const float *e, const double *tile, size_t n, double want)
+static SAMPI_COLD samp_token sampi_llama_find_by_sums(const float *e, const double *tile, size_t n, double want)
 {
     double run = 0.0;
     size_t i = 0;
@@ -71,7 +71,7 @@ static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
         else
             memset(e + it.at, 0, it.n * sizeof *e); /* all masked */
     row->llama.sum = sampi_llama_sum_tiles(e, n, tile);
-    row->token = sampi_llama_reach(e, tile, n, u * row->llama.sum);
+    row->token = sampi_llama_find_by_sums(e, tile, n, u * row->llama.sum);
 }
 
 /* Sets p of a sorted array that is not a view: e^(l - max), kept in `logits`, divided by their sum, which is computed
@@ -139,7 +139,7 @@ static SAMPI_COLD bool sampi_view_sorted_dist(sampi_view *view, sampi_sampler *s
         return false;
     view->ordinal.next[s->kind]++;
     double u = sampi_mt_double(sampi_mt_of(s)), sum = sampi_view_softmax(view, tile);
-    cur->selected = sampi_llama_reach(view->work->logits, tile, cur->size, u * sum);
+    cur->selected = sampi_llama_find_by_sums(view->work->logits, tile, cur->size, u * sum);
     return true;
 }
 

@@ -64,7 +64,7 @@ static inline samp_token sampi_next_drafted(const sampi_draft *row, int32_t *at)
 
 /* Samples the row after a whole draft. A watermark with two keys uses the second key for tokens that the test of a
    draft adds (ratio). */
-static inline samp_token sampi_sample_behind(sampi_sampler *s, const float *logits, size_t n_vocab, bool ratio)
+static inline samp_token sampi_sample_after_draft(sampi_sampler *s, const float *logits, size_t n_vocab, bool ratio)
 {
 #ifdef SAMPLING_WATERMARK_DECLARED
     sampi_mark_behind(s, ratio);
@@ -96,7 +96,8 @@ SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t 
         if (out[accepted] != row.token) break;
     }
     sampi_set_draft(s, NULL);
-    if (accepted == draft->n) out[accepted] = sampi_sample_behind(s, logits + accepted * n_vocab, n_vocab, ratio);
+    if (accepted == draft->n)
+        out[accepted] = sampi_sample_after_draft(s, logits + accepted * n_vocab, n_vocab, ratio);
     for (size_t i = accepted + 1; i <= draft->n; i++) out[i] = -1;
     return accepted == 0 && out[0] < 0 ? out[0] : (int32_t)accepted;
 }

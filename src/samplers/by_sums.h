@@ -5,7 +5,7 @@
    epsilon 0.1 three, eta 0.2 (0.143) three. As a logit the threshold is at most the maximum. */
 #ifndef SAMPI_PLANS
 
-static bool sampi_takes_squares(sampi_kind kind) { return kind == SAMPI_P_LESS || kind == SAMPI_P_LESS_NORM; }
+static bool sampi_needs_squares(sampi_kind kind) { return kind == SAMPI_P_LESS || kind == SAMPI_P_LESS_NORM; }
 
 /* Returns the smallest logit that is kept. ln_p: the logarithm of the sampler's number; n: the number of unmasked
    tokens, for p_less_norm; z: the sum of weights; more: the sum of distances for eta, of squares for p_less, in units
@@ -37,11 +37,11 @@ static SAMPI_HOT uint64_t sampi_squares(const uint64_t *w, size_t n)
 }
 
 /* Returns the second sum that the threshold needs: squares for p_less and p_less_norm, else distances. */
-static SAMPI_COLD uint64_t sampi_more_of(sampi_kind kind, const samp_token_data_array *cur, const sampi_sums *sums)
+static SAMPI_COLD uint64_t sampi_second_sum(sampi_kind kind, const samp_token_data_array *cur, const sampi_sums *sums)
 {
     uint64_t w[SAMPI_TILE + 16], squares = 0;
     float x[SAMPI_TILE];
-    if (!sampi_takes_squares(kind)) return sums->s;
+    if (!sampi_needs_squares(kind)) return sums->s;
     for (size_t at = 0, n; at < cur->size; at += n) {
         n = sampi_copy_logits(cur, at, x);
         sampi_use()->weights(x, n, sums->max, w, NULL);
@@ -54,7 +54,7 @@ static SAMPI_COLD int sampi_by_sums_apply(sampi_sampler *s, samp_token_data_arra
 {
     sampi_sums sums = sampi_sum(cur);
     size_t min_keep = s->u.cut.min_keep;
-    double more = (double)sampi_more_of(s->kind, cur, &sums);
+    double more = (double)sampi_second_sum(s->kind, cur, &sums);
     double floor = sampi_sums_floor(s->kind, sampi_ln(s->u.cut.p), sums.max, (double)sums.n, (double)sums.z, more);
     sampi_keep_above(cur, floor, min_keep < sums.n ? min_keep : sums.n);
     return SAMP_OK;
@@ -160,7 +160,7 @@ static int SAMPI_ON(plan_by_sums)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
         int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_FLOOR, &sums);
         if (known != SAMPI_KNOWN) return known;
         uint64_t more = sums.s;
-        if (sampi_takes_squares(kind)) known = SAMPI_ON(sum_of_squares)(row, &more);
+        if (sampi_needs_squares(kind)) known = SAMPI_ON(sum_of_squares)(row, &more);
         if (known != SAMPI_KNOWN) return known;
         memory->number = sampi_sums_floor(kind, sampi_ln(s->u.cut.p), sums.max, (double)sums.n, (double)sums.z,
                                           (double)more);

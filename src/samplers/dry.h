@@ -306,7 +306,7 @@ static bool sampi_dry_is_breaker(const sampi_sampler *s, samp_token token)
 /* Returns how much is subtracted from a token's logit; entry->count is the length of the repetition that it would
    continue. The power is bounded so that base^power fits a float. In llama.cpp's arithmetic
    it is computed as in llama.cpp. */
-static float sampi_dry_fall(const sampi_sampler *s, const sampi_count *entry)
+static float sampi_dry_penalty(const sampi_sampler *s, const sampi_count *entry)
 {
     if (sampi_dry_is_breaker(s, entry->token)) return 0.0f;
     const float ln_float_max = 88.7228391f;
@@ -322,7 +322,7 @@ static float sampi_dry_fall(const sampi_sampler *s, const sampi_count *entry)
 /* Returns the new logit of a token in the list. */
 static float sampi_dry_change(const sampi_sampler *s, float l, const sampi_count *entry)
 {
-    return sampi_masked(l) ? l : sampi_finite(l - sampi_dry_fall(s, entry));
+    return sampi_masked(l) ? l : sampi_finite(l - sampi_dry_penalty(s, entry));
 }
 
 /* Lists the tokens that would continue a repetition, sorted by token, each with the length of the longest; returns

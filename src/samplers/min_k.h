@@ -4,7 +4,7 @@
 #ifndef SAMPI_PLANS
 
 /* Returns the fall of the logit after place i, divided by i. */
-static double sampi_fall_behind(float l, float next, size_t i) { return ((double)l - (double)next) / (double)i; }
+static double sampi_mean_drop(float l, float next, size_t i) { return ((double)l - (double)next) / (double)i; }
 
 /* Returns how many of n tokens min_k keeps, with logits from max to low: up to the cliff, or more if the logits are
    flat. */
@@ -24,7 +24,7 @@ static SAMPI_COLD size_t sampi_min_k_size(samp_token_data_array *cur, size_t n, 
     *steepest = 0.0;
     sampi_sort_all(cur);
     for (size_t i = 1; i < n; i++) {
-        double fall = sampi_fall_behind(d[i - 1].logit, d[i].logit, i);
+        double fall = sampi_mean_drop(d[i - 1].logit, d[i].logit, i);
         if (!(fall > *steepest)) continue;
         *steepest = fall;
         cliff = i;

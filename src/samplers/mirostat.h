@@ -150,7 +150,7 @@ static int sampi_llama_mirostat(sampi_sampler *s, samp_token_data_array *cur)
 static void sampi_mirostat_past(sampi_sampler *s, sampi_record *r) { sampi_record_words(r, &s->now.mu, 1); }
 
 /* Starts mu anew if it is not a number: in llama.cpp's arithmetic it may overflow, in the canonical one it must not. */
-static void sampi_mend_mu(sampi_sampler *s)
+static void sampi_restart_bad_mu(sampi_sampler *s)
 {
     bool finite = s->now.mu >= -FLT_MAX && s->now.mu <= FLT_MAX;
     if (!sampi_is_llama_cpp(s) && !finite) sampi_traits_of(s->kind)->hooks->reset(s);
@@ -163,7 +163,7 @@ static SAMPI_COLD void sampi_mirostat_take_over(sampi_sampler *s, const sampi_sa
 {
     (void)chain;
     if (old) s->now = old->now;
-    sampi_mend_mu(s);
+    sampi_restart_bad_mu(s);
 }
 
 /* Saves or loads mu, the whole state of both versions. Under MT19937 any value is valid, because llama.cpp's arithmetic

@@ -44,7 +44,7 @@ static void sampi_penalties_accept(sampi_sampler *s, samp_token token)
 /* Returns how much frequency and presence subtract from the logit, after the repetition penalty. The subtraction is not
    part of this function, because the GPU has its own. The product is rounded, so that the sum does not become an
    fma. */
-static float sampi_penalties_fall(const sampi_sampler *s, const sampi_count *entry)
+static float sampi_count_penalty(const sampi_sampler *s, const sampi_count *entry)
 {
     return sampi_roundf((float)entry->count * s->u.penalties.freq) + s->u.penalties.present;
 }
@@ -55,7 +55,7 @@ static float sampi_penalties_change(const sampi_sampler *s, float l, const sampi
 {
     if (sampi_masked(l)) return l;
     l = sampi_finite(l <= 0.0f ? l * s->u.penalties.repeat : l / s->u.penalties.repeat);
-    return sampi_finite(l - sampi_penalties_fall(s, entry));
+    return sampi_finite(l - sampi_count_penalty(s, entry));
 }
 
 static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)

@@ -8,7 +8,7 @@
 #ifndef SAMPI_PLANS
 
 /* Masks all candidates but the one at index `best`. */
-static void sampi_mask_but(samp_token_data_array *cur, size_t best)
+static void sampi_mask_all_but(samp_token_data_array *cur, size_t best)
 {
     for (size_t i = 0; i < cur->size; i++)
         if (i != best) cur->data[i].logit = -INFINITY;
@@ -35,7 +35,7 @@ static void sampi_scale(samp_token_data_array *cur, float t)
         for (size_t i = 0; i < cur->size; i++)
             if (!sampi_masked(cur->data[i].logit)) cur->data[i].logit = sampi_finite(cur->data[i].logit * factor);
     } else {
-        sampi_mask_but(cur, sampi_argmax(cur));
+        sampi_mask_all_but(cur, sampi_argmax(cur));
     }
     sampi_recheck_order(cur);
 }
@@ -74,7 +74,7 @@ static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_arr
 static void sampi_llama_scale(samp_token_data_array *cur, float t)
 {
     if (!(t > 0.0f)) {
-        sampi_mask_but(cur, sampi_llama_argmax(cur));
+        sampi_mask_all_but(cur, sampi_llama_argmax(cur));
         return;
     }
     for (size_t i = 0; i < cur->size; i++)

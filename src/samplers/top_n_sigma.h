@@ -23,7 +23,7 @@ static double sampi_sigma_of(uint64_t n, uint64_t sum, sampi_u128 squares, doubl
 }
 
 /* Returns the largest distance from the maximum that is kept: n_sigma standard deviations. */
-static double sampi_sigma_reach(const samp_token_data_array *cur, float n_sigma, float *max)
+static double sampi_sigma_distance(const samp_token_data_array *cur, float n_sigma, float *max)
 {
     float low = INFINITY;
     *max = -INFINITY;
@@ -57,7 +57,7 @@ SAMPI_INLINE bool sampi_is_within(const void *what, float l)
 static SAMPI_COLD int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     float max;
-    double reach = sampi_sigma_reach(cur, s->u.cut.p, &max);
+    double reach = sampi_sigma_distance(cur, s->u.cut.p, &max);
     for (size_t i = 0; i < cur->size; i++)
         if ((double)max - (double)cur->data[i].logit > reach) cur->data[i].logit = -INFINITY;
     sampi_recheck_order(cur);

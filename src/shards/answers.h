@@ -52,16 +52,16 @@ static int sampi_end_side(const sampi_end *end, float l, uint32_t *bucket)
 }
 
 /* A function that returns on which side of the end a logit is: below 0 before it, 0 at it, above 0 after it. */
-typedef int (*sampi_stands)(const sampi_end *end, float l);
+typedef int (*sampi_side_of)(const sampi_end *end, float l);
 
-static int sampi_stands_by_bucket(const sampi_end *end, float l)
+static int sampi_side_by_bucket(const sampi_end *end, float l)
 {
     uint32_t bucket;
     return sampi_end_side(end, l, &bucket);
 }
 
 /* Returns 0 for a logit in the buckets that RUNS asks for. */
-static int sampi_stands_by_runs(const sampi_end *end, float l)
+static int sampi_side_by_runs(const sampi_end *end, float l)
 {
     uint32_t bucket;
     int side = sampi_end_side(end, l, &bucket);
@@ -69,7 +69,7 @@ static int sampi_stands_by_runs(const sampi_end *end, float l)
 }
 
 /* Returns 0 for a logit that ties with the last token. */
-static int sampi_stands_by_last(const sampi_end *end, float l)
+static int sampi_side_by_last(const sampi_end *end, float l)
 {
     samp_token_data d = { 0, l, 0.0f };
     return l == end->last.logit ? 0 : sampi_before(&end->order, &d, &end->last) ? -1 : 1;
@@ -77,7 +77,7 @@ static int sampi_stands_by_last(const sampi_end *end, float l)
 
 /* Returns the side by the distance alone. Logits on both sides of the mean may have distances that round to the same
    number. */
-static int sampi_stands_by_score(const sampi_end *end, float l)
+static int sampi_side_by_score(const sampi_end *end, float l)
 {
     samp_token_data d = { 0, l, 0.0f };
     double score = end->order.score(&end->order, &d), last = end->order.score(&end->order, &end->last);
@@ -88,7 +88,7 @@ static int sampi_stands_by_score(const sampi_end *end, float l)
    farther logit comes later. */
 typedef struct sampi_side {
     const sampi_end *end;
-    sampi_stands stands;
+    sampi_side_of stands;
     int side;
     float middle;
 } sampi_side;
@@ -105,7 +105,7 @@ static bool sampi_is_from_high(const void *what, float l)
 }
 
 /* Returns the interval of logits that are on `side` or before it: [low, *high), around the mean; it may be empty. */
-static float sampi_end_interval(const sampi_end *end, sampi_stands stands, int side, float *high)
+static float sampi_end_interval(const sampi_end *end, sampi_side_of stands, int side, float *high)
 {
     sampi_side of = { end, stands, side, sampi_finite((float)(end->order.max - end->order.mean)) };
     while (sampi_signed_score(&end->order, of.middle) < 0.0) of.middle = sampi_next_down(of.middle);
@@ -127,7 +127,7 @@ static size_t sampi_between(const sampi_shard_row *row, float low, float high, f
 /* Collects the tokens before the buckets of RUNS: they are kept if the end is where it is searched. */
 static size_t sampi_look_kept(const sampi_shard_row *row)
 {
-    float high, low = sampi_end_interval(&row->end, sampi_stands_by_runs, -1, &high);
+    float high, low = sampi_end_interval(&row->end, sampi_side_by_runs, -1, &high);
     return sampi_between(row, low, high, row->shard->work.x, row->shard->work.id);
 }
 
@@ -143,7 +143,7 @@ static bool sampi_look_ahead(const sampi_shard_row *row, size_t *n)
 }
 
 /* Collects the tokens on side 0, from both sides of the mean. */
-static size_t sampi_look_bucket(const sampi_shard_row *row, sampi_stands stands)
+static size_t sampi_look_bucket(const sampi_shard_row *row, sampi_side_of stands)
 {
     float above, high, low = sampi_end_interval(&row->end, stands, 0, &high);
     float kept = sampi_end_interval(&row->end, stands, -1, &above);
@@ -181,7 +181,7 @@ static size_t sampi_look_behind(const sampi_shard_row *row, size_t want, size_t 
 
 /* Does this sampler need the smallest logit? top_n_sigma needs it for the scale of its sums; a sampler that may search
    for an end needs it so that its buckets cover no more than the row. */
-static bool sampi_takes_least(const sampi_sampler *s)
+static bool sampi_needs_least(const sampi_sampler *s)
 {
     const unsigned flags = sampi_flags_of(s);
     if (flags & SAMPI_TO_K) return s->u.top_k.k > SAMPI_SHARD_ROOM;
@@ -189,12 +189,12 @@ static bool sampi_takes_least(const sampi_sampler *s)
 }
 
 /* Does a member need the smallest logit? After a short top_k no member needs it. */
-static bool sampi_wants_least(const sampi_shard_row *row)
+static bool sampi_member_needs_least(const sampi_shard_row *row)
 {
     const sampi_sampler *s;
     bool wants = row->asks_least;
     for (int ahead = 0; !wants && (s = sampi_row_member(row, ahead)) != NULL; ahead++) {
-        wants = sampi_takes_least(s);
+        wants = sampi_needs_least(s);
         if (sampi_flags_of(s) & SAMPI_TO_K) break;
     }
     return wants;
@@ -252,18 +252,18 @@ static size_t sampi_put_first(const sampi_shard_row *row, sampi_parcel *p)
 static void sampi_answer_list(const sampi_shard_row *row, sampi_parcel *p)
 {
     size_t behind = sampi_put_first(row, p);
-    bool tells_least = behind && !(row->has & SAMPI_HAS_LEAST) && sampi_wants_least(row);
+    bool tells_least = behind && !(row->has & SAMPI_HAS_LEAST) && sampi_member_needs_least(row);
     sampi_wire_put(p->fields, behind, 8);
     sampi_wire_put_float(p->fields + 8, tells_least ? sampi_shard_least(row) : INFINITY);
 }
 
 /* Does a member need the sum of squares? Then it is sent with the first SUMS, whichever member asks for them. */
-static bool sampi_wants_squares(const sampi_shard_row *row)
+static bool sampi_member_needs_squares(const sampi_shard_row *row)
 {
     const sampi_sampler *s;
     bool wants = row->asks_squares;
     for (int ahead = 0; !wants && (s = sampi_row_member(row, ahead)) != NULL; ahead++)
-        wants = sampi_takes_squares(s->kind);
+        wants = sampi_needs_squares(s->kind);
     return wants;
 }
 
@@ -274,7 +274,7 @@ static void sampi_answer_sums(const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_sums sums = { row->seeks ? row->kept.max : row->max, 0, 0, 0, 0 };
     uint64_t squares = 0, w[SAMPI_TILE + 16];
-    const bool with_squares = sampi_wants_squares(row);
+    const bool with_squares = sampi_member_needs_squares(row);
     size_t n_all;
     const float *x = sampi_look_ahead(row, &n_all) ? row->shard->work.x : row->row.x;
     for (size_t at = 0; at < n_all && with_squares; at += SAMPI_TILE) {
@@ -331,7 +331,7 @@ static SAMPI_HOT void sampi_answer_hist(const sampi_shard_row *row, sampi_parcel
 {
     uint64_t mass[SAMPI_SHARD_SCORES] = { 0 }, w[SAMPI_TILE + 16];
     uint32_t count[SAMPI_SHARD_SCORES] = { 0 }, bucket[SAMPI_TILE];
-    size_t n_all = row->end.level ? sampi_look_bucket(row, sampi_stands_by_bucket) : row->row.n;
+    size_t n_all = row->end.level ? sampi_look_bucket(row, sampi_side_by_bucket) : row->row.n;
     const float *x = row->end.level ? row->shard->work.x : row->row.x;
     for (size_t at = 0; at < n_all; at += SAMPI_TILE) {
         size_t n = n_all - at < SAMPI_TILE ? n_all - at : SAMPI_TILE;
@@ -364,7 +364,7 @@ static void sampi_answer_near(const sampi_shard_row *row, sampi_parcel *p)
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
     float high, low;
     end.last.logit = sampi_finite((float)(end.order.max - end.order.mean - end.away));
-    low = sampi_end_interval(&end, sampi_stands_by_score, 0, &high);
+    low = sampi_end_interval(&end, sampi_side_by_score, 0, &high);
     size_t n = sampi_between(row, low, high, row->shard->work.x, row->shard->work.id),
            room = p->room < n ? p->room : n;
     for (size_t i = 0; i < n; i++) {
@@ -384,7 +384,7 @@ static void sampi_answer_runs(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_end *end = &row->end;
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
-    size_t n = 0, runs = 0, bucket = sampi_look_bucket(row, sampi_stands_by_runs);
+    size_t n = 0, runs = 0, bucket = sampi_look_bucket(row, sampi_side_by_runs);
     sampi_put_mean(end, p);
     for (size_t i = 0; i < bucket; i++) {
         d[n].id = 0;

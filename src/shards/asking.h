@@ -1,6 +1,6 @@
 /* ---- shards: asking ----
    A plan (core/plans.h) asks a question about the row. Either the facts of the answer are known, or the row asks all
-   ranks for the missing facts (sampi_lacks), and the plan waits for the next message. After a change of the row some
+   ranks for the missing facts (sampi_must_ask), and the plan waits for the next message. After a change of the row some
    facts still hold; the next member asks again for the others:
 
      changes a few logits, or all of them out of order   no fact holds
@@ -10,7 +10,7 @@
 
 /* Asks for the facts that are not known yet; false: all are known. The maximum is asked first, because sums are
    relative to it. */
-static bool sampi_lacks(sampi_shard_row *row, unsigned facts)
+static bool sampi_must_ask(sampi_shard_row *row, unsigned facts)
 {
     if (!(row->has & SAMPI_ASK_TOP)) facts = SAMPI_ASK_LIST;
     row->ask = facts & ~row->has;
@@ -29,9 +29,9 @@ static double sampi_full_range(const sampi_shard_row *row, double mean)
 
 /* Does the same for a sampler that may have to search for an end by logit: it also asks for the first buckets.
    by_count: tokens without mass count as well. */
-static bool sampi_lacks_for_end(sampi_shard_row *row, unsigned facts, bool by_count)
+static bool sampi_must_ask_for_end(sampi_shard_row *row, unsigned facts, bool by_count)
 {
-    if (!sampi_lacks(row, facts)) return false;
+    if (!sampi_must_ask(row, facts)) return false;
     if (row->has & SAMPI_ASK_TOP) {
         double range = sampi_full_range(row, 0.0), most = by_count ? SAMPI_SHARD_FAR : SAMPI_SHARD_RANGE;
         row->ask |= SAMPI_ASK_HIST;
@@ -42,15 +42,15 @@ static bool sampi_lacks_for_end(sampi_shard_row *row, unsigned facts, bool by_co
 }
 
 /* Asks for the maximum alone; it is sent with the list. */
-static bool sampi_lacks_top(sampi_shard_row *row)
+static bool sampi_must_ask_top(sampi_shard_row *row)
 {
-    return !(row->has & SAMPI_ASK_TOP) && sampi_lacks(row, SAMPI_ASK_LIST);
+    return !(row->has & SAMPI_ASK_TOP) && sampi_must_ask(row, SAMPI_ASK_LIST);
 }
 
 /* Asks for the first token in order. */
-static bool sampi_lacks_first(sampi_shard_row *row)
+static bool sampi_must_ask_first(sampi_shard_row *row)
 {
-    if (row->n_list || !sampi_lacks(row, SAMPI_ASK_LIST)) return false;
+    if (row->n_list || !sampi_must_ask(row, SAMPI_ASK_LIST)) return false;
     row->n_asked = 1;
     return true;
 }
@@ -75,7 +75,7 @@ static int sampi_ask_more(sampi_shard_row *row)
 /* Lists all tokens, for the steps over the array, which are right for every sampler. */
 static int sampi_shard_gather(sampi_shard_row *row)
 {
-    return sampi_lacks(row, SAMPI_ASK_LIST) ? (int)SAMPI_WAITS : sampi_ask_more(row);
+    return sampi_must_ask(row, SAMPI_ASK_LIST) ? (int)SAMPI_WAITS : sampi_ask_more(row);
 }
 
 /* Does the list have all tokens of the row? */

@@ -156,7 +156,7 @@ static void sampi_put_top(sampi_parcel *p, size_t r, sampi_shard_row *row)
     } else {
         (void)sampi_shard_members(row);
         sampi_wire_put_float(sampi_parcel_entry(p, r), max);
-        if (sampi_wants_least(row)) down = 0.0f - sampi_shard_least(row);
+        if (sampi_member_needs_least(row)) down = 0.0f - sampi_shard_least(row);
     }
     sampi_wire_put_float(sampi_parcel_entry(p, SAMPI_SHARD_ROWS + r), down);
 }

@@ -106,10 +106,10 @@ enum {
     X(DRAW, 16, 0, NONE, 8, -1, draw, draw, 0) \
     X(REACH, 16, 0, NONE, 12, -1, reach, reach, 0) \
     X(RACE, 16, 0, NONE, 12, -1, race, race, 0) \
-    X(RAW, 8, 7, BY_LOGIT, 0, 4, told, told, sampi_told_room(&row->logprobs->raw)) \
-    X(LEFT, 8, 7, BY_LOGIT, 0, 4, told, told, sampi_told_room(&row->logprobs->processed)) \
-    X(RAW_SUMS, 16, 0, NONE, -1, -1, sums, told_sums, 0) \
-    X(LEFT_SUMS, 16, 0, NONE, -1, -1, sums, told_sums, 0)
+    X(RAW, 8, 7, BY_LOGIT, 0, 4, best, best, sampi_best_room(&row->logprobs->raw)) \
+    X(LEFT, 8, 7, BY_LOGIT, 0, 4, best, best, sampi_best_room(&row->logprobs->processed)) \
+    X(RAW_SUMS, 16, 0, NONE, -1, -1, sums, best_sums, 0) \
+    X(LEFT_SUMS, 16, 0, NONE, -1, -1, sums, best_sums, 0)
 /* clang-format on */
 
 /* The order of entries: no entries; fixed places; by slice; by logit; by the distance from a mean, which is in the

@@ -37,7 +37,7 @@ static const samp_logprob_set *sampi_set_of(const sampi_shard_row *row, sampi_pa
 }
 
 /* Returns how many of the best tokens the request wants. */
-static size_t sampi_told_room(const samp_logprob_set *set)
+static size_t sampi_best_room(const samp_logprob_set *set)
 {
     return set->n_top < 1                       ? 1
            : set->n_top < SAMP_MAX_TOP_LOGPROBS ? (size_t)set->n_top
@@ -46,7 +46,7 @@ static size_t sampi_told_room(const samp_logprob_set *set)
 
 /* Returns the slice of the distribution that a parcel is about. The raw distribution includes masked tokens: infill may
    choose a masked token, which then ranks after all others. */
-static sampi_shard_row sampi_told_row(const sampi_shard_row *row, sampi_parcel_kind kind)
+static sampi_shard_row sampi_logprob_slice(const sampi_shard_row *row, sampi_parcel_kind kind)
 {
     sampi_shard_row told = *row;
     size_t n = row->wrong ? 0 : row->shard->length;
@@ -60,9 +60,9 @@ static sampi_shard_row sampi_told_row(const sampi_shard_row *row, sampi_parcel_k
 
 /* RAW, LEFT. Sent: the slice's first tokens in order, and the chosen token's logit; other slices send -infinity for it,
    so the merge is a maximum. Known then: the maximum, and the best tokens. */
-static void sampi_answer_told(const sampi_shard_row *row, sampi_parcel *p)
+static void sampi_answer_best(const sampi_shard_row *row, sampi_parcel *p)
 {
-    sampi_shard_row told = sampi_told_row(row, p->kind);
+    sampi_shard_row told = sampi_logprob_slice(row, p->kind);
     float l = -INFINITY;
     for (size_t i = 0; i < told.row.n; i++)
         if (told.row.id[i] == row->token.id) l = told.row.x[i];
@@ -76,10 +76,10 @@ static void sampi_answer_told(const sampi_shard_row *row, sampi_parcel *p)
 
 /* RAW_SUMS, LEFT_SUMS. Sent: the sum of weights, and the number of tokens before the chosen one; both add up. Known
    then: all log-probabilities and ranks. */
-static void sampi_answer_told_sums(const sampi_shard_row *row, sampi_parcel *p)
+static void sampi_answer_best_sums(const sampi_shard_row *row, sampi_parcel *p)
 {
-    const sampi_shard_row told = sampi_told_row(row, p->kind);
-    const sampi_telling *t = &row->told[!sampi_is_raw(p->kind)];
+    const sampi_shard_row told = sampi_logprob_slice(row, p->kind);
+    const sampi_logprob_facts *t = &row->told[!sampi_is_raw(p->kind)];
     sampi_sums sums = { t->max, 0, 0, 0, 0 };
     uint64_t before = 0;
     const float *x = told.row.x;
@@ -91,10 +91,10 @@ static void sampi_answer_told_sums(const sampi_shard_row *row, sampi_parcel *p)
 }
 
 /* Reads the best tokens with their logits. */
-static bool sampi_take_told(sampi_shard_row *row, const sampi_parcel *p)
+static bool sampi_take_best(sampi_shard_row *row, const sampi_parcel *p)
 {
     const samp_logprob_set *set = sampi_set_of(row, p->kind);
-    sampi_telling *t = &row->told[!sampi_is_raw(p->kind)];
+    sampi_logprob_facts *t = &row->told[!sampi_is_raw(p->kind)];
     if (p->n == 0 || row->wrong) return false;
     t->max = sampi_token_at(p, 0).logit;
     t->logit = sampi_wire_float(p->fields);
@@ -108,22 +108,22 @@ static bool sampi_take_told(sampi_shard_row *row, const sampi_parcel *p)
     return t->logit <= t->max && (sampi_is_raw(p->kind) || t->logit >= -FLT_MAX);
 }
 
-static bool sampi_take_told_sums(sampi_shard_row *row, const sampi_parcel *p)
+static bool sampi_take_best_sums(sampi_shard_row *row, const sampi_parcel *p)
 {
-    sampi_telling *t = &row->told[!sampi_is_raw(p->kind)];
+    sampi_logprob_facts *t = &row->told[!sampi_is_raw(p->kind)];
     t->z = sampi_wire_get(p->fields, 8);
     t->before = sampi_wire_get(p->fields + 8, 8);
     return t->z >= SAMPI_ONE && t->before < row->shard->n_vocab;
 }
 
-static void sampi_tell_set(samp_logprob_set *set, const sampi_telling *t, samp_token token)
+static void sampi_fill_logprob_set(samp_logprob_set *set, const sampi_logprob_facts *t, samp_token token)
 {
     sampi_set_chosen(set, token, (size_t)t->before, sampi_logprob(t->logit, t->max, t->z));
     sampi_finish_top(set, t->n_top, t->max, t->z);
 }
 
 /* Asks for the log-probabilities of a row whose token is known; when they are known, accepts the token. */
-static int sampi_shard_tell(sampi_shard_row *row)
+static int sampi_shard_logprobs(sampi_shard_row *row)
 {
     bool by_array = row->has_left;
     if (++row->telling == 1) {
@@ -136,10 +136,10 @@ static int sampi_shard_tell(sampi_shard_row *row)
     }
     int status = samp_accept(&row->s->base, row->token.id);
     if (status) return status;
-    sampi_tell_set(&row->logprobs->raw, &row->told[0], row->token.id);
+    sampi_fill_logprob_set(&row->logprobs->raw, &row->told[0], row->token.id);
     if (by_array)
         row->logprobs->processed = row->left;
     else
-        sampi_tell_set(&row->logprobs->processed, &row->told[1], row->token.id);
+        sampi_fill_logprob_set(&row->logprobs->processed, &row->told[1], row->token.id);
     return SAMPI_ENDS;
 }

@@ -251,7 +251,7 @@ static void sampi_merge_reach(sampi_parcel *into, const sampi_parcel *from)
     if (wins) memcpy(a, b, 8);
 }
 
-static void sampi_merge_told(sampi_parcel *into, const sampi_parcel *from)
+static void sampi_merge_best(sampi_parcel *into, const sampi_parcel *from)
 {
     if (sampi_top_is_above(sampi_wire_u32(from->fields), sampi_wire_u32(into->fields)))
         memcpy(into->fields, from->fields, 4);

@@ -11,10 +11,10 @@ static sampi_memory *sampi_shard_memory(sampi_shard_row *row) { return &row->mem
 /* ---- questions ---- */
 
 /* Asks for LIST and these facts, with the first buckets if min_keep may end beyond the list. */
-static bool sampi_lacks_for_floor(sampi_shard_row *row, unsigned facts, const sampi_sampler *s)
+static bool sampi_must_ask_for_floor(sampi_shard_row *row, unsigned facts, const sampi_sampler *s)
 {
-    if (sampi_min_keep(s) > SAMPI_SHARD_LIST) return sampi_lacks_for_end(row, facts, true);
-    return sampi_lacks(row, facts);
+    if (sampi_min_keep(s) > SAMPI_SHARD_LIST) return sampi_must_ask_for_end(row, facts, true);
+    return sampi_must_ask(row, facts);
 }
 
 /* Finds the maximum, from which the floor follows, so the kept tokens are known after the first message. With the list
@@ -24,7 +24,7 @@ static int sampi_shard_max_for_floor(sampi_shard_row *row, sampi_sampler *s, dou
 {
     *max = row->max;
     if ((row->has & SAMPI_ASK_TOP) && (double)row->reaches >= (double)row->max + down) return SAMPI_KNOWN;
-    if (!sampi_lacks_for_floor(row, SAMPI_ASK_LIST, s)) return SAMPI_KNOWN;
+    if (!sampi_must_ask_for_floor(row, SAMPI_ASK_LIST, s)) return SAMPI_KNOWN;
     if (row->ask != SAMPI_ASK_LIST || !(row->has & SAMPI_ASK_TOP)) return SAMPI_WAITS;
     row->has &= ~(unsigned)SAMPI_ASK_SUMS;
     row->ask |= sampi_draws_from(row, row->max) ? SAMPI_ASK_SEGS : SAMPI_ASK_SUMS;
@@ -54,9 +54,9 @@ static int sampi_shard_sums(sampi_shard_row *row, sampi_sampler *s, sampi_then t
 {
     const unsigned facts = then == SAMPI_THEN_NOTHING ? SAMPI_ASK_SUMS : SAMPI_ASK_LIST | SAMPI_ASK_SUMS;
     const bool ends = then == SAMPI_THEN_PREFIX || then == SAMPI_THEN_SCORES;
-    const bool lacks = then == SAMPI_THEN_FLOOR ? sampi_lacks_for_floor(row, facts, s)
-                       : ends ? sampi_lacks_for_end(row, facts, s->u.cut.min_keep > SAMPI_SHARD_LIST)
-                              : sampi_lacks(row, facts);
+    const bool lacks = then == SAMPI_THEN_FLOOR ? sampi_must_ask_for_floor(row, facts, s)
+                       : ends ? sampi_must_ask_for_end(row, facts, s->u.cut.min_keep > SAMPI_SHARD_LIST)
+                              : sampi_must_ask(row, facts);
     *sums = row->sums;
     if (lacks && then == SAMPI_THEN_SCORES) sampi_typical_asks(row, s);
     return lacks ? SAMPI_WAITS : SAMPI_KNOWN;
@@ -65,10 +65,10 @@ static int sampi_shard_sums(sampi_shard_row *row, sampi_sampler *s, sampi_then t
 /* Finds the sum of squares. It is sent with SUMS if the need was foreseen; otherwise SUMS is asked again. */
 static int sampi_shard_sum_of_squares(sampi_shard_row *row, uint64_t *squares)
 {
-    if (!sampi_wants_squares(row)) {
+    if (!sampi_member_needs_squares(row)) {
         row->asks_squares = true;
         row->has &= ~(unsigned)SAMPI_ASK_SUMS;
-        if (sampi_lacks(row, SAMPI_ASK_SUMS)) return SAMPI_WAITS;
+        if (sampi_must_ask(row, SAMPI_ASK_SUMS)) return SAMPI_WAITS;
     }
     *squares = row->sums_of_squares;
     return SAMPI_KNOWN;
@@ -81,7 +81,7 @@ static int sampi_shard_deviation(sampi_shard_row *row, float *max, double *sigma
     const bool is_known = row->has & SAMPI_HAS_LEAST;
     row->asks_least = !is_known;
     if (!is_known) row->has &= ~(unsigned)SAMPI_ASK_LIST; /* after a cut it is sent with the list */
-    if (sampi_lacks(row, SAMPI_ASK_LIST | (is_known ? (unsigned)SAMPI_ASK_SIGMA : 0u))) return SAMPI_WAITS;
+    if (sampi_must_ask(row, SAMPI_ASK_LIST | (is_known ? (unsigned)SAMPI_ASK_SIGMA : 0u))) return SAMPI_WAITS;
     const double range = (double)row->max - (double)row->least;
     *max = row->max;
     *sigma = 0.0;
@@ -93,7 +93,7 @@ static int sampi_shard_deviation(sampi_shard_row *row, float *max, double *sigma
    tokens. */
 static int sampi_shard_zipf(sampi_shard_row *row, size_t m, sampi_zipf *zipf, size_t *n)
 {
-    if (sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_WAITS;
+    if (sampi_must_ask_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_WAITS;
     if (row->n_list < m && row->rest) return sampi_ask_more(row);
     if (m > row->n_list) m = row->n_list;
     for (size_t i = 0; i + 1 < m; i++) sampi_zipf_add(zipf, i, row->list[i].logit, row->list[i + 1].logit);
@@ -118,7 +118,7 @@ static int sampi_shard_reach(sampi_shard_row *row, sampi_sampler *s, uint64_t ma
     *reached = n;
     *last = row->list[n ? n - 1 : 0];
     if (n < row->n_list) return SAMPI_KNOWN;
-    if (sampi_lacks(row, SAMPI_ASK_REACH)) return SAMPI_WAITS;
+    if (sampi_must_ask(row, SAMPI_ASK_REACH)) return SAMPI_WAITS;
     row->has &= ~(unsigned)SAMPI_ASK_REACH;
     *reached = row->reached;
     *last = row->token;
@@ -163,7 +163,7 @@ static int sampi_shard_keep_first(sampi_shard_row *row, size_t k, bool ties)
     if (k <= row->n_list) return sampi_keep_listed(row, k);
     if (k <= SAMPI_SHARD_ROOM && (!(row->has & SAMPI_ASK_LIST) || k < row->n_list + row->rest))
         return sampi_ask_list(row, k);
-    if (sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_WAITS;
+    if (sampi_must_ask_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_WAITS;
     return sampi_shard_keep_prefix(row, 0, 0, k);
 }
 
@@ -265,7 +265,7 @@ static bool sampi_tail_listed(sampi_shard_row *row, const sampi_sampler *s)
 /* Keeps the tokens before the tail, for tail_free. The list grows until it contains the cut. */
 static int sampi_shard_keep_tail(sampi_shard_row *row, sampi_sampler *s)
 {
-    if (sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_WAITS;
+    if (sampi_must_ask(row, SAMPI_ASK_LIST)) return SAMPI_WAITS;
     return sampi_tail_listed(row, s) ? sampi_keep_listed(row, row->n_list) : sampi_ask_more(row);
 }
 
@@ -297,7 +297,7 @@ static void sampi_shard_relist(sampi_shard_row *row)
 static int sampi_shard_scale(sampi_shard_row *row, float t)
 {
     if (!(t >= SAMPI_TEMP_MIN)) {
-        if (sampi_lacks_first(row)) return SAMPI_WAITS;
+        if (sampi_must_ask_first(row)) return SAMPI_WAITS;
         return sampi_keep_listed(row, 1);
     }
     if (row->row.n) row->row.k->scale(row->row.x, row->row.n, 1.0f / t, false, row->work.x);
@@ -335,7 +335,7 @@ static int sampi_shard_plan_patch(sampi_shard_row *row, sampi_sampler *s)
    holds afterwards. */
 static int sampi_shard_bend(sampi_shard_row *row, sampi_sampler *s)
 {
-    if (sampi_lacks_top(row)) return SAMPI_WAITS;
+    if (sampi_must_ask_top(row)) return SAMPI_WAITS;
     const unsigned has = s->u.smoothing.curve <= 3.0f ? row->has & SAMPI_ASK_TOP : 0u;
     row->row.top = row->max;
     (void)sampi_shard_plan_patch(row, s);
@@ -405,7 +405,7 @@ static int sampi_shard_draw_listed(sampi_shard_row *row, sampi_sampler *s, samp_
 static int sampi_shard_draw(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
     if (sampi_is_listed(row)) return sampi_shard_draw_listed(row, s, token);
-    if (sampi_lacks_top(row)) return SAMPI_WAITS;
+    if (sampi_must_ask_top(row)) return SAMPI_WAITS;
     const int known = sampi_shard_draw_from(row, row->adapts ? row->draw_max : row->max);
     *token = row->token;
     return known;
@@ -424,7 +424,7 @@ static int sampi_shard_draw_and_sums(sampi_shard_row *row, sampi_sampler *s, sam
 static int sampi_shard_race(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
     (void)s;
-    if (sampi_lacks_top(row) || sampi_lacks(row, SAMPI_ASK_RACE)) return SAMPI_WAITS;
+    if (sampi_must_ask_top(row) || sampi_must_ask(row, SAMPI_ASK_RACE)) return SAMPI_WAITS;
     *token = row->token;
     return SAMPI_KNOWN;
 }
@@ -433,7 +433,7 @@ static int sampi_shard_race(sampi_shard_row *row, sampi_sampler *s, samp_token_d
 /* Finds the first token in order. */
 static int sampi_shard_top(sampi_shard_row *row, samp_token_data *token)
 {
-    if (sampi_lacks_first(row)) return SAMPI_WAITS;
+    if (sampi_must_ask_first(row)) return SAMPI_WAITS;
     *token = row->token = row->list[0];
     return SAMPI_KNOWN;
 }

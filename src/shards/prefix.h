@@ -173,8 +173,8 @@ static float sampi_kept_max(const sampi_shard_row *row)
 {
     size_t first = 0;
     if (!(row->end.order.mean > 0.0)) return row->max;
-    while (first < row->n_list && sampi_stands_by_runs(&row->end, row->list[first].logit) > 0) first++;
-    if (first == row->n_list || sampi_stands_by_runs(&row->end, row->list[first].logit) == 0) return -INFINITY;
+    while (first < row->n_list && sampi_side_by_runs(&row->end, row->list[first].logit) > 0) first++;
+    if (first == row->n_list || sampi_side_by_runs(&row->end, row->list[first].logit) == 0) return -INFINITY;
     return row->list[first].logit;
 }
 
@@ -470,8 +470,8 @@ static void sampi_end_cut(sampi_shard_row *row)
 {
     const sampi_end *end = &row->end;
     uint64_t mine = end->mine, ties = end->ties;
-    float high, low = sampi_end_interval(end, sampi_stands_by_score, 0, &high), floor = sampi_float_up(end->floor);
-    float near_high, near_low = sampi_end_interval(end, sampi_stands_by_score, -1, &near_high);
+    float high, low = sampi_end_interval(end, sampi_side_by_score, 0, &high), floor = sampi_float_up(end->floor);
+    float near_high, near_low = sampi_end_interval(end, sampi_side_by_score, -1, &near_high);
     size_t n = 0, kept = 0;
     if (end->floor < (double)low) low = floor;
     size_t m = sampi_between(row, low, high, row->work.x, row->work.id);
@@ -481,7 +481,7 @@ static void sampi_end_cut(sampi_shard_row *row)
         if (!keep && l == end->last.logit)
             keep = mine > 0, mine -= keep;
         else if (!keep)
-            keep = sampi_stands_by_last(end, l) < 0;
+            keep = sampi_side_by_last(end, l) < 0;
         row->work.x[kept] = l;
         row->work.id[kept] = row->work.id[i];
         kept += keep;
@@ -489,7 +489,7 @@ static void sampi_end_cut(sampi_shard_row *row)
     row->row.n = kept;
     for (size_t i = 0; i < row->n_list; i++) {
         float l = row->list[i].logit;
-        int stands = sampi_stands_by_last(end, l);
+        int stands = sampi_side_by_last(end, l);
         bool keep = (double)l >= end->floor || stands < 0;
         if (!keep && stands == 0 && ties > 0) ties--, keep = true;
         if (keep) row->list[n++] = row->list[i];

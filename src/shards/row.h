@@ -38,11 +38,11 @@ typedef struct sampi_end {
 
 /* The numbers of log-probabilities: maximum and sum of weights of a distribution, the token's logit, and the number of
    tokens before it. */
-typedef struct sampi_telling {
+typedef struct sampi_logprob_facts {
     float max, logit;
     uint64_t z, before;
     int32_t n_top;
-} sampi_telling;
+} sampi_logprob_facts;
 
 /* A row: its slice, and the asked and known facts. All members except the slice are the same on every rank. */
 typedef struct sampi_shard_row {
@@ -90,9 +90,9 @@ typedef struct sampi_shard_row {
     uint64_t reached;        /* REACH: the number of tokens */
     samp_logprobs *logprobs; /* or NULL */
     int telling;
-    bool has_left;         /* `left` is already known, from the array */
-    samp_logprob_set left; /* the processed log-probabilities */
-    sampi_telling told[2]; /* raw, processed */
+    bool has_left;               /* `left` is already known, from the array */
+    samp_logprob_set left;       /* the processed log-probabilities */
+    sampi_logprob_facts told[2]; /* raw, processed */
 } sampi_shard_row;
 
 struct samp_shard {

@@ -76,7 +76,7 @@ static int sampi_shard_members(sampi_shard_row *row)
 static int sampi_shard_unselected(sampi_shard_row *row)
 {
     if (!row->shard->ends_off || (row->has & SAMPI_ASK_TOP)) return SAMP_E_UNSUPPORTED;
-    return sampi_lacks_first(row) ? (int)SAMPI_WAITS : (int)SAMP_E_EMPTY;
+    return sampi_must_ask_first(row) ? (int)SAMPI_WAITS : (int)SAMP_E_EMPTY;
 }
 
 /* Goes to the next member. */
@@ -141,7 +141,7 @@ static void sampi_shard_advance(sampi_shard_row *row)
         sampi_forget_answers(row);
     }
     sampi_forget_answers(row);
-    if (status == SAMPI_ENDS && row->logprobs) status = sampi_shard_tell(row);
+    if (status == SAMPI_ENDS && row->logprobs) status = sampi_shard_logprobs(row);
     if (status == SAMPI_WAITS && ++row->rounds > 64 + row->shard->n_vocab / 512) status = SAMP_E_FORMAT;
     if (status != SAMPI_WAITS) sampi_shard_close(row, status == SAMPI_ENDS ? 0 : status);
 }

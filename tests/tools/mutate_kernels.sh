@@ -138,9 +138,9 @@ batch|sse2|V(fetch_as)|the tail from the start of the row|s/mask, at + i, n - i/
 fast|avx512|V(lookup)|half of the table|s/V(allq)(16)/V(allq)(32)/
 fast|avx2|V(expf)|a coefficient for another|s/c1, f\[k\], one/c2, f[k], one/
 fast|avx2|V(expf)|the tail lacks its last element|s/n - i, 2, l/n - i - 1, 2, l/
-fast|avx512|V(climb)|nothing is in doubt|s/(rest, -rest)), half/(rest, -rest)), V(all)(INFINITY)/
-fast|avx2|V(climb)|above the most|s/V(ge)(most, l)/V(ge)(l, most)/
-fast|avx2|V(climb)|the tail lacks its last element|s/n - i, 1, /n - i - 1, 1, /
+fast|avx512|V(add_terms)|nothing is in doubt|s/(rest, -rest)), half/(rest, -rest)), V(all)(INFINITY)/
+fast|avx2|V(add_terms)|above the most|s/V(ge)(most, l)/V(ge)(l, most)/
+fast|avx2|V(add_terms)|the tail lacks its last element|s/n - i, 1, /n - i - 1, 1, /
 fast|avx512|V(expf)|no temperature|s/l\[k\] \/ V(all)(t)/l[k]/
 fast|scalar|sampi_race_scalar|other random bits|s/~out\[1\]/~out[0]/
 fast|avx2|V(noise)|every other id twice|s/k % 2 ? 32 : 0/0/

@@ -21,6 +21,6 @@ no_plans() {
 }
 no_flags() {
     slow flags 8 '/What its plan does/,/^};/ s/\(SAMPI_[A-Z_]* = \)0x[0-9]*/\10/
-        s/wants = sampi_takes_squares(s->kind)/wants = false/'
+        s/wants = sampi_needs_squares(s->kind)/wants = false/'
 }
 "no_${2}"

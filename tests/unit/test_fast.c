@@ -509,10 +509,10 @@ static bool sums_of_rows(void)
             if (samp_reserve(greedy, n) || sampi_open_row(&row, &job)) good = false;
             if (!good) break;
             row.llama.expf = sampi_expf_scalar;
-            sampi_climb c = { sorted[0], INFINITY, 1.0f, 0.0f, 0.0f };
+            sampi_float_terms c = { sorted[0], INFINITY, 1.0f, 0.0f, 0.0f };
             sampi_llama_sums sums = { sorted[0], 0.0f };
             float climbed = 0.0f;
-            good = sampi_llama_climb(&row, &c, true, &climbed) && bits_of(climbed) == bits_of(by_id);
+            good = sampi_llama_add_terms(&row, &c, true, &climbed) && bits_of(climbed) == bits_of(by_id);
             sampi_llama_head(&row, 512);
             sampi_llama_total(&row, &row, &sums);
             good = good && bits_of(sums.sum) == bits_of(sum);
@@ -521,7 +521,7 @@ static bool sums_of_rows(void)
             float shares = sampi_llama_row_entropy(&row, &sums);
             good = good && bits_of(shares) == bits_of(entropy);
             climbed = 0.0f; /* and all of it by buckets */
-            if (seed % 2) climbed = sampi_llama_climb_down(&row, &c, -FLT_MAX), by_buckets++;
+            if (seed % 2) climbed = sampi_llama_sum_descending(&row, &c, -FLT_MAX), by_buckets++;
             good = good && (seed % 2 == 0 || bits_of(climbed) == bits_of(sum));
             if (!good)
                 printf("%s: n %zu, kind %d, scale %g, seed %" PRIu64 ": sums %a %a, entropy %a, not %a %a\n",

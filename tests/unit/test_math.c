@@ -201,7 +201,7 @@ static row_vector row_result(const char *row, double *entropy, double *reach)
     v.s = sums.s;
     v.entropy = v.reach = NULL;
     *entropy = sampi_entropy(&sums);
-    *reach = sampi_sigma_reach(&cur, 1.5f, &max);
+    *reach = sampi_sigma_distance(&cur, 1.5f, &max);
     return v;
 }
 
@@ -818,7 +818,7 @@ static void test_sigma(void **state)
         for (size_t k = 0; k < n; k++) mean += (real)logits[k] / n;
         for (size_t k = 0; k < n; k++) square += ((real)logits[k] - mean) * ((real)logits[k] - mean);
         real want = 2.5L * sqrtl(square / n);
-        double got = sampi_sigma_reach(&cur, 2.5f, &max);
+        double got = sampi_sigma_distance(&cur, 2.5f, &max);
         if (!(fabsl((real)got - want) <= 1e-9L * want)) fail_msg("2.5 sigma is %.17g, wanted %.17Lg", got, want);
     }
 }

@@ -4,7 +4,7 @@
      expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32; no logit may be above max;
                masked: 0. Returns an estimate of their sum, with a relative error of at most n 2^-53. Only if libm's
                expf is the one that the kernels have (sampi_expf_of).
-     climb     *sum grows by what the terms e^(x - c->max) (c->a + c->b (c->max - x)) of the elements not above c->most,
+     add_terms *sum grows by what the terms e^(x - c->max) (c->a + c->b (c->max - x)) of the elements not above c->most,
                as libm computes them, add to the f32 sum `from` if each is added to `from` (exact below 2^24 ulps of
                `from`, otherwise an estimate). Returns the number of terms whose contribution is not certain. */
 
@@ -17,11 +17,11 @@ static float sampi_half_ulp(float sum)
     return sampi_float_of(u > 24 ? (u - 24) << 23 : 0);
 }
 
-/* The terms of climb: a = 1, b = 0 for e^(x - max); a = ln(sum) / sum, b = 1 / sum for -p ln p. */
-typedef struct sampi_climb {
+/* The terms of add_terms: a = 1, b = 0 for e^(x - max); a = ln(sum) / sum, b = 1 / sum for -p ln p. */
+typedef struct sampi_float_terms {
     float max, most, a, b;
     float sum; /* of e^(x - max), for p; 0: the terms are no shares of an entropy */
-} sampi_climb;
+} sampi_float_terms;
 
 /* expf of glibc and musl for x <= 0: a table of 2^(n / 32), with n subtracted in the bits to which it is added later,
    and a polynomial. With and without fma it gives the same float for all x but one; that was found by trying all x. */
@@ -40,6 +40,6 @@ static const uint64_t SAMPI_EXPF_TABLE[32] = {
     0x3FEFA4AFA2A490DA, 0x3FEFD0765B6E4540,
 };
 
-/* The largest relative difference between climb's estimate of a term and libm's, down to e^-32: 2e-6 for e^x, mostly
+/* The largest relative difference between the estimate of a term and libm's, down to e^-32: 2e-6 for e^x, mostly
    the rounding of a product without fma; a few roundings more for a share. */
-#define SAMPI_CLIMB_DOUBT 3e-6f
+#define SAMPI_TERM_DOUBT 3e-6f

@@ -48,7 +48,7 @@ SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, floa
 
 #endif
 
-SAMPI_T static size_t V(climb)(const float *x, size_t n, const sampi_climb *c, float from, double *sum)
+SAMPI_T static size_t V(add_terms)(const float *x, size_t n, const sampi_float_terms *c, float from, double *sum)
 {
     SAMPI_TIDY
     const V(f) start = V(all)(from), half = V(all)(sampi_half_ulp(from)), max = V(all)(c->max), a = V(all)(c->a),
@@ -62,7 +62,7 @@ SAMPI_T static size_t V(climb)(const float *x, size_t n, const sampi_climb *c, f
         p = V(keep)(V(ge)(most, l), p * V(fma)(-d, b, a));
         d = (start + p) - start;
         V(f) rest = p - d;
-        V(m) doubt = V(ge)(V(fma)(p, V(all)(SAMPI_CLIMB_DOUBT), V(max)(rest, -rest)), half);
+        V(m) doubt = V(ge)(V(fma)(p, V(all)(SAMPI_TERM_DOUBT), V(max)(rest, -rest)), half);
         doubts = V(tally)(doubts, doubt, V(ge)(V(all)(-1.0f), none));
         part[0] += d;
     }

@@ -1,5 +1,5 @@
 /* ---- kernels of llama.cpp's arithmetic, one element at a time ----
-   The reference for the two kernels of kernels/llama_cpp/contract.h: libm's own expf for each element. climb has no
+   The reference for the two kernels of kernels/llama_cpp/contract.h: libm's own expf for each element. add_terms has no
    estimate here: it returns that no term is certain, and its caller adds them one by one. */
 
 static double sampi_expf_scalar(const float *x, size_t n, float t, float max, float *e)
@@ -12,7 +12,7 @@ static double sampi_expf_scalar(const float *x, size_t n, float t, float max, fl
     return sum;
 }
 
-static size_t sampi_climb_scalar(const float *x, size_t n, const sampi_climb *c, float from, double *sum)
+static size_t sampi_add_terms_scalar(const float *x, size_t n, const sampi_float_terms *c, float from, double *sum)
 {
     (void)x, (void)c, (void)from, (void)sum;
     return n; /* an estimate would take as long as libm */

@@ -28,9 +28,9 @@ static SAMPI_COLD int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
 static SAMPI_COLD int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums = { sampi_row_max(row), 0.0f };
-    sampi_climb c = { sums.max, INFINITY, 1.0f, 0.0f, 0.0f };
+    sampi_float_terms c = { sums.max, INFINITY, 1.0f, 0.0f, 0.0f };
     if (!row->llama.by_order)
-        (void)sampi_llama_climb(row, &c, true, &sums.sum);
+        (void)sampi_llama_add_terms(row, &c, true, &sums.sum);
     else if (!sampi_llama_sorted_sums(row, &sums))
         return SAMPI_DECLINED;
     for (size_t want = 128;; want = want < row->n / 64 ? want * 8 : row->n) {
@@ -79,7 +79,7 @@ static SAMPI_HOT float sampi_llama_squares(const float *x, size_t n, float mean,
         tie |= !(fabs(to - rounded) < half);
         moved += rounded - from;
     }
-    if (!tie && sampi_stays_near(sum, moved, moved)) return (float)(from + moved);
+    if (!tie && sampi_keeps_exponent(sum, moved, moved)) return (float)(from + moved);
     for (i = 0; i < n; i++) {
         double d = (double)(x[i] - mean);
         sum = (float)((double)sum + sampi_round(d * d));
@@ -164,7 +164,7 @@ static SAMPI_COLD bool sampi_llama_find(sampi_row *row, double sum, double u, do
    computed. An estimated term has the error of the kernel sweep, and that of the roundings of x / t, or its estimate x
    (1 / t), and of l - max: at most 5e-7 for each nat that l is below max, and 2e-7 for each of max. The bound below is
    for two sums. */
-static SAMPI_COLD bool sampi_llama_guess(sampi_row *row, float max, double u, size_t *i)
+static SAMPI_COLD bool sampi_llama_find_by_estimates(sampi_row *row, float max, double u, size_t *i)
 {
     double *tile = (double *)(void *)row->work->sum, z = 0.0, s = 0.0, run = 0.0, before = 0.0, d;
     float r = row->llama.divided ? 1.0f / row->r : 1.0f, e[SAMPI_TILE + 32];
@@ -194,7 +194,7 @@ static SAMPI_COLD int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
     if (u == 0.0 && first_is_masked) return SAMP_E_EMPTY; /* llama.cpp selects the first token, which is masked */
     if (row->floor > -FLT_MAX) sampi_gather(row, row->floor);
     float max = sampi_row_max(row);
-    if (sampi_llama_guess(row, max, u, &i)) {
+    if (sampi_llama_find_by_estimates(row, max, u, &i)) {
         row->token = sampi_id_at(row, i);
         return SAMP_OK;
     }
@@ -221,7 +221,7 @@ static SAMPI_COLD void sampi_llama_dist_array(sampi_row *row, double u)
     sampi_set_tokens(&all, row->work->x, NULL, cur->size);
     all.llama.by_order = false;
     (void)sampi_scan(&all);
-    bool found = sampi_llama_guess(&all, all.top, u, &i);
+    bool found = sampi_llama_find_by_estimates(&all, all.top, u, &i);
     if (!found) {
         double sum = sampi_llama_exps(&all, &all, all.top);
         found = sampi_llama_find(&all, sum, u, (double)cur->size * SAMPI_SUM_DOUBT, &i);
@@ -235,7 +235,7 @@ static SAMPI_COLD void sampi_llama_dist_array(sampi_row *row, double u)
 /* Returns the entropy of a row, whose head is in row->llama.cur, in order and with p. */
 static SAMPI_COLD float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sums *sums)
 {
-    sampi_climb c = { sums->max, 0.0f, logf(sums->sum) / sums->sum, 1.0f / sums->sum, sums->sum };
+    sampi_float_terms c = { sums->max, 0.0f, logf(sums->sum) / sums->sum, 1.0f / sums->sum, sums->sum };
     return sampi_llama_sum_sorted(row, row, c, sampi_llama_entropy(&row->llama.cur));
 }
 
@@ -298,7 +298,7 @@ static SAMPI_COLD int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
 }
 
 /* Temperature 0: sets the floor to the maximum, and masks all tokens that equal it except the first. */
-static SAMPI_COLD int sampi_llama_mask_but_first(sampi_row *row)
+static SAMPI_COLD int sampi_llama_mask_all_but_first(sampi_row *row)
 {
     sampi_row best = *row;
     sampi_gather_first(&best, 1);
@@ -326,7 +326,7 @@ static SAMPI_COLD int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
         if (!(t > 0.0f)) return SAMPI_DECLINED;
         row->llama.by_order = true;
     } else if (!(t > 0.0f)) {
-        return row->llama.by_order ? (int)SAMPI_DECLINED : sampi_llama_mask_but_first(row);
+        return row->llama.by_order ? (int)SAMPI_DECLINED : sampi_llama_mask_all_but_first(row);
     }
     row->r = t;
     row->llama.divided = true;
@@ -417,8 +417,8 @@ static SAMPI_COLD bool sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *
 }
 
 /* Returns the estimated sum of e^(l - max) over a part of a row; *doubt is a bound of its error (see
-   sampi_llama_guess). */
-static SAMPI_COLD double sampi_llama_about(const sampi_row *part, float max, double *doubt)
+   sampi_llama_find_by_estimates). */
+static SAMPI_COLD double sampi_llama_estimate_total(const sampi_row *part, float max, double *doubt)
 {
     double sum = 0.0, slope = 0.0, z, s;
     sampi_pieces it;
@@ -457,7 +457,8 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
         if (keep < row->n && v1) sampi_keep_first(&part, keep);
         if (keep < row->n && !v1) sampi_gather(&part, floor);
         double doubt = 0.0;
-        double total = is_exact ? sampi_llama_exps(row, &part, sums.max) : sampi_llama_about(&part, sums.max, &doubt);
+        double total = is_exact ? sampi_llama_exps(row, &part, sums.max)
+                                : sampi_llama_estimate_total(&part, sums.max, &doubt);
         if (keep < row->n) {              /* else the part is the whole row */
             float *x = row->work->logits; /* the head will overwrite the part */
             memcpy(x, part.x, part.n * sizeof *x);

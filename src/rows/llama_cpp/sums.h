@@ -3,8 +3,8 @@
    candidates stay; these become the array row->llama.cur, in llama.cpp's order, and the chain continues on it step by
    step. So a sampler is done with the row once row->llama.cur or row->token is set. Float sums over the whole row are
    equal, bit for bit, to those that llama.cpp adds in its order (ascending id, or descending logit), although few of
-   their terms are computed (sampi_llama_climb). Sums of doubles are known up to their rounding errors; a decision is
-   made only if it is the same at both ends of this interval.
+   their terms are computed (sampi_llama_add_terms). Sums of doubles are known up to their rounding errors; a decision
+   is made only if it is the same at both ends of this interval.
 
    Masked tokens count as candidates in >>llama. If they could be among the kept candidates, a sampler declines: the
    chain then takes its step on the array. The sampler may have drawn random numbers by then; sampi_run_llama takes them
@@ -12,7 +12,7 @@
 
 /* Does a float sum keep its sign and exponent while terms are added? m: the sum of all its steps; w: the sum of their
    sizes. An infinite sum has no such exponent, and its m may be a NaN. */
-static bool sampi_stays_near(float sum, double m, double w)
+static bool sampi_keeps_exponent(float sum, double m, double w)
 {
     float lo = (float)((double)sum + (m - w) / 2), hi = (float)((double)sum + (m + w) / 2);
     uint32_t u[3];
@@ -25,7 +25,7 @@ static bool sampi_stays_near(float sum, double m, double w)
 /* Adds up the steps that a float sum `from` would take if each x [n] alone were added to it. No x is masked. *sum grows
    by the steps and *way by their sizes (exact below 2^24 ulps of `from`, then estimates). Returns false if the sum of
    `from` and some x lies half way between two floats. */
-static SAMPI_HOT bool sampi_rise(const float *x, size_t n, float from, double *sum, double *way)
+static SAMPI_HOT bool sampi_float_sum_steps(const float *x, size_t n, float from, double *sum, double *way)
 {
     const float half = sampi_half_ulp(from);
     bool sure = true;
@@ -68,7 +68,7 @@ static SAMPI_COLD float sampi_add(const float *x, size_t n, float sum)
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
         size_t end = n - at < SAMPI_TILE ? n : at + SAMPI_TILE;
         double m = 0.0, w = 0.0;
-        if (sampi_rise(x + at, end - at, sum, &m, &w) && sampi_stays_near(sum, m, w))
+        if (sampi_float_sum_steps(x + at, end - at, sum, &m, &w) && sampi_keeps_exponent(sum, m, w))
             sum = (float)((double)sum + m);
         else
             for (size_t i = at; i < end; i++) sum += x[i];
@@ -188,7 +188,7 @@ static SAMPI_COLD double sampi_llama_exps(const sampi_row *row, const sampi_row 
 }
 
 /* Computes the terms of a tile as libm does: e^(l - max), or its share in the entropy; 0 above c->most. */
-static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, size_t n, const sampi_climb *c,
+static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, size_t n, const sampi_float_terms *c,
                                          float *e)
 {
     (void)part->llama.expf(x, n, part->llama.divided ? part->r : 1.0f, c->max, e);
@@ -205,7 +205,8 @@ static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, 
    in_order: the terms are added in the order of the part. Otherwise their order is unspecified, and the function
    returns false if the result could depend on it: if the sum crosses a power of two, or a sum may lie half way between
    two floats. */
-static SAMPI_COLD bool sampi_llama_climb(const sampi_row *part, const sampi_climb *c, bool in_order, float *sum)
+static SAMPI_COLD bool sampi_llama_add_terms(const sampi_row *part, const sampi_float_terms *c, bool in_order,
+                                             float *sum)
 {
     const sampi_kernels *k = part->k;
     float e[SAMPI_TILE + 32], from = *sum;
@@ -213,15 +214,15 @@ static SAMPI_COLD bool sampi_llama_climb(const sampi_row *part, const sampi_clim
     sampi_pieces it;
     for (sampi_start(&it, part); sampi_next_tile(&it);) {
         double m = 0.0, w = 0.0;
-        bool sure = from > 1e-3f && !part->llama.divided && k->climb(it.x, it.n, c, from, &m) == 0;
-        if (!sure || (in_order && !sampi_stays_near(from, m, m))) {
+        bool sure = from > 1e-3f && !part->llama.divided && k->add_terms(it.x, it.n, c, from, &m) == 0;
+        if (!sure || (in_order && !sampi_keeps_exponent(from, m, m))) {
             sampi_llama_terms(part, it.x, it.n, c, e);
             if (in_order) {
                 from = sampi_add(e, it.n, from);
                 continue;
             }
             m = 0.0;
-            if (!sampi_rise(e, it.n, from, &m, &w)) return false;
+            if (!sampi_float_sum_steps(e, it.n, from, &m, &w)) return false;
         }
         all += m;
         if (in_order)
@@ -230,7 +231,7 @@ static SAMPI_COLD bool sampi_llama_climb(const sampi_row *part, const sampi_clim
             return false;
     }
     *sum = in_order ? from : (float)((double)from + all);
-    return in_order || sampi_stays_near(from, all, all);
+    return in_order || sampi_keeps_exponent(from, all, all);
 }
 
 /* Sorts a few floats in descending order (Shell sort). */
@@ -248,7 +249,7 @@ static SAMPI_COLD void sampi_sort_floats(float *x, size_t n)
 /* Returns the float sum of the terms of a part's elements with x >= floor, in the order of descending logits, from 0.
    The elements are distributed to buckets, in work->logits. Usually the sum over some buckets does not depend on the
    order within them; otherwise these are sorted. Overwrites x, id and scratch of the workspace. */
-static SAMPI_COLD float sampi_llama_climb_down(const sampi_row *part, const sampi_climb *c, float floor)
+static SAMPI_COLD float sampi_llama_sum_descending(const sampi_row *part, const sampi_float_terms *c, float floor)
 {
     sampi_work *work = part->work;
     uint32_t *end = (uint32_t *)(void *)work->scratch;
@@ -273,10 +274,10 @@ static SAMPI_COLD float sampi_llama_climb_down(const sampi_row *part, const samp
         float to = sum;
         if (len < 64 && i < last) continue;
         sampi_set_tokens(&some, y + at, NULL, len);
-        if (!sampi_llama_climb(&some, c, false, &to)) {
+        if (!sampi_llama_add_terms(&some, c, false, &to)) {
             sampi_sort_floats(y + at, len);
             to = sum;
-            (void)sampi_llama_climb(&some, c, true, &to);
+            (void)sampi_llama_add_terms(&some, c, true, &to);
         }
         sum = to;
         at += len;
@@ -286,20 +287,21 @@ static SAMPI_COLD float sampi_llama_climb_down(const sampi_row *part, const samp
 
 /* Returns the float sum of the terms of a part, in the order of descending logits. `head`: the sum over row->llama.cur,
    which are the first elements of the part. */
-static SAMPI_COLD float sampi_llama_sum_sorted(const sampi_row *row, const sampi_row *part, sampi_climb c, float head)
+static SAMPI_COLD float sampi_llama_sum_sorted(const sampi_row *row, const sampi_row *part, sampi_float_terms c,
+                                               float head)
 {
     float sum = head, floor = c.max + logf(sampi_half_ulp(head) / (c.a + 60.0f * c.b)) - 0.01f;
     c.most = sampi_next_down(row->llama.cur.data[row->llama.cur.size - 1].logit);
-    if (sampi_llama_climb(part, &c, false, &sum)) return sum;
+    if (sampi_llama_add_terms(part, &c, false, &sum)) return sum;
     c.most = INFINITY;
     if (!(floor > c.max - 60.0f)) floor = -FLT_MAX;
-    return sampi_llama_climb_down(part, &c, floor); /* elements below floor are too small to change a sum */
+    return sampi_llama_sum_descending(part, &c, floor); /* elements below floor are too small to change a sum */
 }
 
 /* Sets sums->sum to the sum of e^(l - max) over a part, in the order of descending logits. */
 static SAMPI_COLD void sampi_llama_total(const sampi_row *row, const sampi_row *part, sampi_llama_sums *sums)
 {
-    sampi_climb c = { sums->max, 0.0f, 1.0f, 0.0f, 0.0f };
+    sampi_float_terms c = { sums->max, 0.0f, 1.0f, 0.0f, 0.0f };
     float head = 0.0f;
     for (size_t i = 0; i < row->llama.cur.size; i++) head += expf(row->llama.cur.data[i].logit - sums->max);
     sums->sum = sampi_llama_sum_sorted(row, part, c, head);
