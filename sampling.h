@@ -189,86 +189,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9057 samplers/greedy.h               21224 grammar/regex.h
-     276 api/config.h                     9099 samplers/choose.h               21627 grammar/derivatives.h
-     307 api/types.h                      9162 samplers/ratio.h                22322 grammar/vocabulary.h
-     564 api/missing.h                    9229 samplers/draw.h                 22795 grammar/triggers.h
-     578 api/sample.h                     9315 samplers/dist.h                 23123 grammar/matcher.h
-     672 api/chains.h                     9347 samplers/gumbel.h               23395 grammar/store.h
-     939 api/samplers.h                   9417 watermark/function.h            23657 grammar/moving.h
-    1212 api/gumbel.h                     9535 watermark/text.h                24014 grammar/visits.h
-    1235 api/operator.h                   9726 watermark/draw.h                24297 grammar/states.h
-    1286 api/kv.h                         9937 samplers/mirostat.h             24458 grammar/items.h
-    1469 api/llama_cpp.h                 10177 samplers/adaptive_p.h           24585 grammar/masks.h
-    1515 api/text_error.h                10329 samplers/custom.h               24796 grammar/runs.h
-    1532 api/grammar.h                   10390 config/describe.h               25010 grammar/entries.h
-    1800 api/shards.h                    10570 config/from_params.h            25510 grammar/accepting.h
-    1899 api/peers.h                     10634 config/orders.h                 25859 grammar/waiting.h
-    1987 api/drafts.h                    10868 config/numbers.h                25987 grammar/history.h
-    2089 api/constraints.h               11010 config/set.h                    26115 grammar/room.h
-    2418 api/watermark.h                 11166 config/tell.h                   26466 grammar/sampler.h
-    2577 api/parts.h                     11296 config/settings.h               26710 grammar/forced.h
-    2619 base/switches.h                 11409 life/rollback.h                 26879 grammar/hooks.h
-    2938 base/random.h                   11668 life/chain.h                    27003 schema/head.h
-    2961 base/mt19937.h                  11952 life/members.h                  27180 schema/errors.h
-    3036 base/exact.h                    12066 life/update.h                   27292 schema/collections.h
-    3264 base/bits128.h                  12263 life/copy.h                     27326 schema/references.h
-    3345 base/elements.h                 12433 rows/row.h                      27601 schema/strings.h
-    3476 watermark/colours.h             12743 rows/reserve.h                  27663 schema/numbers.h
-    3540 kernels/llama_cpp/contract.h    12812 rows/pieces.h                   27871 schema/sets.h
-    3587 kernels/contract.h              12926 rows/thresholds.h               28075 schema/formats.h
-    3715 kernels/scalar.h                13033 rows/compact.h                  28277 schema/scalars.h
-    3921 kernels/llama_cpp/scalar.h      13217 rows/sums.h                     28580 schema/goals.h
-    3942 kernels/sets.h                  13366 rows/changes.h                  28805 schema/alternatives.h
-    3990 kernels/vectors.h               13447 rows/cuts.h                     29290 schema/objects.h
-    4107 kernels/avx512.h                13897 rows/typical.h                  29811 schema/arrays.h
-    4191 kernels/avx2.h                  14212 rows/tail_free.h                30176 schema/whole.h
-    4253 kernels/sse2.h                  14286 rows/selecting.h                30349 tags/head.h
-    4270 kernels/neon.h                  14417 rows/mirostat.h                 30479 tags/words.h
-    4292 kernels/wasm.h                  14501 watermark/rows.h                30595 tags/inside.h
-    4308 kernels/generic.h               14615 rows/flat.h                     30739 tags/formats.h
-    4328 kernels/shared.h                14662 rows/logprobs.h                 31147 grammar/grammars.h
-    4453 kernels/passes.h                14748 rows/step.h                     31214 peers/tables.h
-    5142 kernels/llama_cpp/passes.h      14765 rows/llama_cpp/sums.h           31615 peers/values.h
-    5226 kernels/check.h                 15091 rows/llama_cpp/samplers.h       32060 peers/llama_server.h
-    5249 kernels/dispatch.h              15566 rows/llama_cpp/step.h           32130 peers/fields.h
-    5459 core/array.h                    15597 run/apply.h                     32396 peers/requests.h
-    5799 core/table.h                    15681 run/writing.h                   32542 shards/head.h
-    5997 core/windows.h                  15805 run/arrays.h                    32693 shards/bytes.h
-    6089 constraints/record.h            15883 run/arrays_llama_cpp.h          32791 shards/merging.h
-    6147 watermark/record.h              16083 run/walk.h                      33082 shards/row.h
-    6167 rows/work.h                     16188 run/finish.h                    33216 shards/answers.h
-    6194 life/past.h                     16228 run/draw_llama_cpp.h            33764 shards/logprobs.h
-    6253 core/record.h                   16303 run/draw.h                      33911 shards/told.h
-    6393 core/plans.h                    16381 run/sample.h                    34067 shards/asking.h
-    6431 core/fields.h                   16499 watermark/making.h              34204 shards/prefix.h
-    6518 core/owners.h                   16728 watermark/tails.h               34775 shards/plans.h
-    6594 core/mt19937.h                  16828 watermark/detect.h              35279 samplers/plans.h
-    6652 core/no_mt19937.h               17051 run/verify.h                    35542 shards/way.h
-    6686 core/making.h                   17156 run/batch.h                     35691 shards/memory.h
-    6819 core/streams.h                  17307 life/state.h                    35759 shards/batch.h
-    6858 life/state_fields.h             17484 operator/weights.h              36167 drafts/head.h
-    6958 samplers/llama_cpp.h            17572 operator/search.h               36226 drafts/block.h
-    7045 samplers/logit_bias.h           17710 operator/run.h                  36418 drafts/tree.h
-    7147 samplers/patch.h                17878 kv/cells.h                      36553 drafts/relaxed.h
-    7197 samplers/penalties.h            17915 kv/making.h                     36638 constraints/automaton.h
-    7349 samplers/dry.h                  18139 kv/slot.h                       36736 constraints/making.h
-    7808 samplers/cut.h                  18277 kv/sequences.h                  36992 constraints/sampler.h
-    7833 samplers/top_n_sigma.h          18411 kv/data.h                       37087 constraints/constructors.h
-    7943 samplers/top_k.h                18534 kv/update.h                     37454 constraints/patterns.h
-    8000 samplers/tail_free.h            18659 kv/state.h                      37662 constraints/looking.h
-    8123 samplers/typical.h              18868 llama_cpp/functions.h           37729 constraints/thinking.h
-    8199 samplers/top_p.h                18935 llama_cpp/object.h              37981 constraints/schedule.h
-    8242 samplers/min_p.h                18990 llama_cpp/vocabulary.h          38070 constraints/accepting.h
-    8284 samplers/by_sums.h              19067 text/reading.h                  38253 constraints/drawing.h
-    8435 samplers/top_h.h                19178 text/strings.h                  38440 constraints/told.h
-    8488 samplers/min_k.h                19277 text/values.h                   38504 constraints/kind.h
-    8546 samplers/xtc.h                  19433 text/documents.h                38562 constraints/top_p_decay.h
-    8629 samplers/infill.h               19509 grammar/head.h                  38648 constraints/accessors.h
-    8745 samplers/temperature.h          19550 grammar/tree.h                  38756 core/kinds.h
-    8914 samplers/smoothing.h            20541 grammar/finishing.h             38805 base/restore.h
-    8999 samplers/softmax.h              20844 grammar/reading.h               38819 api/license.h
-    9032 samplers/drafted.h              20929 grammar/gbnf.h
+       2 api/opening.h                    9057 samplers/greedy.h               21227 grammar/regex.h
+     276 api/config.h                     9099 samplers/choose.h               21630 grammar/derivatives.h
+     307 api/types.h                      9162 samplers/ratio.h                22325 grammar/vocabulary.h
+     564 api/missing.h                    9229 samplers/draw.h                 22798 grammar/triggers.h
+     578 api/sample.h                     9315 samplers/dist.h                 23126 grammar/matcher.h
+     672 api/chains.h                     9347 samplers/gumbel.h               23398 grammar/store.h
+     939 api/samplers.h                   9417 watermark/function.h            23660 grammar/moving.h
+    1212 api/gumbel.h                     9535 watermark/text.h                24017 grammar/visits.h
+    1235 api/operator.h                   9726 watermark/draw.h                24300 grammar/states.h
+    1286 api/kv.h                         9937 samplers/mirostat.h             24461 grammar/items.h
+    1469 api/llama_cpp.h                 10177 samplers/adaptive_p.h           24588 grammar/masks.h
+    1515 api/text_error.h                10329 samplers/custom.h               24799 grammar/runs.h
+    1532 api/grammar.h                   10390 config/describe.h               25013 grammar/entries.h
+    1800 api/shards.h                    10570 config/from_params.h            25513 grammar/accepting.h
+    1899 api/peers.h                     10634 config/orders.h                 25862 grammar/waiting.h
+    1987 api/drafts.h                    10868 config/numbers.h                25990 grammar/history.h
+    2089 api/constraints.h               11010 config/set.h                    26118 grammar/room.h
+    2418 api/watermark.h                 11166 config/tell.h                   26469 grammar/sampler.h
+    2577 api/parts.h                     11296 config/settings.h               26713 grammar/forced.h
+    2619 base/switches.h                 11409 life/rollback.h                 26882 grammar/hooks.h
+    2938 base/random.h                   11668 life/chain.h                    27006 schema/head.h
+    2961 base/mt19937.h                  11952 life/members.h                  27183 schema/errors.h
+    3036 base/exact.h                    12066 life/update.h                   27295 schema/collections.h
+    3264 base/bits128.h                  12263 life/copy.h                     27329 schema/references.h
+    3345 base/elements.h                 12433 rows/row.h                      27604 schema/strings.h
+    3476 watermark/colours.h             12743 rows/reserve.h                  27666 schema/numbers.h
+    3540 kernels/llama_cpp/contract.h    12812 rows/pieces.h                   27874 schema/sets.h
+    3587 kernels/contract.h              12926 rows/thresholds.h               28078 schema/formats.h
+    3715 kernels/scalar.h                13033 rows/compact.h                  28280 schema/scalars.h
+    3921 kernels/llama_cpp/scalar.h      13217 rows/sums.h                     28583 schema/goals.h
+    3942 kernels/sets.h                  13366 rows/changes.h                  28808 schema/alternatives.h
+    3990 kernels/vectors.h               13447 rows/cuts.h                     29293 schema/objects.h
+    4107 kernels/avx512.h                13897 rows/typical.h                  29814 schema/arrays.h
+    4191 kernels/avx2.h                  14212 rows/tail_free.h                30179 schema/whole.h
+    4253 kernels/sse2.h                  14286 rows/selecting.h                30352 tags/head.h
+    4270 kernels/neon.h                  14417 rows/mirostat.h                 30482 tags/words.h
+    4292 kernels/wasm.h                  14501 watermark/rows.h                30598 tags/inside.h
+    4308 kernels/generic.h               14615 rows/flat.h                     30742 tags/formats.h
+    4328 kernels/shared.h                14662 rows/logprobs.h                 31150 grammar/grammars.h
+    4453 kernels/passes.h                14748 rows/step.h                     31217 peers/tables.h
+    5142 kernels/llama_cpp/passes.h      14765 rows/llama_cpp/sums.h           31618 peers/values.h
+    5226 kernels/check.h                 15091 rows/llama_cpp/samplers.h       32063 peers/llama_server.h
+    5249 kernels/dispatch.h              15567 rows/llama_cpp/step.h           32133 peers/fields.h
+    5459 core/array.h                    15598 run/apply.h                     32399 peers/requests.h
+    5799 core/table.h                    15682 run/writing.h                   32545 shards/head.h
+    5997 core/windows.h                  15806 run/arrays.h                    32696 shards/bytes.h
+    6089 constraints/record.h            15884 run/arrays_llama_cpp.h          32794 shards/merging.h
+    6147 watermark/record.h              16084 run/walk.h                      33085 shards/row.h
+    6167 rows/work.h                     16189 run/finish.h                    33219 shards/answers.h
+    6194 life/past.h                     16229 run/draw_llama_cpp.h            33767 shards/logprobs.h
+    6253 core/record.h                   16304 run/draw.h                      33914 shards/told.h
+    6393 core/plans.h                    16382 run/sample.h                    34070 shards/asking.h
+    6431 core/fields.h                   16500 watermark/making.h              34207 shards/prefix.h
+    6518 core/owners.h                   16729 watermark/tails.h               34778 shards/plans.h
+    6594 core/mt19937.h                  16829 watermark/detect.h              35282 samplers/plans.h
+    6652 core/no_mt19937.h               17052 run/verify.h                    35545 shards/way.h
+    6686 core/making.h                   17157 run/batch.h                     35694 shards/memory.h
+    6819 core/streams.h                  17308 life/state.h                    35764 shards/batch.h
+    6858 life/state_fields.h             17485 operator/weights.h              36172 drafts/head.h
+    6958 samplers/llama_cpp.h            17573 operator/search.h               36231 drafts/block.h
+    7045 samplers/logit_bias.h           17711 operator/run.h                  36423 drafts/tree.h
+    7147 samplers/patch.h                17879 kv/cells.h                      36558 drafts/relaxed.h
+    7197 samplers/penalties.h            17916 kv/making.h                     36643 constraints/automaton.h
+    7349 samplers/dry.h                  18140 kv/slot.h                       36744 constraints/making.h
+    7808 samplers/cut.h                  18280 kv/sequences.h                  37000 constraints/sampler.h
+    7833 samplers/top_n_sigma.h          18414 kv/data.h                       37095 constraints/constructors.h
+    7943 samplers/top_k.h                18537 kv/update.h                     37462 constraints/patterns.h
+    8000 samplers/tail_free.h            18662 kv/state.h                      37670 constraints/looking.h
+    8123 samplers/typical.h              18871 llama_cpp/functions.h           37737 constraints/thinking.h
+    8199 samplers/top_p.h                18938 llama_cpp/object.h              37989 constraints/schedule.h
+    8242 samplers/min_p.h                18993 llama_cpp/vocabulary.h          38078 constraints/accepting.h
+    8284 samplers/by_sums.h              19070 text/reading.h                  38261 constraints/drawing.h
+    8435 samplers/top_h.h                19181 text/strings.h                  38448 constraints/told.h
+    8488 samplers/min_k.h                19280 text/values.h                   38512 constraints/kind.h
+    8546 samplers/xtc.h                  19436 text/documents.h                38570 constraints/top_p_decay.h
+    8629 samplers/infill.h               19512 grammar/head.h                  38656 constraints/accessors.h
+    8745 samplers/temperature.h          19553 grammar/tree.h                  38764 core/kinds.h
+    8914 samplers/smoothing.h            20544 grammar/finishing.h             38813 base/restore.h
+    8999 samplers/softmax.h              20847 grammar/reading.h               38827 api/license.h
+    9032 samplers/drafted.h              20932 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -6118,7 +6118,7 @@ typedef struct sampi_limit {
     uint32_t start, alone, n_classes; /* a banned pattern: states of its table, classes of bytes */
     uint32_t note, n_note;            /* the note, in words of part 2 */
     bool is_idle, masks;              /* masks: its lists have no bias but -infinity */
-    uint32_t n_knots, hop_mask;       /* sizes of parts 0 and 1 */
+    uint32_t n_nodes, edge_mask;      /* sizes of parts 0 and 1 */
     uint32_t room, ban_room;          /* sizes of the list and the bans in part 3, after the window */
     uint32_t at;                      /* the position; tokens change the members from here to sum */
     uint32_t node;                    /* the current node of the automaton */
@@ -6533,14 +6533,14 @@ static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
 static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == SAMPI_CHAIN; }
 static bool sampi_is_custom(const sampi_sampler *s) { return sampi_traits_of(s->kind)->flags & SAMPI_BY_INTERFACE; }
 
-/* sampi_is_clock: is this member the clock of a schedule? sampi_n_at_work: how many members of a chain take part in a
+/* sampi_is_clock: is this member the clock of a schedule? sampi_n_active: how many members of a chain take part in a
    draw: all of them, or 0 for a schedule outside its time. */
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
 static bool sampi_is_clock(const sampi_sampler *s)
 {
     return s->kind == SAMPI_CONSTRAINT && s->u.limit.what == SAMPI_LIMIT_CLOCK && !s->status;
 }
-static int32_t sampi_n_at_work(const sampi_sampler *s)
+static int32_t sampi_n_active(const sampi_sampler *s)
 {
     if (!sampi_is_chain(s)) return 0;
     const sampi_sampler *first = s->u.chain.n ? s->u.chain.item[0] : NULL;
@@ -6552,7 +6552,7 @@ static bool sampi_is_clock(const sampi_sampler *s)
     (void)s;
     return false;
 }
-static int32_t sampi_n_at_work(const sampi_sampler *s) { return sampi_is_chain(s) ? s->u.chain.n : 0; }
+static int32_t sampi_n_active(const sampi_sampler *s) { return sampi_is_chain(s) ? s->u.chain.n : 0; }
 #endif
 
 /* Does the sampler change nothing, so that a draw may skip it? */
@@ -11821,7 +11821,7 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
     ordinal->has_llama_cpp |= sampi_is_llama_cpp(s);
     if (sampi_is_custom(s)) return (status = sampi_call_custom(s, cur)) ? status : sampi_check_left(s, cur);
     if (sampi_is_chain(s)) {
-        for (int32_t i = 0, all = sampi_n_at_work(s); i < all && !status; i++)
+        for (int32_t i = 0, all = sampi_n_active(s); i < all && !status; i++)
             status = sampi_run(s->u.chain.item[i], cur, position, ordinal);
         return status;
     }
@@ -12596,7 +12596,7 @@ typedef struct {
     float l;
 } sampi_bound;
 
-static bool sampi_reaches(const void *what, float x)
+static bool sampi_logit_reaches(const void *what, float x)
 {
     const sampi_bound *of = (const sampi_bound *)what;
     return sampi_scaled(of->row, x) >= of->l;
@@ -12610,7 +12610,7 @@ static SAMPI_CALLED float sampi_unscale(const sampi_row *row, float l)
     const float r = row->r;
     const sampi_bound of = { row, l };
     if (r == 1.0f || l <= -FLT_MAX) return l;
-    return sampi_least(sampi_reaches, &of, sampi_finite(sampi_is_divided(row) ? l * r : l / r));
+    return sampi_least(sampi_logit_reaches, &of, sampi_finite(sampi_is_divided(row) ? l * r : l / r));
 }
 
 /* ---- opening a row ---- */
@@ -12745,7 +12745,7 @@ static void sampi_set_element(sampi_row *row, size_t i, float x)
    samp_reserve: allocates a sampler's workspace (rows/work.h) for rows of a given size. */
 
 /* Lays out `bytes` more in a block, aligned to a cache line; returns their offset and grows *size. */
-static size_t sampi_lay(size_t *size, size_t bytes)
+static size_t sampi_add_to_block(size_t *size, size_t bytes)
 {
     size_t at = *size;
     *size += (bytes + 63) & ~(size_t)63;
@@ -12764,16 +12764,16 @@ static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
     size_t size = 0;
     if (n <= work->n && with_array <= sampi_has_array(work)) return SAMP_OK;
     if (n < work->n) n = work->n;
-    size_t candidate = sampi_lay(&size, with_array ? n * sizeof(samp_token_data) : 0);
-    size_t w = sampi_lay(&size, (n + 128) * sizeof(samp_token_data));
-    size_t x = sampi_lay(&size, (n + 32) * sizeof(float));
-    size_t id = sampi_lay(&size, (n + 32) * sizeof(int32_t));
-    size_t line = sampi_lay(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
-    size_t scratch = sampi_lay(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
-    size_t sum = sampi_lay(&size, sampi_n_tiles(n) * sizeof(uint64_t));
-    size_t change = sampi_lay(&size, SAMPI_CHANGES * sizeof(sampi_change));
-    size_t logits = sampi_lay(&size, (n + 32) * sizeof(float));
-    size_t own = sampi_lay(&size, (n + SAMPI_TILE) * sizeof(float));
+    size_t candidate = sampi_add_to_block(&size, with_array ? n * sizeof(samp_token_data) : 0);
+    size_t w = sampi_add_to_block(&size, (n + 128) * sizeof(samp_token_data));
+    size_t x = sampi_add_to_block(&size, (n + 32) * sizeof(float));
+    size_t id = sampi_add_to_block(&size, (n + 32) * sizeof(int32_t));
+    size_t line = sampi_add_to_block(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
+    size_t scratch = sampi_add_to_block(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
+    size_t sum = sampi_add_to_block(&size, sampi_n_tiles(n) * sizeof(uint64_t));
+    size_t change = sampi_add_to_block(&size, SAMPI_CHANGES * sizeof(sampi_change));
+    size_t logits = sampi_add_to_block(&size, (n + 32) * sizeof(float));
+    size_t own = sampi_add_to_block(&size, (n + SAMPI_TILE) * sizeof(float));
     char *block = (char *)SAMP_MALLOC(size + 64);
     if (!block) return SAMP_E_NOMEM;
     char *base = block + (64 - (uintptr_t)block % 64) % 64;
@@ -12953,7 +12953,7 @@ typedef struct sampi_few {
 
 /* Narrows a search to the values in [low, high), if they are few. Returns the mass from high on, which is left out
    then. */
-static uint64_t sampi_narrow(sampi_values *values, float low, float high, sampi_few *few)
+static uint64_t sampi_narrow_search(sampi_values *values, float low, float high, sampi_few *few)
 {
     const sampi_kernels *k = values->k;
     if (k->count(values->x, values->n, low) - k->count(values->x, values->n, high) > SAMPI_TILE) return 0;
@@ -12988,7 +12988,7 @@ static float sampi_find_value(const sampi_values *all, uint64_t want, uint64_t e
     for (int tries = 0; (int64_t)high - low > fine && mass > enough; tries++) {
         int32_t middle = sampi_middle(low, high);
         if (values.n > 2 * SAMPI_TILE && tries % 4 == 3)
-            beyond = sampi_narrow(&values, sampi_unkey(low), sampi_unkey(high), &few);
+            beyond = sampi_narrow_search(&values, sampi_unkey(low), sampi_unkey(high), &few);
         uint64_t mass_middle = beyond + sampi_mass_above(&values, sampi_unkey(middle));
         if (mass_middle < want) {
             high = middle;
@@ -13955,7 +13955,7 @@ typedef struct sampi_scored {
     int32_t *place;
 } sampi_scored;
 
-static sampi_scored sampi_lay_scored(const sampi_work *work, size_t n, bool with_places)
+static sampi_scored sampi_place_scored(const sampi_work *work, size_t n, bool with_places)
 {
     sampi_scored t;
     t.n = n;
@@ -14105,7 +14105,7 @@ static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, con
     uint64_t want = sampi_mulhi(typical->share, sampi_z_hi(range)) + 1;
     double off;
     sampi_order order = sampi_typical_order(range, &off);
-    sampi_scored t = sampi_lay_scored(row->work, n, !is_whole);
+    sampi_scored t = sampi_place_scored(row->work, n, !is_whole);
     if (is_whole)
         memcpy(t.y, row->x, n * sizeof *t.y);
     else
@@ -14133,7 +14133,7 @@ static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical 
 {
     const sampi_range *range = &typical->range;
     sampi_order order = { sampi_typical_score, range->max, range->s_lo / range->z_lo };
-    sampi_scored t = sampi_lay_scored(row->work, (row->n + 31) / 32, false);
+    sampi_scored t = sampi_place_scored(row->work, (row->n + 31) / 32, false);
     int shift = 6 - 2 * tries;
     for (size_t i = 0; i < t.n; i++) t.y[i] = row->x[32 * i];
     sampi_score_tokens(row->k, &t, &order);
@@ -14622,7 +14622,7 @@ static SAMPI_COLD int sampi_fast_sbw(sampi_row *row, sampi_sampler *s)
 
 static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
 {
-    for (int32_t i = 0, all = sampi_n_at_work(s); i < all && n >= 0; i++)
+    for (int32_t i = 0, all = sampi_n_active(s); i < all && n >= 0; i++)
         n = sampi_members(s->u.chain.item[i], member, n);
     if (n < 0 || sampi_is_chain(s) || sampi_is_clock(s)) return n;
     if (n == SAMPI_MOST_MEMBERS || (n > 0 && sampi_rng_differs(s, member[0]))) return -1;
@@ -14828,7 +14828,7 @@ static SAMPI_HOT bool sampi_float_sum_steps(const float *x, size_t n, float from
    running sum stays between two powers of two, it grows by multiples of one ulp. Then a term has the same effect on
    every sum of its tile, so the terms may be added in any order. A loop adds the terms of a tile one by one if a sum
    may lie half way between two floats (it is rounded to the even one), or if the tile may cross a power of two. */
-static SAMPI_COLD float sampi_add(const float *x, size_t n, float sum)
+static SAMPI_COLD float sampi_exact_float_sum(const float *x, size_t n, float sum)
 {
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
         size_t end = n - at < SAMPI_TILE ? n : at + SAMPI_TILE;
@@ -14983,7 +14983,7 @@ static SAMPI_COLD bool sampi_llama_add_terms(const sampi_row *part, const sampi_
         if (!sure || (in_order && !sampi_keeps_exponent(from, m, m))) {
             sampi_llama_terms(part, it.x, it.n, c, e);
             if (in_order) {
-                from = sampi_add(e, it.n, from);
+                from = sampi_exact_float_sum(e, it.n, from);
                 continue;
             }
             m = 0.0;
@@ -15136,7 +15136,8 @@ static SAMPI_COLD int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
 }
 
 /* Returns the sum of squares (x - mean)^2, continued with x [n], none of them masked, for top_n_sigma. llama.cpp adds
-   each in double and rounds to float, so terms may be added in any order under the conditions of sampi_add. */
+   each in double and rounds to float, so terms may be added in any order under the conditions of
+   sampi_exact_float_sum. */
 static SAMPI_HOT float sampi_llama_squares(const float *x, size_t n, float mean, float sum)
 {
     const double half = (double)sampi_half_ulp(sum), from = (double)sum;
@@ -15195,7 +15196,7 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
             if (pass)
                 squares = sampi_llama_squares(is_full ? it.x : x, n, mean, squares);
             else
-                sum = sampi_add(is_full ? it.x : x, n, sum), count += (float)n;
+                sum = sampi_exact_float_sum(is_full ? it.x : x, n, sum), count += (float)n;
         }
         mean = sum / count;
     }
@@ -15445,7 +15446,7 @@ static SAMPI_COLD int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler 
     size_t i;
     if (row->n < 2) return SAMPI_DECLINED;
     double total = sampi_llama_exps(row, row, max);
-    sampi_llama_sums sums = { max, sampi_add(e, row->n, 0.0f) };
+    sampi_llama_sums sums = { max, sampi_exact_float_sum(e, row->n, 0.0f) };
     float sum = sums.sum;
     if (adapts) {
         sampi_row adapted = *row;
@@ -15457,7 +15458,7 @@ static SAMPI_COLD int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler 
         sampi_set_tokens(&adapted, row->work->x, NULL, row->n);
         (void)sampi_scan(&adapted);
         total = sampi_llama_exps(row, &adapted, adapted.top);
-        sum = sampi_add(e, row->n, 0.0f);
+        sum = sampi_exact_float_sum(e, row->n, 0.0f);
     }
     double u = sampi_mt_double(sampi_mt_of(s));
     if (!sampi_llama_find(row, total, u, 1.0 / (1 << 22), &i)) {
@@ -15632,7 +15633,7 @@ typedef struct sampi_view {
 static SAMPI_COLD const sampi_sampler *sampi_first_cut(const sampi_sampler *s)
 {
     const sampi_sampler *first = NULL;
-    for (int32_t i = 0, all = sampi_n_at_work(s); i < all && !first; i++) first = sampi_first_cut(s->u.chain.item[i]);
+    for (int32_t i = 0, all = sampi_n_active(s); i < all && !first; i++) first = sampi_first_cut(s->u.chain.item[i]);
     return sampi_is_chain(s) || sampi_idles(s) || sampi_traits_of(s->kind)->flags & SAMPI_ONLY_EDITS ? first : s;
 }
 
@@ -15819,7 +15820,7 @@ static SAMPI_COLD bool sampi_sets_p(const sampi_sampler *s)
 static SAMPI_COLD int sampi_use_of_p(const sampi_sampler *s, const sampi_sampler *from, bool *behind)
 {
     int fate = 0;
-    for (int32_t i = 0, all = sampi_n_at_work(s); i < all && !fate; i++)
+    for (int32_t i = 0, all = sampi_n_active(s); i < all && !fate; i++)
         fate = sampi_use_of_p(s->u.chain.item[i], from, behind);
     if (fate || sampi_is_chain(s)) return fate;
     if (!*behind) {
@@ -16004,7 +16005,7 @@ static SAMPI_COLD void sampi_view_xtc_cut(const sampi_view *view, const sampi_sa
     sampi_sort_keys(work->w, key, n);
     sampi_unpack_keys(key, n, x);
     (void)sampi_expf_of(view->work, k)(x, n, 1.0f, x[0], e);
-    double sum = (double)sampi_add(e, n, 0.0f);
+    double sum = (double)sampi_exact_float_sum(e, n, 0.0f);
     while (above < n && (float)((double)e[above] / sum) >= s->u.xtc.t && !sampi_masked(x[above])) above++;
     size_t cut = above < 2 || n - (above - 1) < s->u.xtc.min_keep ? 0 : above - 1;
     cur->size = n - cut;
@@ -16125,7 +16126,7 @@ static SAMPI_COLD int sampi_view_walk(sampi_view *view, sampi_sampler *s)
     int status = SAMP_OK;
     if (sampi_is_custom(s)) return sampi_view_custom(view, s);
     if (!sampi_is_chain(s)) return sampi_view_apply(view, s);
-    for (int32_t i = 0, all = sampi_n_at_work(s); i < all && !status; i++)
+    for (int32_t i = 0, all = sampi_n_active(s); i < all && !status; i++)
         status = sampi_view_walk(view, s->u.chain.item[i]);
     return status;
 }
@@ -18153,7 +18154,7 @@ static uint32_t sampi_kv_cell_max(const samp_kv *kv)
 /* Sets n, the number of cells that attention reads: up to the last one in use, rounded up to the padding; never 0.
    Every function that gives cells to tokens or moves them calls it last. Functions that only free cells do not call it:
    n may then be larger than needed, which costs time and nothing else. */
-static void sampi_kv_attend(samp_kv *kv)
+static void sampi_kv_set_n(samp_kv *kv)
 {
     uint32_t padding = sampi_kv_of(kv)->set.padding, max = sampi_kv_cell_max(kv);
     uint32_t n = max ? (max + padding - 1) / padding * padding : padding;
@@ -18172,7 +18173,8 @@ static int sampi_kv_next_seq(uint64_t *set)
     return seq;
 }
 
-/* Checks a batch by itself, for a slot and for a mask. sampi_kv_goes_up compares its positions with the cache's. */
+/* Checks a batch by itself, for a slot and for a mask. sampi_kv_positions_ascend compares its positions with the
+   cache's. */
 static int sampi_kv_check_batch(const samp_kv *kv, const samp_kv_batch *batch)
 {
     if (!kv || !batch || !batch->pos || !batch->seq) return SAMP_E_NULL;
@@ -18185,7 +18187,7 @@ static int sampi_kv_check_batch(const samp_kv *kv, const samp_kv_batch *batch)
 }
 
 /* Sets last [64] to pos for the sequences of the set; false if one of them is at pos already, or beyond. */
-static bool sampi_kv_follow(int32_t *last, uint64_t set, int32_t pos)
+static bool sampi_kv_set_last(int32_t *last, uint64_t set, int32_t pos)
 {
     while (set) {
         int seq = sampi_kv_next_seq(&set);
@@ -18198,7 +18200,7 @@ static bool sampi_kv_follow(int32_t *last, uint64_t set, int32_t pos)
 /* Do the positions of each sequence increase, within the batch and from the cache to the batch? Otherwise a sequence
    could get two tokens at one position, and each would attend to the other. One pass over the cells finds the largest
    position of each of the batch's sequences. */
-static bool sampi_kv_goes_up(const samp_kv *kv, const samp_kv_batch *batch)
+static bool sampi_kv_positions_ascend(const samp_kv *kv, const samp_kv_batch *batch)
 {
     int32_t last[64];
     uint64_t in_batch = 0;
@@ -18212,7 +18214,7 @@ static bool sampi_kv_goes_up(const samp_kv *kv, const samp_kv_batch *batch)
         }
     }
     for (uint32_t i = 0; i < batch->n_tokens; i++)
-        if (!sampi_kv_follow(last, batch->seq[i], batch->pos[i])) return false;
+        if (!sampi_kv_set_last(last, batch->seq[i], batch->pos[i])) return false;
     return true;
 }
 
@@ -18263,21 +18265,22 @@ SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_
 {
     int status = sampi_kv_check_batch(kv, batch);
     if (status) return status;
-    if ((kind != SAMP_KV_RUN && kind != SAMP_KV_SCATTERED) || !sampi_kv_goes_up(kv, batch)) return SAMP_E_RANGE;
+    if ((kind != SAMP_KV_RUN && kind != SAMP_KV_SCATTERED) || !sampi_kv_positions_ascend(kv, batch))
+        return SAMP_E_RANGE;
     uint32_t n = batch->n_tokens, at = sampi_kv_find_run(kv, n);
     if (at == kv->size) {
         if (kind == SAMP_KV_RUN || kv->size - kv->used < n) return SAMP_E_FULL;
         at = sampi_kv_start(kv, n);
     }
     sampi_kv_take(kv, batch, at, cells);
-    sampi_kv_attend(kv);
+    sampi_kv_set_n(kv);
     return SAMP_OK;
 }
 
 /* ---- src/kv/sequences.h ---- */
 /* ---- key-value cache: operations on a sequence ----
    samp_kv_seq_rm and the other functions remove, copy, keep, shift and divide. They change sets, positions and deltas
-   of cells, `used` and `head`, but never a key or a value, and not n (sampi_kv_attend). Each checks its arguments, then
+   of cells, `used` and `head`, but never a key or a value, and not n (sampi_kv_set_n). Each checks its arguments, then
    walks over all cells, so no list of a sequence's cells has to be kept up to date. */
 
 /* Checks that the sequence exists, and replaces open ends of the range (negative numbers). */
@@ -18316,7 +18319,7 @@ static void sampi_kv_release(samp_kv *kv, uint32_t i)
 }
 
 /* Removes the sequences of `set` from a cell, and frees the cell if no sequence is left. */
-static void sampi_kv_leave(samp_kv *kv, uint32_t i, uint64_t set)
+static void sampi_kv_remove_sequences(samp_kv *kv, uint32_t i, uint64_t set)
 {
     if (!(kv->cells[i].seq & set)) return; /* also true of a free cell, which must not be freed twice */
     kv->cells[i].seq &= ~set;
@@ -18330,7 +18333,7 @@ SAMP_API int samp_kv_seq_rm(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1)
     if (status) return status;
     uint64_t set = seq < 0 ? sampi_kv_all(kv) : (uint64_t)1 << seq;
     for (uint32_t i = 0; i < kv->size; i++)
-        if (kv->cells[i].pos >= p0 && kv->cells[i].pos < p1) sampi_kv_leave(kv, i, set);
+        if (kv->cells[i].pos >= p0 && kv->cells[i].pos < p1) sampi_kv_remove_sequences(kv, i, set);
     return SAMP_OK;
 }
 
@@ -18350,7 +18353,7 @@ SAMP_API int samp_kv_seq_keep(samp_kv *kv, int32_t seq)
 {
     int status = sampi_kv_check_seq(kv, seq);
     if (status) return status;
-    for (uint32_t i = 0; i < kv->size; i++) sampi_kv_leave(kv, i, ~((uint64_t)1 << seq));
+    for (uint32_t i = 0; i < kv->size; i++) sampi_kv_remove_sequences(kv, i, ~((uint64_t)1 << seq));
     return SAMP_OK;
 }
 
@@ -18540,7 +18543,7 @@ SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float
 /* Writes cos and sin of the angles of delta positions to kv->turn. Rotations add up, so keys that are rotated to
    pos - delta need this rotation only. Computed in double by libm's pow, cos and sin: keys need not have the same bits
    on every machine. */
-static void sampi_kv_turn_by(sampi_kv *kv, int32_t delta)
+static void sampi_kv_set_turn(sampi_kv *kv, int32_t delta)
 {
     uint32_t n_rot = kv->set.n_rot;
     for (uint32_t i = 0; i < n_rot; i += 2) {
@@ -18577,7 +18580,7 @@ static void sampi_kv_shift(sampi_kv *kv)
         kv->base.cells[i].delta = 0;
         if (delta == 0 || kv->set.rope == SAMP_ROPE_NONE) continue;
         if (delta != turned) {
-            sampi_kv_turn_by(kv, delta);
+            sampi_kv_set_turn(kv, delta);
             turned = delta;
         }
         for (uint32_t layer = 0; layer < kv->set.n_layer; layer++) sampi_kv_rotate(kv, &kv->rows[2 * layer], i);
@@ -18613,7 +18616,7 @@ static void sampi_kv_fill_holes(sampi_kv *kv)
     }
     kv->base.head = used < kv->base.size ? used : 0;
     kv->base.do_defrag = false;
-    sampi_kv_attend(&kv->base);
+    sampi_kv_set_n(&kv->base);
 }
 
 /* Keys are rotated before cells move, so a cell moves with its rotated keys. */
@@ -18858,7 +18861,7 @@ SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, 
         sampi_kv_load_cell(kv, (const char *)bytes, i, n, cell, (uint64_t)1 << seq);
     }
     cache->used += n;
-    sampi_kv_attend(cache);
+    sampi_kv_set_n(cache);
     return SAMP_OK;
 }
 
@@ -32885,7 +32888,7 @@ static bool sampi_message_is_good(unsigned char *bytes, size_t n)
 }
 
 /* Returns the status of a merge of two statuses; 0: no error. */
-static int32_t sampi_worse(int32_t a, int32_t b) { return a == 0 ? b : b == 0 ? a : a > b ? a : b; }
+static int32_t sampi_merge_status(int32_t a, int32_t b) { return a == 0 ? b : b == 0 ? a : a > b ? a : b; }
 
 /* Makes a message a head with a status only, which replaces every message that it is merged with. */
 static void sampi_break_message(unsigned char *bytes, size_t n, int32_t status)
@@ -33063,9 +33066,9 @@ SAMP_API void samp_shard_merge(void *into, const void *from, size_t n)
 {
     unsigned char *a = (unsigned char *)into, *b = (unsigned char *)(uintptr_t)from; /* only read */
     if (!a || !b) return;
-    int32_t status = sampi_worse(sampi_status_of_bytes(a, n), sampi_status_of_bytes(b, n));
+    int32_t status = sampi_merge_status(sampi_status_of_bytes(a, n), sampi_status_of_bytes(b, n));
     if (!sampi_message_is_good(a, n) || !sampi_message_is_good(b, n) || !sampi_same_shape(a, b, n)) {
-        sampi_break_message(a, n, sampi_worse(status, SAMP_E_FORMAT));
+        sampi_break_message(a, n, sampi_merge_status(status, SAMP_E_FORMAT));
         return;
     }
     sampi_wire_put(a + SAMPI_AT_STATUS, (uint32_t)status, 4);
@@ -33225,7 +33228,7 @@ enum { SAMPI_ENDS = 2 };
    rounded alike on every machine, so each rank can cut its own slice. */
 
 /* Makes RUNS ask for the whole bucket that has the end. */
-static void sampi_end_unguessed(sampi_end *end)
+static void sampi_end_whole_bucket(sampi_end *end)
 {
     end->since = 0;
     end->until = UINT32_MAX;
@@ -33238,7 +33241,7 @@ static void sampi_end_within(sampi_end *end, double from, double to, uint32_t bu
     end->scale = to > from ? (double)buckets / (to - from) : 0.0;
     end->buckets[0] = buckets;
     end->level = 0;
-    sampi_end_unguessed(end);
+    sampi_end_whole_bucket(end);
     end->is_whole = is_whole;
     end->is_after = false;
     end->mass = end->count = 0;
@@ -33334,43 +33337,43 @@ static float sampi_end_interval(const sampi_end *end, sampi_side_of stands, int 
    Each function fills an empty parcel from row->row, the slice as it is now, and from the shared facts. */
 
 /* Collects the slice's logits in [low, high) to x and id, in order of ids; slack 16. Returns their number. */
-static size_t sampi_between(const sampi_shard_row *row, float low, float high, float *x, int32_t *id)
+static size_t sampi_collect_between(const sampi_shard_row *row, float low, float high, float *x, int32_t *id)
 {
     if (row->row.n == 0 || !(low < high)) return 0;
     return row->row.k->collect(row->row.x, row->row.id, 0, row->row.n, low, high, x, id);
 }
 
 /* Collects the tokens before the buckets of RUNS: they are kept if the end is where it is searched. */
-static size_t sampi_look_kept(const sampi_shard_row *row)
+static size_t sampi_collect_kept(const sampi_shard_row *row)
 {
     float high, low = sampi_end_interval(&row->end, sampi_side_by_runs, -1, &high);
-    return sampi_between(row, low, high, row->shard->work.x, row->shard->work.id);
+    return sampi_collect_between(row, low, high, row->shard->work.x, row->shard->work.id);
 }
 
 /* Is the question only about a part of the slice: the tokens that a searched end certainly keeps, or those that a
    coming cut keeps? Then it collects these tokens, and *n is their number; otherwise *n is the slice's length. */
-static bool sampi_look_ahead(const sampi_shard_row *row, size_t *n)
+static bool sampi_collect_ahead(const sampi_shard_row *row, size_t *n)
 {
     const bool is_ahead = row->ahead > -INFINITY;
-    *n = row->seeks ? sampi_look_kept(row)
-         : is_ahead ? sampi_between(row, row->ahead, INFINITY, row->shard->work.x, row->shard->work.id)
+    *n = row->seeks ? sampi_collect_kept(row)
+         : is_ahead ? sampi_collect_between(row, row->ahead, INFINITY, row->shard->work.x, row->shard->work.id)
                     : row->row.n;
     return row->seeks || is_ahead;
 }
 
 /* Collects the tokens on side 0, from both sides of the mean. */
-static size_t sampi_look_bucket(const sampi_shard_row *row, sampi_side_of stands)
+static size_t sampi_collect_bucket(const sampi_shard_row *row, sampi_side_of stands)
 {
     float above, high, low = sampi_end_interval(&row->end, stands, 0, &high);
     float kept = sampi_end_interval(&row->end, stands, -1, &above);
-    if (!(kept < above)) return sampi_between(row, low, high, row->shard->work.x, row->shard->work.id);
-    size_t n = sampi_between(row, low, kept, row->shard->work.x, row->shard->work.id);
-    return n + sampi_between(row, above, high, row->shard->work.x + n, row->shard->work.id + n);
+    if (!(kept < above)) return sampi_collect_between(row, low, high, row->shard->work.x, row->shard->work.id);
+    size_t n = sampi_collect_between(row, low, kept, row->shard->work.x, row->shard->work.id);
+    return n + sampi_collect_between(row, above, high, row->shard->work.x + n, row->shard->work.id + n);
 }
 
 /* Collects the slice's first tokens after the list, `want` or some more, in order of ids. *all: how many tokens there
    are after the list. */
-static size_t sampi_look_behind(const sampi_shard_row *row, size_t want, size_t *all)
+static size_t sampi_collect_after_list(const sampi_shard_row *row, size_t want, size_t *all)
 {
     const samp_token_data *last = row->n_list ? &row->list[row->n_list - 1] : NULL;
     float *x = row->shard->work.x;
@@ -33446,7 +33449,7 @@ static void sampi_put_tokens(const samp_token_data *d, size_t n, sampi_parcel *p
 static size_t sampi_put_first(const sampi_shard_row *row, sampi_parcel *p)
 {
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
-    size_t behind, n = sampi_look_behind(row, p->room, &behind);
+    size_t behind, n = sampi_collect_after_list(row, p->room, &behind);
     sampi_row look = row->row;
     look.work = &row->shard->work;
     sampi_set_tokens(&look, row->shard->work.x, row->shard->work.id, n);
@@ -33492,7 +33495,7 @@ static void sampi_answer_sums(const sampi_shard_row *row, sampi_parcel *p)
     uint64_t squares = 0, w[SAMPI_TILE + 16];
     const bool with_squares = sampi_member_needs_squares(row);
     size_t n_all;
-    const float *x = sampi_look_ahead(row, &n_all) ? row->shard->work.x : row->row.x;
+    const float *x = sampi_collect_ahead(row, &n_all) ? row->shard->work.x : row->row.x;
     for (size_t at = 0; at < n_all && with_squares; at += SAMPI_TILE) {
         size_t n = n_all - at < SAMPI_TILE ? n_all - at : SAMPI_TILE;
         row->row.k->weights(x + at, n, sums.max, w, NULL);
@@ -33547,7 +33550,7 @@ static SAMPI_HOT void sampi_answer_hist(const sampi_shard_row *row, sampi_parcel
 {
     uint64_t mass[SAMPI_SHARD_SCORES] = { 0 }, w[SAMPI_TILE + 16];
     uint32_t count[SAMPI_SHARD_SCORES] = { 0 }, bucket[SAMPI_TILE];
-    size_t n_all = row->end.level ? sampi_look_bucket(row, sampi_side_by_bucket) : row->row.n;
+    size_t n_all = row->end.level ? sampi_collect_bucket(row, sampi_side_by_bucket) : row->row.n;
     const float *x = row->end.level ? row->shard->work.x : row->row.x;
     for (size_t at = 0; at < n_all; at += SAMPI_TILE) {
         size_t n = n_all - at < SAMPI_TILE ? n_all - at : SAMPI_TILE;
@@ -33581,7 +33584,7 @@ static void sampi_answer_near(const sampi_shard_row *row, sampi_parcel *p)
     float high, low;
     end.last.logit = sampi_finite((float)(end.order.max - end.order.mean - end.away));
     low = sampi_end_interval(&end, sampi_side_by_score, 0, &high);
-    size_t n = sampi_between(row, low, high, row->shard->work.x, row->shard->work.id),
+    size_t n = sampi_collect_between(row, low, high, row->shard->work.x, row->shard->work.id),
            room = p->room < n ? p->room : n;
     for (size_t i = 0; i < n; i++) {
         d[i].id = row->shard->work.id[i];
@@ -33600,7 +33603,7 @@ static void sampi_answer_runs(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_end *end = &row->end;
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
-    size_t n = 0, runs = 0, bucket = sampi_look_bucket(row, sampi_side_by_runs);
+    size_t n = 0, runs = 0, bucket = sampi_collect_bucket(row, sampi_side_by_runs);
     sampi_put_mean(end, p);
     for (size_t i = 0; i < bucket; i++) {
         d[n].id = 0;
@@ -33658,7 +33661,7 @@ static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel
     sampi_sums sums = { row->draw_max, 0, 0, 0, 0 };
     uint64_t q = 0;
     size_t n;
-    const bool is_ahead = sampi_look_ahead(row, &n);
+    const bool is_ahead = sampi_collect_ahead(row, &n);
     const float *x = is_ahead ? row->shard->work.x : sampi_draw_logits(row);
     if (is_ahead) sampi_scale_for_drawer(row, row->shard->work.x, n);
     if (sampi_draw_is_sound(row, x, n)) {
@@ -33677,7 +33680,7 @@ static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel
 static void sampi_answer_top(const sampi_shard_row *row, sampi_parcel *p)
 {
     size_t n;
-    const float *l = sampi_look_ahead(row, &n) ? row->shard->work.x : sampi_draw_logits(row);
+    const float *l = sampi_collect_ahead(row, &n) ? row->shard->work.x : sampi_draw_logits(row);
     float max = n ? row->row.k->maxima(l, SAMP_F32, NULL, n, row->shard->work.scratch) : -INFINITY;
     sampi_wire_put_float(p->entries, max + 0.0f);
     sampi_set_entries(p, 1);
@@ -33732,7 +33735,7 @@ static void sampi_answer_reach(const sampi_shard_row *row, sampi_parcel *p)
     const sampi_sampler *s = sampi_row_member(row, 0);
     const sampi_reaching of = { row->max, sampi_mass_of(sampi_share(s->u.xtc.t), row->sums.z) };
     const float floor = sampi_least_in(sampi_has_mass, &of, SAMPI_NO_KEY, (int64_t)sampi_key(row->max) + 1);
-    size_t n = sampi_between(row, floor, INFINITY, row->shard->work.x, row->shard->work.id);
+    size_t n = sampi_collect_between(row, floor, INFINITY, row->shard->work.x, row->shard->work.id);
     samp_token_data last = { -1, 0.0f, 0.0f };
     for (size_t i = 0; i < n; i++) {
         samp_token_data d = { row->shard->work.id[i], row->shard->work.x[i], 0.0f };
@@ -33831,7 +33834,7 @@ static void sampi_answer_best(const sampi_shard_row *row, sampi_parcel *p)
     for (size_t i = 0; i < told.row.n; i++)
         if (told.row.id[i] == row->token.id) l = told.row.x[i];
     if (sampi_is_raw(p->kind) && told.row.n) {
-        size_t n = sampi_between(&told, -FLT_MAX, INFINITY, row->shard->raw_x, row->shard->raw_id);
+        size_t n = sampi_collect_between(&told, -FLT_MAX, INFINITY, row->shard->raw_x, row->shard->raw_id);
         sampi_set_tokens(&told.row, row->shard->raw_x, row->shard->raw_id, n);
     }
     (void)sampi_put_first(&told, p);
@@ -34403,7 +34406,7 @@ static int sampi_ask_runs_of(sampi_shard_row *row, size_t room, unsigned facts)
 static int sampi_ask_runs(sampi_shard_row *row)
 {
     const uint64_t tokens = row->end.population;
-    sampi_end_unguessed(&row->end);
+    sampi_end_whole_bucket(&row->end);
     return sampi_ask_runs_of(row, tokens < SAMPI_SHARD_CHUNK ? (size_t)tokens : (size_t)SAMPI_SHARD_CHUNK, 0);
 }
 
@@ -34530,7 +34533,7 @@ static int sampi_end_narrow(sampi_shard_row *row)
         end->buckets[end->level] = SAMPI_SHARD_FINE;
         uint64_t few = end->order.mean > 0.0 || end->level >= 2 ? SAMPI_SHARD_CHUNK : SAMPI_SHARD_FEW;
         if (tokens <= few || end->level == SAMPI_SHARD_LEVELS || !(end->scale > 0.0)) return sampi_ask_runs(row);
-        sampi_end_unguessed(end);
+        sampi_end_whole_bucket(end);
         if (end->level >= 2) /* so many tokens with similar logits often have few values */
             return sampi_ask_runs_of(row, SAMPI_SHARD_LIST, SAMPI_ASK_HIST);
         row->ask = SAMPI_ASK_HIST;
@@ -34678,7 +34681,7 @@ static void sampi_end_cut(sampi_shard_row *row)
     float near_high, near_low = sampi_end_interval(end, sampi_side_by_score, -1, &near_high);
     size_t n = 0, kept = 0;
     if (end->floor < (double)low) low = floor;
-    size_t m = sampi_between(row, low, high, row->work.x, row->work.id);
+    size_t m = sampi_collect_between(row, low, high, row->work.x, row->work.id);
     for (size_t i = 0; i < m; i++) {
         float l = row->work.x[i];
         bool keep = (l >= near_low && l < near_high) || (double)l >= end->floor;
@@ -34744,7 +34747,7 @@ static int sampi_end_first(sampi_shard_row *row)
 
 /* Keeps the shortest prefix with the mass `want` and min_keep tokens, and the tokens that reach the floor (INFINITY: no
    floor). LIST is known. SAMPI_KNOWN: the slice is cut. */
-static int sampi_seek(sampi_shard_row *row, double mean, uint64_t want, uint64_t min_keep, double floor)
+static int sampi_find_prefix_end(sampi_shard_row *row, double mean, uint64_t want, uint64_t min_keep, double floor)
 {
     sampi_end *end = &row->end;
     const size_t few = sampi_next_keeps(row); /* computed again, because the list may have grown */
@@ -34911,7 +34914,7 @@ static int sampi_shard_keep_above(sampi_shard_row *row, double floor, size_t min
     if (min_keep > row->n_list + row->rest) min_keep = row->n_list + (size_t)row->rest;
     if (min_keep <= row->n_list && keep < row->n_list)
         return sampi_keep_listed(row, keep > min_keep ? keep : min_keep ? min_keep : 1);
-    if (min_keep > row->n_list) return sampi_seek(row, 0.0, 0, min_keep, floor);
+    if (min_keep > row->n_list) return sampi_find_prefix_end(row, 0.0, 0, min_keep, floor);
     return sampi_floor_cut(row, floor);
 }
 
@@ -34927,7 +34930,7 @@ static int sampi_shard_keep_prefix(sampi_shard_row *row, unsigned shows, uint64_
     const size_t keep = sampi_prefix_by_tiles(row, row->list, row->n_list, mass, count);
     if (keep) return sampi_keep_listed(row, keep);
     if (mass == 0 && row->n_list + row->rest <= count) return SAMPI_KNOWN;
-    return sampi_seek(row, 0.0, mass, count, INFINITY);
+    return sampi_find_prefix_end(row, 0.0, mass, count, INFINITY);
 }
 
 /* Keeps the first k tokens: up to 1,024 as a list, more as a prefix of k tokens without a mass. With ties it lists all
@@ -34984,7 +34987,7 @@ static int sampi_shard_keep_nearest(sampi_shard_row *row, double mean, uint64_t 
                   : row->seeks ? 0
                                : sampi_typical_listed(row, &order, mass, min_keep);
     if (keep) return sampi_keep_listed(row, keep);
-    return sampi_seek(row, mean, mass, min_keep, INFINITY);
+    return sampi_find_prefix_end(row, mean, mass, min_keep, INFINITY);
 }
 
 /* Does nothing: the next member asks for the list of the remaining tokens. */
@@ -35709,19 +35712,21 @@ static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, boo
     if (rows < shard->rows) rows = shard->rows;
     if (n_all < shard->n_all) n_all = shard->n_all;
     size_t most = SAMPI_SHARD_HEAD + rows * sampi_shard_most(shard);
-    size_t records = sampi_lay(&size, rows * sizeof(sampi_shard_row));
+    size_t records = sampi_add_to_block(&size, rows * sizeof(sampi_shard_row));
     size_t slices = size, slice = ((n + 48) * sizeof(float) + 63) & ~(size_t)63;
-    (void)sampi_lay(&size, 2 * rows * slice);
-    size_t segs = sampi_lay(&size, rows * shard->n_ranks * sizeof(sampi_seg));
-    size_t lists = sampi_lay(&size, rows * SAMPI_SHARD_ROOM * sizeof(samp_token_data));
-    size_t all = sampi_lay(&size, n_all * shard->n_vocab * sizeof(samp_token_data));
-    size_t w = sampi_lay(&size, (look + 128) * sizeof(samp_token_data));
-    size_t x = sampi_lay(&size, (look + 48) * sizeof(float)), id = sampi_lay(&size, (look + 48) * sizeof(int32_t));
-    size_t raw_x = sampi_lay(&size, slice), raw_id = sampi_lay(&size, slice);
+    (void)sampi_add_to_block(&size, 2 * rows * slice);
+    size_t segs = sampi_add_to_block(&size, rows * shard->n_ranks * sizeof(sampi_seg));
+    size_t lists = sampi_add_to_block(&size, rows * SAMPI_SHARD_ROOM * sizeof(samp_token_data));
+    size_t all = sampi_add_to_block(&size, n_all * shard->n_vocab * sizeof(samp_token_data));
+    size_t w = sampi_add_to_block(&size, (look + 128) * sizeof(samp_token_data));
+    size_t x = sampi_add_to_block(&size, (look + 48) * sizeof(float)),
+           id = sampi_add_to_block(&size, (look + 48) * sizeof(int32_t));
+    size_t raw_x = sampi_add_to_block(&size, slice), raw_id = sampi_add_to_block(&size, slice);
     size_t lines = (2 * sampi_n_lines(look) + 64) * sizeof(float);
-    size_t line = sampi_lay(&size, lines), scratch = sampi_lay(&size, lines);
-    size_t sum = sampi_lay(&size, (sampi_n_tiles(look) + 1) * sizeof(uint64_t));
-    size_t message = sampi_lay(&size, most), gathered = sampi_lay(&size, gathers ? most * shard->n_ranks : 0);
+    size_t line = sampi_add_to_block(&size, lines), scratch = sampi_add_to_block(&size, lines);
+    size_t sum = sampi_add_to_block(&size, (sampi_n_tiles(look) + 1) * sizeof(uint64_t));
+    size_t message = sampi_add_to_block(&size, most),
+           gathered = sampi_add_to_block(&size, gathers ? most * shard->n_ranks : 0);
     char *block = (char *)SAMP_MALLOC(size + 64), *base;
     if (!block) return SAMP_E_NOMEM;
     SAMP_FREE(shard->work.block);
@@ -36047,7 +36052,7 @@ SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
 /* Reads the head of a merged message; returns its status. */
 static int sampi_take_head(const samp_shard *shard, unsigned char *at, size_t n)
 {
-    if (!sampi_message_is_good(at, n)) return sampi_worse(SAMP_E_FORMAT, sampi_status_of_bytes(at, n));
+    if (!sampi_message_is_good(at, n)) return sampi_merge_status(SAMP_E_FORMAT, sampi_status_of_bytes(at, n));
     if (sampi_wire_u32(at + SAMPI_AT_ROUND) != shard->round) return SAMP_E_FORMAT;
     if (memcmp(at + SAMPI_AT_SHAPE, at + SAMPI_AT_SHAPE + 8, 8) != 0) return SAMP_E_RANGE;
     if (sampi_wire_u32(at + SAMPI_AT_RANKS) != shard->n_ranks) return SAMP_E_RANGE;
@@ -36283,7 +36288,7 @@ static uint64_t sampi_block_random(const sampi_sampler *s, uint64_t position, ui
 /* Replaces a draw: selects the draft's token, if it is a candidate, and computes h(n) and r(n + 1). The
    numbers u are those of the block's first position, not of the row's own. A row that is taken back is sampled again by
    the next call, and a number that decided to take it back would bias that draw. */
-static void sampi_block_weigh(const sampi_sampler *s, samp_token_data_array *cur)
+static void sampi_block_test(const sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_test *test = s->draft->test;
     sampi_sums sums = sampi_sum(cur);
@@ -36340,7 +36345,7 @@ static sampi_block sampi_block_pass(sampi_sampler *s, const float *logits, size_
     while (block.rows < n_rows && test.r) {
         sampi_draft row = sampi_draft_row(draft, block.rows, n_vocab);
         row.test = &test;
-        row.draw = sampi_block_weigh;
+        row.draw = sampi_block_test;
         row.waited = again ? NULL : &test.waited;
         uint64_t u = test.next_u;
         test.n = (uint32_t)block.rows;
@@ -36451,7 +36456,7 @@ static int32_t sampi_next_child(const samp_draft *draft, const int32_t *parent, 
 
 /* Adds a rejected child. If no mass would remain, the draft's probabilities sum to more than 1: then the child removes
    no mass. */
-static void sampi_reject(sampi_siblings *rejected, const sampi_draft *row, const samp_token_data_array *cur)
+static void sampi_add_rejected(sampi_siblings *rejected, const sampi_draft *row, const samp_token_data_array *cur)
 {
     uint64_t total = 0;
     rejected->row[rejected->n++] = *row;
@@ -36481,7 +36486,7 @@ static void sampi_draw_tree(const sampi_sampler *s, samp_token_data_array *cur)
             cur->selected = (int64_t)i;
             return;
         }
-        sampi_reject(&rejected, &row, cur);
+        sampi_add_rejected(&rejected, &row, cur);
         j = sampi_next_child(test->draft, test->parent, test->node, j);
     }
     uint64_t at = sampi_mulhi(random[1], rejected.total[rejected.n]);
@@ -36558,7 +36563,7 @@ SAMP_API int32_t samp_verify_tree(samp_sampler *sampler, const float *logits, si
 
 /* Selects the draft's token if it is nearly the best, and returns whether it did. The test is in integers, w(x) +
    floor(delta z) >= w(best), because a float p could differ in its last bit between machines. */
-static bool sampi_relax(const sampi_sampler *s, samp_token_data_array *cur)
+static bool sampi_take_near_best(const sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_relaxed *relaxed = s->draft->test->relaxed;
     sampi_sums sums = sampi_sum(cur);
@@ -36578,7 +36583,7 @@ static bool sampi_relax(const sampi_sampler *s, samp_token_data_array *cur)
 /* Selects the draft's token if it is nearly the best; otherwise draws by the usual method. */
 static void sampi_draw_relaxed(const sampi_sampler *s, samp_token_data_array *cur)
 {
-    if (sampi_relax(s, cur)) return;
+    if (sampi_take_near_best(s, cur)) return;
     if (s->draft->exact)
         sampi_draw_envelope(s, cur);
     else
@@ -36617,7 +36622,7 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits,
         if (drafted && lenient) {
             row.test = &test;
             row.draw = sampi_draw_relaxed;
-            row.takes = sampi_relax;
+            row.takes = sampi_take_near_best;
             row.exact = method == SAMP_VERIFY_EXACT;
         }
         sampi_set_draft(s, drafted && (lenient || method == SAMP_VERIFY_RATIO) ? &row : NULL);
@@ -36656,18 +36661,18 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits,
    because the ban must hold when the same position comes again. */
 
 /* A node of the automaton. Nodes are in order of depth; the first n_roots are roots of separate automata. */
-typedef struct sampi_knot {
+typedef struct sampi_match_node {
     uint32_t fail;     /* the longest proper suffix that is a node; a root's is the root itself */
     uint32_t depth;    /* its length in symbols */
     uint32_t mark;     /* the mark of the longest pattern that ends here; 0: no pattern does */
     uint32_t first, n; /* its list in part 2 */
-} sampi_knot;
+} sampi_match_node;
 
 /* An entry of a hash table, whose length is a power of two. */
-typedef struct sampi_hop {
+typedef struct sampi_match_edge {
     uint32_t from, to; /* to 0: a free entry, because the first root is no child */
     int32_t symbol;
-} sampi_hop;
+} sampi_match_edge;
 
 /* A kind of span of thinking: part 2 begins with [n_spans] of these, then come the tokens to be forced. */
 typedef struct sampi_span {
@@ -36687,25 +36692,28 @@ typedef struct sampi_span {
 
 /* ---- the automaton ---- */
 
-static const sampi_knot *sampi_knots(const sampi_sampler *s) { return (const sampi_knot *)sampi_part(s, 0); }
+static const sampi_match_node *sampi_match_nodes(const sampi_sampler *s)
+{
+    return (const sampi_match_node *)sampi_part(s, 0);
+}
 
 /* Returns the index of this edge in the hash table, or of the free entry for it. There is always a free entry. */
-static uint32_t sampi_hop_at(const sampi_hop *hop, uint32_t mask, uint32_t from, int32_t symbol)
+static uint32_t sampi_match_slot(const sampi_match_edge *edges, uint32_t mask, uint32_t from, int32_t symbol)
 {
     uint32_t at = from * 0x9e3779b1u ^ (uint32_t)symbol * 0x85ebca6bu;
     at ^= at >> 15;
-    while (hop[at & mask].to && (hop[at & mask].from != from || hop[at & mask].symbol != symbol)) at++;
+    while (edges[at & mask].to && (edges[at & mask].from != from || edges[at & mask].symbol != symbol)) at++;
     return at & mask;
 }
 
 /* Returns the node after one more symbol. */
-static uint32_t sampi_hop_on(const sampi_knot *knot, const sampi_hop *hop, uint32_t mask, uint32_t node,
-                             int32_t symbol)
+static uint32_t sampi_match_next(const sampi_match_node *nodes, const sampi_match_edge *edges, uint32_t mask,
+                                 uint32_t node, int32_t symbol)
 {
     for (;;) {
-        const sampi_hop *h = &hop[sampi_hop_at(hop, mask, node, symbol)];
-        if (h->to || knot[node].fail == node) return h->to ? h->to : node;
-        node = knot[node].fail;
+        const sampi_match_edge *h = &edges[sampi_match_slot(edges, mask, node, symbol)];
+        if (h->to || nodes[node].fail == node) return h->to ? h->to : node;
+        node = nodes[node].fail;
     }
 }
 
@@ -36753,9 +36761,9 @@ typedef struct sampi_kit {
     sampi_sampler t;
     sampi_pattern *pattern; /* [n_patterns] */
     size_t n_patterns;
-    sampi_knot *knot;
-    sampi_hop *hop;
-    uint32_t n_knots, n_hops;
+    sampi_match_node *nodes;
+    sampi_match_edge *edges;
+    uint32_t n_nodes, n_edges;
     const samp_token *tokens; /* [n_tokens] the list of the first node, each with this bias */
     size_t n_tokens;
     float bias;
@@ -36790,20 +36798,20 @@ static int32_t sampi_symbol(const sampi_kit *kit, const sampi_pattern *p, size_t
 static SAMPI_COLD void sampi_kit_grow(sampi_kit *kit, sampi_pattern *p, size_t i)
 {
     int32_t symbol = sampi_symbol(kit, p, i);
-    const uint32_t mask = kit->n_hops - 1, from = p->node;
-    sampi_hop *hop = &kit->hop[sampi_hop_at(kit->hop, mask, from, symbol)];
+    const uint32_t mask = kit->n_edges - 1, from = p->node;
+    sampi_match_edge *edge = &kit->edges[sampi_match_slot(kit->edges, mask, from, symbol)];
     p->before = from;
-    if (!hop->to) {
-        uint32_t suffix = kit->knot[from].fail;
+    if (!edge->to) {
+        uint32_t suffix = kit->nodes[from].fail;
         bool is_root = suffix == from;
-        hop->from = from;
-        hop->symbol = symbol;
-        hop->to = kit->n_knots++;
-        kit->knot[hop->to].depth = (uint32_t)i + 1;
-        kit->knot[hop->to].fail = is_root ? from : sampi_hop_on(kit->knot, kit->hop, mask, suffix, symbol);
+        edge->from = from;
+        edge->symbol = symbol;
+        edge->to = kit->n_nodes++;
+        kit->nodes[edge->to].depth = (uint32_t)i + 1;
+        kit->nodes[edge->to].fail = is_root ? from : sampi_match_next(kit->nodes, kit->edges, mask, suffix, symbol);
     }
-    p->node = hop->to;
-    if (i + 1 == p->n && !kit->knot[p->node].mark) kit->knot[p->node].mark = p->mark;
+    p->node = edge->to;
+    if (i + 1 == p->n && !kit->nodes[p->node].mark) kit->nodes[p->node].mark = p->mark;
 }
 
 /* Makes the automaton of all patterns, with n_roots roots. */
@@ -36814,18 +36822,18 @@ static SAMPI_COLD void sampi_kit_patterns(sampi_kit *kit, uint32_t n_roots)
         total += kit->pattern[i].n;
         if (longest < kit->pattern[i].n) longest = kit->pattern[i].n;
     }
-    kit->n_hops = kit->n_patterns ? 2 : 0;
-    while (kit->n_hops && kit->n_hops < 2 * total + 2) kit->n_hops *= 2;
-    kit->knot = (sampi_knot *)sampi_kit_alloc(kit, n_roots + total, sizeof *kit->knot);
-    kit->hop = (sampi_hop *)sampi_kit_alloc(kit, kit->n_hops, sizeof *kit->hop);
-    if (!kit->knot || !kit->hop) return;
-    kit->n_knots = n_roots;
-    for (uint32_t r = 0; r < n_roots; r++) kit->knot[r].fail = r;
+    kit->n_edges = kit->n_patterns ? 2 : 0;
+    while (kit->n_edges && kit->n_edges < 2 * total + 2) kit->n_edges *= 2;
+    kit->nodes = (sampi_match_node *)sampi_kit_alloc(kit, n_roots + total, sizeof *kit->nodes);
+    kit->edges = (sampi_match_edge *)sampi_kit_alloc(kit, kit->n_edges, sizeof *kit->edges);
+    if (!kit->nodes || !kit->edges) return;
+    kit->n_nodes = n_roots;
+    for (uint32_t r = 0; r < n_roots; r++) kit->nodes[r].fail = r;
     for (size_t depth = 0; depth < longest; depth++)
         for (size_t i = 0; i < kit->n_patterns; i++)
             if (depth < kit->pattern[i].n) sampi_kit_grow(kit, &kit->pattern[i], depth);
-    for (uint32_t k = n_roots; k < kit->n_knots; k++)
-        if (!kit->knot[k].mark) kit->knot[k].mark = kit->knot[kit->knot[k].fail].mark;
+    for (uint32_t k = n_roots; k < kit->n_nodes; k++)
+        if (!kit->nodes[k].mark) kit->nodes[k].mark = kit->nodes[kit->nodes[k].fail].mark;
 }
 
 /* ---- its lists: counted first, then written ---- */
@@ -36833,16 +36841,16 @@ static SAMPI_COLD void sampi_kit_patterns(sampi_kit *kit, uint32_t n_roots)
 /* Adds an entry; a bias is stored as its bits, instead of a count. */
 static void sampi_kit_put(sampi_kit *kit, uint32_t node, samp_token token, float bias)
 {
-    sampi_knot *knot = &kit->knot[node];
+    sampi_match_node *here = &kit->nodes[node];
     if (kit->entry) {
-        sampi_count *e = &kit->entry[knot->first + knot->n];
+        sampi_count *e = &kit->entry[here->first + here->n];
         e->token = token;
         memcpy(&e->count, &bias, 4);
     } else {
         kit->n_entries++;
         kit->weighs |= !sampi_masked(bias);
     }
-    knot->n++;
+    here->n++;
 }
 
 /* Do these bytes begin with the rest of a pattern from symbol d on? */
@@ -36890,14 +36898,14 @@ static SAMPI_COLD void sampi_kit_texts(sampi_kit *kit)
 {
     const samp_vocab *v = kit->t.u.limit.vocab;
     const bool any_case = kit->t.u.limit.flags & SAMP_BAN_ANY_CASE;
-    const uint32_t mask = kit->n_hops - 1;
+    const uint32_t mask = kit->n_edges - 1;
     size_t n;
     for (samp_token token = 0; token < v->n_vocab; token++) {
         const char *bytes = sampi_bytes_of(v, token, &n);
         uint32_t node = 0, mark = 0;
         for (size_t i = 0; i < n && !mark; i++) {
-            node = sampi_hop_on(kit->knot, kit->hop, mask, node, sampi_fold(bytes[i], any_case));
-            mark = kit->knot[node].mark;
+            node = sampi_match_next(kit->nodes, kit->edges, mask, node, sampi_fold(bytes[i], any_case));
+            mark = kit->nodes[node].mark;
         }
         if (mark) sampi_kit_put(kit, 0, token, -INFINITY);
     }
@@ -36905,7 +36913,7 @@ static SAMPI_COLD void sampi_kit_texts(sampi_kit *kit)
         const sampi_pattern *p = &kit->pattern[i];
         uint32_t node = 0;
         for (size_t d = 1; d < p->n; d++) {
-            node = kit->hop[sampi_hop_at(kit->hop, mask, node, sampi_symbol(kit, p, d - 1))].to;
+            node = kit->edges[sampi_match_slot(kit->edges, mask, node, sampi_symbol(kit, p, d - 1))].to;
             uint32_t pair = sampi_pair(p->text + d, p->n - d, any_case), end = pair + (p->n - d > 1 ? 1 : 256);
             for (uint32_t k = kit->start[pair]; k < kit->start[end]; k++) {
                 const char *bytes = sampi_bytes_of(v, kit->by_bytes[k], &n);
@@ -36925,8 +36933,8 @@ static SAMPI_COLD bool sampi_kit_completes(const sampi_kit *kit, uint32_t state,
     for (size_t i = 0; i < n && (at != base || !state || !i); i++) { /* equal states stay equal */
         at = sampi_table_next(kit->table, kit->t.u.limit.n_classes, at, bytes[i]);
         base = sampi_table_next(kit->table, kit->t.u.limit.n_classes, base, bytes[i]);
-        there |= kit->knot[at].mark != 0;
-        if (state && kit->knot[base].mark) return false;
+        there |= kit->nodes[at].mark != 0;
+        if (state && kit->nodes[base].mark) return false;
     }
     return there;
 }
@@ -36971,21 +36979,21 @@ static SAMPI_COLD void sampi_kit_lists(sampi_kit *kit)
     sampi_count *entry = (sampi_count *)sampi_kit_alloc(kit, kit->n_entries, sizeof *kit->entry);
     if (!entry) return;
     uint32_t first = 0;
-    for (uint32_t k = 0; k < kit->n_knots; k++) {
-        kit->knot[k].first = first;
-        first += kit->knot[k].n;
-        kit->knot[k].n = 0;
+    for (uint32_t k = 0; k < kit->n_nodes; k++) {
+        kit->nodes[k].first = first;
+        first += kit->nodes[k].n;
+        kit->nodes[k].n = 0;
     }
     kit->entry = entry;
     sampi_kit_fill(kit);
-    for (uint32_t k = 0; k < kit->n_knots; k++) {
-        sampi_count *list = entry + kit->knot[k].first;
-        uint32_t n = kit->knot[k].n, kept = 0;
+    for (uint32_t k = 0; k < kit->n_nodes; k++) {
+        sampi_count *list = entry + kit->nodes[k].first;
+        uint32_t n = kit->nodes[k].n, kept = 0;
         sampi_count_sort(list, n);
         for (uint32_t i = 0; i < n; i++)
             if (i == 0 || list[i].token != list[i - 1].token) list[kept++] = list[i];
         kit->is_doubled |= kept < n;
-        kit->knot[k].n = kept;
+        kit->nodes[k].n = kept;
     }
 }
 
@@ -37057,13 +37065,13 @@ static SAMPI_COLD void sampi_kit_add(sampi_kit *kit, const samp_token *tokens, c
 static SAMPI_COLD samp_sampler *sampi_kit_make(sampi_kit *kit)
 {
     sampi_sampler *t = &kit->t;
-    const void *from[3] = { kit->knot, kit->table ? (const void *)kit->table : kit->hop,
+    const void *from[3] = { kit->nodes, kit->table ? (const void *)kit->table : kit->edges,
                             kit->entry ? (const void *)kit->entry : kit->words };
     t->u.limit.masks = kit->entry && !kit->weighs;
-    t->u.limit.n_knots = kit->n_knots;
-    t->u.limit.hop_mask = kit->n_hops - 1;
-    t->part_size[0] = kit->n_knots * sizeof *kit->knot;
-    t->part_size[1] = kit->table ? kit->n_table * sizeof *kit->table : kit->n_hops * sizeof *kit->hop;
+    t->u.limit.n_nodes = kit->n_nodes;
+    t->u.limit.edge_mask = kit->n_edges - 1;
+    t->part_size[0] = kit->n_nodes * sizeof *kit->nodes;
+    t->part_size[1] = kit->table ? kit->n_table * sizeof *kit->table : kit->n_edges * sizeof *kit->edges;
     t->part_size[2] = kit->entry ? kit->n_entries * sizeof *kit->entry : kit->n_words * sizeof *kit->words;
     t->part_size[3] = t->u.limit.ring.cap * sizeof(samp_token) +
                       ((size_t)t->u.limit.room + t->u.limit.ban_room) * sizeof(sampi_count);
@@ -37074,8 +37082,8 @@ static SAMPI_COLD samp_sampler *sampi_kit_make(sampi_kit *kit)
         if (made->part_size[i]) memcpy(sampi_part(made, i), from[i], made->part_size[i]);
     }
     SAMP_FREE(kit->pattern);
-    SAMP_FREE(kit->knot);
-    SAMP_FREE(kit->hop);
+    SAMP_FREE(kit->nodes);
+    SAMP_FREE(kit->edges);
     SAMP_FREE(kit->table);
     SAMP_FREE(kit->start);
     SAMP_FREE(kit->by_bytes);
@@ -37589,16 +37597,16 @@ static SAMPI_COLD void sampi_pattern_table(sampi_kit *kit, const sampi_pattern_m
     const uint32_t n_classes = sampi_pattern_classes(m, class_of, byte_of);
     kit->n_table = 64 + ((size_t)m->n * n_classes + 1) / 2;
     kit->table = (uint32_t *)sampi_kit_alloc(kit, kit->n_table, sizeof *kit->table);
-    kit->knot = (sampi_knot *)sampi_kit_alloc(kit, (size_t)m->n, sizeof *kit->knot);
-    if (!kit->table || !kit->knot) return;
+    kit->nodes = (sampi_match_node *)sampi_kit_alloc(kit, (size_t)m->n, sizeof *kit->nodes);
+    if (!kit->table || !kit->nodes) return;
     memcpy(kit->table, class_of, sizeof class_of);
     uint16_t *to = (uint16_t *)(void *)(kit->table + 64);
     for (int32_t i = 0; i < m->n; i++) {
         for (uint32_t c = 0; c < n_classes; c++) *to++ = m->next[256 * (size_t)i + byte_of[c]];
-        kit->knot[i].mark = sampi_at(&m->d.tree, m->node[i])->known & SAMPI_KNOWN_EMPTY ? 1 : 0;
-        kit->knot[i].depth = m->node[i] == SAMPI_NEVER;
+        kit->nodes[i].mark = sampi_at(&m->d.tree, m->node[i])->known & SAMPI_KNOWN_EMPTY ? 1 : 0;
+        kit->nodes[i].depth = m->node[i] == SAMPI_NEVER;
     }
-    kit->n_knots = (uint32_t)m->n;
+    kit->n_nodes = (uint32_t)m->n;
     kit->t.u.limit.n_classes = n_classes;
 }
 
@@ -37796,17 +37804,17 @@ static uint64_t sampi_limit_latest(const sampi_limit *r)
 }
 
 /* Has samp_thinking_end been called, while the end is not forced yet because a character must be completed first? */
-static bool sampi_limit_hurries(const sampi_limit *r)
+static bool sampi_limit_ends_now(const sampi_limit *r)
 {
     return r->wish && sampi_limit_counts(r) && r->wish == r->at - r->count_in + 1 && !r->missing;
 }
 static bool sampi_limit_forces(const sampi_limit *r)
 {
-    return (r->mode && !sampi_limit_counts(r)) || sampi_limit_hurries(r);
+    return (r->mode && !sampi_limit_counts(r)) || sampi_limit_ends_now(r);
 }
 static bool sampi_limit_notes(const sampi_limit *r)
 {
-    return sampi_limit_counts(r) && r->noted > 0 && r->noted <= r->n_note && !sampi_limit_hurries(r);
+    return sampi_limit_counts(r) && r->noted > 0 && r->noted <= r->n_note && !sampi_limit_ends_now(r);
 }
 
 /* Returns the only token that may come, of the end or of the note; NULL: any token. */
@@ -37818,7 +37826,7 @@ static const samp_token *sampi_limit_forced(const sampi_sampler *s)
     if (!sampi_limit_forces(r)) return NULL;
     const sampi_span *span = sampi_limit_span(s);
     bool begins = sampi_limit_counts(r);
-    if (span->is_end && begins) return words + span->first + sampi_knots(s)[r->node].depth;
+    if (span->is_end && begins) return words + span->first + sampi_match_nodes(s)[r->node].depth;
     return words + span->first + (begins ? 0 : r->count_in);
 }
 
@@ -37833,20 +37841,20 @@ static float sampi_limit_ramp(const sampi_sampler *s, samp_token *token)
     if (x > 1.0) x = 1.0;
     if (r->ramp == SAMP_RAMP_EXPONENTIAL) x = (sampi_exp2(8.0 * x) - 1.0) / 255.0;
     const sampi_span *end = sampi_limit_span(s) + r->n;
-    *token = ((const samp_token *)sampi_part(s, 2))[end->first + sampi_knots(s)[r->node].depth];
+    *token = ((const samp_token *)sampi_part(s, 2))[end->first + sampi_match_nodes(s)[r->node].depth];
     return (float)((double)r->bias * x);
 }
 
 /* ---- what a token changes ---- */
 
-static uint32_t sampi_limit_side(const sampi_limit *r) { return r->has_plan ? (uint32_t)r->n + 1 : 0; }
+static uint32_t sampi_limit_ends_root(const sampi_limit *r) { return r->has_plan ? (uint32_t)r->n + 1 : 0; }
 
 /* Forces the end from here on; tokens of it that the text already ends with count. */
 static void sampi_limit_force(sampi_sampler *s)
 {
     sampi_limit *r = &s->u.limit;
     r->mode++;
-    r->count_in = sampi_limit_span(s)->is_end ? sampi_knots(s)[r->node].depth : 0;
+    r->count_in = sampi_limit_span(s)->is_end ? sampi_match_nodes(s)[r->node].depth : 0;
 }
 
 /* Does the open span end with a loop, all of whose copies are in the span? */
@@ -37859,7 +37867,7 @@ static bool sampi_limit_loops(const sampi_sampler *s)
 }
 
 /* Forces the end if the budget is spent; during the grace at the end of a line. */
-static void sampi_limit_spend(sampi_sampler *s, bool line)
+static void sampi_limit_check_budget(sampi_sampler *s, bool line)
 {
     sampi_limit *r = &s->u.limit;
     const uint64_t latest = sampi_limit_latest(r);
@@ -37876,7 +37884,7 @@ static void sampi_limit_close(sampi_limit *r)
     uint32_t used = r->at + 1 - r->since;
     if (r->has_plan) r->spent = r->spent > INT32_MAX - used ? INT32_MAX : r->spent + used;
     r->mode = r->node = r->count_in = r->noted = 0;
-    r->side = sampi_limit_side(r);
+    r->side = sampi_limit_ends_root(r);
 }
 
 static void sampi_limit_open(sampi_limit *r, uint32_t mark)
@@ -37885,7 +37893,7 @@ static void sampi_limit_open(sampi_limit *r, uint32_t mark)
     r->node = mark; /* the root of this span's end */
     r->count_in = r->noted = 0;
     r->since = r->has_plan ? r->at + 1 : 0;
-    r->side = sampi_limit_side(r);
+    r->side = sampi_limit_ends_root(r);
 }
 
 /* Counts a token of the open span that is neither its end nor forced: the note may begin, or go on. */
@@ -37903,32 +37911,32 @@ static void sampi_limit_count(sampi_sampler *s, samp_token token, bool line)
 }
 
 /* Counts a forced token. */
-static void sampi_limit_go_on(sampi_sampler *s, samp_token token)
+static void sampi_limit_count_forced(sampi_sampler *s, samp_token token)
 {
     sampi_limit *r = &s->u.limit;
     const sampi_span *span = sampi_limit_span(s);
     const samp_token *force = (const samp_token *)sampi_part(s, 2) + span->first;
     if (span->is_end)
-        r->count_in = sampi_knots(s)[r->node].depth;
+        r->count_in = sampi_match_nodes(s)[r->node].depth;
     else if (token == force[r->count_in] && ++r->count_in == span->n)
         sampi_limit_close(r);
 }
 
 /* r->node already is the node after the token; `before` is the node before it. */
-static void sampi_limit_think(sampi_sampler *s, samp_token token, uint32_t before)
+static void sampi_limit_accept_thinking(sampi_sampler *s, samp_token token, uint32_t before)
 {
     sampi_limit *r = &s->u.limit;
-    const sampi_knot *knot = sampi_knots(s);
+    const sampi_match_node *nodes = sampi_match_nodes(s);
     if (r->wish && r->at + 1 < r->wish) r->wish = 0; /* the text is now another one than that span's */
-    if (sampi_limit_hurries(r)) {
+    if (sampi_limit_ends_now(r)) {
         r->mode++;
-        r->count_in = sampi_limit_span(s)->is_end ? knot[before].depth : 0;
+        r->count_in = sampi_limit_span(s)->is_end ? nodes[before].depth : 0;
     }
-    uint32_t mark = knot[r->node].mark;
+    uint32_t mark = nodes[r->node].mark;
     const bool line = sampi_ends_line(s, token);
     if (r->has_plan) {
-        r->side = sampi_hop_on(knot, (const sampi_hop *)sampi_part(s, 1), r->hop_mask, r->side, token);
-        if (r->mode) mark |= knot[r->side].mark;
+        r->side = sampi_match_next(nodes, (const sampi_match_edge *)sampi_part(s, 1), r->edge_mask, r->side, token);
+        if (r->mode) mark |= nodes[r->side].mark;
         if (r->ring.cap) sampi_ring_push(&r->ring, sampi_limit_window(s), token);
     }
     if (r->vocab) r->missing = sampi_limit_missing(s, token);
@@ -37940,9 +37948,9 @@ static void sampi_limit_think(sampi_sampler *s, samp_token token, uint32_t befor
     } else if (sampi_limit_counts(r)) {
         sampi_limit_count(s, token, line);
     } else {
-        sampi_limit_go_on(s, token);
+        sampi_limit_count_forced(s, token);
     }
-    sampi_limit_spend(s, line);
+    sampi_limit_check_budget(s, line);
 }
 
 /* ---- state ---- */
@@ -37951,38 +37959,38 @@ static void sampi_limit_think(sampi_sampler *s, samp_token token, uint32_t befor
 static void sampi_limit_begin(sampi_limit *r)
 {
     r->since = r->spent = r->noted = r->wish = 0;
-    r->side = sampi_limit_side(r);
+    r->side = sampi_limit_ends_root(r);
     if (r->open < 0 || r->is_idle) return;
     r->node = (uint32_t)r->open + 1;
     r->mode = 2 * (uint32_t)r->open + 1;
-    if (sampi_limit_hard(r) == 0) r->mode++; /* as sampi_limit_spend */
+    if (sampi_limit_hard(r) == 0) r->mode++; /* as sampi_limit_check_budget */
 }
 
-static uint32_t sampi_root_of(const sampi_knot *knot, uint32_t node)
+static uint32_t sampi_root_of(const sampi_match_node *nodes, uint32_t node)
 {
-    while (knot[node].fail != node) node = knot[node].fail;
+    while (nodes[node].fail != node) node = nodes[node].fail;
     return node;
 }
 
 /* Can these words be the state of a budget? The node must belong to the mode, because the forced tokens begin there. */
-static SAMPI_COLD bool sampi_limit_thinks(const sampi_sampler *s, const sampi_limit *now)
+static SAMPI_COLD bool sampi_limit_thinking_is_valid(const sampi_sampler *s, const sampi_limit *now)
 {
-    const sampi_knot *knot = sampi_knots(s);
-    uint32_t root = sampi_root_of(knot, now->node), span = (now->mode - 1) / 2;
-    if (now->has_plan && sampi_root_of(knot, now->side) != sampi_limit_side(now)) return false;
+    const sampi_match_node *nodes = sampi_match_nodes(s);
+    uint32_t root = sampi_root_of(nodes, now->node), span = (now->mode - 1) / 2;
+    if (now->has_plan && sampi_root_of(nodes, now->side) != sampi_limit_ends_root(now)) return false;
     if (now->since > now->at || now->noted > (now->n_note ? now->n_note + 1 : 0)) return false;
     if (now->mode == 0) return root == 0 && now->count_in == 0 && now->noted == 0;
-    if (root != span + 1 || knot[now->node].mark) return false;
+    if (root != span + 1 || nodes[now->node].mark) return false;
     if (sampi_limit_counts(now)) return now->count_in < (uint64_t)now->budget + (uint32_t)now->grace + 4;
     const sampi_span *t = (const sampi_span *)sampi_part(s, 2) + span;
-    return t->is_end ? now->count_in == knot[now->node].depth : now->count_in < t->n;
+    return t->is_end ? now->count_in == nodes[now->node].depth : now->count_in < t->n;
 }
 
 /* ---- src/constraints/schedule.h ---- */
 /* ---- constraints: schedules ----
    samp_init_schedule: a chain whose first member, the clock, says when the others are active (sampi_is_time, in
    constraints/record.h). The clock changes no logit. It is a constraint, so a schedule is copied, saved and rolled back
-   as all chains. A walk over a chain that draws asks sampi_n_at_work (core/owners.h) for the number of active members.
+   as all chains. A walk over a chain that draws asks sampi_n_active (core/owners.h) for the number of active members.
 
      mode      0: outside of spans; i + 1: inside span i
      count_in  tokens or lines since `begin`, a span's begin or end, or the last loop
@@ -38003,7 +38011,7 @@ static uint32_t sampi_clock_step(const sampi_sampler *s, samp_token token)
 static void sampi_clock_accept(sampi_sampler *s, samp_token token)
 {
     sampi_limit *r = &s->u.limit;
-    const uint32_t mark = r->n_knots ? sampi_knots(s)[r->node].mark : 0;
+    const uint32_t mark = r->n_nodes ? sampi_match_nodes(s)[r->node].mark : 0;
     if (r->has_loop) sampi_ring_push(&r->ring, sampi_limit_window(s), token);
     if (mark) {
         r->mode = r->node = r->mode ? 0 : mark;
@@ -38099,7 +38107,7 @@ static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, si
 {
     const sampi_limit *r = &s->u.limit;
     const uint32_t *table = (const uint32_t *)sampi_part(s, 1);
-    const sampi_knot *knot = sampi_knots(s);
+    const sampi_match_node *nodes = sampi_match_nodes(s);
     int64_t all = 0, at = 0;
     for (uint32_t k = 0; k < r->ring.size; k++) {
         size_t m;
@@ -38110,9 +38118,9 @@ static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, si
     for (; sampi_next_back(s, &from, bytes, n); from.at++, at++) {
         sampi_place_back to = from;
         uint32_t state = r->alone;
-        for (; !knot[state].depth && sampi_next_back(s, &to, bytes, n); to.at++)
+        for (; !nodes[state].depth && sampi_next_back(s, &to, bytes, n); to.at++)
             state = sampi_table_next(table, r->n_classes, state, to.bytes[to.at]);
-        if (knot[state].mark) return at < all ? all - at : 0;
+        if (nodes[state].mark) return at < all ? all - at : 0;
     }
     return all;
 }
@@ -38128,7 +38136,7 @@ static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int
     *before = -1;
     for (size_t i = 0; i < n; i++) {
         node = sampi_table_next(table, r->n_classes, node, bytes[i]);
-        if (!r->ban_room || !sampi_knots(s)[node].mark) continue;
+        if (!r->ban_room || !sampi_match_nodes(s)[node].mark) continue;
         int64_t begin = sampi_pattern_begin(s, bytes, i + 1);
         if (*before < begin) *before = begin;
     }
@@ -38139,25 +38147,25 @@ static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int
    it; -1: no pattern ends in it. */
 static uint32_t sampi_limit_walk(const sampi_sampler *s, samp_token token, int64_t *before)
 {
-    const sampi_knot *knot = sampi_knots(s);
-    const sampi_hop *hop = (const sampi_hop *)sampi_part(s, 1);
-    const uint32_t mask = s->u.limit.hop_mask;
+    const sampi_match_node *nodes = sampi_match_nodes(s);
+    const sampi_match_edge *edges = (const sampi_match_edge *)sampi_part(s, 1);
+    const uint32_t mask = s->u.limit.edge_mask;
     uint32_t node = s->u.limit.node;
     *before = -1;
     if (!s->part_size[1]) return node;
     if (s->u.limit.has_table) return sampi_pattern_walk(s, token, before);
     if (s->u.limit.what != SAMPI_LIMIT_LISTS || !s->u.limit.vocab) {
-        node = sampi_hop_on(knot, hop, mask, node, token);
-        *before = (int64_t)knot[node].mark - 1;
+        node = sampi_match_next(nodes, edges, mask, node, token);
+        *before = (int64_t)nodes[node].mark - 1;
         return node;
     }
     size_t n;
     const char *bytes = sampi_bytes_of(s->u.limit.vocab, token, &n);
     for (size_t i = 0; i < n; i++) {
-        node = sampi_hop_on(knot, hop, mask, node, sampi_fold(bytes[i], s->u.limit.flags & SAMP_BAN_ANY_CASE));
-        int64_t symbols = (int64_t)knot[node].mark - (int64_t)i - 1;
+        node = sampi_match_next(nodes, edges, mask, node, sampi_fold(bytes[i], s->u.limit.flags & SAMP_BAN_ANY_CASE));
+        int64_t symbols = (int64_t)nodes[node].mark - (int64_t)i - 1;
         if (symbols < 0) symbols = 0; /* inside the token */
-        if (knot[node].mark && symbols > *before) *before = symbols;
+        if (nodes[node].mark && symbols > *before) *before = symbols;
     }
     return node;
 }
@@ -38188,7 +38196,7 @@ static bool sampi_ban_waits(const sampi_sampler *s)
     return waited != NULL;
 }
 
-static void sampi_limit_rewinds(sampi_sampler *s, samp_token token, int64_t before)
+static void sampi_limit_accept_rewinding(sampi_sampler *s, samp_token token, int64_t before)
 {
     sampi_limit *r = &s->u.limit;
     uint32_t kept = 0;
@@ -38210,7 +38218,7 @@ static void sampi_constraint_accept(sampi_sampler *s, samp_token token)
     r->node = sampi_limit_walk(s, token, &before);
     switch (r->what) {
         case SAMPI_LIMIT_LISTS:
-            if (r->ban_room) sampi_limit_rewinds(s, token, before);
+            if (r->ban_room) sampi_limit_accept_rewinding(s, token, before);
             break;
         case SAMPI_LIMIT_NGRAM: sampi_ring_push(&r->ring, window, token); break;
         case SAMPI_LIMIT_PERIOD:
@@ -38223,7 +38231,7 @@ static void sampi_constraint_accept(sampi_sampler *s, samp_token token)
             r->sum += sampi_limit_followers(s, (uint32_t)r->n, NULL) ? 1.0f : -r->loss;
             r->sum = r->sum < 0.0f ? 0.0f : r->sum > r->alarm ? r->alarm : r->sum;
             break;
-        case SAMPI_LIMIT_THINKING: sampi_limit_think(s, token, node); break;
+        case SAMPI_LIMIT_THINKING: sampi_limit_accept_thinking(s, token, node); break;
         case SAMPI_LIMIT_CLOCK: sampi_clock_accept(s, token); break;
         case SAMPI_LIMIT_GROWING:
         case SAMPI_LIMIT_ALLOWED:
@@ -38309,7 +38317,7 @@ static sampi_lists sampi_lists_of(const sampi_sampler *s)
 {
     const sampi_limit *r = &s->u.limit;
     sampi_lists it = { s, NULL, 0, r->node, r->room > 0, false };
-    it.is_over = !(it.is_made || r->n_knots) || (r->what == SAMPI_LIMIT_THINKING && !r->ramp) ||
+    it.is_over = !(it.is_made || r->n_nodes) || (r->what == SAMPI_LIMIT_THINKING && !r->ramp) ||
                  r->what == SAMPI_LIMIT_CLOCK || (r->count && r->at < (uint32_t)r->begin) ||
                  (r->count && r->at - (uint32_t)r->begin >= (uint32_t)r->count) ||
                  (r->what == SAMPI_LIMIT_GROWING && r->at <= (uint32_t)r->begin);
@@ -38326,11 +38334,11 @@ static bool sampi_next_list(sampi_lists *it)
         return it->n > 0;
     }
     for (it->n = 0; it->n == 0 && !it->is_over;) {
-        const sampi_knot *knot = sampi_knots(s) + it->node;
-        it->list = (const sampi_count *)sampi_part(s, 2) + knot->first;
-        it->n = knot->n;
-        it->is_over = knot->fail == it->node;
-        it->node = knot->fail;
+        const sampi_match_node *here = sampi_match_nodes(s) + it->node;
+        it->list = (const sampi_count *)sampi_part(s, 2) + here->first;
+        it->n = here->n;
+        it->is_over = here->fail == it->node;
+        it->node = here->fail;
     }
     return it->n > 0;
 }
@@ -38464,7 +38472,7 @@ static SAMPI_COLD void sampi_limit_io_plan(sampi_io *io, sampi_limit *now, uint3
     if (now->has_plan) {
         sampi_io_word(io, &now->since, INT32_MAX);
         sampi_io_word(io, &now->spent, INT32_MAX);
-        sampi_io_word(io, &now->side, now->n_knots - 1);
+        sampi_io_word(io, &now->side, now->n_nodes - 1);
         sampi_io_word(io, &now->noted, INT32_MAX);
     }
     if (now->has_plan || missing > 3) sampi_io_word(io, &now->wish, INT32_MAX);
@@ -38476,7 +38484,7 @@ static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
     bool thinks = r->what == SAMPI_LIMIT_THINKING, clocks = r->what == SAMPI_LIMIT_CLOCK;
     if (r->is_idle) return;
     sampi_io_word(io, &now.at, INT32_MAX);
-    sampi_io_word(io, &now.node, r->n_knots ? r->n_knots - 1 : 0);
+    sampi_io_word(io, &now.node, r->n_nodes ? r->n_nodes - 1 : 0);
     sampi_io_word(io, &now.mode, thinks || clocks ? (thinks + 1) * (uint64_t)r->n : INT32_MAX);
     sampi_io_word(io, &now.count_in, INT32_MAX);
     uint32_t missing = r->missing + (thinks && !r->has_plan && r->wish ? 4 : 0);
@@ -38494,8 +38502,8 @@ static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
         sampi_io_token(io, &sampi_limit_bans(s)[i].count, 0);
     }
     if (thinks) sampi_limit_io_plan(io, &now, missing);
-    if (!io->bad && thinks) io->bad |= !sampi_limit_thinks(s, &now);
-    if (!io->bad && clocks) io->bad |= sampi_root_of(sampi_knots(s), now.node) != now.mode;
+    if (!io->bad && thinks) io->bad |= !sampi_limit_thinking_is_valid(s, &now);
+    if (!io->bad && clocks) io->bad |= sampi_root_of(sampi_match_nodes(s), now.node) != now.mode;
     if (io->mode != SAMPI_READ) return;
     now.ring = r->ring;
     *r = now;

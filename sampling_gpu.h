@@ -5477,7 +5477,7 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
     if (!r->status) r->status = s->status;
     r->llama |= s->rng != SAMP_RNG_PHILOX;
     if (sampi_is_chain(s) && s->owner) r->n_listeners += SAMPI_GPU_LISTENERS + 1;
-    int32_t n = sampi_n_at_work(s);
+    int32_t n = sampi_n_active(s);
     if (sampi_is_chain(s) &&
         n < s->u.chain.n) { /* a schedule that waits: its clock alone, for which the device has no step */
         r->draws |= sampi_draws(s);

@@ -29,7 +29,7 @@ static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, si
 {
     const sampi_limit *r = &s->u.limit;
     const uint32_t *table = (const uint32_t *)sampi_part(s, 1);
-    const sampi_knot *knot = sampi_knots(s);
+    const sampi_match_node *nodes = sampi_match_nodes(s);
     int64_t all = 0, at = 0;
     for (uint32_t k = 0; k < r->ring.size; k++) {
         size_t m;
@@ -40,9 +40,9 @@ static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, si
     for (; sampi_next_back(s, &from, bytes, n); from.at++, at++) {
         sampi_place_back to = from;
         uint32_t state = r->alone;
-        for (; !knot[state].depth && sampi_next_back(s, &to, bytes, n); to.at++)
+        for (; !nodes[state].depth && sampi_next_back(s, &to, bytes, n); to.at++)
             state = sampi_table_next(table, r->n_classes, state, to.bytes[to.at]);
-        if (knot[state].mark) return at < all ? all - at : 0;
+        if (nodes[state].mark) return at < all ? all - at : 0;
     }
     return all;
 }
@@ -58,7 +58,7 @@ static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int
     *before = -1;
     for (size_t i = 0; i < n; i++) {
         node = sampi_table_next(table, r->n_classes, node, bytes[i]);
-        if (!r->ban_room || !sampi_knots(s)[node].mark) continue;
+        if (!r->ban_room || !sampi_match_nodes(s)[node].mark) continue;
         int64_t begin = sampi_pattern_begin(s, bytes, i + 1);
         if (*before < begin) *before = begin;
     }
@@ -69,25 +69,25 @@ static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int
    it; -1: no pattern ends in it. */
 static uint32_t sampi_limit_walk(const sampi_sampler *s, samp_token token, int64_t *before)
 {
-    const sampi_knot *knot = sampi_knots(s);
-    const sampi_hop *hop = (const sampi_hop *)sampi_part(s, 1);
-    const uint32_t mask = s->u.limit.hop_mask;
+    const sampi_match_node *nodes = sampi_match_nodes(s);
+    const sampi_match_edge *edges = (const sampi_match_edge *)sampi_part(s, 1);
+    const uint32_t mask = s->u.limit.edge_mask;
     uint32_t node = s->u.limit.node;
     *before = -1;
     if (!s->part_size[1]) return node;
     if (s->u.limit.has_table) return sampi_pattern_walk(s, token, before);
     if (s->u.limit.what != SAMPI_LIMIT_LISTS || !s->u.limit.vocab) {
-        node = sampi_hop_on(knot, hop, mask, node, token);
-        *before = (int64_t)knot[node].mark - 1;
+        node = sampi_match_next(nodes, edges, mask, node, token);
+        *before = (int64_t)nodes[node].mark - 1;
         return node;
     }
     size_t n;
     const char *bytes = sampi_bytes_of(s->u.limit.vocab, token, &n);
     for (size_t i = 0; i < n; i++) {
-        node = sampi_hop_on(knot, hop, mask, node, sampi_fold(bytes[i], s->u.limit.flags & SAMP_BAN_ANY_CASE));
-        int64_t symbols = (int64_t)knot[node].mark - (int64_t)i - 1;
+        node = sampi_match_next(nodes, edges, mask, node, sampi_fold(bytes[i], s->u.limit.flags & SAMP_BAN_ANY_CASE));
+        int64_t symbols = (int64_t)nodes[node].mark - (int64_t)i - 1;
         if (symbols < 0) symbols = 0; /* inside the token */
-        if (knot[node].mark && symbols > *before) *before = symbols;
+        if (nodes[node].mark && symbols > *before) *before = symbols;
     }
     return node;
 }
@@ -118,7 +118,7 @@ static bool sampi_ban_waits(const sampi_sampler *s)
     return waited != NULL;
 }
 
-static void sampi_limit_rewinds(sampi_sampler *s, samp_token token, int64_t before)
+static void sampi_limit_accept_rewinding(sampi_sampler *s, samp_token token, int64_t before)
 {
     sampi_limit *r = &s->u.limit;
     uint32_t kept = 0;
@@ -140,7 +140,7 @@ static void sampi_constraint_accept(sampi_sampler *s, samp_token token)
     r->node = sampi_limit_walk(s, token, &before);
     switch (r->what) {
         case SAMPI_LIMIT_LISTS:
-            if (r->ban_room) sampi_limit_rewinds(s, token, before);
+            if (r->ban_room) sampi_limit_accept_rewinding(s, token, before);
             break;
         case SAMPI_LIMIT_NGRAM: sampi_ring_push(&r->ring, window, token); break;
         case SAMPI_LIMIT_PERIOD:
@@ -153,7 +153,7 @@ static void sampi_constraint_accept(sampi_sampler *s, samp_token token)
             r->sum += sampi_limit_followers(s, (uint32_t)r->n, NULL) ? 1.0f : -r->loss;
             r->sum = r->sum < 0.0f ? 0.0f : r->sum > r->alarm ? r->alarm : r->sum;
             break;
-        case SAMPI_LIMIT_THINKING: sampi_limit_think(s, token, node); break;
+        case SAMPI_LIMIT_THINKING: sampi_limit_accept_thinking(s, token, node); break;
         case SAMPI_LIMIT_CLOCK: sampi_clock_accept(s, token); break;
         case SAMPI_LIMIT_GROWING:
         case SAMPI_LIMIT_ALLOWED:

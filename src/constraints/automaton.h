@@ -18,18 +18,18 @@
    because the ban must hold when the same position comes again. */
 
 /* A node of the automaton. Nodes are in order of depth; the first n_roots are roots of separate automata. */
-typedef struct sampi_knot {
+typedef struct sampi_match_node {
     uint32_t fail;     /* the longest proper suffix that is a node; a root's is the root itself */
     uint32_t depth;    /* its length in symbols */
     uint32_t mark;     /* the mark of the longest pattern that ends here; 0: no pattern does */
     uint32_t first, n; /* its list in part 2 */
-} sampi_knot;
+} sampi_match_node;
 
 /* An entry of a hash table, whose length is a power of two. */
-typedef struct sampi_hop {
+typedef struct sampi_match_edge {
     uint32_t from, to; /* to 0: a free entry, because the first root is no child */
     int32_t symbol;
-} sampi_hop;
+} sampi_match_edge;
 
 /* A kind of span of thinking: part 2 begins with [n_spans] of these, then come the tokens to be forced. */
 typedef struct sampi_span {
@@ -49,25 +49,28 @@ typedef struct sampi_span {
 
 /* ---- the automaton ---- */
 
-static const sampi_knot *sampi_knots(const sampi_sampler *s) { return (const sampi_knot *)sampi_part(s, 0); }
+static const sampi_match_node *sampi_match_nodes(const sampi_sampler *s)
+{
+    return (const sampi_match_node *)sampi_part(s, 0);
+}
 
 /* Returns the index of this edge in the hash table, or of the free entry for it. There is always a free entry. */
-static uint32_t sampi_hop_at(const sampi_hop *hop, uint32_t mask, uint32_t from, int32_t symbol)
+static uint32_t sampi_match_slot(const sampi_match_edge *edges, uint32_t mask, uint32_t from, int32_t symbol)
 {
     uint32_t at = from * 0x9e3779b1u ^ (uint32_t)symbol * 0x85ebca6bu;
     at ^= at >> 15;
-    while (hop[at & mask].to && (hop[at & mask].from != from || hop[at & mask].symbol != symbol)) at++;
+    while (edges[at & mask].to && (edges[at & mask].from != from || edges[at & mask].symbol != symbol)) at++;
     return at & mask;
 }
 
 /* Returns the node after one more symbol. */
-static uint32_t sampi_hop_on(const sampi_knot *knot, const sampi_hop *hop, uint32_t mask, uint32_t node,
-                             int32_t symbol)
+static uint32_t sampi_match_next(const sampi_match_node *nodes, const sampi_match_edge *edges, uint32_t mask,
+                                 uint32_t node, int32_t symbol)
 {
     for (;;) {
-        const sampi_hop *h = &hop[sampi_hop_at(hop, mask, node, symbol)];
-        if (h->to || knot[node].fail == node) return h->to ? h->to : node;
-        node = knot[node].fail;
+        const sampi_match_edge *h = &edges[sampi_match_slot(edges, mask, node, symbol)];
+        if (h->to || nodes[node].fail == node) return h->to ? h->to : node;
+        node = nodes[node].fail;
     }
 }
 

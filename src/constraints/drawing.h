@@ -56,7 +56,7 @@ static sampi_lists sampi_lists_of(const sampi_sampler *s)
 {
     const sampi_limit *r = &s->u.limit;
     sampi_lists it = { s, NULL, 0, r->node, r->room > 0, false };
-    it.is_over = !(it.is_made || r->n_knots) || (r->what == SAMPI_LIMIT_THINKING && !r->ramp) ||
+    it.is_over = !(it.is_made || r->n_nodes) || (r->what == SAMPI_LIMIT_THINKING && !r->ramp) ||
                  r->what == SAMPI_LIMIT_CLOCK || (r->count && r->at < (uint32_t)r->begin) ||
                  (r->count && r->at - (uint32_t)r->begin >= (uint32_t)r->count) ||
                  (r->what == SAMPI_LIMIT_GROWING && r->at <= (uint32_t)r->begin);
@@ -73,11 +73,11 @@ static bool sampi_next_list(sampi_lists *it)
         return it->n > 0;
     }
     for (it->n = 0; it->n == 0 && !it->is_over;) {
-        const sampi_knot *knot = sampi_knots(s) + it->node;
-        it->list = (const sampi_count *)sampi_part(s, 2) + knot->first;
-        it->n = knot->n;
-        it->is_over = knot->fail == it->node;
-        it->node = knot->fail;
+        const sampi_match_node *here = sampi_match_nodes(s) + it->node;
+        it->list = (const sampi_count *)sampi_part(s, 2) + here->first;
+        it->n = here->n;
+        it->is_over = here->fail == it->node;
+        it->node = here->fail;
     }
     return it->n > 0;
 }

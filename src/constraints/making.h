@@ -17,9 +17,9 @@ typedef struct sampi_kit {
     sampi_sampler t;
     sampi_pattern *pattern; /* [n_patterns] */
     size_t n_patterns;
-    sampi_knot *knot;
-    sampi_hop *hop;
-    uint32_t n_knots, n_hops;
+    sampi_match_node *nodes;
+    sampi_match_edge *edges;
+    uint32_t n_nodes, n_edges;
     const samp_token *tokens; /* [n_tokens] the list of the first node, each with this bias */
     size_t n_tokens;
     float bias;
@@ -54,20 +54,20 @@ static int32_t sampi_symbol(const sampi_kit *kit, const sampi_pattern *p, size_t
 static SAMPI_COLD void sampi_kit_grow(sampi_kit *kit, sampi_pattern *p, size_t i)
 {
     int32_t symbol = sampi_symbol(kit, p, i);
-    const uint32_t mask = kit->n_hops - 1, from = p->node;
-    sampi_hop *hop = &kit->hop[sampi_hop_at(kit->hop, mask, from, symbol)];
+    const uint32_t mask = kit->n_edges - 1, from = p->node;
+    sampi_match_edge *edge = &kit->edges[sampi_match_slot(kit->edges, mask, from, symbol)];
     p->before = from;
-    if (!hop->to) {
-        uint32_t suffix = kit->knot[from].fail;
+    if (!edge->to) {
+        uint32_t suffix = kit->nodes[from].fail;
         bool is_root = suffix == from;
-        hop->from = from;
-        hop->symbol = symbol;
-        hop->to = kit->n_knots++;
-        kit->knot[hop->to].depth = (uint32_t)i + 1;
-        kit->knot[hop->to].fail = is_root ? from : sampi_hop_on(kit->knot, kit->hop, mask, suffix, symbol);
+        edge->from = from;
+        edge->symbol = symbol;
+        edge->to = kit->n_nodes++;
+        kit->nodes[edge->to].depth = (uint32_t)i + 1;
+        kit->nodes[edge->to].fail = is_root ? from : sampi_match_next(kit->nodes, kit->edges, mask, suffix, symbol);
     }
-    p->node = hop->to;
-    if (i + 1 == p->n && !kit->knot[p->node].mark) kit->knot[p->node].mark = p->mark;
+    p->node = edge->to;
+    if (i + 1 == p->n && !kit->nodes[p->node].mark) kit->nodes[p->node].mark = p->mark;
 }
 
 /* Makes the automaton of all patterns, with n_roots roots. */
@@ -78,18 +78,18 @@ static SAMPI_COLD void sampi_kit_patterns(sampi_kit *kit, uint32_t n_roots)
         total += kit->pattern[i].n;
         if (longest < kit->pattern[i].n) longest = kit->pattern[i].n;
     }
-    kit->n_hops = kit->n_patterns ? 2 : 0;
-    while (kit->n_hops && kit->n_hops < 2 * total + 2) kit->n_hops *= 2;
-    kit->knot = (sampi_knot *)sampi_kit_alloc(kit, n_roots + total, sizeof *kit->knot);
-    kit->hop = (sampi_hop *)sampi_kit_alloc(kit, kit->n_hops, sizeof *kit->hop);
-    if (!kit->knot || !kit->hop) return;
-    kit->n_knots = n_roots;
-    for (uint32_t r = 0; r < n_roots; r++) kit->knot[r].fail = r;
+    kit->n_edges = kit->n_patterns ? 2 : 0;
+    while (kit->n_edges && kit->n_edges < 2 * total + 2) kit->n_edges *= 2;
+    kit->nodes = (sampi_match_node *)sampi_kit_alloc(kit, n_roots + total, sizeof *kit->nodes);
+    kit->edges = (sampi_match_edge *)sampi_kit_alloc(kit, kit->n_edges, sizeof *kit->edges);
+    if (!kit->nodes || !kit->edges) return;
+    kit->n_nodes = n_roots;
+    for (uint32_t r = 0; r < n_roots; r++) kit->nodes[r].fail = r;
     for (size_t depth = 0; depth < longest; depth++)
         for (size_t i = 0; i < kit->n_patterns; i++)
             if (depth < kit->pattern[i].n) sampi_kit_grow(kit, &kit->pattern[i], depth);
-    for (uint32_t k = n_roots; k < kit->n_knots; k++)
-        if (!kit->knot[k].mark) kit->knot[k].mark = kit->knot[kit->knot[k].fail].mark;
+    for (uint32_t k = n_roots; k < kit->n_nodes; k++)
+        if (!kit->nodes[k].mark) kit->nodes[k].mark = kit->nodes[kit->nodes[k].fail].mark;
 }
 
 /* ---- its lists: counted first, then written ---- */
@@ -97,16 +97,16 @@ static SAMPI_COLD void sampi_kit_patterns(sampi_kit *kit, uint32_t n_roots)
 /* Adds an entry; a bias is stored as its bits, instead of a count. */
 static void sampi_kit_put(sampi_kit *kit, uint32_t node, samp_token token, float bias)
 {
-    sampi_knot *knot = &kit->knot[node];
+    sampi_match_node *here = &kit->nodes[node];
     if (kit->entry) {
-        sampi_count *e = &kit->entry[knot->first + knot->n];
+        sampi_count *e = &kit->entry[here->first + here->n];
         e->token = token;
         memcpy(&e->count, &bias, 4);
     } else {
         kit->n_entries++;
         kit->weighs |= !sampi_masked(bias);
     }
-    knot->n++;
+    here->n++;
 }
 
 /* Do these bytes begin with the rest of a pattern from symbol d on? */
@@ -154,14 +154,14 @@ static SAMPI_COLD void sampi_kit_texts(sampi_kit *kit)
 {
     const samp_vocab *v = kit->t.u.limit.vocab;
     const bool any_case = kit->t.u.limit.flags & SAMP_BAN_ANY_CASE;
-    const uint32_t mask = kit->n_hops - 1;
+    const uint32_t mask = kit->n_edges - 1;
     size_t n;
     for (samp_token token = 0; token < v->n_vocab; token++) {
         const char *bytes = sampi_bytes_of(v, token, &n);
         uint32_t node = 0, mark = 0;
         for (size_t i = 0; i < n && !mark; i++) {
-            node = sampi_hop_on(kit->knot, kit->hop, mask, node, sampi_fold(bytes[i], any_case));
-            mark = kit->knot[node].mark;
+            node = sampi_match_next(kit->nodes, kit->edges, mask, node, sampi_fold(bytes[i], any_case));
+            mark = kit->nodes[node].mark;
         }
         if (mark) sampi_kit_put(kit, 0, token, -INFINITY);
     }
@@ -169,7 +169,7 @@ static SAMPI_COLD void sampi_kit_texts(sampi_kit *kit)
         const sampi_pattern *p = &kit->pattern[i];
         uint32_t node = 0;
         for (size_t d = 1; d < p->n; d++) {
-            node = kit->hop[sampi_hop_at(kit->hop, mask, node, sampi_symbol(kit, p, d - 1))].to;
+            node = kit->edges[sampi_match_slot(kit->edges, mask, node, sampi_symbol(kit, p, d - 1))].to;
             uint32_t pair = sampi_pair(p->text + d, p->n - d, any_case), end = pair + (p->n - d > 1 ? 1 : 256);
             for (uint32_t k = kit->start[pair]; k < kit->start[end]; k++) {
                 const char *bytes = sampi_bytes_of(v, kit->by_bytes[k], &n);
@@ -189,8 +189,8 @@ static SAMPI_COLD bool sampi_kit_completes(const sampi_kit *kit, uint32_t state,
     for (size_t i = 0; i < n && (at != base || !state || !i); i++) { /* equal states stay equal */
         at = sampi_table_next(kit->table, kit->t.u.limit.n_classes, at, bytes[i]);
         base = sampi_table_next(kit->table, kit->t.u.limit.n_classes, base, bytes[i]);
-        there |= kit->knot[at].mark != 0;
-        if (state && kit->knot[base].mark) return false;
+        there |= kit->nodes[at].mark != 0;
+        if (state && kit->nodes[base].mark) return false;
     }
     return there;
 }
@@ -235,20 +235,20 @@ static SAMPI_COLD void sampi_kit_lists(sampi_kit *kit)
     sampi_count *entry = (sampi_count *)sampi_kit_alloc(kit, kit->n_entries, sizeof *kit->entry);
     if (!entry) return;
     uint32_t first = 0;
-    for (uint32_t k = 0; k < kit->n_knots; k++) {
-        kit->knot[k].first = first;
-        first += kit->knot[k].n;
-        kit->knot[k].n = 0;
+    for (uint32_t k = 0; k < kit->n_nodes; k++) {
+        kit->nodes[k].first = first;
+        first += kit->nodes[k].n;
+        kit->nodes[k].n = 0;
     }
     kit->entry = entry;
     sampi_kit_fill(kit);
-    for (uint32_t k = 0; k < kit->n_knots; k++) {
-        sampi_count *list = entry + kit->knot[k].first;
-        uint32_t n = kit->knot[k].n, kept = 0;
+    for (uint32_t k = 0; k < kit->n_nodes; k++) {
+        sampi_count *list = entry + kit->nodes[k].first;
+        uint32_t n = kit->nodes[k].n, kept = 0;
         sampi_count_sort(list, n);
         for (uint32_t i = 0; i < n; i++)
             if (i == 0 || list[i].token != list[i - 1].token) list[kept++] = list[i];
         kit->is_doubled |= kept < n;
-        kit->knot[k].n = kept;
+        kit->nodes[k].n = kept;
     }
 }

@@ -135,16 +135,16 @@ static SAMPI_COLD void sampi_pattern_table(sampi_kit *kit, const sampi_pattern_m
     const uint32_t n_classes = sampi_pattern_classes(m, class_of, byte_of);
     kit->n_table = 64 + ((size_t)m->n * n_classes + 1) / 2;
     kit->table = (uint32_t *)sampi_kit_alloc(kit, kit->n_table, sizeof *kit->table);
-    kit->knot = (sampi_knot *)sampi_kit_alloc(kit, (size_t)m->n, sizeof *kit->knot);
-    if (!kit->table || !kit->knot) return;
+    kit->nodes = (sampi_match_node *)sampi_kit_alloc(kit, (size_t)m->n, sizeof *kit->nodes);
+    if (!kit->table || !kit->nodes) return;
     memcpy(kit->table, class_of, sizeof class_of);
     uint16_t *to = (uint16_t *)(void *)(kit->table + 64);
     for (int32_t i = 0; i < m->n; i++) {
         for (uint32_t c = 0; c < n_classes; c++) *to++ = m->next[256 * (size_t)i + byte_of[c]];
-        kit->knot[i].mark = sampi_at(&m->d.tree, m->node[i])->known & SAMPI_KNOWN_EMPTY ? 1 : 0;
-        kit->knot[i].depth = m->node[i] == SAMPI_NEVER;
+        kit->nodes[i].mark = sampi_at(&m->d.tree, m->node[i])->known & SAMPI_KNOWN_EMPTY ? 1 : 0;
+        kit->nodes[i].depth = m->node[i] == SAMPI_NEVER;
     }
-    kit->n_knots = (uint32_t)m->n;
+    kit->n_nodes = (uint32_t)m->n;
     kit->t.u.limit.n_classes = n_classes;
 }
 

@@ -29,7 +29,7 @@ typedef struct sampi_limit {
     uint32_t start, alone, n_classes; /* a banned pattern: states of its table, classes of bytes */
     uint32_t note, n_note;            /* the note, in words of part 2 */
     bool is_idle, masks;              /* masks: its lists have no bias but -infinity */
-    uint32_t n_knots, hop_mask;       /* sizes of parts 0 and 1 */
+    uint32_t n_nodes, edge_mask;      /* sizes of parts 0 and 1 */
     uint32_t room, ban_room;          /* sizes of the list and the bans in part 3, after the window */
     uint32_t at;                      /* the position; tokens change the members from here to sum */
     uint32_t node;                    /* the current node of the automaton */

@@ -65,13 +65,13 @@ static SAMPI_COLD void sampi_kit_add(sampi_kit *kit, const samp_token *tokens, c
 static SAMPI_COLD samp_sampler *sampi_kit_make(sampi_kit *kit)
 {
     sampi_sampler *t = &kit->t;
-    const void *from[3] = { kit->knot, kit->table ? (const void *)kit->table : kit->hop,
+    const void *from[3] = { kit->nodes, kit->table ? (const void *)kit->table : kit->edges,
                             kit->entry ? (const void *)kit->entry : kit->words };
     t->u.limit.masks = kit->entry && !kit->weighs;
-    t->u.limit.n_knots = kit->n_knots;
-    t->u.limit.hop_mask = kit->n_hops - 1;
-    t->part_size[0] = kit->n_knots * sizeof *kit->knot;
-    t->part_size[1] = kit->table ? kit->n_table * sizeof *kit->table : kit->n_hops * sizeof *kit->hop;
+    t->u.limit.n_nodes = kit->n_nodes;
+    t->u.limit.edge_mask = kit->n_edges - 1;
+    t->part_size[0] = kit->n_nodes * sizeof *kit->nodes;
+    t->part_size[1] = kit->table ? kit->n_table * sizeof *kit->table : kit->n_edges * sizeof *kit->edges;
     t->part_size[2] = kit->entry ? kit->n_entries * sizeof *kit->entry : kit->n_words * sizeof *kit->words;
     t->part_size[3] = t->u.limit.ring.cap * sizeof(samp_token) +
                       ((size_t)t->u.limit.room + t->u.limit.ban_room) * sizeof(sampi_count);
@@ -82,8 +82,8 @@ static SAMPI_COLD samp_sampler *sampi_kit_make(sampi_kit *kit)
         if (made->part_size[i]) memcpy(sampi_part(made, i), from[i], made->part_size[i]);
     }
     SAMP_FREE(kit->pattern);
-    SAMP_FREE(kit->knot);
-    SAMP_FREE(kit->hop);
+    SAMP_FREE(kit->nodes);
+    SAMP_FREE(kit->edges);
     SAMP_FREE(kit->table);
     SAMP_FREE(kit->start);
     SAMP_FREE(kit->by_bytes);

@@ -1,7 +1,7 @@
 /* ---- constraints: schedules ----
    samp_init_schedule: a chain whose first member, the clock, says when the others are active (sampi_is_time, in
    constraints/record.h). The clock changes no logit. It is a constraint, so a schedule is copied, saved and rolled back
-   as all chains. A walk over a chain that draws asks sampi_n_at_work (core/owners.h) for the number of active members.
+   as all chains. A walk over a chain that draws asks sampi_n_active (core/owners.h) for the number of active members.
 
      mode      0: outside of spans; i + 1: inside span i
      count_in  tokens or lines since `begin`, a span's begin or end, or the last loop
@@ -22,7 +22,7 @@ static uint32_t sampi_clock_step(const sampi_sampler *s, samp_token token)
 static void sampi_clock_accept(sampi_sampler *s, samp_token token)
 {
     sampi_limit *r = &s->u.limit;
-    const uint32_t mark = r->n_knots ? sampi_knots(s)[r->node].mark : 0;
+    const uint32_t mark = r->n_nodes ? sampi_match_nodes(s)[r->node].mark : 0;
     if (r->has_loop) sampi_ring_push(&r->ring, sampi_limit_window(s), token);
     if (mark) {
         r->mode = r->node = r->mode ? 0 : mark;

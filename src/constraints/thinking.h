@@ -67,17 +67,17 @@ static uint64_t sampi_limit_latest(const sampi_limit *r)
 }
 
 /* Has samp_thinking_end been called, while the end is not forced yet because a character must be completed first? */
-static bool sampi_limit_hurries(const sampi_limit *r)
+static bool sampi_limit_ends_now(const sampi_limit *r)
 {
     return r->wish && sampi_limit_counts(r) && r->wish == r->at - r->count_in + 1 && !r->missing;
 }
 static bool sampi_limit_forces(const sampi_limit *r)
 {
-    return (r->mode && !sampi_limit_counts(r)) || sampi_limit_hurries(r);
+    return (r->mode && !sampi_limit_counts(r)) || sampi_limit_ends_now(r);
 }
 static bool sampi_limit_notes(const sampi_limit *r)
 {
-    return sampi_limit_counts(r) && r->noted > 0 && r->noted <= r->n_note && !sampi_limit_hurries(r);
+    return sampi_limit_counts(r) && r->noted > 0 && r->noted <= r->n_note && !sampi_limit_ends_now(r);
 }
 
 /* Returns the only token that may come, of the end or of the note; NULL: any token. */
@@ -89,7 +89,7 @@ static const samp_token *sampi_limit_forced(const sampi_sampler *s)
     if (!sampi_limit_forces(r)) return NULL;
     const sampi_span *span = sampi_limit_span(s);
     bool begins = sampi_limit_counts(r);
-    if (span->is_end && begins) return words + span->first + sampi_knots(s)[r->node].depth;
+    if (span->is_end && begins) return words + span->first + sampi_match_nodes(s)[r->node].depth;
     return words + span->first + (begins ? 0 : r->count_in);
 }
 
@@ -104,20 +104,20 @@ static float sampi_limit_ramp(const sampi_sampler *s, samp_token *token)
     if (x > 1.0) x = 1.0;
     if (r->ramp == SAMP_RAMP_EXPONENTIAL) x = (sampi_exp2(8.0 * x) - 1.0) / 255.0;
     const sampi_span *end = sampi_limit_span(s) + r->n;
-    *token = ((const samp_token *)sampi_part(s, 2))[end->first + sampi_knots(s)[r->node].depth];
+    *token = ((const samp_token *)sampi_part(s, 2))[end->first + sampi_match_nodes(s)[r->node].depth];
     return (float)((double)r->bias * x);
 }
 
 /* ---- what a token changes ---- */
 
-static uint32_t sampi_limit_side(const sampi_limit *r) { return r->has_plan ? (uint32_t)r->n + 1 : 0; }
+static uint32_t sampi_limit_ends_root(const sampi_limit *r) { return r->has_plan ? (uint32_t)r->n + 1 : 0; }
 
 /* Forces the end from here on; tokens of it that the text already ends with count. */
 static void sampi_limit_force(sampi_sampler *s)
 {
     sampi_limit *r = &s->u.limit;
     r->mode++;
-    r->count_in = sampi_limit_span(s)->is_end ? sampi_knots(s)[r->node].depth : 0;
+    r->count_in = sampi_limit_span(s)->is_end ? sampi_match_nodes(s)[r->node].depth : 0;
 }
 
 /* Does the open span end with a loop, all of whose copies are in the span? */
@@ -130,7 +130,7 @@ static bool sampi_limit_loops(const sampi_sampler *s)
 }
 
 /* Forces the end if the budget is spent; during the grace at the end of a line. */
-static void sampi_limit_spend(sampi_sampler *s, bool line)
+static void sampi_limit_check_budget(sampi_sampler *s, bool line)
 {
     sampi_limit *r = &s->u.limit;
     const uint64_t latest = sampi_limit_latest(r);
@@ -147,7 +147,7 @@ static void sampi_limit_close(sampi_limit *r)
     uint32_t used = r->at + 1 - r->since;
     if (r->has_plan) r->spent = r->spent > INT32_MAX - used ? INT32_MAX : r->spent + used;
     r->mode = r->node = r->count_in = r->noted = 0;
-    r->side = sampi_limit_side(r);
+    r->side = sampi_limit_ends_root(r);
 }
 
 static void sampi_limit_open(sampi_limit *r, uint32_t mark)
@@ -156,7 +156,7 @@ static void sampi_limit_open(sampi_limit *r, uint32_t mark)
     r->node = mark; /* the root of this span's end */
     r->count_in = r->noted = 0;
     r->since = r->has_plan ? r->at + 1 : 0;
-    r->side = sampi_limit_side(r);
+    r->side = sampi_limit_ends_root(r);
 }
 
 /* Counts a token of the open span that is neither its end nor forced: the note may begin, or go on. */
@@ -174,32 +174,32 @@ static void sampi_limit_count(sampi_sampler *s, samp_token token, bool line)
 }
 
 /* Counts a forced token. */
-static void sampi_limit_go_on(sampi_sampler *s, samp_token token)
+static void sampi_limit_count_forced(sampi_sampler *s, samp_token token)
 {
     sampi_limit *r = &s->u.limit;
     const sampi_span *span = sampi_limit_span(s);
     const samp_token *force = (const samp_token *)sampi_part(s, 2) + span->first;
     if (span->is_end)
-        r->count_in = sampi_knots(s)[r->node].depth;
+        r->count_in = sampi_match_nodes(s)[r->node].depth;
     else if (token == force[r->count_in] && ++r->count_in == span->n)
         sampi_limit_close(r);
 }
 
 /* r->node already is the node after the token; `before` is the node before it. */
-static void sampi_limit_think(sampi_sampler *s, samp_token token, uint32_t before)
+static void sampi_limit_accept_thinking(sampi_sampler *s, samp_token token, uint32_t before)
 {
     sampi_limit *r = &s->u.limit;
-    const sampi_knot *knot = sampi_knots(s);
+    const sampi_match_node *nodes = sampi_match_nodes(s);
     if (r->wish && r->at + 1 < r->wish) r->wish = 0; /* the text is now another one than that span's */
-    if (sampi_limit_hurries(r)) {
+    if (sampi_limit_ends_now(r)) {
         r->mode++;
-        r->count_in = sampi_limit_span(s)->is_end ? knot[before].depth : 0;
+        r->count_in = sampi_limit_span(s)->is_end ? nodes[before].depth : 0;
     }
-    uint32_t mark = knot[r->node].mark;
+    uint32_t mark = nodes[r->node].mark;
     const bool line = sampi_ends_line(s, token);
     if (r->has_plan) {
-        r->side = sampi_hop_on(knot, (const sampi_hop *)sampi_part(s, 1), r->hop_mask, r->side, token);
-        if (r->mode) mark |= knot[r->side].mark;
+        r->side = sampi_match_next(nodes, (const sampi_match_edge *)sampi_part(s, 1), r->edge_mask, r->side, token);
+        if (r->mode) mark |= nodes[r->side].mark;
         if (r->ring.cap) sampi_ring_push(&r->ring, sampi_limit_window(s), token);
     }
     if (r->vocab) r->missing = sampi_limit_missing(s, token);
@@ -211,9 +211,9 @@ static void sampi_limit_think(sampi_sampler *s, samp_token token, uint32_t befor
     } else if (sampi_limit_counts(r)) {
         sampi_limit_count(s, token, line);
     } else {
-        sampi_limit_go_on(s, token);
+        sampi_limit_count_forced(s, token);
     }
-    sampi_limit_spend(s, line);
+    sampi_limit_check_budget(s, line);
 }
 
 /* ---- state ---- */
@@ -222,29 +222,29 @@ static void sampi_limit_think(sampi_sampler *s, samp_token token, uint32_t befor
 static void sampi_limit_begin(sampi_limit *r)
 {
     r->since = r->spent = r->noted = r->wish = 0;
-    r->side = sampi_limit_side(r);
+    r->side = sampi_limit_ends_root(r);
     if (r->open < 0 || r->is_idle) return;
     r->node = (uint32_t)r->open + 1;
     r->mode = 2 * (uint32_t)r->open + 1;
-    if (sampi_limit_hard(r) == 0) r->mode++; /* as sampi_limit_spend */
+    if (sampi_limit_hard(r) == 0) r->mode++; /* as sampi_limit_check_budget */
 }
 
-static uint32_t sampi_root_of(const sampi_knot *knot, uint32_t node)
+static uint32_t sampi_root_of(const sampi_match_node *nodes, uint32_t node)
 {
-    while (knot[node].fail != node) node = knot[node].fail;
+    while (nodes[node].fail != node) node = nodes[node].fail;
     return node;
 }
 
 /* Can these words be the state of a budget? The node must belong to the mode, because the forced tokens begin there. */
-static SAMPI_COLD bool sampi_limit_thinks(const sampi_sampler *s, const sampi_limit *now)
+static SAMPI_COLD bool sampi_limit_thinking_is_valid(const sampi_sampler *s, const sampi_limit *now)
 {
-    const sampi_knot *knot = sampi_knots(s);
-    uint32_t root = sampi_root_of(knot, now->node), span = (now->mode - 1) / 2;
-    if (now->has_plan && sampi_root_of(knot, now->side) != sampi_limit_side(now)) return false;
+    const sampi_match_node *nodes = sampi_match_nodes(s);
+    uint32_t root = sampi_root_of(nodes, now->node), span = (now->mode - 1) / 2;
+    if (now->has_plan && sampi_root_of(nodes, now->side) != sampi_limit_ends_root(now)) return false;
     if (now->since > now->at || now->noted > (now->n_note ? now->n_note + 1 : 0)) return false;
     if (now->mode == 0) return root == 0 && now->count_in == 0 && now->noted == 0;
-    if (root != span + 1 || knot[now->node].mark) return false;
+    if (root != span + 1 || nodes[now->node].mark) return false;
     if (sampi_limit_counts(now)) return now->count_in < (uint64_t)now->budget + (uint32_t)now->grace + 4;
     const sampi_span *t = (const sampi_span *)sampi_part(s, 2) + span;
-    return t->is_end ? now->count_in == knot[now->node].depth : now->count_in < t->n;
+    return t->is_end ? now->count_in == nodes[now->node].depth : now->count_in < t->n;
 }

@@ -24,7 +24,7 @@ static SAMPI_COLD void sampi_limit_io_plan(sampi_io *io, sampi_limit *now, uint3
     if (now->has_plan) {
         sampi_io_word(io, &now->since, INT32_MAX);
         sampi_io_word(io, &now->spent, INT32_MAX);
-        sampi_io_word(io, &now->side, now->n_knots - 1);
+        sampi_io_word(io, &now->side, now->n_nodes - 1);
         sampi_io_word(io, &now->noted, INT32_MAX);
     }
     if (now->has_plan || missing > 3) sampi_io_word(io, &now->wish, INT32_MAX);
@@ -36,7 +36,7 @@ static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
     bool thinks = r->what == SAMPI_LIMIT_THINKING, clocks = r->what == SAMPI_LIMIT_CLOCK;
     if (r->is_idle) return;
     sampi_io_word(io, &now.at, INT32_MAX);
-    sampi_io_word(io, &now.node, r->n_knots ? r->n_knots - 1 : 0);
+    sampi_io_word(io, &now.node, r->n_nodes ? r->n_nodes - 1 : 0);
     sampi_io_word(io, &now.mode, thinks || clocks ? (thinks + 1) * (uint64_t)r->n : INT32_MAX);
     sampi_io_word(io, &now.count_in, INT32_MAX);
     uint32_t missing = r->missing + (thinks && !r->has_plan && r->wish ? 4 : 0);
@@ -54,8 +54,8 @@ static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
         sampi_io_token(io, &sampi_limit_bans(s)[i].count, 0);
     }
     if (thinks) sampi_limit_io_plan(io, &now, missing);
-    if (!io->bad && thinks) io->bad |= !sampi_limit_thinks(s, &now);
-    if (!io->bad && clocks) io->bad |= sampi_root_of(sampi_knots(s), now.node) != now.mode;
+    if (!io->bad && thinks) io->bad |= !sampi_limit_thinking_is_valid(s, &now);
+    if (!io->bad && clocks) io->bad |= sampi_root_of(sampi_match_nodes(s), now.node) != now.mode;
     if (io->mode != SAMPI_READ) return;
     now.ring = r->ring;
     *r = now;

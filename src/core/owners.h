@@ -15,14 +15,14 @@ static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
 static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == SAMPI_CHAIN; }
 static bool sampi_is_custom(const sampi_sampler *s) { return sampi_traits_of(s->kind)->flags & SAMPI_BY_INTERFACE; }
 
-/* sampi_is_clock: is this member the clock of a schedule? sampi_n_at_work: how many members of a chain take part in a
+/* sampi_is_clock: is this member the clock of a schedule? sampi_n_active: how many members of a chain take part in a
    draw: all of them, or 0 for a schedule outside its time. */
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
 static bool sampi_is_clock(const sampi_sampler *s)
 {
     return s->kind == SAMPI_CONSTRAINT && s->u.limit.what == SAMPI_LIMIT_CLOCK && !s->status;
 }
-static int32_t sampi_n_at_work(const sampi_sampler *s)
+static int32_t sampi_n_active(const sampi_sampler *s)
 {
     if (!sampi_is_chain(s)) return 0;
     const sampi_sampler *first = s->u.chain.n ? s->u.chain.item[0] : NULL;
@@ -34,7 +34,7 @@ static bool sampi_is_clock(const sampi_sampler *s)
     (void)s;
     return false;
 }
-static int32_t sampi_n_at_work(const sampi_sampler *s) { return sampi_is_chain(s) ? s->u.chain.n : 0; }
+static int32_t sampi_n_active(const sampi_sampler *s) { return sampi_is_chain(s) ? s->u.chain.n : 0; }
 #endif
 
 /* Does the sampler change nothing, so that a draw may skip it? */

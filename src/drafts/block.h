@@ -57,7 +57,7 @@ static uint64_t sampi_block_random(const sampi_sampler *s, uint64_t position, ui
 /* Replaces a draw: selects the draft's token, if it is a candidate, and computes h(n) and r(n + 1). The
    numbers u are those of the block's first position, not of the row's own. A row that is taken back is sampled again by
    the next call, and a number that decided to take it back would bias that draw. */
-static void sampi_block_weigh(const sampi_sampler *s, samp_token_data_array *cur)
+static void sampi_block_test(const sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_test *test = s->draft->test;
     sampi_sums sums = sampi_sum(cur);
@@ -114,7 +114,7 @@ static sampi_block sampi_block_pass(sampi_sampler *s, const float *logits, size_
     while (block.rows < n_rows && test.r) {
         sampi_draft row = sampi_draft_row(draft, block.rows, n_vocab);
         row.test = &test;
-        row.draw = sampi_block_weigh;
+        row.draw = sampi_block_test;
         row.waited = again ? NULL : &test.waited;
         uint64_t u = test.next_u;
         test.n = (uint32_t)block.rows;

@@ -5,7 +5,7 @@
 
 /* Selects the draft's token if it is nearly the best, and returns whether it did. The test is in integers, w(x) +
    floor(delta z) >= w(best), because a float p could differ in its last bit between machines. */
-static bool sampi_relax(const sampi_sampler *s, samp_token_data_array *cur)
+static bool sampi_take_near_best(const sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_relaxed *relaxed = s->draft->test->relaxed;
     sampi_sums sums = sampi_sum(cur);
@@ -25,7 +25,7 @@ static bool sampi_relax(const sampi_sampler *s, samp_token_data_array *cur)
 /* Selects the draft's token if it is nearly the best; otherwise draws by the usual method. */
 static void sampi_draw_relaxed(const sampi_sampler *s, samp_token_data_array *cur)
 {
-    if (sampi_relax(s, cur)) return;
+    if (sampi_take_near_best(s, cur)) return;
     if (s->draft->exact)
         sampi_draw_envelope(s, cur);
     else
@@ -64,7 +64,7 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits,
         if (drafted && lenient) {
             row.test = &test;
             row.draw = sampi_draw_relaxed;
-            row.takes = sampi_relax;
+            row.takes = sampi_take_near_best;
             row.exact = method == SAMP_VERIFY_EXACT;
         }
         sampi_set_draft(s, drafted && (lenient || method == SAMP_VERIFY_RATIO) ? &row : NULL);

@@ -33,7 +33,7 @@ static int32_t sampi_next_child(const samp_draft *draft, const int32_t *parent, 
 
 /* Adds a rejected child. If no mass would remain, the draft's probabilities sum to more than 1: then the child removes
    no mass. */
-static void sampi_reject(sampi_siblings *rejected, const sampi_draft *row, const samp_token_data_array *cur)
+static void sampi_add_rejected(sampi_siblings *rejected, const sampi_draft *row, const samp_token_data_array *cur)
 {
     uint64_t total = 0;
     rejected->row[rejected->n++] = *row;
@@ -63,7 +63,7 @@ static void sampi_draw_tree(const sampi_sampler *s, samp_token_data_array *cur)
             cur->selected = (int64_t)i;
             return;
         }
-        sampi_reject(&rejected, &row, cur);
+        sampi_add_rejected(&rejected, &row, cur);
         j = sampi_next_child(test->draft, test->parent, test->node, j);
     }
     uint64_t at = sampi_mulhi(random[1], rejected.total[rejected.n]);

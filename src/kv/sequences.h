@@ -1,6 +1,6 @@
 /* ---- key-value cache: operations on a sequence ----
    samp_kv_seq_rm and the other functions remove, copy, keep, shift and divide. They change sets, positions and deltas
-   of cells, `used` and `head`, but never a key or a value, and not n (sampi_kv_attend). Each checks its arguments, then
+   of cells, `used` and `head`, but never a key or a value, and not n (sampi_kv_set_n). Each checks its arguments, then
    walks over all cells, so no list of a sequence's cells has to be kept up to date. */
 
 /* Checks that the sequence exists, and replaces open ends of the range (negative numbers). */
@@ -39,7 +39,7 @@ static void sampi_kv_release(samp_kv *kv, uint32_t i)
 }
 
 /* Removes the sequences of `set` from a cell, and frees the cell if no sequence is left. */
-static void sampi_kv_leave(samp_kv *kv, uint32_t i, uint64_t set)
+static void sampi_kv_remove_sequences(samp_kv *kv, uint32_t i, uint64_t set)
 {
     if (!(kv->cells[i].seq & set)) return; /* also true of a free cell, which must not be freed twice */
     kv->cells[i].seq &= ~set;
@@ -53,7 +53,7 @@ SAMP_API int samp_kv_seq_rm(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1)
     if (status) return status;
     uint64_t set = seq < 0 ? sampi_kv_all(kv) : (uint64_t)1 << seq;
     for (uint32_t i = 0; i < kv->size; i++)
-        if (kv->cells[i].pos >= p0 && kv->cells[i].pos < p1) sampi_kv_leave(kv, i, set);
+        if (kv->cells[i].pos >= p0 && kv->cells[i].pos < p1) sampi_kv_remove_sequences(kv, i, set);
     return SAMP_OK;
 }
 
@@ -73,7 +73,7 @@ SAMP_API int samp_kv_seq_keep(samp_kv *kv, int32_t seq)
 {
     int status = sampi_kv_check_seq(kv, seq);
     if (status) return status;
-    for (uint32_t i = 0; i < kv->size; i++) sampi_kv_leave(kv, i, ~((uint64_t)1 << seq));
+    for (uint32_t i = 0; i < kv->size; i++) sampi_kv_remove_sequences(kv, i, ~((uint64_t)1 << seq));
     return SAMP_OK;
 }
 

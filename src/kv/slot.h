@@ -14,7 +14,7 @@ static uint32_t sampi_kv_cell_max(const samp_kv *kv)
 /* Sets n, the number of cells that attention reads: up to the last one in use, rounded up to the padding; never 0.
    Every function that gives cells to tokens or moves them calls it last. Functions that only free cells do not call it:
    n may then be larger than needed, which costs time and nothing else. */
-static void sampi_kv_attend(samp_kv *kv)
+static void sampi_kv_set_n(samp_kv *kv)
 {
     uint32_t padding = sampi_kv_of(kv)->set.padding, max = sampi_kv_cell_max(kv);
     uint32_t n = max ? (max + padding - 1) / padding * padding : padding;
@@ -33,7 +33,8 @@ static int sampi_kv_next_seq(uint64_t *set)
     return seq;
 }
 
-/* Checks a batch by itself, for a slot and for a mask. sampi_kv_goes_up compares its positions with the cache's. */
+/* Checks a batch by itself, for a slot and for a mask. sampi_kv_positions_ascend compares its positions with the
+   cache's. */
 static int sampi_kv_check_batch(const samp_kv *kv, const samp_kv_batch *batch)
 {
     if (!kv || !batch || !batch->pos || !batch->seq) return SAMP_E_NULL;
@@ -46,7 +47,7 @@ static int sampi_kv_check_batch(const samp_kv *kv, const samp_kv_batch *batch)
 }
 
 /* Sets last [64] to pos for the sequences of the set; false if one of them is at pos already, or beyond. */
-static bool sampi_kv_follow(int32_t *last, uint64_t set, int32_t pos)
+static bool sampi_kv_set_last(int32_t *last, uint64_t set, int32_t pos)
 {
     while (set) {
         int seq = sampi_kv_next_seq(&set);
@@ -59,7 +60,7 @@ static bool sampi_kv_follow(int32_t *last, uint64_t set, int32_t pos)
 /* Do the positions of each sequence increase, within the batch and from the cache to the batch? Otherwise a sequence
    could get two tokens at one position, and each would attend to the other. One pass over the cells finds the largest
    position of each of the batch's sequences. */
-static bool sampi_kv_goes_up(const samp_kv *kv, const samp_kv_batch *batch)
+static bool sampi_kv_positions_ascend(const samp_kv *kv, const samp_kv_batch *batch)
 {
     int32_t last[64];
     uint64_t in_batch = 0;
@@ -73,7 +74,7 @@ static bool sampi_kv_goes_up(const samp_kv *kv, const samp_kv_batch *batch)
         }
     }
     for (uint32_t i = 0; i < batch->n_tokens; i++)
-        if (!sampi_kv_follow(last, batch->seq[i], batch->pos[i])) return false;
+        if (!sampi_kv_set_last(last, batch->seq[i], batch->pos[i])) return false;
     return true;
 }
 
@@ -124,13 +125,14 @@ SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_
 {
     int status = sampi_kv_check_batch(kv, batch);
     if (status) return status;
-    if ((kind != SAMP_KV_RUN && kind != SAMP_KV_SCATTERED) || !sampi_kv_goes_up(kv, batch)) return SAMP_E_RANGE;
+    if ((kind != SAMP_KV_RUN && kind != SAMP_KV_SCATTERED) || !sampi_kv_positions_ascend(kv, batch))
+        return SAMP_E_RANGE;
     uint32_t n = batch->n_tokens, at = sampi_kv_find_run(kv, n);
     if (at == kv->size) {
         if (kind == SAMP_KV_RUN || kv->size - kv->used < n) return SAMP_E_FULL;
         at = sampi_kv_start(kv, n);
     }
     sampi_kv_take(kv, batch, at, cells);
-    sampi_kv_attend(kv);
+    sampi_kv_set_n(kv);
     return SAMP_OK;
 }

@@ -199,6 +199,6 @@ SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, 
         sampi_kv_load_cell(kv, (const char *)bytes, i, n, cell, (uint64_t)1 << seq);
     }
     cache->used += n;
-    sampi_kv_attend(cache);
+    sampi_kv_set_n(cache);
     return SAMP_OK;
 }

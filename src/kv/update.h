@@ -6,7 +6,7 @@
 /* Writes cos and sin of the angles of delta positions to kv->turn. Rotations add up, so keys that are rotated to
    pos - delta need this rotation only. Computed in double by libm's pow, cos and sin: keys need not have the same bits
    on every machine. */
-static void sampi_kv_turn_by(sampi_kv *kv, int32_t delta)
+static void sampi_kv_set_turn(sampi_kv *kv, int32_t delta)
 {
     uint32_t n_rot = kv->set.n_rot;
     for (uint32_t i = 0; i < n_rot; i += 2) {
@@ -43,7 +43,7 @@ static void sampi_kv_shift(sampi_kv *kv)
         kv->base.cells[i].delta = 0;
         if (delta == 0 || kv->set.rope == SAMP_ROPE_NONE) continue;
         if (delta != turned) {
-            sampi_kv_turn_by(kv, delta);
+            sampi_kv_set_turn(kv, delta);
             turned = delta;
         }
         for (uint32_t layer = 0; layer < kv->set.n_layer; layer++) sampi_kv_rotate(kv, &kv->rows[2 * layer], i);
@@ -79,7 +79,7 @@ static void sampi_kv_fill_holes(sampi_kv *kv)
     }
     kv->base.head = used < kv->base.size ? used : 0;
     kv->base.do_defrag = false;
-    sampi_kv_attend(&kv->base);
+    sampi_kv_set_n(&kv->base);
 }
 
 /* Keys are rotated before cells move, so a cell moves with its rotated keys. */

@@ -153,7 +153,7 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
     ordinal->has_llama_cpp |= sampi_is_llama_cpp(s);
     if (sampi_is_custom(s)) return (status = sampi_call_custom(s, cur)) ? status : sampi_check_left(s, cur);
     if (sampi_is_chain(s)) {
-        for (int32_t i = 0, all = sampi_n_at_work(s); i < all && !status; i++)
+        for (int32_t i = 0, all = sampi_n_active(s); i < all && !status; i++)
             status = sampi_run(s->u.chain.item[i], cur, position, ordinal);
         return status;
     }

@@ -7,7 +7,7 @@
 
 static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
 {
-    for (int32_t i = 0, all = sampi_n_at_work(s); i < all && n >= 0; i++)
+    for (int32_t i = 0, all = sampi_n_active(s); i < all && n >= 0; i++)
         n = sampi_members(s->u.chain.item[i], member, n);
     if (n < 0 || sampi_is_chain(s) || sampi_is_clock(s)) return n;
     if (n == SAMPI_MOST_MEMBERS || (n > 0 && sampi_rng_differs(s, member[0]))) return -1;

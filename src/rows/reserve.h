@@ -2,7 +2,7 @@
    samp_reserve: allocates a sampler's workspace (rows/work.h) for rows of a given size. */
 
 /* Lays out `bytes` more in a block, aligned to a cache line; returns their offset and grows *size. */
-static size_t sampi_lay(size_t *size, size_t bytes)
+static size_t sampi_add_to_block(size_t *size, size_t bytes)
 {
     size_t at = *size;
     *size += (bytes + 63) & ~(size_t)63;
@@ -21,16 +21,16 @@ static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
     size_t size = 0;
     if (n <= work->n && with_array <= sampi_has_array(work)) return SAMP_OK;
     if (n < work->n) n = work->n;
-    size_t candidate = sampi_lay(&size, with_array ? n * sizeof(samp_token_data) : 0);
-    size_t w = sampi_lay(&size, (n + 128) * sizeof(samp_token_data));
-    size_t x = sampi_lay(&size, (n + 32) * sizeof(float));
-    size_t id = sampi_lay(&size, (n + 32) * sizeof(int32_t));
-    size_t line = sampi_lay(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
-    size_t scratch = sampi_lay(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
-    size_t sum = sampi_lay(&size, sampi_n_tiles(n) * sizeof(uint64_t));
-    size_t change = sampi_lay(&size, SAMPI_CHANGES * sizeof(sampi_change));
-    size_t logits = sampi_lay(&size, (n + 32) * sizeof(float));
-    size_t own = sampi_lay(&size, (n + SAMPI_TILE) * sizeof(float));
+    size_t candidate = sampi_add_to_block(&size, with_array ? n * sizeof(samp_token_data) : 0);
+    size_t w = sampi_add_to_block(&size, (n + 128) * sizeof(samp_token_data));
+    size_t x = sampi_add_to_block(&size, (n + 32) * sizeof(float));
+    size_t id = sampi_add_to_block(&size, (n + 32) * sizeof(int32_t));
+    size_t line = sampi_add_to_block(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
+    size_t scratch = sampi_add_to_block(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
+    size_t sum = sampi_add_to_block(&size, sampi_n_tiles(n) * sizeof(uint64_t));
+    size_t change = sampi_add_to_block(&size, SAMPI_CHANGES * sizeof(sampi_change));
+    size_t logits = sampi_add_to_block(&size, (n + 32) * sizeof(float));
+    size_t own = sampi_add_to_block(&size, (n + SAMPI_TILE) * sizeof(float));
     char *block = (char *)SAMP_MALLOC(size + 64);
     if (!block) return SAMP_E_NOMEM;
     char *base = block + (64 - (uintptr_t)block % 64) % 64;

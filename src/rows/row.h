@@ -163,7 +163,7 @@ typedef struct {
     float l;
 } sampi_bound;
 
-static bool sampi_reaches(const void *what, float x)
+static bool sampi_logit_reaches(const void *what, float x)
 {
     const sampi_bound *of = (const sampi_bound *)what;
     return sampi_scaled(of->row, x) >= of->l;
@@ -177,7 +177,7 @@ static SAMPI_CALLED float sampi_unscale(const sampi_row *row, float l)
     const float r = row->r;
     const sampi_bound of = { row, l };
     if (r == 1.0f || l <= -FLT_MAX) return l;
-    return sampi_least(sampi_reaches, &of, sampi_finite(sampi_is_divided(row) ? l * r : l / r));
+    return sampi_least(sampi_logit_reaches, &of, sampi_finite(sampi_is_divided(row) ? l * r : l / r));
 }
 
 /* ---- opening a row ---- */

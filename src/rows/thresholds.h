@@ -27,7 +27,7 @@ typedef struct sampi_few {
 
 /* Narrows a search to the values in [low, high), if they are few. Returns the mass from high on, which is left out
    then. */
-static uint64_t sampi_narrow(sampi_values *values, float low, float high, sampi_few *few)
+static uint64_t sampi_narrow_search(sampi_values *values, float low, float high, sampi_few *few)
 {
     const sampi_kernels *k = values->k;
     if (k->count(values->x, values->n, low) - k->count(values->x, values->n, high) > SAMPI_TILE) return 0;
@@ -62,7 +62,7 @@ static float sampi_find_value(const sampi_values *all, uint64_t want, uint64_t e
     for (int tries = 0; (int64_t)high - low > fine && mass > enough; tries++) {
         int32_t middle = sampi_middle(low, high);
         if (values.n > 2 * SAMPI_TILE && tries % 4 == 3)
-            beyond = sampi_narrow(&values, sampi_unkey(low), sampi_unkey(high), &few);
+            beyond = sampi_narrow_search(&values, sampi_unkey(low), sampi_unkey(high), &few);
         uint64_t mass_middle = beyond + sampi_mass_above(&values, sampi_unkey(middle));
         if (mass_middle < want) {
             high = middle;

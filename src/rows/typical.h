@@ -58,7 +58,7 @@ typedef struct sampi_scored {
     int32_t *place;
 } sampi_scored;
 
-static sampi_scored sampi_lay_scored(const sampi_work *work, size_t n, bool with_places)
+static sampi_scored sampi_place_scored(const sampi_work *work, size_t n, bool with_places)
 {
     sampi_scored t;
     t.n = n;
@@ -208,7 +208,7 @@ static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, con
     uint64_t want = sampi_mulhi(typical->share, sampi_z_hi(range)) + 1;
     double off;
     sampi_order order = sampi_typical_order(range, &off);
-    sampi_scored t = sampi_lay_scored(row->work, n, !is_whole);
+    sampi_scored t = sampi_place_scored(row->work, n, !is_whole);
     if (is_whole)
         memcpy(t.y, row->x, n * sizeof *t.y);
     else
@@ -236,7 +236,7 @@ static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical 
 {
     const sampi_range *range = &typical->range;
     sampi_order order = { sampi_typical_score, range->max, range->s_lo / range->z_lo };
-    sampi_scored t = sampi_lay_scored(row->work, (row->n + 31) / 32, false);
+    sampi_scored t = sampi_place_scored(row->work, (row->n + 31) / 32, false);
     int shift = 6 - 2 * tries;
     for (size_t i = 0; i < t.n; i++) t.y[i] = row->x[32 * i];
     sampi_score_tokens(row->k, &t, &order);

@@ -35,7 +35,7 @@ typedef struct sampi_view {
 static SAMPI_COLD const sampi_sampler *sampi_first_cut(const sampi_sampler *s)
 {
     const sampi_sampler *first = NULL;
-    for (int32_t i = 0, all = sampi_n_at_work(s); i < all && !first; i++) first = sampi_first_cut(s->u.chain.item[i]);
+    for (int32_t i = 0, all = sampi_n_active(s); i < all && !first; i++) first = sampi_first_cut(s->u.chain.item[i]);
     return sampi_is_chain(s) || sampi_idles(s) || sampi_traits_of(s->kind)->flags & SAMPI_ONLY_EDITS ? first : s;
 }
 

@@ -14,7 +14,7 @@ static SAMPI_COLD bool sampi_sets_p(const sampi_sampler *s)
 static SAMPI_COLD int sampi_use_of_p(const sampi_sampler *s, const sampi_sampler *from, bool *behind)
 {
     int fate = 0;
-    for (int32_t i = 0, all = sampi_n_at_work(s); i < all && !fate; i++)
+    for (int32_t i = 0, all = sampi_n_active(s); i < all && !fate; i++)
         fate = sampi_use_of_p(s->u.chain.item[i], from, behind);
     if (fate || sampi_is_chain(s)) return fate;
     if (!*behind) {

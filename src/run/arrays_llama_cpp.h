@@ -121,7 +121,7 @@ static SAMPI_COLD void sampi_view_xtc_cut(const sampi_view *view, const sampi_sa
     sampi_sort_keys(work->w, key, n);
     sampi_unpack_keys(key, n, x);
     (void)sampi_expf_of(view->work, k)(x, n, 1.0f, x[0], e);
-    double sum = (double)sampi_add(e, n, 0.0f);
+    double sum = (double)sampi_exact_float_sum(e, n, 0.0f);
     while (above < n && (float)((double)e[above] / sum) >= s->u.xtc.t && !sampi_masked(x[above])) above++;
     size_t cut = above < 2 || n - (above - 1) < s->u.xtc.min_keep ? 0 : above - 1;
     cur->size = n - cut;

@@ -42,7 +42,7 @@ static SAMPI_COLD int sampi_view_walk(sampi_view *view, sampi_sampler *s)
     int status = SAMP_OK;
     if (sampi_is_custom(s)) return sampi_view_custom(view, s);
     if (!sampi_is_chain(s)) return sampi_view_apply(view, s);
-    for (int32_t i = 0, all = sampi_n_at_work(s); i < all && !status; i++)
+    for (int32_t i = 0, all = sampi_n_active(s); i < all && !status; i++)
         status = sampi_view_walk(view, s->u.chain.item[i]);
     return status;
 }

@@ -9,7 +9,7 @@
    rounded alike on every machine, so each rank can cut its own slice. */
 
 /* Makes RUNS ask for the whole bucket that has the end. */
-static void sampi_end_unguessed(sampi_end *end)
+static void sampi_end_whole_bucket(sampi_end *end)
 {
     end->since = 0;
     end->until = UINT32_MAX;
@@ -22,7 +22,7 @@ static void sampi_end_within(sampi_end *end, double from, double to, uint32_t bu
     end->scale = to > from ? (double)buckets / (to - from) : 0.0;
     end->buckets[0] = buckets;
     end->level = 0;
-    sampi_end_unguessed(end);
+    sampi_end_whole_bucket(end);
     end->is_whole = is_whole;
     end->is_after = false;
     end->mass = end->count = 0;
@@ -118,43 +118,43 @@ static float sampi_end_interval(const sampi_end *end, sampi_side_of stands, int 
    Each function fills an empty parcel from row->row, the slice as it is now, and from the shared facts. */
 
 /* Collects the slice's logits in [low, high) to x and id, in order of ids; slack 16. Returns their number. */
-static size_t sampi_between(const sampi_shard_row *row, float low, float high, float *x, int32_t *id)
+static size_t sampi_collect_between(const sampi_shard_row *row, float low, float high, float *x, int32_t *id)
 {
     if (row->row.n == 0 || !(low < high)) return 0;
     return row->row.k->collect(row->row.x, row->row.id, 0, row->row.n, low, high, x, id);
 }
 
 /* Collects the tokens before the buckets of RUNS: they are kept if the end is where it is searched. */
-static size_t sampi_look_kept(const sampi_shard_row *row)
+static size_t sampi_collect_kept(const sampi_shard_row *row)
 {
     float high, low = sampi_end_interval(&row->end, sampi_side_by_runs, -1, &high);
-    return sampi_between(row, low, high, row->shard->work.x, row->shard->work.id);
+    return sampi_collect_between(row, low, high, row->shard->work.x, row->shard->work.id);
 }
 
 /* Is the question only about a part of the slice: the tokens that a searched end certainly keeps, or those that a
    coming cut keeps? Then it collects these tokens, and *n is their number; otherwise *n is the slice's length. */
-static bool sampi_look_ahead(const sampi_shard_row *row, size_t *n)
+static bool sampi_collect_ahead(const sampi_shard_row *row, size_t *n)
 {
     const bool is_ahead = row->ahead > -INFINITY;
-    *n = row->seeks ? sampi_look_kept(row)
-         : is_ahead ? sampi_between(row, row->ahead, INFINITY, row->shard->work.x, row->shard->work.id)
+    *n = row->seeks ? sampi_collect_kept(row)
+         : is_ahead ? sampi_collect_between(row, row->ahead, INFINITY, row->shard->work.x, row->shard->work.id)
                     : row->row.n;
     return row->seeks || is_ahead;
 }
 
 /* Collects the tokens on side 0, from both sides of the mean. */
-static size_t sampi_look_bucket(const sampi_shard_row *row, sampi_side_of stands)
+static size_t sampi_collect_bucket(const sampi_shard_row *row, sampi_side_of stands)
 {
     float above, high, low = sampi_end_interval(&row->end, stands, 0, &high);
     float kept = sampi_end_interval(&row->end, stands, -1, &above);
-    if (!(kept < above)) return sampi_between(row, low, high, row->shard->work.x, row->shard->work.id);
-    size_t n = sampi_between(row, low, kept, row->shard->work.x, row->shard->work.id);
-    return n + sampi_between(row, above, high, row->shard->work.x + n, row->shard->work.id + n);
+    if (!(kept < above)) return sampi_collect_between(row, low, high, row->shard->work.x, row->shard->work.id);
+    size_t n = sampi_collect_between(row, low, kept, row->shard->work.x, row->shard->work.id);
+    return n + sampi_collect_between(row, above, high, row->shard->work.x + n, row->shard->work.id + n);
 }
 
 /* Collects the slice's first tokens after the list, `want` or some more, in order of ids. *all: how many tokens there
    are after the list. */
-static size_t sampi_look_behind(const sampi_shard_row *row, size_t want, size_t *all)
+static size_t sampi_collect_after_list(const sampi_shard_row *row, size_t want, size_t *all)
 {
     const samp_token_data *last = row->n_list ? &row->list[row->n_list - 1] : NULL;
     float *x = row->shard->work.x;
@@ -230,7 +230,7 @@ static void sampi_put_tokens(const samp_token_data *d, size_t n, sampi_parcel *p
 static size_t sampi_put_first(const sampi_shard_row *row, sampi_parcel *p)
 {
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
-    size_t behind, n = sampi_look_behind(row, p->room, &behind);
+    size_t behind, n = sampi_collect_after_list(row, p->room, &behind);
     sampi_row look = row->row;
     look.work = &row->shard->work;
     sampi_set_tokens(&look, row->shard->work.x, row->shard->work.id, n);
@@ -276,7 +276,7 @@ static void sampi_answer_sums(const sampi_shard_row *row, sampi_parcel *p)
     uint64_t squares = 0, w[SAMPI_TILE + 16];
     const bool with_squares = sampi_member_needs_squares(row);
     size_t n_all;
-    const float *x = sampi_look_ahead(row, &n_all) ? row->shard->work.x : row->row.x;
+    const float *x = sampi_collect_ahead(row, &n_all) ? row->shard->work.x : row->row.x;
     for (size_t at = 0; at < n_all && with_squares; at += SAMPI_TILE) {
         size_t n = n_all - at < SAMPI_TILE ? n_all - at : SAMPI_TILE;
         row->row.k->weights(x + at, n, sums.max, w, NULL);
@@ -331,7 +331,7 @@ static SAMPI_HOT void sampi_answer_hist(const sampi_shard_row *row, sampi_parcel
 {
     uint64_t mass[SAMPI_SHARD_SCORES] = { 0 }, w[SAMPI_TILE + 16];
     uint32_t count[SAMPI_SHARD_SCORES] = { 0 }, bucket[SAMPI_TILE];
-    size_t n_all = row->end.level ? sampi_look_bucket(row, sampi_side_by_bucket) : row->row.n;
+    size_t n_all = row->end.level ? sampi_collect_bucket(row, sampi_side_by_bucket) : row->row.n;
     const float *x = row->end.level ? row->shard->work.x : row->row.x;
     for (size_t at = 0; at < n_all; at += SAMPI_TILE) {
         size_t n = n_all - at < SAMPI_TILE ? n_all - at : SAMPI_TILE;
@@ -365,7 +365,7 @@ static void sampi_answer_near(const sampi_shard_row *row, sampi_parcel *p)
     float high, low;
     end.last.logit = sampi_finite((float)(end.order.max - end.order.mean - end.away));
     low = sampi_end_interval(&end, sampi_side_by_score, 0, &high);
-    size_t n = sampi_between(row, low, high, row->shard->work.x, row->shard->work.id),
+    size_t n = sampi_collect_between(row, low, high, row->shard->work.x, row->shard->work.id),
            room = p->room < n ? p->room : n;
     for (size_t i = 0; i < n; i++) {
         d[i].id = row->shard->work.id[i];
@@ -384,7 +384,7 @@ static void sampi_answer_runs(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_end *end = &row->end;
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
-    size_t n = 0, runs = 0, bucket = sampi_look_bucket(row, sampi_side_by_runs);
+    size_t n = 0, runs = 0, bucket = sampi_collect_bucket(row, sampi_side_by_runs);
     sampi_put_mean(end, p);
     for (size_t i = 0; i < bucket; i++) {
         d[n].id = 0;
@@ -442,7 +442,7 @@ static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel
     sampi_sums sums = { row->draw_max, 0, 0, 0, 0 };
     uint64_t q = 0;
     size_t n;
-    const bool is_ahead = sampi_look_ahead(row, &n);
+    const bool is_ahead = sampi_collect_ahead(row, &n);
     const float *x = is_ahead ? row->shard->work.x : sampi_draw_logits(row);
     if (is_ahead) sampi_scale_for_drawer(row, row->shard->work.x, n);
     if (sampi_draw_is_sound(row, x, n)) {
@@ -461,7 +461,7 @@ static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel
 static void sampi_answer_top(const sampi_shard_row *row, sampi_parcel *p)
 {
     size_t n;
-    const float *l = sampi_look_ahead(row, &n) ? row->shard->work.x : sampi_draw_logits(row);
+    const float *l = sampi_collect_ahead(row, &n) ? row->shard->work.x : sampi_draw_logits(row);
     float max = n ? row->row.k->maxima(l, SAMP_F32, NULL, n, row->shard->work.scratch) : -INFINITY;
     sampi_wire_put_float(p->entries, max + 0.0f);
     sampi_set_entries(p, 1);
@@ -516,7 +516,7 @@ static void sampi_answer_reach(const sampi_shard_row *row, sampi_parcel *p)
     const sampi_sampler *s = sampi_row_member(row, 0);
     const sampi_reaching of = { row->max, sampi_mass_of(sampi_share(s->u.xtc.t), row->sums.z) };
     const float floor = sampi_least_in(sampi_has_mass, &of, SAMPI_NO_KEY, (int64_t)sampi_key(row->max) + 1);
-    size_t n = sampi_between(row, floor, INFINITY, row->shard->work.x, row->shard->work.id);
+    size_t n = sampi_collect_between(row, floor, INFINITY, row->shard->work.x, row->shard->work.id);
     samp_token_data last = { -1, 0.0f, 0.0f };
     for (size_t i = 0; i < n; i++) {
         samp_token_data d = { row->shard->work.id[i], row->shard->work.x[i], 0.0f };

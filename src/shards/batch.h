@@ -288,7 +288,7 @@ SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
 /* Reads the head of a merged message; returns its status. */
 static int sampi_take_head(const samp_shard *shard, unsigned char *at, size_t n)
 {
-    if (!sampi_message_is_good(at, n)) return sampi_worse(SAMP_E_FORMAT, sampi_status_of_bytes(at, n));
+    if (!sampi_message_is_good(at, n)) return sampi_merge_status(SAMP_E_FORMAT, sampi_status_of_bytes(at, n));
     if (sampi_wire_u32(at + SAMPI_AT_ROUND) != shard->round) return SAMP_E_FORMAT;
     if (memcmp(at + SAMPI_AT_SHAPE, at + SAMPI_AT_SHAPE + 8, 8) != 0) return SAMP_E_RANGE;
     if (sampi_wire_u32(at + SAMPI_AT_RANKS) != shard->n_ranks) return SAMP_E_RANGE;

@@ -67,7 +67,7 @@ static void sampi_answer_best(const sampi_shard_row *row, sampi_parcel *p)
     for (size_t i = 0; i < told.row.n; i++)
         if (told.row.id[i] == row->token.id) l = told.row.x[i];
     if (sampi_is_raw(p->kind) && told.row.n) {
-        size_t n = sampi_between(&told, -FLT_MAX, INFINITY, row->shard->raw_x, row->shard->raw_id);
+        size_t n = sampi_collect_between(&told, -FLT_MAX, INFINITY, row->shard->raw_x, row->shard->raw_id);
         sampi_set_tokens(&told.row, row->shard->raw_x, row->shard->raw_id, n);
     }
     (void)sampi_put_first(&told, p);

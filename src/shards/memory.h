@@ -18,19 +18,21 @@ static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, boo
     if (rows < shard->rows) rows = shard->rows;
     if (n_all < shard->n_all) n_all = shard->n_all;
     size_t most = SAMPI_SHARD_HEAD + rows * sampi_shard_most(shard);
-    size_t records = sampi_lay(&size, rows * sizeof(sampi_shard_row));
+    size_t records = sampi_add_to_block(&size, rows * sizeof(sampi_shard_row));
     size_t slices = size, slice = ((n + 48) * sizeof(float) + 63) & ~(size_t)63;
-    (void)sampi_lay(&size, 2 * rows * slice);
-    size_t segs = sampi_lay(&size, rows * shard->n_ranks * sizeof(sampi_seg));
-    size_t lists = sampi_lay(&size, rows * SAMPI_SHARD_ROOM * sizeof(samp_token_data));
-    size_t all = sampi_lay(&size, n_all * shard->n_vocab * sizeof(samp_token_data));
-    size_t w = sampi_lay(&size, (look + 128) * sizeof(samp_token_data));
-    size_t x = sampi_lay(&size, (look + 48) * sizeof(float)), id = sampi_lay(&size, (look + 48) * sizeof(int32_t));
-    size_t raw_x = sampi_lay(&size, slice), raw_id = sampi_lay(&size, slice);
+    (void)sampi_add_to_block(&size, 2 * rows * slice);
+    size_t segs = sampi_add_to_block(&size, rows * shard->n_ranks * sizeof(sampi_seg));
+    size_t lists = sampi_add_to_block(&size, rows * SAMPI_SHARD_ROOM * sizeof(samp_token_data));
+    size_t all = sampi_add_to_block(&size, n_all * shard->n_vocab * sizeof(samp_token_data));
+    size_t w = sampi_add_to_block(&size, (look + 128) * sizeof(samp_token_data));
+    size_t x = sampi_add_to_block(&size, (look + 48) * sizeof(float)),
+           id = sampi_add_to_block(&size, (look + 48) * sizeof(int32_t));
+    size_t raw_x = sampi_add_to_block(&size, slice), raw_id = sampi_add_to_block(&size, slice);
     size_t lines = (2 * sampi_n_lines(look) + 64) * sizeof(float);
-    size_t line = sampi_lay(&size, lines), scratch = sampi_lay(&size, lines);
-    size_t sum = sampi_lay(&size, (sampi_n_tiles(look) + 1) * sizeof(uint64_t));
-    size_t message = sampi_lay(&size, most), gathered = sampi_lay(&size, gathers ? most * shard->n_ranks : 0);
+    size_t line = sampi_add_to_block(&size, lines), scratch = sampi_add_to_block(&size, lines);
+    size_t sum = sampi_add_to_block(&size, (sampi_n_tiles(look) + 1) * sizeof(uint64_t));
+    size_t message = sampi_add_to_block(&size, most),
+           gathered = sampi_add_to_block(&size, gathers ? most * shard->n_ranks : 0);
     char *block = (char *)SAMP_MALLOC(size + 64), *base;
     if (!block) return SAMP_E_NOMEM;
     SAMP_FREE(shard->work.block);

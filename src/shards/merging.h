@@ -94,7 +94,7 @@ static bool sampi_message_is_good(unsigned char *bytes, size_t n)
 }
 
 /* Returns the status of a merge of two statuses; 0: no error. */
-static int32_t sampi_worse(int32_t a, int32_t b) { return a == 0 ? b : b == 0 ? a : a > b ? a : b; }
+static int32_t sampi_merge_status(int32_t a, int32_t b) { return a == 0 ? b : b == 0 ? a : a > b ? a : b; }
 
 /* Makes a message a head with a status only, which replaces every message that it is merged with. */
 static void sampi_break_message(unsigned char *bytes, size_t n, int32_t status)
@@ -272,9 +272,9 @@ SAMP_API void samp_shard_merge(void *into, const void *from, size_t n)
 {
     unsigned char *a = (unsigned char *)into, *b = (unsigned char *)(uintptr_t)from; /* only read */
     if (!a || !b) return;
-    int32_t status = sampi_worse(sampi_status_of_bytes(a, n), sampi_status_of_bytes(b, n));
+    int32_t status = sampi_merge_status(sampi_status_of_bytes(a, n), sampi_status_of_bytes(b, n));
     if (!sampi_message_is_good(a, n) || !sampi_message_is_good(b, n) || !sampi_same_shape(a, b, n)) {
-        sampi_break_message(a, n, sampi_worse(status, SAMP_E_FORMAT));
+        sampi_break_message(a, n, sampi_merge_status(status, SAMP_E_FORMAT));
         return;
     }
     sampi_wire_put(a + SAMPI_AT_STATUS, (uint32_t)status, 4);

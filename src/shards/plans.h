@@ -136,7 +136,7 @@ static int sampi_shard_keep_above(sampi_shard_row *row, double floor, size_t min
     if (min_keep > row->n_list + row->rest) min_keep = row->n_list + (size_t)row->rest;
     if (min_keep <= row->n_list && keep < row->n_list)
         return sampi_keep_listed(row, keep > min_keep ? keep : min_keep ? min_keep : 1);
-    if (min_keep > row->n_list) return sampi_seek(row, 0.0, 0, min_keep, floor);
+    if (min_keep > row->n_list) return sampi_find_prefix_end(row, 0.0, 0, min_keep, floor);
     return sampi_floor_cut(row, floor);
 }
 
@@ -152,7 +152,7 @@ static int sampi_shard_keep_prefix(sampi_shard_row *row, unsigned shows, uint64_
     const size_t keep = sampi_prefix_by_tiles(row, row->list, row->n_list, mass, count);
     if (keep) return sampi_keep_listed(row, keep);
     if (mass == 0 && row->n_list + row->rest <= count) return SAMPI_KNOWN;
-    return sampi_seek(row, 0.0, mass, count, INFINITY);
+    return sampi_find_prefix_end(row, 0.0, mass, count, INFINITY);
 }
 
 /* Keeps the first k tokens: up to 1,024 as a list, more as a prefix of k tokens without a mass. With ties it lists all
@@ -209,7 +209,7 @@ static int sampi_shard_keep_nearest(sampi_shard_row *row, double mean, uint64_t 
                   : row->seeks ? 0
                                : sampi_typical_listed(row, &order, mass, min_keep);
     if (keep) return sampi_keep_listed(row, keep);
-    return sampi_seek(row, mean, mass, min_keep, INFINITY);
+    return sampi_find_prefix_end(row, mean, mass, min_keep, INFINITY);
 }
 
 /* Does nothing: the next member asks for the list of the remaining tokens. */

@@ -199,7 +199,7 @@ static int sampi_ask_runs_of(sampi_shard_row *row, size_t room, unsigned facts)
 static int sampi_ask_runs(sampi_shard_row *row)
 {
     const uint64_t tokens = row->end.population;
-    sampi_end_unguessed(&row->end);
+    sampi_end_whole_bucket(&row->end);
     return sampi_ask_runs_of(row, tokens < SAMPI_SHARD_CHUNK ? (size_t)tokens : (size_t)SAMPI_SHARD_CHUNK, 0);
 }
 
@@ -326,7 +326,7 @@ static int sampi_end_narrow(sampi_shard_row *row)
         end->buckets[end->level] = SAMPI_SHARD_FINE;
         uint64_t few = end->order.mean > 0.0 || end->level >= 2 ? SAMPI_SHARD_CHUNK : SAMPI_SHARD_FEW;
         if (tokens <= few || end->level == SAMPI_SHARD_LEVELS || !(end->scale > 0.0)) return sampi_ask_runs(row);
-        sampi_end_unguessed(end);
+        sampi_end_whole_bucket(end);
         if (end->level >= 2) /* so many tokens with similar logits often have few values */
             return sampi_ask_runs_of(row, SAMPI_SHARD_LIST, SAMPI_ASK_HIST);
         row->ask = SAMPI_ASK_HIST;
@@ -474,7 +474,7 @@ static void sampi_end_cut(sampi_shard_row *row)
     float near_high, near_low = sampi_end_interval(end, sampi_side_by_score, -1, &near_high);
     size_t n = 0, kept = 0;
     if (end->floor < (double)low) low = floor;
-    size_t m = sampi_between(row, low, high, row->work.x, row->work.id);
+    size_t m = sampi_collect_between(row, low, high, row->work.x, row->work.id);
     for (size_t i = 0; i < m; i++) {
         float l = row->work.x[i];
         bool keep = (l >= near_low && l < near_high) || (double)l >= end->floor;
@@ -540,7 +540,7 @@ static int sampi_end_first(sampi_shard_row *row)
 
 /* Keeps the shortest prefix with the mass `want` and min_keep tokens, and the tokens that reach the floor (INFINITY: no
    floor). LIST is known. SAMPI_KNOWN: the slice is cut. */
-static int sampi_seek(sampi_shard_row *row, double mean, uint64_t want, uint64_t min_keep, double floor)
+static int sampi_find_prefix_end(sampi_shard_row *row, double mean, uint64_t want, uint64_t min_keep, double floor)
 {
     sampi_end *end = &row->end;
     const size_t few = sampi_next_keeps(row); /* computed again, because the list may have grown */

@@ -447,7 +447,7 @@ static bool sums_in_order(void)
         float loop = start;
         for (size_t i = 0; i < n; i++) loop += x[i];
         for (int k = 0; k < isa.n; k++) {
-            float got = sampi_add(x, n, start);
+            float got = sampi_exact_float_sum(x, n, start);
             if (bits_of(got) == bits_of(loop)) continue;
             printf("%s: %zu floats sum to %a, not to %a, seed %" PRIu64 "\n", isa.name[k], n, (double)loop,
                    (double)got, seed);

@@ -45,7 +45,8 @@ static SAMPI_COLD int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
 }
 
 /* Returns the sum of squares (x - mean)^2, continued with x [n], none of them masked, for top_n_sigma. llama.cpp adds
-   each in double and rounds to float, so terms may be added in any order under the conditions of sampi_add. */
+   each in double and rounds to float, so terms may be added in any order under the conditions of
+   sampi_exact_float_sum. */
 static SAMPI_HOT float sampi_llama_squares(const float *x, size_t n, float mean, float sum)
 {
     const double half = (double)sampi_half_ulp(sum), from = (double)sum;
@@ -104,7 +105,7 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
             if (pass)
                 squares = sampi_llama_squares(is_full ? it.x : x, n, mean, squares);
             else
-                sum = sampi_add(is_full ? it.x : x, n, sum), count += (float)n;
+                sum = sampi_exact_float_sum(is_full ? it.x : x, n, sum), count += (float)n;
         }
         mean = sum / count;
     }
@@ -354,7 +355,7 @@ static SAMPI_COLD int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler 
     size_t i;
     if (row->n < 2) return SAMPI_DECLINED;
     double total = sampi_llama_exps(row, row, max);
-    sampi_llama_sums sums = { max, sampi_add(e, row->n, 0.0f) };
+    sampi_llama_sums sums = { max, sampi_exact_float_sum(e, row->n, 0.0f) };
     float sum = sums.sum;
     if (adapts) {
         sampi_row adapted = *row;
@@ -366,7 +367,7 @@ static SAMPI_COLD int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler 
         sampi_set_tokens(&adapted, row->work->x, NULL, row->n);
         (void)sampi_scan(&adapted);
         total = sampi_llama_exps(row, &adapted, adapted.top);
-        sum = sampi_add(e, row->n, 0.0f);
+        sum = sampi_exact_float_sum(e, row->n, 0.0f);
     }
     double u = sampi_mt_double(sampi_mt_of(s));
     if (!sampi_llama_find(row, total, u, 1.0 / (1 << 22), &i)) {

@@ -63,7 +63,7 @@ static SAMPI_HOT bool sampi_float_sum_steps(const float *x, size_t n, float from
    running sum stays between two powers of two, it grows by multiples of one ulp. Then a term has the same effect on
    every sum of its tile, so the terms may be added in any order. A loop adds the terms of a tile one by one if a sum
    may lie half way between two floats (it is rounded to the even one), or if the tile may cross a power of two. */
-static SAMPI_COLD float sampi_add(const float *x, size_t n, float sum)
+static SAMPI_COLD float sampi_exact_float_sum(const float *x, size_t n, float sum)
 {
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
         size_t end = n - at < SAMPI_TILE ? n : at + SAMPI_TILE;
@@ -218,7 +218,7 @@ static SAMPI_COLD bool sampi_llama_add_terms(const sampi_row *part, const sampi_
         if (!sure || (in_order && !sampi_keeps_exponent(from, m, m))) {
             sampi_llama_terms(part, it.x, it.n, c, e);
             if (in_order) {
-                from = sampi_add(e, it.n, from);
+                from = sampi_exact_float_sum(e, it.n, from);
                 continue;
             }
             m = 0.0;
