@@ -189,86 +189,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9057 samplers/greedy.h               21227 grammar/regex.h
-     276 api/config.h                     9099 samplers/choose.h               21630 grammar/derivatives.h
-     307 api/types.h                      9162 samplers/ratio.h                22325 grammar/vocabulary.h
-     564 api/missing.h                    9229 samplers/draw.h                 22798 grammar/triggers.h
-     578 api/sample.h                     9315 samplers/dist.h                 23126 grammar/matcher.h
-     672 api/chains.h                     9347 samplers/gumbel.h               23398 grammar/store.h
-     939 api/samplers.h                   9417 watermark/function.h            23660 grammar/moving.h
-    1212 api/gumbel.h                     9535 watermark/text.h                24017 grammar/visits.h
-    1235 api/operator.h                   9726 watermark/draw.h                24300 grammar/states.h
-    1286 api/kv.h                         9937 samplers/mirostat.h             24461 grammar/items.h
-    1469 api/llama_cpp.h                 10177 samplers/adaptive_p.h           24588 grammar/masks.h
-    1515 api/text_error.h                10329 samplers/custom.h               24799 grammar/runs.h
-    1532 api/grammar.h                   10390 config/describe.h               25013 grammar/entries.h
-    1800 api/shards.h                    10570 config/from_params.h            25513 grammar/accepting.h
-    1899 api/peers.h                     10634 config/orders.h                 25862 grammar/waiting.h
-    1987 api/drafts.h                    10868 config/numbers.h                25990 grammar/history.h
-    2089 api/constraints.h               11010 config/set.h                    26118 grammar/room.h
-    2418 api/watermark.h                 11166 config/tell.h                   26469 grammar/sampler.h
-    2577 api/parts.h                     11296 config/settings.h               26713 grammar/forced.h
-    2619 base/switches.h                 11409 life/rollback.h                 26882 grammar/hooks.h
-    2938 base/random.h                   11668 life/chain.h                    27006 schema/head.h
-    2961 base/mt19937.h                  11952 life/members.h                  27183 schema/errors.h
-    3036 base/exact.h                    12066 life/update.h                   27295 schema/collections.h
-    3264 base/bits128.h                  12263 life/copy.h                     27329 schema/references.h
-    3345 base/elements.h                 12433 rows/row.h                      27604 schema/strings.h
-    3476 watermark/colours.h             12743 rows/reserve.h                  27666 schema/numbers.h
-    3540 kernels/llama_cpp/contract.h    12812 rows/pieces.h                   27874 schema/sets.h
-    3587 kernels/contract.h              12926 rows/thresholds.h               28078 schema/formats.h
-    3715 kernels/scalar.h                13033 rows/compact.h                  28280 schema/scalars.h
-    3921 kernels/llama_cpp/scalar.h      13217 rows/sums.h                     28583 schema/goals.h
-    3942 kernels/sets.h                  13366 rows/changes.h                  28808 schema/alternatives.h
-    3990 kernels/vectors.h               13447 rows/cuts.h                     29293 schema/objects.h
-    4107 kernels/avx512.h                13897 rows/typical.h                  29814 schema/arrays.h
-    4191 kernels/avx2.h                  14212 rows/tail_free.h                30179 schema/whole.h
-    4253 kernels/sse2.h                  14286 rows/selecting.h                30352 tags/head.h
-    4270 kernels/neon.h                  14417 rows/mirostat.h                 30482 tags/words.h
-    4292 kernels/wasm.h                  14501 watermark/rows.h                30598 tags/inside.h
-    4308 kernels/generic.h               14615 rows/flat.h                     30742 tags/formats.h
-    4328 kernels/shared.h                14662 rows/logprobs.h                 31150 grammar/grammars.h
-    4453 kernels/passes.h                14748 rows/step.h                     31217 peers/tables.h
-    5142 kernels/llama_cpp/passes.h      14765 rows/llama_cpp/sums.h           31618 peers/values.h
-    5226 kernels/check.h                 15091 rows/llama_cpp/samplers.h       32063 peers/llama_server.h
-    5249 kernels/dispatch.h              15567 rows/llama_cpp/step.h           32133 peers/fields.h
-    5459 core/array.h                    15598 run/apply.h                     32399 peers/requests.h
-    5799 core/table.h                    15682 run/writing.h                   32545 shards/head.h
-    5997 core/windows.h                  15806 run/arrays.h                    32696 shards/bytes.h
-    6089 constraints/record.h            15884 run/arrays_llama_cpp.h          32794 shards/merging.h
-    6147 watermark/record.h              16084 run/walk.h                      33085 shards/row.h
-    6167 rows/work.h                     16189 run/finish.h                    33219 shards/answers.h
-    6194 life/past.h                     16229 run/draw_llama_cpp.h            33767 shards/logprobs.h
-    6253 core/record.h                   16304 run/draw.h                      33914 shards/told.h
-    6393 core/plans.h                    16382 run/sample.h                    34070 shards/asking.h
-    6431 core/fields.h                   16500 watermark/making.h              34207 shards/prefix.h
-    6518 core/owners.h                   16729 watermark/tails.h               34778 shards/plans.h
-    6594 core/mt19937.h                  16829 watermark/detect.h              35282 samplers/plans.h
-    6652 core/no_mt19937.h               17052 run/verify.h                    35545 shards/way.h
-    6686 core/making.h                   17157 run/batch.h                     35694 shards/memory.h
-    6819 core/streams.h                  17308 life/state.h                    35764 shards/batch.h
-    6858 life/state_fields.h             17485 operator/weights.h              36172 drafts/head.h
-    6958 samplers/llama_cpp.h            17573 operator/search.h               36231 drafts/block.h
-    7045 samplers/logit_bias.h           17711 operator/run.h                  36423 drafts/tree.h
-    7147 samplers/patch.h                17879 kv/cells.h                      36558 drafts/relaxed.h
-    7197 samplers/penalties.h            17916 kv/making.h                     36643 constraints/automaton.h
-    7349 samplers/dry.h                  18140 kv/slot.h                       36744 constraints/making.h
-    7808 samplers/cut.h                  18280 kv/sequences.h                  37000 constraints/sampler.h
-    7833 samplers/top_n_sigma.h          18414 kv/data.h                       37095 constraints/constructors.h
-    7943 samplers/top_k.h                18537 kv/update.h                     37462 constraints/patterns.h
-    8000 samplers/tail_free.h            18662 kv/state.h                      37670 constraints/looking.h
-    8123 samplers/typical.h              18871 llama_cpp/functions.h           37737 constraints/thinking.h
-    8199 samplers/top_p.h                18938 llama_cpp/object.h              37989 constraints/schedule.h
-    8242 samplers/min_p.h                18993 llama_cpp/vocabulary.h          38078 constraints/accepting.h
-    8284 samplers/by_sums.h              19070 text/reading.h                  38261 constraints/drawing.h
-    8435 samplers/top_h.h                19181 text/strings.h                  38448 constraints/told.h
-    8488 samplers/min_k.h                19280 text/values.h                   38512 constraints/kind.h
-    8546 samplers/xtc.h                  19436 text/documents.h                38570 constraints/top_p_decay.h
-    8629 samplers/infill.h               19512 grammar/head.h                  38656 constraints/accessors.h
-    8745 samplers/temperature.h          19553 grammar/tree.h                  38764 core/kinds.h
-    8914 samplers/smoothing.h            20544 grammar/finishing.h             38813 base/restore.h
-    8999 samplers/softmax.h              20847 grammar/reading.h               38827 api/license.h
-    9032 samplers/drafted.h              20932 grammar/gbnf.h
+       2 api/opening.h                    9062 samplers/greedy.h               21240 grammar/regex.h
+     276 api/config.h                     9104 samplers/choose.h               21643 grammar/derivatives.h
+     307 api/types.h                      9167 samplers/ratio.h                22338 grammar/vocabulary.h
+     564 api/missing.h                    9234 samplers/draw.h                 22811 grammar/triggers.h
+     578 api/sample.h                     9320 samplers/dist.h                 23139 grammar/matcher.h
+     672 api/chains.h                     9352 samplers/gumbel.h               23411 grammar/store.h
+     939 api/samplers.h                   9422 watermark/function.h            23673 grammar/moving.h
+    1212 api/gumbel.h                     9540 watermark/text.h                24030 grammar/visits.h
+    1235 api/operator.h                   9732 watermark/draw.h                24313 grammar/states.h
+    1286 api/kv.h                         9943 samplers/mirostat.h             24474 grammar/items.h
+    1469 api/llama_cpp.h                 10183 samplers/adaptive_p.h           24601 grammar/masks.h
+    1515 api/text_error.h                10335 samplers/custom.h               24812 grammar/runs.h
+    1532 api/grammar.h                   10396 config/describe.h               25026 grammar/entries.h
+    1800 api/shards.h                    10578 config/from_params.h            25526 grammar/accepting.h
+    1899 api/peers.h                     10642 config/orders.h                 25875 grammar/waiting.h
+    1987 api/drafts.h                    10876 config/numbers.h                26003 grammar/history.h
+    2089 api/constraints.h               11018 config/set.h                    26131 grammar/room.h
+    2418 api/watermark.h                 11174 config/tell.h                   26482 grammar/sampler.h
+    2577 api/parts.h                     11305 config/settings.h               26726 grammar/forced.h
+    2619 base/switches.h                 11418 life/rollback.h                 26895 grammar/hooks.h
+    2938 base/random.h                   11678 life/chain.h                    27019 schema/head.h
+    2961 base/mt19937.h                  11962 life/members.h                  27196 schema/errors.h
+    3036 base/exact.h                    12076 life/update.h                   27308 schema/collections.h
+    3264 base/bits128.h                  12273 life/copy.h                     27342 schema/references.h
+    3345 base/elements.h                 12443 rows/row.h                      27617 schema/strings.h
+    3477 watermark/colours.h             12753 rows/reserve.h                  27679 schema/numbers.h
+    3541 kernels/llama_cpp/contract.h    12822 rows/pieces.h                   27887 schema/sets.h
+    3588 kernels/contract.h              12936 rows/thresholds.h               28091 schema/formats.h
+    3716 kernels/scalar.h                13043 rows/compact.h                  28293 schema/scalars.h
+    3922 kernels/llama_cpp/scalar.h      13227 rows/sums.h                     28596 schema/goals.h
+    3943 kernels/sets.h                  13376 rows/changes.h                  28821 schema/alternatives.h
+    3991 kernels/vectors.h               13457 rows/cuts.h                     29306 schema/objects.h
+    4108 kernels/avx512.h                13907 rows/typical.h                  29827 schema/arrays.h
+    4192 kernels/avx2.h                  14222 rows/tail_free.h                30192 schema/whole.h
+    4254 kernels/sse2.h                  14296 rows/selecting.h                30365 tags/head.h
+    4271 kernels/neon.h                  14427 rows/mirostat.h                 30495 tags/words.h
+    4293 kernels/wasm.h                  14512 watermark/rows.h                30611 tags/inside.h
+    4309 kernels/generic.h               14626 rows/flat.h                     30755 tags/formats.h
+    4329 kernels/shared.h                14673 rows/logprobs.h                 31163 grammar/grammars.h
+    4454 kernels/passes.h                14759 rows/step.h                     31230 peers/tables.h
+    5143 kernels/llama_cpp/passes.h      14776 rows/llama_cpp/sums.h           31631 peers/values.h
+    5227 kernels/check.h                 15102 rows/llama_cpp/samplers.h       32076 peers/llama_server.h
+    5250 kernels/dispatch.h              15578 rows/llama_cpp/step.h           32146 peers/fields.h
+    5460 core/array.h                    15609 run/apply.h                     32412 peers/requests.h
+    5800 core/table.h                    15693 run/writing.h                   32558 shards/head.h
+    5998 core/windows.h                  15817 run/arrays.h                    32709 shards/bytes.h
+    6090 constraints/record.h            15895 run/arrays_llama_cpp.h          32807 shards/merging.h
+    6148 watermark/record.h              16095 run/walk.h                      33098 shards/row.h
+    6168 rows/work.h                     16200 run/finish.h                    33232 shards/answers.h
+    6195 life/past.h                     16240 run/draw_llama_cpp.h            33780 shards/logprobs.h
+    6254 core/record.h                   16315 run/draw.h                      33927 shards/told.h
+    6394 core/plans.h                    16393 run/sample.h                    34083 shards/asking.h
+    6432 core/fields.h                   16511 watermark/making.h              34220 shards/prefix.h
+    6519 core/owners.h                   16740 watermark/tails.h               34791 shards/plans.h
+    6595 core/mt19937.h                  16840 watermark/detect.h              35295 samplers/plans.h
+    6653 core/no_mt19937.h               17063 run/verify.h                    35558 shards/way.h
+    6687 core/making.h                   17168 run/batch.h                     35707 shards/memory.h
+    6820 core/streams.h                  17319 life/state.h                    35777 shards/batch.h
+    6860 life/state_fields.h             17497 operator/weights.h              36185 drafts/head.h
+    6960 samplers/llama_cpp.h            17585 operator/search.h               36244 drafts/block.h
+    7047 samplers/logit_bias.h           17723 operator/run.h                  36436 drafts/tree.h
+    7149 samplers/patch.h                17891 kv/cells.h                      36571 drafts/relaxed.h
+    7199 samplers/penalties.h            17928 kv/making.h                     36656 constraints/automaton.h
+    7351 samplers/dry.h                  18153 kv/slot.h                       36757 constraints/making.h
+    7810 samplers/cut.h                  18293 kv/sequences.h                  37013 constraints/sampler.h
+    7835 samplers/top_n_sigma.h          18427 kv/data.h                       37108 constraints/constructors.h
+    7945 samplers/top_k.h                18550 kv/update.h                     37475 constraints/patterns.h
+    8002 samplers/tail_free.h            18675 kv/state.h                      37683 constraints/looking.h
+    8126 samplers/typical.h              18884 llama_cpp/functions.h           37750 constraints/thinking.h
+    8202 samplers/top_p.h                18951 llama_cpp/object.h              38002 constraints/schedule.h
+    8245 samplers/min_p.h                19006 llama_cpp/vocabulary.h          38091 constraints/accepting.h
+    8287 samplers/by_sums.h              19083 text/reading.h                  38274 constraints/drawing.h
+    8438 samplers/top_h.h                19194 text/strings.h                  38461 constraints/told.h
+    8491 samplers/min_k.h                19293 text/values.h                   38526 constraints/kind.h
+    8549 samplers/xtc.h                  19449 text/documents.h                38584 constraints/top_p_decay.h
+    8633 samplers/infill.h               19525 grammar/head.h                  38670 constraints/accessors.h
+    8749 samplers/temperature.h          19566 grammar/tree.h                  38778 core/kinds.h
+    8919 samplers/smoothing.h            20557 grammar/finishing.h             38827 base/restore.h
+    9004 samplers/softmax.h              20860 grammar/reading.h               38841 api/license.h
+    9037 samplers/drafted.h              20945 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -3402,7 +3402,7 @@ static float sampi_element(const void *x, samp_dtype dtype, const uint32_t *mask
     return dtype == SAMP_F64 ? (float)((const double *)x)[i] : ((const float *)x)[i];
 }
 
-/* What the bits of a stretch of the mask are: 0 none is set (kernels skip the stretch), 2 all are set (kernels read it
+/* Returns the kind of a stretch of the mask: 0 none is set (kernels skip the stretch), 2 all are set (kernels read it
    as if there were no mask), 1 mixed (kernels test each element). Most masks are uniform over long stretches. `words`
    is even and not 0. */
 static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
@@ -3465,7 +3465,8 @@ static void sampi_mix(uint64_t *hash, uint64_t x)
     *hash = sampi_checksum_word(sampi_checksum_word(SAMPI_CHECKSUM_START ^ 16, *hash), x);
 }
 
-/* A float is added as the bits of a double, so -0 and 0 differ. A text is added as its checksum. */
+/* Adds a float to a hash. A float is added as the bits of a double, so -0 and 0 differ. A text is added as its
+   checksum. */
 static void sampi_mix_float(uint64_t *hash, float x) { sampi_mix(hash, sampi_bits((double)x)); }
 static void sampi_mix_text(uint64_t *hash, const char *text) { sampi_mix(hash, sampi_checksum(text, strlen(text))); }
 
@@ -4582,7 +4583,7 @@ SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *
     return V(any)(nan) ? NAN : V(hmax)(max);
 }
 
-/* For up to four vectors of logits: d = l - max, and p = e^d with a relative error of about 1e-6. */
+/* Computes for up to four vectors of logits: d = l - max, and p = e^d with a relative error of about 1e-6. */
 SAMPI_OP void V(near_exps)(const V(f) * l, V(f) max, int count, V(f) * d, V(f) * p)
 {
     static const float factor[5] = { SAMPI_F4, SAMPI_F3, SAMPI_F2, SAMPI_F1, 1.0f };
@@ -4801,9 +4802,9 @@ SAMPI_T static uint64_t V(weights)(const float *x, size_t n, float max, uint64_t
     return V(hsumq)(sum);
 }
 
-/* The nearest floats of quotients: a quotient lies between the products with an inverse that is a little too small and
-   one that is too large. Nearly always both round to the same float; a division would take many times as long. Returns
-   whether any lane is not certain. */
+/* Computes the nearest floats of quotients. A quotient lies between the products with an inverse that is a little too
+   small and one that is too large. Nearly always both round to the same float; a division would take many times as
+   long. Returns whether any lane is not certain. */
 SAMPI_OP bool V(by_inverse)(V(d) a, V(d) b, V(d) low, V(d) high, V(f) * q)
 {
     *q = V(narrow)(a * low, b * low);
@@ -4887,7 +4888,7 @@ SAMPI_T static void V(sums)(const float *x, size_t n, float r, float max, float 
         V(sums_as)(x, n, r, max, floor, 4, false, splits, sums);
 }
 
-/* Only elements from sampi_envelope_floor on: below it q is 0. */
+/* Computes q only for elements from sampi_envelope_floor on, because it is 0 below. */
 SAMPI_T static void V(envelope)(const float *x, size_t n, float r, float max, float floor, uint64_t *tile)
 {
     SAMPI_TIDY
@@ -4978,7 +4979,7 @@ SAMPI_T static void V(put)(samp_token_data *d, size_t n, const float *l, const f
 }
 
 #if defined(SAMPLING_GUMBEL_DECLARED) || defined(SAMPLING_WATERMARK_DECLARED)
-/* The ten rounds of sampi_philox on the four words of counters, [4] each, in the lower halves of 64 bits. */
+/* Computes the ten rounds of sampi_philox on the four words of counters, [4] each, in the lower halves of 64 bits. */
 SAMPI_OP void V(rounds)(V(q) * a, V(q) * b, V(q) * c, V(q) * d, const uint32_t *key)
 {
     uint32_t k0 = key[0], k1 = key[1];
@@ -5033,8 +5034,8 @@ SAMPI_T static size_t V(race)(const uint32_t *counter, const uint32_t *key, cons
 #endif
 
 #ifdef SAMPLING_WATERMARK_DECLARED
-/* The words of 2 SAMPI_W groups of four ids, from + 0 on: word [w] is word w of the group in each lane. As V(noise),
-   but the group is the counter's first number, and all four words are used. */
+/* Computes the words of 2 SAMPI_W groups of four ids, from + 0 on: word [w] is word w of the group in each lane. As
+   V(noise), but the group is the counter's first number, and all four words are used. */
 SAMPI_OP void V(words)(const uint32_t *counter, const uint32_t *key, uint32_t from, V(i) word[4][2])
 {
     V(q) a[4], b[4], c[4], d[4];
@@ -5756,9 +5757,9 @@ static size_t sampi_prefix_with_mass(const samp_token_data_array *cur, size_t k,
     return 0;
 }
 
-/* The cut of top_p and typical: keeps the shortest prefix of the order that has the mass `required` (at most sums->z)
-   and at least min_keep tokens, and sets p. Most such prefixes are short, so it sorts the first 64, and then eight
-   times as many until they are enough. */
+/* Makes the cut of top_p and typical: keeps the shortest prefix of the order that has the mass `required` (at most
+   sums->z) and at least min_keep tokens, and sets p. Most such prefixes are short, so it sorts the first 64, and then
+   eight times as many until they are enough. */
 static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order, const sampi_sums *sums,
                             uint64_t required, size_t min_keep)
 {
@@ -6576,10 +6577,10 @@ static size_t sampi_next_serial(void)
     return SAMPI_COUNT(&last);
 }
 
-/* What a sampler does to a selection: 1 it selects, 0 it undoes the selection (sampi_run), -1 neither. A chain's
-   answer is that of its last member whose answer is not -1. Under MT19937 samplers do not undo a selection
-   (sampi_run), except a custom sampler of the library's that masks rows (a grammar): behind a selector it would mask
-   a token that is chosen already. Samplers that are off and the user's own samplers answer -1. */
+/* Returns the effect of a sampler on a selection: 1 it selects, 0 it undoes the selection (sampi_run), -1 neither. A
+   chain's answer is that of its last member whose answer is not -1. Under MT19937 samplers do not undo a selection
+   (sampi_run), except a custom sampler of the library's that masks rows (a grammar): behind a selector it would mask a
+   token that is chosen already. Samplers that are off and the user's own samplers answer -1. */
 static SAMPI_COLD int sampi_effect_on_selection(const sampi_sampler *s, samp_rng_kind rng)
 {
     int word = -1;
@@ -6849,7 +6850,8 @@ SAMP_API uint64_t samp_child_seed(uint64_t seed, uint64_t i)
    stream. */
 static uint32_t sampi_stream(const sampi_sampler *s, uint32_t kind) { return kind << 16 | s->at_ordinal; }
 
-/* The sampler's random bits at its position. attempt: 0 for the first two numbers; a draw that needs more counts up. */
+/* Draws the sampler's random bits at its position. attempt: 0 for the first two numbers; a draw that needs more counts
+   up. */
 static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2])
 {
     sampi_random_bits(s->seed, s->at_position, sampi_stream(s, sampi_traits_of(s->kind)->draws), attempt, r);
@@ -6889,15 +6891,15 @@ static uint64_t sampi_io_int(sampi_io *io, uint64_t x, size_t n)
     return x;
 }
 
-/* A u64 of any value: positions, and counts of random numbers. */
+/* Saves or loads a u64 of any value: positions, and counts of random numbers. */
 static void sampi_io_u64(sampi_io *io, uint64_t *x)
 {
     uint64_t y = sampi_io_int(io, *x, 8);
     if (io->mode == SAMPI_READ) *x = y;
 }
 
-/* A token that is at least `lowest`: 0, or -1 where there may be no token. There is no upper limit, because samplers do
-   not know the vocabulary; samp_accept takes any token too. */
+/* Saves or loads a token that is at least `lowest`: 0, or -1 where there may be no token. There is no upper limit,
+   because samplers do not know the vocabulary; samp_accept takes any token too. */
 static void sampi_io_token(sampi_io *io, samp_token *x, samp_token lowest)
 {
     samp_token y = (samp_token)(uint32_t)sampi_io_int(io, (uint32_t)*x, 4);
@@ -6905,8 +6907,8 @@ static void sampi_io_token(sampi_io *io, samp_token *x, samp_token lowest)
     if (io->mode == SAMPI_READ) *x = y;
 }
 
-/* A float in [lo, hi], stored as its bits. The range keeps damage that the checksum misses from making a NaN in later
-   draws. If lo is NaN, any value is valid. */
+/* Saves or loads a float in [lo, hi], stored as its bits. The range keeps damage that the checksum misses from making a
+   NaN in later draws. If lo is NaN, any value is valid. */
 static void sampi_io_float(sampi_io *io, float *x, float lo, float hi)
 {
     uint32_t u;
@@ -6918,8 +6920,8 @@ static void sampi_io_float(sampi_io *io, float *x, float lo, float hi)
     if (io->mode == SAMPI_READ) *x = y;
 }
 
-/* A window of tokens: their number, then the tokens, oldest first. So the bytes do not depend on where in the ring they
-   were; a load puts them at index 0. For penalties, dry and chains. */
+/* Saves or loads a window of tokens: their number, then the tokens, oldest first. So the bytes do not depend on where
+   in the ring they were; a load puts them at index 0. For penalties, dry and chains. */
 static SAMPI_COLD void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *token)
 {
     uint32_t n = (uint32_t)sampi_io_int(io, r->size, 4);
@@ -6938,8 +6940,8 @@ static SAMPI_COLD void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *to
 /* More outputs than any generation draws. A state that has more is invalid. */
 #define SAMPI_MAX_DRAWN ((uint64_t)1 << 32)
 
-/* An mt19937: the number of outputs drawn, and the 624 words. `next` follows from that number. New words are made when
-   the next output is drawn, so after a multiple of 624 `next` is still 624. */
+/* Saves or loads an mt19937: the number of outputs drawn, and the 624 words. `next` follows from that number. New words
+   are made when the next output is drawn, so after a multiple of 624 `next` is still 624. */
 static void sampi_io_mt(sampi_io *io, sampi_sampler *s)
 {
     if (!sampi_traits_of(s->kind)->draws || !sampi_is_llama_cpp(s)) return;
@@ -7010,8 +7012,8 @@ static size_t sampi_llama_argmax(const samp_token_data_array *cur)
     return best;
 }
 
-/* The other softmax, of dist and at the end of temp_ext: p already is e^(l - max) rounded to float, and the sum is a
-   double. */
+/* Makes the other softmax, that of dist and at the end of temp_ext: p already is e^(l - max) rounded to float, and the
+   sum is a double. */
 static void sampi_llama_divide(samp_token_data_array *cur, double sum)
 {
     for (size_t i = 0; i < cur->size; i++) cur->data[i].p = (float)((double)cur->data[i].p / sum);
@@ -7028,8 +7030,8 @@ static float sampi_llama_entropy(const samp_token_data_array *cur)
     return entropy;
 }
 
-/* The cut of top_p and typical: keeps the candidates up to the one at which the sum of p reaches `share` (exceeds it,
-   if `exceed`); all candidates if it never does. */
+/* Makes the cut of top_p and typical: keeps the candidates up to the one at which the sum of p reaches `share` (exceeds
+   it, if `exceed`); all candidates if it never does. */
 static void sampi_llama_keep_share(samp_token_data_array *cur, float share, bool exceed, size_t min_keep)
 {
     float run = 0.0f;
@@ -7082,8 +7084,8 @@ static SAMPI_COLD void sampi_logit_bias_build(sampi_sampler *s)
 /* Returns the new logit of a token that was not masked. */
 static float sampi_bias_change(float l, float bias) { return sampi_masked(bias) ? bias : sampi_finite(l + bias); }
 
-/* It does not use sampi_patch, because a token may occur twice: then both biases are added in the list's order, and
-   each sum is rounded. */
+/* Applies logit_bias. It does not use sampi_patch, because a token may occur twice: then both biases are added in the
+   list's order, and each sum is rounded. */
 static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
@@ -7701,7 +7703,7 @@ static uint32_t sampi_dry_list(const sampi_sampler *s, sampi_count *list)
     return kept;
 }
 
-/* The list is made anew for each draw, in the sampler's own parts. */
+/* Applies dry. The list of tokens is made anew for each draw, in the sampler's own parts. */
 static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_count *list = (sampi_count *)sampi_part(s, 1);
@@ -7719,7 +7721,7 @@ static void sampi_dry_past(sampi_sampler *s, sampi_record *r)
     sampi_record_words(r, &s->u.dry.settled, 2); /* and settled_tail */
 }
 
-/* The new breakers apply to the old tokens too. */
+/* Takes over the window of an old sampler. The new breakers apply to the old tokens too. */
 static void sampi_dry_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     sampi_take_over_window(s, old, old ? &old->u.dry.ring : NULL, chain);
@@ -7945,7 +7947,7 @@ static SAMPI_COLD bool sampi_top_n_sigma_is_off(const sampi_sampler *s) { return
    It keeps the first k tokens in order: of logits 4, 2, 2, 1 k = 2 keeps 4 and the 2 with the smaller id. With ties it
    also keeps all tokens that equal the last one, here both 2. */
 
-/* It needs no probabilities, so p is not set. */
+/* top_k needs no probabilities, so it does not set p. */
 static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t k = (size_t)s->u.top_k.k, n = sampi_unmasked(cur);
@@ -8083,7 +8085,8 @@ static SAMPI_COLD int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_ar
 /* |p_i - 2 p_i+1 + p_i+2| from p, as the difference of two rounded differences. */
 static float sampi_llama_bend(const samp_token_data *d) { return fabsf((d[0].p - d[1].p) - (d[1].p - d[2].p)); }
 
-/* As llama.cpp did it before it dropped the sampler: float sums, and all bends equal if their sum is below 1e-6. */
+/* tail_free as in llama.cpp before it removed the sampler: with float sums, and with equal bends if their sum is below
+   1e-6. */
 static SAMPI_COLD int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t n = cur->size, min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
@@ -8133,7 +8136,7 @@ static double sampi_typical_score(const sampi_order *order, const samp_token_dat
     return sampi_abs((order->max - (double)d->logit) - order->mean);
 }
 
-/* The mass must exceed p, so it is one unit above the share rounded down. */
+/* typical. The kept mass must exceed p, so it is at least one unit above the share rounded down. */
 static SAMPI_COLD int sampi_typical_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -8167,7 +8170,7 @@ static void sampi_llama_sort_by_score(samp_token_data_array *cur, const sampi_ll
     for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_p(sums, cur->data[i].logit);
 }
 
-/* The running sum, in the order of scores, must exceed the share. */
+/* typical as in llama.cpp. The running sum, in the order of scores, must exceed the share. */
 static SAMPI_COLD int sampi_llama_typical(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_sums sums = sampi_llama_softmax(cur, true);
@@ -8200,7 +8203,7 @@ static const sampi_field SAMPI_TYPICAL_FIELDS[] = {
 /* ---- top_p (Holtzman et al. 2019) ----
    It keeps the shortest prefix in order whose mass is at least p. Of p = 0.5, 0.3, 0.15, 0.05 top_p 0.7 keeps two. */
 
-/* The mass must be at least p, so the share is rounded up. */
+/* top_p. The kept mass must be at least p, so the share is rounded up. */
 static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -8210,7 +8213,7 @@ static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 #ifndef SAMP_NO_MT19937
-/* It sums before it sorts, so p may differ from typical's in the last bits. */
+/* top_p as in llama.cpp. It sums before it sorts, so p may differ from typical's in the last bits. */
 static int sampi_llama_top_p(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_softmax(cur, false);
@@ -8253,7 +8256,7 @@ static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 #ifndef SAMP_NO_MT19937
-/* The cut is by logit, as in the canonical arithmetic, but with logf and a float sum. */
+/* min_p cuts by logit, as in the canonical arithmetic, but with logf and a float sum. */
 static int sampi_llama_min_p(sampi_sampler *s, samp_token_data_array *cur)
 {
     float floor = cur->data[sampi_argmax(cur)].logit + logf(s->u.cut.p);
@@ -8554,8 +8557,8 @@ static SAMPI_COLD bool sampi_xtc_reaches(const samp_token_data *d, float max, ui
     return !sampi_masked(d->logit) && sampi_weight(max, d->logit) >= required;
 }
 
-/* With probability p, removes all candidates that reach t except the last of them in order. If that would leave fewer
-   than min_keep, it removes none. The position advances in either case. */
+/* Applies xtc: with probability p, removes all candidates that reach t except the last of them in order. If that would
+   leave fewer than min_keep, it removes none. The position advances in either case. */
 static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     uint64_t random[2];
@@ -8580,7 +8583,7 @@ static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *c
 }
 
 #ifndef SAMP_NO_MT19937
-/* The cut of a sorted array with p. It removes the beginning, so the array stays sorted. */
+/* Makes xtc's cut of a sorted array with p. It removes the beginning, so the array stays sorted. */
 static SAMPI_COLD void sampi_llama_xtc_cut(const sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t above = 0;
@@ -8590,7 +8593,8 @@ static SAMPI_COLD void sampi_llama_xtc_cut(const sampi_sampler *s, samp_token_da
     memmove(cur->data, cur->data + (above - 1), cur->size * sizeof *cur->data);
 }
 
-/* The coin is drawn first, even if p is 1: one output of the mt19937 each time there is more than one candidate. */
+/* xtc as in llama.cpp. The coin is drawn first, even if p is 1: one output of the mt19937 each time there is more than
+   one candidate. */
 static SAMPI_COLD int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
@@ -8710,7 +8714,7 @@ static SAMPI_COLD int sampi_infill_apply(sampi_sampler *s, samp_token_data_array
     return SAMP_OK;
 }
 
-/* The prepare hook: the vocabulary must have texts, and a token that ends. */
+/* The prepare hook checks the vocabulary, which must have texts, and a token that ends. */
 static SAMPI_COLD void sampi_infill_prepare(sampi_sampler *t, bool make)
 {
     const samp_vocab *v = t->u.infill.vocab;
@@ -8771,7 +8775,8 @@ SAMPI_INLINE bool sampi_is_plain_temp(const sampi_sampler *s)
     return (s->kind == SAMPI_TEMP || s->kind == SAMPI_TEMP_EXT) && !sampi_temp_masks(s);
 }
 
-/* The end of both samplers. Results that overflow become +-FLT_MAX: only masked tokens may be -infinity. */
+/* Multiplies all logits by 1 / t, for both samplers. Results that overflow become +-FLT_MAX: only masked tokens may be
+   -infinity. */
 static void sampi_scale(samp_token_data_array *cur, float t)
 {
     if (t >= SAMPI_TEMP_MIN) {
@@ -8799,7 +8804,7 @@ static float sampi_dynamic_temp(const sampi_temp_numbers *of, const sampi_sums *
     return (float)SAMPI_FMA((double)hi - (double)lo, power, (double)lo);
 }
 
-/* With delta 0 it is temp. The entropy is that of the original logits. */
+/* Applies temp_ext, which with delta 0 is temp. The entropy is that of the original logits. */
 static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     float t = s->u.temp.t;
@@ -9000,7 +9005,7 @@ static SAMPI_COLD bool sampi_smoothing_is_off(const sampi_sampler *s) { return s
 /* ---- softmax ----
    It sorts, and sets p: logits 1 and 0 get p = 0.73 and 0.27. */
 
-/* For users who need p and the order, but no token: it does not select. */
+/* softmax is for users who need p and the order, but no token: it does not select. */
 static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     (void)s;
@@ -9011,7 +9016,7 @@ static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 #ifndef SAMP_NO_MT19937
-/* The sampler itself; other samplers call sampi_llama_softmax. */
+/* softmax as a sampler; other samplers call sampi_llama_softmax. */
 static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     (void)s;
@@ -9196,8 +9201,8 @@ static SAMPI_COLD uint64_t sampi_residual_mass(const void *draw, const samp_toke
     return w > q ? w - q : 0;
 }
 
-/* With two 64-bit random numbers r, v: accepts the draft's token if floor(r q / 2^64) < w, which has the probability
-   min(1, w / q). Otherwise selects the first token, in ascending id, whose running sum of residuals exceeds
+/* Tests with two 64-bit random numbers r and v: accepts the draft's token if floor(r q / 2^64) < w, which has the
+   probability min(1, w / q). Otherwise selects the first token, in ascending id, whose running sum of residuals exceeds
    floor(v R / 2^64), R their total. It sets cur->selected only. The numbers come from a stream of their own, so they
    are independent of an ordinary draw at the same position. */
 static SAMPI_COLD void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_array *cur)
@@ -9237,10 +9242,10 @@ static SAMPI_COLD void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_
    llama.cpp draws in another way: the sampler's own std::mt19937 (part 0) gives the random numbers, and a running sum
    in array order decides. */
 
-/* With two 64-bit random numbers r, v and Q the sum of q: proposes the first token, in ascending id, whose running sum
-   of q exceeds floor(r Q / 2^64); accepts it if floor(v (2^14 q) / 2^64) < w; otherwise tries again with the next
-   attempt's numbers. So token i has the probability q_i / Q * w_i / (2^14 q_i), proportional to w_i. It sets
-   cur->selected only. */
+/* Draws with two 64-bit random numbers r and v; Q is the sum of q. It proposes the first token, in ascending id, whose
+   running sum of q exceeds floor(r Q / 2^64); it accepts the token if floor(v (2^14 q) / 2^64) < w; otherwise it tries
+   again with the next attempt's numbers. So token i has the probability q_i / Q * w_i / (2^14 q_i), proportional to
+   w_i. It sets cur->selected only. */
 static void sampi_draw_envelope(const sampi_sampler *s, samp_token_data_array *cur)
 {
     float max = cur->data[sampi_argmax(cur)].logit;
@@ -9622,8 +9627,8 @@ static void sampi_mark_push(sampi_sampler *s, samp_token token)
     mark->count++;
 }
 
-/* The reverse of sampi_mark_push. old: the token that fell out of the ring, or -1; before: the slot's content before
-   the push. */
+/* Reverses sampi_mark_push. old: the token that fell out of the ring, or -1; before: the slot's content before the
+   push. */
 static SAMPI_COLD void sampi_mark_pop(sampi_sampler *s, samp_token old, uint32_t before)
 {
     sampi_watermark *mark = &s->u.mark;
@@ -9687,7 +9692,8 @@ static void sampi_mark_past(sampi_sampler *s, sampi_record *r)
     mark->generated = word[1];
 }
 
-/* The key goes into the fingerprint as a SHA-256, because the fingerprint itself can be computed backwards. */
+/* Adds the settings to the fingerprint; the key as a SHA-256, because the fingerprint itself can be computed
+   backwards. */
 static SAMPI_COLD void sampi_mark_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_watermark *mark = &s->u.mark;
@@ -9853,7 +9859,7 @@ typedef struct sampi_layer {
     uint64_t all, with;
 } sampi_layer;
 
-/* The factor of p for a token whose bit is 0, and for one whose bit is 1. */
+/* Computes the factor of p for a token whose bit is 0, and for one whose bit is 1. */
 static void sampi_layer_factors(const sampi_layer *layer, double factor[2])
 {
     double m = layer->all ? (double)layer->with / (double)layer->all : 0.0;
@@ -9996,7 +10002,7 @@ static SAMPI_COLD size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab,
     return k >= 1.0 ? (size_t)k : 1;
 }
 
-/* The exponent needs the first m tokens in order. If more are kept, they are sorted afterwards. */
+/* Applies mirostat. The exponent needs the first m tokens in order. If more are kept, they are sorted afterwards. */
 static SAMPI_COLD int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t n = sampi_unmasked(cur), m = (size_t)s->u.mirostat.m;
@@ -10016,7 +10022,7 @@ static double sampi_surprise_floor(float mu, float max, double z)
     return SAMPI_FMA(-room, SAMPI_LN2, (double)max);
 }
 
-/* No sort is needed: mu gives a floor for the logits. */
+/* Applies mirostat_v2. It needs no sort, because mu gives a floor for the logits. */
 static SAMPI_COLD int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -10246,8 +10252,8 @@ static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
 }
 
 #ifndef SAMP_NO_MT19937
-/* As llama.cpp, the second softmax trusts `sorted`, although the map is not monotone: it takes the first token's logit
-   as the maximum, which shows in the last bits of p. */
+/* As in llama.cpp, the second softmax trusts `sorted`, although the map is not monotone: it takes the first token's
+   logit as the maximum, which shows in the last bits of p. */
 static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_sums sums = sampi_llama_softmax(cur, false);
@@ -10409,13 +10415,14 @@ static SAMPI_COLD void sampi_put_char(sampi_text *t, char c)
     t->len++;
 }
 
-/* Each sampi_put function appends one thing. */
+/* Appends a string. Each of the sampi_put functions appends one value to a text. */
 static SAMPI_COLD void sampi_put(sampi_text *t, const char *text)
 {
     while (*text) sampi_put_char(t, *text++);
 }
 
-/* The digits come out last first, so they are reversed. 2^64 has 20 digits. */
+/* Appends an unsigned integer. Its digits are computed from the last to the first, so they are reversed. 2^64 has 20
+   digits. */
 static SAMPI_COLD void sampi_put_u64(sampi_text *t, uint64_t x)
 {
     char digit[20];
@@ -10425,15 +10432,15 @@ static SAMPI_COLD void sampi_put_u64(sampi_text *t, uint64_t x)
     while (n > 0) sampi_put_char(t, digit[--n]);
 }
 
-/* The negation is unsigned, so that INT64_MIN is right too. */
+/* Appends a signed integer. The negation is unsigned, so that INT64_MIN is right too. */
 static SAMPI_COLD void sampi_put_i64(sampi_text *t, int64_t x)
 {
     if (x < 0) sampi_put_char(t, '-');
     sampi_put_u64(t, x < 0 ? 0 - (uint64_t)x : (uint64_t)x);
 }
 
-/* A float with `places` significant digits (6 .. 9); with six the text is that of printf's %g. The value is m * 2^e.
-   For e > 0 its decimal digits are those of m doubled e times; for e < 0 those of m * 5^-e, with the decimal point
+/* Appends a float with `places` significant digits (6 .. 9); with six the text is that of printf's %g. The value is m *
+   2^e. For e > 0 its decimal digits are those of m doubled e times; for e < 0 those of m * 5^-e, with the decimal point
    moved. So all digits are exact, and the only rounding is that to `places` digits, ties to even. */
 static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t places)
 {
@@ -10480,9 +10487,9 @@ static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t pla
 }
 static SAMPI_COLD void sampi_put_float(sampi_text *t, float value) { sampi_put_digits(t, value, 6); }
 
-/* A sampler's fields in brackets, such as "(p=0.9, min_keep=2, seed=1)": in the table's order, without those whose
-   flags leave them out, and the seed if the sampler draws. No brackets if there is nothing in them. Not for a sampler
-   with an error, whose values mean nothing. */
+/* Appends a sampler's fields in brackets, such as "(p=0.9, min_keep=2, seed=1)": in the table's order, without those
+   whose flags leave them out, and the seed if the sampler draws. No brackets if there is nothing in them. Not for a
+   sampler with an error, whose values mean nothing. */
 static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -10514,8 +10521,9 @@ static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text 
     if (between[0] == ',') sampi_put_char(t, ')');
 }
 
-/* One sampler, or the members of a chain with " -> " between them; a chain in a chain is in brackets. '?' before the
-   name: the sampler is off. '!': it carries an error; then the name is all, and samp_status has the error. */
+/* Appends one sampler, or the members of a chain with " -> " between them; a chain in a chain is in brackets. '?'
+   before the name: the sampler is off. '!': it carries an error; then the name is all, and samp_status has the
+   error. */
 static SAMPI_COLD void sampi_describe(const sampi_sampler *s, sampi_text *t)
 {
     if (sampi_is_chain(s)) {
@@ -11169,7 +11177,8 @@ SAMP_API SAMPI_COLD int samp_settings_set(samp_settings *s, const char *name, co
    samp_settings_takes writes the values that a setting may have. samp_error_text writes a sentence for a status and its
    field. The functions read the tables and write with config/describe.h's functions; they change nothing else. */
 
-/* A float with the fewest digits, at least six, that sampi_read_float reads as the same float; nine always do. */
+/* Appends a float with the fewest digits, at least six, that sampi_read_float reads as the same float; nine always
+   do. */
 static SAMPI_COLD void sampi_put_exactly(sampi_text *t, float value)
 {
     char buf[24];
@@ -11184,7 +11193,7 @@ static SAMPI_COLD void sampi_put_exactly(sampi_text *t, float value)
     sampi_put(t, buf);
 }
 
-/* The samplers that an order may name, each with its first name and its letter: "top_k k, ...". */
+/* Appends the samplers that an order may name, each with its first name and its letter: "top_k k, ...". */
 static SAMPI_COLD void sampi_put_steps(sampi_text *t)
 {
     const char *between = "";
@@ -11199,7 +11208,7 @@ static SAMPI_COLD void sampi_put_steps(sampi_text *t)
     }
 }
 
-/* The value of field f in p. False: this field has no text. */
+/* Appends the value of field f in p. False: this field has no text. */
 static SAMPI_COLD bool sampi_put_value(sampi_text *t, const sampi_field *f, const samp_params *p)
 {
     const void *at = (const char *)p + f->from;
@@ -11218,7 +11227,7 @@ static SAMPI_COLD bool sampi_put_value(sampi_text *t, const sampi_field *f, cons
     return true;
 }
 
-/* The values that a field may have. */
+/* Appends the values that a field may have. */
 static SAMPI_COLD void sampi_put_range(sampi_text *t, const sampi_field *f)
 {
     bool range = f->type == SAMPI_FLOAT || f->type == SAMPI_INT32;
@@ -11584,7 +11593,8 @@ typedef enum sampi_back {
     SAMPI_BACK_READY /* samplers with that hook go back, which cannot fail any more */
 } sampi_back;
 
-/* One round: calls the custom samplers of s in order until one refuses. *n_back counts those that have gone back. */
+/* Makes one round: calls the custom samplers of s in order until one refuses. *n_back counts those that have gone
+   back. */
 static SAMPI_COLD int sampi_rollback_custom(sampi_sampler *s, int32_t n, sampi_back round, int32_t *n_back)
 {
     const samp_sampler_i *iface = s->base.iface;
@@ -11848,9 +11858,9 @@ static int sampi_end_draw(sampi_sampler *s, int status)
     return status;
 }
 
-/* The definition of samp_apply: the whole chain step by step, or an error without a change of the samplers' state. The
-   array is checked before an edit is counted or anything is written. The check here is for chains whose first member is
-   a custom sampler, which does not check. */
+/* Defines samp_apply: the whole chain step by step, or an error without a change of the samplers' state. The array is
+   checked before an edit is counted or anything is written. The check here is for chains whose first member is a custom
+   sampler, which does not check. */
 static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_ordinals ordinal = { { 0 }, false };
@@ -11870,10 +11880,10 @@ static SAMPI_COLD void sampi_unaccept(sampi_sampler *s)
     if (sampi_is_custom(s) && s->base.iface->rollback) (void)s->base.iface->rollback(&s->base, 1);
 }
 
-/* One of two rounds over the members. The first (custom) calls custom samplers: only they can refuse, and then the
-   built-in samplers have not changed. The second calls the built-in samplers' accept hooks and writes prev of chains.
-   Samplers that are off are not called; when they are switched on they learn from the chain's prev. samp_accept and the
-   GPU's host make both rounds. */
+/* Makes one of two rounds over the members. The first (custom) calls custom samplers: only they can refuse, and then
+   the built-in samplers have not changed. The second calls the built-in samplers' accept hooks and writes prev of
+   chains. Samplers that are off are not called; when they are switched on they learn from the chain's prev. samp_accept
+   and the GPU's host make both rounds. */
 static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
 {
     int status = SAMP_OK;
@@ -11989,8 +11999,8 @@ static SAMPI_COLD int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* What the samplers in front of place i of a chain do to a selection (sampi_effect_on_selection), those of the chains
-   around it included. */
+/* Returns the effect of the samplers in front of place i of a chain on a selection (sampi_effect_on_selection), those
+   of the chains around it included. */
 static SAMPI_COLD int sampi_effect_before(const sampi_sampler *c, int32_t i)
 {
     int word = -1;
@@ -13299,8 +13309,8 @@ static void sampi_estimate(const sampi_row *row, sampi_range *range)
     sampi_widen(range, z, s, row->n);
 }
 
-/* The range of a row: an estimate for a long dense row. A short row becomes compact first. A compact row is summed
-   exactly, S only if with_s. */
+/* Computes the range of a row: an estimate for a long dense row. A short row becomes compact first. A compact row is
+   summed exactly, S only if with_s. */
 static void sampi_range_of(sampi_row *row, sampi_range *range, bool with_s)
 {
     if (!sampi_is_compact(row) && row->n > SAMPI_SMALL) {
@@ -13431,13 +13441,13 @@ static int sampi_change_listed(sampi_row *row, const sampi_sampler *s, const sam
     return sampi_end_changes(row, false);
 }
 
-/* The list has the tokens of the window with their counts; sampi_penalties_accept keeps it. */
+/* penalties on a row. The list has the tokens of the window with their counts; sampi_penalties_accept keeps it. */
 static int sampi_fast_penalties(sampi_row *row, sampi_sampler *s)
 {
     return sampi_change_listed(row, s, sampi_penalties_list(s), s->u.penalties.n, sampi_penalties_change);
 }
 
-/* The list is made anew for each draw, in part 1 of the sampler. */
+/* dry on a row. The list is made anew for each draw, in part 1 of the sampler. */
 static int sampi_fast_dry(sampi_row *row, sampi_sampler *s)
 {
     sampi_count *list = (sampi_count *)sampi_part(s, 1);
@@ -13467,7 +13477,7 @@ static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* After a cut of a dense row, which was `before`: if fewer than min_keep tokens are left, goes back to `before` and
+/* Checks a cut of a dense row, which was `before`: if fewer than min_keep tokens remain, it goes back to `before` and
    keeps the first min_keep in order. A row that is still dense has enough: an eighth of its lines reach the floor. */
 static void sampi_keep_at_least(sampi_row *row, const sampi_row *before, size_t min_keep)
 {
@@ -13501,7 +13511,7 @@ static void sampi_keep_from(sampi_row *row, float floor, size_t min_keep)
 
 static size_t sampi_min_keep(const sampi_sampler *s) { return s->u.cut.min_keep > 1 ? s->u.cut.min_keep : 1; }
 
-/* The maximum gives the floor; no sum is needed. */
+/* min_p on a row. The maximum gives the floor; no sum is needed. */
 static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
 {
     double floor = (double)sampi_row_max(row) + sampi_ln(s->u.cut.p);
@@ -13518,7 +13528,7 @@ static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
             as long for such a row of 128,256 logits.
    Its plan takes 1.2 to 2.7 times as long on 128,256 logits, and 1.1 to 1.3 times on 3,000: it sums exactly. */
 
-/* The way `all`, for a compact row. */
+/* Cuts by the way `all`, for a compact row. */
 static void sampi_top_p_all(sampi_row *row, uint64_t share, size_t min_keep)
 {
     uint64_t *w = row->work->w, z = row->k->weights(row->x, row->n, row->top, w, NULL);
@@ -13534,7 +13544,7 @@ static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
     return guess < (double)n ? (size_t)guess : n;
 }
 
-/* The way `head`. False: the nucleus is longer than the head; only the range may have become exact. */
+/* Cuts by the way `head`. False: the nucleus is longer than the head; only the range may have become exact. */
 static bool sampi_top_p_head(sampi_row *row, sampi_range *range, uint64_t share, size_t min_keep)
 {
     uint64_t *w = row->work->w;
@@ -13555,7 +13565,7 @@ static bool sampi_top_p_head(sampi_row *row, sampi_range *range, uint64_t share,
     return false;
 }
 
-/* A guess of where a long nucleus ends, from every 32nd token: its last element most likely lies between low and high.
+/* Guesses where a long nucleus ends, from every 32nd token: its last element most likely lies between low and high.
    Their masses differ from the share by an eighth, for the noise of the sample. */
 static bool sampi_top_p_band(const sampi_row *row, const sampi_range *range, uint64_t share, float *low, float *high)
 {
@@ -13572,8 +13582,8 @@ static bool sampi_top_p_band(const sampi_row *row, const sampi_range *range, uin
     return true;
 }
 
-/* The way `wide`. The row stays dense and gets the nucleus' last logit as its floor; tokens equal to it that are too
-   many are masked by changes. It declines, with nothing changed, if the band misses the end. */
+/* Cuts by the way `wide`. The row stays dense and gets the nucleus' last logit as its floor; tokens equal to it that
+   are too many are masked by changes. It declines, with nothing changed, if the band misses the end. */
 static SAMPI_COLD int sampi_top_p_wide(sampi_row *row, const sampi_range *range, uint64_t share, size_t min_keep)
 {
     const sampi_kernels *k = row->k;
@@ -13661,7 +13671,7 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
     return sampi_scale_row(row, sampi_dynamic_temp(&s->u.temp, &sums));
 }
 
-/* All logits change, so a dense row is copied first. */
+/* smoothing on a row. All logits change, so a dense row is copied first. */
 static SAMPI_COLD int sampi_fast_smoothing(sampi_row *row, sampi_sampler *s)
 {
     if (!sampi_is_compact(row)) sampi_flatten(row);
@@ -13764,10 +13774,10 @@ static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_ran
                             high ? range->s_lo : range->s_hi);
 }
 
-/* Both ends of the floor's range must leave the same tokens; otherwise the sums are computed exactly, as they are for a
-   compact row. The plan, which sums exactly, takes 1.6 to 2.8 times as long on 128,256 logits; that of p_less, which
-   squares all weights, up to 6.8 times. On flat rows, where the estimate does not decide for eta and p_less, the plan
-   takes 0.94 to 0.98 times as long. */
+/* The cuts by sums on a row. Both ends of the floor's range must leave the same tokens; otherwise the sums are computed
+   exactly, as they are for a compact row. The plan, which sums exactly, takes 1.6 to 2.8 times as long on 128,256
+   logits; that of p_less, which squares all weights, up to 6.8 times. On flat rows, where the estimate does not decide
+   for eta and p_less, the plan takes 0.94 to 0.98 times as long. */
 static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
 {
     sampi_range range;
@@ -14183,8 +14193,8 @@ static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
     return false;
 }
 
-/* For a long row: first its head with an estimate, then the whole row, compact, with exact sums. There a band is
-   guessed, and widened, before all tokens get a score. */
+/* typical on a row. For a long row it tries first its head with an estimate, then the whole row, compact, with exact
+   sums. There a band is guessed, and widened, before all tokens get a score. */
 static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
 {
     sampi_typical typical;
@@ -14267,7 +14277,7 @@ static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, si
     return true;
 }
 
-/* The first few hundred tokens decide, unless the row is flat: then the whole row is sorted. */
+/* tail_free on a row. The first few hundred tokens decide, unless the row is flat: then the whole row is sorted. */
 static int sampi_fast_tail_free(sampi_row *row, sampi_sampler *s)
 {
     float max = sampi_row_max(row);
@@ -14443,7 +14453,7 @@ static SAMPI_CALLED int sampi_mirostat_draw(sampi_row *row, sampi_sampler *s, co
     return SAMP_OK;
 }
 
-/* The floor is a function of Z: both ends of its range must leave the same tokens. */
+/* mirostat_v2 on a row. The floor is a function of Z: both ends of its range must leave the same tokens. */
 static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
 {
     sampi_range range;
@@ -14481,7 +14491,8 @@ static SAMPI_HOT sampi_zipf sampi_row_zipf(const sampi_row *head)
     return zipf;
 }
 
-/* The number of tokens to keep depends on the first m logits and on n. If it is all of them, the row stays as it is. */
+/* mirostat on a row. The number of tokens to keep depends on the first m logits and on n. If it is all of them, the row
+   stays as it is. */
 static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
 {
     if (s->u.mirostat.m > SAMPI_ZIPF_MAX || sampi_is_compact(row) || row->n_change) return SAMPI_DECLINED;
@@ -16861,7 +16872,7 @@ static bool sampi_text_is_new(const sampi_scores *of, size_t at, uint32_t home)
     return true;
 }
 
-/* The same for a token and its seed; `home` is its word. */
+/* Is the pair of a token and its seed new? Then it is added to the table. `home` is the token's word. */
 static bool sampi_pair_is_new(const sampi_scores *of, size_t at, uint32_t home)
 {
     uint32_t slot = home & (of->n_slots - 1);
@@ -16901,7 +16912,7 @@ static SAMPI_COLD double sampi_score_token(const sampi_scores *of, size_t at, sa
                   : -1.0; /* the seed is 0 whatever the key is if the context has a -1 or token 0 */
 }
 
-/* The result for a sum of n scores. */
+/* Computes the result for a sum of n scores. */
 static SAMPI_COLD void sampi_mark_result(const sampi_watermark *mark, double sum, size_t n,
                                          samp_watermark_result *out)
 {
@@ -17379,7 +17390,8 @@ static SAMPI_COLD void sampi_chain_settings(const sampi_sampler *s, uint64_t *ha
 
 static void sampi_io_part(sampi_sampler *s, sampi_io *io);
 
-/* The part of a chain: prev, then the members' parts in order. The number of members is in the fingerprint. */
+/* Saves or loads the part of a chain: prev, then the members' parts in order. The number of members is in the
+   fingerprint. */
 static SAMPI_COLD void sampi_chain_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_io_ring(io, &s->u.chain.ring, s->u.chain.prev);
@@ -17942,7 +17954,7 @@ static uint64_t sampi_kv_bytes(uint32_t n_cells, uint32_t n_embd, samp_dtype typ
     return ((uint64_t)n_cells * n_embd * sampi_kv_width(type == SAMP_F16) + 63) & ~(uint64_t)63;
 }
 
-/* The bytes of all layers' keys (*k) and values (*v). The parameters must have been checked. */
+/* Computes the bytes of all layers' keys (*k) and values (*v). The parameters must have been checked. */
 static void sampi_kv_sizes(const samp_kv_params *set, uint64_t *k, uint64_t *v)
 {
     *k = *v = 0;
@@ -17978,10 +17990,11 @@ static int sampi_kv_check_rope(const samp_kv_params *set, const char **field)
     return SAMP_OK;
 }
 
-/* The limit keeps n_cells * n_embd within 2^46 elements. */
+/* Is n_embd in its range? The limit keeps n_cells * n_embd within 2^46 elements. */
 static bool sampi_kv_is_n_embd(uint32_t n_embd) { return n_embd >= 1 && n_embd <= (uint32_t)1 << 20; }
 
-/* The number of layers is checked first, because it is the length of the arrays; a NULL array is not read. */
+/* Checks the members of layers. The number of layers is checked first, because it is the length of the arrays; a NULL
+   array is not read. */
 static int sampi_kv_check_layers(const samp_kv_params *set, const char **field)
 {
     if (set->n_layer > 4096) return sampi_kv_bad(field, "n_layer", SAMP_E_RANGE);
@@ -18950,8 +18963,8 @@ static void sampi_behind_accept(struct llama_sampler *s, samp_token token) { sam
 static void sampi_behind_reset(struct llama_sampler *s) { samp_reset(sampi_behind(s)); }
 static void sampi_behind_free(struct llama_sampler *s) { samp_free(sampi_behind(s)); }
 
-/* An array that is refused may be half way through the chain, and a sampler may have selected a candidate: so selected
-   becomes -1. */
+/* Applies the chain to llama.cpp's array. An array that is refused may be half way through the chain, and a sampler may
+   have selected a candidate: so selected becomes -1. */
 static void sampi_behind_apply(struct llama_sampler *s, samp_token_data_array *cur)
 {
     if (samp_apply(sampi_behind(s), cur) != SAMP_OK && cur) cur->selected = -1;
@@ -31869,7 +31882,7 @@ static SAMPI_COLD int sampi_request_set_budget(sampi_request_reader *reader, int
     return SAMP_OK;
 }
 
-/* A limit of thinking in tokens; a number below 0 is no limit. */
+/* Reads a limit of thinking in tokens; a number below 0 is no limit. */
 static SAMPI_COLD int sampi_request_thinking(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     const char *usual = NULL;
@@ -31880,7 +31893,7 @@ static SAMPI_COLD int sampi_request_thinking(sampi_request_reader *reader, int32
     return x >= 0.0 ? sampi_request_set_budget(reader, node, x) : SAMP_OK;
 }
 
-/* A seed: 64 bits, or the low 32 bits if the program uses no more. */
+/* Reads a seed: 64 bits, or the low 32 bits if the program uses no more. */
 static SAMPI_COLD int sampi_request_seed(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     bool negative, narrow = f->how & SAMPI_PEER_32_BITS;
@@ -32273,8 +32286,8 @@ static SAMPI_COLD bool sampi_request_has_strict(const sampi_request_reader *read
 
 static SAMPI_COLD int sampi_request_read_object(sampi_request_reader *reader, int32_t node, bool inside);
 
-/* The object of options, whose members are fields of the same table. In SGLang's sampling_params booleans and texts are
-   not numbers, unlike outside of it. */
+/* Reads the object of options, whose members are fields of the same table. In SGLang's sampling_params booleans and
+   texts are not numbers, unlike outside of it. */
 static SAMPI_COLD int sampi_request_options(sampi_request_reader *reader, int32_t node)
 {
     if (reader->reads & SAMPI_PEER_ANYWHERE) reader->reads &= ~(SAMPI_PEER_TRUTHS | SAMPI_PEER_SPELT);
@@ -38458,14 +38471,15 @@ static SAMPI_COLD void sampi_constraint_settings(const sampi_sampler *s, uint64_
         for (size_t k = 0; k < s->part_size[i] / 4; k++) sampi_mix(hash, ((const uint32_t *)sampi_part(s, i))[k]);
 }
 
-/* A word of the state, at most `most`. *x is a copy, which gets the word in all modes. */
+/* Saves or loads a word of the state, at most `most`. *x is a copy, which gets the word in all modes. */
 static SAMPI_COLD void sampi_io_word(sampi_io *io, uint32_t *x, uint64_t most)
 {
     *x = (uint32_t)sampi_io_int(io, *x, 4);
     io->bad |= *x > most;
 }
 
-/* The words that only a budget with a plan has; for another budget the wish, if `missing` says that it is stored. */
+/* Saves or loads the words that only a budget with a plan has; for another budget the wish, if `missing` says that it
+   is stored. */
 static SAMPI_COLD void sampi_limit_io_plan(sampi_io *io, sampi_limit *now, uint32_t missing)
 {
     now->wish &= io->mode == SAMPI_WRITE ? ~(uint32_t)0 : 0;

@@ -57,7 +57,7 @@ static float sampi_element(const void *x, samp_dtype dtype, const uint32_t *mask
     return dtype == SAMP_F64 ? (float)((const double *)x)[i] : ((const float *)x)[i];
 }
 
-/* What the bits of a stretch of the mask are: 0 none is set (kernels skip the stretch), 2 all are set (kernels read it
+/* Returns the kind of a stretch of the mask: 0 none is set (kernels skip the stretch), 2 all are set (kernels read it
    as if there were no mask), 1 mixed (kernels test each element). Most masks are uniform over long stretches. `words`
    is even and not 0. */
 static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
@@ -120,7 +120,8 @@ static void sampi_mix(uint64_t *hash, uint64_t x)
     *hash = sampi_checksum_word(sampi_checksum_word(SAMPI_CHECKSUM_START ^ 16, *hash), x);
 }
 
-/* A float is added as the bits of a double, so -0 and 0 differ. A text is added as its checksum. */
+/* Adds a float to a hash. A float is added as the bits of a double, so -0 and 0 differ. A text is added as its
+   checksum. */
 static void sampi_mix_float(uint64_t *hash, float x) { sampi_mix(hash, sampi_bits((double)x)); }
 static void sampi_mix_text(uint64_t *hash, const char *text) { sampi_mix(hash, sampi_checksum(text, strlen(text))); }
 

@@ -19,13 +19,14 @@ static SAMPI_COLD void sampi_put_char(sampi_text *t, char c)
     t->len++;
 }
 
-/* Each sampi_put function appends one thing. */
+/* Appends a string. Each of the sampi_put functions appends one value to a text. */
 static SAMPI_COLD void sampi_put(sampi_text *t, const char *text)
 {
     while (*text) sampi_put_char(t, *text++);
 }
 
-/* The digits come out last first, so they are reversed. 2^64 has 20 digits. */
+/* Appends an unsigned integer. Its digits are computed from the last to the first, so they are reversed. 2^64 has 20
+   digits. */
 static SAMPI_COLD void sampi_put_u64(sampi_text *t, uint64_t x)
 {
     char digit[20];
@@ -35,15 +36,15 @@ static SAMPI_COLD void sampi_put_u64(sampi_text *t, uint64_t x)
     while (n > 0) sampi_put_char(t, digit[--n]);
 }
 
-/* The negation is unsigned, so that INT64_MIN is right too. */
+/* Appends a signed integer. The negation is unsigned, so that INT64_MIN is right too. */
 static SAMPI_COLD void sampi_put_i64(sampi_text *t, int64_t x)
 {
     if (x < 0) sampi_put_char(t, '-');
     sampi_put_u64(t, x < 0 ? 0 - (uint64_t)x : (uint64_t)x);
 }
 
-/* A float with `places` significant digits (6 .. 9); with six the text is that of printf's %g. The value is m * 2^e.
-   For e > 0 its decimal digits are those of m doubled e times; for e < 0 those of m * 5^-e, with the decimal point
+/* Appends a float with `places` significant digits (6 .. 9); with six the text is that of printf's %g. The value is m *
+   2^e. For e > 0 its decimal digits are those of m doubled e times; for e < 0 those of m * 5^-e, with the decimal point
    moved. So all digits are exact, and the only rounding is that to `places` digits, ties to even. */
 static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t places)
 {
@@ -90,9 +91,9 @@ static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t pla
 }
 static SAMPI_COLD void sampi_put_float(sampi_text *t, float value) { sampi_put_digits(t, value, 6); }
 
-/* A sampler's fields in brackets, such as "(p=0.9, min_keep=2, seed=1)": in the table's order, without those whose
-   flags leave them out, and the seed if the sampler draws. No brackets if there is nothing in them. Not for a sampler
-   with an error, whose values mean nothing. */
+/* Appends a sampler's fields in brackets, such as "(p=0.9, min_keep=2, seed=1)": in the table's order, without those
+   whose flags leave them out, and the seed if the sampler draws. No brackets if there is nothing in them. Not for a
+   sampler with an error, whose values mean nothing. */
 static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -124,8 +125,9 @@ static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text 
     if (between[0] == ',') sampi_put_char(t, ')');
 }
 
-/* One sampler, or the members of a chain with " -> " between them; a chain in a chain is in brackets. '?' before the
-   name: the sampler is off. '!': it carries an error; then the name is all, and samp_status has the error. */
+/* Appends one sampler, or the members of a chain with " -> " between them; a chain in a chain is in brackets. '?'
+   before the name: the sampler is off. '!': it carries an error; then the name is all, and samp_status has the
+   error. */
 static SAMPI_COLD void sampi_describe(const sampi_sampler *s, sampi_text *t)
 {
     if (sampi_is_chain(s)) {

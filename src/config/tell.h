@@ -3,7 +3,8 @@
    samp_settings_takes writes the values that a setting may have. samp_error_text writes a sentence for a status and its
    field. The functions read the tables and write with config/describe.h's functions; they change nothing else. */
 
-/* A float with the fewest digits, at least six, that sampi_read_float reads as the same float; nine always do. */
+/* Appends a float with the fewest digits, at least six, that sampi_read_float reads as the same float; nine always
+   do. */
 static SAMPI_COLD void sampi_put_exactly(sampi_text *t, float value)
 {
     char buf[24];
@@ -18,7 +19,7 @@ static SAMPI_COLD void sampi_put_exactly(sampi_text *t, float value)
     sampi_put(t, buf);
 }
 
-/* The samplers that an order may name, each with its first name and its letter: "top_k k, ...". */
+/* Appends the samplers that an order may name, each with its first name and its letter: "top_k k, ...". */
 static SAMPI_COLD void sampi_put_steps(sampi_text *t)
 {
     const char *between = "";
@@ -33,7 +34,7 @@ static SAMPI_COLD void sampi_put_steps(sampi_text *t)
     }
 }
 
-/* The value of field f in p. False: this field has no text. */
+/* Appends the value of field f in p. False: this field has no text. */
 static SAMPI_COLD bool sampi_put_value(sampi_text *t, const sampi_field *f, const samp_params *p)
 {
     const void *at = (const char *)p + f->from;
@@ -52,7 +53,7 @@ static SAMPI_COLD bool sampi_put_value(sampi_text *t, const sampi_field *f, cons
     return true;
 }
 
-/* The values that a field may have. */
+/* Appends the values that a field may have. */
 static SAMPI_COLD void sampi_put_range(sampi_text *t, const sampi_field *f)
 {
     bool range = f->type == SAMPI_FLOAT || f->type == SAMPI_INT32;

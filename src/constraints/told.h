@@ -10,14 +10,15 @@ static SAMPI_COLD void sampi_constraint_settings(const sampi_sampler *s, uint64_
         for (size_t k = 0; k < s->part_size[i] / 4; k++) sampi_mix(hash, ((const uint32_t *)sampi_part(s, i))[k]);
 }
 
-/* A word of the state, at most `most`. *x is a copy, which gets the word in all modes. */
+/* Saves or loads a word of the state, at most `most`. *x is a copy, which gets the word in all modes. */
 static SAMPI_COLD void sampi_io_word(sampi_io *io, uint32_t *x, uint64_t most)
 {
     *x = (uint32_t)sampi_io_int(io, *x, 4);
     io->bad |= *x > most;
 }
 
-/* The words that only a budget with a plan has; for another budget the wish, if `missing` says that it is stored. */
+/* Saves or loads the words that only a budget with a plan has; for another budget the wish, if `missing` says that it
+   is stored. */
 static SAMPI_COLD void sampi_limit_io_plan(sampi_io *io, sampi_limit *now, uint32_t missing)
 {
     now->wish &= io->mode == SAMPI_WRITE ? ~(uint32_t)0 : 0;

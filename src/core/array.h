@@ -297,9 +297,9 @@ static size_t sampi_prefix_with_mass(const samp_token_data_array *cur, size_t k,
     return 0;
 }
 
-/* The cut of top_p and typical: keeps the shortest prefix of the order that has the mass `required` (at most sums->z)
-   and at least min_keep tokens, and sets p. Most such prefixes are short, so it sorts the first 64, and then eight
-   times as many until they are enough. */
+/* Makes the cut of top_p and typical: keeps the shortest prefix of the order that has the mass `required` (at most
+   sums->z) and at least min_keep tokens, and sets p. Most such prefixes are short, so it sorts the first 64, and then
+   eight times as many until they are enough. */
 static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order, const sampi_sums *sums,
                             uint64_t required, size_t min_keep)
 {

@@ -58,10 +58,10 @@ static size_t sampi_next_serial(void)
     return SAMPI_COUNT(&last);
 }
 
-/* What a sampler does to a selection: 1 it selects, 0 it undoes the selection (sampi_run), -1 neither. A chain's
-   answer is that of its last member whose answer is not -1. Under MT19937 samplers do not undo a selection
-   (sampi_run), except a custom sampler of the library's that masks rows (a grammar): behind a selector it would mask
-   a token that is chosen already. Samplers that are off and the user's own samplers answer -1. */
+/* Returns the effect of a sampler on a selection: 1 it selects, 0 it undoes the selection (sampi_run), -1 neither. A
+   chain's answer is that of its last member whose answer is not -1. Under MT19937 samplers do not undo a selection
+   (sampi_run), except a custom sampler of the library's that masks rows (a grammar): behind a selector it would mask a
+   token that is chosen already. Samplers that are off and the user's own samplers answer -1. */
 static SAMPI_COLD int sampi_effect_on_selection(const sampi_sampler *s, samp_rng_kind rng)
 {
     int word = -1;

@@ -30,7 +30,8 @@ SAMP_API uint64_t samp_child_seed(uint64_t seed, uint64_t i)
    stream. */
 static uint32_t sampi_stream(const sampi_sampler *s, uint32_t kind) { return kind << 16 | s->at_ordinal; }
 
-/* The sampler's random bits at its position. attempt: 0 for the first two numbers; a draw that needs more counts up. */
+/* Draws the sampler's random bits at its position. attempt: 0 for the first two numbers; a draw that needs more counts
+   up. */
 static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2])
 {
     sampi_random_bits(s->seed, s->at_position, sampi_stream(s, sampi_traits_of(s->kind)->draws), attempt, r);

@@ -129,7 +129,7 @@ SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *
     return V(any)(nan) ? NAN : V(hmax)(max);
 }
 
-/* For up to four vectors of logits: d = l - max, and p = e^d with a relative error of about 1e-6. */
+/* Computes for up to four vectors of logits: d = l - max, and p = e^d with a relative error of about 1e-6. */
 SAMPI_OP void V(near_exps)(const V(f) * l, V(f) max, int count, V(f) * d, V(f) * p)
 {
     static const float factor[5] = { SAMPI_F4, SAMPI_F3, SAMPI_F2, SAMPI_F1, 1.0f };
@@ -348,9 +348,9 @@ SAMPI_T static uint64_t V(weights)(const float *x, size_t n, float max, uint64_t
     return V(hsumq)(sum);
 }
 
-/* The nearest floats of quotients: a quotient lies between the products with an inverse that is a little too small and
-   one that is too large. Nearly always both round to the same float; a division would take many times as long. Returns
-   whether any lane is not certain. */
+/* Computes the nearest floats of quotients. A quotient lies between the products with an inverse that is a little too
+   small and one that is too large. Nearly always both round to the same float; a division would take many times as
+   long. Returns whether any lane is not certain. */
 SAMPI_OP bool V(by_inverse)(V(d) a, V(d) b, V(d) low, V(d) high, V(f) * q)
 {
     *q = V(narrow)(a * low, b * low);
@@ -434,7 +434,7 @@ SAMPI_T static void V(sums)(const float *x, size_t n, float r, float max, float 
         V(sums_as)(x, n, r, max, floor, 4, false, splits, sums);
 }
 
-/* Only elements from sampi_envelope_floor on: below it q is 0. */
+/* Computes q only for elements from sampi_envelope_floor on, because it is 0 below. */
 SAMPI_T static void V(envelope)(const float *x, size_t n, float r, float max, float floor, uint64_t *tile)
 {
     SAMPI_TIDY
@@ -525,7 +525,7 @@ SAMPI_T static void V(put)(samp_token_data *d, size_t n, const float *l, const f
 }
 
 #if defined(SAMPLING_GUMBEL_DECLARED) || defined(SAMPLING_WATERMARK_DECLARED)
-/* The ten rounds of sampi_philox on the four words of counters, [4] each, in the lower halves of 64 bits. */
+/* Computes the ten rounds of sampi_philox on the four words of counters, [4] each, in the lower halves of 64 bits. */
 SAMPI_OP void V(rounds)(V(q) * a, V(q) * b, V(q) * c, V(q) * d, const uint32_t *key)
 {
     uint32_t k0 = key[0], k1 = key[1];
@@ -580,8 +580,8 @@ SAMPI_T static size_t V(race)(const uint32_t *counter, const uint32_t *key, cons
 #endif
 
 #ifdef SAMPLING_WATERMARK_DECLARED
-/* The words of 2 SAMPI_W groups of four ids, from + 0 on: word [w] is word w of the group in each lane. As V(noise),
-   but the group is the counter's first number, and all four words are used. */
+/* Computes the words of 2 SAMPI_W groups of four ids, from + 0 on: word [w] is word w of the group in each lane. As
+   V(noise), but the group is the counter's first number, and all four words are used. */
 SAMPI_OP void V(words)(const uint32_t *counter, const uint32_t *key, uint32_t from, V(i) word[4][2])
 {
     V(q) a[4], b[4], c[4], d[4];

@@ -26,7 +26,7 @@ static uint64_t sampi_kv_bytes(uint32_t n_cells, uint32_t n_embd, samp_dtype typ
     return ((uint64_t)n_cells * n_embd * sampi_kv_width(type == SAMP_F16) + 63) & ~(uint64_t)63;
 }
 
-/* The bytes of all layers' keys (*k) and values (*v). The parameters must have been checked. */
+/* Computes the bytes of all layers' keys (*k) and values (*v). The parameters must have been checked. */
 static void sampi_kv_sizes(const samp_kv_params *set, uint64_t *k, uint64_t *v)
 {
     *k = *v = 0;
@@ -62,10 +62,11 @@ static int sampi_kv_check_rope(const samp_kv_params *set, const char **field)
     return SAMP_OK;
 }
 
-/* The limit keeps n_cells * n_embd within 2^46 elements. */
+/* Is n_embd in its range? The limit keeps n_cells * n_embd within 2^46 elements. */
 static bool sampi_kv_is_n_embd(uint32_t n_embd) { return n_embd >= 1 && n_embd <= (uint32_t)1 << 20; }
 
-/* The number of layers is checked first, because it is the length of the arrays; a NULL array is not read. */
+/* Checks the members of layers. The number of layers is checked first, because it is the length of the arrays; a NULL
+   array is not read. */
 static int sampi_kv_check_layers(const samp_kv_params *set, const char **field)
 {
     if (set->n_layer > 4096) return sampi_kv_bad(field, "n_layer", SAMP_E_RANGE);

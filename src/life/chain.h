@@ -180,9 +180,9 @@ static int sampi_end_draw(sampi_sampler *s, int status)
     return status;
 }
 
-/* The definition of samp_apply: the whole chain step by step, or an error without a change of the samplers' state. The
-   array is checked before an edit is counted or anything is written. The check here is for chains whose first member is
-   a custom sampler, which does not check. */
+/* Defines samp_apply: the whole chain step by step, or an error without a change of the samplers' state. The array is
+   checked before an edit is counted or anything is written. The check here is for chains whose first member is a custom
+   sampler, which does not check. */
 static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_ordinals ordinal = { { 0 }, false };
@@ -202,10 +202,10 @@ static SAMPI_COLD void sampi_unaccept(sampi_sampler *s)
     if (sampi_is_custom(s) && s->base.iface->rollback) (void)s->base.iface->rollback(&s->base, 1);
 }
 
-/* One of two rounds over the members. The first (custom) calls custom samplers: only they can refuse, and then the
-   built-in samplers have not changed. The second calls the built-in samplers' accept hooks and writes prev of chains.
-   Samplers that are off are not called; when they are switched on they learn from the chain's prev. samp_accept and the
-   GPU's host make both rounds. */
+/* Makes one of two rounds over the members. The first (custom) calls custom samplers: only they can refuse, and then
+   the built-in samplers have not changed. The second calls the built-in samplers' accept hooks and writes prev of
+   chains. Samplers that are off are not called; when they are switched on they learn from the chain's prev. samp_accept
+   and the GPU's host make both rounds. */
 static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
 {
     int status = SAMP_OK;

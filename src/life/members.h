@@ -37,8 +37,8 @@ static SAMPI_COLD int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* What the samplers in front of place i of a chain do to a selection (sampi_effect_on_selection), those of the chains
-   around it included. */
+/* Returns the effect of the samplers in front of place i of a chain on a selection (sampi_effect_on_selection), those
+   of the chains around it included. */
 static SAMPI_COLD int sampi_effect_before(const sampi_sampler *c, int32_t i)
 {
     int word = -1;

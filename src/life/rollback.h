@@ -175,7 +175,8 @@ typedef enum sampi_back {
     SAMPI_BACK_READY /* samplers with that hook go back, which cannot fail any more */
 } sampi_back;
 
-/* One round: calls the custom samplers of s in order until one refuses. *n_back counts those that have gone back. */
+/* Makes one round: calls the custom samplers of s in order until one refuses. *n_back counts those that have gone
+   back. */
 static SAMPI_COLD int sampi_rollback_custom(sampi_sampler *s, int32_t n, sampi_back round, int32_t *n_back)
 {
     const samp_sampler_i *iface = s->base.iface;

@@ -71,7 +71,8 @@ static SAMPI_COLD void sampi_chain_settings(const sampi_sampler *s, uint64_t *ha
 
 static void sampi_io_part(sampi_sampler *s, sampi_io *io);
 
-/* The part of a chain: prev, then the members' parts in order. The number of members is in the fingerprint. */
+/* Saves or loads the part of a chain: prev, then the members' parts in order. The number of members is in the
+   fingerprint. */
 static SAMPI_COLD void sampi_chain_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_io_ring(io, &s->u.chain.ring, s->u.chain.prev);

@@ -31,15 +31,15 @@ static uint64_t sampi_io_int(sampi_io *io, uint64_t x, size_t n)
     return x;
 }
 
-/* A u64 of any value: positions, and counts of random numbers. */
+/* Saves or loads a u64 of any value: positions, and counts of random numbers. */
 static void sampi_io_u64(sampi_io *io, uint64_t *x)
 {
     uint64_t y = sampi_io_int(io, *x, 8);
     if (io->mode == SAMPI_READ) *x = y;
 }
 
-/* A token that is at least `lowest`: 0, or -1 where there may be no token. There is no upper limit, because samplers do
-   not know the vocabulary; samp_accept takes any token too. */
+/* Saves or loads a token that is at least `lowest`: 0, or -1 where there may be no token. There is no upper limit,
+   because samplers do not know the vocabulary; samp_accept takes any token too. */
 static void sampi_io_token(sampi_io *io, samp_token *x, samp_token lowest)
 {
     samp_token y = (samp_token)(uint32_t)sampi_io_int(io, (uint32_t)*x, 4);
@@ -47,8 +47,8 @@ static void sampi_io_token(sampi_io *io, samp_token *x, samp_token lowest)
     if (io->mode == SAMPI_READ) *x = y;
 }
 
-/* A float in [lo, hi], stored as its bits. The range keeps damage that the checksum misses from making a NaN in later
-   draws. If lo is NaN, any value is valid. */
+/* Saves or loads a float in [lo, hi], stored as its bits. The range keeps damage that the checksum misses from making a
+   NaN in later draws. If lo is NaN, any value is valid. */
 static void sampi_io_float(sampi_io *io, float *x, float lo, float hi)
 {
     uint32_t u;
@@ -60,8 +60,8 @@ static void sampi_io_float(sampi_io *io, float *x, float lo, float hi)
     if (io->mode == SAMPI_READ) *x = y;
 }
 
-/* A window of tokens: their number, then the tokens, oldest first. So the bytes do not depend on where in the ring they
-   were; a load puts them at index 0. For penalties, dry and chains. */
+/* Saves or loads a window of tokens: their number, then the tokens, oldest first. So the bytes do not depend on where
+   in the ring they were; a load puts them at index 0. For penalties, dry and chains. */
 static SAMPI_COLD void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *token)
 {
     uint32_t n = (uint32_t)sampi_io_int(io, r->size, 4);
@@ -80,8 +80,8 @@ static SAMPI_COLD void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *to
 /* More outputs than any generation draws. A state that has more is invalid. */
 #define SAMPI_MAX_DRAWN ((uint64_t)1 << 32)
 
-/* An mt19937: the number of outputs drawn, and the 624 words. `next` follows from that number. New words are made when
-   the next output is drawn, so after a multiple of 624 `next` is still 624. */
+/* Saves or loads an mt19937: the number of outputs drawn, and the 624 words. `next` follows from that number. New words
+   are made when the next output is drawn, so after a multiple of 624 `next` is still 624. */
 static void sampi_io_mt(sampi_io *io, sampi_sampler *s)
 {
     if (!sampi_traits_of(s->kind)->draws || !sampi_is_llama_cpp(s)) return;

@@ -140,8 +140,8 @@ static SAMPI_COLD bool sampi_request_has_strict(const sampi_request_reader *read
 
 static SAMPI_COLD int sampi_request_read_object(sampi_request_reader *reader, int32_t node, bool inside);
 
-/* The object of options, whose members are fields of the same table. In SGLang's sampling_params booleans and texts are
-   not numbers, unlike outside of it. */
+/* Reads the object of options, whose members are fields of the same table. In SGLang's sampling_params booleans and
+   texts are not numbers, unlike outside of it. */
 static SAMPI_COLD int sampi_request_options(sampi_request_reader *reader, int32_t node)
 {
     if (reader->reads & SAMPI_PEER_ANYWHERE) reader->reads &= ~(SAMPI_PEER_TRUTHS | SAMPI_PEER_SPELT);

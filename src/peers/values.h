@@ -251,7 +251,7 @@ static SAMPI_COLD int sampi_request_set_budget(sampi_request_reader *reader, int
     return SAMP_OK;
 }
 
-/* A limit of thinking in tokens; a number below 0 is no limit. */
+/* Reads a limit of thinking in tokens; a number below 0 is no limit. */
 static SAMPI_COLD int sampi_request_thinking(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     const char *usual = NULL;
@@ -262,7 +262,7 @@ static SAMPI_COLD int sampi_request_thinking(sampi_request_reader *reader, int32
     return x >= 0.0 ? sampi_request_set_budget(reader, node, x) : SAMP_OK;
 }
 
-/* A seed: 64 bits, or the low 32 bits if the program uses no more. */
+/* Reads a seed: 64 bits, or the low 32 bits if the program uses no more. */
 static SAMPI_COLD int sampi_request_seed(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     bool negative, narrow = f->how & SAMPI_PEER_32_BITS;

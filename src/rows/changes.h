@@ -65,13 +65,13 @@ static int sampi_change_listed(sampi_row *row, const sampi_sampler *s, const sam
     return sampi_end_changes(row, false);
 }
 
-/* The list has the tokens of the window with their counts; sampi_penalties_accept keeps it. */
+/* penalties on a row. The list has the tokens of the window with their counts; sampi_penalties_accept keeps it. */
 static int sampi_fast_penalties(sampi_row *row, sampi_sampler *s)
 {
     return sampi_change_listed(row, s, sampi_penalties_list(s), s->u.penalties.n, sampi_penalties_change);
 }
 
-/* The list is made anew for each draw, in part 1 of the sampler. */
+/* dry on a row. The list is made anew for each draw, in part 1 of the sampler. */
 static int sampi_fast_dry(sampi_row *row, sampi_sampler *s)
 {
     sampi_count *list = (sampi_count *)sampi_part(s, 1);

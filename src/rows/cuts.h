@@ -20,7 +20,7 @@ static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* After a cut of a dense row, which was `before`: if fewer than min_keep tokens are left, goes back to `before` and
+/* Checks a cut of a dense row, which was `before`: if fewer than min_keep tokens remain, it goes back to `before` and
    keeps the first min_keep in order. A row that is still dense has enough: an eighth of its lines reach the floor. */
 static void sampi_keep_at_least(sampi_row *row, const sampi_row *before, size_t min_keep)
 {
@@ -54,7 +54,7 @@ static void sampi_keep_from(sampi_row *row, float floor, size_t min_keep)
 
 static size_t sampi_min_keep(const sampi_sampler *s) { return s->u.cut.min_keep > 1 ? s->u.cut.min_keep : 1; }
 
-/* The maximum gives the floor; no sum is needed. */
+/* min_p on a row. The maximum gives the floor; no sum is needed. */
 static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
 {
     double floor = (double)sampi_row_max(row) + sampi_ln(s->u.cut.p);
@@ -71,7 +71,7 @@ static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
             as long for such a row of 128,256 logits.
    Its plan takes 1.2 to 2.7 times as long on 128,256 logits, and 1.1 to 1.3 times on 3,000: it sums exactly. */
 
-/* The way `all`, for a compact row. */
+/* Cuts by the way `all`, for a compact row. */
 static void sampi_top_p_all(sampi_row *row, uint64_t share, size_t min_keep)
 {
     uint64_t *w = row->work->w, z = row->k->weights(row->x, row->n, row->top, w, NULL);
@@ -87,7 +87,7 @@ static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
     return guess < (double)n ? (size_t)guess : n;
 }
 
-/* The way `head`. False: the nucleus is longer than the head; only the range may have become exact. */
+/* Cuts by the way `head`. False: the nucleus is longer than the head; only the range may have become exact. */
 static bool sampi_top_p_head(sampi_row *row, sampi_range *range, uint64_t share, size_t min_keep)
 {
     uint64_t *w = row->work->w;
@@ -108,7 +108,7 @@ static bool sampi_top_p_head(sampi_row *row, sampi_range *range, uint64_t share,
     return false;
 }
 
-/* A guess of where a long nucleus ends, from every 32nd token: its last element most likely lies between low and high.
+/* Guesses where a long nucleus ends, from every 32nd token: its last element most likely lies between low and high.
    Their masses differ from the share by an eighth, for the noise of the sample. */
 static bool sampi_top_p_band(const sampi_row *row, const sampi_range *range, uint64_t share, float *low, float *high)
 {
@@ -125,8 +125,8 @@ static bool sampi_top_p_band(const sampi_row *row, const sampi_range *range, uin
     return true;
 }
 
-/* The way `wide`. The row stays dense and gets the nucleus' last logit as its floor; tokens equal to it that are too
-   many are masked by changes. It declines, with nothing changed, if the band misses the end. */
+/* Cuts by the way `wide`. The row stays dense and gets the nucleus' last logit as its floor; tokens equal to it that
+   are too many are masked by changes. It declines, with nothing changed, if the band misses the end. */
 static SAMPI_COLD int sampi_top_p_wide(sampi_row *row, const sampi_range *range, uint64_t share, size_t min_keep)
 {
     const sampi_kernels *k = row->k;
@@ -214,7 +214,7 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
     return sampi_scale_row(row, sampi_dynamic_temp(&s->u.temp, &sums));
 }
 
-/* All logits change, so a dense row is copied first. */
+/* smoothing on a row. All logits change, so a dense row is copied first. */
 static SAMPI_COLD int sampi_fast_smoothing(sampi_row *row, sampi_sampler *s)
 {
     if (!sampi_is_compact(row)) sampi_flatten(row);
@@ -317,10 +317,10 @@ static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_ran
                             high ? range->s_lo : range->s_hi);
 }
 
-/* Both ends of the floor's range must leave the same tokens; otherwise the sums are computed exactly, as they are for a
-   compact row. The plan, which sums exactly, takes 1.6 to 2.8 times as long on 128,256 logits; that of p_less, which
-   squares all weights, up to 6.8 times. On flat rows, where the estimate does not decide for eta and p_less, the plan
-   takes 0.94 to 0.98 times as long. */
+/* The cuts by sums on a row. Both ends of the floor's range must leave the same tokens; otherwise the sums are computed
+   exactly, as they are for a compact row. The plan, which sums exactly, takes 1.6 to 2.8 times as long on 128,256
+   logits; that of p_less, which squares all weights, up to 6.8 times. On flat rows, where the estimate does not decide
+   for eta and p_less, the plan takes 0.94 to 0.98 times as long. */
 static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
 {
     sampi_range range;

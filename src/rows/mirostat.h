@@ -26,7 +26,7 @@ static SAMPI_CALLED int sampi_mirostat_draw(sampi_row *row, sampi_sampler *s, co
     return SAMP_OK;
 }
 
-/* The floor is a function of Z: both ends of its range must leave the same tokens. */
+/* mirostat_v2 on a row. The floor is a function of Z: both ends of its range must leave the same tokens. */
 static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
 {
     sampi_range range;
@@ -64,7 +64,8 @@ static SAMPI_HOT sampi_zipf sampi_row_zipf(const sampi_row *head)
     return zipf;
 }
 
-/* The number of tokens to keep depends on the first m logits and on n. If it is all of them, the row stays as it is. */
+/* mirostat on a row. The number of tokens to keep depends on the first m logits and on n. If it is all of them, the row
+   stays as it is. */
 static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
 {
     if (s->u.mirostat.m > SAMPI_ZIPF_MAX || sampi_is_compact(row) || row->n_change) return SAMPI_DECLINED;

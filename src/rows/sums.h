@@ -82,8 +82,8 @@ static void sampi_estimate(const sampi_row *row, sampi_range *range)
     sampi_widen(range, z, s, row->n);
 }
 
-/* The range of a row: an estimate for a long dense row. A short row becomes compact first. A compact row is summed
-   exactly, S only if with_s. */
+/* Computes the range of a row: an estimate for a long dense row. A short row becomes compact first. A compact row is
+   summed exactly, S only if with_s. */
 static void sampi_range_of(sampi_row *row, sampi_range *range, bool with_s)
 {
     if (!sampi_is_compact(row) && row->n > SAMPI_SMALL) {

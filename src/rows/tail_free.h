@@ -55,7 +55,7 @@ static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, si
     return true;
 }
 
-/* The first few hundred tokens decide, unless the row is flat: then the whole row is sorted. */
+/* tail_free on a row. The first few hundred tokens decide, unless the row is flat: then the whole row is sorted. */
 static int sampi_fast_tail_free(sampi_row *row, sampi_sampler *s)
 {
     float max = sampi_row_max(row);

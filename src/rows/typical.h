@@ -286,8 +286,8 @@ static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
     return false;
 }
 
-/* For a long row: first its head with an estimate, then the whole row, compact, with exact sums. There a band is
-   guessed, and widened, before all tokens get a score. */
+/* typical on a row. For a long row it tries first its head with an estimate, then the whole row, compact, with exact
+   sums. There a band is guessed, and widened, before all tokens get a score. */
 static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
 {
     sampi_typical typical;

@@ -70,8 +70,8 @@ static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
 }
 
 #ifndef SAMP_NO_MT19937
-/* As llama.cpp, the second softmax trusts `sorted`, although the map is not monotone: it takes the first token's logit
-   as the maximum, which shows in the last bits of p. */
+/* As in llama.cpp, the second softmax trusts `sorted`, although the map is not monotone: it takes the first token's
+   logit as the maximum, which shows in the last bits of p. */
 static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_sums sums = sampi_llama_softmax(cur, false);

@@ -8,10 +8,10 @@
    llama.cpp draws in another way: the sampler's own std::mt19937 (part 0) gives the random numbers, and a running sum
    in array order decides. */
 
-/* With two 64-bit random numbers r, v and Q the sum of q: proposes the first token, in ascending id, whose running sum
-   of q exceeds floor(r Q / 2^64); accepts it if floor(v (2^14 q) / 2^64) < w; otherwise tries again with the next
-   attempt's numbers. So token i has the probability q_i / Q * w_i / (2^14 q_i), proportional to w_i. It sets
-   cur->selected only. */
+/* Draws with two 64-bit random numbers r and v; Q is the sum of q. It proposes the first token, in ascending id, whose
+   running sum of q exceeds floor(r Q / 2^64); it accepts the token if floor(v (2^14 q) / 2^64) < w; otherwise it tries
+   again with the next attempt's numbers. So token i has the probability q_i / Q * w_i / (2^14 q_i), proportional to
+   w_i. It sets cur->selected only. */
 static void sampi_draw_envelope(const sampi_sampler *s, samp_token_data_array *cur)
 {
     float max = cur->data[sampi_argmax(cur)].logit;

@@ -352,7 +352,7 @@ static uint32_t sampi_dry_list(const sampi_sampler *s, sampi_count *list)
     return kept;
 }
 
-/* The list is made anew for each draw, in the sampler's own parts. */
+/* Applies dry. The list of tokens is made anew for each draw, in the sampler's own parts. */
 static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_count *list = (sampi_count *)sampi_part(s, 1);
@@ -370,7 +370,7 @@ static void sampi_dry_past(sampi_sampler *s, sampi_record *r)
     sampi_record_words(r, &s->u.dry.settled, 2); /* and settled_tail */
 }
 
-/* The new breakers apply to the old tokens too. */
+/* Takes over the window of an old sampler. The new breakers apply to the old tokens too. */
 static void sampi_dry_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     sampi_take_over_window(s, old, old ? &old->u.dry.ring : NULL, chain);

@@ -81,7 +81,7 @@ static SAMPI_COLD int sampi_infill_apply(sampi_sampler *s, samp_token_data_array
     return SAMP_OK;
 }
 
-/* The prepare hook: the vocabulary must have texts, and a token that ends. */
+/* The prepare hook checks the vocabulary, which must have texts, and a token that ends. */
 static SAMPI_COLD void sampi_infill_prepare(sampi_sampler *t, bool make)
 {
     const samp_vocab *v = t->u.infill.vocab;

@@ -52,8 +52,8 @@ static size_t sampi_llama_argmax(const samp_token_data_array *cur)
     return best;
 }
 
-/* The other softmax, of dist and at the end of temp_ext: p already is e^(l - max) rounded to float, and the sum is a
-   double. */
+/* Makes the other softmax, that of dist and at the end of temp_ext: p already is e^(l - max) rounded to float, and the
+   sum is a double. */
 static void sampi_llama_divide(samp_token_data_array *cur, double sum)
 {
     for (size_t i = 0; i < cur->size; i++) cur->data[i].p = (float)((double)cur->data[i].p / sum);
@@ -70,8 +70,8 @@ static float sampi_llama_entropy(const samp_token_data_array *cur)
     return entropy;
 }
 
-/* The cut of top_p and typical: keeps the candidates up to the one at which the sum of p reaches `share` (exceeds it,
-   if `exceed`); all candidates if it never does. */
+/* Makes the cut of top_p and typical: keeps the candidates up to the one at which the sum of p reaches `share` (exceeds
+   it, if `exceed`); all candidates if it never does. */
 static void sampi_llama_keep_share(samp_token_data_array *cur, float share, bool exceed, size_t min_keep)
 {
     float run = 0.0f;

@@ -37,8 +37,8 @@ static SAMPI_COLD void sampi_logit_bias_build(sampi_sampler *s)
 /* Returns the new logit of a token that was not masked. */
 static float sampi_bias_change(float l, float bias) { return sampi_masked(bias) ? bias : sampi_finite(l + bias); }
 
-/* It does not use sampi_patch, because a token may occur twice: then both biases are added in the list's order, and
-   each sum is rounded. */
+/* Applies logit_bias. It does not use sampi_patch, because a token may occur twice: then both biases are added in the
+   list's order, and each sum is rounded. */
 static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);

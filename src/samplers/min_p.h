@@ -12,7 +12,7 @@ static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 #ifndef SAMP_NO_MT19937
-/* The cut is by logit, as in the canonical arithmetic, but with logf and a float sum. */
+/* min_p cuts by logit, as in the canonical arithmetic, but with logf and a float sum. */
 static int sampi_llama_min_p(sampi_sampler *s, samp_token_data_array *cur)
 {
     float floor = cur->data[sampi_argmax(cur)].logit + logf(s->u.cut.p);

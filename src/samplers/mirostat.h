@@ -60,7 +60,7 @@ static SAMPI_COLD size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab,
     return k >= 1.0 ? (size_t)k : 1;
 }
 
-/* The exponent needs the first m tokens in order. If more are kept, they are sorted afterwards. */
+/* Applies mirostat. The exponent needs the first m tokens in order. If more are kept, they are sorted afterwards. */
 static SAMPI_COLD int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t n = sampi_unmasked(cur), m = (size_t)s->u.mirostat.m;
@@ -80,7 +80,7 @@ static double sampi_surprise_floor(float mu, float max, double z)
     return SAMPI_FMA(-room, SAMPI_LN2, (double)max);
 }
 
-/* No sort is needed: mu gives a floor for the logits. */
+/* Applies mirostat_v2. It needs no sort, because mu gives a floor for the logits. */
 static SAMPI_COLD int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);

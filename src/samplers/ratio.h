@@ -34,8 +34,8 @@ static SAMPI_COLD uint64_t sampi_residual_mass(const void *draw, const samp_toke
     return w > q ? w - q : 0;
 }
 
-/* With two 64-bit random numbers r, v: accepts the draft's token if floor(r q / 2^64) < w, which has the probability
-   min(1, w / q). Otherwise selects the first token, in ascending id, whose running sum of residuals exceeds
+/* Tests with two 64-bit random numbers r and v: accepts the draft's token if floor(r q / 2^64) < w, which has the
+   probability min(1, w / q). Otherwise selects the first token, in ascending id, whose running sum of residuals exceeds
    floor(v R / 2^64), R their total. It sets cur->selected only. The numbers come from a stream of their own, so they
    are independent of an ordinary draw at the same position. */
 static SAMPI_COLD void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_array *cur)

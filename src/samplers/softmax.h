@@ -2,7 +2,7 @@
    It sorts, and sets p: logits 1 and 0 get p = 0.73 and 0.27. */
 #ifndef SAMPI_PLANS
 
-/* For users who need p and the order, but no token: it does not select. */
+/* softmax is for users who need p and the order, but no token: it does not select. */
 static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     (void)s;
@@ -13,7 +13,7 @@ static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 #ifndef SAMP_NO_MT19937
-/* The sampler itself; other samplers call sampi_llama_softmax. */
+/* softmax as a sampler; other samplers call sampi_llama_softmax. */
 static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     (void)s;

@@ -84,7 +84,8 @@ static SAMPI_COLD int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_ar
 /* |p_i - 2 p_i+1 + p_i+2| from p, as the difference of two rounded differences. */
 static float sampi_llama_bend(const samp_token_data *d) { return fabsf((d[0].p - d[1].p) - (d[1].p - d[2].p)); }
 
-/* As llama.cpp did it before it dropped the sampler: float sums, and all bends equal if their sum is below 1e-6. */
+/* tail_free as in llama.cpp before it removed the sampler: with float sums, and with equal bends if their sum is below
+   1e-6. */
 static SAMPI_COLD int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t n = cur->size, min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;

@@ -27,7 +27,8 @@ SAMPI_INLINE bool sampi_is_plain_temp(const sampi_sampler *s)
     return (s->kind == SAMPI_TEMP || s->kind == SAMPI_TEMP_EXT) && !sampi_temp_masks(s);
 }
 
-/* The end of both samplers. Results that overflow become +-FLT_MAX: only masked tokens may be -infinity. */
+/* Multiplies all logits by 1 / t, for both samplers. Results that overflow become +-FLT_MAX: only masked tokens may be
+   -infinity. */
 static void sampi_scale(samp_token_data_array *cur, float t)
 {
     if (t >= SAMPI_TEMP_MIN) {
@@ -55,7 +56,7 @@ static float sampi_dynamic_temp(const sampi_temp_numbers *of, const sampi_sums *
     return (float)SAMPI_FMA((double)hi - (double)lo, power, (double)lo);
 }
 
-/* With delta 0 it is temp. The entropy is that of the original logits. */
+/* Applies temp_ext, which with delta 0 is temp. The entropy is that of the original logits. */
 static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     float t = s->u.temp.t;

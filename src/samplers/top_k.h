@@ -3,7 +3,7 @@
    also keeps all tokens that equal the last one, here both 2. */
 #ifndef SAMPI_PLANS
 
-/* It needs no probabilities, so p is not set. */
+/* top_k needs no probabilities, so it does not set p. */
 static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t k = (size_t)s->u.top_k.k, n = sampi_unmasked(cur);

@@ -2,7 +2,7 @@
    It keeps the shortest prefix in order whose mass is at least p. Of p = 0.5, 0.3, 0.15, 0.05 top_p 0.7 keeps two. */
 #ifndef SAMPI_PLANS
 
-/* The mass must be at least p, so the share is rounded up. */
+/* top_p. The kept mass must be at least p, so the share is rounded up. */
 static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -12,7 +12,7 @@ static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 #ifndef SAMP_NO_MT19937
-/* It sums before it sorts, so p may differ from typical's in the last bits. */
+/* top_p as in llama.cpp. It sums before it sorts, so p may differ from typical's in the last bits. */
 static int sampi_llama_top_p(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_softmax(cur, false);

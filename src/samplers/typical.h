@@ -11,7 +11,7 @@ static double sampi_typical_score(const sampi_order *order, const samp_token_dat
     return sampi_abs((order->max - (double)d->logit) - order->mean);
 }
 
-/* The mass must exceed p, so it is one unit above the share rounded down. */
+/* typical. The kept mass must exceed p, so it is at least one unit above the share rounded down. */
 static SAMPI_COLD int sampi_typical_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -45,7 +45,7 @@ static void sampi_llama_sort_by_score(samp_token_data_array *cur, const sampi_ll
     for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_p(sums, cur->data[i].logit);
 }
 
-/* The running sum, in the order of scores, must exceed the share. */
+/* typical as in llama.cpp. The running sum, in the order of scores, must exceed the share. */
 static SAMPI_COLD int sampi_llama_typical(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_sums sums = sampi_llama_softmax(cur, true);

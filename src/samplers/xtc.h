@@ -9,8 +9,8 @@ static SAMPI_COLD bool sampi_xtc_reaches(const samp_token_data *d, float max, ui
     return !sampi_masked(d->logit) && sampi_weight(max, d->logit) >= required;
 }
 
-/* With probability p, removes all candidates that reach t except the last of them in order. If that would leave fewer
-   than min_keep, it removes none. The position advances in either case. */
+/* Applies xtc: with probability p, removes all candidates that reach t except the last of them in order. If that would
+   leave fewer than min_keep, it removes none. The position advances in either case. */
 static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     uint64_t random[2];
@@ -35,7 +35,7 @@ static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *c
 }
 
 #ifndef SAMP_NO_MT19937
-/* The cut of a sorted array with p. It removes the beginning, so the array stays sorted. */
+/* Makes xtc's cut of a sorted array with p. It removes the beginning, so the array stays sorted. */
 static SAMPI_COLD void sampi_llama_xtc_cut(const sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t above = 0;
@@ -45,7 +45,8 @@ static SAMPI_COLD void sampi_llama_xtc_cut(const sampi_sampler *s, samp_token_da
     memmove(cur->data, cur->data + (above - 1), cur->size * sizeof *cur->data);
 }
 
-/* The coin is drawn first, even if p is 1: one output of the mt19937 each time there is more than one candidate. */
+/* xtc as in llama.cpp. The coin is drawn first, even if p is 1: one output of the mt19937 each time there is more than
+   one candidate. */
 static SAMPI_COLD int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;

@@ -32,7 +32,7 @@ static bool sampi_text_is_new(const sampi_scores *of, size_t at, uint32_t home)
     return true;
 }
 
-/* The same for a token and its seed; `home` is its word. */
+/* Is the pair of a token and its seed new? Then it is added to the table. `home` is the token's word. */
 static bool sampi_pair_is_new(const sampi_scores *of, size_t at, uint32_t home)
 {
     uint32_t slot = home & (of->n_slots - 1);
@@ -72,7 +72,7 @@ static SAMPI_COLD double sampi_score_token(const sampi_scores *of, size_t at, sa
                   : -1.0; /* the seed is 0 whatever the key is if the context has a -1 or token 0 */
 }
 
-/* The result for a sum of n scores. */
+/* Computes the result for a sum of n scores. */
 static SAMPI_COLD void sampi_mark_result(const sampi_watermark *mark, double sum, size_t n,
                                          samp_watermark_result *out)
 {

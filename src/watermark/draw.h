@@ -127,7 +127,7 @@ typedef struct sampi_layer {
     uint64_t all, with;
 } sampi_layer;
 
-/* The factor of p for a token whose bit is 0, and for one whose bit is 1. */
+/* Computes the factor of p for a token whose bit is 0, and for one whose bit is 1. */
 static void sampi_layer_factors(const sampi_layer *layer, double factor[2])
 {
     double m = layer->all ? (double)layer->with / (double)layer->all : 0.0;

@@ -87,8 +87,8 @@ static void sampi_mark_push(sampi_sampler *s, samp_token token)
     mark->count++;
 }
 
-/* The reverse of sampi_mark_push. old: the token that fell out of the ring, or -1; before: the slot's content before
-   the push. */
+/* Reverses sampi_mark_push. old: the token that fell out of the ring, or -1; before: the slot's content before the
+   push. */
 static SAMPI_COLD void sampi_mark_pop(sampi_sampler *s, samp_token old, uint32_t before)
 {
     sampi_watermark *mark = &s->u.mark;
@@ -152,7 +152,8 @@ static void sampi_mark_past(sampi_sampler *s, sampi_record *r)
     mark->generated = word[1];
 }
 
-/* The key goes into the fingerprint as a SHA-256, because the fingerprint itself can be computed backwards. */
+/* Adds the settings to the fingerprint; the key as a SHA-256, because the fingerprint itself can be computed
+   backwards. */
 static SAMPI_COLD void sampi_mark_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_watermark *mark = &s->u.mark;
