@@ -76,13 +76,13 @@
          -> token id                           every sampler accepts it
 
    A sampler is an object with six functions (samp_sampler_i). A chain is a sampler that owns others and applies them
-   in order. Any order is allowed, but after a sampler that selects none may mask or cut. Your own sampler works in a
+   in order. Any order is allowed, but no sampler after one that selects may mask or cut. Your own sampler works in a
    chain like any other (samp_init_custom).
 
-   TWO EXECUTORS, ONE MEANING. Step by step, over an array of candidates, is the definition. samp_sample takes the
-   fast path (>>fast) if it can: it works on the logits without an array, with thresholds instead of sorts, and SIMD
-   kernels chosen at run time. If it cannot, it continues step by step. The token is always the same. samp_apply
-   (>>apply) does with an array what the steps would do, to the last bit; long arrays take the fast path too.
+   TWO EXECUTORS, ONE MEANING. The samplers, applied one by one to an array of candidates, define the token. samp_sample
+   takes the fast path (>>fast) if it can: it works on the logits without an array, with thresholds instead of sorts,
+   and SIMD kernels chosen at run time. If it cannot, it continues step by step. The token is always the same.
+   samp_apply (>>apply) does with an array what the steps would do, to the last bit; long arrays take the fast path too.
 
    THE FILE. It is in the order of execution; search for the tags:
        >>config  >>types  >>api                                        the interface; to use the library, stop there
@@ -149,7 +149,8 @@
    unmasked token left is SAMP_E_EMPTY. -0.0 counts as +0.0.
 
    MEMORY. Constructors take it, and the first samp_sample at a vocabulary size (or samp_reserve): about 29 bytes per
-   token of the vocabulary, 41 with a sampler of your own. Then none, but for what a grammar meets for the first time.
+   token of the vocabulary, 41 with a sampler of your own. Then none, except for states that a grammar reaches for the
+   first time.
 
    THREADS. No globals but two atomics: the pointer to the kernels in use, and the count that gives each sampler a
    number of its own. Different samplers may be used by different threads at once; one sampler by one at a time. Those
@@ -189,86 +190,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9062 samplers/greedy.h               21240 grammar/regex.h
-     276 api/config.h                     9104 samplers/choose.h               21643 grammar/derivatives.h
-     307 api/types.h                      9167 samplers/ratio.h                22338 grammar/vocabulary.h
-     564 api/missing.h                    9234 samplers/draw.h                 22811 grammar/triggers.h
-     578 api/sample.h                     9320 samplers/dist.h                 23139 grammar/matcher.h
-     672 api/chains.h                     9352 samplers/gumbel.h               23411 grammar/store.h
-     939 api/samplers.h                   9422 watermark/function.h            23673 grammar/moving.h
-    1212 api/gumbel.h                     9540 watermark/text.h                24030 grammar/visits.h
-    1235 api/operator.h                   9732 watermark/draw.h                24313 grammar/states.h
-    1286 api/kv.h                         9943 samplers/mirostat.h             24474 grammar/items.h
-    1469 api/llama_cpp.h                 10183 samplers/adaptive_p.h           24601 grammar/masks.h
-    1515 api/text_error.h                10335 samplers/custom.h               24812 grammar/runs.h
-    1532 api/grammar.h                   10396 config/describe.h               25026 grammar/entries.h
-    1800 api/shards.h                    10578 config/from_params.h            25526 grammar/accepting.h
-    1899 api/peers.h                     10642 config/orders.h                 25875 grammar/waiting.h
-    1987 api/drafts.h                    10876 config/numbers.h                26003 grammar/history.h
-    2089 api/constraints.h               11018 config/set.h                    26131 grammar/room.h
-    2418 api/watermark.h                 11174 config/tell.h                   26482 grammar/sampler.h
-    2577 api/parts.h                     11305 config/settings.h               26726 grammar/forced.h
-    2619 base/switches.h                 11418 life/rollback.h                 26895 grammar/hooks.h
-    2938 base/random.h                   11678 life/chain.h                    27019 schema/head.h
-    2961 base/mt19937.h                  11962 life/members.h                  27196 schema/errors.h
-    3036 base/exact.h                    12076 life/update.h                   27308 schema/collections.h
-    3264 base/bits128.h                  12273 life/copy.h                     27342 schema/references.h
-    3345 base/elements.h                 12443 rows/row.h                      27617 schema/strings.h
-    3477 watermark/colours.h             12753 rows/reserve.h                  27679 schema/numbers.h
-    3541 kernels/llama_cpp/contract.h    12822 rows/pieces.h                   27887 schema/sets.h
-    3588 kernels/contract.h              12936 rows/thresholds.h               28091 schema/formats.h
-    3716 kernels/scalar.h                13043 rows/compact.h                  28293 schema/scalars.h
-    3922 kernels/llama_cpp/scalar.h      13227 rows/sums.h                     28596 schema/goals.h
-    3943 kernels/sets.h                  13376 rows/changes.h                  28821 schema/alternatives.h
-    3991 kernels/vectors.h               13457 rows/cuts.h                     29306 schema/objects.h
-    4108 kernels/avx512.h                13907 rows/typical.h                  29827 schema/arrays.h
-    4192 kernels/avx2.h                  14222 rows/tail_free.h                30192 schema/whole.h
-    4254 kernels/sse2.h                  14296 rows/selecting.h                30365 tags/head.h
-    4271 kernels/neon.h                  14427 rows/mirostat.h                 30495 tags/words.h
-    4293 kernels/wasm.h                  14512 watermark/rows.h                30611 tags/inside.h
-    4309 kernels/generic.h               14626 rows/flat.h                     30755 tags/formats.h
-    4329 kernels/shared.h                14673 rows/logprobs.h                 31163 grammar/grammars.h
-    4454 kernels/passes.h                14759 rows/step.h                     31230 peers/tables.h
-    5143 kernels/llama_cpp/passes.h      14776 rows/llama_cpp/sums.h           31631 peers/values.h
-    5227 kernels/check.h                 15102 rows/llama_cpp/samplers.h       32076 peers/llama_server.h
-    5250 kernels/dispatch.h              15578 rows/llama_cpp/step.h           32146 peers/fields.h
-    5460 core/array.h                    15609 run/apply.h                     32412 peers/requests.h
-    5800 core/table.h                    15693 run/writing.h                   32558 shards/head.h
-    5998 core/windows.h                  15817 run/arrays.h                    32709 shards/bytes.h
-    6090 constraints/record.h            15895 run/arrays_llama_cpp.h          32807 shards/merging.h
-    6148 watermark/record.h              16095 run/walk.h                      33098 shards/row.h
-    6168 rows/work.h                     16200 run/finish.h                    33232 shards/answers.h
-    6195 life/past.h                     16240 run/draw_llama_cpp.h            33780 shards/logprobs.h
-    6254 core/record.h                   16315 run/draw.h                      33927 shards/told.h
-    6394 core/plans.h                    16393 run/sample.h                    34083 shards/asking.h
-    6432 core/fields.h                   16511 watermark/making.h              34220 shards/prefix.h
-    6519 core/owners.h                   16740 watermark/tails.h               34791 shards/plans.h
-    6595 core/mt19937.h                  16840 watermark/detect.h              35295 samplers/plans.h
-    6653 core/no_mt19937.h               17063 run/verify.h                    35558 shards/way.h
-    6687 core/making.h                   17168 run/batch.h                     35707 shards/memory.h
-    6820 core/streams.h                  17319 life/state.h                    35777 shards/batch.h
-    6860 life/state_fields.h             17497 operator/weights.h              36185 drafts/head.h
-    6960 samplers/llama_cpp.h            17585 operator/search.h               36244 drafts/block.h
-    7047 samplers/logit_bias.h           17723 operator/run.h                  36436 drafts/tree.h
-    7149 samplers/patch.h                17891 kv/cells.h                      36571 drafts/relaxed.h
-    7199 samplers/penalties.h            17928 kv/making.h                     36656 constraints/automaton.h
-    7351 samplers/dry.h                  18153 kv/slot.h                       36757 constraints/making.h
-    7810 samplers/cut.h                  18293 kv/sequences.h                  37013 constraints/sampler.h
-    7835 samplers/top_n_sigma.h          18427 kv/data.h                       37108 constraints/constructors.h
-    7945 samplers/top_k.h                18550 kv/update.h                     37475 constraints/patterns.h
-    8002 samplers/tail_free.h            18675 kv/state.h                      37683 constraints/looking.h
-    8126 samplers/typical.h              18884 llama_cpp/functions.h           37750 constraints/thinking.h
-    8202 samplers/top_p.h                18951 llama_cpp/object.h              38002 constraints/schedule.h
-    8245 samplers/min_p.h                19006 llama_cpp/vocabulary.h          38091 constraints/accepting.h
-    8287 samplers/by_sums.h              19083 text/reading.h                  38274 constraints/drawing.h
-    8438 samplers/top_h.h                19194 text/strings.h                  38461 constraints/told.h
-    8491 samplers/min_k.h                19293 text/values.h                   38526 constraints/kind.h
-    8549 samplers/xtc.h                  19449 text/documents.h                38584 constraints/top_p_decay.h
-    8633 samplers/infill.h               19525 grammar/head.h                  38670 constraints/accessors.h
-    8749 samplers/temperature.h          19566 grammar/tree.h                  38778 core/kinds.h
-    8919 samplers/smoothing.h            20557 grammar/finishing.h             38827 base/restore.h
-    9004 samplers/softmax.h              20860 grammar/reading.h               38841 api/license.h
-    9037 samplers/drafted.h              20945 grammar/gbnf.h
+       2 api/opening.h                    9065 samplers/greedy.h               21244 grammar/regex.h
+     277 api/config.h                     9107 samplers/choose.h               21647 grammar/derivatives.h
+     308 api/types.h                      9170 samplers/ratio.h                22342 grammar/vocabulary.h
+     565 api/missing.h                    9237 samplers/draw.h                 22815 grammar/triggers.h
+     579 api/sample.h                     9323 samplers/dist.h                 23143 grammar/matcher.h
+     673 api/chains.h                     9355 samplers/gumbel.h               23415 grammar/store.h
+     940 api/samplers.h                   9425 watermark/function.h            23677 grammar/moving.h
+    1213 api/gumbel.h                     9543 watermark/text.h                24034 grammar/visits.h
+    1236 api/operator.h                   9735 watermark/draw.h                24317 grammar/states.h
+    1287 api/kv.h                         9946 samplers/mirostat.h             24478 grammar/items.h
+    1470 api/llama_cpp.h                 10186 samplers/adaptive_p.h           24605 grammar/masks.h
+    1516 api/text_error.h                10338 samplers/custom.h               24816 grammar/runs.h
+    1533 api/grammar.h                   10399 config/describe.h               25030 grammar/entries.h
+    1801 api/shards.h                    10581 config/from_params.h            25530 grammar/accepting.h
+    1900 api/peers.h                     10645 config/orders.h                 25879 grammar/waiting.h
+    1988 api/drafts.h                    10879 config/numbers.h                26007 grammar/history.h
+    2090 api/constraints.h               11021 config/set.h                    26135 grammar/room.h
+    2420 api/watermark.h                 11177 config/tell.h                   26486 grammar/sampler.h
+    2579 api/parts.h                     11308 config/settings.h               26730 grammar/forced.h
+    2621 base/switches.h                 11421 life/rollback.h                 26899 grammar/hooks.h
+    2940 base/random.h                   11681 life/chain.h                    27023 schema/head.h
+    2963 base/mt19937.h                  11965 life/members.h                  27200 schema/errors.h
+    3038 base/exact.h                    12079 life/update.h                   27312 schema/collections.h
+    3266 base/bits128.h                  12276 life/copy.h                     27346 schema/references.h
+    3347 base/elements.h                 12446 rows/row.h                      27621 schema/strings.h
+    3479 watermark/colours.h             12756 rows/reserve.h                  27683 schema/numbers.h
+    3543 kernels/llama_cpp/contract.h    12825 rows/pieces.h                   27891 schema/sets.h
+    3590 kernels/contract.h              12939 rows/thresholds.h               28095 schema/formats.h
+    3718 kernels/scalar.h                13046 rows/compact.h                  28297 schema/scalars.h
+    3924 kernels/llama_cpp/scalar.h      13230 rows/sums.h                     28600 schema/goals.h
+    3945 kernels/sets.h                  13379 rows/changes.h                  28825 schema/alternatives.h
+    3993 kernels/vectors.h               13460 rows/cuts.h                     29310 schema/objects.h
+    4110 kernels/avx512.h                13910 rows/typical.h                  29831 schema/arrays.h
+    4194 kernels/avx2.h                  14225 rows/tail_free.h                30196 schema/whole.h
+    4256 kernels/sse2.h                  14299 rows/selecting.h                30369 tags/head.h
+    4273 kernels/neon.h                  14430 rows/mirostat.h                 30499 tags/words.h
+    4295 kernels/wasm.h                  14515 watermark/rows.h                30615 tags/inside.h
+    4311 kernels/generic.h               14629 rows/flat.h                     30759 tags/formats.h
+    4331 kernels/shared.h                14676 rows/logprobs.h                 31167 grammar/grammars.h
+    4456 kernels/passes.h                14762 rows/step.h                     31234 peers/tables.h
+    5145 kernels/llama_cpp/passes.h      14779 rows/llama_cpp/sums.h           31635 peers/values.h
+    5229 kernels/check.h                 15105 rows/llama_cpp/samplers.h       32080 peers/llama_server.h
+    5252 kernels/dispatch.h              15581 rows/llama_cpp/step.h           32150 peers/fields.h
+    5462 core/array.h                    15612 run/apply.h                     32416 peers/requests.h
+    5802 core/table.h                    15696 run/writing.h                   32562 shards/head.h
+    6000 core/windows.h                  15820 run/arrays.h                    32713 shards/bytes.h
+    6092 constraints/record.h            15898 run/arrays_llama_cpp.h          32811 shards/merging.h
+    6150 watermark/record.h              16098 run/walk.h                      33102 shards/row.h
+    6170 rows/work.h                     16203 run/finish.h                    33236 shards/answers.h
+    6197 life/past.h                     16243 run/draw_llama_cpp.h            33784 shards/logprobs.h
+    6256 core/record.h                   16319 run/draw.h                      33931 shards/told.h
+    6396 core/plans.h                    16397 run/sample.h                    34087 shards/asking.h
+    6434 core/fields.h                   16515 watermark/making.h              34224 shards/prefix.h
+    6521 core/owners.h                   16744 watermark/tails.h               34795 shards/plans.h
+    6598 core/mt19937.h                  16844 watermark/detect.h              35299 samplers/plans.h
+    6656 core/no_mt19937.h               17067 run/verify.h                    35562 shards/way.h
+    6690 core/making.h                   17172 run/batch.h                     35711 shards/memory.h
+    6823 core/streams.h                  17323 life/state.h                    35781 shards/batch.h
+    6863 life/state_fields.h             17501 operator/weights.h              36189 drafts/head.h
+    6963 samplers/llama_cpp.h            17589 operator/search.h               36248 drafts/block.h
+    7050 samplers/logit_bias.h           17727 operator/run.h                  36440 drafts/tree.h
+    7152 samplers/patch.h                17895 kv/cells.h                      36575 drafts/relaxed.h
+    7202 samplers/penalties.h            17932 kv/making.h                     36660 constraints/automaton.h
+    7354 samplers/dry.h                  18157 kv/slot.h                       36761 constraints/making.h
+    7813 samplers/cut.h                  18297 kv/sequences.h                  37017 constraints/sampler.h
+    7838 samplers/top_n_sigma.h          18431 kv/data.h                       37112 constraints/constructors.h
+    7948 samplers/top_k.h                18554 kv/update.h                     37479 constraints/patterns.h
+    8005 samplers/tail_free.h            18679 kv/state.h                      37687 constraints/looking.h
+    8129 samplers/typical.h              18888 llama_cpp/functions.h           37754 constraints/thinking.h
+    8205 samplers/top_p.h                18955 llama_cpp/object.h              38006 constraints/schedule.h
+    8248 samplers/min_p.h                19010 llama_cpp/vocabulary.h          38095 constraints/accepting.h
+    8290 samplers/by_sums.h              19087 text/reading.h                  38278 constraints/drawing.h
+    8441 samplers/top_h.h                19198 text/strings.h                  38465 constraints/told.h
+    8494 samplers/min_k.h                19297 text/values.h                   38530 constraints/kind.h
+    8552 samplers/xtc.h                  19453 text/documents.h                38588 constraints/top_p_decay.h
+    8636 samplers/infill.h               19529 grammar/head.h                  38674 constraints/accessors.h
+    8752 samplers/temperature.h          19570 grammar/tree.h                  38782 core/kinds.h
+    8922 samplers/smoothing.h            20561 grammar/finishing.h             38831 base/restore.h
+    9007 samplers/softmax.h              20864 grammar/reading.h               38845 api/license.h
+    9040 samplers/drafted.h              20949 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2069,8 +2070,8 @@ typedef struct samp_relaxed {
      State    that after a + 1 calls of samp_sample.   Draws  as samp_verify; none if a token is accepted in this way.
      Cost     inside a span that of the ratio test.   Memory  none of its own.   Threads  as samp_sample; one thread may
               use a samp_relaxed at a time.
-     Source   TensorRT-LLM's relaxed acceptance (top-k and delta, greedy). A ratio to the best p, which other programs
-              have, would be a delta that changes with the row: not offered. */
+     Source   TensorRT-LLM's relaxed acceptance (top-k and delta, greedy). A ratio to the best p, as in other programs,
+              is not offered, because it would be a delta that changes with the row. */
 SAMP_API int32_t samp_verify_relaxed(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
                                      samp_verify_method method, samp_relaxed *relaxed, samp_token *out);
 #ifndef SAMPLING_DRAFTS_DECLARED
@@ -2284,8 +2285,9 @@ typedef struct samp_thinking {
               the index of the span in which the text begins, for instance if the prompt ends with a start and is not
               accepted; -1: the text begins outside of spans. vocab (borrowed) may be NULL; with it, up to 4 more tokens
               may complete an unfinished UTF-8 character.
-     Ends     A span also ends by itself, with its end sequence. If another token is accepted than the forced one, the
-              forced token stays the same; without `force`, the rest of `end` is forced that the text still needs.
+     Ends     A span also ends by itself, with its end sequence. If a token other than the
+              forced one is accepted, the same token is forced again; without `force`, the tokens that complete `end`
+              from there are forced.
      Range    budget >= 0, < 0 is off; n_spans in 0 .. 1024, 0 is off; open in -1 .. n_spans - 1
      Source   llama.cpp's reasoning budget, vLLM's thinking_token_budget.
    samp_thinking_left -- returns how many more tokens the open span may have; 0: its end is forced, or only its grace is
@@ -3151,9 +3153,9 @@ static float sampi_unkey(int32_t key)
     return x;
 }
 
-/* Returns the smallest float that satisfies a monotone predicate: if x satisfies it, every larger float does. By
-   bisection over the floats' keys: that of `in` satisfies it, or is the result if no smaller one does; that of `out`
-   does not. */
+/* Returns the smallest float that satisfies a monotone predicate: if x satisfies it, every larger float does.
+   The search halves an interval of the floats' keys. The float of `in` satisfies the predicate, or is the result if no
+   smaller one does; that of `out` does not satisfy it. */
 SAMPI_INLINE float sampi_least_in(bool (*holds)(const void *, float), const void *what, int64_t out, int64_t in)
 {
     while (in - out > 1) {
@@ -3168,7 +3170,7 @@ SAMPI_INLINE float sampi_least_in(bool (*holds)(const void *, float), const void
 
 #define SAMPI_NO_KEY ((int64_t)sampi_key(-FLT_MAX) - 1) /* below those of all logits */
 
-/* Returns the same of all floats, from near `guess` on; +infinity if none satisfies it. */
+/* Returns that float among all floats, searching from `guess`; +infinity if no float satisfies the predicate. */
 static float sampi_least(bool (*holds)(const void *, float), const void *what, float guess)
 {
     int64_t lo = SAMPI_NO_KEY, hi = sampi_key(INFINITY), at = sampi_key(guess);
@@ -3348,7 +3350,7 @@ static uint64_t sampi_mass_of(uint64_t share, uint64_t z)
    Words of saved states and messages: least significant byte first, on any machine. Checksums: they detect damage, and
    they distinguish settings. All functions are pure; they know dtypes and bytes, and no samplers. */
 
-/* Returns the float that has these 32 bits; the float that a bf16 or an IEEE half means. All conversions are
+/* Returns the float that has these 32 bits; the float that a bf16 or an IEEE half represents. All conversions are
    exact. */
 static float sampi_float_of(uint32_t u)
 {
@@ -6041,7 +6043,7 @@ static uint32_t sampi_count_find(const sampi_count *list, uint32_t n, samp_token
 }
 
 /* Returns the entry of a token. If there is none, the function inserts one with count 0 and *n grows; the list must
-   have room. Penalties' lists do: they are as long as the window. */
+   have room, as penalties' lists have, which are as long as the window. */
 static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token token)
 {
     uint32_t i = sampi_count_find(list, *n, token);
@@ -6400,11 +6402,11 @@ struct sampi_sampler {
    sampi_shard_sums for slices and sampi_gpu_sums for a device. run/README.md has an executor's duties, question by
    question.
 
-   A question returns one of three: SAMPI_KNOWN with its answer; SAMPI_WAITS if the answer is not there yet (it takes a
-   round of messages, or a pass over the row); or a status, which may be one that only the executor understands. The
-   plan returns all but SAMPI_KNOWN to the executor. After SAMPI_WAITS the executor calls the plan again, and it starts
-   from its beginning. So a plan asks all its questions before it changes anything. A plan that asks again after a
-   change counts its phases in the executor's memory; the phase is 0 when a sampler's turn begins. */
+   A question returns one of three results: SAMPI_KNOWN with its answer; SAMPI_WAITS if the answer is not there yet (it
+   takes a round of messages, or a pass over the row); or a status, which may be one that only the executor understands.
+   If the result is not SAMPI_KNOWN, the plan returns it to the executor at once. After SAMPI_WAITS the executor calls
+   the plan again, from its beginning. So a plan asks all its questions before it changes anything. A plan that asks
+   again after a change counts its phases in the executor's memory; the phase is 0 when a sampler's turn begins. */
 
 enum { SAMPI_WAITS = 0, SAMPI_KNOWN = 1 };
 
@@ -6570,7 +6572,8 @@ static void sampi_edited(sampi_sampler *s)
 }
 
 /* Returns a number that no sampler of this process has had before, for each sampler that is made or cloned. An address
-   would not do: a new sampler may get a freed one's. Atomic, because several threads may make samplers. */
+   is no such number, because a new sampler may get a freed one's. The counter is atomic, because several threads may
+   make samplers. */
 static size_t sampi_next_serial(void)
 {
     static size_t last;
@@ -7420,7 +7423,7 @@ static int32_t sampi_tokenize(const samp_vocab *v, const char *text, size_t n, s
     return n_out;
 }
 
-/* Does text [n] contain part [n_part]? Not strstr, because both may have zeros. */
+/* Does text [n] contain part [n_part]? It does not use strstr, because both may contain zeros. */
 static bool sampi_contains(const char *text, size_t n, const char *part, size_t n_part)
 {
     for (size_t i = 0; i + n_part <= n; i++)
@@ -10663,7 +10666,7 @@ static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
     return SAMPI_N_KINDS;
 }
 
-/* Returns the kind with this letter, or SAMPI_N_KINDS if there is none. Kinds without a letter have 0. */
+/* Returns the kind with this letter, or SAMPI_N_KINDS if there is none. A kind without a letter has 0 in the table. */
 static SAMPI_COLD sampi_kind sampi_step_lettered(char letter)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++)
@@ -11432,7 +11435,7 @@ SAMP_API void samp_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
    (sampi_edited) differs from the one that sampi_moves has noted. */
 
 /* ---- a sampler's words ----
-   Which words these are, the hook `past` of its kind decides. A kind with a hook `accept`, or with a member in `now`,
+   The hook `past` of its kind decides which words these are. A kind with a hook `accept`, or with a member in `now`,
    must name all that they change: what the hook leaves out is not restored. */
 
 static void sampi_chain_past(sampi_sampler *s, sampi_record *r)
@@ -12153,7 +12156,7 @@ static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler 
     if (ahead) *item++ = grammar;
     for (int32_t i = 0; i < fresh->u.chain.n; i++) fresh->u.chain.item[i]->at_ordinal = 0;
     at = 0;
-    for (int32_t i = 0; i < c->u.chain.n; i++) { /* count how many go behind each new member */
+    for (int32_t i = 0; i < c->u.chain.n; i++) { /* counts the members to put after each new member */
         const sampi_sampler *s = c->u.chain.item[i];
         if (s->made_by == SAMPI_BY_PARAMS) continue;
         if (s->at_ordinal)
@@ -12532,7 +12535,7 @@ typedef struct sampi_job {
 /* The members of a row that only llama.cpp's arithmetic uses; all are 0 in the canonical one. */
 typedef struct sampi_row_llama {
     bool divided;  /* the logits are x / r */
-    bool by_order; /* dense, but its array would be in order, without masked elements */
+    bool by_order; /* dense; its array must be in order and without masked tokens */
     double (*expf)(const float *x, size_t n, float t, float max, float *e); /* a kernel, or libm's own; else NULL */
     double sum;                /* for an array: p is work->logits / sum; 0: p is unchanged */
     samp_token_data_array cur; /* the candidates, once the row has become an array */
@@ -13941,8 +13944,8 @@ static size_t sampi_prefix_by(const sampi_order *o, samp_token_data *d, size_t n
     return 0;
 }
 
-/* Where the cut is searched: no token below `low` is kept, all of [in_low, in_high) are, if that is not empty. The
-   other tokens are the band. */
+/* The band: the tokens among which the cut is searched. No token below `low` is kept; all tokens of [in_low, in_high)
+   are kept, if that is not empty; the others are the band. */
 typedef struct sampi_band {
     float low, in_low, in_high;
 } sampi_band;
@@ -13997,7 +14000,7 @@ static void sampi_score_tokens(const sampi_kernels *k, const sampi_scored *t, co
 /* A cut by score. */
 typedef struct sampi_score_cut {
     float at;            /* the largest y that holds enough mass, and enough tokens, together with what is above it */
-    uint64_t over, upto; /* the mass with y > at, with y >= at */
+    uint64_t over, upto; /* the mass of tokens with y > at, and with y >= at */
     size_t n_over, n_upto;
 } sampi_score_cut;
 
@@ -14590,7 +14593,7 @@ static int sampi_fast_synthid(sampi_row *row, sampi_sampler *s)
         word[i] = sampi_word(&words, sampi_mark_id(row, i));
     }
     for (uint32_t bit = 0; bit < depth;
-         bit++) { /* a layer's factors wait for the next one's sums, to be in one walk */
+         bit++) { /* a layer's factors are applied while the next layer's sums are computed */
         sampi_layer layer = { 0, 0 };
         for (size_t i = 0; i < row->n; i++) {
             if (bit) p[i] *= factor[word[i] >> (bit - 1) & 1];
@@ -16244,7 +16247,8 @@ static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler 
    run/draw.h: a member may turn the row into an array in order (row->llama.cur), a member that is off may have to
    report that no token remains, and a member that declines takes its random numbers back. */
 
-/* Finishes a draw in llama.cpp's arithmetic, over row->llama.cur. From long arrays it draws by kernels. */
+/* Finishes a draw in llama.cpp's arithmetic, over row->llama.cur. It uses kernels to draw from
+   long arrays. */
 static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                          sampi_row *row, samp_token *token)
 {
@@ -17335,8 +17339,8 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
 #define SAMPI_STATE_VERSION 1
 
 /* ---- fingerprint ----
-   A state loads only into a sampler with the same settings. The settings are not stored; a hash of 64 bits is. What
-   goes into the hash, and in which order, is part of the format: a change needs a new version, unless it is meant to
+   A state loads only into a sampler with the same settings. Instead of the settings a hash of 64 bits is stored.
+   The contents of the hash and their order are part of the format: a change needs a new version, unless it is meant to
    refuse the states of some kinds only. */
 
 /* Adds a sampler's numbers: first the floats, then the integers, as version 1 of the format has them. Left out are
@@ -38779,7 +38783,7 @@ SAMP_API int32_t samp_schedule_holds(const samp_sampler *s)
 /* ---- the table of kinds ----
    sampi_traits_of and its table: one row for each kind of sampler (core/table.h). The room comes after all rooms of
    samplers, because the rows name their functions. Each sampler's row is in its own room; only the chain's row is here,
-   since the chain is most of life/ and no single room. */
+   because the functions of chains are spread over life/. */
 
 /* clang-format off */
 /* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */

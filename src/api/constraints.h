@@ -195,8 +195,9 @@ typedef struct samp_thinking {
               the index of the span in which the text begins, for instance if the prompt ends with a start and is not
               accepted; -1: the text begins outside of spans. vocab (borrowed) may be NULL; with it, up to 4 more tokens
               may complete an unfinished UTF-8 character.
-     Ends     A span also ends by itself, with its end sequence. If another token is accepted than the forced one, the
-              forced token stays the same; without `force`, the rest of `end` is forced that the text still needs.
+     Ends     A span also ends by itself, with its end sequence. If a token other than the
+              forced one is accepted, the same token is forced again; without `force`, the tokens that complete `end`
+              from there are forced.
      Range    budget >= 0, < 0 is off; n_spans in 0 .. 1024, 0 is off; open in -1 .. n_spans - 1
      Source   llama.cpp's reasoning budget, vLLM's thinking_token_budget.
    samp_thinking_left -- returns how many more tokens the open span may have; 0: its end is forced, or only its grace is

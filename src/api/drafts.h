@@ -82,7 +82,7 @@ typedef struct samp_relaxed {
      State    that after a + 1 calls of samp_sample.   Draws  as samp_verify; none if a token is accepted in this way.
      Cost     inside a span that of the ratio test.   Memory  none of its own.   Threads  as samp_sample; one thread may
               use a samp_relaxed at a time.
-     Source   TensorRT-LLM's relaxed acceptance (top-k and delta, greedy). A ratio to the best p, which other programs
-              have, would be a delta that changes with the row: not offered. */
+     Source   TensorRT-LLM's relaxed acceptance (top-k and delta, greedy). A ratio to the best p, as in other programs,
+              is not offered, because it would be a delta that changes with the row. */
 SAMP_API int32_t samp_verify_relaxed(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
                                      samp_verify_method method, samp_relaxed *relaxed, samp_token *out);

@@ -75,13 +75,13 @@
          -> token id                           every sampler accepts it
 
    A sampler is an object with six functions (samp_sampler_i). A chain is a sampler that owns others and applies them
-   in order. Any order is allowed, but after a sampler that selects none may mask or cut. Your own sampler works in a
+   in order. Any order is allowed, but no sampler after one that selects may mask or cut. Your own sampler works in a
    chain like any other (samp_init_custom).
 
-   TWO EXECUTORS, ONE MEANING. Step by step, over an array of candidates, is the definition. samp_sample takes the
-   fast path (>>fast) if it can: it works on the logits without an array, with thresholds instead of sorts, and SIMD
-   kernels chosen at run time. If it cannot, it continues step by step. The token is always the same. samp_apply
-   (>>apply) does with an array what the steps would do, to the last bit; long arrays take the fast path too.
+   TWO EXECUTORS, ONE MEANING. The samplers, applied one by one to an array of candidates, define the token. samp_sample
+   takes the fast path (>>fast) if it can: it works on the logits without an array, with thresholds instead of sorts,
+   and SIMD kernels chosen at run time. If it cannot, it continues step by step. The token is always the same.
+   samp_apply (>>apply) does with an array what the steps would do, to the last bit; long arrays take the fast path too.
 
    THE FILE. It is in the order of execution; search for the tags:
        >>config  >>types  >>api                                        the interface; to use the library, stop there
@@ -148,7 +148,8 @@
    unmasked token left is SAMP_E_EMPTY. -0.0 counts as +0.0.
 
    MEMORY. Constructors take it, and the first samp_sample at a vocabulary size (or samp_reserve): about 29 bytes per
-   token of the vocabulary, 41 with a sampler of your own. Then none, but for what a grammar meets for the first time.
+   token of the vocabulary, 41 with a sampler of your own. Then none, except for states that a grammar reaches for the
+   first time.
 
    THREADS. No globals but two atomics: the pointer to the kernels in use, and the count that gives each sampler a
    number of its own. Different samplers may be used by different threads at once; one sampler by one at a time. Those

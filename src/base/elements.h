@@ -3,7 +3,7 @@
    Words of saved states and messages: least significant byte first, on any machine. Checksums: they detect damage, and
    they distinguish settings. All functions are pure; they know dtypes and bytes, and no samplers. */
 
-/* Returns the float that has these 32 bits; the float that a bf16 or an IEEE half means. All conversions are
+/* Returns the float that has these 32 bits; the float that a bf16 or an IEEE half represents. All conversions are
    exact. */
 static float sampi_float_of(uint32_t u)
 {

@@ -115,9 +115,9 @@ static float sampi_unkey(int32_t key)
     return x;
 }
 
-/* Returns the smallest float that satisfies a monotone predicate: if x satisfies it, every larger float does. By
-   bisection over the floats' keys: that of `in` satisfies it, or is the result if no smaller one does; that of `out`
-   does not. */
+/* Returns the smallest float that satisfies a monotone predicate: if x satisfies it, every larger float does.
+   The search halves an interval of the floats' keys. The float of `in` satisfies the predicate, or is the result if no
+   smaller one does; that of `out` does not satisfy it. */
 SAMPI_INLINE float sampi_least_in(bool (*holds)(const void *, float), const void *what, int64_t out, int64_t in)
 {
     while (in - out > 1) {
@@ -132,7 +132,7 @@ SAMPI_INLINE float sampi_least_in(bool (*holds)(const void *, float), const void
 
 #define SAMPI_NO_KEY ((int64_t)sampi_key(-FLT_MAX) - 1) /* below those of all logits */
 
-/* Returns the same of all floats, from near `guess` on; +infinity if none satisfies it. */
+/* Returns that float among all floats, searching from `guess`; +infinity if no float satisfies the predicate. */
 static float sampi_least(bool (*holds)(const void *, float), const void *what, float guess)
 {
     int64_t lo = SAMPI_NO_KEY, hi = sampi_key(INFINITY), at = sampi_key(guess);

@@ -21,7 +21,7 @@ static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
     return SAMPI_N_KINDS;
 }
 
-/* Returns the kind with this letter, or SAMPI_N_KINDS if there is none. Kinds without a letter have 0. */
+/* Returns the kind with this letter, or SAMPI_N_KINDS if there is none. A kind without a letter has 0 in the table. */
 static SAMPI_COLD sampi_kind sampi_step_lettered(char letter)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++)

@@ -1,7 +1,7 @@
 /* ---- the table of kinds ----
    sampi_traits_of and its table: one row for each kind of sampler (core/table.h). The room comes after all rooms of
    samplers, because the rows name their functions. Each sampler's row is in its own room; only the chain's row is here,
-   since the chain is most of life/ and no single room. */
+   because the functions of chains are spread over life/. */
 
 /* clang-format off */
 /* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */

@@ -51,7 +51,8 @@ static void sampi_edited(sampi_sampler *s)
 }
 
 /* Returns a number that no sampler of this process has had before, for each sampler that is made or cloned. An address
-   would not do: a new sampler may get a freed one's. Atomic, because several threads may make samplers. */
+   is no such number, because a new sampler may get a freed one's. The counter is atomic, because several threads may
+   make samplers. */
 static size_t sampi_next_serial(void)
 {
     static size_t last;

@@ -6,11 +6,11 @@
    sampi_shard_sums for slices and sampi_gpu_sums for a device. run/README.md has an executor's duties, question by
    question.
 
-   A question returns one of three: SAMPI_KNOWN with its answer; SAMPI_WAITS if the answer is not there yet (it takes a
-   round of messages, or a pass over the row); or a status, which may be one that only the executor understands. The
-   plan returns all but SAMPI_KNOWN to the executor. After SAMPI_WAITS the executor calls the plan again, and it starts
-   from its beginning. So a plan asks all its questions before it changes anything. A plan that asks again after a
-   change counts its phases in the executor's memory; the phase is 0 when a sampler's turn begins. */
+   A question returns one of three results: SAMPI_KNOWN with its answer; SAMPI_WAITS if the answer is not there yet (it
+   takes a round of messages, or a pass over the row); or a status, which may be one that only the executor understands.
+   If the result is not SAMPI_KNOWN, the plan returns it to the executor at once. After SAMPI_WAITS the executor calls
+   the plan again, from its beginning. So a plan asks all its questions before it changes anything. A plan that asks
+   again after a change counts its phases in the executor's memory; the phase is 0 when a sampler's turn begins. */
 
 enum { SAMPI_WAITS = 0, SAMPI_KNOWN = 1 };
 

@@ -43,7 +43,7 @@ static uint32_t sampi_count_find(const sampi_count *list, uint32_t n, samp_token
 }
 
 /* Returns the entry of a token. If there is none, the function inserts one with count 0 and *n grows; the list must
-   have room. Penalties' lists do: they are as long as the window. */
+   have room, as penalties' lists have, which are as long as the window. */
 static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token token)
 {
     uint32_t i = sampi_count_find(list, *n, token);

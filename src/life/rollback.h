@@ -14,7 +14,7 @@
    (sampi_edited) differs from the one that sampi_moves has noted. */
 
 /* ---- a sampler's words ----
-   Which words these are, the hook `past` of its kind decides. A kind with a hook `accept`, or with a member in `now`,
+   The hook `past` of its kind decides which words these are. A kind with a hook `accept`, or with a member in `now`,
    must name all that they change: what the hook leaves out is not restored. */
 
 static void sampi_chain_past(sampi_sampler *s, sampi_record *r)

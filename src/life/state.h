@@ -16,8 +16,8 @@
 #define SAMPI_STATE_VERSION 1
 
 /* ---- fingerprint ----
-   A state loads only into a sampler with the same settings. The settings are not stored; a hash of 64 bits is. What
-   goes into the hash, and in which order, is part of the format: a change needs a new version, unless it is meant to
+   A state loads only into a sampler with the same settings. Instead of the settings a hash of 64 bits is stored.
+   The contents of the hash and their order are part of the format: a change needs a new version, unless it is meant to
    refuse the states of some kinds only. */
 
 /* Adds a sampler's numbers: first the floats, then the integers, as version 1 of the format has them. Left out are

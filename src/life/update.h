@@ -77,7 +77,7 @@ static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler 
     if (ahead) *item++ = grammar;
     for (int32_t i = 0; i < fresh->u.chain.n; i++) fresh->u.chain.item[i]->at_ordinal = 0;
     at = 0;
-    for (int32_t i = 0; i < c->u.chain.n; i++) { /* count how many go behind each new member */
+    for (int32_t i = 0; i < c->u.chain.n; i++) { /* counts the members to put after each new member */
         const sampi_sampler *s = c->u.chain.item[i];
         if (s->made_by == SAMPI_BY_PARAMS) continue;
         if (s->at_ordinal)

@@ -89,7 +89,7 @@ typedef struct sampi_job {
 /* The members of a row that only llama.cpp's arithmetic uses; all are 0 in the canonical one. */
 typedef struct sampi_row_llama {
     bool divided;  /* the logits are x / r */
-    bool by_order; /* dense, but its array would be in order, without masked elements */
+    bool by_order; /* dense; its array must be in order and without masked tokens */
     double (*expf)(const float *x, size_t n, float t, float max, float *e); /* a kernel, or libm's own; else NULL */
     double sum;                /* for an array: p is work->logits / sum; 0: p is unchanged */
     samp_token_data_array cur; /* the candidates, once the row has become an array */

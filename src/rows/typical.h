@@ -34,8 +34,8 @@ static size_t sampi_prefix_by(const sampi_order *o, samp_token_data *d, size_t n
     return 0;
 }
 
-/* Where the cut is searched: no token below `low` is kept, all of [in_low, in_high) are, if that is not empty. The
-   other tokens are the band. */
+/* The band: the tokens among which the cut is searched. No token below `low` is kept; all tokens of [in_low, in_high)
+   are kept, if that is not empty; the others are the band. */
 typedef struct sampi_band {
     float low, in_low, in_high;
 } sampi_band;
@@ -90,7 +90,7 @@ static void sampi_score_tokens(const sampi_kernels *k, const sampi_scored *t, co
 /* A cut by score. */
 typedef struct sampi_score_cut {
     float at;            /* the largest y that holds enough mass, and enough tokens, together with what is above it */
-    uint64_t over, upto; /* the mass with y > at, with y >= at */
+    uint64_t over, upto; /* the mass of tokens with y > at, and with y >= at */
     size_t n_over, n_upto;
 } sampi_score_cut;
 

@@ -4,7 +4,8 @@
    run/draw.h: a member may turn the row into an array in order (row->llama.cur), a member that is off may have to
    report that no token remains, and a member that declines takes its random numbers back. */
 
-/* Finishes a draw in llama.cpp's arithmetic, over row->llama.cur. From long arrays it draws by kernels. */
+/* Finishes a draw in llama.cpp's arithmetic, over row->llama.cur. It uses kernels to draw from
+   long arrays. */
 static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                          sampi_row *row, samp_token *token)
 {

@@ -69,7 +69,7 @@ static int32_t sampi_tokenize(const samp_vocab *v, const char *text, size_t n, s
     return n_out;
 }
 
-/* Does text [n] contain part [n_part]? Not strstr, because both may have zeros. */
+/* Does text [n] contain part [n_part]? It does not use strstr, because both may contain zeros. */
 static bool sampi_contains(const char *text, size_t n, const char *part, size_t n_part)
 {
     for (size_t i = 0; i + n_part <= n; i++)

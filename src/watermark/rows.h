@@ -78,7 +78,7 @@ static int sampi_fast_synthid(sampi_row *row, sampi_sampler *s)
         word[i] = sampi_word(&words, sampi_mark_id(row, i));
     }
     for (uint32_t bit = 0; bit < depth;
-         bit++) { /* a layer's factors wait for the next one's sums, to be in one walk */
+         bit++) { /* a layer's factors are applied while the next layer's sums are computed */
         sampi_layer layer = { 0, 0 };
         for (size_t i = 0; i < row->n; i++) {
             if (bit) p[i] *= factor[word[i] >> (bit - 1) & 1];
