@@ -109,15 +109,15 @@
    bound to, to what, and a probe's counters; they are written in a critical section. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2466 gpu/prefix.h                     5026 gpu/device.h
-     136 gpu/api.h                        3018 gpu/choosing.h                   5191 gpu/contexts.h
-     260 gpu/switches.h                   3123 gpu/ending.h                     5353 gpu/steps.h
-     318 gpu/records.h                    3277 gpu/answers.h                    5448 gpu/where.h
-     617 gpu/elements.h                   4038 samplers/plans.h                 5616 gpu/sending.h
-     891 gpu/passes.h                     4301 gpu/users.h                      5888 gpu/batch.h
-    1441 gpu/list.h                       4405 gpu/logprobs.h                   6173 gpu/results.h
-    2083 gpu/left.h                       4560 gpu/advance.h
-    2333 gpu/done.h                       4823 gpu/shapes.h
+       2 gpu/opening.h                    2528 gpu/prefix.h                     5121 gpu/device.h
+     136 gpu/api.h                        3080 gpu/choosing.h                   5286 gpu/contexts.h
+     260 gpu/switches.h                   3185 gpu/ending.h                     5448 gpu/steps.h
+     318 gpu/records.h                    3339 gpu/answers.h                    5543 gpu/where.h
+     617 gpu/elements.h                   4123 samplers/plans.h                 5711 gpu/sending.h
+     891 gpu/passes.h                     4386 gpu/users.h                      5983 gpu/batch.h
+    1441 gpu/list.h                       4490 gpu/logprobs.h                   6268 gpu/results.h
+    2137 gpu/left.h                       4655 gpu/advance.h
+    2395 gpu/done.h                       4918 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -1603,7 +1603,7 @@ static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
 /* Change the list's logits, for change_all. Equal ones may come of different ones, so that the order of keys can
    change: it is no list in order, and nothing has to be done about that. at_order and at_p stay: they are what the
    logits were. */
-static void sampi_gpu_list_change(const sampi_gpu_here *h, const sampi_gpu_op *op)
+static SAMPI_CALLED void sampi_gpu_list_change(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
@@ -1716,7 +1716,7 @@ static uint64_t sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score, boo
 /* Only tokens with this code are left, in the order of keys: their codes become those of keys, the others' UINT64_MAX,
    which list_end passes over. So one search serves for both orders. For search_list, which is done with the scores by
    then: this writes over them. */
-static void sampi_gpu_list_tie(const sampi_gpu_here *h, uint64_t tie)
+static SAMPI_CALLED void sampi_gpu_list_tie(const sampi_gpu_here *h, uint64_t tie)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
@@ -1749,7 +1749,7 @@ static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t upto, sampi_
 }
 
 /* How many tokens have keys from this one on: whether a floor leaves min_keep of them (enough_above). */
-static uint64_t sampi_gpu_list_count(const sampi_gpu_here *h, uint64_t from)
+static SAMPI_CALLED uint64_t sampi_gpu_list_count(const sampi_gpu_here *h, uint64_t from)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
@@ -1774,7 +1774,7 @@ static void sampi_gpu_list_weights(const sampi_gpu_here *h)
 /* Up to 32 sums over lanes at once: of sum i lane k has left its part in part[32 i + k], and the sum goes to sum[i],
    where no lane writes before the next barrier but one. Each lane adds up one of them: reductions come one after the
    other, and take five shuffles of two words each. */
-static void sampi_gpu_add_up(const uint64_t *part, uint32_t n, uint64_t *sum)
+static SAMPI_CALLED void sampi_gpu_add_up(const uint64_t *part, uint32_t n, uint64_t *sum)
 {
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
@@ -1849,8 +1849,8 @@ typedef struct sampi_gpu_between {
 
 /* Those codes and their weights, which are few, behind one another: a lane counts its own, and then knows from the
    counts of those before it where to put them. part [32] is scratch. */
-static void sampi_gpu_take_few(const sampi_gpu_here *h, uint32_t n, const sampi_gpu_between *in, uint64_t *part,
-                               uint64_t *few, uint64_t *few_w)
+static SAMPI_CALLED void sampi_gpu_take_few(const sampi_gpu_here *h, uint32_t n, const sampi_gpu_between *in,
+                                            uint64_t *part, uint64_t *few, uint64_t *few_w)
 {
     const uint64_t *code = h->code, *w = h->wide, lo = in->lo, span = in->hi - in->lo;
     SAMPI_SIMD()
@@ -1888,15 +1888,12 @@ static void sampi_gpu_take_few(const sampi_gpu_here *h, uint32_t n, const sampi_
     }
 }
 
-/* Cut what is searched into four, once: sums for three cuts take hardly longer than for one. *n_in: so many tokens are
-   in between. part [5 * 32] is scratch; the counts of the three cuts share a number, of 20 bits each. */
-static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_between *in, uint32_t *n_in,
-                               uint64_t *part)
+/* The masses of the codes from lo up to a, b and c, and their counts, in parts of the lanes: part [4 * 32]. The counts
+   share a number, of 20 bits each. */
+static SAMPI_CALLED void sampi_gpu_sum_cuts(const sampi_gpu_here *h, uint32_t n, uint64_t lo, uint64_t a, uint64_t b,
+                                            uint64_t c, uint64_t *part)
 {
-    const uint64_t *code = h->code, *w = h->wide, lo = in->lo, hi = in->hi;
-    const uint64_t step = ((hi - lo) >> 2) + 1, a = lo + step - 1, b = a + step, c = b + step < hi ? b + step : hi;
-    sampi_gpu_between next = *in;
-    uint32_t upto = *n_in;
+    const uint64_t *code = h->code, *w = h->wide;
     SAMPI_SIMD()
     SAMPI_LANES
     {
@@ -1920,6 +1917,18 @@ static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_be
         part[lane] = mass_a, part[SAMPI_WARP + lane] = mass_b, part[2 * SAMPI_WARP + lane] = mass_c;
         part[3 * SAMPI_WARP + lane] = n_abc;
     }
+}
+
+/* Cut what is searched into four, once: sums for three cuts take hardly longer than for one. *n_in: so many tokens are
+   in between. part [5 * 32] is scratch. */
+static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_between *in, uint32_t *n_in,
+                               uint64_t *part)
+{
+    const uint64_t lo = in->lo, hi = in->hi, step = ((hi - lo) >> 2) + 1, a = lo + step - 1, b = a + step;
+    const uint64_t c = b + step < hi ? b + step : hi;
+    sampi_gpu_between next = *in;
+    uint32_t upto = *n_in;
+    sampi_gpu_sum_cuts(h, n, lo, a, b, c, part);
     uint64_t *sum = part + 4 * SAMPI_WARP;
     sampi_gpu_add_up(part, 4, sum);
     const uint64_t mass_a = sum[0], mass_b = sum[1], mass_c = sum[2], n_abc = sum[3];
@@ -1941,6 +1950,25 @@ static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_be
     *n_in = upto - below;
 }
 
+/* The smallest and the largest code of a list, its mass and its count; those that list_tie has put aside are not
+   there. */
+static SAMPI_CALLED void sampi_gpu_list_span(const sampi_gpu_here *h, uint32_t n, sampi_gpu_between *all)
+{
+    const uint64_t *code = h->code, *w = h->wide;
+    uint64_t lo = UINT64_MAX, hi = 0, mass = 0, count = 0;
+    SAMPI_SIMD(reduction(min : lo) reduction(max : hi) reduction(+ : mass, count))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        const uint64_t x = code[i];
+        const bool is = x != UINT64_MAX;
+        lo = x < lo ? x : lo;
+        hi = is && x > hi ? x : hi;
+        mass += is ? w[i] : 0;
+        count += is;
+    }
+    all->lo = lo, all->hi = hi, all->mass = mass, all->count = count;
+}
+
 /* The smallest code whose prefix of the list holds the mass and the count; UINT64_MAX if the whole list doesn't. (No
    token has that code.) It reads code and wide [n], whatever they hold: search_list asks with codes and weights,
    list_draw with ids and envelopes. Mass and count grow with the code, so there is one such code. A long list is cut
@@ -1948,40 +1976,22 @@ static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_be
    code and wide. */
 static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t mass, uint64_t count)
 {
-    const uint64_t *code = h->code, *w = h->wide;
     if (n <= SAMPI_GPU_FEW) return sampi_gpu_few_end(h->code, h->wide, n, mass, count);
-    sampi_gpu_between in = { UINT64_MAX, 0, mass, count };
-    uint64_t lo = UINT64_MAX, hi = 0, all = 0;
-    uint32_t upto = 0;
-    SAMPI_SIMD(reduction(min : lo) reduction(max : hi) reduction(+ : all, upto))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-    {
-        const uint64_t x = code[i];
-        const bool is = x != UINT64_MAX; /* else list_tie has put it aside */
-        lo = x < lo ? x : lo;
-        hi = is && x > hi ? x : hi;
-        all += is ? w[i] : 0;
-        upto += is;
-    }
-    if (all < mass || upto < count) return UINT64_MAX;
+    sampi_gpu_between in;
+    sampi_gpu_list_span(h, n, &in);
+    uint32_t upto = (uint32_t)in.count;
+    if (in.mass < mass || in.count < count) return UINT64_MAX;
+    in.mass = mass, in.count = count;
     uint64_t *part = sampi_gpu_spare(h), *few = part + SAMPI_WARP, *few_w = few + SAMPI_GPU_FEW;
-    in.lo = lo, in.hi = hi;
     while (in.lo < in.hi && upto > SAMPI_GPU_FEW) sampi_gpu_list_cut(h, n, &in, &upto, part);
     if (upto > SAMPI_GPU_FEW) return in.hi; /* they share one code */
     sampi_gpu_take_few(h, n, &in, part, few, few_w);
     return sampi_gpu_few_end(few, few_w, upto, in.mass, in.count);
 }
 
-/* The place in x [n] where the running sum exceeds t, n <= 2^16; t becomes what is left of it there. The sum of all
-   exceeds t. Each lane adds up a piece; then the one whose piece it is in looks for it there. It finds a bucket by mass
-   or count (search_bucket), and a group and then its element (row_draw). lane_sum [32] is scratch that the caller
-   lends, and must not be part of x; nothing else is written. */
-static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum, uint64_t *t)
+/* The sum of each lane's piece of x [n], of so many numbers: lane_sum [32]. */
+static SAMPI_CALLED void sampi_gpu_sum_pieces(const uint64_t *x, uint32_t n, uint32_t each, uint64_t *lane_sum)
 {
-    const uint32_t each = (n + SAMPI_WARP - 1) / SAMPI_WARP;
-    const uint64_t exceeded = *t;
-    uint64_t left = 0;
-    uint32_t at = 0;
     SAMPI_SIMD()
     SAMPI_LANES
     {
@@ -1996,13 +2006,26 @@ static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum
         }
         lane_sum[lane] = sum;
     }
+}
+
+/* The place in x [n] where the running sum exceeds t, whose lanes' pieces have these sums: each lane looks for it in
+   its own piece. t becomes what is left of it there. */
+static SAMPI_CALLED uint32_t sampi_gpu_find_in_piece(const uint64_t *x, uint32_t n, uint32_t each,
+                                                     const uint64_t *lane_sum, uint64_t *t)
+{
+    const uint64_t exceeded = *t;
+    uint64_t left = 0;
+    uint32_t at = 0;
     SAMPI_SIMD(reduction(max : at, left))
     SAMPI_LANES
     {
-        uint64_t sums[SAMPI_WARP], rest = exceeded, before = 0;
-        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) sums[k] = lane_sum[k];
-        SAMPI_AT_ONCE(32, sums);
-        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) before += k < lane ? sums[k] : 0;
+        uint64_t rest = exceeded, before = 0;
+        for (int from = 0; from < lane; from += 16) { /* 16: the array takes of the stack, which is short */
+            uint64_t sums[16];
+            SAMPI_UNROLL(16) for (int k = 0; k < 16; k++) sums[k] = lane_sum[from + k];
+            SAMPI_AT_ONCE(16, sums);
+            SAMPI_UNROLL(16) for (int k = 0; k < 16; k++) before += sums[k] & sampi_gpu_mask(from + k < lane);
+        }
         /* one lane's piece holds the place; the others leave 0 to the reduction's maximum */
         if (before <= exceeded && exceeded - before < lane_sum[lane]) {
             bool go = true; /* on: it is behind here */
@@ -2028,6 +2051,17 @@ static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum
     return at;
 }
 
+/* The place in x [n] where the running sum exceeds t, n <= 2^16; t becomes what is left of it there. The sum of all
+   exceeds t. Each lane adds up a piece; then the one whose piece it is in looks for it there. It finds a bucket by mass
+   or count (search_bucket), and a group and then its element (row_draw). lane_sum [32] is scratch that the caller
+   lends, and must not be part of x; nothing else is written. */
+static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum, uint64_t *t)
+{
+    const uint32_t each = (n + SAMPI_WARP - 1) / SAMPI_WARP;
+    sampi_gpu_sum_pieces(x, n, each, lane_sum);
+    return sampi_gpu_find_in_piece(x, n, each, lane_sum, t);
+}
+
 /* The sum of x [n]: 32 reads under way for each lane. The lanes' parts are added modulo 2^64, as everywhere, in any
    order. */
 static uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
@@ -2044,17 +2078,13 @@ static uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
     return sum;
 }
 
-/* sampi_draw among the tokens of the list: the key of the chosen one. Their order is that of ids here, and the one
-   where the running sum of the envelope exceeds t ends the shortest prefix with a mass of t + 1. The list is in no
-   order and needs none: ids are the codes. Changed tokens are items of the list like the others. It writes code and
-   wide; the state is the caller's to change (sampi_gpu_draw). The attempts have the CPU's random numbers, one after the
-   other, so they end at the same one. */
-static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_step *step)
+/* Ids of the list's tokens as codes, and their envelopes as weights; the sum of these. */
+static SAMPI_CALLED uint64_t sampi_gpu_list_envelopes(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
     const float max = h->st->max;
-    uint64_t *q = h->wide, *code = h->code, total = 0, random[2]; /* list_end searches these two */
+    uint64_t *q = h->wide, *code = h->code, total = 0;
     SAMPI_SIMD(reduction(+ : total))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
@@ -2062,17 +2092,41 @@ static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_ste
         q[i] = sampi_envelope(max, sampi_gpu_logit(item[i].key));
         total += q[i];
     }
+    return total;
+}
+
+/* The token of the list with the largest id up to that one: id and logit, where a key has logit and ~id. */
+static SAMPI_CALLED uint64_t sampi_gpu_last_upto(const sampi_gpu_here *h, uint64_t last)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint64_t *code = h->code;
+    const uint32_t n = h->st->n_list;
+    uint64_t token = 0;
+    SAMPI_SIMD(reduction(max : token))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        const uint64_t x = (uint64_t)sampi_gpu_id(item[i].key) << 32 | item[i].key >> 32;
+        token = code[i] <= last && x > token ? x : token;
+    }
+    return token;
+}
+
+/* sampi_draw among the tokens of the list: the key of the chosen one. Their order is that of ids here, and the one
+   where the running sum of the envelope exceeds t ends the shortest prefix with a mass of t + 1. The list is in no
+   order and needs none: ids are the codes. Changed tokens are items of the list like the others. It writes code and
+   wide; the state is the caller's to change (sampi_gpu_draw). The attempts have the CPU's random numbers, one after the
+   other, so they end at the same one. */
+static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    const uint32_t n = h->st->n_list;
+    const float max = h->st->max;
+    const uint64_t total = sampi_gpu_list_envelopes(h);
+    uint64_t random[2];
     for (uint32_t attempt = 0;; attempt++) {
         if (attempt) sampi_gpu_meet(h->st); /* lanes have read `random` */
         sampi_random_bits(step->seed, h->job->position, step->stream, attempt, random);
         const uint64_t last = sampi_gpu_list_end(h, n, sampi_mulhi(random[0], total) + 1, 0);
-        uint64_t token = 0; /* the last one up to there: id and logit, where a key has logit and ~id */
-        SAMPI_SIMD(reduction(max : token))
-        SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-        {
-            const uint64_t x = (uint64_t)sampi_gpu_id(item[i].key) << 32 | item[i].key >> 32;
-            token = code[i] <= last && x > token ? x : token;
-        }
+        const uint64_t token = sampi_gpu_last_upto(h, last);
         const uint64_t key = token << 32 | (uint32_t) ~(token >> 32);
         float l = sampi_gpu_logit(key);
         /* taken with the probability that its true weight has of the envelope; else the next two random numbers */
@@ -2128,7 +2182,7 @@ SAMPI_INLINE uint32_t sampi_gpu_changed_at(const sampi_gpu_here *h, uint32_t id)
 
 /* The largest of the changed logits, -inf if there are none. For a patch: the others' maximum is known from the
    scan. */
-static float sampi_gpu_changed_max(const sampi_gpu_here *h)
+static SAMPI_CALLED float sampi_gpu_changed_max(const sampi_gpu_here *h)
 {
     const sampi_gpu_changed *c = h->changed;
     const uint32_t n = h->job->n_ids;
@@ -2211,6 +2265,23 @@ static uint64_t sampi_gpu_count_parts(const float *part, uint32_t n, float a, fl
     return count;
 }
 
+/* The key of the smallest of n parts. */
+static SAMPI_CALLED int32_t sampi_gpu_smallest_part(const float *part, uint32_t n)
+{
+    int32_t smallest = INT32_MAX;
+    SAMPI_SIMD(reduction(min : smallest))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += 16 * SAMPI_WARP)
+    {
+        float x[16], m = INFINITY;
+        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) x[k] = part[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
+        SAMPI_AT_ONCE(16, x);
+        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) m = x[k] < m ? x[k] : m;
+        const int32_t key = sampi_key(m);
+        smallest = key < smallest ? key : smallest;
+    }
+    return smallest;
+}
+
 /* A floor that at least `want` tokens reach, if so many are left (of the row, changed ones aside), and not many more:
    from maxima of disjoint parts, each of which stands for a token. It is a guess about the length of a list only: a
    floor too low makes it longer than wanted, or too long, and no token depends on it. The scan has left maxima of
@@ -2230,17 +2301,8 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
         sampi_gpu_fold(part, n, fold);
         part = fold, n = SAMPI_FOLD;
     }
-    int32_t lo = sampi_key(-FLT_MAX), hi = sampi_key(h->st->dense_max) + 1, smallest = INT32_MAX;
-    SAMPI_SIMD(reduction(min : smallest))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += 16 * SAMPI_WARP)
-    {
-        float x[16], m = INFINITY;
-        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) x[k] = part[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
-        SAMPI_AT_ONCE(16, x);
-        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) m = x[k] < m ? x[k] : m;
-        const int32_t key = sampi_key(m);
-        smallest = key < smallest ? key : smallest;
-    }
+    int32_t lo = sampi_key(-FLT_MAX), hi = sampi_key(h->st->dense_max) + 1;
+    const int32_t smallest = sampi_gpu_smallest_part(part, n);
     /* all parts reach the smallest, so the search need not begin below it */
     if (smallest > lo)
         lo = smallest;
@@ -2482,7 +2544,7 @@ static void sampi_gpu_mark_p(const sampi_gpu_here *h)
 
 /* Histograms at zero. The team that asks for one clears it, when no other one is at work; the epoch that it raises
    afterwards lets the others see the zeros before they add. */
-static void sampi_gpu_clear(uint64_t *mass, uint64_t *count, uint32_t n)
+static SAMPI_CALLED void sampi_gpu_clear(uint64_t *mass, uint64_t *count, uint32_t n)
 {
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) mass[i] = count[i] = 0;
@@ -2825,7 +2887,7 @@ static int sampi_gpu_next_window(const sampi_gpu_here *h, double t, uint64_t lo,
 
 /* The window's tokens of the prefix in the sums of groups: so these are the draw's. Changed tokens come when it draws,
    as always. */
-static void sampi_gpu_join_window(const sampi_gpu_here *h)
+static SAMPI_CALLED void sampi_gpu_join_window(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list, n_changed = h->job->n_ids;
@@ -3060,7 +3122,7 @@ static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
 
 /* The changed tokens in the sums of groups: the draw finds the group by the sums, and the token in the group by id, as
    if it had never been taken out. Once for a DRAW pass: a second time would count them twice. */
-static void sampi_gpu_join_groups(const sampi_gpu_here *h)
+static SAMPI_CALLED void sampi_gpu_join_groups(const sampi_gpu_here *h)
 {
     const uint32_t n_changed = h->job->n_ids;
     uint64_t *sum = h->a->sum + h->row * h->a->groups;
@@ -3184,7 +3246,7 @@ static void sampi_gpu_spot_of(const sampi_gpu_rule *rule, uint32_t n, int32_t id
    from where they were sent, which the next batch writes over. Called by sampi_gpu_finish for a row that has got its
    token; sampi_gpu_follow (gpu/results.h) must come to the same side and numbers, or the host would send a job that
    doesn't fit. */
-static void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
+static SAMPI_CALLED void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
 {
     sampi_gpu_job *job = h->job;
     sampi_gpu_step *step = &job->step[job->kept_step - 1];
@@ -3302,7 +3364,7 @@ static float sampi_gpu_rule_change(const sampi_gpu_rule *rule, float l)
 /* To the changed tokens beside the row. The rules of a step are sorted by id; those with the same id count in their
    order, so the lane of the first one does them all. For a row that isn't complete: its other tokens, which no rule
    changes, stay where they are and cost nothing. */
-static void sampi_gpu_patch_row(const sampi_gpu_here *h, const sampi_gpu_step *step)
+static SAMPI_CALLED void sampi_gpu_patch_row(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_rule *rule = sampi_gpu_rules(h, step);
     const uint32_t n = step->n;
@@ -3319,7 +3381,7 @@ static void sampi_gpu_patch_row(const sampi_gpu_here *h, const sampi_gpu_step *s
 
 /* The same to a list, for a complete row: each item looks for its rules, because a list is in no order. A token that a
    bias masks goes; what is masked in a row is found out by the passes, but a list holds only tokens that are left. */
-static void sampi_gpu_patch_list(const sampi_gpu_here *h, const sampi_gpu_step *step)
+static SAMPI_CALLED void sampi_gpu_patch_list(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_rule *rule = sampi_gpu_rules(h, step);
     const uint32_t n = step->n, n_list = h->st->n_list;
@@ -3399,7 +3461,7 @@ static int sampi_gpu_sums(sampi_gpu_row *h, const sampi_gpu_step *step, sampi_th
 }
 
 /* The sum of squares, of a list of all whose squares count. */
-static int sampi_gpu_sum_of_squares(sampi_gpu_row *h, uint64_t *squares)
+static SAMPI_CALLED int sampi_gpu_sum_of_squares(sampi_gpu_row *h, uint64_t *squares)
 {
     const int known = sampi_gpu_require_list(h, sampi_gpu_floor(sampi_float_up((double)h->st->max - 14.0)));
     if (known != 1) return known;
@@ -3419,7 +3481,7 @@ static int sampi_gpu_sum_of_squares(sampi_gpu_row *h, uint64_t *squares)
 
 /* The sums of top_n_sigma, of the list; a pass makes those of a row. They are integers, so that the deviation is the
    same number however many teams have added them up. */
-static void sampi_gpu_list_sigma(sampi_gpu_row *h)
+static SAMPI_CALLED void sampi_gpu_list_sigma(sampi_gpu_row *h)
 {
     sampi_gpu_state *st = h->st;
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -3465,7 +3527,7 @@ static int sampi_gpu_deviation(sampi_gpu_row *h, float *max, double *sigma)
 
 /* Zipf's sums of the first m sorted keys, in ascending order, since they are rounded. The logarithms and differences
    are made before, by all lanes. */
-static void sampi_gpu_zipf_of_first(const sampi_gpu_here *h, uint32_t m, sampi_zipf *zipf)
+static SAMPI_CALLED void sampi_gpu_zipf_of_first(const sampi_gpu_here *h, uint32_t m, sampi_zipf *zipf)
 {
     const uint64_t *key = h->code;
     uint64_t *t = h->wide, *b = sampi_gpu_spare(h);
@@ -3516,8 +3578,8 @@ static void sampi_gpu_random(sampi_gpu_row *h, const sampi_gpu_step *step, uint6
    has all that reach that share of the maximum's weight, which are few where rows are peaked. From 0.001 on down it
    might not hold even the former, and a pass for that would be in vain. The logarithm is a little low, so that rounding
    never leaves out a token that the mass would keep. */
-static int sampi_gpu_reach(sampi_gpu_row *h, const sampi_gpu_step *step, uint64_t mass, uint64_t *reached,
-                           samp_token_data *token)
+static SAMPI_CALLED int sampi_gpu_reach(sampi_gpu_row *h, const sampi_gpu_step *step, uint64_t mass,
+                                        uint64_t *reached, samp_token_data *token)
 {
     sampi_gpu_state *st = h->st;
     const float t = step->u.xtc.t;
@@ -3573,7 +3635,7 @@ static int sampi_gpu_keep_prefix(sampi_gpu_row *h, unsigned shows, uint64_t mass
 
 /* The smallest logit of the prefix. search.key may lie anywhere between its last token and the next one; but the list
    in which the search has ended has that token. */
-static float sampi_gpu_last_logit(const sampi_gpu_here *h)
+static SAMPI_CALLED float sampi_gpu_last_logit(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
@@ -3600,9 +3662,23 @@ static int sampi_gpu_keep_first(sampi_gpu_row *h, size_t k, bool ties)
     return 1;
 }
 
+/* The second differences of the sorted tokens' weights: bend [n] of w [n + 2]; their sum. */
+static SAMPI_CALLED uint64_t sampi_gpu_list_bends(const uint64_t *w, uint32_t n, uint64_t *bend)
+{
+    uint64_t total = 0;
+    SAMPI_SIMD(reduction(+ : total))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        const uint64_t x = sampi_bend(w + i);
+        bend[i] = x;
+        total += x;
+    }
+    return total;
+}
+
 /* Second differences of sorted weights: they need neighbours, so all tokens must fit a list. Then the place where their
    running sum exceeds its share. It is declined, and the CPU samples the row, if they don't fit. */
-static int sampi_gpu_keep_tail(sampi_gpu_row *h, const sampi_gpu_step *step)
+static SAMPI_CALLED int sampi_gpu_keep_tail(sampi_gpu_row *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
     const uint64_t share = sampi_share(step->u.cut.p);
@@ -3615,15 +3691,8 @@ static int sampi_gpu_keep_tail(sampi_gpu_row *h, const sampi_gpu_step *step)
     sampi_gpu_list_sort(h);
     sampi_gpu_list_weights(h);
     const uint32_t n = st->n_list - 2;
-    const uint64_t *w = h->wide;
-    uint64_t *bend = sampi_gpu_spare(h), total = 0, keep = step->u.cut.min_keep > 1 ? step->u.cut.min_keep : 1;
-    SAMPI_SIMD(reduction(+ : total))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-    {
-        const uint64_t x = sampi_bend(w + i);
-        bend[i] = x;
-        total += x;
-    }
+    uint64_t *bend = sampi_gpu_spare(h), keep = step->u.cut.min_keep > 1 ? step->u.cut.min_keep : 1;
+    const uint64_t total = sampi_gpu_list_bends(h->wide, n, bend);
     /* weights that hardly bend, as on the CPU: then places count instead of second differences */
     const bool flat = sampi_tail_is_flat(total, st->z);
     uint64_t most = sampi_mulhi(share, flat ? n : total), at = most;
@@ -3672,39 +3741,35 @@ typedef struct sampi_gpu_running {
     uint64_t z, s;
 } sampi_gpu_running;
 
-/* The running sums of n <= 32 numbers, z and s of tokens or of pieces that follow one another, behind those before
-   them: upto [2 * 32], in lanes. A function of its own, because gcc 12's device compiler gives a function with arrays
-   and a call in a lane too little of its stack. */
-static SAMPI_CALLED void sampi_gpu_run_up(const uint64_t *z, const uint64_t *s, uint32_t n,
-                                          const sampi_gpu_running *before, uint64_t *upto)
+/* The running sums of n <= 32 numbers, of tokens or of pieces that follow one another, behind the sum of those before
+   them: upto [32], a lane each. A function of its own, because gcc 12's device compiler gives a function with arrays and
+   a call in a lane too little of its stack; of one array, because the device's stack is short. */
+static SAMPI_CALLED void sampi_gpu_run_up(const uint64_t *part, uint32_t n, uint64_t before, uint64_t *upto)
 {
-    const uint64_t before_z = before->z, before_s = before->s;
     SAMPI_SIMD()
     SAMPI_LANES
     {
-        uint64_t x[SAMPI_WARP], y[SAMPI_WARP], upto_z = before_z, upto_s = before_s;
-        SAMPI_UNROLL(32) for (uint32_t k = 0; k < SAMPI_WARP; k++) x[k] = z[sampi_gpu_min_of(k, n - 1)];
-        SAMPI_UNROLL(32) for (uint32_t k = 0; k < SAMPI_WARP; k++) y[k] = s[sampi_gpu_min_of(k, n - 1)];
+        uint64_t x[SAMPI_WARP], sum = before;
+        SAMPI_UNROLL(32) for (uint32_t k = 0; k < SAMPI_WARP; k++) x[k] = part[sampi_gpu_min_of(k, n - 1)];
         SAMPI_AT_ONCE(32, x);
-        SAMPI_AT_ONCE(32, y);
-        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++)
-        {
-            upto_z += x[k] & sampi_gpu_mask(k <= lane);
-            upto_s += y[k] & sampi_gpu_mask(k <= lane);
-        }
-        upto[lane] = upto_z;
-        upto[SAMPI_WARP + lane] = upto_s;
+        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) sum += x[k] & sampi_gpu_mask(k <= lane);
+        upto[lane] = sum;
     }
 }
 
-/* Which of these brings the entropy of all up to it above `most`, the first; n if none does. What is before it is added
-   to the sums. */
-static uint32_t sampi_gpu_first_above(const uint64_t *z, const uint64_t *s, uint32_t n, double most,
-                                      sampi_gpu_running *sums, uint64_t *upto)
+/* The sum of the first n numbers, each lane's of every 32nd. */
+static SAMPI_CALLED uint64_t sampi_gpu_sum_of_first(const uint64_t *part, uint32_t n)
 {
-    uint64_t before_z = sums->z, before_s = sums->s;
+    uint64_t sum = 0;
+    SAMPI_SIMD(reduction(+ : sum))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) sum += part[i];
+    return sum;
+}
+
+/* The first of n <= 32 places whose running sums, upto [2 * 32], have an entropy above `most`; n if none has. */
+static SAMPI_CALLED uint32_t sampi_gpu_entropy_above(const uint64_t *upto, uint32_t n, double most)
+{
     uint32_t first = n;
-    sampi_gpu_run_up(z, s, n, sums, upto);
     SAMPI_SIMD(reduction(min : first))
     SAMPI_LANES
     {
@@ -3712,30 +3777,37 @@ static uint32_t sampi_gpu_first_above(const uint64_t *z, const uint64_t *s, uint
                      entropy = sampi_entropy_of(mass, (double)upto[SAMPI_WARP + lane], mass);
         first = (((uint32_t)lane < n) & (entropy > most) & ((uint32_t)lane < first)) ? (uint32_t)lane : first;
     }
-    SAMPI_SIMD(reduction(+ : before_z, before_s))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < first; i += SAMPI_WARP)
-    {
-        before_z += z[i];
-        before_s += s[i];
-    }
-    sums->z = before_z, sums->s = before_s;
     return first;
 }
 
-/* How many top_h keeps of the sorted keys: the fewest whose entropy with one more is above `most`, n if it never is.
-   The entropy grows with each token, but as a double only nearly: so the search ends a little below, and from there on
-   it goes token by token, as on the CPU. It looks at 32 pieces of the order at once, then at 32 tokens of one. */
-static uint32_t sampi_gpu_top_h_size(const sampi_gpu_here *h, double most)
+/* Which of these brings the entropy of all up to it above `most`, the first; n if none does. What is before it is added
+   to the sums. */
+static SAMPI_CALLED uint32_t sampi_gpu_first_above(const uint64_t *z, const uint64_t *s, uint32_t n, double most,
+                                                   sampi_gpu_running *sums, uint64_t *upto)
 {
-    const uint32_t n = h->st->n_list, each = (n + SAMPI_WARP - 1) / SAMPI_WARP, pieces = (n + each - 1) / each;
+    sampi_gpu_run_up(z, n, sums->z, upto);
+    sampi_gpu_run_up(s, n, sums->s, upto + SAMPI_WARP);
+    const uint32_t first = sampi_gpu_entropy_above(upto, n, most);
+    const uint64_t more_z = sampi_gpu_sum_of_first(z, first), more_s = sampi_gpu_sum_of_first(s, first);
+    sums->z += more_z, sums->s += more_s;
+    return first;
+}
+
+/* What the sorted keys weigh, in wide, and their shares of the entropy's sum, in code in place of the keys; then both in
+   32 pieces of so many tokens each. */
+static SAMPI_CALLED void sampi_gpu_weigh_pieces(const sampi_gpu_here *h, uint32_t each, uint64_t *part_z,
+                                                uint64_t *part_s)
+{
+    const uint32_t n = h->st->n_list;
     const float max = h->st->max;
-    const double nearly = sampi_add_to_product64(most, -1e-12);
-    uint64_t *w = h->wide, *weighted = h->code, *part_z = sampi_gpu_spare(h), *part_s = part_z + SAMPI_WARP;
-    uint64_t *scratch = h->a->count + h->row * SAMPI_BUCKETS;
-    sampi_gpu_list_weights(h);
+    uint64_t *w = h->wide, *weighted = h->code;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-        weighted[i] = sampi_weighted(w[i], max, sampi_gpu_logit(weighted[i]));
+    {
+        const float l = sampi_gpu_logit(weighted[i]);
+        w[i] = sampi_weight(max, l);
+        weighted[i] = sampi_weighted(w[i], max, l);
+    }
     SAMPI_SIMD()
     SAMPI_LANES
     {
@@ -3745,6 +3817,18 @@ static uint32_t sampi_gpu_top_h_size(const sampi_gpu_here *h, double most)
         part_z[lane] = z;
         part_s[lane] = s;
     }
+}
+
+/* How many top_h keeps of the sorted keys: the fewest whose entropy with one more is above `most`, n if it never is.
+   The entropy grows with each token, but as a double only nearly: so the search ends a little below, and from there on
+   it goes token by token, as on the CPU. It looks at 32 pieces of the order at once, then at 32 tokens of one. */
+static SAMPI_CALLED uint32_t sampi_gpu_top_h_size(const sampi_gpu_here *h, double most)
+{
+    const uint32_t n = h->st->n_list, each = (n + SAMPI_WARP - 1) / SAMPI_WARP, pieces = (n + each - 1) / each;
+    const double nearly = sampi_add_to_product64(most, -1e-12);
+    uint64_t *w = h->wide, *weighted = h->code, *part_z = sampi_gpu_spare(h), *part_s = part_z + SAMPI_WARP;
+    uint64_t *scratch = h->a->count + h->row * SAMPI_BUCKETS;
+    sampi_gpu_weigh_pieces(h, each, part_z, part_s);
     sampi_gpu_running sums = { 0, 0 };
     const uint32_t piece = sampi_gpu_first_above(part_z, part_s, pieces, nearly, &sums, scratch);
     const uint32_t upto = sampi_gpu_min_of((piece + 1) * each, n);
@@ -3765,7 +3849,7 @@ static uint32_t sampi_gpu_top_h_size(const sampi_gpu_here *h, double most)
 
 /* Where the cliff of the sorted keys is: the smallest i that makes the fall behind the first i, divided by i, largest.
    No fall further down is steeper than all that is left divided by n: *rest. */
-static uint32_t sampi_gpu_cliff(const sampi_gpu_here *h, double *steepest, double *rest)
+static SAMPI_CALLED uint32_t sampi_gpu_cliff(const sampi_gpu_here *h, double *steepest, double *rest)
 {
     const uint64_t *key = h->code;
     const uint32_t n = h->st->n_list;
@@ -3865,7 +3949,7 @@ static int sampi_gpu_shift(sampi_gpu_row *h, double less)
 
 /* The map, done to a list, for adaptive_p. at_order has the logit from before: the chosen token's probability is made
    from it. It is free for that: behind the sampler that selects no array is exported. */
-static void sampi_gpu_list_adapt(sampi_gpu_row *h, float max, uint64_t z, float aim)
+static SAMPI_CALLED void sampi_gpu_list_adapt(sampi_gpu_row *h, float max, uint64_t z, float aim)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
@@ -3900,7 +3984,7 @@ static int sampi_gpu_adapt_all(sampi_gpu_row *h, const sampi_sums *sums, float a
 
 /* A token's logit before the map: what its probability is reckoned from. In a list it is beside the key; else it is
    that after all operations but the last one, which is the map. */
-static float sampi_gpu_before_adapt(sampi_gpu_row *h, const samp_token_data *token)
+static SAMPI_CALLED float sampi_gpu_before_adapt(sampi_gpu_row *h, const samp_token_data *token)
 {
     const uint32_t id = (uint32_t)token->id;
     if (!h->st->complete) {
@@ -3971,8 +4055,8 @@ static int sampi_gpu_choose(sampi_gpu_row *h, sampi_gpu_step *step, const samp_t
 
 #ifdef SAMPLING_GUMBEL_DECLARED
 /* The first of n lanes' winners: the smallest time, of two the larger key. */
-static void sampi_gpu_first_of(const uint64_t *time, const uint64_t *winner, uint32_t n, uint64_t *best,
-                               uint64_t *key)
+static SAMPI_CALLED void sampi_gpu_first_of(const uint64_t *time, const uint64_t *winner, uint32_t n, uint64_t *best,
+                                            uint64_t *key)
 {
     uint64_t least = UINT64_MAX, who = 0;
     SAMPI_SIMD(reduction(min : least))
@@ -3985,7 +4069,8 @@ static void sampi_gpu_first_of(const uint64_t *time, const uint64_t *winner, uin
 }
 
 /* The race of the list, or of the changed tokens beside a row; each lane's winner goes into wide and code. */
-static void sampi_gpu_short_race(const sampi_gpu_here *h, const sampi_gpu_step *step, uint64_t *best, uint64_t *key)
+static SAMPI_CALLED void sampi_gpu_short_race(const sampi_gpu_here *h, const sampi_gpu_step *step, uint64_t *best,
+                                              uint64_t *key)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const sampi_gpu_changed *c = h->changed;
@@ -4311,7 +4396,7 @@ static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* The list as the arrays that a user's sampler gets: user_id, user_logit, user_p of the row. Its p is made as an
    export's is, of what the logits were when p was last set; 0 if it never was. */
-static void sampi_gpu_unpack(const sampi_gpu_here *h)
+static SAMPI_CALLED void sampi_gpu_unpack(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
@@ -4343,7 +4428,7 @@ SAMPI_INLINE uint32_t sampi_gpu_find_id(const sampi_gpu_item *item, uint32_t n, 
    a logit may be NaN, infinite or masked now, an id no token's. at_order is 0 from here on, since nothing behind it
    exports; at_p comes from the list that was unpacked, for a second user's sampler: in the old order no lane looks at a
    token twice. */
-static int sampi_gpu_repack(const sampi_gpu_here *h)
+static SAMPI_CALLED int sampi_gpu_repack(const sampi_gpu_here *h)
 {
     const uint32_t n = h->st->n_list, n_old = h->st->p_set ? h->st->n_shown : 0;
     const int32_t *id = h->a->user_id + h->row * SAMP_GPU_LIST;
@@ -4379,7 +4464,7 @@ static int sampi_gpu_repack(const sampi_gpu_here *h)
 
 /* The first time the row stops, with its list in the user's arrays; then it goes on. The list's order means nothing,
    and apply_gpu is promised none. A row with more tokens than a list is declined: the CPU's apply then gets them. */
-static int sampi_gpu_user(const sampi_gpu_here *h)
+static SAMPI_CALLED int sampi_gpu_user(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
     if (st->memory.phase == 1) return sampi_gpu_repack(h);
@@ -4396,7 +4481,7 @@ static int sampi_gpu_user(const sampi_gpu_here *h)
 
 /* All that is left, for the host: the rest of the chain runs there (sampi_gpu_go_on). It is the last step of a chain
    whose later samplers have no step here. More than a list: the CPU samples the row. */
-static int sampi_gpu_export(const sampi_gpu_here *h)
+static SAMPI_CALLED int sampi_gpu_export(const sampi_gpu_here *h)
 {
     int known = sampi_gpu_require_all(h);
     return known == 1 ? sampi_gpu_finish(h, SAMP_OK, -1, 0.0f) : known;
@@ -4417,6 +4502,18 @@ static uint64_t *sampi_gpu_top_keys(sampi_gpu_basis *basis, size_t n_rows, uint3
     return (uint64_t *)(void *)(basis + n_rows * 2) + (row * 2 + set) * n_top;
 }
 
+/* The keys of the list's first n tokens that a prefix holds, in any order: the found are counted. */
+static SAMPI_CALLED void sampi_gpu_copy_top(const sampi_gpu_here *h, uint32_t n, uint64_t *top, uint32_t *found)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint64_t last = h->st->search.key;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        if (item[i].key >= last) top[__atomic_fetch_add(found, 1, __ATOMIC_RELAXED)] = item[i].key;
+    }
+}
+
 /* The tokens left: max, z and the first ones. They are those of the list whose keys reach the last of the prefix, in no
    order: the host sorts few. Called by both steps, with their set (0 as given, 1 left); l and rank are for later. The
    atomic counts places for the lanes of this team. */
@@ -4432,36 +4529,34 @@ static int sampi_gpu_leave_basis(const sampi_gpu_here *h, size_t set, uint32_t n
     if (known != 1) return known;
     sampi_gpu_basis *basis = &a->basis[h->row * 2 + set];
     uint64_t *top = sampi_gpu_top_keys(a->basis, a->n_rows, a->n_top, h->row, set);
-    const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = n_top > 0 ? st->n_list : 0;
-    const uint64_t last = st->search.key;
-    uint32_t *found = &basis->n_top;
     basis->max = st->max;
     basis->z = st->z;
     basis->n_top = 0;
     sampi_gpu_meet(st); /* before a lane adds to it */
-    SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-    {
-        if (item[i].key >= last) top[__atomic_fetch_add(found, 1, __ATOMIC_RELAXED)] = item[i].key;
-    }
+    sampi_gpu_copy_top(h, n, top, &basis->n_top);
     return 1;
+}
+
+/* The keys of the list, as many as the row's first tokens have: n_given. */
+static SAMPI_CALLED void sampi_gpu_copy_keys(const sampi_gpu_here *h, uint64_t *given)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_given;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) given[i] = item[i].key;
 }
 
 /* Of the row as given, before any sampler has touched it. The list of its first tokens is kept in args.given: mostly
    the chosen one is among them, and then its rank needs no pass at the end. given_from says how far down that list
    reaches. */
-static int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_step *step)
+static SAMPI_CALLED int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
     int known = sampi_gpu_leave_basis(h, 0, step->k);
     if (known != 1) return known;
-    const sampi_gpu_item *item = sampi_gpu_list(h);
-    const uint32_t n = st->listed ? st->n_list : 0;
-    uint64_t *given = h->a->given + h->row * SAMP_GPU_LIST;
-    SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) given[i] = item[i].key;
-    st->n_given = n;
+    st->n_given = st->listed ? st->n_list : 0;
+    sampi_gpu_copy_keys(h, h->a->given + h->row * SAMP_GPU_LIST);
     /* no key reaches UINT64_MAX: without a list the row is counted at the end */
     st->given_from = st->listed ? st->floor : UINT64_MAX;
     return 1;
@@ -4471,7 +4566,7 @@ static int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_step *step)
    them would make a list, and only a count is wanted. Possible at any time, because the row itself was never written:
    the operations are dropped, and the changed tokens read again. For logprobs, when the samplers are done with it
    all. */
-static void sampi_gpu_restore_row(const sampi_gpu_here *h, float max)
+static SAMPI_CALLED void sampi_gpu_restore_row(const sampi_gpu_here *h, float max)
 {
     const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
     sampi_gpu_state *st = h->st;
@@ -4481,7 +4576,7 @@ static void sampi_gpu_restore_row(const sampi_gpu_here *h, float max)
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
-        c[i].l = sampi_gpu_element(&v, (uint32_t)id[i]) + 0.0f;
+        c[i].l = sampi_roundf(sampi_gpu_element(&v, (uint32_t)id[i])) + 0.0f;
     }
     st->n_ops = 0;
     st->bar = -INFINITY;
@@ -4492,7 +4587,7 @@ static void sampi_gpu_restore_row(const sampi_gpu_here *h, float max)
 
 /* A key's rank among the first tokens of the row as given. Right if the key is at least given_from, as the caller
    checks. */
-static uint32_t sampi_gpu_given_rank(const sampi_gpu_here *h, uint64_t key)
+static SAMPI_CALLED uint32_t sampi_gpu_given_rank(const sampi_gpu_here *h, uint64_t key)
 {
     const uint64_t *given = h->a->given + h->row * SAMP_GPU_LIST;
     const uint32_t n = h->st->n_given;
@@ -4506,7 +4601,7 @@ static uint32_t sampi_gpu_given_rank(const sampi_gpu_here *h, uint64_t key)
    from its key on is counted. Phase 1: counting what the chain left; 2: counting the row as given, which is needed only
    if the chosen token is not among its first. It is the last step, so it may take the row apart, and it is the
    one that finishes the row. */
-static int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *step)
+static SAMPI_CALLED int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
     sampi_gpu_basis *given = &h->a->basis[h->row * 2], *left = given + 1;
@@ -4595,7 +4690,7 @@ static void sampi_gpu_bring_near(const sampi_gpu_args *a, size_t row) { (void)a,
 /* The row is scanned: is it good, what is its maximum, and what are the logits that change? These are read here, once:
    the scan has passed over them. 0: it is good; else the status. It begins the state: maximum, bar, the changed tokens.
    Masked ones among these stay masked, whatever the rules say. */
-static int sampi_gpu_end_scan(const sampi_gpu_here *h)
+static SAMPI_CALLED int sampi_gpu_end_scan(const sampi_gpu_here *h)
 {
     const sampi_gpu_args *a = h->a;
     const sampi_gpu_view v = sampi_gpu_view_of(a, h->row);
@@ -4692,7 +4787,7 @@ static void sampi_gpu_end_sums(const sampi_gpu_here *h)
 /* Adds the changed tokens to the list or the histogram that a pass has made. A pass leaves them out, because their
    logits are beside the row. They join by the conditions of the pass. Without this function a token with a changed
    logit could never be kept or cut. Atomics again, for the lanes of this team only. */
-static void sampi_gpu_join_changed(const sampi_gpu_here *h)
+static SAMPI_CALLED void sampi_gpu_join_changed(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
     const sampi_gpu_search *search = &st->search;
@@ -4730,7 +4825,7 @@ static void sampi_gpu_join_changed(const sampi_gpu_here *h)
 /* All teams have done the pass: bring in its result, and go on until another one is needed, or the row is finished. The
    caller is the only team at work on the row. Between two steps it looks whether a list has any token left; of a row
    that isn't complete the next maximum tells. */
-static void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
+static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
 {
     const sampi_gpu_here here = sampi_gpu_at(a, row), *h = &here;
     sampi_gpu_state *st = h->st;

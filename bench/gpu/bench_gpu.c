@@ -441,6 +441,8 @@ int main(int argc, char **argv)
     }
     bench b;
     memset(&b, 0, sizeof b);
+    for (double start = now_us(); now_us() - start < 300e3 && where == 0;)
+        launch_floor(); /* until its clocks are up */
     b.floor = launch_floor();
     printf("floor: %.1f us (an empty kernel, 64 bytes there and back)\n", b.floor);
     size_t most = quick || where != 0 ? 8 : MAX_ROWS;

@@ -35,7 +35,7 @@ static void sampi_gpu_bring_near(const sampi_gpu_args *a, size_t row) { (void)a,
 /* The row is scanned: is it good, what is its maximum, and what are the logits that change? These are read here, once:
    the scan has passed over them. 0: it is good; else the status. It begins the state: maximum, bar, the changed tokens.
    Masked ones among these stay masked, whatever the rules say. */
-static int sampi_gpu_end_scan(const sampi_gpu_here *h)
+static SAMPI_CALLED int sampi_gpu_end_scan(const sampi_gpu_here *h)
 {
     const sampi_gpu_args *a = h->a;
     const sampi_gpu_view v = sampi_gpu_view_of(a, h->row);
@@ -132,7 +132,7 @@ static void sampi_gpu_end_sums(const sampi_gpu_here *h)
 /* Adds the changed tokens to the list or the histogram that a pass has made. A pass leaves them out, because their
    logits are beside the row. They join by the conditions of the pass. Without this function a token with a changed
    logit could never be kept or cut. Atomics again, for the lanes of this team only. */
-static void sampi_gpu_join_changed(const sampi_gpu_here *h)
+static SAMPI_CALLED void sampi_gpu_join_changed(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
     const sampi_gpu_search *search = &st->search;
@@ -170,7 +170,7 @@ static void sampi_gpu_join_changed(const sampi_gpu_here *h)
 /* All teams have done the pass: bring in its result, and go on until another one is needed, or the row is finished. The
    caller is the only team at work on the row. Between two steps it looks whether a list has any token left; of a row
    that isn't complete the next maximum tells. */
-static void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
+static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
 {
     const sampi_gpu_here here = sampi_gpu_at(a, row), *h = &here;
     sampi_gpu_state *st = h->st;

@@ -25,7 +25,7 @@ static float sampi_gpu_rule_change(const sampi_gpu_rule *rule, float l)
 /* To the changed tokens beside the row. The rules of a step are sorted by id; those with the same id count in their
    order, so the lane of the first one does them all. For a row that isn't complete: its other tokens, which no rule
    changes, stay where they are and cost nothing. */
-static void sampi_gpu_patch_row(const sampi_gpu_here *h, const sampi_gpu_step *step)
+static SAMPI_CALLED void sampi_gpu_patch_row(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_rule *rule = sampi_gpu_rules(h, step);
     const uint32_t n = step->n;
@@ -42,7 +42,7 @@ static void sampi_gpu_patch_row(const sampi_gpu_here *h, const sampi_gpu_step *s
 
 /* The same to a list, for a complete row: each item looks for its rules, because a list is in no order. A token that a
    bias masks goes; what is masked in a row is found out by the passes, but a list holds only tokens that are left. */
-static void sampi_gpu_patch_list(const sampi_gpu_here *h, const sampi_gpu_step *step)
+static SAMPI_CALLED void sampi_gpu_patch_list(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_rule *rule = sampi_gpu_rules(h, step);
     const uint32_t n = step->n, n_list = h->st->n_list;
@@ -122,7 +122,7 @@ static int sampi_gpu_sums(sampi_gpu_row *h, const sampi_gpu_step *step, sampi_th
 }
 
 /* The sum of squares, of a list of all whose squares count. */
-static int sampi_gpu_sum_of_squares(sampi_gpu_row *h, uint64_t *squares)
+static SAMPI_CALLED int sampi_gpu_sum_of_squares(sampi_gpu_row *h, uint64_t *squares)
 {
     const int known = sampi_gpu_require_list(h, sampi_gpu_floor(sampi_float_up((double)h->st->max - 14.0)));
     if (known != 1) return known;
@@ -142,7 +142,7 @@ static int sampi_gpu_sum_of_squares(sampi_gpu_row *h, uint64_t *squares)
 
 /* The sums of top_n_sigma, of the list; a pass makes those of a row. They are integers, so that the deviation is the
    same number however many teams have added them up. */
-static void sampi_gpu_list_sigma(sampi_gpu_row *h)
+static SAMPI_CALLED void sampi_gpu_list_sigma(sampi_gpu_row *h)
 {
     sampi_gpu_state *st = h->st;
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -188,7 +188,7 @@ static int sampi_gpu_deviation(sampi_gpu_row *h, float *max, double *sigma)
 
 /* Zipf's sums of the first m sorted keys, in ascending order, since they are rounded. The logarithms and differences
    are made before, by all lanes. */
-static void sampi_gpu_zipf_of_first(const sampi_gpu_here *h, uint32_t m, sampi_zipf *zipf)
+static SAMPI_CALLED void sampi_gpu_zipf_of_first(const sampi_gpu_here *h, uint32_t m, sampi_zipf *zipf)
 {
     const uint64_t *key = h->code;
     uint64_t *t = h->wide, *b = sampi_gpu_spare(h);
@@ -239,8 +239,8 @@ static void sampi_gpu_random(sampi_gpu_row *h, const sampi_gpu_step *step, uint6
    has all that reach that share of the maximum's weight, which are few where rows are peaked. From 0.001 on down it
    might not hold even the former, and a pass for that would be in vain. The logarithm is a little low, so that rounding
    never leaves out a token that the mass would keep. */
-static int sampi_gpu_reach(sampi_gpu_row *h, const sampi_gpu_step *step, uint64_t mass, uint64_t *reached,
-                           samp_token_data *token)
+static SAMPI_CALLED int sampi_gpu_reach(sampi_gpu_row *h, const sampi_gpu_step *step, uint64_t mass,
+                                        uint64_t *reached, samp_token_data *token)
 {
     sampi_gpu_state *st = h->st;
     const float t = step->u.xtc.t;
@@ -296,7 +296,7 @@ static int sampi_gpu_keep_prefix(sampi_gpu_row *h, unsigned shows, uint64_t mass
 
 /* The smallest logit of the prefix. search.key may lie anywhere between its last token and the next one; but the list
    in which the search has ended has that token. */
-static float sampi_gpu_last_logit(const sampi_gpu_here *h)
+static SAMPI_CALLED float sampi_gpu_last_logit(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
@@ -323,9 +323,23 @@ static int sampi_gpu_keep_first(sampi_gpu_row *h, size_t k, bool ties)
     return 1;
 }
 
+/* The second differences of the sorted tokens' weights: bend [n] of w [n + 2]; their sum. */
+static SAMPI_CALLED uint64_t sampi_gpu_list_bends(const uint64_t *w, uint32_t n, uint64_t *bend)
+{
+    uint64_t total = 0;
+    SAMPI_SIMD(reduction(+ : total))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        const uint64_t x = sampi_bend(w + i);
+        bend[i] = x;
+        total += x;
+    }
+    return total;
+}
+
 /* Second differences of sorted weights: they need neighbours, so all tokens must fit a list. Then the place where their
    running sum exceeds its share. It is declined, and the CPU samples the row, if they don't fit. */
-static int sampi_gpu_keep_tail(sampi_gpu_row *h, const sampi_gpu_step *step)
+static SAMPI_CALLED int sampi_gpu_keep_tail(sampi_gpu_row *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
     const uint64_t share = sampi_share(step->u.cut.p);
@@ -338,15 +352,8 @@ static int sampi_gpu_keep_tail(sampi_gpu_row *h, const sampi_gpu_step *step)
     sampi_gpu_list_sort(h);
     sampi_gpu_list_weights(h);
     const uint32_t n = st->n_list - 2;
-    const uint64_t *w = h->wide;
-    uint64_t *bend = sampi_gpu_spare(h), total = 0, keep = step->u.cut.min_keep > 1 ? step->u.cut.min_keep : 1;
-    SAMPI_SIMD(reduction(+ : total))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-    {
-        const uint64_t x = sampi_bend(w + i);
-        bend[i] = x;
-        total += x;
-    }
+    uint64_t *bend = sampi_gpu_spare(h), keep = step->u.cut.min_keep > 1 ? step->u.cut.min_keep : 1;
+    const uint64_t total = sampi_gpu_list_bends(h->wide, n, bend);
     /* weights that hardly bend, as on the CPU: then places count instead of second differences */
     const bool flat = sampi_tail_is_flat(total, st->z);
     uint64_t most = sampi_mulhi(share, flat ? n : total), at = most;
@@ -395,39 +402,35 @@ typedef struct sampi_gpu_running {
     uint64_t z, s;
 } sampi_gpu_running;
 
-/* The running sums of n <= 32 numbers, z and s of tokens or of pieces that follow one another, behind those before
-   them: upto [2 * 32], in lanes. A function of its own, because gcc 12's device compiler gives a function with arrays
-   and a call in a lane too little of its stack. */
-static SAMPI_CALLED void sampi_gpu_run_up(const uint64_t *z, const uint64_t *s, uint32_t n,
-                                          const sampi_gpu_running *before, uint64_t *upto)
+/* The running sums of n <= 32 numbers, of tokens or of pieces that follow one another, behind the sum of those before
+   them: upto [32], a lane each. A function of its own, because gcc 12's device compiler gives a function with arrays and
+   a call in a lane too little of its stack; of one array, because the device's stack is short. */
+static SAMPI_CALLED void sampi_gpu_run_up(const uint64_t *part, uint32_t n, uint64_t before, uint64_t *upto)
 {
-    const uint64_t before_z = before->z, before_s = before->s;
     SAMPI_SIMD()
     SAMPI_LANES
     {
-        uint64_t x[SAMPI_WARP], y[SAMPI_WARP], upto_z = before_z, upto_s = before_s;
-        SAMPI_UNROLL(32) for (uint32_t k = 0; k < SAMPI_WARP; k++) x[k] = z[sampi_gpu_min_of(k, n - 1)];
-        SAMPI_UNROLL(32) for (uint32_t k = 0; k < SAMPI_WARP; k++) y[k] = s[sampi_gpu_min_of(k, n - 1)];
+        uint64_t x[SAMPI_WARP], sum = before;
+        SAMPI_UNROLL(32) for (uint32_t k = 0; k < SAMPI_WARP; k++) x[k] = part[sampi_gpu_min_of(k, n - 1)];
         SAMPI_AT_ONCE(32, x);
-        SAMPI_AT_ONCE(32, y);
-        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++)
-        {
-            upto_z += x[k] & sampi_gpu_mask(k <= lane);
-            upto_s += y[k] & sampi_gpu_mask(k <= lane);
-        }
-        upto[lane] = upto_z;
-        upto[SAMPI_WARP + lane] = upto_s;
+        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) sum += x[k] & sampi_gpu_mask(k <= lane);
+        upto[lane] = sum;
     }
 }
 
-/* Which of these brings the entropy of all up to it above `most`, the first; n if none does. What is before it is added
-   to the sums. */
-static uint32_t sampi_gpu_first_above(const uint64_t *z, const uint64_t *s, uint32_t n, double most,
-                                      sampi_gpu_running *sums, uint64_t *upto)
+/* The sum of the first n numbers, each lane's of every 32nd. */
+static SAMPI_CALLED uint64_t sampi_gpu_sum_of_first(const uint64_t *part, uint32_t n)
 {
-    uint64_t before_z = sums->z, before_s = sums->s;
+    uint64_t sum = 0;
+    SAMPI_SIMD(reduction(+ : sum))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) sum += part[i];
+    return sum;
+}
+
+/* The first of n <= 32 places whose running sums, upto [2 * 32], have an entropy above `most`; n if none has. */
+static SAMPI_CALLED uint32_t sampi_gpu_entropy_above(const uint64_t *upto, uint32_t n, double most)
+{
     uint32_t first = n;
-    sampi_gpu_run_up(z, s, n, sums, upto);
     SAMPI_SIMD(reduction(min : first))
     SAMPI_LANES
     {
@@ -435,30 +438,37 @@ static uint32_t sampi_gpu_first_above(const uint64_t *z, const uint64_t *s, uint
                      entropy = sampi_entropy_of(mass, (double)upto[SAMPI_WARP + lane], mass);
         first = (((uint32_t)lane < n) & (entropy > most) & ((uint32_t)lane < first)) ? (uint32_t)lane : first;
     }
-    SAMPI_SIMD(reduction(+ : before_z, before_s))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < first; i += SAMPI_WARP)
-    {
-        before_z += z[i];
-        before_s += s[i];
-    }
-    sums->z = before_z, sums->s = before_s;
     return first;
 }
 
-/* How many top_h keeps of the sorted keys: the fewest whose entropy with one more is above `most`, n if it never is.
-   The entropy grows with each token, but as a double only nearly: so the search ends a little below, and from there on
-   it goes token by token, as on the CPU. It looks at 32 pieces of the order at once, then at 32 tokens of one. */
-static uint32_t sampi_gpu_top_h_size(const sampi_gpu_here *h, double most)
+/* Which of these brings the entropy of all up to it above `most`, the first; n if none does. What is before it is added
+   to the sums. */
+static SAMPI_CALLED uint32_t sampi_gpu_first_above(const uint64_t *z, const uint64_t *s, uint32_t n, double most,
+                                                   sampi_gpu_running *sums, uint64_t *upto)
 {
-    const uint32_t n = h->st->n_list, each = (n + SAMPI_WARP - 1) / SAMPI_WARP, pieces = (n + each - 1) / each;
+    sampi_gpu_run_up(z, n, sums->z, upto);
+    sampi_gpu_run_up(s, n, sums->s, upto + SAMPI_WARP);
+    const uint32_t first = sampi_gpu_entropy_above(upto, n, most);
+    const uint64_t more_z = sampi_gpu_sum_of_first(z, first), more_s = sampi_gpu_sum_of_first(s, first);
+    sums->z += more_z, sums->s += more_s;
+    return first;
+}
+
+/* What the sorted keys weigh, in wide, and their shares of the entropy's sum, in code in place of the keys; then both in
+   32 pieces of so many tokens each. */
+static SAMPI_CALLED void sampi_gpu_weigh_pieces(const sampi_gpu_here *h, uint32_t each, uint64_t *part_z,
+                                                uint64_t *part_s)
+{
+    const uint32_t n = h->st->n_list;
     const float max = h->st->max;
-    const double nearly = sampi_add_to_product64(most, -1e-12);
-    uint64_t *w = h->wide, *weighted = h->code, *part_z = sampi_gpu_spare(h), *part_s = part_z + SAMPI_WARP;
-    uint64_t *scratch = h->a->count + h->row * SAMPI_BUCKETS;
-    sampi_gpu_list_weights(h);
+    uint64_t *w = h->wide, *weighted = h->code;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-        weighted[i] = sampi_weighted(w[i], max, sampi_gpu_logit(weighted[i]));
+    {
+        const float l = sampi_gpu_logit(weighted[i]);
+        w[i] = sampi_weight(max, l);
+        weighted[i] = sampi_weighted(w[i], max, l);
+    }
     SAMPI_SIMD()
     SAMPI_LANES
     {
@@ -468,6 +478,18 @@ static uint32_t sampi_gpu_top_h_size(const sampi_gpu_here *h, double most)
         part_z[lane] = z;
         part_s[lane] = s;
     }
+}
+
+/* How many top_h keeps of the sorted keys: the fewest whose entropy with one more is above `most`, n if it never is.
+   The entropy grows with each token, but as a double only nearly: so the search ends a little below, and from there on
+   it goes token by token, as on the CPU. It looks at 32 pieces of the order at once, then at 32 tokens of one. */
+static SAMPI_CALLED uint32_t sampi_gpu_top_h_size(const sampi_gpu_here *h, double most)
+{
+    const uint32_t n = h->st->n_list, each = (n + SAMPI_WARP - 1) / SAMPI_WARP, pieces = (n + each - 1) / each;
+    const double nearly = sampi_add_to_product64(most, -1e-12);
+    uint64_t *w = h->wide, *weighted = h->code, *part_z = sampi_gpu_spare(h), *part_s = part_z + SAMPI_WARP;
+    uint64_t *scratch = h->a->count + h->row * SAMPI_BUCKETS;
+    sampi_gpu_weigh_pieces(h, each, part_z, part_s);
     sampi_gpu_running sums = { 0, 0 };
     const uint32_t piece = sampi_gpu_first_above(part_z, part_s, pieces, nearly, &sums, scratch);
     const uint32_t upto = sampi_gpu_min_of((piece + 1) * each, n);
@@ -488,7 +510,7 @@ static uint32_t sampi_gpu_top_h_size(const sampi_gpu_here *h, double most)
 
 /* Where the cliff of the sorted keys is: the smallest i that makes the fall behind the first i, divided by i, largest.
    No fall further down is steeper than all that is left divided by n: *rest. */
-static uint32_t sampi_gpu_cliff(const sampi_gpu_here *h, double *steepest, double *rest)
+static SAMPI_CALLED uint32_t sampi_gpu_cliff(const sampi_gpu_here *h, double *steepest, double *rest)
 {
     const uint64_t *key = h->code;
     const uint32_t n = h->st->n_list;
@@ -588,7 +610,7 @@ static int sampi_gpu_shift(sampi_gpu_row *h, double less)
 
 /* The map, done to a list, for adaptive_p. at_order has the logit from before: the chosen token's probability is made
    from it. It is free for that: behind the sampler that selects no array is exported. */
-static void sampi_gpu_list_adapt(sampi_gpu_row *h, float max, uint64_t z, float aim)
+static SAMPI_CALLED void sampi_gpu_list_adapt(sampi_gpu_row *h, float max, uint64_t z, float aim)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
@@ -623,7 +645,7 @@ static int sampi_gpu_adapt_all(sampi_gpu_row *h, const sampi_sums *sums, float a
 
 /* A token's logit before the map: what its probability is reckoned from. In a list it is beside the key; else it is
    that after all operations but the last one, which is the map. */
-static float sampi_gpu_before_adapt(sampi_gpu_row *h, const samp_token_data *token)
+static SAMPI_CALLED float sampi_gpu_before_adapt(sampi_gpu_row *h, const samp_token_data *token)
 {
     const uint32_t id = (uint32_t)token->id;
     if (!h->st->complete) {
@@ -694,8 +716,8 @@ static int sampi_gpu_choose(sampi_gpu_row *h, sampi_gpu_step *step, const samp_t
 
 #ifdef SAMPLING_GUMBEL_DECLARED
 /* The first of n lanes' winners: the smallest time, of two the larger key. */
-static void sampi_gpu_first_of(const uint64_t *time, const uint64_t *winner, uint32_t n, uint64_t *best,
-                               uint64_t *key)
+static SAMPI_CALLED void sampi_gpu_first_of(const uint64_t *time, const uint64_t *winner, uint32_t n, uint64_t *best,
+                                            uint64_t *key)
 {
     uint64_t least = UINT64_MAX, who = 0;
     SAMPI_SIMD(reduction(min : least))
@@ -708,7 +730,8 @@ static void sampi_gpu_first_of(const uint64_t *time, const uint64_t *winner, uin
 }
 
 /* The race of the list, or of the changed tokens beside a row; each lane's winner goes into wide and code. */
-static void sampi_gpu_short_race(const sampi_gpu_here *h, const sampi_gpu_step *step, uint64_t *best, uint64_t *key)
+static SAMPI_CALLED void sampi_gpu_short_race(const sampi_gpu_here *h, const sampi_gpu_step *step, uint64_t *best,
+                                              uint64_t *key)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const sampi_gpu_changed *c = h->changed;

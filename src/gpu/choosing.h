@@ -42,7 +42,7 @@ static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
 
 /* The changed tokens in the sums of groups: the draw finds the group by the sums, and the token in the group by id, as
    if it had never been taken out. Once for a DRAW pass: a second time would count them twice. */
-static void sampi_gpu_join_groups(const sampi_gpu_here *h)
+static SAMPI_CALLED void sampi_gpu_join_groups(const sampi_gpu_here *h)
 {
     const uint32_t n_changed = h->job->n_ids;
     uint64_t *sum = h->a->sum + h->row * h->a->groups;

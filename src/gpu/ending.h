@@ -61,7 +61,7 @@ static void sampi_gpu_spot_of(const sampi_gpu_rule *rule, uint32_t n, int32_t id
    from where they were sent, which the next batch writes over. Called by sampi_gpu_finish for a row that has got its
    token; sampi_gpu_follow (gpu/results.h) must come to the same side and numbers, or the host would send a job that
    doesn't fit. */
-static void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
+static SAMPI_CALLED void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
 {
     sampi_gpu_job *job = h->job;
     sampi_gpu_step *step = &job->step[job->kept_step - 1];

@@ -45,7 +45,7 @@ SAMPI_INLINE uint32_t sampi_gpu_changed_at(const sampi_gpu_here *h, uint32_t id)
 
 /* The largest of the changed logits, -inf if there are none. For a patch: the others' maximum is known from the
    scan. */
-static float sampi_gpu_changed_max(const sampi_gpu_here *h)
+static SAMPI_CALLED float sampi_gpu_changed_max(const sampi_gpu_here *h)
 {
     const sampi_gpu_changed *c = h->changed;
     const uint32_t n = h->job->n_ids;
@@ -128,6 +128,23 @@ static uint64_t sampi_gpu_count_parts(const float *part, uint32_t n, float a, fl
     return count;
 }
 
+/* The key of the smallest of n parts. */
+static SAMPI_CALLED int32_t sampi_gpu_smallest_part(const float *part, uint32_t n)
+{
+    int32_t smallest = INT32_MAX;
+    SAMPI_SIMD(reduction(min : smallest))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += 16 * SAMPI_WARP)
+    {
+        float x[16], m = INFINITY;
+        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) x[k] = part[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
+        SAMPI_AT_ONCE(16, x);
+        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) m = x[k] < m ? x[k] : m;
+        const int32_t key = sampi_key(m);
+        smallest = key < smallest ? key : smallest;
+    }
+    return smallest;
+}
+
 /* A floor that at least `want` tokens reach, if so many are left (of the row, changed ones aside), and not many more:
    from maxima of disjoint parts, each of which stands for a token. It is a guess about the length of a list only: a
    floor too low makes it longer than wanted, or too long, and no token depends on it. The scan has left maxima of
@@ -147,17 +164,8 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
         sampi_gpu_fold(part, n, fold);
         part = fold, n = SAMPI_FOLD;
     }
-    int32_t lo = sampi_key(-FLT_MAX), hi = sampi_key(h->st->dense_max) + 1, smallest = INT32_MAX;
-    SAMPI_SIMD(reduction(min : smallest))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += 16 * SAMPI_WARP)
-    {
-        float x[16], m = INFINITY;
-        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) x[k] = part[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
-        SAMPI_AT_ONCE(16, x);
-        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) m = x[k] < m ? x[k] : m;
-        const int32_t key = sampi_key(m);
-        smallest = key < smallest ? key : smallest;
-    }
+    int32_t lo = sampi_key(-FLT_MAX), hi = sampi_key(h->st->dense_max) + 1;
+    const int32_t smallest = sampi_gpu_smallest_part(part, n);
     /* all parts reach the smallest, so the search need not begin below it */
     if (smallest > lo)
         lo = smallest;

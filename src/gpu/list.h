@@ -162,7 +162,7 @@ static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
 /* Change the list's logits, for change_all. Equal ones may come of different ones, so that the order of keys can
    change: it is no list in order, and nothing has to be done about that. at_order and at_p stay: they are what the
    logits were. */
-static void sampi_gpu_list_change(const sampi_gpu_here *h, const sampi_gpu_op *op)
+static SAMPI_CALLED void sampi_gpu_list_change(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
@@ -275,7 +275,7 @@ static uint64_t sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score, boo
 /* Only tokens with this code are left, in the order of keys: their codes become those of keys, the others' UINT64_MAX,
    which list_end passes over. So one search serves for both orders. For search_list, which is done with the scores by
    then: this writes over them. */
-static void sampi_gpu_list_tie(const sampi_gpu_here *h, uint64_t tie)
+static SAMPI_CALLED void sampi_gpu_list_tie(const sampi_gpu_here *h, uint64_t tie)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
@@ -308,7 +308,7 @@ static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t upto, sampi_
 }
 
 /* How many tokens have keys from this one on: whether a floor leaves min_keep of them (enough_above). */
-static uint64_t sampi_gpu_list_count(const sampi_gpu_here *h, uint64_t from)
+static SAMPI_CALLED uint64_t sampi_gpu_list_count(const sampi_gpu_here *h, uint64_t from)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
@@ -333,7 +333,7 @@ static void sampi_gpu_list_weights(const sampi_gpu_here *h)
 /* Up to 32 sums over lanes at once: of sum i lane k has left its part in part[32 i + k], and the sum goes to sum[i],
    where no lane writes before the next barrier but one. Each lane adds up one of them: reductions come one after the
    other, and take five shuffles of two words each. */
-static void sampi_gpu_add_up(const uint64_t *part, uint32_t n, uint64_t *sum)
+static SAMPI_CALLED void sampi_gpu_add_up(const uint64_t *part, uint32_t n, uint64_t *sum)
 {
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
@@ -408,8 +408,8 @@ typedef struct sampi_gpu_between {
 
 /* Those codes and their weights, which are few, behind one another: a lane counts its own, and then knows from the
    counts of those before it where to put them. part [32] is scratch. */
-static void sampi_gpu_take_few(const sampi_gpu_here *h, uint32_t n, const sampi_gpu_between *in, uint64_t *part,
-                               uint64_t *few, uint64_t *few_w)
+static SAMPI_CALLED void sampi_gpu_take_few(const sampi_gpu_here *h, uint32_t n, const sampi_gpu_between *in,
+                                            uint64_t *part, uint64_t *few, uint64_t *few_w)
 {
     const uint64_t *code = h->code, *w = h->wide, lo = in->lo, span = in->hi - in->lo;
     SAMPI_SIMD()
@@ -447,15 +447,12 @@ static void sampi_gpu_take_few(const sampi_gpu_here *h, uint32_t n, const sampi_
     }
 }
 
-/* Cut what is searched into four, once: sums for three cuts take hardly longer than for one. *n_in: so many tokens are
-   in between. part [5 * 32] is scratch; the counts of the three cuts share a number, of 20 bits each. */
-static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_between *in, uint32_t *n_in,
-                               uint64_t *part)
+/* The masses of the codes from lo up to a, b and c, and their counts, in parts of the lanes: part [4 * 32]. The counts
+   share a number, of 20 bits each. */
+static SAMPI_CALLED void sampi_gpu_sum_cuts(const sampi_gpu_here *h, uint32_t n, uint64_t lo, uint64_t a, uint64_t b,
+                                            uint64_t c, uint64_t *part)
 {
-    const uint64_t *code = h->code, *w = h->wide, lo = in->lo, hi = in->hi;
-    const uint64_t step = ((hi - lo) >> 2) + 1, a = lo + step - 1, b = a + step, c = b + step < hi ? b + step : hi;
-    sampi_gpu_between next = *in;
-    uint32_t upto = *n_in;
+    const uint64_t *code = h->code, *w = h->wide;
     SAMPI_SIMD()
     SAMPI_LANES
     {
@@ -479,6 +476,18 @@ static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_be
         part[lane] = mass_a, part[SAMPI_WARP + lane] = mass_b, part[2 * SAMPI_WARP + lane] = mass_c;
         part[3 * SAMPI_WARP + lane] = n_abc;
     }
+}
+
+/* Cut what is searched into four, once: sums for three cuts take hardly longer than for one. *n_in: so many tokens are
+   in between. part [5 * 32] is scratch. */
+static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_between *in, uint32_t *n_in,
+                               uint64_t *part)
+{
+    const uint64_t lo = in->lo, hi = in->hi, step = ((hi - lo) >> 2) + 1, a = lo + step - 1, b = a + step;
+    const uint64_t c = b + step < hi ? b + step : hi;
+    sampi_gpu_between next = *in;
+    uint32_t upto = *n_in;
+    sampi_gpu_sum_cuts(h, n, lo, a, b, c, part);
     uint64_t *sum = part + 4 * SAMPI_WARP;
     sampi_gpu_add_up(part, 4, sum);
     const uint64_t mass_a = sum[0], mass_b = sum[1], mass_c = sum[2], n_abc = sum[3];
@@ -500,6 +509,25 @@ static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_be
     *n_in = upto - below;
 }
 
+/* The smallest and the largest code of a list, its mass and its count; those that list_tie has put aside are not
+   there. */
+static SAMPI_CALLED void sampi_gpu_list_span(const sampi_gpu_here *h, uint32_t n, sampi_gpu_between *all)
+{
+    const uint64_t *code = h->code, *w = h->wide;
+    uint64_t lo = UINT64_MAX, hi = 0, mass = 0, count = 0;
+    SAMPI_SIMD(reduction(min : lo) reduction(max : hi) reduction(+ : mass, count))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        const uint64_t x = code[i];
+        const bool is = x != UINT64_MAX;
+        lo = x < lo ? x : lo;
+        hi = is && x > hi ? x : hi;
+        mass += is ? w[i] : 0;
+        count += is;
+    }
+    all->lo = lo, all->hi = hi, all->mass = mass, all->count = count;
+}
+
 /* The smallest code whose prefix of the list holds the mass and the count; UINT64_MAX if the whole list doesn't. (No
    token has that code.) It reads code and wide [n], whatever they hold: search_list asks with codes and weights,
    list_draw with ids and envelopes. Mass and count grow with the code, so there is one such code. A long list is cut
@@ -507,40 +535,22 @@ static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_be
    code and wide. */
 static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t mass, uint64_t count)
 {
-    const uint64_t *code = h->code, *w = h->wide;
     if (n <= SAMPI_GPU_FEW) return sampi_gpu_few_end(h->code, h->wide, n, mass, count);
-    sampi_gpu_between in = { UINT64_MAX, 0, mass, count };
-    uint64_t lo = UINT64_MAX, hi = 0, all = 0;
-    uint32_t upto = 0;
-    SAMPI_SIMD(reduction(min : lo) reduction(max : hi) reduction(+ : all, upto))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-    {
-        const uint64_t x = code[i];
-        const bool is = x != UINT64_MAX; /* else list_tie has put it aside */
-        lo = x < lo ? x : lo;
-        hi = is && x > hi ? x : hi;
-        all += is ? w[i] : 0;
-        upto += is;
-    }
-    if (all < mass || upto < count) return UINT64_MAX;
+    sampi_gpu_between in;
+    sampi_gpu_list_span(h, n, &in);
+    uint32_t upto = (uint32_t)in.count;
+    if (in.mass < mass || in.count < count) return UINT64_MAX;
+    in.mass = mass, in.count = count;
     uint64_t *part = sampi_gpu_spare(h), *few = part + SAMPI_WARP, *few_w = few + SAMPI_GPU_FEW;
-    in.lo = lo, in.hi = hi;
     while (in.lo < in.hi && upto > SAMPI_GPU_FEW) sampi_gpu_list_cut(h, n, &in, &upto, part);
     if (upto > SAMPI_GPU_FEW) return in.hi; /* they share one code */
     sampi_gpu_take_few(h, n, &in, part, few, few_w);
     return sampi_gpu_few_end(few, few_w, upto, in.mass, in.count);
 }
 
-/* The place in x [n] where the running sum exceeds t, n <= 2^16; t becomes what is left of it there. The sum of all
-   exceeds t. Each lane adds up a piece; then the one whose piece it is in looks for it there. It finds a bucket by mass
-   or count (search_bucket), and a group and then its element (row_draw). lane_sum [32] is scratch that the caller
-   lends, and must not be part of x; nothing else is written. */
-static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum, uint64_t *t)
+/* The sum of each lane's piece of x [n], of so many numbers: lane_sum [32]. */
+static SAMPI_CALLED void sampi_gpu_sum_pieces(const uint64_t *x, uint32_t n, uint32_t each, uint64_t *lane_sum)
 {
-    const uint32_t each = (n + SAMPI_WARP - 1) / SAMPI_WARP;
-    const uint64_t exceeded = *t;
-    uint64_t left = 0;
-    uint32_t at = 0;
     SAMPI_SIMD()
     SAMPI_LANES
     {
@@ -555,13 +565,26 @@ static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum
         }
         lane_sum[lane] = sum;
     }
+}
+
+/* The place in x [n] where the running sum exceeds t, whose lanes' pieces have these sums: each lane looks for it in
+   its own piece. t becomes what is left of it there. */
+static SAMPI_CALLED uint32_t sampi_gpu_find_in_piece(const uint64_t *x, uint32_t n, uint32_t each,
+                                                     const uint64_t *lane_sum, uint64_t *t)
+{
+    const uint64_t exceeded = *t;
+    uint64_t left = 0;
+    uint32_t at = 0;
     SAMPI_SIMD(reduction(max : at, left))
     SAMPI_LANES
     {
-        uint64_t sums[SAMPI_WARP], rest = exceeded, before = 0;
-        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) sums[k] = lane_sum[k];
-        SAMPI_AT_ONCE(32, sums);
-        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) before += k < lane ? sums[k] : 0;
+        uint64_t rest = exceeded, before = 0;
+        for (int from = 0; from < lane; from += 16) { /* 16: the array takes of the stack, which is short */
+            uint64_t sums[16];
+            SAMPI_UNROLL(16) for (int k = 0; k < 16; k++) sums[k] = lane_sum[from + k];
+            SAMPI_AT_ONCE(16, sums);
+            SAMPI_UNROLL(16) for (int k = 0; k < 16; k++) before += sums[k] & sampi_gpu_mask(from + k < lane);
+        }
         /* one lane's piece holds the place; the others leave 0 to the reduction's maximum */
         if (before <= exceeded && exceeded - before < lane_sum[lane]) {
             bool go = true; /* on: it is behind here */
@@ -587,6 +610,17 @@ static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum
     return at;
 }
 
+/* The place in x [n] where the running sum exceeds t, n <= 2^16; t becomes what is left of it there. The sum of all
+   exceeds t. Each lane adds up a piece; then the one whose piece it is in looks for it there. It finds a bucket by mass
+   or count (search_bucket), and a group and then its element (row_draw). lane_sum [32] is scratch that the caller
+   lends, and must not be part of x; nothing else is written. */
+static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum, uint64_t *t)
+{
+    const uint32_t each = (n + SAMPI_WARP - 1) / SAMPI_WARP;
+    sampi_gpu_sum_pieces(x, n, each, lane_sum);
+    return sampi_gpu_find_in_piece(x, n, each, lane_sum, t);
+}
+
 /* The sum of x [n]: 32 reads under way for each lane. The lanes' parts are added modulo 2^64, as everywhere, in any
    order. */
 static uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
@@ -603,17 +637,13 @@ static uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
     return sum;
 }
 
-/* sampi_draw among the tokens of the list: the key of the chosen one. Their order is that of ids here, and the one
-   where the running sum of the envelope exceeds t ends the shortest prefix with a mass of t + 1. The list is in no
-   order and needs none: ids are the codes. Changed tokens are items of the list like the others. It writes code and
-   wide; the state is the caller's to change (sampi_gpu_draw). The attempts have the CPU's random numbers, one after the
-   other, so they end at the same one. */
-static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_step *step)
+/* Ids of the list's tokens as codes, and their envelopes as weights; the sum of these. */
+static SAMPI_CALLED uint64_t sampi_gpu_list_envelopes(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
     const float max = h->st->max;
-    uint64_t *q = h->wide, *code = h->code, total = 0, random[2]; /* list_end searches these two */
+    uint64_t *q = h->wide, *code = h->code, total = 0;
     SAMPI_SIMD(reduction(+ : total))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
@@ -621,17 +651,41 @@ static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_ste
         q[i] = sampi_envelope(max, sampi_gpu_logit(item[i].key));
         total += q[i];
     }
+    return total;
+}
+
+/* The token of the list with the largest id up to that one: id and logit, where a key has logit and ~id. */
+static SAMPI_CALLED uint64_t sampi_gpu_last_upto(const sampi_gpu_here *h, uint64_t last)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint64_t *code = h->code;
+    const uint32_t n = h->st->n_list;
+    uint64_t token = 0;
+    SAMPI_SIMD(reduction(max : token))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        const uint64_t x = (uint64_t)sampi_gpu_id(item[i].key) << 32 | item[i].key >> 32;
+        token = code[i] <= last && x > token ? x : token;
+    }
+    return token;
+}
+
+/* sampi_draw among the tokens of the list: the key of the chosen one. Their order is that of ids here, and the one
+   where the running sum of the envelope exceeds t ends the shortest prefix with a mass of t + 1. The list is in no
+   order and needs none: ids are the codes. Changed tokens are items of the list like the others. It writes code and
+   wide; the state is the caller's to change (sampi_gpu_draw). The attempts have the CPU's random numbers, one after the
+   other, so they end at the same one. */
+static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    const uint32_t n = h->st->n_list;
+    const float max = h->st->max;
+    const uint64_t total = sampi_gpu_list_envelopes(h);
+    uint64_t random[2];
     for (uint32_t attempt = 0;; attempt++) {
         if (attempt) sampi_gpu_meet(h->st); /* lanes have read `random` */
         sampi_random_bits(step->seed, h->job->position, step->stream, attempt, random);
         const uint64_t last = sampi_gpu_list_end(h, n, sampi_mulhi(random[0], total) + 1, 0);
-        uint64_t token = 0; /* the last one up to there: id and logit, where a key has logit and ~id */
-        SAMPI_SIMD(reduction(max : token))
-        SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-        {
-            const uint64_t x = (uint64_t)sampi_gpu_id(item[i].key) << 32 | item[i].key >> 32;
-            token = code[i] <= last && x > token ? x : token;
-        }
+        const uint64_t token = sampi_gpu_last_upto(h, last);
         const uint64_t key = token << 32 | (uint32_t) ~(token >> 32);
         float l = sampi_gpu_logit(key);
         /* taken with the probability that its true weight has of the envelope; else the next two random numbers */

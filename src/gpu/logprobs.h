@@ -12,6 +12,18 @@ static uint64_t *sampi_gpu_top_keys(sampi_gpu_basis *basis, size_t n_rows, uint3
     return (uint64_t *)(void *)(basis + n_rows * 2) + (row * 2 + set) * n_top;
 }
 
+/* The keys of the list's first n tokens that a prefix holds, in any order: the found are counted. */
+static SAMPI_CALLED void sampi_gpu_copy_top(const sampi_gpu_here *h, uint32_t n, uint64_t *top, uint32_t *found)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint64_t last = h->st->search.key;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        if (item[i].key >= last) top[__atomic_fetch_add(found, 1, __ATOMIC_RELAXED)] = item[i].key;
+    }
+}
+
 /* The tokens left: max, z and the first ones. They are those of the list whose keys reach the last of the prefix, in no
    order: the host sorts few. Called by both steps, with their set (0 as given, 1 left); l and rank are for later. The
    atomic counts places for the lanes of this team. */
@@ -27,36 +39,34 @@ static int sampi_gpu_leave_basis(const sampi_gpu_here *h, size_t set, uint32_t n
     if (known != 1) return known;
     sampi_gpu_basis *basis = &a->basis[h->row * 2 + set];
     uint64_t *top = sampi_gpu_top_keys(a->basis, a->n_rows, a->n_top, h->row, set);
-    const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = n_top > 0 ? st->n_list : 0;
-    const uint64_t last = st->search.key;
-    uint32_t *found = &basis->n_top;
     basis->max = st->max;
     basis->z = st->z;
     basis->n_top = 0;
     sampi_gpu_meet(st); /* before a lane adds to it */
-    SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-    {
-        if (item[i].key >= last) top[__atomic_fetch_add(found, 1, __ATOMIC_RELAXED)] = item[i].key;
-    }
+    sampi_gpu_copy_top(h, n, top, &basis->n_top);
     return 1;
+}
+
+/* The keys of the list, as many as the row's first tokens have: n_given. */
+static SAMPI_CALLED void sampi_gpu_copy_keys(const sampi_gpu_here *h, uint64_t *given)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_given;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) given[i] = item[i].key;
 }
 
 /* Of the row as given, before any sampler has touched it. The list of its first tokens is kept in args.given: mostly
    the chosen one is among them, and then its rank needs no pass at the end. given_from says how far down that list
    reaches. */
-static int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_step *step)
+static SAMPI_CALLED int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
     int known = sampi_gpu_leave_basis(h, 0, step->k);
     if (known != 1) return known;
-    const sampi_gpu_item *item = sampi_gpu_list(h);
-    const uint32_t n = st->listed ? st->n_list : 0;
-    uint64_t *given = h->a->given + h->row * SAMP_GPU_LIST;
-    SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) given[i] = item[i].key;
-    st->n_given = n;
+    st->n_given = st->listed ? st->n_list : 0;
+    sampi_gpu_copy_keys(h, h->a->given + h->row * SAMP_GPU_LIST);
     /* no key reaches UINT64_MAX: without a list the row is counted at the end */
     st->given_from = st->listed ? st->floor : UINT64_MAX;
     return 1;
@@ -66,7 +76,7 @@ static int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_step *step)
    them would make a list, and only a count is wanted. Possible at any time, because the row itself was never written:
    the operations are dropped, and the changed tokens read again. For logprobs, when the samplers are done with it
    all. */
-static void sampi_gpu_restore_row(const sampi_gpu_here *h, float max)
+static SAMPI_CALLED void sampi_gpu_restore_row(const sampi_gpu_here *h, float max)
 {
     const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
     sampi_gpu_state *st = h->st;
@@ -76,7 +86,7 @@ static void sampi_gpu_restore_row(const sampi_gpu_here *h, float max)
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
-        c[i].l = sampi_gpu_element(&v, (uint32_t)id[i]) + 0.0f;
+        c[i].l = sampi_roundf(sampi_gpu_element(&v, (uint32_t)id[i])) + 0.0f;
     }
     st->n_ops = 0;
     st->bar = -INFINITY;
@@ -87,7 +97,7 @@ static void sampi_gpu_restore_row(const sampi_gpu_here *h, float max)
 
 /* A key's rank among the first tokens of the row as given. Right if the key is at least given_from, as the caller
    checks. */
-static uint32_t sampi_gpu_given_rank(const sampi_gpu_here *h, uint64_t key)
+static SAMPI_CALLED uint32_t sampi_gpu_given_rank(const sampi_gpu_here *h, uint64_t key)
 {
     const uint64_t *given = h->a->given + h->row * SAMP_GPU_LIST;
     const uint32_t n = h->st->n_given;
@@ -101,7 +111,7 @@ static uint32_t sampi_gpu_given_rank(const sampi_gpu_here *h, uint64_t key)
    from its key on is counted. Phase 1: counting what the chain left; 2: counting the row as given, which is needed only
    if the chosen token is not among its first. It is the last step, so it may take the row apart, and it is the
    one that finishes the row. */
-static int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *step)
+static SAMPI_CALLED int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
     sampi_gpu_basis *given = &h->a->basis[h->row * 2], *left = given + 1;

@@ -16,7 +16,7 @@
 
 /* Histograms at zero. The team that asks for one clears it, when no other one is at work; the epoch that it raises
    afterwards lets the others see the zeros before they add. */
-static void sampi_gpu_clear(uint64_t *mass, uint64_t *count, uint32_t n)
+static SAMPI_CALLED void sampi_gpu_clear(uint64_t *mass, uint64_t *count, uint32_t n)
 {
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) mass[i] = count[i] = 0;
@@ -359,7 +359,7 @@ static int sampi_gpu_next_window(const sampi_gpu_here *h, double t, uint64_t lo,
 
 /* The window's tokens of the prefix in the sums of groups: so these are the draw's. Changed tokens come when it draws,
    as always. */
-static void sampi_gpu_join_window(const sampi_gpu_here *h)
+static SAMPI_CALLED void sampi_gpu_join_window(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list, n_changed = h->job->n_ids;

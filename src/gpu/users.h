@@ -10,7 +10,7 @@
 
 /* The list as the arrays that a user's sampler gets: user_id, user_logit, user_p of the row. Its p is made as an
    export's is, of what the logits were when p was last set; 0 if it never was. */
-static void sampi_gpu_unpack(const sampi_gpu_here *h)
+static SAMPI_CALLED void sampi_gpu_unpack(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
@@ -42,7 +42,7 @@ SAMPI_INLINE uint32_t sampi_gpu_find_id(const sampi_gpu_item *item, uint32_t n, 
    a logit may be NaN, infinite or masked now, an id no token's. at_order is 0 from here on, since nothing behind it
    exports; at_p comes from the list that was unpacked, for a second user's sampler: in the old order no lane looks at a
    token twice. */
-static int sampi_gpu_repack(const sampi_gpu_here *h)
+static SAMPI_CALLED int sampi_gpu_repack(const sampi_gpu_here *h)
 {
     const uint32_t n = h->st->n_list, n_old = h->st->p_set ? h->st->n_shown : 0;
     const int32_t *id = h->a->user_id + h->row * SAMP_GPU_LIST;
@@ -78,7 +78,7 @@ static int sampi_gpu_repack(const sampi_gpu_here *h)
 
 /* The first time the row stops, with its list in the user's arrays; then it goes on. The list's order means nothing,
    and apply_gpu is promised none. A row with more tokens than a list is declined: the CPU's apply then gets them. */
-static int sampi_gpu_user(const sampi_gpu_here *h)
+static SAMPI_CALLED int sampi_gpu_user(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
     if (st->memory.phase == 1) return sampi_gpu_repack(h);
@@ -95,7 +95,7 @@ static int sampi_gpu_user(const sampi_gpu_here *h)
 
 /* All that is left, for the host: the rest of the chain runs there (sampi_gpu_go_on). It is the last step of a chain
    whose later samplers have no step here. More than a list: the CPU samples the row. */
-static int sampi_gpu_export(const sampi_gpu_here *h)
+static SAMPI_CALLED int sampi_gpu_export(const sampi_gpu_here *h)
 {
     int known = sampi_gpu_require_all(h);
     return known == 1 ? sampi_gpu_finish(h, SAMP_OK, -1, 0.0f) : known;

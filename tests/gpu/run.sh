@@ -54,7 +54,6 @@ if ! SAMP_TEST_CASES=50 part 150 tests "$dir/test_gpu" device; then
 fi
 part 60 stages "$dir/bench_gpu" --stages || true
 part 30 long "$dir/bench_gpu" --quick --long || true
-[ ! -x "$dir/bench_flashinfer" ] || part 60 peer "$dir/bench_flashinfer" || true
 SAMP_TEST_CASES=2000 part 120 batches "$dir/test_gpu" device random_batches || true
 part 120 bench "$dir/bench_gpu" || true
 if command -v compute-sanitizer > /dev/null; then
