@@ -207,7 +207,7 @@
     1900 api/peers.h                     10645 config/orders.h                 25879 grammar/waiting.h
     1988 api/drafts.h                    10879 config/numbers.h                26007 grammar/history.h
     2090 api/constraints.h               11021 config/set.h                    26135 grammar/room.h
-    2420 api/watermark.h                 11177 config/tell.h                   26486 grammar/sampler.h
+    2420 api/watermark.h                 11177 config/texts.h                  26486 grammar/sampler.h
     2579 api/parts.h                     11308 config/settings.h               26730 grammar/forced.h
     2621 base/switches.h                 11421 life/rollback.h                 26899 grammar/hooks.h
     2940 base/random.h                   11681 life/chain.h                    27023 schema/head.h
@@ -240,7 +240,7 @@
     6150 watermark/record.h              16098 run/walk.h                      33102 shards/row.h
     6170 rows/work.h                     16203 run/finish.h                    33236 shards/answers.h
     6197 life/past.h                     16243 run/draw_llama_cpp.h            33784 shards/logprobs.h
-    6256 core/record.h                   16319 run/draw.h                      33931 shards/told.h
+    6256 core/record.h                   16319 run/draw.h                      33931 shards/taking.h
     6396 core/plans.h                    16397 run/sample.h                    34087 shards/asking.h
     6434 core/fields.h                   16515 watermark/making.h              34224 shards/prefix.h
     6521 core/owners.h                   16744 watermark/tails.h               34795 shards/plans.h
@@ -262,7 +262,7 @@
     8205 samplers/top_p.h                18955 llama_cpp/object.h              38006 constraints/schedule.h
     8248 samplers/min_p.h                19010 llama_cpp/vocabulary.h          38095 constraints/accepting.h
     8290 samplers/by_sums.h              19087 text/reading.h                  38278 constraints/drawing.h
-    8441 samplers/top_h.h                19198 text/strings.h                  38465 constraints/told.h
+    8441 samplers/top_h.h                19198 text/strings.h                  38465 constraints/state.h
     8494 samplers/min_k.h                19297 text/values.h                   38530 constraints/kind.h
     8552 samplers/xtc.h                  19453 text/documents.h                38588 constraints/top_p_decay.h
     8636 samplers/infill.h               19529 grammar/head.h                  38674 constraints/accessors.h
@@ -6158,7 +6158,7 @@ typedef struct sampi_watermark {
     samp_watermark_kind what;
     uint64_t key[2]; /* the key itself, or A and B */
     double alpha, gamma;
-    float alpha_told, gamma_told, delta;
+    float alpha_shown, gamma_shown, delta;
     int32_t width, scope, history, depth;
     uint32_t n_slots;   /* slots of the table, a power of two; 0: repeated contexts do not matter */
     uint32_t count;     /* positions so far */
@@ -6469,7 +6469,7 @@ struct sampi_field {
     double usual;      /* the default */
     double lo, hi;     /* the range, closed unless SAMPI_OPEN */
     unsigned how;      /* SAMPI_OPEN and so on */
-    const char *told;  /* the name that samp_describe writes, or NULL */
+    const char *label; /* the name that samp_describe writes, or NULL */
 };
 
 #define SAMPI_NOWHERE    (~(size_t)0)
@@ -6477,14 +6477,14 @@ struct sampi_field {
 
 /* The entries of a room's list of fields. The order of the list is that of samp_describe's text and of the fingerprint,
    and samp_status reports the first bad field. So a field must never move in its list. */
-#define SAMPI_FIELD(type, param, member, usual, lo, hi, how, told) \
+#define SAMPI_FIELD(type, param, member, usual, lo, hi, how, label) \
     { \
         SAMPI_##type, #param, offsetof(samp_params, param), offsetof(sampi_sampler, u.member), usual, lo, hi, how, \
-            told \
+            label \
     }
-#define SAMPI_FIXED(type, param, member, usual, lo, hi, told) /* not in samp_params */ \
+#define SAMPI_FIXED(type, param, member, usual, lo, hi, label) /* not in samp_params */ \
     { \
-        SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.member), usual, lo, hi, 0, told \
+        SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.member), usual, lo, hi, 0, label \
     }
 #define SAMPI_MIN_KEEP(member) SAMPI_FIELD(SIZE, min_keep, member, 0, 0, 0, 0, "min_keep")
 
@@ -10399,7 +10399,7 @@ static const sampi_hooks SAMPI_CUSTOM_HOOKS = {
 /* ---- src/config/describe.h ---- */
 /* =============================================================================================== >>describe
    Samplers as text (samp_describe). Names and fields come from the tables (core/table.h, core/fields.h), so a new
-   sampler needs no code here. The functions read samplers and write only to the caller's buffer. config/tell.h and the
+   sampler needs no code here. The functions read samplers and write only to the caller's buffer. config/texts.h and the
    GPU's samp_gpu_plan use them too.
 
    There is no printf: the text must not depend on a locale, and the header does not need stdio. */
@@ -10497,15 +10497,15 @@ static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text 
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
     const char *between = "(";
-    bool told = false;
+    bool shown = false;
     for (const sampi_field *f = traits->field, *end = f + traits->n_fields; f < end; f++) {
-        if (!f->told) continue;
+        if (!f->label) continue;
         double x = sampi_field_value(s, f);
         if (!(f->how & SAMPI_IF_LAST))
-            told = f->type == SAMPI_SIZE ? x > 1.0 : !(f->how & SAMPI_IF_ABOVE_0) || x > 0.0;
-        if (!told) continue;
+            shown = f->type == SAMPI_SIZE ? x > 1.0 : !(f->how & SAMPI_IF_ABOVE_0) || x > 0.0;
+        if (!shown) continue;
         sampi_put(t, between);
-        sampi_put(t, f->told);
+        sampi_put(t, f->label);
         sampi_put_char(t, '=');
         if (f->type == SAMPI_FLOAT)
             sampi_put_float(t, (float)x);
@@ -10730,13 +10730,13 @@ static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
 }
 
 /* The members of samp_params that belong to no single sampler. Their numbers are checked first, because samplers are
-   made with them. Texts and lists are checked by hand, and set in config/set.h; there `told` says which values are
+   made with them. Texts and lists are checked by hand, and set in config/set.h; there `label` says which values are
    valid. */
 /* clang-format off */
 #define SAMPI_WHOLE(param, usual, lo, hi) \
     { SAMPI_INT32, #param, offsetof(samp_params, param), SAMPI_NOWHERE, usual, lo, hi, 0, NULL }
-#define SAMPI_TEXT(param, word, told) \
-    { SAMPI_##word, #param, offsetof(samp_params, param), SAMPI_NOWHERE, 0, 0, 0, 0, told }
+#define SAMPI_TEXT(param, word, label) \
+    { SAMPI_##word, #param, offsetof(samp_params, param), SAMPI_NOWHERE, 0, 0, 0, 0, label }
 static const sampi_field SAMPI_CHAIN_FIELDS[] = {
     SAMPI_WHOLE(n_ctx_train, 4096, 0, SAMPI_MAX_WINDOW),
     SAMPI_WHOLE(n_vocab, 0, 0, INT32_MAX),
@@ -10881,7 +10881,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, i
    samp_params by name (samp_settings): a name and a text set a member, and a member's value can be read as text.
    Members are found in the tables of fields, so a new field can be set as soon as it has a row. The settings check the
    form of a text; samp_check_params checks the value. This room has the record and reads numbers; config/set.h,
-   config/tell.h and config/settings.h follow.
+   config/texts.h and config/settings.h follow.
 
    The settings own everything that the members of their parameters point to, one block of memory each. Exception: a
    vocabulary that was lent (samp_settings_use_vocab). */
@@ -11174,7 +11174,7 @@ SAMP_API SAMPI_COLD int samp_settings_set(samp_settings *s, const char *name, co
     return status;
 }
 
-/* ---- src/config/tell.h ---- */
+/* ---- src/config/texts.h ---- */
 /* ---- settings: get, ranges, errors ----
    Settings and errors as text. samp_settings_get writes the shortest text that reads back as the same value.
    samp_settings_takes writes the values that a setting may have. samp_error_text writes a sentence for a status and its
@@ -11235,7 +11235,7 @@ static SAMPI_COLD void sampi_put_range(sampi_text *t, const sampi_field *f)
 {
     bool range = f->type == SAMPI_FLOAT || f->type == SAMPI_INT32;
     sampi_put(t, f->how & SAMPI_OR_ALL ? "-1, or " : f->how & SAMPI_OR_ZERO ? "0, or " : "");
-    sampi_put(t, sampi_is_text_field(f) ? f->told : f->type == SAMPI_FLOAT ? "a number" : "a whole number");
+    sampi_put(t, sampi_is_text_field(f) ? f->label : f->type == SAMPI_FLOAT ? "a number" : "a whole number");
     for (int high = 0; range && high < 2; high++) {
         double end = high ? f->hi : f->lo;
         sampi_put(t, high ? ", " : f->how & SAMPI_OPEN ? " in (" : " in [");
@@ -16646,8 +16646,8 @@ static SAMPI_COLD sampi_sampler sampi_mark_of(const samp_watermark *from)
     to->depth = is_synthid ? mark->depth : 1;
     to->alpha = is_dual ? mark->alpha : 0.0;
     to->gamma = is_sbw ? mark->gamma : 0.5;
-    to->alpha_told = (float)to->alpha;
-    to->gamma_told = (float)to->gamma;
+    to->alpha_shown = (float)to->alpha;
+    to->gamma_shown = (float)to->gamma;
     to->delta = is_sbw ? mark->delta : 0.0f;
     sampi_require(&t, from != NULL, SAMP_E_NULL, "mark");
     sampi_require(&t, (unsigned)mark->kind <= SAMP_WATERMARK_SYNTHID, SAMP_E_RANGE, "kind");
@@ -16690,7 +16690,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_watermark_draft(const samp_watermark
 {
     sampi_sampler t = sampi_mark_of(mark);
     sampi_require(&t, t.u.mark.what == SAMP_WATERMARK_GUMBEL_DUAL, SAMP_E_UNSUPPORTED, "kind");
-    t.u.mark.alpha = t.u.mark.alpha_told = 0.0f;
+    t.u.mark.alpha = t.u.mark.alpha_shown = 0.0f;
     return sampi_mark_make(&t);
 }
 
@@ -16710,11 +16710,11 @@ static SAMPI_COLD void sampi_mark_behind(sampi_sampler *s, bool is_behind)
     SAMPI_MARK(INT32, context_width, width, 1, 64, 0), SAMPI_MARK(INT32, scope, scope, 0, 2, SAMPI_IF_ABOVE_0), \
     SAMPI_MARK(INT32, history, history, 1, SAMPI_MAX_WINDOW, 0)
 static const sampi_field SAMPI_WATERMARK_FIELDS[] = {
-    SAMPI_MARK_TEXT, SAMPI_MARK(FLOAT, alpha, alpha_told, 0, 1, SAMPI_IF_ABOVE_0),
+    SAMPI_MARK_TEXT, SAMPI_MARK(FLOAT, alpha, alpha_shown, 0, 1, SAMPI_IF_ABOVE_0),
 };
 static const sampi_field SAMPI_SYNTHID_FIELDS[] = { SAMPI_MARK_TEXT, SAMPI_MARK(INT32, depth, depth, 1, 32, 0) };
 static const sampi_field SAMPI_SBW_FIELDS[] = {
-    SAMPI_MARK_TEXT, SAMPI_MARK(FLOAT, gamma, gamma_told, 0, 1, 0), SAMPI_MARK(FLOAT, delta, delta, 0, FLT_MAX, 0),
+    SAMPI_MARK_TEXT, SAMPI_MARK(FLOAT, gamma, gamma_shown, 0, 1, 0), SAMPI_MARK(FLOAT, delta, delta, 0, FLT_MAX, 0),
 };
 
 /* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
@@ -31629,7 +31629,7 @@ typedef struct sampi_request_reader {
     samp_request *out;
     int reads;              /* the peer's flags, or those that hold in its options */
     bool samples, adaptive; /* it samples; llama-server's adaptive_p is in the order */
-    bool tells, thinks;     /* *out is the caller's; Anthropic's thinking is enabled */
+    bool has_out, thinks;   /* *out is the caller's; Anthropic's thinking is enabled */
 } sampi_request_reader;
 
 /* ---- src/peers/values.h ---- */
@@ -31880,8 +31880,8 @@ static SAMPI_COLD int sampi_request_number(sampi_request_reader *reader, int32_t
 /* Sets the limit of thinking. It is not a setting, so it is refused if the caller did not pass a request. */
 static SAMPI_COLD int sampi_request_set_budget(sampi_request_reader *reader, int32_t node, double x)
 {
-    if (!reader->tells)
-        return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected no budget, as nobody is told of it");
+    if (!reader->has_out)
+        return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected no budget: samp_request is NULL");
     reader->out->thinking_budget = (int32_t)x;
     return SAMP_OK;
 }
@@ -32652,7 +32652,7 @@ enum {
      entries   how entries are ordered: SAMPI_ENTRIES_..., below
      number    the offset of a float in the fields that must be a number, and of a word that must be 0; -1: none
      merge     sampi_merge_... of the fields, or of entries in fixed places (shards/merging.h)
-     name      sampi_answer_... (shards/answers.h, logprobs.h), sampi_take_... (shards/told.h, logprobs.h)
+     name      sampi_answer_... (shards/answers.h, logprobs.h), sampi_take_... (shards/taking.h, logprobs.h)
      room      how many entries a row's parcel has memory for */
 /* clang-format off */
 #define SAMPI_PARCELS(X) \
@@ -33192,9 +33192,9 @@ typedef struct sampi_shard_row {
     uint64_t reached;        /* REACH: the number of tokens */
     samp_logprobs *logprobs; /* or NULL */
     int telling;
-    bool has_left;               /* `left` is already known, from the array */
-    samp_logprob_set left;       /* the processed log-probabilities */
-    sampi_logprob_facts told[2]; /* raw, processed */
+    bool has_left;                /* `left` is already known, from the array */
+    samp_logprob_set left;        /* the processed log-probabilities */
+    sampi_logprob_facts facts[2]; /* raw, processed */
 } sampi_shard_row;
 
 struct samp_shard {
@@ -33832,29 +33832,29 @@ static size_t sampi_best_room(const samp_logprob_set *set)
    choose a masked token, which then ranks after all others. */
 static sampi_shard_row sampi_logprob_slice(const sampi_shard_row *row, sampi_parcel_kind kind)
 {
-    sampi_shard_row told = *row;
+    sampi_shard_row slice = *row;
     size_t n = row->wrong ? 0 : row->shard->length;
-    told.n_list = 0;
-    if (!sampi_is_raw(kind)) return told;
+    slice.n_list = 0;
+    if (!sampi_is_raw(kind)) return slice;
     const size_t r = row->shard->from + (size_t)(row - row->shard->row);
     if (n) sampi_fetch_given(row->shard, &row->shard->slice, r, row->shard->raw_x, row->shard->raw_id);
-    sampi_set_tokens(&told.row, row->shard->raw_x, row->shard->raw_id, n);
-    return told;
+    sampi_set_tokens(&slice.row, row->shard->raw_x, row->shard->raw_id, n);
+    return slice;
 }
 
 /* RAW, LEFT. Sent: the slice's first tokens in order, and the chosen token's logit; other slices send -infinity for it,
    so the merge is a maximum. Known then: the maximum, and the best tokens. */
 static void sampi_answer_best(const sampi_shard_row *row, sampi_parcel *p)
 {
-    sampi_shard_row told = sampi_logprob_slice(row, p->kind);
+    sampi_shard_row slice = sampi_logprob_slice(row, p->kind);
     float l = -INFINITY;
-    for (size_t i = 0; i < told.row.n; i++)
-        if (told.row.id[i] == row->token.id) l = told.row.x[i];
-    if (sampi_is_raw(p->kind) && told.row.n) {
-        size_t n = sampi_collect_between(&told, -FLT_MAX, INFINITY, row->shard->raw_x, row->shard->raw_id);
-        sampi_set_tokens(&told.row, row->shard->raw_x, row->shard->raw_id, n);
+    for (size_t i = 0; i < slice.row.n; i++)
+        if (slice.row.id[i] == row->token.id) l = slice.row.x[i];
+    if (sampi_is_raw(p->kind) && slice.row.n) {
+        size_t n = sampi_collect_between(&slice, -FLT_MAX, INFINITY, row->shard->raw_x, row->shard->raw_id);
+        sampi_set_tokens(&slice.row, row->shard->raw_x, row->shard->raw_id, n);
     }
-    (void)sampi_put_first(&told, p);
+    (void)sampi_put_first(&slice, p);
     sampi_wire_put_float(p->fields, l + 0.0f);
 }
 
@@ -33862,14 +33862,14 @@ static void sampi_answer_best(const sampi_shard_row *row, sampi_parcel *p)
    then: all log-probabilities and ranks. */
 static void sampi_answer_best_sums(const sampi_shard_row *row, sampi_parcel *p)
 {
-    const sampi_shard_row told = sampi_logprob_slice(row, p->kind);
-    const sampi_logprob_facts *t = &row->told[!sampi_is_raw(p->kind)];
+    const sampi_shard_row slice = sampi_logprob_slice(row, p->kind);
+    const sampi_logprob_facts *t = &row->facts[!sampi_is_raw(p->kind)];
     sampi_sums sums = { t->max, 0, 0, 0, 0 };
     uint64_t before = 0;
-    const float *x = told.row.x;
-    if (told.row.n) told.row.k->sums(x, told.row.n, 1.0f, t->max, INFINITY, false, &sums);
-    for (size_t i = 0; i < told.row.n; i++)
-        before += x[i] > t->logit || (x[i] == t->logit && told.row.id[i] < row->token.id);
+    const float *x = slice.row.x;
+    if (slice.row.n) slice.row.k->sums(x, slice.row.n, 1.0f, t->max, INFINITY, false, &sums);
+    for (size_t i = 0; i < slice.row.n; i++)
+        before += x[i] > t->logit || (x[i] == t->logit && slice.row.id[i] < row->token.id);
     sampi_wire_put(p->fields, sums.z, 8);
     sampi_wire_put(p->fields + 8, before, 8);
 }
@@ -33878,7 +33878,7 @@ static void sampi_answer_best_sums(const sampi_shard_row *row, sampi_parcel *p)
 static bool sampi_take_best(sampi_shard_row *row, const sampi_parcel *p)
 {
     const samp_logprob_set *set = sampi_set_of(row, p->kind);
-    sampi_logprob_facts *t = &row->told[!sampi_is_raw(p->kind)];
+    sampi_logprob_facts *t = &row->facts[!sampi_is_raw(p->kind)];
     if (p->n == 0 || row->wrong) return false;
     t->max = sampi_token_at(p, 0).logit;
     t->logit = sampi_wire_float(p->fields);
@@ -33894,7 +33894,7 @@ static bool sampi_take_best(sampi_shard_row *row, const sampi_parcel *p)
 
 static bool sampi_take_best_sums(sampi_shard_row *row, const sampi_parcel *p)
 {
-    sampi_logprob_facts *t = &row->told[!sampi_is_raw(p->kind)];
+    sampi_logprob_facts *t = &row->facts[!sampi_is_raw(p->kind)];
     t->z = sampi_wire_get(p->fields, 8);
     t->before = sampi_wire_get(p->fields + 8, 8);
     return t->z >= SAMPI_ONE && t->before < row->shard->n_vocab;
@@ -33920,15 +33920,15 @@ static int sampi_shard_logprobs(sampi_shard_row *row)
     }
     int status = samp_accept(&row->s->base, row->token.id);
     if (status) return status;
-    sampi_fill_logprob_set(&row->logprobs->raw, &row->told[0], row->token.id);
+    sampi_fill_logprob_set(&row->logprobs->raw, &row->facts[0], row->token.id);
     if (by_array)
         row->logprobs->processed = row->left;
     else
-        sampi_fill_logprob_set(&row->logprobs->processed, &row->told[1], row->token.id);
+        sampi_fill_logprob_set(&row->logprobs->processed, &row->facts[1], row->token.id);
     return SAMPI_ENDS;
 }
 
-/* ---- src/shards/told.h ---- */
+/* ---- src/shards/taking.h ---- */
 /* ---- shards: reading merged answers ----
    Each function reads a parcel of a merged message into a fact of its row (shards/row.h). Everything is checked first:
    order, bounds, that no logit is above the maximum. Bytes that no rank has made are an error, and never an index out
@@ -35165,16 +35165,16 @@ static int sampi_shard_draw_from(sampi_shard_row *row, float max)
     return SAMPI_WAITS;
 }
 
-/* Returns the job with which the functions on arrays work on the listed tokens. told: the memory for log-probabilities,
-   or NULL. */
-static sampi_job sampi_listed_job(const sampi_shard_row *row, samp_logprobs *told)
+/* Returns the job with which the functions on arrays work on the listed tokens. logprobs: the memory for
+   log-probabilities, or NULL. */
+static sampi_job sampi_listed_job(const sampi_shard_row *row, samp_logprobs *logprobs)
 {
     sampi_job job;
     memset(&job, 0, sizeof job);
     job.s = row->s;
     job.work = &row->shard->work;
     job.n = row->shard->n_vocab;
-    if (row->logprobs) *told = *row->logprobs, job.logprobs = told;
+    if (row->logprobs) *logprobs = *row->logprobs, job.logprobs = logprobs;
     return job;
 }
 
@@ -35182,17 +35182,17 @@ static sampi_job sampi_listed_job(const sampi_shard_row *row, samp_logprobs *tol
 static int sampi_shard_draw_listed(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
     samp_token_data_array cur = { row->list, row->n_list, -1, true };
-    samp_logprobs told;
+    samp_logprobs logprobs;
     if (row->n_list == 0) return SAMP_E_EMPTY;
     const sampi_sums sums = sampi_select(s, &cur);
     row->max = sums.max;
     row->z = sums.z;
     *token = row->token = row->list[cur.selected];
     if (!row->logprobs || sampi_row_member(row, 1)) return SAMPI_KNOWN;
-    const sampi_job job = sampi_listed_job(row, &told);
+    const sampi_job job = sampi_listed_job(row, &logprobs);
     const int status = sampi_accept_selected(&job, &cur, &row->token.id);
     row->has_left = true;
-    row->left = told.processed;
+    row->left = logprobs.processed;
     return status ? status : (int)SAMPI_KNOWN;
 }
 
@@ -35654,15 +35654,15 @@ static int sampi_shard_finish(sampi_shard_row *row)
 {
     samp_token_data_array cur = { row->list, row->n_list, -1, true };
     samp_shard *shard = row->shard;
-    samp_logprobs told;
-    sampi_job job = sampi_listed_job(row, &told);
+    samp_logprobs logprobs;
+    sampi_job job = sampi_listed_job(row, &logprobs);
     job.accept = !row->logprobs;
     if (row->n_list == 0) return SAMP_E_EMPTY;
     int status = sampi_finish_by_steps(&job, shard->member, row->at, shard->n_members, &cur, &row->ordinal,
                                        &row->token.id);
     if (status == SAMP_E_UNSUPPORTED && shard->ends_off && sampi_check(&cur)) status = SAMP_E_EMPTY;
     row->has_left = row->logprobs != NULL;
-    if (row->logprobs) row->left = told.processed;
+    if (row->logprobs) row->left = logprobs.processed;
     return status;
 }
 
@@ -35852,8 +35852,8 @@ static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row 
     if (n == 0) return SAMP_OK;
     sampi_fetch_given(shard, slice, r, x, row->work.id);
     const bool masks = grammar || n_known < shard->n_vocab;
-    bool tells = masks && row->logprobs; /* log-probabilities include masked logits */
-    if (tells && !(k->maxima(x, SAMP_F32, NULL, n, row->work.scratch) <= FLT_MAX)) return SAMP_E_NAN;
+    bool wants_all = masks && row->logprobs; /* log-probabilities include masked logits */
+    if (wants_all && !(k->maxima(x, SAMP_F32, NULL, n, row->work.scratch) <= FLT_MAX)) return SAMP_E_NAN;
     for (size_t i = shard->first; masks && i < shard->first + n; i++)
         if (i >= n_known || (grammar && !(grammar[i / 32] >> i % 32 & 1u))) x[i - shard->first] = -INFINITY;
     row->row.top = k->maxima(x, SAMP_F32, NULL, n, row->work.scratch);
@@ -36092,8 +36092,8 @@ static int sampi_take_first(samp_shard *shard)
         sampi_shard_row *row = &shard->row[r];
         float max = sampi_wire_float(sampi_parcel_entry(&p, r));
         int status = sampi_max_status(max);
-        int told = -(int)(sampi_wire_u32(sampi_parcel_entry(&p, r)) & 0x3FFFFF);
-        if (max != max && told < 0 && told >= SAMP_STATUS_LAST) status = told;
+        int row_status = -(int)(sampi_wire_u32(sampi_parcel_entry(&p, r)) & 0x3FFFFF);
+        if (max != max && row_status < 0 && row_status >= SAMP_STATUS_LAST) status = row_status;
         row->max = max;
         row->least = 0.0f - sampi_wire_float(sampi_parcel_entry(&p, SAMPI_SHARD_ROWS + r));
         row->has |= SAMPI_ASK_TOP;
@@ -37661,8 +37661,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_pattern(const samp_vocab *voc
 {
     sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "banned-pattern");
     sampi_limit *r = &kit.t.u.limit;
-    samp_grammar_error told;
-    memset(&told, 0, sizeof told);
+    samp_grammar_error found;
+    memset(&found, 0, sizeof found);
     r->flags = (int32_t)flags;
     r->vocab = vocab;
     r->has_table = true;
@@ -37670,13 +37670,13 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_pattern(const samp_vocab *voc
     sampi_require(&kit.t, !vocab || (vocab->n_vocab >= 0 && vocab->n_vocab <= SAMP_MAX_VOCAB), SAMP_E_RANGE, "vocab");
     sampi_require(&kit.t, pattern != NULL, SAMP_E_NULL, "pattern");
     sampi_require(&kit.t, flags <= (SAMP_BAN_REWIND | SAMP_BAN_ANY_CASE), SAMP_E_RANGE, "flags");
-    int status = kit.t.status ? SAMP_OK : sampi_kit_automaton(&kit, pattern, &told);
+    int status = kit.t.status ? SAMP_OK : sampi_kit_automaton(&kit, pattern, &found);
     if (status == SAMP_E_NOMEM)
         kit.no_memory = true;
     else
         sampi_require(&kit.t, !status, status, "pattern");
-    if (kit.t.status && !told.status) told.status = kit.t.status;
-    if (error) *error = told;
+    if (kit.t.status && !found.status) found.status = kit.t.status;
+    if (error) *error = found;
     const bool rewinds = r->flags & SAMP_BAN_REWIND;
     if (rewinds) r->ring.cap = SAMPI_PATTERN_BACK;
     if (rewinds) r->room = r->ban_room = SAMPI_BANS;
@@ -38462,7 +38462,7 @@ static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s)
     return sampi_end_changes(row, has_masked);
 }
 
-/* ---- src/constraints/told.h ---- */
+/* ---- src/constraints/state.h ---- */
 /* ---- constraints: fingerprint and saved state ----
    The hooks settings and state (life/state.h). The fingerprint has the numbers, the lists and the automaton. The state
    is a few words and the window. Each loaded word is checked: it must be one that this sampler can reach. */

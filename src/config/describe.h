@@ -1,6 +1,6 @@
 /* =============================================================================================== >>describe
    Samplers as text (samp_describe). Names and fields come from the tables (core/table.h, core/fields.h), so a new
-   sampler needs no code here. The functions read samplers and write only to the caller's buffer. config/tell.h and the
+   sampler needs no code here. The functions read samplers and write only to the caller's buffer. config/texts.h and the
    GPU's samp_gpu_plan use them too.
 
    There is no printf: the text must not depend on a locale, and the header does not need stdio. */
@@ -98,15 +98,15 @@ static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text 
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
     const char *between = "(";
-    bool told = false;
+    bool shown = false;
     for (const sampi_field *f = traits->field, *end = f + traits->n_fields; f < end; f++) {
-        if (!f->told) continue;
+        if (!f->label) continue;
         double x = sampi_field_value(s, f);
         if (!(f->how & SAMPI_IF_LAST))
-            told = f->type == SAMPI_SIZE ? x > 1.0 : !(f->how & SAMPI_IF_ABOVE_0) || x > 0.0;
-        if (!told) continue;
+            shown = f->type == SAMPI_SIZE ? x > 1.0 : !(f->how & SAMPI_IF_ABOVE_0) || x > 0.0;
+        if (!shown) continue;
         sampi_put(t, between);
-        sampi_put(t, f->told);
+        sampi_put(t, f->label);
         sampi_put_char(t, '=');
         if (f->type == SAMPI_FLOAT)
             sampi_put_float(t, (float)x);

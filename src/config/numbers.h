@@ -2,7 +2,7 @@
    samp_params by name (samp_settings): a name and a text set a member, and a member's value can be read as text.
    Members are found in the tables of fields, so a new field can be set as soon as it has a row. The settings check the
    form of a text; samp_check_params checks the value. This room has the record and reads numbers; config/set.h,
-   config/tell.h and config/settings.h follow.
+   config/texts.h and config/settings.h follow.
 
    The settings own everything that the members of their parameters point to, one block of memory each. Exception: a
    vocabulary that was lent (samp_settings_use_vocab). */

@@ -85,13 +85,13 @@ static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
 }
 
 /* The members of samp_params that belong to no single sampler. Their numbers are checked first, because samplers are
-   made with them. Texts and lists are checked by hand, and set in config/set.h; there `told` says which values are
+   made with them. Texts and lists are checked by hand, and set in config/set.h; there `label` says which values are
    valid. */
 /* clang-format off */
 #define SAMPI_WHOLE(param, usual, lo, hi) \
     { SAMPI_INT32, #param, offsetof(samp_params, param), SAMPI_NOWHERE, usual, lo, hi, 0, NULL }
-#define SAMPI_TEXT(param, word, told) \
-    { SAMPI_##word, #param, offsetof(samp_params, param), SAMPI_NOWHERE, 0, 0, 0, 0, told }
+#define SAMPI_TEXT(param, word, label) \
+    { SAMPI_##word, #param, offsetof(samp_params, param), SAMPI_NOWHERE, 0, 0, 0, 0, label }
 static const sampi_field SAMPI_CHAIN_FIELDS[] = {
     SAMPI_WHOLE(n_ctx_train, 4096, 0, SAMPI_MAX_WINDOW),
     SAMPI_WHOLE(n_vocab, 0, 0, INT32_MAX),

@@ -182,8 +182,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_pattern(const samp_vocab *voc
 {
     sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "banned-pattern");
     sampi_limit *r = &kit.t.u.limit;
-    samp_grammar_error told;
-    memset(&told, 0, sizeof told);
+    samp_grammar_error found;
+    memset(&found, 0, sizeof found);
     r->flags = (int32_t)flags;
     r->vocab = vocab;
     r->has_table = true;
@@ -191,13 +191,13 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_pattern(const samp_vocab *voc
     sampi_require(&kit.t, !vocab || (vocab->n_vocab >= 0 && vocab->n_vocab <= SAMP_MAX_VOCAB), SAMP_E_RANGE, "vocab");
     sampi_require(&kit.t, pattern != NULL, SAMP_E_NULL, "pattern");
     sampi_require(&kit.t, flags <= (SAMP_BAN_REWIND | SAMP_BAN_ANY_CASE), SAMP_E_RANGE, "flags");
-    int status = kit.t.status ? SAMP_OK : sampi_kit_automaton(&kit, pattern, &told);
+    int status = kit.t.status ? SAMP_OK : sampi_kit_automaton(&kit, pattern, &found);
     if (status == SAMP_E_NOMEM)
         kit.no_memory = true;
     else
         sampi_require(&kit.t, !status, status, "pattern");
-    if (kit.t.status && !told.status) told.status = kit.t.status;
-    if (error) *error = told;
+    if (kit.t.status && !found.status) found.status = kit.t.status;
+    if (error) *error = found;
     const bool rewinds = r->flags & SAMP_BAN_REWIND;
     if (rewinds) r->ring.cap = SAMPI_PATTERN_BACK;
     if (rewinds) r->room = r->ban_room = SAMPI_BANS;

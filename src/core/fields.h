@@ -35,7 +35,7 @@ struct sampi_field {
     double usual;      /* the default */
     double lo, hi;     /* the range, closed unless SAMPI_OPEN */
     unsigned how;      /* SAMPI_OPEN and so on */
-    const char *told;  /* the name that samp_describe writes, or NULL */
+    const char *label; /* the name that samp_describe writes, or NULL */
 };
 
 #define SAMPI_NOWHERE    (~(size_t)0)
@@ -43,14 +43,14 @@ struct sampi_field {
 
 /* The entries of a room's list of fields. The order of the list is that of samp_describe's text and of the fingerprint,
    and samp_status reports the first bad field. So a field must never move in its list. */
-#define SAMPI_FIELD(type, param, member, usual, lo, hi, how, told) \
+#define SAMPI_FIELD(type, param, member, usual, lo, hi, how, label) \
     { \
         SAMPI_##type, #param, offsetof(samp_params, param), offsetof(sampi_sampler, u.member), usual, lo, hi, how, \
-            told \
+            label \
     }
-#define SAMPI_FIXED(type, param, member, usual, lo, hi, told) /* not in samp_params */ \
+#define SAMPI_FIXED(type, param, member, usual, lo, hi, label) /* not in samp_params */ \
     { \
-        SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.member), usual, lo, hi, 0, told \
+        SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.member), usual, lo, hi, 0, label \
     }
 #define SAMPI_MIN_KEEP(member) SAMPI_FIELD(SIZE, min_keep, member, 0, 0, 0, 0, "min_keep")
 

@@ -403,8 +403,8 @@ typedef struct sampi_gpu_running {
 } sampi_gpu_running;
 
 /* The running sums of n <= 32 numbers, of tokens or of pieces that follow one another, behind the sum of those before
-   them: upto [32], a lane each. A function of its own, because gcc 12's device compiler gives a function with arrays and
-   a call in a lane too little of its stack; of one array, because the device's stack is short. */
+   them: upto [32], a lane each. A function of its own, because gcc 12's device compiler gives a function with arrays
+   and a call in a lane too little of its stack; of one array, because the device's stack is short. */
 static SAMPI_CALLED void sampi_gpu_run_up(const uint64_t *part, uint32_t n, uint64_t before, uint64_t *upto)
 {
     SAMPI_SIMD()
@@ -454,8 +454,8 @@ static SAMPI_CALLED uint32_t sampi_gpu_first_above(const uint64_t *z, const uint
     return first;
 }
 
-/* What the sorted keys weigh, in wide, and their shares of the entropy's sum, in code in place of the keys; then both in
-   32 pieces of so many tokens each. */
+/* What the sorted keys weigh, in wide, and their shares of the entropy's sum, in code in place of the keys; then both
+   in 32 pieces of so many tokens each. */
 static SAMPI_CALLED void sampi_gpu_weigh_pieces(const sampi_gpu_here *h, uint32_t each, uint64_t *part_z,
                                                 uint64_t *part_s)
 {

@@ -395,5 +395,5 @@ typedef struct sampi_request_reader {
     samp_request *out;
     int reads;              /* the peer's flags, or those that hold in its options */
     bool samples, adaptive; /* it samples; llama-server's adaptive_p is in the order */
-    bool tells, thinks;     /* *out is the caller's; Anthropic's thinking is enabled */
+    bool has_out, thinks;   /* *out is the caller's; Anthropic's thinking is enabled */
 } sampi_request_reader;

@@ -245,8 +245,8 @@ static SAMPI_COLD int sampi_request_number(sampi_request_reader *reader, int32_t
 /* Sets the limit of thinking. It is not a setting, so it is refused if the caller did not pass a request. */
 static SAMPI_COLD int sampi_request_set_budget(sampi_request_reader *reader, int32_t node, double x)
 {
-    if (!reader->tells)
-        return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected no budget, as nobody is told of it");
+    if (!reader->has_out)
+        return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected no budget: samp_request is NULL");
     reader->out->thinking_budget = (int32_t)x;
     return SAMP_OK;
 }

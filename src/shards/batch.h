@@ -71,8 +71,8 @@ static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row 
     if (n == 0) return SAMP_OK;
     sampi_fetch_given(shard, slice, r, x, row->work.id);
     const bool masks = grammar || n_known < shard->n_vocab;
-    bool tells = masks && row->logprobs; /* log-probabilities include masked logits */
-    if (tells && !(k->maxima(x, SAMP_F32, NULL, n, row->work.scratch) <= FLT_MAX)) return SAMP_E_NAN;
+    bool wants_all = masks && row->logprobs; /* log-probabilities include masked logits */
+    if (wants_all && !(k->maxima(x, SAMP_F32, NULL, n, row->work.scratch) <= FLT_MAX)) return SAMP_E_NAN;
     for (size_t i = shard->first; masks && i < shard->first + n; i++)
         if (i >= n_known || (grammar && !(grammar[i / 32] >> i % 32 & 1u))) x[i - shard->first] = -INFINITY;
     row->row.top = k->maxima(x, SAMP_F32, NULL, n, row->work.scratch);
@@ -311,8 +311,8 @@ static int sampi_take_first(samp_shard *shard)
         sampi_shard_row *row = &shard->row[r];
         float max = sampi_wire_float(sampi_parcel_entry(&p, r));
         int status = sampi_max_status(max);
-        int told = -(int)(sampi_wire_u32(sampi_parcel_entry(&p, r)) & 0x3FFFFF);
-        if (max != max && told < 0 && told >= SAMP_STATUS_LAST) status = told;
+        int row_status = -(int)(sampi_wire_u32(sampi_parcel_entry(&p, r)) & 0x3FFFFF);
+        if (max != max && row_status < 0 && row_status >= SAMP_STATUS_LAST) status = row_status;
         row->max = max;
         row->least = 0.0f - sampi_wire_float(sampi_parcel_entry(&p, SAMPI_SHARD_ROWS + r));
         row->has |= SAMPI_ASK_TOP;

@@ -90,7 +90,7 @@ enum {
      entries   how entries are ordered: SAMPI_ENTRIES_..., below
      number    the offset of a float in the fields that must be a number, and of a word that must be 0; -1: none
      merge     sampi_merge_... of the fields, or of entries in fixed places (shards/merging.h)
-     name      sampi_answer_... (shards/answers.h, logprobs.h), sampi_take_... (shards/told.h, logprobs.h)
+     name      sampi_answer_... (shards/answers.h, logprobs.h), sampi_take_... (shards/taking.h, logprobs.h)
      room      how many entries a row's parcel has memory for */
 /* clang-format off */
 #define SAMPI_PARCELS(X) \

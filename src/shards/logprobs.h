@@ -48,29 +48,29 @@ static size_t sampi_best_room(const samp_logprob_set *set)
    choose a masked token, which then ranks after all others. */
 static sampi_shard_row sampi_logprob_slice(const sampi_shard_row *row, sampi_parcel_kind kind)
 {
-    sampi_shard_row told = *row;
+    sampi_shard_row slice = *row;
     size_t n = row->wrong ? 0 : row->shard->length;
-    told.n_list = 0;
-    if (!sampi_is_raw(kind)) return told;
+    slice.n_list = 0;
+    if (!sampi_is_raw(kind)) return slice;
     const size_t r = row->shard->from + (size_t)(row - row->shard->row);
     if (n) sampi_fetch_given(row->shard, &row->shard->slice, r, row->shard->raw_x, row->shard->raw_id);
-    sampi_set_tokens(&told.row, row->shard->raw_x, row->shard->raw_id, n);
-    return told;
+    sampi_set_tokens(&slice.row, row->shard->raw_x, row->shard->raw_id, n);
+    return slice;
 }
 
 /* RAW, LEFT. Sent: the slice's first tokens in order, and the chosen token's logit; other slices send -infinity for it,
    so the merge is a maximum. Known then: the maximum, and the best tokens. */
 static void sampi_answer_best(const sampi_shard_row *row, sampi_parcel *p)
 {
-    sampi_shard_row told = sampi_logprob_slice(row, p->kind);
+    sampi_shard_row slice = sampi_logprob_slice(row, p->kind);
     float l = -INFINITY;
-    for (size_t i = 0; i < told.row.n; i++)
-        if (told.row.id[i] == row->token.id) l = told.row.x[i];
-    if (sampi_is_raw(p->kind) && told.row.n) {
-        size_t n = sampi_collect_between(&told, -FLT_MAX, INFINITY, row->shard->raw_x, row->shard->raw_id);
-        sampi_set_tokens(&told.row, row->shard->raw_x, row->shard->raw_id, n);
+    for (size_t i = 0; i < slice.row.n; i++)
+        if (slice.row.id[i] == row->token.id) l = slice.row.x[i];
+    if (sampi_is_raw(p->kind) && slice.row.n) {
+        size_t n = sampi_collect_between(&slice, -FLT_MAX, INFINITY, row->shard->raw_x, row->shard->raw_id);
+        sampi_set_tokens(&slice.row, row->shard->raw_x, row->shard->raw_id, n);
     }
-    (void)sampi_put_first(&told, p);
+    (void)sampi_put_first(&slice, p);
     sampi_wire_put_float(p->fields, l + 0.0f);
 }
 
@@ -78,14 +78,14 @@ static void sampi_answer_best(const sampi_shard_row *row, sampi_parcel *p)
    then: all log-probabilities and ranks. */
 static void sampi_answer_best_sums(const sampi_shard_row *row, sampi_parcel *p)
 {
-    const sampi_shard_row told = sampi_logprob_slice(row, p->kind);
-    const sampi_logprob_facts *t = &row->told[!sampi_is_raw(p->kind)];
+    const sampi_shard_row slice = sampi_logprob_slice(row, p->kind);
+    const sampi_logprob_facts *t = &row->facts[!sampi_is_raw(p->kind)];
     sampi_sums sums = { t->max, 0, 0, 0, 0 };
     uint64_t before = 0;
-    const float *x = told.row.x;
-    if (told.row.n) told.row.k->sums(x, told.row.n, 1.0f, t->max, INFINITY, false, &sums);
-    for (size_t i = 0; i < told.row.n; i++)
-        before += x[i] > t->logit || (x[i] == t->logit && told.row.id[i] < row->token.id);
+    const float *x = slice.row.x;
+    if (slice.row.n) slice.row.k->sums(x, slice.row.n, 1.0f, t->max, INFINITY, false, &sums);
+    for (size_t i = 0; i < slice.row.n; i++)
+        before += x[i] > t->logit || (x[i] == t->logit && slice.row.id[i] < row->token.id);
     sampi_wire_put(p->fields, sums.z, 8);
     sampi_wire_put(p->fields + 8, before, 8);
 }
@@ -94,7 +94,7 @@ static void sampi_answer_best_sums(const sampi_shard_row *row, sampi_parcel *p)
 static bool sampi_take_best(sampi_shard_row *row, const sampi_parcel *p)
 {
     const samp_logprob_set *set = sampi_set_of(row, p->kind);
-    sampi_logprob_facts *t = &row->told[!sampi_is_raw(p->kind)];
+    sampi_logprob_facts *t = &row->facts[!sampi_is_raw(p->kind)];
     if (p->n == 0 || row->wrong) return false;
     t->max = sampi_token_at(p, 0).logit;
     t->logit = sampi_wire_float(p->fields);
@@ -110,7 +110,7 @@ static bool sampi_take_best(sampi_shard_row *row, const sampi_parcel *p)
 
 static bool sampi_take_best_sums(sampi_shard_row *row, const sampi_parcel *p)
 {
-    sampi_logprob_facts *t = &row->told[!sampi_is_raw(p->kind)];
+    sampi_logprob_facts *t = &row->facts[!sampi_is_raw(p->kind)];
     t->z = sampi_wire_get(p->fields, 8);
     t->before = sampi_wire_get(p->fields + 8, 8);
     return t->z >= SAMPI_ONE && t->before < row->shard->n_vocab;
@@ -136,10 +136,10 @@ static int sampi_shard_logprobs(sampi_shard_row *row)
     }
     int status = samp_accept(&row->s->base, row->token.id);
     if (status) return status;
-    sampi_fill_logprob_set(&row->logprobs->raw, &row->told[0], row->token.id);
+    sampi_fill_logprob_set(&row->logprobs->raw, &row->facts[0], row->token.id);
     if (by_array)
         row->logprobs->processed = row->left;
     else
-        sampi_fill_logprob_set(&row->logprobs->processed, &row->told[1], row->token.id);
+        sampi_fill_logprob_set(&row->logprobs->processed, &row->facts[1], row->token.id);
     return SAMPI_ENDS;
 }

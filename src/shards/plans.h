@@ -370,16 +370,16 @@ static int sampi_shard_draw_from(sampi_shard_row *row, float max)
     return SAMPI_WAITS;
 }
 
-/* Returns the job with which the functions on arrays work on the listed tokens. told: the memory for log-probabilities,
-   or NULL. */
-static sampi_job sampi_listed_job(const sampi_shard_row *row, samp_logprobs *told)
+/* Returns the job with which the functions on arrays work on the listed tokens. logprobs: the memory for
+   log-probabilities, or NULL. */
+static sampi_job sampi_listed_job(const sampi_shard_row *row, samp_logprobs *logprobs)
 {
     sampi_job job;
     memset(&job, 0, sizeof job);
     job.s = row->s;
     job.work = &row->shard->work;
     job.n = row->shard->n_vocab;
-    if (row->logprobs) *told = *row->logprobs, job.logprobs = told;
+    if (row->logprobs) *logprobs = *row->logprobs, job.logprobs = logprobs;
     return job;
 }
 
@@ -387,17 +387,17 @@ static sampi_job sampi_listed_job(const sampi_shard_row *row, samp_logprobs *tol
 static int sampi_shard_draw_listed(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
     samp_token_data_array cur = { row->list, row->n_list, -1, true };
-    samp_logprobs told;
+    samp_logprobs logprobs;
     if (row->n_list == 0) return SAMP_E_EMPTY;
     const sampi_sums sums = sampi_select(s, &cur);
     row->max = sums.max;
     row->z = sums.z;
     *token = row->token = row->list[cur.selected];
     if (!row->logprobs || sampi_row_member(row, 1)) return SAMPI_KNOWN;
-    const sampi_job job = sampi_listed_job(row, &told);
+    const sampi_job job = sampi_listed_job(row, &logprobs);
     const int status = sampi_accept_selected(&job, &cur, &row->token.id);
     row->has_left = true;
-    row->left = told.processed;
+    row->left = logprobs.processed;
     return status ? status : (int)SAMPI_KNOWN;
 }
 

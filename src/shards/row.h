@@ -90,9 +90,9 @@ typedef struct sampi_shard_row {
     uint64_t reached;        /* REACH: the number of tokens */
     samp_logprobs *logprobs; /* or NULL */
     int telling;
-    bool has_left;               /* `left` is already known, from the array */
-    samp_logprob_set left;       /* the processed log-probabilities */
-    sampi_logprob_facts told[2]; /* raw, processed */
+    bool has_left;                /* `left` is already known, from the array */
+    samp_logprob_set left;        /* the processed log-probabilities */
+    sampi_logprob_facts facts[2]; /* raw, processed */
 } sampi_shard_row;
 
 struct samp_shard {

@@ -92,15 +92,15 @@ static int sampi_shard_finish(sampi_shard_row *row)
 {
     samp_token_data_array cur = { row->list, row->n_list, -1, true };
     samp_shard *shard = row->shard;
-    samp_logprobs told;
-    sampi_job job = sampi_listed_job(row, &told);
+    samp_logprobs logprobs;
+    sampi_job job = sampi_listed_job(row, &logprobs);
     job.accept = !row->logprobs;
     if (row->n_list == 0) return SAMP_E_EMPTY;
     int status = sampi_finish_by_steps(&job, shard->member, row->at, shard->n_members, &cur, &row->ordinal,
                                        &row->token.id);
     if (status == SAMP_E_UNSUPPORTED && shard->ends_off && sampi_check(&cur)) status = SAMP_E_EMPTY;
     row->has_left = row->logprobs != NULL;
-    if (row->logprobs) row->left = told.processed;
+    if (row->logprobs) row->left = logprobs.processed;
     return status;
 }
 

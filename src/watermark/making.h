@@ -131,8 +131,8 @@ static SAMPI_COLD sampi_sampler sampi_mark_of(const samp_watermark *from)
     to->depth = is_synthid ? mark->depth : 1;
     to->alpha = is_dual ? mark->alpha : 0.0;
     to->gamma = is_sbw ? mark->gamma : 0.5;
-    to->alpha_told = (float)to->alpha;
-    to->gamma_told = (float)to->gamma;
+    to->alpha_shown = (float)to->alpha;
+    to->gamma_shown = (float)to->gamma;
     to->delta = is_sbw ? mark->delta : 0.0f;
     sampi_require(&t, from != NULL, SAMP_E_NULL, "mark");
     sampi_require(&t, (unsigned)mark->kind <= SAMP_WATERMARK_SYNTHID, SAMP_E_RANGE, "kind");
@@ -175,7 +175,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_watermark_draft(const samp_watermark
 {
     sampi_sampler t = sampi_mark_of(mark);
     sampi_require(&t, t.u.mark.what == SAMP_WATERMARK_GUMBEL_DUAL, SAMP_E_UNSUPPORTED, "kind");
-    t.u.mark.alpha = t.u.mark.alpha_told = 0.0f;
+    t.u.mark.alpha = t.u.mark.alpha_shown = 0.0f;
     return sampi_mark_make(&t);
 }
 
@@ -195,11 +195,11 @@ static SAMPI_COLD void sampi_mark_behind(sampi_sampler *s, bool is_behind)
     SAMPI_MARK(INT32, context_width, width, 1, 64, 0), SAMPI_MARK(INT32, scope, scope, 0, 2, SAMPI_IF_ABOVE_0), \
     SAMPI_MARK(INT32, history, history, 1, SAMPI_MAX_WINDOW, 0)
 static const sampi_field SAMPI_WATERMARK_FIELDS[] = {
-    SAMPI_MARK_TEXT, SAMPI_MARK(FLOAT, alpha, alpha_told, 0, 1, SAMPI_IF_ABOVE_0),
+    SAMPI_MARK_TEXT, SAMPI_MARK(FLOAT, alpha, alpha_shown, 0, 1, SAMPI_IF_ABOVE_0),
 };
 static const sampi_field SAMPI_SYNTHID_FIELDS[] = { SAMPI_MARK_TEXT, SAMPI_MARK(INT32, depth, depth, 1, 32, 0) };
 static const sampi_field SAMPI_SBW_FIELDS[] = {
-    SAMPI_MARK_TEXT, SAMPI_MARK(FLOAT, gamma, gamma_told, 0, 1, 0), SAMPI_MARK(FLOAT, delta, delta, 0, FLT_MAX, 0),
+    SAMPI_MARK_TEXT, SAMPI_MARK(FLOAT, gamma, gamma_shown, 0, 1, 0), SAMPI_MARK(FLOAT, delta, delta, 0, FLT_MAX, 0),
 };
 
 /* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */

@@ -8,7 +8,7 @@ typedef struct sampi_watermark {
     samp_watermark_kind what;
     uint64_t key[2]; /* the key itself, or A and B */
     double alpha, gamma;
-    float alpha_told, gamma_told, delta;
+    float alpha_shown, gamma_shown, delta;
     int32_t width, scope, history, depth;
     uint32_t n_slots;   /* slots of the table, a power of two; 0: repeated contexts do not matter */
     uint32_t count;     /* positions so far */

@@ -58,7 +58,7 @@ static SAMPI_COLD void sampi_put_range(sampi_text *t, const sampi_field *f)
 {
     bool range = f->type == SAMPI_FLOAT || f->type == SAMPI_INT32;
     sampi_put(t, f->how & SAMPI_OR_ALL ? "-1, or " : f->how & SAMPI_OR_ZERO ? "0, or " : "");
-    sampi_put(t, sampi_is_text_field(f) ? f->told : f->type == SAMPI_FLOAT ? "a number" : "a whole number");
+    sampi_put(t, sampi_is_text_field(f) ? f->label : f->type == SAMPI_FLOAT ? "a number" : "a whole number");
     for (int high = 0; range && high < 2; high++) {
         double end = high ? f->hi : f->lo;
         sampi_put(t, high ? ", " : f->how & SAMPI_OPEN ? " in (" : " in [");
