@@ -58,6 +58,7 @@ extern "C" {
 #include "gpu/sending.h"
 #include "gpu/batch.h"
 #include "gpu/results.h"
+#include "gpu/canary.h"
 
 #ifdef __GNUC__
 #pragma GCC diagnostic pop

@@ -164,6 +164,7 @@ static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out
     const uint32_t teams = gpu->wait ? gpu->teams : SAMPI_TEAMS;
     a->splits = a->n_rows < teams ? teams / a->n_rows : 1;
     if (a->splits > a->groups) a->splits = a->groups;
+    if (a->splits > gpu->most_splits) a->splits = gpu->most_splits;
     a->wait = a->splits > 1 ? gpu->wait : 0;
     a->type = (int32_t)l->dtype;
     a->pairs = !SAMPI_BIG_ENDIAN && sampi_gpu_element_size(l->dtype) == 2 && a->stride % 2 == 0 &&
@@ -254,14 +255,13 @@ static int sampi_gpu_call_user(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
    verdicts; no chain is told of a token yet. */
 static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
 {
-    const uint32_t most = 64 * SAMPI_STEPS; /* far beyond what any chain needs */
     uint32_t launched = 0, passes = 0, left = gpu->n_jobs, waiting;
     while (left > 0) {
         const uint32_t n = launched == 0 ? gpu->launches : 1;
         for (uint32_t i = 0; i < n; i++) sampi_gpu_launch(gpu);
         launched += n;
         /* no row needs so many: something is wrong with the device, and this loop must end */
-        if (launched > most) return SAMP_E_DEVICE;
+        if (launched > gpu->most) return SAMP_E_DEVICE;
         if (sampi_gpu_get(gpu, gpu->result, gpu->args.result, gpu->n_jobs * sizeof *gpu->result))
             return SAMP_E_DEVICE;
         left = passes = waiting = 0;

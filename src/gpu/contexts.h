@@ -1,5 +1,5 @@
 /* ---- contexts ----
-   samp_gpu_create and samp_gpu_free: a config comes in, a context comes out, with all of its memory on both sides.
+   sampi_gpu_open and samp_gpu_free: a config comes in, a context comes out, with all of its memory on both sides.
    Later calls allocate nothing. The chains are the caller's: a slot of the context remembers one by its address and
    serial number, and looks at it only while it is in the batch. */
 
@@ -79,7 +79,7 @@ static int sampi_gpu_zero(samp_gpu *gpu)
    need not map memory anew for what libgomp allocates in each launch. Writes the context's addresses, which stay as
    they are; what it has taken when it fails, create gives back. Jobs begin without room for steps: the first batch
    widens them. */
-static int sampi_gpu_prepare_device(samp_gpu *gpu)
+static int sampi_gpu_prepare_device(samp_gpu *gpu, const samp_gpu *like)
 {
     size_t zeroed, at[3], size = sampi_gpu_layout(&gpu->config, NULL, &gpu->args, &zeroed, at);
     gpu->block = (char *)sampi_gpu_alloc(gpu, size);
@@ -93,9 +93,10 @@ static int sampi_gpu_prepare_device(samp_gpu *gpu)
     gpu->args.place = (const sampi_gpu_place *)(const void *)(gpu->block + gpu->job_at + gpu->place_at);
     gpu->args.job = gpu->block + gpu->job_at + gpu->jobs_at;
     gpu->args.job_size = offsetof(sampi_gpu_job, step);
+    if (like) gpu->teams = like->teams, gpu->wait = like->wait;
     if (sampi_gpu_zero(gpu)) return SAMP_E_DEVICE;
 #if SAMPI_OFFLOAD
-    if (gpu->mode == SAMPI_GPU_ON_DEVICE) return sampi_gpu_probe(gpu);
+    if (gpu->mode == SAMPI_GPU_ON_DEVICE && !like) return sampi_gpu_probe(gpu);
 #endif
     return SAMP_OK;
 }
@@ -104,20 +105,22 @@ static int sampi_gpu_prepare_device(samp_gpu *gpu)
 static void sampi_gpu_give_name(samp_gpu *gpu)
 {
     sampi_text t = { gpu->name, sizeof gpu->name, 0 };
-    if (gpu->mode == SAMPI_GPU_ON_CPU) sampi_put(&t, "cpu");
-    if (gpu->mode == SAMPI_GPU_ON_HOST) sampi_put(&t, "host kernels");
-    if (gpu->mode == SAMPI_GPU_ON_DEVICE) {
+    if (gpu->mode == SAMPI_GPU_ON_CPU || gpu->why[0]) {
+        sampi_put(&t, "cpu");
+    } else if (gpu->mode == SAMPI_GPU_ON_HOST) {
+        sampi_put(&t, "host kernels");
+    } else {
         sampi_put(&t, "device ");
         sampi_put_u64(&t, (uint64_t)gpu->device);
     }
     gpu->name[t.len] = 0;
 }
 
-/* The host's block is taken first: with it there is a context to free, whatever the device then says. launches is what
-   run_batch tries first. */
-SAMP_API samp_gpu *samp_gpu_create(const samp_gpu_config *config, int *status)
+/* A context, of whose device nothing is asked but whether kernels run there; `like`, if it is not NULL, is one of that
+   device, which knows. The host's block is taken first: with it there is a context to free, whatever the device then
+   says. launches is what run_batch tries first. */
+static samp_gpu *sampi_gpu_open(const samp_gpu_config *config, const samp_gpu *like, int *result)
 {
-    int local, *result = status ? status : &local;
     if ((*result = sampi_gpu_check(config))) return NULL;
     if (samp_gpu_available() && config->device >= samp_gpu_available()) {
         *result = SAMP_E_RANGE;
@@ -139,13 +142,15 @@ SAMP_API samp_gpu *samp_gpu_create(const samp_gpu_config *config, int *status)
     gpu->mode = samp_gpu_available() ? SAMPI_GPU_ON_DEVICE : SAMPI_GPU_ON_CPU;
     if (config->device == SAMP_GPU_HOST) gpu->mode = SAMPI_GPU_ON_HOST;
     gpu->launches = 1;
+    gpu->most = 64 * SAMPI_STEPS;
+    gpu->most_splits = UINT32_MAX;
     gpu->teams = SAMPI_TEAMS;
 #if SAMPI_OFFLOAD
     gpu->device = config->device;
     gpu->host = omp_get_initial_device();
 #endif
     sampi_gpu_give_name(gpu);
-    if (gpu->mode != SAMPI_GPU_ON_CPU) *result = sampi_gpu_prepare_device(gpu);
+    if (gpu->mode != SAMPI_GPU_ON_CPU) *result = sampi_gpu_prepare_device(gpu, like);
     if (*result == SAMP_OK) return gpu;
     samp_gpu_free(gpu);
     return NULL;

@@ -265,7 +265,8 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
     int status = sampi_gpu_check_batch(gpu, rows, logits, out);
     if (status || logits->n_rows == 0) return status;
     const size_t n_rows = logits->n_rows, n_bytes = n_rows * sizeof *out;
-    if (gpu->mode == SAMPI_GPU_ON_CPU) {
+    const bool on_host = !gpu->config.data_on_device && !gpu->config.out_on_device;
+    if (gpu->mode == SAMPI_GPU_ON_CPU || (gpu->why[0] && on_host)) {
         gpu->perf.n_cpu += n_rows;
         return samp_sample_batch(rows, logits, out);
     }

@@ -56,7 +56,10 @@ struct samp_gpu {
     uintptr_t found[SAMPI_GPU_FOUND][2];
     uint32_t n_found;
     samp_gpu_perf_data perf;
+    uint32_t most;        /* launches for a batch, far beyond what any chain needs */
+    uint32_t most_splits; /* teams of a row */
     char name[24];
+    char why[72]; /* why its device is not trusted, as samp_gpu_plan says it; "": it is */
     /* the host's side, one heap block with this record */
     char *stage;          /* what goes to the device: rules, ids, args, places, jobs */
     sampi_gpu_rule *rule; /* [max_rows * SAMPI_RULES] */

@@ -97,6 +97,7 @@ static int sampi_gpu_clean_part(const sampi_gpu_route *r, int n)
 static const char *sampi_gpu_why_not(const samp_gpu *gpu, const sampi_gpu_route *r)
 {
     if (gpu->mode == SAMPI_GPU_ON_CPU) return "no device";
+    if (gpu->why[0]) return gpu->why;
     if (r->llama) return "llama.cpp's arithmetic";
     return r->crowded ? "too many samplers" : NULL;
 }

@@ -1892,6 +1892,7 @@ int main(int argc, char **argv)
     int status = SAMP_OK;
     samp_gpu *gpu = samp_gpu_create(&config, &status);
     printf("test_gpu: %s%s\n", gpu ? samp_gpu_device_name(gpu) : samp_strerror(status), gpu ? "" : ": no context");
+    if (gpu && gpu->why[0]) printf("  %s\n", gpu->why);
     if (!gpu || (on_device && strncmp(samp_gpu_device_name(gpu), "device", 6) != 0)) return 1;
     samp_gpu_free(gpu);
     return suite_run(argc - 1, argv + 1);
