@@ -30,8 +30,17 @@
 
    Other threads get libgomp's context if they have none; one that has another context of that device current works in
    that, so let them call cudaSetDevice too, and make no further contexts. CUDA's context must outlive all of
-   libgomp's use (no cudaDeviceReset), and what other streams write into the logits must be done before the call
-   (cudaStreamSynchronize).
+   libgomp's use (no cudaDeviceReset).
+
+   Order of streams. What writes the logits must be done before the call: cudaStreamSynchronize, or
+   cudaEventSynchronize, in any thread. When the call returns, the tokens are on the host (or in `out`), and the logits
+   may be written again. samp_gpu_config has no stream, because libgomp has none to set: its plugin launches a target
+   region on the default stream of the context (the NULL stream), waits with cuCtxSynchronize, and copies with
+   cuMemcpy, on that stream too; `omp interop`, which could hand over a stream, is not in gcc 12, and OpenACC's
+   acc_set_cuda_stream is for OpenACC's own regions. It follows for a program that relies on this plugin: streams made
+   without cudaStreamNonBlocking come before the kernels by themselves; another one can be put before them without the
+   host's waiting, by cudaEventRecord in it and cudaStreamWaitEvent of the default stream; and since a launch waits for
+   the context, work of other streams that is under way in it delays the call.
 
    Clang, or gcc without -fopenmp, compiles this file too: then samp_gpu_available() is 0, and the same calls sample on
    the CPU. (cl.exe does not.)
@@ -105,19 +114,20 @@
    the process with libgomp's message. Memory that can't be had, a device that isn't there, a copy that fails do not.
 
    THREADS. Different contexts may be used by different threads at once (libgomp runs one kernel at a time); one context
-   by one thread at a time. With OpenMP there are three globals more than in sampling.h: which device the kernels are
-   bound to, to what, and a probe's counters; they are written in a critical section. */
+   by one thread at a time. With OpenMP there are four globals more than in sampling.h: which device the kernels are
+   bound to, to what, and a probe's counters, which are written in a critical section; and the verdict on each device
+   (see samp_gpu_create), an atomic: of two threads that make the first two contexts both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2528 gpu/prefix.h                     5124 gpu/device.h
-     136 gpu/api.h                        3080 gpu/choosing.h                   5289 gpu/contexts.h
-     260 gpu/switches.h                   3185 gpu/ending.h                     5456 gpu/steps.h
-     318 gpu/records.h                    3339 gpu/answers.h                    5551 gpu/where.h
-     617 gpu/elements.h                   4123 samplers/plans.h                 5720 gpu/sending.h
-     891 gpu/passes.h                     4386 gpu/users.h                      5992 gpu/batch.h
-    1441 gpu/list.h                       4490 gpu/logprobs.h                   6277 gpu/results.h
-    2137 gpu/left.h                       4655 gpu/advance.h                    6574 gpu/canary.h
-    2395 gpu/done.h                       4918 gpu/shapes.h
+       2 gpu/opening.h                    2546 gpu/prefix.h                     5142 gpu/device.h
+     146 gpu/api.h                        3098 gpu/choosing.h                   5307 gpu/contexts.h
+     278 gpu/switches.h                   3203 gpu/ending.h                     5474 gpu/steps.h
+     336 gpu/records.h                    3357 gpu/answers.h                    5569 gpu/where.h
+     635 gpu/elements.h                   4141 samplers/plans.h                 5738 gpu/sending.h
+     909 gpu/passes.h                     4404 gpu/users.h                      6010 gpu/batch.h
+    1459 gpu/list.h                       4508 gpu/logprobs.h                   6295 gpu/results.h
+    2155 gpu/left.h                       4673 gpu/advance.h                    6592 gpu/canary.h
+    2413 gpu/done.h                       4936 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -173,7 +183,15 @@ SAMP_API size_t samp_gpu_size(const samp_gpu_config *config);
 /* samp_gpu_create -- a context; all memory is taken here, on both sides.
      Returns  NULL on failure. *status (may be NULL): SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (device, rows, vocabulary,
               max_top_logprobs), SAMP_E_DTYPE, SAMP_E_NOMEM, SAMP_E_DEVICE (a probe kernel did not run there).
-     Without any device the context is made all the same, and samples on the CPU. */
+     Without any device the context is made all the same, and samples on the CPU.
+     Trial    The first context of a device, once in the process, has the device compute what the CPU can check: vectors
+              of exp, ln and weights, bit for bit, and four batches of up to two dozen rows that together need every
+              kind of pass. It takes some milliseconds and, for that time, a context more of memory on both sides (about
+              12 MB there). Where a result differs, where a batch fails or does not end within 64 launches, no context
+              of the process uses that device: each is made all the same, its name is "cpu", it samples on the CPU (rows
+              that are on the device are fetched), and samp_gpu_plan gives the reason. The trial notices a device or a
+              compiler that is wrong everywhere, not one that is wrong now and then. SAMP_GPU_HOST needs none. A kernel
+              that never ends, or that fails, is beyond it: see ERRORS. */
 SAMP_API samp_gpu *samp_gpu_create(const samp_gpu_config *config, int *status);
 
 /* samp_gpu_free -- NULL is fine. */
@@ -6691,8 +6709,8 @@ static int sampi_canary_compute_there(samp_gpu *gpu, const float *x, uint64_t *y
 #if SAMPI_OFFLOAD
     if (gpu->mode == SAMPI_GPU_ON_DEVICE) {
         const int device = gpu->device;
-#pragma omp target is_device_ptr(from, to) thread_limit(1) device(device)
-#pragma omp teams num_teams(1)
+#pragma omp target is_device_ptr(from, to) device(device)
+#pragma omp teams num_teams(1) thread_limit(1)
         sampi_canary_compute(from, to);
     } else
 #endif
@@ -6862,10 +6880,11 @@ static int sampi_canary_batch(sampi_canary *c, int batch)
     status = samp_sample_batch(c->here, &l, here);
     if (status) return SAMPI_CANARY_NO_MEMORY;
     for (int r = 0; r < n; r++) {
+        const char *top = (const char *)c->top + (size_t)r * sizeof c->top[r]; /* bits */
         const samp_logprobs *a = &c->lp[r], *b = a + SAMPI_CANARY_N;
         if (there[r] != here[r] || !sampi_canary_same_state(c->there[r], c->here[r]) ||
             !sampi_canary_same_set(&a->raw, &b->raw) || !sampi_canary_same_set(&a->processed, &b->processed) ||
-            memcmp(c->top[r], c->top[r + SAMPI_CANARY_N], sizeof c->top[r]))
+            memcmp(top, top + SAMPI_CANARY_N * sizeof c->top[r], sizeof c->top[r]))
             return SAMPI_CANARY_ROW + r;
     }
     if (c->gpu->perf.n_device - before.n_device != (uint64_t)n) return SAMPI_CANARY_FAILED;

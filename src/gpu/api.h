@@ -37,7 +37,15 @@ SAMP_API size_t samp_gpu_size(const samp_gpu_config *config);
 /* samp_gpu_create -- a context; all memory is taken here, on both sides.
      Returns  NULL on failure. *status (may be NULL): SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (device, rows, vocabulary,
               max_top_logprobs), SAMP_E_DTYPE, SAMP_E_NOMEM, SAMP_E_DEVICE (a probe kernel did not run there).
-     Without any device the context is made all the same, and samples on the CPU. */
+     Without any device the context is made all the same, and samples on the CPU.
+     Trial    The first context of a device, once in the process, has the device compute what the CPU can check: vectors
+              of exp, ln and weights, bit for bit, and four batches of up to two dozen rows that together need every
+              kind of pass. It takes some milliseconds and, for that time, a context more of memory on both sides (about
+              12 MB there). Where a result differs, where a batch fails or does not end within 64 launches, no context
+              of the process uses that device: each is made all the same, its name is "cpu", it samples on the CPU (rows
+              that are on the device are fetched), and samp_gpu_plan gives the reason. The trial notices a device or a
+              compiler that is wrong everywhere, not one that is wrong now and then. SAMP_GPU_HOST needs none. A kernel
+              that never ends, or that fails, is beyond it: see ERRORS. */
 SAMP_API samp_gpu *samp_gpu_create(const samp_gpu_config *config, int *status);
 
 /* samp_gpu_free -- NULL is fine. */

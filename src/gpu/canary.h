@@ -117,8 +117,8 @@ static int sampi_canary_compute_there(samp_gpu *gpu, const float *x, uint64_t *y
 #if SAMPI_OFFLOAD
     if (gpu->mode == SAMPI_GPU_ON_DEVICE) {
         const int device = gpu->device;
-#pragma omp target is_device_ptr(from, to) thread_limit(1) device(device)
-#pragma omp teams num_teams(1)
+#pragma omp target is_device_ptr(from, to) device(device)
+#pragma omp teams num_teams(1) thread_limit(1)
         sampi_canary_compute(from, to);
     } else
 #endif
@@ -288,10 +288,11 @@ static int sampi_canary_batch(sampi_canary *c, int batch)
     status = samp_sample_batch(c->here, &l, here);
     if (status) return SAMPI_CANARY_NO_MEMORY;
     for (int r = 0; r < n; r++) {
+        const char *top = (const char *)c->top + (size_t)r * sizeof c->top[r]; /* bits */
         const samp_logprobs *a = &c->lp[r], *b = a + SAMPI_CANARY_N;
         if (there[r] != here[r] || !sampi_canary_same_state(c->there[r], c->here[r]) ||
             !sampi_canary_same_set(&a->raw, &b->raw) || !sampi_canary_same_set(&a->processed, &b->processed) ||
-            memcmp(c->top[r], c->top[r + SAMPI_CANARY_N], sizeof c->top[r]))
+            memcmp(top, top + SAMPI_CANARY_N * sizeof c->top[r], sizeof c->top[r]))
             return SAMPI_CANARY_ROW + r;
     }
     if (c->gpu->perf.n_device - before.n_device != (uint64_t)n) return SAMPI_CANARY_FAILED;

@@ -29,8 +29,17 @@
 
    Other threads get libgomp's context if they have none; one that has another context of that device current works in
    that, so let them call cudaSetDevice too, and make no further contexts. CUDA's context must outlive all of
-   libgomp's use (no cudaDeviceReset), and what other streams write into the logits must be done before the call
-   (cudaStreamSynchronize).
+   libgomp's use (no cudaDeviceReset).
+
+   Order of streams. What writes the logits must be done before the call: cudaStreamSynchronize, or
+   cudaEventSynchronize, in any thread. When the call returns, the tokens are on the host (or in `out`), and the logits
+   may be written again. samp_gpu_config has no stream, because libgomp has none to set: its plugin launches a target
+   region on the default stream of the context (the NULL stream), waits with cuCtxSynchronize, and copies with
+   cuMemcpy, on that stream too; `omp interop`, which could hand over a stream, is not in gcc 12, and OpenACC's
+   acc_set_cuda_stream is for OpenACC's own regions. It follows for a program that relies on this plugin: streams made
+   without cudaStreamNonBlocking come before the kernels by themselves; another one can be put before them without the
+   host's waiting, by cudaEventRecord in it and cudaStreamWaitEvent of the default stream; and since a launch waits for
+   the context, work of other streams that is under way in it delays the call.
 
    Clang, or gcc without -fopenmp, compiles this file too: then samp_gpu_available() is 0, and the same calls sample on
    the CPU. (cl.exe does not.)
@@ -104,5 +113,6 @@
    the process with libgomp's message. Memory that can't be had, a device that isn't there, a copy that fails do not.
 
    THREADS. Different contexts may be used by different threads at once (libgomp runs one kernel at a time); one context
-   by one thread at a time. With OpenMP there are three globals more than in sampling.h: which device the kernels are
-   bound to, to what, and a probe's counters; they are written in a critical section. */
+   by one thread at a time. With OpenMP there are four globals more than in sampling.h: which device the kernels are
+   bound to, to what, and a probe's counters, which are written in a critical section; and the verdict on each device
+   (see samp_gpu_create), an atomic: of two threads that make the first two contexts both may try the device. */

@@ -44,7 +44,6 @@ mutant 'if (status == SAMP_OK) h->job->position = position;' ''
 mutant 'sampi_gpu_keep_from(h, st->chosen);' ''
 mutant 'item[i].key >= last' 'item[i].key > last'
 mutant 'rank += given[i] >= key' 'rank += given[i] > key'
-mutant 'c[i].l = sampi_gpu_element(&v, (uint32_t)id[i]) + 0.0f;' ''
 
 # a statement becomes an if, an expression a choice
 awk -F'\t' -v list="$dir/list" '

@@ -50,7 +50,8 @@ test-gpu-cuda: $(GPU_DEPS) | $(GPU)
 	 ./$(GPU)/cuda_interop
 
 ## test-gpu-host: the kernels themselves on the host, also with short lists and few teams; contexts without a device
-test-gpu-host: $(GPU)/host.host.passed $(GPU)/host_short.host.passed $(GPU)/host.cpu.passed $(GPU)/grammar.ran
+test-gpu-host: $(GPU)/host.host.passed $(GPU)/host_short.host.passed $(GPU)/host.cpu.passed $(GPU)/grammar.ran \
+  $(GPU)/canary.passed
 
 # make ci plays 2000 cases
 test-gpu-full: $(GPU)/host $(GPU)/host_short
@@ -74,6 +75,14 @@ $(GPU)/grammar: tests/gpu/test_grammar_gpu.c tests/support/json_gbnf.h tests/sup
 	$(CC) -O1 $(C11) $< -o $@ -lcmocka -lm -lpthread
 $(GPU)/grammar.ran: $(GPU)/grammar
 	$(call stamp,./$<,test_grammar_gpu: $(RAN))
+
+# broken kernels, which the canary notices
+$(GPU)/canary.passed: tests/gpu/canary_mutants.sh tests/gpu/test_canary.c $(GPU_DEPS) | $(GPU)
+	$(call stamp,CC="$(CC)" sh $< $(GPU),test_$$(tail -n 1 $@.log))
+
+## test-gpu-canary: the same; and how many of these kernels give wrong tokens where no canary looks
+test-gpu-canary: | $(GPU)
+	@CC="$(CC)" sh tests/gpu/canary_mutants.sh $(GPU) long
 
 ## test-gpu-ptx: the device code itself, as PTX, interpreted on the host behind libgomp (tests/gpu/ptx/ptx.h)
 test-gpu-ptx: $(GPU)/test_gpu $(PTX)/libcuda.so.1
@@ -140,6 +149,7 @@ ci-gpu: $(GPU)/san $(GPU)/host_simd
 ci-gpu-long:
 	@$(call with-target,nvptx-none,test-gpu-ptx-mutants test-gpu-ptx-lanes)
 	@$(call with-target,amdgcn-amdhsa)
+	@$(MAKE) -s test-gpu-canary
 	@$(MAKE) -s test-gpu-clang WARN="$(WARN) -Werror"
 
 # $(call with-target,target,what to make when `gpu` is there for it)
@@ -158,4 +168,4 @@ $(GPU)/host_simd: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
 
 .PHONY: gpu test-gpu bench-gpu bench-gpu-host bench-gpu-passes test-gpu-cuda test-gpu-host test-gpu-full test-gpu-ptx \
   test-gpu-ptx-lanes test-gpu-clang \
-  test-gpu-ptx-mutants test-gpu-mutants deps-gpu ci-gpu ci-gpu-long
+  test-gpu-ptx-mutants test-gpu-mutants test-gpu-canary deps-gpu ci-gpu ci-gpu-long
