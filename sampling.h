@@ -192,83 +192,83 @@
 
        2 api/opening.h                    9065 samplers/greedy.h               21244 grammar/regex.h
      277 api/config.h                     9107 samplers/choose.h               21647 grammar/derivatives.h
-     308 api/types.h                      9170 samplers/ratio.h                22342 grammar/vocabulary.h
-     565 api/missing.h                    9237 samplers/draw.h                 22815 grammar/triggers.h
-     579 api/sample.h                     9323 samplers/dist.h                 23143 grammar/matcher.h
-     673 api/chains.h                     9355 samplers/gumbel.h               23415 grammar/store.h
-     940 api/samplers.h                   9425 watermark/function.h            23677 grammar/moving.h
-    1213 api/gumbel.h                     9543 watermark/text.h                24034 grammar/visits.h
-    1236 api/operator.h                   9735 watermark/draw.h                24317 grammar/states.h
-    1287 api/kv.h                         9946 samplers/mirostat.h             24478 grammar/items.h
-    1470 api/llama_cpp.h                 10186 samplers/adaptive_p.h           24605 grammar/masks.h
-    1516 api/text_error.h                10338 samplers/custom.h               24816 grammar/runs.h
-    1533 api/grammar.h                   10399 config/describe.h               25030 grammar/entries.h
-    1801 api/shards.h                    10581 config/from_params.h            25530 grammar/accepting.h
-    1900 api/peers.h                     10645 config/orders.h                 25879 grammar/waiting.h
-    1988 api/drafts.h                    10879 config/numbers.h                26007 grammar/history.h
-    2090 api/constraints.h               11021 config/set.h                    26135 grammar/room.h
-    2420 api/watermark.h                 11177 config/texts.h                  26486 grammar/sampler.h
-    2579 api/parts.h                     11308 config/settings.h               26730 grammar/forced.h
-    2621 base/switches.h                 11421 life/rollback.h                 26899 grammar/hooks.h
-    2940 base/random.h                   11681 life/chain.h                    27023 schema/head.h
-    2963 base/mt19937.h                  11965 life/members.h                  27200 schema/errors.h
-    3038 base/exact.h                    12079 life/update.h                   27312 schema/collections.h
-    3266 base/bits128.h                  12276 life/copy.h                     27346 schema/references.h
-    3347 base/elements.h                 12446 rows/row.h                      27621 schema/strings.h
-    3479 watermark/colours.h             12756 rows/reserve.h                  27683 schema/numbers.h
-    3543 kernels/llama_cpp/contract.h    12825 rows/pieces.h                   27891 schema/sets.h
-    3590 kernels/contract.h              12939 rows/thresholds.h               28095 schema/formats.h
-    3718 kernels/scalar.h                13046 rows/compact.h                  28297 schema/scalars.h
-    3924 kernels/llama_cpp/scalar.h      13230 rows/sums.h                     28600 schema/goals.h
-    3945 kernels/sets.h                  13379 rows/changes.h                  28825 schema/alternatives.h
-    3993 kernels/vectors.h               13460 rows/cuts.h                     29310 schema/objects.h
-    4110 kernels/avx512.h                13910 rows/typical.h                  29831 schema/arrays.h
-    4194 kernels/avx2.h                  14225 rows/tail_free.h                30196 schema/whole.h
-    4256 kernels/sse2.h                  14299 rows/selecting.h                30369 tags/head.h
-    4273 kernels/neon.h                  14430 rows/mirostat.h                 30499 tags/words.h
-    4295 kernels/wasm.h                  14515 watermark/rows.h                30615 tags/inside.h
-    4311 kernels/generic.h               14629 rows/flat.h                     30759 tags/formats.h
-    4331 kernels/shared.h                14676 rows/logprobs.h                 31167 grammar/grammars.h
-    4456 kernels/passes.h                14762 rows/step.h                     31234 peers/tables.h
-    5145 kernels/llama_cpp/passes.h      14779 rows/llama_cpp/sums.h           31635 peers/values.h
-    5229 kernels/check.h                 15105 rows/llama_cpp/samplers.h       32080 peers/llama_server.h
-    5252 kernels/dispatch.h              15581 rows/llama_cpp/step.h           32150 peers/fields.h
-    5462 core/array.h                    15612 run/apply.h                     32416 peers/requests.h
-    5802 core/table.h                    15696 run/writing.h                   32562 shards/head.h
-    6000 core/windows.h                  15820 run/arrays.h                    32713 shards/bytes.h
-    6092 constraints/record.h            15898 run/arrays_llama_cpp.h          32811 shards/merging.h
-    6150 watermark/record.h              16098 run/walk.h                      33102 shards/row.h
-    6170 rows/work.h                     16203 run/finish.h                    33236 shards/answers.h
-    6197 life/past.h                     16243 run/draw_llama_cpp.h            33784 shards/logprobs.h
-    6256 core/record.h                   16319 run/draw.h                      33931 shards/taking.h
-    6396 core/plans.h                    16397 run/sample.h                    34087 shards/asking.h
-    6434 core/fields.h                   16515 watermark/making.h              34224 shards/prefix.h
-    6521 core/owners.h                   16744 watermark/tails.h               34795 shards/plans.h
-    6598 core/mt19937.h                  16844 watermark/detect.h              35299 samplers/plans.h
-    6656 core/no_mt19937.h               17067 run/verify.h                    35562 shards/way.h
-    6690 core/making.h                   17172 run/batch.h                     35711 shards/memory.h
-    6823 core/streams.h                  17323 life/state.h                    35781 shards/batch.h
-    6863 life/state_fields.h             17501 operator/weights.h              36189 drafts/head.h
-    6963 samplers/llama_cpp.h            17589 operator/search.h               36248 drafts/block.h
-    7050 samplers/logit_bias.h           17727 operator/run.h                  36440 drafts/tree.h
-    7152 samplers/patch.h                17895 kv/cells.h                      36575 drafts/relaxed.h
-    7202 samplers/penalties.h            17932 kv/making.h                     36660 constraints/automaton.h
-    7354 samplers/dry.h                  18157 kv/slot.h                       36761 constraints/making.h
-    7813 samplers/cut.h                  18297 kv/sequences.h                  37017 constraints/sampler.h
-    7838 samplers/top_n_sigma.h          18431 kv/data.h                       37112 constraints/constructors.h
-    7948 samplers/top_k.h                18554 kv/update.h                     37479 constraints/patterns.h
-    8005 samplers/tail_free.h            18679 kv/state.h                      37687 constraints/looking.h
-    8129 samplers/typical.h              18888 llama_cpp/functions.h           37754 constraints/thinking.h
-    8205 samplers/top_p.h                18955 llama_cpp/object.h              38006 constraints/schedule.h
-    8248 samplers/min_p.h                19010 llama_cpp/vocabulary.h          38095 constraints/accepting.h
-    8290 samplers/by_sums.h              19087 text/reading.h                  38278 constraints/drawing.h
-    8441 samplers/top_h.h                19198 text/strings.h                  38465 constraints/state.h
-    8494 samplers/min_k.h                19297 text/values.h                   38530 constraints/kind.h
-    8552 samplers/xtc.h                  19453 text/documents.h                38588 constraints/top_p_decay.h
-    8636 samplers/infill.h               19529 grammar/head.h                  38674 constraints/accessors.h
-    8752 samplers/temperature.h          19570 grammar/tree.h                  38782 core/kinds.h
-    8922 samplers/smoothing.h            20561 grammar/finishing.h             38831 base/restore.h
-    9007 samplers/softmax.h              20864 grammar/reading.h               38845 api/license.h
+     308 api/types.h                      9170 samplers/ratio.h                22447 grammar/vocabulary.h
+     565 api/missing.h                    9237 samplers/draw.h                 22920 grammar/triggers.h
+     579 api/sample.h                     9323 samplers/dist.h                 23248 grammar/matcher.h
+     673 api/chains.h                     9355 samplers/gumbel.h               23520 grammar/store.h
+     940 api/samplers.h                   9425 watermark/function.h            23782 grammar/moving.h
+    1213 api/gumbel.h                     9543 watermark/text.h                24139 grammar/visits.h
+    1236 api/operator.h                   9735 watermark/draw.h                24422 grammar/states.h
+    1287 api/kv.h                         9946 samplers/mirostat.h             24583 grammar/items.h
+    1470 api/llama_cpp.h                 10186 samplers/adaptive_p.h           24710 grammar/masks.h
+    1516 api/text_error.h                10338 samplers/custom.h               24921 grammar/runs.h
+    1533 api/grammar.h                   10399 config/describe.h               25135 grammar/entries.h
+    1801 api/shards.h                    10581 config/from_params.h            25635 grammar/accepting.h
+    1900 api/peers.h                     10645 config/orders.h                 25984 grammar/waiting.h
+    1988 api/drafts.h                    10879 config/numbers.h                26112 grammar/history.h
+    2090 api/constraints.h               11021 config/set.h                    26240 grammar/room.h
+    2420 api/watermark.h                 11177 config/texts.h                  26591 grammar/sampler.h
+    2579 api/parts.h                     11308 config/settings.h               26835 grammar/forced.h
+    2621 base/switches.h                 11421 life/rollback.h                 27004 grammar/hooks.h
+    2940 base/random.h                   11681 life/chain.h                    27128 schema/head.h
+    2963 base/mt19937.h                  11965 life/members.h                  27305 schema/errors.h
+    3038 base/exact.h                    12079 life/update.h                   27417 schema/collections.h
+    3266 base/bits128.h                  12276 life/copy.h                     27451 schema/references.h
+    3347 base/elements.h                 12446 rows/row.h                      27726 schema/strings.h
+    3479 watermark/colours.h             12756 rows/reserve.h                  27788 schema/numbers.h
+    3543 kernels/llama_cpp/contract.h    12825 rows/pieces.h                   27996 schema/sets.h
+    3590 kernels/contract.h              12939 rows/thresholds.h               28252 schema/formats.h
+    3718 kernels/scalar.h                13046 rows/compact.h                  28454 schema/scalars.h
+    3924 kernels/llama_cpp/scalar.h      13230 rows/sums.h                     28757 schema/goals.h
+    3945 kernels/sets.h                  13379 rows/changes.h                  28982 schema/alternatives.h
+    3993 kernels/vectors.h               13460 rows/cuts.h                     29467 schema/objects.h
+    4110 kernels/avx512.h                13910 rows/typical.h                  29988 schema/arrays.h
+    4194 kernels/avx2.h                  14225 rows/tail_free.h                30353 schema/whole.h
+    4256 kernels/sse2.h                  14299 rows/selecting.h                30526 tags/head.h
+    4273 kernels/neon.h                  14430 rows/mirostat.h                 30656 tags/words.h
+    4295 kernels/wasm.h                  14515 watermark/rows.h                30772 tags/inside.h
+    4311 kernels/generic.h               14629 rows/flat.h                     30916 tags/formats.h
+    4331 kernels/shared.h                14676 rows/logprobs.h                 31324 grammar/grammars.h
+    4456 kernels/passes.h                14762 rows/step.h                     31391 peers/tables.h
+    5145 kernels/llama_cpp/passes.h      14779 rows/llama_cpp/sums.h           31792 peers/values.h
+    5229 kernels/check.h                 15105 rows/llama_cpp/samplers.h       32237 peers/llama_server.h
+    5252 kernels/dispatch.h              15581 rows/llama_cpp/step.h           32307 peers/fields.h
+    5462 core/array.h                    15612 run/apply.h                     32573 peers/requests.h
+    5802 core/table.h                    15696 run/writing.h                   32719 shards/head.h
+    6000 core/windows.h                  15820 run/arrays.h                    32870 shards/bytes.h
+    6092 constraints/record.h            15898 run/arrays_llama_cpp.h          32968 shards/merging.h
+    6150 watermark/record.h              16098 run/walk.h                      33259 shards/row.h
+    6170 rows/work.h                     16203 run/finish.h                    33393 shards/answers.h
+    6197 life/past.h                     16243 run/draw_llama_cpp.h            33941 shards/logprobs.h
+    6256 core/record.h                   16319 run/draw.h                      34088 shards/taking.h
+    6396 core/plans.h                    16397 run/sample.h                    34244 shards/asking.h
+    6434 core/fields.h                   16515 watermark/making.h              34381 shards/prefix.h
+    6521 core/owners.h                   16744 watermark/tails.h               34952 shards/plans.h
+    6598 core/mt19937.h                  16844 watermark/detect.h              35456 samplers/plans.h
+    6656 core/no_mt19937.h               17067 run/verify.h                    35719 shards/way.h
+    6690 core/making.h                   17172 run/batch.h                     35868 shards/memory.h
+    6823 core/streams.h                  17323 life/state.h                    35938 shards/batch.h
+    6863 life/state_fields.h             17501 operator/weights.h              36346 drafts/head.h
+    6963 samplers/llama_cpp.h            17589 operator/search.h               36405 drafts/block.h
+    7050 samplers/logit_bias.h           17727 operator/run.h                  36597 drafts/tree.h
+    7152 samplers/patch.h                17895 kv/cells.h                      36732 drafts/relaxed.h
+    7202 samplers/penalties.h            17932 kv/making.h                     36817 constraints/automaton.h
+    7354 samplers/dry.h                  18157 kv/slot.h                       36918 constraints/making.h
+    7813 samplers/cut.h                  18297 kv/sequences.h                  37174 constraints/sampler.h
+    7838 samplers/top_n_sigma.h          18431 kv/data.h                       37269 constraints/constructors.h
+    7948 samplers/top_k.h                18554 kv/update.h                     37636 constraints/patterns.h
+    8005 samplers/tail_free.h            18679 kv/state.h                      37844 constraints/looking.h
+    8129 samplers/typical.h              18888 llama_cpp/functions.h           37911 constraints/thinking.h
+    8205 samplers/top_p.h                18955 llama_cpp/object.h              38163 constraints/schedule.h
+    8248 samplers/min_p.h                19010 llama_cpp/vocabulary.h          38252 constraints/accepting.h
+    8290 samplers/by_sums.h              19087 text/reading.h                  38435 constraints/drawing.h
+    8441 samplers/top_h.h                19198 text/strings.h                  38622 constraints/state.h
+    8494 samplers/min_k.h                19297 text/values.h                   38687 constraints/kind.h
+    8552 samplers/xtc.h                  19453 text/documents.h                38745 constraints/top_p_decay.h
+    8636 samplers/infill.h               19529 grammar/head.h                  38831 constraints/accessors.h
+    8752 samplers/temperature.h          19570 grammar/tree.h                  38939 core/kinds.h
+    8922 samplers/smoothing.h            20561 grammar/finishing.h             38988 base/restore.h
+    9007 samplers/softmax.h              20864 grammar/reading.h               39002 api/license.h
     9040 samplers/drafted.h              20949 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
@@ -22239,42 +22239,147 @@ static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
     }
 }
 
-/* A node that sampi_search has reached: from which one (-1: it is the start), the one that was reached before it, and
-   whether its derivatives were computed. They are on the stack from `first` on. */
+enum {
+    SAMPI_FARTHEST = 1 << 20, /* the distance of a text that can't exist */
+    SAMPI_FAR_IN = 256        /* distances are kept in the memo as if they were derivatives by bytes 256 and 257 */
+};
+
+/* Estimates the number of bytes that are missing to a text that n matches, or (in false) to one that n does not match.
+   The estimate only orders a search. Where all of several parts must match, it is their sum, so that progress in any of
+   them counts. The distance of "all but x" from a text that it does not match is that of x. `patience` is the number of
+   nodes that may still be visited. */
+static int32_t sampi_far(const sampi_deriver *d, sampi_node n, bool in, int32_t *patience);
+
+/* The estimate for a SEQ, an ALT or an AND. */
+static int32_t sampi_far_of_parts(const sampi_deriver *d, const sampi_expr *e, bool in, int32_t *patience)
+{
+    const sampi_tree *t = &d->tree;
+    const int kind = e->kind;
+    const bool all = kind == SAMPI_NODE_SEQ || in == (kind == SAMPI_NODE_AND);
+    int32_t far = all ? 0 : SAMPI_FARTHEST;
+    if (kind == SAMPI_NODE_AND && !in && sampi_at(t, e->a)->kind == SAMPI_NODE_NOT)
+        return sampi_far(d, e->a, in, patience);
+    if (kind == SAMPI_NODE_AND && !in && sampi_at(t, e->b)->kind == SAMPI_NODE_NOT)
+        return sampi_far(d, e->b, in, patience);
+    for (const sampi_expr *now = e; now && *patience > 0;) {
+        const sampi_expr *rest = sampi_at(t, now->b);
+        const bool last = kind == SAMPI_NODE_AND || rest->kind != kind;
+        for (int i = 0; i < (last ? 2 : 1); i++) {
+            const int32_t part = sampi_far(d, i ? now->b : now->a, in, patience);
+            far = all ? far + part : part < far ? part : far;
+        }
+        if (far > SAMPI_FARTHEST) far = SAMPI_FARTHEST;
+        now = last ? NULL : rest;
+    }
+    return far;
+}
+
+/* The estimate for a MULTIPLE: the number of digits after which a multiple can first be reached. */
+static int32_t sampi_multiple_far(const sampi_expr *e)
+{
+    int64_t rest = e->b, room = 1; /* the digits that follow can be any number below `room` */
+    int32_t far = -(e->c / 8);
+    while (room < e->a && (e->a - rest) % e->a >= room) {
+        rest = rest * 10 % e->a;
+        room *= 10;
+        far++;
+    }
+    return far < 1 ? 1 : far;
+}
+
+static int32_t sampi_far(const sampi_deriver *d, sampi_node n, bool in, int32_t *patience)
+{
+    n = sampi_through(d, n);
+    const sampi_expr *e = sampi_at(&d->tree, n);
+    int32_t far = in != ((e->known & SAMPI_KNOWN_EMPTY) != 0);
+    if (--*patience < 0) return 0;
+    switch (e->kind) {
+        case SAMPI_NODE_MULTIPLE: return in && far ? sampi_multiple_far(e) : far;
+        case SAMPI_NODE_NEVER: return in ? SAMPI_FARTHEST : 0;
+        case SAMPI_NODE_TEXT: return in ? e->b : 0;
+        case SAMPI_NODE_NOT: return sampi_far(d, e->a, !in, patience);
+        case SAMPI_NODE_REPEAT:
+            if (!in || e->b == 0) return far;
+            far = sampi_far(d, e->a, in, patience);
+            return far < SAMPI_FARTHEST / e->b ? far * e->b : SAMPI_FARTHEST;
+        case SAMPI_NODE_SEQ:
+            if (!in) return far;
+            break;
+        case SAMPI_NODE_ALT:
+        case SAMPI_NODE_AND: break;
+        default: return far;
+    }
+    sampi_memo *memo = sampi_memo_of(d, n, SAMPI_FAR_IN + in);
+    if (memo->node == n && memo->byte == SAMPI_FAR_IN + in) return memo->result;
+    far = sampi_far_of_parts(d, e, in, patience);
+    if (*patience < 0) return far;
+    memo->node = n;
+    memo->byte = SAMPI_FAR_IN + in;
+    memo->result = far;
+    return far;
+}
+
+/* A node that sampi_search has reached: from which one (-1: it is the start), the one of the same distance that was
+   reached before it, and whether its derivatives were computed. They are on the stack from `first` on. */
 typedef struct sampi_reached {
     sampi_node node;
     int32_t from, before, looked_at;
 } sampi_reached;
 
+enum { SAMPI_DISTANCES = 1024 }; /* larger distances count as this one - 1 */
+
 static sampi_reached *sampi_reached_at(const sampi_deriver *d, int32_t first, int32_t i)
 {
     return (sampi_reached *)sampi_vec_at(&d->work, sizeof(sampi_node), first) + i;
 }
-static void sampi_reached_add(sampi_deriver *d, sampi_node node, int32_t from, int32_t before)
+
+/* Adds node number i, and returns its distance. nearest: the newest node of each distance, or -1. */
+static int32_t sampi_reached_add(sampi_deriver *d, sampi_node node, int32_t from, int32_t i, int32_t *nearest)
 {
-    const sampi_reached reached = { node, from, before, 0 };
+    enum { MANY = 512 };
+    int32_t patience = MANY, far = sampi_far(d, node, true, &patience);
+    sampi_charge(d, (MANY - patience) / 4);
+    if (far >= SAMPI_DISTANCES) far = SAMPI_DISTANCES - 1;
+    const sampi_reached reached = { node, from, nearest[far], 0 };
     void *room = sampi_more(d, &d->work, sizeof(sampi_node), sizeof reached / sizeof(sampi_node));
     if (room) memcpy(room, &reached, sizeof reached);
+    nearest[far] = i;
+    return far;
+}
+
+/* The newest node of the least distance whose derivatives are still to be computed; there is one. *far: that distance,
+   before it a lower bound of it. */
+static int32_t sampi_reached_nearest(const sampi_deriver *d, int32_t first, int32_t *nearest, int32_t *far)
+{
+    for (;;) {
+        const int32_t at = nearest[*far];
+        if (at < 0) {
+            ++*far;
+            continue;
+        }
+        if (!sampi_reached_at(d, first, at)->looked_at) return at;
+        nearest[*far] = sampi_reached_at(d, first, at)->before;
+    }
 }
 
 /* Does n match any text? n is regular and has an AND in it. The search computes derivatives until one matches the empty
    text. Then the nodes on the way to it are ALIVE; if no derivative does, all visited nodes are DEAD. The search
-   alternates between the oldest node, so that short texts are found before long ones are tried, and the newest, so that
-   a long text is found without trying all shorter ones. */
+   alternates between the oldest node, so that short texts are found before long ones are tried, and the newest node of
+   the least distance, so that a long text is found without trying all shorter ones. */
 static bool sampi_search(sampi_deriver *d, sampi_node start)
 {
     const int32_t first = d->work.n;
-    int32_t n = 1, oldest = 0, newest = 0;
+    int32_t n = 1, oldest = 0, nearest[SAMPI_DISTANCES], far;
     bool found = false;
-    sampi_reached_add(d, start, -1, -1);
+    if (!d->memo && !sampi_memo_make(d)) return false;
+    memset(nearest, 0xff, sizeof nearest);
+    far = sampi_reached_add(d, start, -1, 0, nearest);
     sampi_pairs_clear(&d->queued);
     sampi_pairs_add(d, &d->queued, start, 0);
     for (int32_t turn = 0; !found && !d->status; turn++) {
         while (oldest < n && sampi_reached_at(d, first, oldest)->looked_at) oldest++;
-        while (newest >= 0 && sampi_reached_at(d, first, newest)->looked_at)
-            newest = sampi_reached_at(d, first, newest)->before;
         if (oldest == n) break;
-        const int32_t at = turn % 2 ? newest : oldest;
+        const int32_t at = turn % 2 ? sampi_reached_nearest(d, first, nearest, &far) : oldest;
         const sampi_node node = sampi_reached_at(d, first, at)->node;
         sampi_reached_at(d, first, at)->looked_at = 1;
         uint8_t kinds[256];
@@ -22285,8 +22390,8 @@ static bool sampi_search(sampi_deriver *d, sampi_node start)
             const int32_t known = sampi_known(&d->tree, next);
             if ((known & SAMPI_KNOWN_DEAD) || !sampi_pairs_add(d, &d->queued, next, 0)) continue;
             found = (known & (SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_ALIVE)) || !(known & SAMPI_KNOWN_AND);
-            sampi_reached_add(d, next, at, newest);
-            newest = n++;
+            const int32_t next_far = sampi_reached_add(d, next, at, n++, nearest);
+            if (next_far < far) far = next_far;
         }
     }
     if (!d->status && found) /* the last node, and those on the way to it */
@@ -28037,11 +28142,63 @@ static SAMPI_COLD sampi_node sampi_schema_long(const sampi_schema *x, sampi_node
     return sampi_schema_in_quotes(x->tree, sampi_tree_repeat(x->tree, character, least, most));
 }
 
-/* The texts that match both a and b. Two ranges of length become one range: two counters side by side would need too
-   many states. */
+/* Does the node match the multiples of a number? Then that number is r->a times 10 to the power of -r->c. */
+static SAMPI_COLD bool sampi_schema_is_multiples(const sampi_schema *x, sampi_node node, sampi_expr *r)
+{
+    const sampi_tree *t = x->tree;
+    if (node < 0 || x->status || sampi_at(t, node)->kind != SAMPI_NODE_SEQ) return false;
+    const sampi_node sign = sampi_at(t, node)->a;
+    *r = *sampi_at(t, sampi_at(t, node)->b);
+    const bool begins = r->kind == SAMPI_NODE_MULTIPLE && r->b == 0 && r->c % 8 == SAMPI_MULTIPLE_BEGINS;
+    r->c /= 8;
+    return begins && sign == sampi_schema_optional(x->tree, sampi_tree_text(x->tree, "-", 1));
+}
+
+/* The texts of the common multiples of two numbers, as multiples of one; NEVER if that one is too large. */
+static SAMPI_COLD sampi_node sampi_schema_common_multiples(sampi_schema *x, const sampi_expr *p, const sampi_expr *q)
+{
+    enum { MOST = 100000000 };
+    sampi_tree *t = x->tree;
+    int64_t a = p->a, b = q->a, first, rest;
+    int32_t places = p->c > q->c ? p->c : q->c;
+    for (int32_t i = p->c; i < places && a <= MOST; i++) a *= 10;
+    for (int32_t i = q->c; i < places && b <= MOST; i++) b *= 10;
+    for (first = a, rest = b; rest;) { /* Euclid's algorithm */
+        const int64_t next = first % rest;
+        first = rest;
+        rest = next;
+    }
+    if (a > MOST || b < 1 || b > MOST || a / first > MOST / b) return SAMPI_NEVER;
+    for (a = a / first * b; places > 0 && a % 10 == 0; places--) a /= 10;
+    return sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)),
+                          sampi_tree_multiple(t, (int32_t)a, places));
+}
+
+/* The texts that match both a and b, if b is multiples and a is too, or is an AND of multiples and something else; else
+   NEVER. */
+static SAMPI_COLD sampi_node sampi_schema_both_multiples(sampi_schema *x, sampi_node a, sampi_node b)
+{
+    sampi_expr p, q;
+    if (a < 0 || !sampi_schema_is_multiples(x, b, &q)) return SAMPI_NEVER;
+    if (sampi_schema_is_multiples(x, a, &p)) return sampi_schema_common_multiples(x, &p, &q);
+    const sampi_expr e = *sampi_at(x->tree, a);
+    for (int i = 0; i < 2 && e.kind == SAMPI_NODE_AND; i++) {
+        const sampi_node part = i ? e.b : e.a, other = i ? e.a : e.b;
+        if (!sampi_schema_is_multiples(x, part, &p)) continue;
+        const sampi_node both = sampi_schema_common_multiples(x, &p, &q);
+        return both == SAMPI_NEVER ? both : sampi_tree_and(x->tree, both, other);
+    }
+    return SAMPI_NEVER;
+}
+
+/* The texts that match both a and b. Two ranges of length become one range, and two multiples one multiple: counters
+   side by side would need too many states. */
 static SAMPI_COLD sampi_node sampi_schema_both(sampi_schema *x, sampi_node a, sampi_node b)
 {
     sampi_expr p, q;
+    sampi_node both = sampi_schema_both_multiples(x, a, b);
+    if (both == SAMPI_NEVER) both = sampi_schema_both_multiples(x, b, a);
+    if (both != SAMPI_NEVER) return both;
     if (!sampi_schema_length(x, a, &p) || !sampi_schema_length(x, b, &q)) return sampi_tree_and(x->tree, a, b);
     int32_t least = p.b > q.b ? p.b : q.b, most = p.c < 0 || (q.c >= 0 && q.c < p.c) ? q.c : p.c;
     return most >= 0 && least > most ? (sampi_node)SAMPI_NEVER

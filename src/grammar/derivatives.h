@@ -592,42 +592,147 @@ static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
     }
 }
 
-/* A node that sampi_search has reached: from which one (-1: it is the start), the one that was reached before it, and
-   whether its derivatives were computed. They are on the stack from `first` on. */
+enum {
+    SAMPI_FARTHEST = 1 << 20, /* the distance of a text that can't exist */
+    SAMPI_FAR_IN = 256        /* distances are kept in the memo as if they were derivatives by bytes 256 and 257 */
+};
+
+/* Estimates the number of bytes that are missing to a text that n matches, or (in false) to one that n does not match.
+   The estimate only orders a search. Where all of several parts must match, it is their sum, so that progress in any of
+   them counts. The distance of "all but x" from a text that it does not match is that of x. `patience` is the number of
+   nodes that may still be visited. */
+static int32_t sampi_far(const sampi_deriver *d, sampi_node n, bool in, int32_t *patience);
+
+/* The estimate for a SEQ, an ALT or an AND. */
+static int32_t sampi_far_of_parts(const sampi_deriver *d, const sampi_expr *e, bool in, int32_t *patience)
+{
+    const sampi_tree *t = &d->tree;
+    const int kind = e->kind;
+    const bool all = kind == SAMPI_NODE_SEQ || in == (kind == SAMPI_NODE_AND);
+    int32_t far = all ? 0 : SAMPI_FARTHEST;
+    if (kind == SAMPI_NODE_AND && !in && sampi_at(t, e->a)->kind == SAMPI_NODE_NOT)
+        return sampi_far(d, e->a, in, patience);
+    if (kind == SAMPI_NODE_AND && !in && sampi_at(t, e->b)->kind == SAMPI_NODE_NOT)
+        return sampi_far(d, e->b, in, patience);
+    for (const sampi_expr *now = e; now && *patience > 0;) {
+        const sampi_expr *rest = sampi_at(t, now->b);
+        const bool last = kind == SAMPI_NODE_AND || rest->kind != kind;
+        for (int i = 0; i < (last ? 2 : 1); i++) {
+            const int32_t part = sampi_far(d, i ? now->b : now->a, in, patience);
+            far = all ? far + part : part < far ? part : far;
+        }
+        if (far > SAMPI_FARTHEST) far = SAMPI_FARTHEST;
+        now = last ? NULL : rest;
+    }
+    return far;
+}
+
+/* The estimate for a MULTIPLE: the number of digits after which a multiple can first be reached. */
+static int32_t sampi_multiple_far(const sampi_expr *e)
+{
+    int64_t rest = e->b, room = 1; /* the digits that follow can be any number below `room` */
+    int32_t far = -(e->c / 8);
+    while (room < e->a && (e->a - rest) % e->a >= room) {
+        rest = rest * 10 % e->a;
+        room *= 10;
+        far++;
+    }
+    return far < 1 ? 1 : far;
+}
+
+static int32_t sampi_far(const sampi_deriver *d, sampi_node n, bool in, int32_t *patience)
+{
+    n = sampi_through(d, n);
+    const sampi_expr *e = sampi_at(&d->tree, n);
+    int32_t far = in != ((e->known & SAMPI_KNOWN_EMPTY) != 0);
+    if (--*patience < 0) return 0;
+    switch (e->kind) {
+        case SAMPI_NODE_MULTIPLE: return in && far ? sampi_multiple_far(e) : far;
+        case SAMPI_NODE_NEVER: return in ? SAMPI_FARTHEST : 0;
+        case SAMPI_NODE_TEXT: return in ? e->b : 0;
+        case SAMPI_NODE_NOT: return sampi_far(d, e->a, !in, patience);
+        case SAMPI_NODE_REPEAT:
+            if (!in || e->b == 0) return far;
+            far = sampi_far(d, e->a, in, patience);
+            return far < SAMPI_FARTHEST / e->b ? far * e->b : SAMPI_FARTHEST;
+        case SAMPI_NODE_SEQ:
+            if (!in) return far;
+            break;
+        case SAMPI_NODE_ALT:
+        case SAMPI_NODE_AND: break;
+        default: return far;
+    }
+    sampi_memo *memo = sampi_memo_of(d, n, SAMPI_FAR_IN + in);
+    if (memo->node == n && memo->byte == SAMPI_FAR_IN + in) return memo->result;
+    far = sampi_far_of_parts(d, e, in, patience);
+    if (*patience < 0) return far;
+    memo->node = n;
+    memo->byte = SAMPI_FAR_IN + in;
+    memo->result = far;
+    return far;
+}
+
+/* A node that sampi_search has reached: from which one (-1: it is the start), the one of the same distance that was
+   reached before it, and whether its derivatives were computed. They are on the stack from `first` on. */
 typedef struct sampi_reached {
     sampi_node node;
     int32_t from, before, looked_at;
 } sampi_reached;
 
+enum { SAMPI_DISTANCES = 1024 }; /* larger distances count as this one - 1 */
+
 static sampi_reached *sampi_reached_at(const sampi_deriver *d, int32_t first, int32_t i)
 {
     return (sampi_reached *)sampi_vec_at(&d->work, sizeof(sampi_node), first) + i;
 }
-static void sampi_reached_add(sampi_deriver *d, sampi_node node, int32_t from, int32_t before)
+
+/* Adds node number i, and returns its distance. nearest: the newest node of each distance, or -1. */
+static int32_t sampi_reached_add(sampi_deriver *d, sampi_node node, int32_t from, int32_t i, int32_t *nearest)
 {
-    const sampi_reached reached = { node, from, before, 0 };
+    enum { MANY = 512 };
+    int32_t patience = MANY, far = sampi_far(d, node, true, &patience);
+    sampi_charge(d, (MANY - patience) / 4);
+    if (far >= SAMPI_DISTANCES) far = SAMPI_DISTANCES - 1;
+    const sampi_reached reached = { node, from, nearest[far], 0 };
     void *room = sampi_more(d, &d->work, sizeof(sampi_node), sizeof reached / sizeof(sampi_node));
     if (room) memcpy(room, &reached, sizeof reached);
+    nearest[far] = i;
+    return far;
+}
+
+/* The newest node of the least distance whose derivatives are still to be computed; there is one. *far: that distance,
+   before it a lower bound of it. */
+static int32_t sampi_reached_nearest(const sampi_deriver *d, int32_t first, int32_t *nearest, int32_t *far)
+{
+    for (;;) {
+        const int32_t at = nearest[*far];
+        if (at < 0) {
+            ++*far;
+            continue;
+        }
+        if (!sampi_reached_at(d, first, at)->looked_at) return at;
+        nearest[*far] = sampi_reached_at(d, first, at)->before;
+    }
 }
 
 /* Does n match any text? n is regular and has an AND in it. The search computes derivatives until one matches the empty
    text. Then the nodes on the way to it are ALIVE; if no derivative does, all visited nodes are DEAD. The search
-   alternates between the oldest node, so that short texts are found before long ones are tried, and the newest, so that
-   a long text is found without trying all shorter ones. */
+   alternates between the oldest node, so that short texts are found before long ones are tried, and the newest node of
+   the least distance, so that a long text is found without trying all shorter ones. */
 static bool sampi_search(sampi_deriver *d, sampi_node start)
 {
     const int32_t first = d->work.n;
-    int32_t n = 1, oldest = 0, newest = 0;
+    int32_t n = 1, oldest = 0, nearest[SAMPI_DISTANCES], far;
     bool found = false;
-    sampi_reached_add(d, start, -1, -1);
+    if (!d->memo && !sampi_memo_make(d)) return false;
+    memset(nearest, 0xff, sizeof nearest);
+    far = sampi_reached_add(d, start, -1, 0, nearest);
     sampi_pairs_clear(&d->queued);
     sampi_pairs_add(d, &d->queued, start, 0);
     for (int32_t turn = 0; !found && !d->status; turn++) {
         while (oldest < n && sampi_reached_at(d, first, oldest)->looked_at) oldest++;
-        while (newest >= 0 && sampi_reached_at(d, first, newest)->looked_at)
-            newest = sampi_reached_at(d, first, newest)->before;
         if (oldest == n) break;
-        const int32_t at = turn % 2 ? newest : oldest;
+        const int32_t at = turn % 2 ? sampi_reached_nearest(d, first, nearest, &far) : oldest;
         const sampi_node node = sampi_reached_at(d, first, at)->node;
         sampi_reached_at(d, first, at)->looked_at = 1;
         uint8_t kinds[256];
@@ -638,8 +743,8 @@ static bool sampi_search(sampi_deriver *d, sampi_node start)
             const int32_t known = sampi_known(&d->tree, next);
             if ((known & SAMPI_KNOWN_DEAD) || !sampi_pairs_add(d, &d->queued, next, 0)) continue;
             found = (known & (SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_ALIVE)) || !(known & SAMPI_KNOWN_AND);
-            sampi_reached_add(d, next, at, newest);
-            newest = n++;
+            const int32_t next_far = sampi_reached_add(d, next, at, n++, nearest);
+            if (next_far < far) far = next_far;
         }
     }
     if (!d->status && found) /* the last node, and those on the way to it */

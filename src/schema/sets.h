@@ -146,11 +146,63 @@ static SAMPI_COLD sampi_node sampi_schema_long(const sampi_schema *x, sampi_node
     return sampi_schema_in_quotes(x->tree, sampi_tree_repeat(x->tree, character, least, most));
 }
 
-/* The texts that match both a and b. Two ranges of length become one range: two counters side by side would need too
-   many states. */
+/* Does the node match the multiples of a number? Then that number is r->a times 10 to the power of -r->c. */
+static SAMPI_COLD bool sampi_schema_is_multiples(const sampi_schema *x, sampi_node node, sampi_expr *r)
+{
+    const sampi_tree *t = x->tree;
+    if (node < 0 || x->status || sampi_at(t, node)->kind != SAMPI_NODE_SEQ) return false;
+    const sampi_node sign = sampi_at(t, node)->a;
+    *r = *sampi_at(t, sampi_at(t, node)->b);
+    const bool begins = r->kind == SAMPI_NODE_MULTIPLE && r->b == 0 && r->c % 8 == SAMPI_MULTIPLE_BEGINS;
+    r->c /= 8;
+    return begins && sign == sampi_schema_optional(x->tree, sampi_tree_text(x->tree, "-", 1));
+}
+
+/* The texts of the common multiples of two numbers, as multiples of one; NEVER if that one is too large. */
+static SAMPI_COLD sampi_node sampi_schema_common_multiples(sampi_schema *x, const sampi_expr *p, const sampi_expr *q)
+{
+    enum { MOST = 100000000 };
+    sampi_tree *t = x->tree;
+    int64_t a = p->a, b = q->a, first, rest;
+    int32_t places = p->c > q->c ? p->c : q->c;
+    for (int32_t i = p->c; i < places && a <= MOST; i++) a *= 10;
+    for (int32_t i = q->c; i < places && b <= MOST; i++) b *= 10;
+    for (first = a, rest = b; rest;) { /* Euclid's algorithm */
+        const int64_t next = first % rest;
+        first = rest;
+        rest = next;
+    }
+    if (a > MOST || b < 1 || b > MOST || a / first > MOST / b) return SAMPI_NEVER;
+    for (a = a / first * b; places > 0 && a % 10 == 0; places--) a /= 10;
+    return sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)),
+                          sampi_tree_multiple(t, (int32_t)a, places));
+}
+
+/* The texts that match both a and b, if b is multiples and a is too, or is an AND of multiples and something else; else
+   NEVER. */
+static SAMPI_COLD sampi_node sampi_schema_both_multiples(sampi_schema *x, sampi_node a, sampi_node b)
+{
+    sampi_expr p, q;
+    if (a < 0 || !sampi_schema_is_multiples(x, b, &q)) return SAMPI_NEVER;
+    if (sampi_schema_is_multiples(x, a, &p)) return sampi_schema_common_multiples(x, &p, &q);
+    const sampi_expr e = *sampi_at(x->tree, a);
+    for (int i = 0; i < 2 && e.kind == SAMPI_NODE_AND; i++) {
+        const sampi_node part = i ? e.b : e.a, other = i ? e.a : e.b;
+        if (!sampi_schema_is_multiples(x, part, &p)) continue;
+        const sampi_node both = sampi_schema_common_multiples(x, &p, &q);
+        return both == SAMPI_NEVER ? both : sampi_tree_and(x->tree, both, other);
+    }
+    return SAMPI_NEVER;
+}
+
+/* The texts that match both a and b. Two ranges of length become one range, and two multiples one multiple: counters
+   side by side would need too many states. */
 static SAMPI_COLD sampi_node sampi_schema_both(sampi_schema *x, sampi_node a, sampi_node b)
 {
     sampi_expr p, q;
+    sampi_node both = sampi_schema_both_multiples(x, a, b);
+    if (both == SAMPI_NEVER) both = sampi_schema_both_multiples(x, b, a);
+    if (both != SAMPI_NEVER) return both;
     if (!sampi_schema_length(x, a, &p) || !sampi_schema_length(x, b, &q)) return sampi_tree_and(x->tree, a, b);
     int32_t least = p.b > q.b ? p.b : q.b, most = p.c < 0 || (q.c >= 0 && q.c < p.c) ? q.c : p.c;
     return most >= 0 && least > most ? (sampi_node)SAMPI_NEVER

@@ -2247,6 +2247,31 @@ static void test_two_masks(void **state)
     samp_grammar_free(g);
 }
 
+/* A text of two hundred characters that satisfies several patterns is found, and so is one number of ninety thousand
+   that satisfies all bounds: each within a million steps, where a search in order of length takes over 16 million. */
+static void test_far_texts(void **state)
+{
+    (void)state;
+    static const char *const schemas[] = {
+        "{\"type\":\"string\",\"minLength\":200,\"allOf\":[{\"pattern\":\"^([a-z][0-9])+$\"},"
+        "{\"pattern\":\"((c1d3g3).{4,8}){6,6}\"},{\"pattern\":\"(t|8){10,10}$\"},{\"anyOf\":[{\"not\":{\"pattern\":"
+        "\"^((c1d3g3).{4,8}){6,6}\"}},{\"not\":{\"pattern\":\"(t|8){10,10}$\"}}]}]}",
+        "{\"type\":\"number\",\"exclusiveMinimum\":-100000,\"exclusiveMaximum\":-10000,\"allOf\":[{\"multipleOf\":6.75},"
+        "{\"multipleOf\":19},{\"multipleOf\":2.125}],\"not\":{\"anyOf\":[{\"multipleOf\":2},{\"multipleOf\":5},"
+        "{\"multipleOf\":7},{\"multipleOf\":11}]}}"
+    };
+    for (size_t i = 0; i < sizeof schemas / sizeof *schemas; i++) {
+        uint32_t bits[N_MASK];
+        samp_grammar *g = read_grammar(SAMP_GRAMMAR_JSON_SCHEMA, schemas[i]);
+        samp_sampler *s = samp_init_grammar(vocab_index, g);
+        assert_ok(samp_set_grammar_limits(s, (size_t)1 << 26, 1 << 20));
+        assert_ok(samp_grammar_mask(s, bits));
+        assert_true(bits[(i ? '-' : '"') / 32] >> (i ? '-' : '"') % 32 & 1);
+        samp_free(s);
+        samp_grammar_free(g);
+    }
+}
+
 /* Where there is hardly room, what can be made anew goes first; then the places that lead back, before a call fails. */
 static void test_what_goes_first(void **state)
 {
@@ -3221,7 +3246,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_two_masks),
         cmocka_unit_test(test_full_goes_on),
         cmocka_unit_test(test_loads_full),
-        cmocka_unit_test(test_what_goes_first),
+        cmocka_unit_test(test_far_texts), cmocka_unit_test(test_what_goes_first),
         cmocka_unit_test(test_reset_when_full),
         cmocka_unit_test(test_pairs_are_emptied),
         cmocka_unit_test(test_sample_fails),

@@ -371,6 +371,11 @@ static void test_keywords_of_numbers(void **state)
         { "{\"multipleOf\":6.75}", "6.75\n13.5\n27\n20.250", "6.7\n13\n20.251", NULL },
         { "{\"multipleOf\":7000}", "0\n7000\n-14000.0", "7\n70\n700\n8000\n7000.5\n00", NULL },
         { "{\"multipleOf\":9999}", "9999\n19998\n0", "99990001\n999", NULL },
+        { "{\"allOf\":[{\"multipleOf\":4},{\"multipleOf\":2.5},{\"multipleOf\":0.75}]}", "0\n60\n-120\n180.00",
+          "4\n30\n20\n7.5\n60.5", NULL },
+        { "{\"allOf\":[{\"not\":{\"const\":0.6}},{\"multipleOf\":0.2},{\"multipleOf\":0.06}]}", "0\n1.2\n-0.60\n1.80",
+          "0.6\n0.60\n0.2\n0.06\n0.3", NULL },
+        { "{\"allOf\":[{\"multipleOf\":9999},{\"multipleOf\":9998},{\"multipleOf\":9997}]}", "0", "9999\n99970002", NULL },
         { "{\"not\":{\"minimum\":3}}", "2\n2.99\n-5", "3\n3.0\n4\n\"x\"", NULL },
         { "{\"not\":{\"const\":1}}", "2\n1.1\nnull\n[]", "1\n1.0", NULL },
     };
