@@ -119,15 +119,15 @@
    (see samp_gpu_create), an atomic: of two threads that make the first two contexts both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2546 gpu/prefix.h                     5142 gpu/device.h
-     146 gpu/api.h                        3098 gpu/choosing.h                   5307 gpu/contexts.h
-     278 gpu/switches.h                   3203 gpu/ending.h                     5474 gpu/steps.h
-     336 gpu/records.h                    3357 gpu/answers.h                    5569 gpu/where.h
-     635 gpu/elements.h                   4141 samplers/plans.h                 5738 gpu/sending.h
-     909 gpu/passes.h                     4404 gpu/users.h                      6010 gpu/batch.h
-    1459 gpu/list.h                       4508 gpu/logprobs.h                   6295 gpu/results.h
-    2155 gpu/left.h                       4673 gpu/advance.h                    6592 gpu/canary.h
-    2413 gpu/done.h                       4936 gpu/shapes.h
+       2 gpu/opening.h                    2549 gpu/prefix.h                     5145 gpu/device.h
+     146 gpu/api.h                        3101 gpu/choosing.h                   5310 gpu/contexts.h
+     278 gpu/switches.h                   3206 gpu/ending.h                     5477 gpu/steps.h
+     336 gpu/records.h                    3360 gpu/answers.h                    5572 gpu/where.h
+     635 gpu/elements.h                   4144 samplers/plans.h                 5741 gpu/sending.h
+     909 gpu/passes.h                     4407 gpu/users.h                      6013 gpu/batch.h
+    1459 gpu/list.h                       4511 gpu/logprobs.h                   6298 gpu/results.h
+    2158 gpu/left.h                       4676 gpu/advance.h                    6595 gpu/canary.h
+    2416 gpu/done.h                       4939 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -1555,6 +1555,10 @@ static void sampi_gpu_list_sums(const sampi_gpu_here *h)
     h->st->low = low;
 }
 
+/* All bits or none: a sum of what a condition selects then has no branch. With `k < lane ? x : 0` gcc leaves the sum at
+   the first k that is too much, each lane at another one, and a device runs what follows a lane at a time. */
+SAMPI_INLINE uint64_t sampi_gpu_mask(bool x) { return 0 - (uint64_t)x; }
+
 /* Copy the items of a list that stay, in any order, and return their number. Those stay that score well enough, or else
    have keys from lo to hi. A lane counts what stays of its tokens, and then knows from the counts of those before it
    where to put them: an atomic that each token waits for would take longer. stay [32] is scratch. */
@@ -1589,7 +1593,8 @@ SAMPI_INLINE uint32_t sampi_gpu_copy_items(const sampi_gpu_item *item, uint32_t 
         uint32_t at = 0;
         SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) x[k] = stay[k];
         SAMPI_AT_ONCE(32, x);
-        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) at += k < lane ? (uint32_t)x[k] : 0;
+        SAMPI_UNROLL(32)
+        for (int k = 0; k < SAMPI_WARP; k++) at += (uint32_t)x[k] & (uint32_t)sampi_gpu_mask(k < lane);
         for (uint32_t i = (uint32_t)lane; i < n; i += 8 * SAMPI_WARP) {
             SAMPI_UNROLL(8)
             for (uint32_t k = 0; k < 8; k++) x[k] = item[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)].key;
@@ -1805,9 +1810,6 @@ static SAMPI_CALLED void sampi_gpu_add_up(const uint64_t *part, uint32_t n, uint
     }
 }
 
-/* All bits or none: a sum of what a condition selects then has no branch. */
-SAMPI_INLINE uint64_t sampi_gpu_mask(bool x) { return 0 - (uint64_t)x; }
-
 #define SAMPI_GPU_FEW (2 * SAMPI_WARP) /* so many codes are compared each with all others */
 
 /* The smallest of n <= SAMPI_GPU_FEW codes whose prefix has that much of w, or of ones if w is NULL; UINT64_MAX if none
@@ -1891,7 +1893,8 @@ static SAMPI_CALLED void sampi_gpu_take_few(const sampi_gpu_here *h, uint32_t n,
         uint32_t at = 0;
         SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) before[k] = part[k];
         SAMPI_AT_ONCE(32, before);
-        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) at += k < lane ? (uint32_t)before[k] : 0;
+        SAMPI_UNROLL(32)
+        for (int k = 0; k < SAMPI_WARP; k++) at += (uint32_t)before[k] & (uint32_t)sampi_gpu_mask(k < lane);
         for (uint32_t i = (uint32_t)lane; i < n; i += 8 * SAMPI_WARP) {
             uint64_t x[8];
             SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) x[k] = code[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];

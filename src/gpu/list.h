@@ -96,6 +96,10 @@ static void sampi_gpu_list_sums(const sampi_gpu_here *h)
     h->st->low = low;
 }
 
+/* All bits or none: a sum of what a condition selects then has no branch. With `k < lane ? x : 0` gcc leaves the sum at
+   the first k that is too much, each lane at another one, and a device runs what follows a lane at a time. */
+SAMPI_INLINE uint64_t sampi_gpu_mask(bool x) { return 0 - (uint64_t)x; }
+
 /* Copy the items of a list that stay, in any order, and return their number. Those stay that score well enough, or else
    have keys from lo to hi. A lane counts what stays of its tokens, and then knows from the counts of those before it
    where to put them: an atomic that each token waits for would take longer. stay [32] is scratch. */
@@ -130,7 +134,8 @@ SAMPI_INLINE uint32_t sampi_gpu_copy_items(const sampi_gpu_item *item, uint32_t 
         uint32_t at = 0;
         SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) x[k] = stay[k];
         SAMPI_AT_ONCE(32, x);
-        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) at += k < lane ? (uint32_t)x[k] : 0;
+        SAMPI_UNROLL(32)
+        for (int k = 0; k < SAMPI_WARP; k++) at += (uint32_t)x[k] & (uint32_t)sampi_gpu_mask(k < lane);
         for (uint32_t i = (uint32_t)lane; i < n; i += 8 * SAMPI_WARP) {
             SAMPI_UNROLL(8)
             for (uint32_t k = 0; k < 8; k++) x[k] = item[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)].key;
@@ -346,9 +351,6 @@ static SAMPI_CALLED void sampi_gpu_add_up(const uint64_t *part, uint32_t n, uint
     }
 }
 
-/* All bits or none: a sum of what a condition selects then has no branch. */
-SAMPI_INLINE uint64_t sampi_gpu_mask(bool x) { return 0 - (uint64_t)x; }
-
 #define SAMPI_GPU_FEW (2 * SAMPI_WARP) /* so many codes are compared each with all others */
 
 /* The smallest of n <= SAMPI_GPU_FEW codes whose prefix has that much of w, or of ones if w is NULL; UINT64_MAX if none
@@ -432,7 +434,8 @@ static SAMPI_CALLED void sampi_gpu_take_few(const sampi_gpu_here *h, uint32_t n,
         uint32_t at = 0;
         SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) before[k] = part[k];
         SAMPI_AT_ONCE(32, before);
-        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) at += k < lane ? (uint32_t)before[k] : 0;
+        SAMPI_UNROLL(32)
+        for (int k = 0; k < SAMPI_WARP; k++) at += (uint32_t)before[k] & (uint32_t)sampi_gpu_mask(k < lane);
         for (uint32_t i = (uint32_t)lane; i < n; i += 8 * SAMPI_WARP) {
             uint64_t x[8];
             SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) x[k] = code[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
