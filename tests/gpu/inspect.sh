@@ -1,6 +1,7 @@
 #!/bin/sh
 # Look at the device code for what must not be there: the device's malloc, products contracted to f32 fma, values
-# spilled to local memory; and for what must: 32 loads under way at once. ptxas, where there is one, assembles it.
+# spilled to local memory; and for what must: 32 loads under way at once. ptxas, where there is one, assembles it, and
+# DIR/registers.txt has what each function takes.
 # Usage: inspect.sh OFFLOAD DIR
 set -eu
 offload=$1 dir=$2 here=$PWD
@@ -29,13 +30,33 @@ run=$(awk '/^[ \t]*ld\.f32/ { if (++n > most) most = n; next } { n = 0 } END { p
 [ "$run" -ge 32 ] || wrong "has only $run loads under way at once"
 for p in ptxas /usr/local/cuda/bin/ptxas; do
     command -v "$p" > /dev/null || continue
-    "$p" -c -arch=sm_90 "$ptx" -o all.cubin || wrong "is refused by ptxas"
+    "$p" -v -c -arch=sm_90 "$ptx" -o all.cubin 2> ptxas.log || wrong "is refused by ptxas"
+    # bytes of spill stores, of loads, of the stack, and the function; a kernel's own registers. The worst one is printed.
+    awk '/Function properties for|Compiling entry function/ { f = $NF; if (/entry/) f = $(NF - 2) }
+        /bytes stack frame/ { print $5, $9, $1, f } /Used [0-9]+ registers/ { print "registers", $5, "-", f }' \
+        ptxas.log | sort -rn > ../registers.txt
+    worst=$(sed -n '1s/\([0-9]*\) [0-9]* [0-9]* \(.*\)/\2 saves \1 bytes/p' ../registers.txt)
+    # The spill stores (4 bytes each, opcode 387) must be among a function's first instructions: then they save registers of the
+    # caller, once. One further down would be a value that did not find room, perhaps in a loop. (Arguments of a call may be
+    # stored anywhere.)
+    readelf -SW all.cubin > sections 2> /dev/null
+    late=$(od -Ad -v -tx8 -w16 all.cubin | awk 'FILENAME ~ /registers/ { if ($1 > 0 && $1 != "registers") spill[$4] = $1; next }
+        FILENAME ~ /sections/ { if (match($0, /\.text\.[^ ]+ +PROGBITS/)) {
+            name = substr($0, RSTART + 6, RLENGTH - 6); sub(/ .*/, "", name); split(substr($0, RSTART + RLENGTH), x, " ")
+            start[hex(x[2])] = name } next }
+        function hex(s, i, n) { for (i = 1; i <= length(s); i++) n = n * 16 + index("0123456789abcdef", substr(s, i, 1)) - 1
+            return n + 0 }
+        { if ($1 + 0 in start) { f = start[$1 + 0]; at = $1 + 0 } }
+        f && $2 ~ /387$/ && $1 - at < 16 * 100 { saved[f] += 4; n++ }
+        END { if (!n) print "no function at all: not read"; for (f in spill) if (saved[f] < spill[f]) print f }' \
+        ../registers.txt sections -)
+    [ -z "$late" ] || wrong "stores a value that found no register in $late"
     # what the assembler fuses by itself: products and sums without .rn; FFMA and DFMA begin with 23 7 and 2b 7
     fused() {
         "$p" -c -arch=sm_90 "-fmad=$1" "$ptx" -o fused.cubin && od -An -v -tx1 -w16 fused.cubin | grep -cE '^ 2[3b] 7'
     }
     [ "$(fused true)" = "$(fused false)" ] || wrong "has products that ptxas fuses with sums"
-    assembled=", assembled for sm_90"
+    assembled=", assembled for sm_90: no spill behind a function's entry, $worst"
     break
 done
 echo "gpu: device code inspected: no malloc, no contraction, nothing spilled, $run loads under way${assembled:-}"

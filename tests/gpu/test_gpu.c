@@ -18,6 +18,9 @@ static void run_teams(const void *args, uint32_t n);
 #define SAMPI_HOST_TEAMS(a, n) run_teams((a), (n))
 static int is_hidden(const void *sampler);
 #define SAMPI_GPU_KNOWS(s) (!is_hidden(s))
+/* SAMP_TEST_TRUST: broken kernels are to get rows, without a trial of the device (gpu/canary.h) */
+static int is_trusted(void);
+#define SAMPI_GPU_TRUSTS(gpu) ((gpu)->mode != SAMPI_GPU_ON_DEVICE || is_trusted())
 #define SAMPLING_GUMBEL
 #define SAMPLING_WATERMARK
 #define SAMPLING_CONSTRAINTS
@@ -56,6 +59,8 @@ static int is_hidden(const void *sampler)
 {
     return hidden && !strcmp(samp_name(&((const sampi_sampler *)sampler)->base), hidden);
 }
+
+static int is_trusted(void) { return env_setting("SAMP_TEST_TRUST", 0) != 0; }
 
 /* ------------------------------------------------------------------------------- teams on the host: one by one, or
    as threads at once, as on a device where they wait for each other */
