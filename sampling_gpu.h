@@ -119,15 +119,15 @@
    (see samp_gpu_create), an atomic: of two threads that make the first two contexts both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2549 gpu/prefix.h                     5145 gpu/device.h
-     146 gpu/api.h                        3101 gpu/choosing.h                   5310 gpu/contexts.h
-     278 gpu/switches.h                   3206 gpu/ending.h                     5477 gpu/steps.h
-     336 gpu/records.h                    3360 gpu/answers.h                    5572 gpu/where.h
-     635 gpu/elements.h                   4144 samplers/plans.h                 5741 gpu/sending.h
-     909 gpu/passes.h                     4407 gpu/users.h                      6013 gpu/batch.h
-    1459 gpu/list.h                       4511 gpu/logprobs.h                   6298 gpu/results.h
-    2158 gpu/left.h                       4676 gpu/advance.h                    6595 gpu/canary.h
-    2416 gpu/done.h                       4939 gpu/shapes.h
+       2 gpu/opening.h                    2555 gpu/prefix.h                     5151 gpu/device.h
+     146 gpu/api.h                        3107 gpu/choosing.h                   5316 gpu/contexts.h
+     278 gpu/switches.h                   3212 gpu/ending.h                     5483 gpu/steps.h
+     342 gpu/records.h                    3366 gpu/answers.h                    5578 gpu/where.h
+     641 gpu/elements.h                   4150 samplers/plans.h                 5747 gpu/sending.h
+     915 gpu/passes.h                     4413 gpu/users.h                      6019 gpu/batch.h
+    1465 gpu/list.h                       4517 gpu/logprobs.h                   6304 gpu/results.h
+    2164 gpu/left.h                       4682 gpu/advance.h                    6601 gpu/canary.h
+    2422 gpu/done.h                       4945 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -304,11 +304,17 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #define SAMPI_IN_TEAMS(device_) \
     SAMPI_PRAGMA(omp target device(device_)) \
     SAMPI_PRAGMA(omp teams num_teams(SAMPI_TEAMS) thread_limit(1))
+#define SAMPI_IN_ONE_TEAM(device_, a, b) \
+    SAMPI_PRAGMA(omp target is_device_ptr(a, b) device(device_)) \
+    SAMPI_PRAGMA(omp teams num_teams(1) thread_limit(1))
 #else
 #define SAMPI_SIMD(...) SAMPI_PRAGMA(omp simd __VA_ARGS__)
 #define SAMPI_IN_TEAMS(device_) \
     SAMPI_PRAGMA(omp target thread_limit(1) device(device_)) \
     SAMPI_PRAGMA(omp teams num_teams(SAMPI_TEAMS))
+#define SAMPI_IN_ONE_TEAM(device_, a, b) \
+    SAMPI_PRAGMA(omp target is_device_ptr(a, b) thread_limit(1) device(device_)) \
+    SAMPI_PRAGMA(omp teams num_teams(1))
 #endif
 #define SAMPI_UNROLL(n) SAMPI_PRAGMA(GCC unroll n)
 /* All of an array is read before the first element is wanted: gcc would put each read behind a branch, if the value is
@@ -6712,8 +6718,7 @@ static int sampi_canary_compute_there(samp_gpu *gpu, const float *x, uint64_t *y
 #if SAMPI_OFFLOAD
     if (gpu->mode == SAMPI_GPU_ON_DEVICE) {
         const int device = gpu->device;
-#pragma omp target is_device_ptr(from, to) device(device)
-#pragma omp teams num_teams(1) thread_limit(1)
+        SAMPI_IN_ONE_TEAM(device, from, to)
         sampi_canary_compute(from, to);
     } else
 #endif

@@ -117,8 +117,7 @@ static int sampi_canary_compute_there(samp_gpu *gpu, const float *x, uint64_t *y
 #if SAMPI_OFFLOAD
     if (gpu->mode == SAMPI_GPU_ON_DEVICE) {
         const int device = gpu->device;
-#pragma omp target is_device_ptr(from, to) device(device)
-#pragma omp teams num_teams(1) thread_limit(1)
+        SAMPI_IN_ONE_TEAM(device, from, to)
         sampi_canary_compute(from, to);
     } else
 #endif

@@ -26,11 +26,17 @@
 #define SAMPI_IN_TEAMS(device_) \
     SAMPI_PRAGMA(omp target device(device_)) \
     SAMPI_PRAGMA(omp teams num_teams(SAMPI_TEAMS) thread_limit(1))
+#define SAMPI_IN_ONE_TEAM(device_, a, b) \
+    SAMPI_PRAGMA(omp target is_device_ptr(a, b) device(device_)) \
+    SAMPI_PRAGMA(omp teams num_teams(1) thread_limit(1))
 #else
 #define SAMPI_SIMD(...) SAMPI_PRAGMA(omp simd __VA_ARGS__)
 #define SAMPI_IN_TEAMS(device_) \
     SAMPI_PRAGMA(omp target thread_limit(1) device(device_)) \
     SAMPI_PRAGMA(omp teams num_teams(SAMPI_TEAMS))
+#define SAMPI_IN_ONE_TEAM(device_, a, b) \
+    SAMPI_PRAGMA(omp target is_device_ptr(a, b) thread_limit(1) device(device_)) \
+    SAMPI_PRAGMA(omp teams num_teams(1))
 #endif
 #define SAMPI_UNROLL(n) SAMPI_PRAGMA(GCC unroll n)
 /* All of an array is read before the first element is wanted: gcc would put each read behind a branch, if the value is

@@ -29,8 +29,18 @@
     X(num_##T, "setp.num." #T, 2, VALUE_##T(A) == VALUE_##T(A) && VALUE_##T(B) == VALUE_##T(B)) \
     X(nan_##T, "setp.nan." #T, 2, VALUE_##T(A) != VALUE_##T(A) || VALUE_##T(B) != VALUE_##T(B))
 
+/* all bits set, or none */
+#define SET(X, T) \
+    X(set_eq_##T, "set.u32.eq." #T, 2, AS(T, A) == AS(T, B) ? UINT32_MAX : 0) \
+    X(set_ne_##T, "set.u32.ne." #T, 2, AS(T, A) != AS(T, B) ? UINT32_MAX : 0) \
+    X(set_lt_##T, "set.u32.lt." #T, 2, AS(T, A) < AS(T, B) ? UINT32_MAX : 0) \
+    X(set_le_##T, "set.u32.le." #T, 2, AS(T, A) <= AS(T, B) ? UINT32_MAX : 0) \
+    X(set_gt_##T, "set.u32.gt." #T, 2, AS(T, A) > AS(T, B) ? UINT32_MAX : 0) \
+    X(set_ge_##T, "set.u32.ge." #T, 2, AS(T, A) >= AS(T, B) ? UINT32_MAX : 0)
+
 #define INTEGER(X, T) \
     SETP(X, T, AS) \
+    SET(X, T) \
     X(div_##T, "div." #T, 2, (u64)divide_##T((T)A, (T)B, false)) \
     X(rem_##T, "rem." #T, 2, (u64)divide_##T((T)A, (T)B, true)) \
     X(min_##T, "min." #T, 2, (u64)((T)A < (T)B ? (T)A : (T)B)) \
