@@ -119,15 +119,15 @@
    (see samp_gpu_create), an atomic: of two threads that make the first two contexts both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2555 gpu/prefix.h                     5151 gpu/device.h
-     146 gpu/api.h                        3107 gpu/choosing.h                   5316 gpu/contexts.h
-     278 gpu/switches.h                   3212 gpu/ending.h                     5483 gpu/steps.h
-     342 gpu/records.h                    3366 gpu/answers.h                    5578 gpu/where.h
-     641 gpu/elements.h                   4150 samplers/plans.h                 5747 gpu/sending.h
-     915 gpu/passes.h                     4413 gpu/users.h                      6019 gpu/batch.h
-    1465 gpu/list.h                       4517 gpu/logprobs.h                   6304 gpu/results.h
-    2164 gpu/left.h                       4682 gpu/advance.h                    6601 gpu/canary.h
-    2422 gpu/done.h                       4945 gpu/shapes.h
+       2 gpu/opening.h                    2556 gpu/prefix.h                     5153 gpu/device.h
+     146 gpu/api.h                        3108 gpu/choosing.h                   5318 gpu/contexts.h
+     278 gpu/switches.h                   3213 gpu/ending.h                     5485 gpu/steps.h
+     342 gpu/records.h                    3367 gpu/answers.h                    5580 gpu/where.h
+     641 gpu/elements.h                   4152 samplers/plans.h                 5749 gpu/sending.h
+     915 gpu/passes.h                     4415 gpu/users.h                      6021 gpu/batch.h
+    1465 gpu/list.h                       4519 gpu/logprobs.h                   6306 gpu/results.h
+    2165 gpu/left.h                       4684 gpu/advance.h                    6603 gpu/canary.h
+    2423 gpu/done.h                       4947 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -2008,6 +2008,7 @@ static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t
     sampi_gpu_list_span(h, n, &in);
     uint32_t upto = (uint32_t)in.count;
     if (in.mass < mass || in.count < count) return UINT64_MAX;
+    sampi_gpu_meet(h->st); /* lanes have read what they share */
     in.mass = mass, in.count = count;
     uint64_t *part = sampi_gpu_spare(h), *few = part + SAMPI_WARP, *few_w = few + SAMPI_GPU_FEW;
     while (in.lo < in.hi && upto > SAMPI_GPU_FEW) sampi_gpu_list_cut(h, n, &in, &upto, part);
@@ -3812,11 +3813,12 @@ static SAMPI_CALLED uint32_t sampi_gpu_entropy_above(const uint64_t *upto, uint3
 static SAMPI_CALLED uint32_t sampi_gpu_first_above(const uint64_t *z, const uint64_t *s, uint32_t n, double most,
                                                    sampi_gpu_running *sums, uint64_t *upto)
 {
-    sampi_gpu_run_up(z, n, sums->z, upto);
-    sampi_gpu_run_up(s, n, sums->s, upto + SAMPI_WARP);
+    const uint64_t old_z = sums->z, old_s = sums->s; /* read before the barriers of the loops: lanes share the sums */
+    sampi_gpu_run_up(z, n, old_z, upto);
+    sampi_gpu_run_up(s, n, old_s, upto + SAMPI_WARP);
     const uint32_t first = sampi_gpu_entropy_above(upto, n, most);
     const uint64_t more_z = sampi_gpu_sum_of_first(z, first), more_s = sampi_gpu_sum_of_first(s, first);
-    sums->z += more_z, sums->s += more_s;
+    sums->z = old_z + more_z, sums->s = old_s + more_s;
     return first;
 }
 

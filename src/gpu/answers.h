@@ -446,11 +446,12 @@ static SAMPI_CALLED uint32_t sampi_gpu_entropy_above(const uint64_t *upto, uint3
 static SAMPI_CALLED uint32_t sampi_gpu_first_above(const uint64_t *z, const uint64_t *s, uint32_t n, double most,
                                                    sampi_gpu_running *sums, uint64_t *upto)
 {
-    sampi_gpu_run_up(z, n, sums->z, upto);
-    sampi_gpu_run_up(s, n, sums->s, upto + SAMPI_WARP);
+    const uint64_t old_z = sums->z, old_s = sums->s; /* read before the barriers of the loops: lanes share the sums */
+    sampi_gpu_run_up(z, n, old_z, upto);
+    sampi_gpu_run_up(s, n, old_s, upto + SAMPI_WARP);
     const uint32_t first = sampi_gpu_entropy_above(upto, n, most);
     const uint64_t more_z = sampi_gpu_sum_of_first(z, first), more_s = sampi_gpu_sum_of_first(s, first);
-    sums->z += more_z, sums->s += more_s;
+    sums->z = old_z + more_z, sums->s = old_s + more_s;
     return first;
 }
 

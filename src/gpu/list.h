@@ -543,6 +543,7 @@ static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t
     sampi_gpu_list_span(h, n, &in);
     uint32_t upto = (uint32_t)in.count;
     if (in.mass < mass || in.count < count) return UINT64_MAX;
+    sampi_gpu_meet(h->st); /* lanes have read what they share */
     in.mass = mass, in.count = count;
     uint64_t *part = sampi_gpu_spare(h), *few = part + SAMPI_WARP, *few_w = few + SAMPI_GPU_FEW;
     while (in.lo < in.hi && upto > SAMPI_GPU_FEW) sampi_gpu_list_cut(h, n, &in, &upto, part);
