@@ -10,7 +10,8 @@ case $offload in nvptx*) ;; *) echo "gpu: $offload compiled; its code is not ins
 rm -rf "$dir/ptx"
 mkdir -p "$dir/ptx"
 cd "$dir/ptx"
-printf '#define SAMPLING_IMPLEMENTATION\n#include "sampling_gpu.h"\n' > all.c
+printf '#define SAMPLING_GUMBEL\n#define SAMPLING_WATERMARK\n#define SAMPLING_CONSTRAINTS\n' > all.c
+printf '#define SAMPLING_IMPLEMENTATION\n#include "sampling_gpu.h"\n' >> all.c
 printf 'int main(void) { return samp_gpu_create(NULL, NULL) != NULL; }\n' >> all.c
 gcc -std=gnu11 -O3 -fopenmp -ffp-contract=off -fno-pie -no-pie "-foffload=$offload" \
     "-foffload-options=$offload=-misa=sm_80" -foffload-options=-lm "-I$here" -save-temps all.c -o all -lm
@@ -51,12 +52,24 @@ for p in ptxas /usr/local/cuda/bin/ptxas; do
         END { if (!n) print "no function at all: not read"; for (f in spill) if (saved[f] < spill[f]) print f }' \
         ../registers.txt sections -)
     [ -z "$late" ] || wrong "stores a value that found no register in $late"
+    # A device's thread has 1,024 bytes of stack, and libgomp's main takes 64 of them: the longest way down from any function
+    stack=$(awk 'FILENAME ~ /ptxas/ { if (/Function properties for/) f = $NF; if (/bytes stack frame/) frame[f] = $1; next }
+        /BEGIN .*FUNCTION DEF/ { f = $NF }
+        /^[ \t]*call / { t = $0; sub(/^[ \t]*call +(\([^)]*\) *, *)?/, "", t); sub(/,.*/, "", t); calls[f] = calls[f] " " t }
+        function way(f, n, c, i, d, most) {
+            if (f in known) return known[f]
+            n = split(calls[f], c, " ")
+            for (i = 1; i <= n; i++) { d = way(c[i]); if (d > most) most = d }
+            return known[f] = most + frame[f]
+        }
+        END { for (f in frame) { d = way(f); if (d > worst) worst = d } print worst + 0 }' ptxas.log "$ptx")
+    [ "$stack" -gt 0 ] && [ "$stack" -le 928 ] || wrong "takes $stack bytes of a thread's stack, which has 1,024"
     # what the assembler fuses by itself: products and sums without .rn; FFMA and DFMA begin with 23 7 and 2b 7
     fused() {
         "$p" -c -arch=sm_90 "-fmad=$1" "$ptx" -o fused.cubin && od -An -v -tx1 -w16 fused.cubin | grep -cE '^ 2[3b] 7'
     }
     [ "$(fused true)" = "$(fused false)" ] || wrong "has products that ptxas fuses with sums"
-    assembled=", assembled for sm_90: no spill behind a function's entry, $worst"
+    assembled=", assembled for sm_90: no spill behind a function's entry, $worst; $stack bytes of stack"
     break
 done
 echo "gpu: device code inspected: no malloc, no contraction, nothing spilled, $run loads under way${assembled:-}"
