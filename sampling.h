@@ -166,7 +166,7 @@
      3. Cuts compare integers, or doubles got from one f32 and constants of the row. Order is (logit descending, id
         ascending), everywhere. p_less' sum of p^2 is q / sum^2 with q = 2^40 times the sum of (w >> 20)^2, exact too.
      4. A draw proposes with the envelope q >= w, which is cheap, and accepts with probability w / q: see sampi_draw.
-        Proposals go by ascending id, whatever order the array is in.
+        The sum that finds the proposal runs by ascending id, in whatever order the array is.
      5. Random bits are Philox4x32-10, key = seed, counter = (position, kind of sampler and its ordinal among its kind
         in the chain, attempt). The position is the chain's count of draws, so a row's token is the same alone or in
         any batch, and can be replayed.
@@ -190,86 +190,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9065 samplers/greedy.h               21244 grammar/regex.h
-     277 api/config.h                     9107 samplers/choose.h               21647 grammar/derivatives.h
-     308 api/types.h                      9170 samplers/ratio.h                22447 grammar/vocabulary.h
-     565 api/missing.h                    9237 samplers/draw.h                 22920 grammar/triggers.h
-     579 api/sample.h                     9323 samplers/dist.h                 23248 grammar/matcher.h
-     673 api/chains.h                     9355 samplers/gumbel.h               23520 grammar/store.h
-     940 api/samplers.h                   9425 watermark/function.h            23782 grammar/moving.h
-    1213 api/gumbel.h                     9543 watermark/text.h                24139 grammar/visits.h
-    1236 api/operator.h                   9735 watermark/draw.h                24422 grammar/states.h
-    1287 api/kv.h                         9946 samplers/mirostat.h             24583 grammar/items.h
-    1470 api/llama_cpp.h                 10186 samplers/adaptive_p.h           24710 grammar/masks.h
-    1516 api/text_error.h                10338 samplers/custom.h               24921 grammar/runs.h
-    1533 api/grammar.h                   10399 config/describe.h               25135 grammar/entries.h
-    1801 api/shards.h                    10581 config/from_params.h            25635 grammar/accepting.h
-    1900 api/peers.h                     10645 config/orders.h                 25984 grammar/waiting.h
-    1988 api/drafts.h                    10879 config/numbers.h                26112 grammar/history.h
-    2090 api/constraints.h               11021 config/set.h                    26240 grammar/room.h
-    2420 api/watermark.h                 11177 config/texts.h                  26591 grammar/sampler.h
-    2579 api/parts.h                     11308 config/settings.h               26835 grammar/forced.h
-    2621 base/switches.h                 11421 life/rollback.h                 27004 grammar/hooks.h
-    2940 base/random.h                   11681 life/chain.h                    27128 schema/head.h
-    2963 base/mt19937.h                  11965 life/members.h                  27305 schema/errors.h
-    3038 base/exact.h                    12079 life/update.h                   27417 schema/collections.h
-    3266 base/bits128.h                  12276 life/copy.h                     27451 schema/references.h
-    3347 base/elements.h                 12446 rows/row.h                      27726 schema/strings.h
-    3479 watermark/colours.h             12756 rows/reserve.h                  27788 schema/numbers.h
-    3543 kernels/llama_cpp/contract.h    12825 rows/pieces.h                   27996 schema/sets.h
-    3590 kernels/contract.h              12939 rows/thresholds.h               28252 schema/formats.h
-    3718 kernels/scalar.h                13046 rows/compact.h                  28454 schema/scalars.h
-    3924 kernels/llama_cpp/scalar.h      13230 rows/sums.h                     28757 schema/goals.h
-    3945 kernels/sets.h                  13379 rows/changes.h                  28982 schema/alternatives.h
-    3993 kernels/vectors.h               13460 rows/cuts.h                     29467 schema/objects.h
-    4110 kernels/avx512.h                13910 rows/typical.h                  29988 schema/arrays.h
-    4194 kernels/avx2.h                  14225 rows/tail_free.h                30353 schema/whole.h
-    4256 kernels/sse2.h                  14299 rows/selecting.h                30526 tags/head.h
-    4273 kernels/neon.h                  14430 rows/mirostat.h                 30656 tags/words.h
-    4295 kernels/wasm.h                  14515 watermark/rows.h                30772 tags/inside.h
-    4311 kernels/generic.h               14629 rows/flat.h                     30916 tags/formats.h
-    4331 kernels/shared.h                14676 rows/logprobs.h                 31324 grammar/grammars.h
-    4456 kernels/passes.h                14762 rows/step.h                     31391 peers/tables.h
-    5145 kernels/llama_cpp/passes.h      14779 rows/llama_cpp/sums.h           31792 peers/values.h
-    5229 kernels/check.h                 15105 rows/llama_cpp/samplers.h       32237 peers/llama_server.h
-    5252 kernels/dispatch.h              15581 rows/llama_cpp/step.h           32307 peers/fields.h
-    5462 core/array.h                    15612 run/apply.h                     32573 peers/requests.h
-    5802 core/table.h                    15696 run/writing.h                   32719 shards/head.h
-    6000 core/windows.h                  15820 run/arrays.h                    32870 shards/bytes.h
-    6092 constraints/record.h            15898 run/arrays_llama_cpp.h          32968 shards/merging.h
-    6150 watermark/record.h              16098 run/walk.h                      33259 shards/row.h
-    6170 rows/work.h                     16203 run/finish.h                    33393 shards/answers.h
-    6197 life/past.h                     16243 run/draw_llama_cpp.h            33941 shards/logprobs.h
-    6256 core/record.h                   16319 run/draw.h                      34088 shards/taking.h
-    6396 core/plans.h                    16397 run/sample.h                    34244 shards/asking.h
-    6434 core/fields.h                   16515 watermark/making.h              34381 shards/prefix.h
-    6521 core/owners.h                   16744 watermark/tails.h               34952 shards/plans.h
-    6598 core/mt19937.h                  16844 watermark/detect.h              35456 samplers/plans.h
-    6656 core/no_mt19937.h               17067 run/verify.h                    35719 shards/way.h
-    6690 core/making.h                   17172 run/batch.h                     35868 shards/memory.h
-    6823 core/streams.h                  17323 life/state.h                    35938 shards/batch.h
-    6863 life/state_fields.h             17501 operator/weights.h              36346 drafts/head.h
-    6963 samplers/llama_cpp.h            17589 operator/search.h               36405 drafts/block.h
-    7050 samplers/logit_bias.h           17727 operator/run.h                  36597 drafts/tree.h
-    7152 samplers/patch.h                17895 kv/cells.h                      36732 drafts/relaxed.h
-    7202 samplers/penalties.h            17932 kv/making.h                     36817 constraints/automaton.h
-    7354 samplers/dry.h                  18157 kv/slot.h                       36918 constraints/making.h
-    7813 samplers/cut.h                  18297 kv/sequences.h                  37174 constraints/sampler.h
-    7838 samplers/top_n_sigma.h          18431 kv/data.h                       37269 constraints/constructors.h
-    7948 samplers/top_k.h                18554 kv/update.h                     37636 constraints/patterns.h
-    8005 samplers/tail_free.h            18679 kv/state.h                      37844 constraints/looking.h
-    8129 samplers/typical.h              18888 llama_cpp/functions.h           37911 constraints/thinking.h
-    8205 samplers/top_p.h                18955 llama_cpp/object.h              38163 constraints/schedule.h
-    8248 samplers/min_p.h                19010 llama_cpp/vocabulary.h          38252 constraints/accepting.h
-    8290 samplers/by_sums.h              19087 text/reading.h                  38435 constraints/drawing.h
-    8441 samplers/top_h.h                19198 text/strings.h                  38622 constraints/state.h
-    8494 samplers/min_k.h                19297 text/values.h                   38687 constraints/kind.h
-    8552 samplers/xtc.h                  19453 text/documents.h                38745 constraints/top_p_decay.h
-    8636 samplers/infill.h               19529 grammar/head.h                  38831 constraints/accessors.h
-    8752 samplers/temperature.h          19570 grammar/tree.h                  38939 core/kinds.h
-    8922 samplers/smoothing.h            20561 grammar/finishing.h             38988 base/restore.h
-    9007 samplers/softmax.h              20864 grammar/reading.h               39002 api/license.h
-    9040 samplers/drafted.h              20949 grammar/gbnf.h
+       2 api/opening.h                    9068 samplers/greedy.h               21248 grammar/regex.h
+     277 api/config.h                     9110 samplers/choose.h               21651 grammar/derivatives.h
+     308 api/types.h                      9173 samplers/ratio.h                22451 grammar/vocabulary.h
+     565 api/missing.h                    9240 samplers/draw.h                 22924 grammar/triggers.h
+     579 api/sample.h                     9326 samplers/dist.h                 23252 grammar/matcher.h
+     673 api/chains.h                     9358 samplers/gumbel.h               23524 grammar/store.h
+     940 api/samplers.h                   9428 watermark/function.h            23786 grammar/moving.h
+    1213 api/gumbel.h                     9546 watermark/text.h                24143 grammar/visits.h
+    1236 api/operator.h                   9738 watermark/draw.h                24427 grammar/states.h
+    1287 api/kv.h                         9949 samplers/mirostat.h             24588 grammar/items.h
+    1470 api/llama_cpp.h                 10189 samplers/adaptive_p.h           24715 grammar/masks.h
+    1516 api/text_error.h                10341 samplers/custom.h               24926 grammar/runs.h
+    1533 api/grammar.h                   10402 config/describe.h               25140 grammar/entries.h
+    1801 api/shards.h                    10584 config/from_params.h            25640 grammar/accepting.h
+    1900 api/peers.h                     10648 config/orders.h                 25990 grammar/waiting.h
+    1988 api/drafts.h                    10882 config/numbers.h                26118 grammar/history.h
+    2090 api/constraints.h               11024 config/set.h                    26246 grammar/room.h
+    2420 api/watermark.h                 11180 config/texts.h                  26597 grammar/sampler.h
+    2580 api/parts.h                     11311 config/settings.h               26841 grammar/forced.h
+    2622 base/switches.h                 11424 life/rollback.h                 27010 grammar/hooks.h
+    2941 base/random.h                   11684 life/chain.h                    27134 schema/head.h
+    2964 base/mt19937.h                  11968 life/members.h                  27311 schema/errors.h
+    3039 base/exact.h                    12082 life/update.h                   27423 schema/collections.h
+    3267 base/bits128.h                  12279 life/copy.h                     27457 schema/references.h
+    3348 base/elements.h                 12449 rows/row.h                      27732 schema/strings.h
+    3480 watermark/colours.h             12759 rows/reserve.h                  27794 schema/numbers.h
+    3544 kernels/llama_cpp/contract.h    12828 rows/pieces.h                   28002 schema/sets.h
+    3591 kernels/contract.h              12942 rows/thresholds.h               28258 schema/formats.h
+    3719 kernels/scalar.h                13049 rows/compact.h                  28460 schema/scalars.h
+    3925 kernels/llama_cpp/scalar.h      13233 rows/sums.h                     28763 schema/goals.h
+    3946 kernels/sets.h                  13382 rows/changes.h                  28988 schema/alternatives.h
+    3994 kernels/vectors.h               13463 rows/cuts.h                     29473 schema/objects.h
+    4111 kernels/avx512.h                13913 rows/typical.h                  29994 schema/arrays.h
+    4195 kernels/avx2.h                  14228 rows/tail_free.h                30359 schema/whole.h
+    4257 kernels/sse2.h                  14302 rows/selecting.h                30532 tags/head.h
+    4274 kernels/neon.h                  14433 rows/mirostat.h                 30662 tags/words.h
+    4296 kernels/wasm.h                  14518 watermark/rows.h                30778 tags/inside.h
+    4312 kernels/generic.h               14632 rows/flat.h                     30922 tags/formats.h
+    4332 kernels/shared.h                14679 rows/logprobs.h                 31330 grammar/grammars.h
+    4457 kernels/passes.h                14765 rows/step.h                     31397 peers/tables.h
+    5147 kernels/llama_cpp/passes.h      14782 rows/llama_cpp/sums.h           31798 peers/values.h
+    5231 kernels/check.h                 15108 rows/llama_cpp/samplers.h       32243 peers/llama_server.h
+    5254 kernels/dispatch.h              15585 rows/llama_cpp/step.h           32313 peers/fields.h
+    5464 core/array.h                    15616 run/apply.h                     32579 peers/requests.h
+    5804 core/table.h                    15700 run/writing.h                   32725 shards/head.h
+    6002 core/windows.h                  15824 run/arrays.h                    32876 shards/bytes.h
+    6094 constraints/record.h            15902 run/arrays_llama_cpp.h          32974 shards/merging.h
+    6152 watermark/record.h              16102 run/walk.h                      33265 shards/row.h
+    6172 rows/work.h                     16207 run/finish.h                    33399 shards/answers.h
+    6199 life/past.h                     16247 run/draw_llama_cpp.h            33947 shards/logprobs.h
+    6258 core/record.h                   16323 run/draw.h                      34094 shards/taking.h
+    6398 core/plans.h                    16401 run/sample.h                    34250 shards/asking.h
+    6436 core/fields.h                   16519 watermark/making.h              34387 shards/prefix.h
+    6523 core/owners.h                   16748 watermark/tails.h               34958 shards/plans.h
+    6600 core/mt19937.h                  16848 watermark/detect.h              35462 samplers/plans.h
+    6658 core/no_mt19937.h               17071 run/verify.h                    35725 shards/way.h
+    6692 core/making.h                   17176 run/batch.h                     35874 shards/memory.h
+    6825 core/streams.h                  17327 life/state.h                    35944 shards/batch.h
+    6865 life/state_fields.h             17505 operator/weights.h              36352 drafts/head.h
+    6965 samplers/llama_cpp.h            17593 operator/search.h               36411 drafts/block.h
+    7052 samplers/logit_bias.h           17731 operator/run.h                  36603 drafts/tree.h
+    7154 samplers/patch.h                17899 kv/cells.h                      36738 drafts/relaxed.h
+    7204 samplers/penalties.h            17936 kv/making.h                     36823 constraints/automaton.h
+    7356 samplers/dry.h                  18161 kv/slot.h                       36924 constraints/making.h
+    7815 samplers/cut.h                  18301 kv/sequences.h                  37180 constraints/sampler.h
+    7840 samplers/top_n_sigma.h          18435 kv/data.h                       37275 constraints/constructors.h
+    7950 samplers/top_k.h                18558 kv/update.h                     37642 constraints/patterns.h
+    8007 samplers/tail_free.h            18683 kv/state.h                      37850 constraints/looking.h
+    8132 samplers/typical.h              18892 llama_cpp/functions.h           37917 constraints/thinking.h
+    8208 samplers/top_p.h                18959 llama_cpp/object.h              38169 constraints/schedule.h
+    8251 samplers/min_p.h                19014 llama_cpp/vocabulary.h          38258 constraints/accepting.h
+    8293 samplers/by_sums.h              19091 text/reading.h                  38441 constraints/drawing.h
+    8444 samplers/top_h.h                19202 text/strings.h                  38628 constraints/state.h
+    8497 samplers/min_k.h                19301 text/values.h                   38693 constraints/kind.h
+    8555 samplers/xtc.h                  19457 text/documents.h                38751 constraints/top_p_decay.h
+    8639 samplers/infill.h               19533 grammar/head.h                  38837 constraints/accessors.h
+    8755 samplers/temperature.h          19574 grammar/tree.h                  38945 core/kinds.h
+    8925 samplers/smoothing.h            20565 grammar/finishing.h             38994 base/restore.h
+    9010 samplers/softmax.h              20868 grammar/reading.h               39008 api/license.h
+    9043 samplers/drafted.h              20953 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1224,7 +1224,7 @@ SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t 
               id.
      Leaves   p of every token.   Draws  64 bits for each token, one position.   Ratio  samp_verify draws as dist does.
      MT19937  llama.cpp has no such sampler: the same.
-     Cost     for each candidate 1.5 ns with AVX-512, 2.5 with AVX2, 15 step by step.
+     Cost     1.5 ns for each candidate with AVX-512, 2.5 ns with AVX2, 15 ns where the chain goes step by step.
      Source   Gumbel 1954; Maddison et al. 2014, "A* sampling"; vLLM's noise by token. */
 SAMP_API samp_sampler *samp_init_gumbel(uint64_t seed);
 #ifndef SAMPLING_GUMBEL_DECLARED
@@ -1915,7 +1915,7 @@ typedef enum samp_peer {
 
 /* What a request contains besides settings. */
 typedef struct samp_request {
-    samp_text_error error;   /* SAMP_OK, or the error and its place in the text */
+    samp_text_error error;   /* SAMP_OK, or an error and its place in the request */
     char field[64];          /* the field with the error, as "top_k" or "options.top_k"; "": no field */
     bool seeded;             /* the request has a seed; if not, the settings keep theirs */
     bool with_prompt;        /* true: accept the prompt, for penalties and dry; false: they must not see it */
@@ -2254,7 +2254,7 @@ SAMP_API samp_sampler *samp_init_loop_breaker_cusum(int32_t n, int32_t last_n, f
 /* The definition of a loop for the functions below. Its members have the meanings and ranges of the arguments of
    samp_init_loop_breaker. */
 typedef struct samp_loop {
-    int32_t min_period, max_period, copies, last_n, every; /* usual: 4, 128, 3, 512, 16 */
+    int32_t min_period, max_period, copies, last_n, every; /* often 4, 128, 3, 512 and 16 */
 } samp_loop;
 
 /* samp_init_loop_watch -- a loop breaker that finds loops, but changes no logit: the caller asks samp_loop_length, and
@@ -2274,7 +2274,7 @@ typedef struct samp_thinking {
     size_t n_start;          /* 1 .. 1024, as n_end and n_force */
     const samp_token *end;   /* [n_end] */
     size_t n_end;
-    const samp_token *force; /* [n_force] should end with `end`; NULL: the rest of `end` is forced */
+    const samp_token *force; /* [n_force] should end with `end`; NULL: what is missing of `end` is forced */
     size_t n_force;
 } samp_thinking;
 
@@ -2438,7 +2438,8 @@ SAMP_API int32_t samp_schedule_holds(const samp_sampler *s);
               contains a fingerprint of the settings (of the key a part of its SHA-256), and is refused under another
               key.
      Memory   is allocated when the sampler is made: 4 bytes for each position of the history, and 8 to 16 more for the
-              search. After that only samp_rollback needs memory, 20 bytes a token. */
+              search. Later only the record for samp_rollback needs memory: 20 bytes for each token that can be taken
+              back. */
 typedef enum samp_watermark_kind {
     SAMP_WATERMARK_GUMBEL = 0,       /* the smallest -ln(u) / w is selected, with dist's probabilities */
     SAMP_WATERMARK_GUMBEL_DUAL = 1,  /* the same with two keys derived from the one: for drafts (samp_verify) */
@@ -3215,8 +3216,8 @@ static SAMPI_CALLED float sampi_envelope_floor(float r, float max, float floor)
     return least > floor ? least : floor;
 }
 
-/* Returns the logit that adaptive_p gives a token of probability p. The curve is llama.cpp's: width 0.3, peak 5,
-   steepness 10. */
+/* Returns the logit that the sampler adaptive_p gives a token of probability p. The curve is llama.cpp's: width 0.3,
+   peak 5, steepness 10. */
 static float sampi_adaptive_p_logit(float p, float aim)
 {
     float x = sampi_roundf(fabsf(p - aim) * (1.0f / 0.3f));
@@ -4936,7 +4937,8 @@ SAMPI_T static void V(adapt)(float *e, size_t n, float sum, float aim)
     }
 }
 
-/* Nearly always each id is one more than the last; otherwise the ids are compared one by one. Logits are written while
+/* Whether the ids ascend is found by the tile: nearly always each id is one more than the id before it, and only
+   otherwise are neighbours compared one by one. Logits are written while
    they are in cache, eight tiles at a time. */
 SAMPI_T static bool V(survey)(const samp_token_data *d, size_t n, float *x, float *line, float *top)
 {
@@ -6202,7 +6204,7 @@ typedef struct sampi_work {
 /* The last accepted tokens of a sampler, as records. A record has the old values of what a token changed, in the
    sampler and its members (life/rollback.h). Both arrays are one block of memory. */
 typedef struct sampi_past {
-    sampi_sampler **who; /* [n_who] the samplers that have words in a record; the start of the block */
+    sampi_sampler **who; /* [n_who] the samplers whose values a record holds; the block begins with it */
     uint32_t *word;      /* [depth + 1][width] the records */
     size_t bytes;        /* the size of the block */
     uint32_t n_who, width;
@@ -8030,7 +8032,8 @@ typedef struct sampi_bends {
     uint64_t w[3];
 } sampi_bends;
 
-/* Begins a walk. The array must be sorted and have two candidates, and must not change during the walk. */
+/* Begins a walk over the second differences. The array must be sorted, have at least two candidates, and not change
+   during the walk. */
 static SAMPI_COLD void sampi_bends_begin(sampi_bends *bends, const samp_token_data_array *cur, float max)
 {
     bends->d = cur->data;
@@ -15267,8 +15270,9 @@ static SAMPI_COLD bool sampi_llama_find(sampi_row *row, double sum, double u, do
 }
 
 /* Does the same for a row that is not in order, from estimates of the sums of tiles: only the terms of one tile are
-   computed. An estimated term has the error of the kernel sweep, and that of the roundings of x / t, or its estimate x
-   (1 / t), and of l - max: at most 5e-7 for each nat that l is below max, and 2e-7 for each of max. The bound below is
+   computed. An estimated term has the error of the kernel `sweep`, which estimates exp, and the roundings of
+   l = x / t (or of its estimate x (1 / t)) and of l - max. Those roundings are at most 5e-7 for each nat that l is
+   below max, and 2e-7 for each nat of max. The bound below is
    for two sums. */
 static SAMPI_COLD bool sampi_llama_find_by_estimates(sampi_row *row, float max, double u, size_t *i)
 {
@@ -19026,8 +19030,8 @@ static const char *sampi_llama_piece(const samp_vocab *vocab, samp_token token, 
 }
 
 /* Tokenises a text. If the array is too small, llama.cpp writes nothing and returns the number of tokens as a negative
-   number. A breaker of dry always fits in `few`, so that no breaker is lost without memory, which would make
-   another sampler. special: names of control tokens become control tokens. */
+   number. The tokens of a breaker of dry always fit in the caller's array `few`: so a failed allocation loses no
+   breaker, which would change the sampler. special: names of control tokens become control tokens. */
 static int32_t sampi_llama_tokens(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out,
                                   int32_t n_max, bool special)
 {
@@ -22347,8 +22351,8 @@ static int32_t sampi_reached_add(sampi_deriver *d, sampi_node node, int32_t from
     return far;
 }
 
-/* The newest node of the least distance whose derivatives are still to be computed; there is one. *far: that distance,
-   before it a lower bound of it. */
+/* Returns, of the nodes whose derivatives are still to be computed, the newest of those nearest to an end. There must
+   be such a node. *far is a lower bound of its distance at first, and its distance afterwards. */
 static int32_t sampi_reached_nearest(const sampi_deriver *d, int32_t first, int32_t *nearest, int32_t *far)
 {
     for (;;) {
@@ -24222,7 +24226,8 @@ static bool sampi_look(sampi_matcher *m, const sampi_store_plan *plan, sampi_sto
    in a small store in between. */
 static bool sampi_swap_store(sampi_matcher *m, sampi_store *old, const sampi_store_plan *plan, int32_t share)
 {
-    /* A store that so few calls have filled is too small, and keeping a part of it costs more than it saves. */
+    /* Nothing is kept of a store that this many calls or fewer have filled: it is too small, and copying a part of
+       it would cost more than the part saves. */
     enum { FEW = 128 };
     sampi_shared *h = m->shared;
     const bool keeps = share && SAMPI_INT_GET(&old->n_calls) > FEW;
@@ -24654,8 +24659,8 @@ static void sampi_close_returns(sampi_matcher *m, int32_t from)
     }
 }
 
-/* Lets these items call rules. A rule called here returns nowhere in this step: if it matches the empty text, its
-   caller's state includes that. */
+/* Lets these items call rules. A call made here never returns within this step: where a rule matches the empty text,
+   the state of the calling rule already allows to leave the rule out. */
 static void sampi_close_calls(sampi_matcher *m, int32_t from)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {
@@ -25911,9 +25916,10 @@ static sampi_store_plan sampi_store_room_of(const sampi_matcher *m)
     return room;
 }
 
-/* Gets more room for a call that found none. Each time it tries the next of these: a larger store; one that is as
-   large, with what was used last; an empty one; if other calls fill that too, one for this call alone; last, the
-   earlier positions are forgotten, because it is better to continue than to be able to go back. Returns false if all of
+/* Gets more room for a call that found none. Each time it tries the next of these: a larger store of states; a
+   store of the same size, into which what was used last is copied; an empty store; if other calls fill that too, a
+   store for this call alone; last, the earlier positions are forgotten, because it is better to continue than to be
+   able to go back. Returns false if all of
    that was tried. */
 static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
 {
@@ -27251,7 +27257,7 @@ typedef struct sampi_schema {
     sampi_vec goals, slots;         /* sampi_goal; a hash table of their numbers */
     sampi_vec arena;                /* int32_t: literals of goals, lists of texts. Only grows */
     sampi_vec stack;                /* int32_t: what functions collect; each restores its length */
-    sampi_vec atoms, todo;          /* sampi_atom, sampi_todo (alternatives.h); used as stacks */
+    sampi_vec atoms, todo;          /* stacks of sampi_atom and of sampi_todo (alternatives.h) */
     sampi_vec queue;                /* goals whose rules have no body yet */
     sampi_vec asked;                /* sampi_asked: schemas whose scalars are being made */
     sampi_vec resources, anchors;   /* sampi_resource, sampi_anchor: targets of references */
@@ -33315,7 +33321,7 @@ typedef struct sampi_shard_row {
     bool open;           /* the row's token is not known yet */
     int wrong;           /* the status that this rank has sent for the row */
     unsigned ask;        /* SAMPI_ASK_...: facts that are asked */
-    unsigned has;        /* facts that are known; LIST: list and rest are up to date */
+    unsigned has;        /* facts that are known already; with LIST, `list` and `rest` are valid */
     size_t n_asked;      /* the number of entries that LIST asks for */
     uint32_t rounds;
     float max;             /* the row's maximum, if has TOP */
@@ -36348,10 +36354,10 @@ SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, sam
    More ways to test a draft (SAMPLING_DRAFTS). As in samp_verify (run/verify.h), the chain is sampled row by row. Only
    the draw differs: sampi_draw calls the test that the draft's row points to (samplers/drafted.h).
 
-     block     accepts the draft's tokens whatever they are, and computes how many of them are kept. The others are
-               rolled back, and the next token is drawn from the rest of its row.
-     tree      tests one child after another, each against the rest of p after the children before it.
-     relaxed   accepts a token that is nearly the best, or leaves the draw to the usual methods.
+     block     first lets the chain accept every drafted token, and computes how many of them are kept. The chain rolls
+               the others back. The next token is drawn from what p has beyond q in the first row that is not kept.
+     tree      tests the children of a node one after another, each with the part of p that the earlier children left.
+     relaxed   accepts a token that is nearly the best; for any other token it leaves the draw to the usual methods.
 
    A test is on the stack of the function that made it, like the draft's row that points to it; both are gone when the
    function returns (sampi_set_draft with NULL). A chain may draw twice in a row of logits (two samplers that select),

@@ -216,7 +216,7 @@ SAMP_API const char *samp_gpu_device_name(const samp_gpu *gpu);
               last four ranges that this context has checked: so a buffer that stays where it is costs two copies once.
               Not noticed: memory that was freed after its range was checked, and holes in the middle of a range. A
               kernel that reads there ends the process.
-     State    belongs to the chains, whose copies on the device follow them: the same chain may go on on the CPU,
+     State    belongs to the chains, whose copies on the device follow them: the same chain may go on by the CPU,
               samp_state_save reads what it has become, and samp_state_load reaches the device with the next batch.
      Memory   none, but what samp_sample_batch takes for a chain that goes to the CPU, and a chain's first token to be
               taken back. */
@@ -1233,7 +1233,7 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
     const bool bucket = st->pass == SAMPI_PASS_BUCKET, by_score = bucket && st->search.by_score;
     const uint64_t lo = bucket ? st->search.lo : 0, hi = bucket ? st->search.hi : ~st->floor;
     const double mean = st->search.mean;
-    /* scores say nothing about maxima, so by score every cell that isn't empty is read */
+    /* a cell's largest logit bounds keys, but not scores: by score every cell is read that is not empty */
     const bool ends_above = !by_score && hi < ~sampi_gpu_floor(-FLT_MAX);
     const float floor = ends_above ? sampi_gpu_logit(~hi) : -FLT_MAX, bar = floor > p.bar ? floor : p.bar;
     const float top = lo ? sampi_gpu_logit(~lo) : INFINITY; /* and by key logits tell, but for those of both ends */
@@ -3053,9 +3053,9 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
     return 1;
 }
 
-/* Are there min_keep tokens with l >= floor? 1: *enough says; more than there are can't be asked for, and *min_keep is
-   that at most. More of them than a list holds are enough, if min_keep is not beyond a list either. Only
-   keep_above calls it. It changes nothing itself; the questions that it asks do. */
+/* Asks whether min_keep tokens have l >= floor. Returns 1 when *enough has the answer, else what require_list or
+   require_sums returns. It lowers *min_keep to the number of tokens where that is smaller. If more tokens reach the
+   floor than a list holds, they are enough as long as min_keep fits a list. Only keep_above calls it. */
 static int sampi_gpu_enough_above(const sampi_gpu_here *h, uint64_t from, uint64_t *min_keep, bool *enough)
 {
     int known = sampi_gpu_require_list(h, from);
@@ -5090,13 +5090,13 @@ static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
 }
 
 /* The two bases of log-probabilities of a row, and their first keys: all rows' bases, then all keys, close together for
-   the rows and the n_top of a batch, so that they come back in one copy. So both sides lay it out anew for each batch,
-   by its numbers. */
+   the rows and the n_top of a batch, so that they come back in one copy. Host and device lay it out anew for each
+   batch, by these numbers. */
 static size_t sampi_gpu_basis_size(size_t n_top) { return 2 * (sizeof(sampi_gpu_basis) + n_top * sizeof(uint64_t)); }
 
 /* Lay out the device's block; *zeroed = how much of its beginning must be zero; at: the stage, logits, masks. Returns
-   its size. base may be NULL to ask for the sizes only. It writes addresses into the args, and nothing into the block,
-   which the host can't reach: once in the life of a context, so that no address changes from one batch to the next.
+   its size. base may be NULL to ask for the sizes only. It writes addresses into `a`, and nothing into the block, which
+   the host cannot reach. It is called once for a context, so that no address changes from one batch to the next.
    What is zero at first is what tells a new row from one that is under way. */
 static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_args *a, size_t *zeroed, size_t at[3])
 {

@@ -164,7 +164,7 @@ SAMP_API samp_sampler *samp_init_loop_breaker_cusum(int32_t n, int32_t last_n, f
 /* The definition of a loop for the functions below. Its members have the meanings and ranges of the arguments of
    samp_init_loop_breaker. */
 typedef struct samp_loop {
-    int32_t min_period, max_period, copies, last_n, every; /* usual: 4, 128, 3, 512, 16 */
+    int32_t min_period, max_period, copies, last_n, every; /* often 4, 128, 3, 512 and 16 */
 } samp_loop;
 
 /* samp_init_loop_watch -- a loop breaker that finds loops, but changes no logit: the caller asks samp_loop_length, and
@@ -184,7 +184,7 @@ typedef struct samp_thinking {
     size_t n_start;          /* 1 .. 1024, as n_end and n_force */
     const samp_token *end;   /* [n_end] */
     size_t n_end;
-    const samp_token *force; /* [n_force] should end with `end`; NULL: the rest of `end` is forced */
+    const samp_token *force; /* [n_force] should end with `end`; NULL: what is missing of `end` is forced */
     size_t n_force;
 } samp_thinking;
 

@@ -165,7 +165,7 @@
      3. Cuts compare integers, or doubles got from one f32 and constants of the row. Order is (logit descending, id
         ascending), everywhere. p_less' sum of p^2 is q / sum^2 with q = 2^40 times the sum of (w >> 20)^2, exact too.
      4. A draw proposes with the envelope q >= w, which is cheap, and accepts with probability w / q: see sampi_draw.
-        Proposals go by ascending id, whatever order the array is in.
+        The sum that finds the proposal runs by ascending id, in whatever order the array is.
      5. Random bits are Philox4x32-10, key = seed, counter = (position, kind of sampler and its ordinal among its kind
         in the chain, attempt). The position is the chain's count of draws, so a row's token is the same alone or in
         any batch, and can be replayed.

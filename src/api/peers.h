@@ -15,7 +15,7 @@ typedef enum samp_peer {
 
 /* What a request contains besides settings. */
 typedef struct samp_request {
-    samp_text_error error;   /* SAMP_OK, or the error and its place in the text */
+    samp_text_error error;   /* SAMP_OK, or an error and its place in the request */
     char field[64];          /* the field with the error, as "top_k" or "options.top_k"; "": no field */
     bool seeded;             /* the request has a seed; if not, the settings keep theirs */
     bool with_prompt;        /* true: accept the prompt, for penalties and dry; false: they must not see it */

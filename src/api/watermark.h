@@ -18,7 +18,8 @@
               contains a fingerprint of the settings (of the key a part of its SHA-256), and is refused under another
               key.
      Memory   is allocated when the sampler is made: 4 bytes for each position of the history, and 8 to 16 more for the
-              search. After that only samp_rollback needs memory, 20 bytes a token. */
+              search. Later only the record for samp_rollback needs memory: 20 bytes for each token that can be taken
+              back. */
 typedef enum samp_watermark_kind {
     SAMP_WATERMARK_GUMBEL = 0,       /* the smallest -ln(u) / w is selected, with dist's probabilities */
     SAMP_WATERMARK_GUMBEL_DUAL = 1,  /* the same with two keys derived from the one: for drafts (samp_verify) */

@@ -177,8 +177,8 @@ static SAMPI_CALLED float sampi_envelope_floor(float r, float max, float floor)
     return least > floor ? least : floor;
 }
 
-/* Returns the logit that adaptive_p gives a token of probability p. The curve is llama.cpp's: width 0.3, peak 5,
-   steepness 10. */
+/* Returns the logit that the sampler adaptive_p gives a token of probability p. The curve is llama.cpp's: width 0.3,
+   peak 5, steepness 10. */
 static float sampi_adaptive_p_logit(float p, float aim)
 {
     float x = sampi_roundf(fabsf(p - aim) * (1.0f / 0.3f));

@@ -2,10 +2,10 @@
    More ways to test a draft (SAMPLING_DRAFTS). As in samp_verify (run/verify.h), the chain is sampled row by row. Only
    the draw differs: sampi_draw calls the test that the draft's row points to (samplers/drafted.h).
 
-     block     accepts the draft's tokens whatever they are, and computes how many of them are kept. The others are
-               rolled back, and the next token is drawn from the rest of its row.
-     tree      tests one child after another, each against the rest of p after the children before it.
-     relaxed   accepts a token that is nearly the best, or leaves the draw to the usual methods.
+     block     first lets the chain accept every drafted token, and computes how many of them are kept. The chain rolls
+               the others back. The next token is drawn from what p has beyond q in the first row that is not kept.
+     tree      tests the children of a node one after another, each with the part of p that the earlier children left.
+     relaxed   accepts a token that is nearly the best; for any other token it leaves the draw to the usual methods.
 
    A test is on the stack of the function that made it, like the draft's row that points to it; both are gone when the
    function returns (sampi_set_draft with NULL). A chain may draw twice in a row of logits (two samplers that select),

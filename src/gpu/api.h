@@ -70,7 +70,7 @@ SAMP_API const char *samp_gpu_device_name(const samp_gpu *gpu);
               last four ranges that this context has checked: so a buffer that stays where it is costs two copies once.
               Not noticed: memory that was freed after its range was checked, and holes in the middle of a range. A
               kernel that reads there ends the process.
-     State    belongs to the chains, whose copies on the device follow them: the same chain may go on on the CPU,
+     State    belongs to the chains, whose copies on the device follow them: the same chain may go on by the CPU,
               samp_state_save reads what it has become, and samp_state_load reaches the device with the next batch.
      Memory   none, but what samp_sample_batch takes for a chain that goes to the CPU, and a chain's first token to be
               taken back. */

@@ -318,7 +318,7 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
     const bool bucket = st->pass == SAMPI_PASS_BUCKET, by_score = bucket && st->search.by_score;
     const uint64_t lo = bucket ? st->search.lo : 0, hi = bucket ? st->search.hi : ~st->floor;
     const double mean = st->search.mean;
-    /* scores say nothing about maxima, so by score every cell that isn't empty is read */
+    /* a cell's largest logit bounds keys, but not scores: by score every cell is read that is not empty */
     const bool ends_above = !by_score && hi < ~sampi_gpu_floor(-FLT_MAX);
     const float floor = ends_above ? sampi_gpu_logit(~hi) : -FLT_MAX, bar = floor > p.bar ? floor : p.bar;
     const float top = lo ? sampi_gpu_logit(~lo) : INFINITY; /* and by key logits tell, but for those of both ends */

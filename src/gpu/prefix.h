@@ -497,9 +497,9 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
     return 1;
 }
 
-/* Are there min_keep tokens with l >= floor? 1: *enough says; more than there are can't be asked for, and *min_keep is
-   that at most. More of them than a list holds are enough, if min_keep is not beyond a list either. Only
-   keep_above calls it. It changes nothing itself; the questions that it asks do. */
+/* Asks whether min_keep tokens have l >= floor. Returns 1 when *enough has the answer, else what require_list or
+   require_sums returns. It lowers *min_keep to the number of tokens where that is smaller. If more tokens reach the
+   floor than a list holds, they are enough as long as min_keep fits a list. Only keep_above calls it. */
 static int sampi_gpu_enough_above(const sampi_gpu_here *h, uint64_t from, uint64_t *min_keep, bool *enough)
 {
     int known = sampi_gpu_require_list(h, from);

@@ -143,13 +143,13 @@ static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
 }
 
 /* The two bases of log-probabilities of a row, and their first keys: all rows' bases, then all keys, close together for
-   the rows and the n_top of a batch, so that they come back in one copy. So both sides lay it out anew for each batch,
-   by its numbers. */
+   the rows and the n_top of a batch, so that they come back in one copy. Host and device lay it out anew for each
+   batch, by these numbers. */
 static size_t sampi_gpu_basis_size(size_t n_top) { return 2 * (sizeof(sampi_gpu_basis) + n_top * sizeof(uint64_t)); }
 
 /* Lay out the device's block; *zeroed = how much of its beginning must be zero; at: the stage, logits, masks. Returns
-   its size. base may be NULL to ask for the sizes only. It writes addresses into the args, and nothing into the block,
-   which the host can't reach: once in the life of a context, so that no address changes from one batch to the next.
+   its size. base may be NULL to ask for the sizes only. It writes addresses into `a`, and nothing into the block, which
+   the host cannot reach. It is called once for a context, so that no address changes from one batch to the next.
    What is zero at first is what tells a new row from one that is under way. */
 static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_args *a, size_t *zeroed, size_t at[3])
 {

@@ -276,9 +276,10 @@ static sampi_store_plan sampi_store_room_of(const sampi_matcher *m)
     return room;
 }
 
-/* Gets more room for a call that found none. Each time it tries the next of these: a larger store; one that is as
-   large, with what was used last; an empty one; if other calls fill that too, one for this call alone; last, the
-   earlier positions are forgotten, because it is better to continue than to be able to go back. Returns false if all of
+/* Gets more room for a call that found none. Each time it tries the next of these: a larger store of states; a
+   store of the same size, into which what was used last is copied; an empty store; if other calls fill that too, a
+   store for this call alone; last, the earlier positions are forgotten, because it is better to continue than to be
+   able to go back. Returns false if all of
    that was tried. */
 static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
 {

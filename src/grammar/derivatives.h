@@ -700,8 +700,8 @@ static int32_t sampi_reached_add(sampi_deriver *d, sampi_node node, int32_t from
     return far;
 }
 
-/* The newest node of the least distance whose derivatives are still to be computed; there is one. *far: that distance,
-   before it a lower bound of it. */
+/* Returns, of the nodes whose derivatives are still to be computed, the newest of those nearest to an end. There must
+   be such a node. *far is a lower bound of its distance at first, and its distance afterwards. */
 static int32_t sampi_reached_nearest(const sampi_deriver *d, int32_t first, int32_t *nearest, int32_t *far)
 {
     for (;;) {

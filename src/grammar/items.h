@@ -71,8 +71,8 @@ static void sampi_close_returns(sampi_matcher *m, int32_t from)
     }
 }
 
-/* Lets these items call rules. A rule called here returns nowhere in this step: if it matches the empty text, its
-   caller's state includes that. */
+/* Lets these items call rules. A call made here never returns within this step: where a rule matches the empty text,
+   the state of the calling rule already allows to leave the rule out. */
 static void sampi_close_calls(sampi_matcher *m, int32_t from)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {

@@ -83,7 +83,8 @@ static bool sampi_look(sampi_matcher *m, const sampi_store_plan *plan, sampi_sto
    in a small store in between. */
 static bool sampi_swap_store(sampi_matcher *m, sampi_store *old, const sampi_store_plan *plan, int32_t share)
 {
-    /* A store that so few calls have filled is too small, and keeping a part of it costs more than it saves. */
+    /* Nothing is kept of a store that this many calls or fewer have filled: it is too small, and copying a part of
+       it would cost more than the part saves. */
     enum { FEW = 128 };
     sampi_shared *h = m->shared;
     const bool keeps = share && SAMPI_INT_GET(&old->n_calls) > FEW;

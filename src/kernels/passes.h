@@ -480,7 +480,8 @@ SAMPI_T static void V(adapt)(float *e, size_t n, float sum, float aim)
     }
 }
 
-/* Nearly always each id is one more than the last; otherwise the ids are compared one by one. Logits are written while
+/* Whether the ids ascend is found by the tile: nearly always each id is one more than the id before it, and only
+   otherwise are neighbours compared one by one. Logits are written while
    they are in cache, eight tiles at a time. */
 SAMPI_T static bool V(survey)(const samp_token_data *d, size_t n, float *x, float *line, float *top)
 {

@@ -5,7 +5,7 @@
 /* The last accepted tokens of a sampler, as records. A record has the old values of what a token changed, in the
    sampler and its members (life/rollback.h). Both arrays are one block of memory. */
 typedef struct sampi_past {
-    sampi_sampler **who; /* [n_who] the samplers that have words in a record; the start of the block */
+    sampi_sampler **who; /* [n_who] the samplers whose values a record holds; the block begins with it */
     uint32_t *word;      /* [depth + 1][width] the records */
     size_t bytes;        /* the size of the block */
     uint32_t n_who, width;

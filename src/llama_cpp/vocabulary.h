@@ -16,8 +16,8 @@ static const char *sampi_llama_piece(const samp_vocab *vocab, samp_token token, 
 }
 
 /* Tokenises a text. If the array is too small, llama.cpp writes nothing and returns the number of tokens as a negative
-   number. A breaker of dry always fits in `few`, so that no breaker is lost without memory, which would make
-   another sampler. special: names of control tokens become control tokens. */
+   number. The tokens of a breaker of dry always fit in the caller's array `few`: so a failed allocation loses no
+   breaker, which would change the sampler. special: names of control tokens become control tokens. */
 static int32_t sampi_llama_tokens(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out,
                                   int32_t n_max, bool special)
 {

@@ -26,7 +26,8 @@ typedef struct sampi_bends {
     uint64_t w[3];
 } sampi_bends;
 
-/* Begins a walk. The array must be sorted and have two candidates, and must not change during the walk. */
+/* Begins a walk over the second differences. The array must be sorted, have at least two candidates, and not change
+   during the walk. */
 static SAMPI_COLD void sampi_bends_begin(sampi_bends *bends, const samp_token_data_array *cur, float max)
 {
     bends->d = cur->data;

@@ -123,7 +123,7 @@ typedef struct sampi_schema {
     sampi_vec goals, slots;         /* sampi_goal; a hash table of their numbers */
     sampi_vec arena;                /* int32_t: literals of goals, lists of texts. Only grows */
     sampi_vec stack;                /* int32_t: what functions collect; each restores its length */
-    sampi_vec atoms, todo;          /* sampi_atom, sampi_todo (alternatives.h); used as stacks */
+    sampi_vec atoms, todo;          /* stacks of sampi_atom and of sampi_todo (alternatives.h) */
     sampi_vec queue;                /* goals whose rules have no body yet */
     sampi_vec asked;                /* sampi_asked: schemas whose scalars are being made */
     sampi_vec resources, anchors;   /* sampi_resource, sampi_anchor: targets of references */

@@ -56,7 +56,7 @@ typedef struct sampi_shard_row {
     bool open;           /* the row's token is not known yet */
     int wrong;           /* the status that this rank has sent for the row */
     unsigned ask;        /* SAMPI_ASK_...: facts that are asked */
-    unsigned has;        /* facts that are known; LIST: list and rest are up to date */
+    unsigned has;        /* facts that are known already; with LIST, `list` and `rest` are valid */
     size_t n_asked;      /* the number of entries that LIST asks for */
     uint32_t rounds;
     float max;             /* the row's maximum, if has TOP */

@@ -162,8 +162,9 @@ static SAMPI_COLD bool sampi_llama_find(sampi_row *row, double sum, double u, do
 }
 
 /* Does the same for a row that is not in order, from estimates of the sums of tiles: only the terms of one tile are
-   computed. An estimated term has the error of the kernel sweep, and that of the roundings of x / t, or its estimate x
-   (1 / t), and of l - max: at most 5e-7 for each nat that l is below max, and 2e-7 for each of max. The bound below is
+   computed. An estimated term has the error of the kernel `sweep`, which estimates exp, and the roundings of
+   l = x / t (or of its estimate x (1 / t)) and of l - max. Those roundings are at most 5e-7 for each nat that l is
+   below max, and 2e-7 for each nat of max. The bound below is
    for two sums. */
 static SAMPI_COLD bool sampi_llama_find_by_estimates(sampi_row *row, float max, double u, size_t *i)
 {
