@@ -4,8 +4,10 @@
    device gets no rows from any context of the process: they are sampled on the CPU, and samp_gpu_plan says why. The
    verdict is made once for each device. samp_gpu_create, at the end, is what calls it. */
 
-#ifndef SAMPI_GPU_TRUSTS /* a test has kernels on the host checked too, or has none checked */
+#if !defined(SAMPI_GPU_TRUSTS) && SAMPI_OFFLOAD /* a test has kernels on the host checked too, or has none checked */
 #define SAMPI_GPU_TRUSTS(gpu) ((gpu)->mode != SAMPI_GPU_ON_DEVICE)
+#elif !defined(SAMPI_GPU_TRUSTS) /* no device: so no verdict is kept */
+#define SAMPI_GPU_TRUSTS(gpu) true
 #endif
 
 /* More than a list; a third more cells than the list beside the sums wants tokens; a last group that is not full. */
