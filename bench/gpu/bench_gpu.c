@@ -159,6 +159,17 @@ static void *device_memory(size_t n)
     return memory(n);
 }
 
+static void free_device(void *p)
+{
+#if SAMPI_OFFLOAD
+    if (where == 0) {
+        omp_target_free(p, 0);
+        return;
+    }
+#endif
+    free(p);
+}
+
 static void to_device(void *to, const void *from, size_t n)
 {
 #if SAMPI_OFFLOAD
@@ -188,6 +199,7 @@ static double launch_floor(void)
 #endif
         if (i >= 0) t[i] = now_us() - start;
     }
+    free_device(there);
     return median(t, ROUNDS);
 }
 
@@ -308,6 +320,30 @@ static void count_passes(void)
     samp_gpu_free(gpu);
 }
 
+/* A batch as samp_gpu_sample_batch does it, and the times between its stages: at [STAGES + 1]. `twice`: the kernel is
+   launched for itself first, so that run_batch's launch finds all rows finished. */
+enum { STAGES = 5 };
+static void run_stages(samp_gpu *gpu, samp_sampler **chains, const samp_logits *l, samp_token *token, bool twice,
+                       double *at)
+{
+    at[0] = now_us();
+    int status = sampi_gpu_check_batch(gpu, chains, l, token);
+    sampi_gpu_divide(gpu, chains, l);
+    at[1] = now_us();
+    status |= sampi_gpu_upload(gpu, l, token);
+    at[2] = now_us();
+    if (twice) sampi_gpu_launch(gpu);
+    at[3] = now_us();
+    status |= sampi_gpu_run_batch(gpu, chains);
+    at[4] = now_us();
+    for (uint32_t j = 0; j < gpu->n_jobs; j++) {
+        sampi_gpu_prefetch_commit(gpu, j);
+        if (sampi_gpu_commit_row(gpu, j, chains[gpu->row_of[j]]) < 0) status = 1;
+    }
+    at[5] = now_us();
+    if (status || gpu->n_jobs != l->n_rows) fail("a batch failed");
+}
+
 /* Chains to the stage, the stage's copy, and tokens into the chains: the kernels between them run on the host and are
    not counted, but they and the rows do push the chains out of the nearer caches. */
 static void host_work(const char *name, float repeat)
@@ -334,19 +370,9 @@ static void host_work(const char *name, float repeat)
     }
     if (!gpu) fail("no context");
     for (int i = -WARM_UP; i < ROUNDS; i++) {
-        double start = now_us();
-        int status = sampi_gpu_check_batch(gpu, chains, &l, token);
-        sampi_gpu_divide(gpu, chains, &l);
-        status |= sampi_gpu_upload(gpu, &l, token);
-        double upto = now_us();
-        status |= sampi_gpu_run_batch(gpu, chains);
-        double from = now_us();
-        for (uint32_t j = 0; j < gpu->n_jobs; j++) {
-            sampi_gpu_prefetch_commit(gpu, j);
-            if (sampi_gpu_commit_row(gpu, j, chains[gpu->row_of[j]]) < 0) status = 1;
-        }
-        if (status || gpu->n_jobs != MAX_ROWS) fail("a batch failed");
-        if (i >= 0) before[i] = upto - start, after[i] = now_us() - from;
+        double at[STAGES + 1];
+        run_stages(gpu, chains, &l, token, false, at);
+        if (i >= 0) before[i] = at[2] - at[0], after[i] = at[5] - at[4];
     }
     printf("host's work for %d rows, %s: %.1f us before the kernels, %.1f us after them\n", MAX_ROWS, name,
            median(before, ROUNDS), median(after, ROUNDS));
@@ -355,10 +381,10 @@ static void host_work(const char *name, float repeat)
     free(x);
 }
 
-/* Where a batch's time goes. Its kernel is launched, and then again: by run_batch, whose launch finds all rows finished. */
+/* Where a batch's time goes. */
 static void time_stages(size_t n_rows, int kind, int chain)
 {
-    enum { N_VOCAB = 128256, STAGES = 5 };
+    enum { N_VOCAB = 128256 };
     static const char *const name[STAGES] = { "chains", "copies to it", "kernel", "empty kernel, results", "tokens" };
     samp_gpu_config config = { where, MAX_ROWS, N_VOCAB, SAMP_F32, true, false, 0 };
     samp_gpu *gpu = samp_gpu_create(&config, NULL);
@@ -377,20 +403,7 @@ static void time_stages(size_t n_rows, int kind, int chain)
     for (size_t r = 0; r < n_rows; r++) chains[r] = make_any_chain(chain, r);
     for (int i = -WARM_UP; i < ROUNDS; i++) {
         double at[STAGES + 1];
-        at[0] = now_us();
-        int status = sampi_gpu_check_batch(gpu, chains, &l, token);
-        sampi_gpu_divide(gpu, chains, &l);
-        at[1] = now_us();
-        status |= sampi_gpu_upload(gpu, &l, token);
-        at[2] = now_us();
-        sampi_gpu_launch(gpu);
-        at[3] = now_us();
-        status |= sampi_gpu_run_batch(gpu, chains);
-        at[4] = now_us();
-        for (uint32_t j = 0; j < gpu->n_jobs; j++)
-            if (sampi_gpu_commit_row(gpu, j, chains[gpu->row_of[j]]) < 0) status = 1;
-        at[5] = now_us();
-        if (status || gpu->n_jobs != n_rows) fail("a batch failed");
+        run_stages(gpu, chains, &l, token, true, at);
         for (int k = 0; i >= 0 && k < STAGES; k++) t[k][i] = at[k + 1] - at[k];
     }
     printf("%4zu rows  %-7s %-39s", n_rows, kind_name[kind], name_of_chain(chain));
@@ -399,6 +412,7 @@ static void time_stages(size_t n_rows, int kind, int chain)
     fflush(stdout);
     for (size_t r = 0; r < n_rows; r++) samp_free(chains[r]);
     samp_gpu_free(gpu);
+    free_device((void *)(uintptr_t)l.data);
     free(x);
 }
 
@@ -476,12 +490,7 @@ int main(int argc, char **argv)
                 }
                 samp_gpu_free(b.gpu);
                 free(b.host), free(b.row);
-#if SAMPI_OFFLOAD
-                if (where == 0)
-                    omp_target_free(b.device, 0);
-                else
-#endif
-                    free(b.device);
+                free_device(b.device);
             }
             free(x);
         }
