@@ -48,8 +48,9 @@ SAMP_TEST_CASES=20 part 60 smallest "$dir/test_gpu" device smallest_shapes || tr
 part 60 quick "$dir/bench_gpu" --quick || true
 if ! SAMP_TEST_CASES=50 part 150 tests "$dir/test_gpu" device; then
     # the tests behind the one that has ended the program, each in a program of its own
+    cp "$dir/part.log" "$dir/tests.log"
     for test in $("$dir/test_gpu" names); do
-        grep -qx "$test" "$dir/part.log" || SAMP_TEST_CASES=20 part 20 "$test" "$dir/test_gpu" device "$test" || true
+        grep -qx "$test" "$dir/tests.log" || SAMP_TEST_CASES=20 part 20 "$test" "$dir/test_gpu" device "$test" || true
     done
 fi
 part 60 stages "$dir/bench_gpu" --stages || true
