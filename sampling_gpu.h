@@ -119,15 +119,15 @@
    (see samp_gpu_create), an atomic: of two threads that make the first two contexts both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2556 gpu/prefix.h                     5153 gpu/device.h
-     146 gpu/api.h                        3108 gpu/choosing.h                   5318 gpu/contexts.h
-     278 gpu/switches.h                   3213 gpu/ending.h                     5485 gpu/steps.h
-     342 gpu/records.h                    3367 gpu/answers.h                    5580 gpu/where.h
-     641 gpu/elements.h                   4152 samplers/plans.h                 5749 gpu/sending.h
-     915 gpu/passes.h                     4415 gpu/users.h                      6021 gpu/batch.h
-    1465 gpu/list.h                       4519 gpu/logprobs.h                   6306 gpu/results.h
-    2165 gpu/left.h                       4684 gpu/advance.h                    6603 gpu/canary.h
-    2423 gpu/done.h                       4947 gpu/shapes.h
+       2 gpu/opening.h                    2599 gpu/prefix.h                     5196 gpu/device.h
+     146 gpu/api.h                        3151 gpu/choosing.h                   5361 gpu/contexts.h
+     284 gpu/switches.h                   3256 gpu/ending.h                     5528 gpu/steps.h
+     356 gpu/records.h                    3410 gpu/answers.h                    5623 gpu/where.h
+     665 gpu/elements.h                   4195 samplers/plans.h                 5792 gpu/sending.h
+     947 gpu/passes.h                     4458 gpu/users.h                      6064 gpu/batch.h
+    1508 gpu/list.h                       4562 gpu/logprobs.h                   6349 gpu/results.h
+    2208 gpu/left.h                       4727 gpu/advance.h                    6646 gpu/canary.h
+    2466 gpu/done.h                       4990 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -145,8 +145,8 @@ extern "C" {
 
 /* ---- src/gpu/api.h ---- */
 /* ===================================================================================================== >>api
-   The public functions of sampling_gpu.h. A context is made once; then each batch is one call: chains of sampling.h
-   and logits on either side come in, tokens go out, and the chains have moved on. */
+   The public functions of sampling_gpu.h. A program makes a context once. Each batch is then one call: it takes chains
+   of sampling.h and logits in host or device memory, returns one token per row, and moves the chains on. */
 
 #ifndef SAMP_GPU_LIST
 #define SAMP_GPU_LIST 4096
@@ -155,106 +155,112 @@ extern "C" {
 #define SAMP_GPU_WAIT 20000
 #endif
 
-#define SAMP_GPU_HOST (-1) /* as a device: the kernels themselves, but run on the host; for tests */
+#define SAMP_GPU_HOST (-1) /* as `device`: the kernels run as plain C on the host, for tests */
 
 typedef struct samp_gpu samp_gpu;
 
 /* The fixed shapes of a context. */
 typedef struct samp_gpu_config {
-    int32_t device;           /* OpenMP's number, 0 ..; SAMP_GPU_HOST */
-    size_t max_rows;          /* 1 .. 65536 */
-    size_t max_vocab;         /* 1 .. SAMP_MAX_VOCAB */
-    samp_dtype dtype;         /* of the logits: SAMP_F32, SAMP_F16, SAMP_BF16, SAMP_F64 */
-    bool data_on_device;      /* samp_logits.data is the device's (omp_target_alloc, cudaMalloc), else the host's */
-    bool out_on_device;       /* so is `out` */
-    int32_t max_top_logprobs; /* 0 .. SAMP_MAX_TOP_LOGPROBS, SAMP_GPU_LIST: the largest n_top that a row gets from the
-                                 device; rows that ask for more go to the CPU, with 0 all that ask */
+    int32_t device;           /* OpenMP's device number, from 0 on; or SAMP_GPU_HOST */
+    size_t max_rows;          /* the most rows of a batch: 1 .. 65536 */
+    size_t max_vocab;         /* the largest vocabulary: 1 .. SAMP_MAX_VOCAB tokens */
+    samp_dtype dtype;         /* type of the logits: SAMP_F32, SAMP_F16, SAMP_BF16, SAMP_F64 */
+    bool data_on_device;      /* true: samp_logits.data is device memory (omp_target_alloc, cudaMalloc);
+                                 false: host memory */
+    bool out_on_device;       /* true: `out` is device memory; false: host memory */
+    int32_t max_top_logprobs; /* the largest n_top (of log-probabilities) that the device serves; rows that
+                                 ask for more run on the CPU; with 0 all rows that ask do. Range: 0 ..
+                                 SAMP_MAX_TOP_LOGPROBS, and at most SAMP_GPU_LIST */
 } samp_gpu_config;
 
-/* samp_gpu_available -- how many devices can be used; 0: calls sample on the CPU. */
+/* samp_gpu_available -- returns how many devices can be used. If 0, the calls below sample on the CPU. */
 SAMP_API int samp_gpu_available(void);
 
-/* samp_gpu_size -- bytes of device memory that a context takes, but for 256 of its own; 0 if the config is bad,
-   SIZE_MAX of what has no size. What libgomp takes for itself is not in it: with nvptx 128 KiB of stack for each of
-   1024 teams, 128 MiB in all, at the first launch, once for each device and all contexts; the kernels' code; the
-   driver's context. */
+/* samp_gpu_size -- returns the bytes of device memory that a context takes, without 256 further bytes of its own; 0 if
+   the config is bad, SIZE_MAX if the sum does not fit size_t. Not counted: what libgomp takes for itself (with nvptx
+   128 KiB of stack for each of 1024 teams, 128 MiB in all, at the first launch, once per device for all contexts), the
+   kernels' code, and the driver's context. */
 SAMP_API size_t samp_gpu_size(const samp_gpu_config *config);
 
-/* samp_gpu_create -- a context; all memory is taken here, on both sides.
-     Returns  NULL on failure. *status (may be NULL): SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (device, rows, vocabulary,
-              max_top_logprobs), SAMP_E_DTYPE, SAMP_E_NOMEM, SAMP_E_DEVICE (a probe kernel did not run there).
-     Without any device the context is made all the same, and samples on the CPU.
-     Trial    The first context of a device, once in the process, has the device compute what the CPU can check: vectors
-              of exp, ln and weights, bit for bit, and four batches of up to two dozen rows that together need every
-              kind of pass. It takes some milliseconds and, for that time, a context more of memory on both sides (about
-              12 MB there). Where a result differs, where a batch fails or does not end within 64 launches, no context
-              of the process uses that device: each is made all the same, its name is "cpu", it samples on the CPU (rows
-              that are on the device are fetched), and samp_gpu_plan gives the reason. The trial notices a device or a
-              compiler that is wrong everywhere, not one that is wrong now and then. SAMP_GPU_HOST needs none. A kernel
-              that never ends, or that fails, is beyond it: see ERRORS. */
+/* samp_gpu_create -- makes a context, and takes all of its memory, on the host and on the device.
+     Returns  the context; NULL on failure. *status (may be NULL): SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (device, rows,
+              vocabulary, max_top_logprobs), SAMP_E_DTYPE, SAMP_E_NOMEM, SAMP_E_DEVICE (a probe kernel did not run on
+              the device). Without any device the context is made all the same, and samples on the CPU.
+     Trial    When a process makes its first context of a device, the device computes what the CPU can check:
+              vectors of exp, ln and weights, bit for bit, and four batches of up to two dozen rows that together need
+              every kind of pass. This takes some milliseconds and, during that time, the memory of a second context on
+              the host and on the device (about 12 MB there). If a result differs, or a batch fails or does not end
+              within 64 launches, no context of the process uses that device: each is made all the same, its name is
+              "cpu", it samples on the CPU (rows that are on the device are fetched), and samp_gpu_plan gives the
+              reason. The trial detects a device or a compiler that is always wrong, not one that is wrong now and then.
+              SAMP_GPU_HOST has no trial. The trial cannot handle a kernel that never ends or that fails: see ERRORS. */
 SAMP_API samp_gpu *samp_gpu_create(const samp_gpu_config *config, int *status);
 
-/* samp_gpu_free -- NULL is fine. */
+/* samp_gpu_free -- frees a context. NULL is allowed. */
 SAMP_API void samp_gpu_free(samp_gpu *gpu);
 
-/* samp_gpu_device_name -- "device 0", "host kernels", "cpu". */
+/* samp_gpu_device_name -- returns "device 0" (or its number), "host kernels", or "cpu". */
 SAMP_API const char *samp_gpu_device_name(const samp_gpu *gpu);
 
-/* samp_gpu_sample_batch -- draw the next token of every row and accept it, as samp_sample_batch does on the CPU.
-     in       rows [n_rows], a chain each, each at most once; logits as in samp_sample_batch, with the context's dtype,
-              at most its rows and vocabulary; row_index and mask are host memory; -inf or a cleared bit masks a token
-     out      [n_rows] the tokens, or a row's negative status, which leaves its chain as it was; logits->logprobs is
-              host memory, and gets what samp_sample_batch would write there, bit for bit
-     Returns  as samp_sample_batch; and nothing was done: SAMP_E_DTYPE (not the context's), SAMP_E_RANGE (more rows or a
-              larger vocabulary than its; `out` on the device not aligned to 4), SAMP_E_ADDRESS (logits->data, or `out`,
-              should be on the device and is not memory of it; see Checked). SAMP_E_DEVICE: a copy failed; no chain has
-              moved on, unless it was the last one, of `out` to the device. If only the copy of a row that goes to the
-              CPU fails, that is its status.
-     Checked  of an array on the device: the first and the last byte that the batch can touch, from the lowest row to
-              the highest one, by a copy of each. (From memory that is the host's, freed, or beyond an allocation
-              libgomp refuses to copy, and writes a line to stderr.) No copy is made if both bytes lie within one of the
-              last four ranges that this context has checked: so a buffer that stays where it is costs two copies once.
-              Not noticed: memory that was freed after its range was checked, and holes in the middle of a range. A
-              kernel that reads there ends the process.
-     State    belongs to the chains, whose copies on the device follow them: the same chain may go on by the CPU,
-              samp_state_save reads what it has become, and samp_state_load reaches the device with the next batch.
-     Memory   none, but what samp_sample_batch takes for a chain that goes to the CPU, and a chain's first token to be
-              taken back. */
+/* samp_gpu_sample_batch -- draws the next token of every row and accepts it, as samp_sample_batch does on the CPU.
+     in       rows [n_rows]: one chain per row, each chain at most once; logits as in samp_sample_batch, with the
+              context's dtype, at most its rows and its vocabulary; row_index and mask are host memory; -inf or a
+              cleared mask bit masks a token
+     out      [n_rows] the tokens; for a row that fails its negative status, and its chain stays as it was.
+              logits->logprobs is host memory, and gets what samp_sample_batch would write there, bit for bit
+     Returns  as samp_sample_batch. With these statuses nothing was done: SAMP_E_DTYPE (not the context's), SAMP_E_RANGE
+              (more rows or a larger vocabulary than the context's; `out` on the device not aligned to 4 bytes),
+              SAMP_E_ADDRESS (logits->data or `out` should be on the device and is not memory of it; see Checked).
+              SAMP_E_DEVICE: a copy failed; no chain has moved on, unless the copy that failed was the last one, of
+              `out` to the device. If only the copy of a row that goes to the CPU fails, that row gets the status.
+     Checked  The address of an array on the device is checked by copying the first and the last byte that the batch can
+              touch, from the lowest row to the highest one. (libgomp refuses to copy from host memory, from freed
+              memory, or from beyond an allocation, and writes a line to stderr.) No copy is made if both bytes lie
+              within one of the last four ranges that this context has checked, so a buffer at a fixed address costs two
+              copies once. Not detected: memory that was freed after its range was checked, and holes in the middle of a
+              range. A kernel that reads there ends the process.
+     State    belongs to the chains; their copies on the device follow them. The same chain may be used on the CPU
+              between batches, samp_state_save writes its current state, and a state that samp_state_load has read
+              reaches the device with the next batch.
+     Memory   none is allocated, except what samp_sample_batch takes for a chain that goes to the CPU, and a chain's
+              first record for rollback. */
 SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *logits,
                                    samp_token *out);
 
-/* samp_gpu_plan -- which sampler of a chain runs where, and why, as text: "device: top-k -> temp; cpu (a
-   sampler of your own): custom -> dist". It knows nothing of changed logits, log-probabilities or a chain's error, and
-   names 64 samplers. Like snprintf; the length of the whole text, or SAMP_E_NULL. */
+/* samp_gpu_plan -- writes, as text, which sampler of a chain runs where, and why: "device: top-k -> temp; cpu (a
+   sampler of your own): custom -> dist". The text does not consider how many logits are changed, whether
+   log-probabilities are asked for, or whether the chain has an error; it names at most 64 samplers. Writes as snprintf
+   does; returns the length of the whole text, or SAMP_E_NULL. */
 SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char *buf, size_t size);
 
-/* What a sampler of your own gets on a device, if its interface has apply_gpu: the tokens left, in device memory. It
-   may start a target region of its own (is_device_ptr), and must do what its apply does, whatever the order of the
-   tokens. It is called if a sampler that removes tokens stands before it, at most SAMP_GPU_LIST are left, and all of
-   the chain can run on the device; else apply is, on the CPU. Returns a status. An id that is no token's is
-   SAMP_E_RANGE, and one that is there twice, where the chain's last sampler leaves it. */
+/* The data that a sampler of your own gets on a device, if its interface has apply_gpu: the remaining tokens, in device
+   memory. apply_gpu may start a target region of its own (is_device_ptr). It must do what the sampler's apply does,
+   whatever the order of the tokens. It is called if a sampler before it removes tokens, at most SAMP_GPU_LIST remain,
+   and the whole chain can run on the device; otherwise apply is called, on the CPU. It returns a status. If the chain's
+   last sampler leaves an id twice, or any sampler leaves an id that is not a token's, the row gets SAMP_E_RANGE. */
 typedef struct samp_gpu_data {
-    int32_t device;   /* OpenMP's number; SAMP_GPU_HOST: the arrays are the host's */
-    int32_t *ids;     /* [size] each at most once */
-    float *logits;    /* [size] -INFINITY masks a token */
-    float *probs;     /* [size] read only: p as the last sampler that sets it left it, or 0 */
-    size_t size;      /* may become smaller: the first ones stay; 1 .. SAMP_GPU_LIST */
-    int64_t selected; /* -1; the chain's last sampler sets it to the index of its token, elsewhere it is ignored */
-    bool sorted;      /* false: in no order */
+    int32_t device;   /* OpenMP's device number; SAMP_GPU_HOST: the arrays are host memory */
+    int32_t *ids;     /* [size] ids, each at most once */
+    float *logits;    /* [size] logits; -INFINITY masks a token */
+    float *probs;     /* [size] read only: p as the last sampler that sets p left it, or 0 */
+    size_t size;      /* number of tokens, 1 .. SAMP_GPU_LIST; apply_gpu may lower it, which keeps the first ones */
+    int64_t selected; /* -1; the chain's last sampler sets it to the index of its token; other samplers' values
+                         are ignored */
+    bool sorted;      /* false: the tokens are in no order */
 } samp_gpu_data;
 
-/* What a context has done. */
+/* Counts of what a context has done. */
 typedef struct samp_gpu_perf_data {
-    uint64_t n_device;   /* rows whose token, or status, was made on the device */
-    uint64_t n_mixed;    /* rows that began there and went on over the tokens left, on the CPU */
-    uint64_t n_cpu;      /* rows sampled on the CPU, */
-    uint64_t n_declined; /* those among them that had to be fetched back */
-    uint64_t n_launches; /* of kernels */
-    uint64_t n_passes;   /* over rows */
-    uint64_t n_kept;     /* rows whose chain was there already, from the batch before */
+    uint64_t n_device;   /* rows whose token or status was computed on the device */
+    uint64_t n_mixed;    /* rows that began on the device, and whose remaining tokens the CPU finished */
+    uint64_t n_cpu;      /* rows sampled on the CPU */
+    uint64_t n_declined; /* rows of n_cpu that the device gave up, so that they were fetched back */
+    uint64_t n_launches; /* launches of kernels */
+    uint64_t n_passes;   /* passes over rows */
+    uint64_t n_kept;     /* rows whose chain was still on the device from an earlier batch */
 } samp_gpu_perf_data;
 
-/* samp_gpu_perf -- the counts since creation. */
+/* samp_gpu_perf -- returns the counts since the context was created. */
 SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 
 #ifdef __cplusplus
@@ -277,12 +283,12 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 
 /* ---- src/gpu/switches.h ---- */
 /* ================================================================================================== >>switches
-   What the compiler can do, and the sizes that host and device agree on. _OPENMP, SAMP_GPU_LIST and the macros of the
-   tests come in; SAMPI_OFFLOAD, the macros that kernels are written in, and constants go out. The one thing to know:
-   only gcc offloads here, and clang in a test (SAMPI_OFFLOAD_CLANG). Without offloading the same functions are compiled
-   for the host alone: SAMPI_LANES is then a plain loop, and what speaks to the device's compiler is nothing. With clang
-   it is a plain loop too: its reduction begins a maximum of floats at -FLT_MAX instead of -infinity, so that a row
-   whose tokens are all masked would have a maximum. */
+   The compiler's abilities, and the sizes that host and device agree on. The room reads _OPENMP, SAMP_GPU_LIST and the
+   macros of the tests. It defines SAMPI_OFFLOAD (1: kernels run on a device), the macros that kernels are written
+   with, and constants. Only gcc offloads here, and clang in a test (SAMPI_OFFLOAD_CLANG). Without offloading the same
+   functions are compiled for the host alone: SAMPI_LANES is then a plain loop, and the macros that address the
+   device's compiler are empty. With clang SAMPI_LANES is a plain loop too, because clang begins a reduction of a
+   maximum of floats at -FLT_MAX instead of -infinity: a row whose tokens are all masked would then have a maximum. */
 
 #if defined(_OPENMP) && defined(__GNUC__) && (!defined(__clang__) || defined(SAMPI_OFFLOAD_CLANG))
 #define SAMPI_OFFLOAD 1
@@ -291,10 +297,10 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #define SAMPI_OFFLOAD 0
 #endif
 
-/* A team is one warp: plain code is done once (all lanes do the same), SAMPI_LANES loops run a lane per iteration.
-   Exactly 32 iterations; lanes talk through reductions, and through memory from one loop to the next. (Behind each loop
-   gcc puts the barrier that this needs.) Code between two loops must not depend on which lane runs it: a count that a
-   lane has for itself goes through a reduction. */
+/* A team of OpenMP is a thread block of one warp. All lanes execute code outside of SAMPI_LANES loops alike; a
+   SAMPI_LANES loop runs one iteration per lane. It has exactly 32 iterations. Lanes exchange values by reductions, and
+   through memory from one loop to the next. (gcc puts the barrier that this needs after each loop.) Code between two
+   loops must not depend on which lane runs it: a count that each lane has for itself goes through a reduction. */
 #define SAMPI_WARP  32
 #define SAMPI_LANES for (int lane = 0; lane < SAMPI_WARP; lane++)
 #if SAMPI_OFFLOAD
@@ -317,8 +323,8 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
     SAMPI_PRAGMA(omp teams num_teams(1))
 #endif
 #define SAMPI_UNROLL(n) SAMPI_PRAGMA(GCC unroll n)
-/* All of an array is read before the first element is wanted: gcc would put each read behind a branch, if the value is
-   used on one side only, and a branch waits for the one before. */
+/* Makes the compiler read a whole array before it uses the first element. Otherwise gcc puts a read behind a branch if
+   its value is used on one side of the branch only, and such a read waits for the one before it. */
 #define SAMPI_AT_ONCE(n, x) SAMPI_UNROLL(n) for (int i_ = 0; i_ < (n); i_++) __asm__ volatile("" : "+r"((x)[i_]))
 #else
 #define SAMPI_SIMD(...)
@@ -327,51 +333,60 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #endif
 
 #ifndef SAMPI_TEAMS
-#define SAMPI_TEAMS 1024 /* more than that cost libgomp an allocation per launch */
+#define SAMPI_TEAMS 1024 /* most teams of a launch; more cost libgomp an allocation per launch */
 #endif
-#define SAMPI_GROUP   1024                                            /* elements: 32 of each lane, its "cell" */
-#define SAMPI_STEPS   24                                              /* samplers of a row */
-#define SAMPI_RULES   1024                                            /* changed logits of a row */
-#define SAMPI_FOLD    512                                             /* maxima that a threshold is searched among */
-#define SAMPI_BUCKETS 2048                                            /* of a histogram */
-#define SAMPI_FINE    (SAMP_GPU_LIST < 1024 ? SAMP_GPU_LIST : 1024)   /* of that of a window */
-#define SAMPI_HEAD    (SAMP_GPU_LIST < 512 ? SAMP_GPU_LIST / 2 : 256) /* tokens of a list made in passing */
-#define SAMPI_WIDE    (SAMP_GPU_LIST > SAMPI_GROUP ? SAMP_GPU_LIST : SAMPI_GROUP)
+#define SAMPI_GROUP \
+    1024                 /* elements of a group; 32 of them, a
+                                                                         "cell", belong to each lane */
+#define SAMPI_STEPS 24   /* most samplers of a chain */
+#define SAMPI_RULES 1024 /* most changed logits of a row */
+#define SAMPI_FOLD \
+    512                    /* maxima among which a threshold is
+                                                                         searched */
+#define SAMPI_BUCKETS 2048 /* buckets of a histogram of a row */
+#define SAMPI_FINE \
+    (SAMP_GPU_LIST < 1024 ? SAMP_GPU_LIST : 1024) /* buckets of the histogram of a window
+                                                                         of logits */
+#define SAMPI_HEAD \
+    (SAMP_GPU_LIST < 512 ? SAMP_GPU_LIST / 2 : 256) /* tokens of the list that a pass for
+                                                                         sums makes too */
+#define SAMPI_WIDE (SAMP_GPU_LIST > SAMPI_GROUP ? SAMP_GPU_LIST : SAMPI_GROUP)
 SAMPI_STATIC_ASSERT(SAMP_GPU_LIST >= 32 && (SAMP_GPU_LIST & (SAMP_GPU_LIST - 1)) == 0, "SAMP_GPU_LIST: a power of 2");
 
 /* ---- src/gpu/records.h ---- */
 /* ================================================================================================== >>records
-   The structs in device memory, which host and device both read; nothing here has a function. The host writes jobs,
-   rules, ids and places, and reads results. The others belong to the device:
+   The structs in device memory, which host and device both read; the room has no functions. The host writes jobs,
+   rules, ids and places, and reads results. The device writes all others:
 
-     job       a chain as a list of steps, one a sampler
+     job       a chain as a list of steps, one per sampler
      rule      how the logit of one token changes (logit_bias, penalties, dry)
-     state     how far a row is, written only by the team that ends a pass
-     op        an operation: what a sampler did to all elements of a row; a pass does it again to each that it reads
-     item      a token of a list, the few tokens that are left of a row
-     part      what one team found in a pass
+     state     how far a row's chain has been run; only the team (thread block) that ends a pass over the row writes it
+     op        an operation: a sampler's change of a whole row; later passes repeat it on each element that they read
+     item      one token of a list; a list holds the few remaining tokens of a row
+     part      one team's result of a pass
      result    a row's token or status
      args      pointers to all arrays
 
-   The one thing to know: the arrays lie row behind row, and a row's part of them is found by its number. The number of
-   a row on the device is that of its job, not that of the caller's row. */
+   The arrays lie row behind row; a row's part of an array is found by the row's number. The device numbers rows by
+   their job, not by their index in the caller's batch. */
 
-/* Steps that are no samplers; a sampler's step has its kind. */
+/* Kinds of steps that are not samplers; a sampler's step has the sampler's kind. */
 enum {
     SAMPI_GPU_USER = SAMPI_N_KINDS, /* a sampler of the user's: the row stops, and the host calls it */
-    SAMPI_GPU_EXPORT,               /* what is left goes to the host */
-    SAMPI_GPU_RAW,                  /* the first step, if log-probabilities are wanted: those of the row as given */
-    SAMPI_GPU_LOGPROBS              /* then the last one: the others, and the chosen token's ranks */
+    SAMPI_GPU_EXPORT,               /* sends the remaining tokens to the host */
+    SAMPI_GPU_RAW,                  /* first step if log-probabilities are asked for: those of the row as
+                                       given */
+    SAMPI_GPU_LOGPROBS              /* last step then: those after the chain, and the chosen token's ranks */
 };
 
-/* A sampler, for its plan, which reads kind, now and u as of a sampi_sampler. The numbers in u are that sampler's, byte
-   for byte (sampi_gpu_copy_numbers). What moves on is mu and adaptive_p's average: on the device, and by
-   sampi_gpu_follow in the host's copy. */
+/* A sampler as a step of a job, for the sampler's plan (its questions about the row), which reads kind, now and u as it
+   would in a sampi_sampler. u has that sampler's numbers, byte for byte (sampi_gpu_copy_numbers). Of these only mu and
+   adaptive_p's average change from token to token: the device changes its copy, sampi_gpu_follow the host's. */
 typedef struct sampi_gpu_step {
     int32_t kind;
-    uint32_t k;       /* how many top log-probabilities */
-    uint32_t rule, n; /* patch: its rules */
-    uint32_t stream;  /* draws: the third word of Philox's counter */
+    uint32_t k;       /* how many top log-probabilities are asked for */
+    uint32_t rule, n; /* first rule and number of rules, for a sampler that changes single logits */
+    uint32_t stream;  /* third word of Philox's counter, for a sampler that draws */
     struct {
         float mu;
     } now;
@@ -385,191 +400,197 @@ typedef struct sampi_gpu_step {
     } u;
 } sampi_gpu_step;
 
-/* A changed logit, by logit_bias, penalties or dry, which are all of this form: l = -inf if scale is 0; else l * scale
-   or l / scale by its sign, minus fall. */
+/* A change of one token's logit l. logit_bias, penalties and dry all have this form: l becomes -inf if scale is 0; else
+   l * scale (l <= 0) or l / scale (l > 0), minus fall. */
 typedef struct sampi_gpu_rule {
     int32_t id;
-    uint32_t at; /* of the id among the row's changed ids */
+    uint32_t at; /* index of the id among the row's changed ids */
     float scale, fall;
-    int32_t count; /* penalties: how often the id is in the window */
+    int32_t count; /* penalties: how often the id is in the window (the last tokens) */
 } sampi_gpu_rule;
 
-/* Where a row's rules are, and its ids that any of them changes. */
+/* Where a row's rules are, and the ids that they change. */
 enum {
-    SAMPI_GPU_LEFT,  /* in the row's own places, args.kept_rule and kept_id, */
-    SAMPI_GPU_RIGHT, /* of which there are two: each token moves penalties' rules to the other one */
-    SAMPI_GPU_SENT   /* in args.rule and args.id: they came with this batch */
+    SAMPI_GPU_LEFT,  /* in the first of the row's two places in args.kept_rule and kept_id */
+    SAMPI_GPU_RIGHT, /* in the second; each token moves the rules of penalties to the other place */
+    SAMPI_GPU_SENT   /* in args.rule and args.id: the host sent them with this batch */
 };
 
-/* A chain. It stays on the device, which moves its state on: the position, mirostat's mu, adaptive_p's averages,
-   penalties' window. The host has the same bytes in its stage, and moves them on likewise, so that a job can be sent
-   again at any time without asking the device. */
+/* A chain. It stays on the device, which updates its state with each token: the position, mirostat's mu, adaptive_p's
+   averages, the window of penalties. The host keeps the same bytes in its stage (the copy of what is sent), and updates
+   them likewise, so a job can be sent again at any time without a question to the device. */
 typedef struct sampi_gpu_job {
-    uint32_t id, n_ids; /* ids that any rule changes, ascending */
-    uint32_t side;      /* where they and the rules are */
-    uint32_t kept_step; /* the step, + 1, whose rules stay on the device; 0: none do */
-    uint32_t window;    /* where its window is in args.id, if that came with this batch */
-    sampi_ring ring;    /* of the window; no room: its rules don't change */
-    uint32_t draws;     /* 1: a token moves the position */
+    uint32_t id, n_ids; /* first and number of the ids that any rule changes; ascending */
+    uint32_t side;      /* a SAMPI_GPU_LEFT, _RIGHT or _SENT: where ids and rules are */
+    uint32_t kept_step; /* 1 + the step whose rules stay on the device; 0: no step's do */
+    uint32_t window;    /* where the window begins in args.id, if this batch sent it */
+    sampi_ring ring;    /* ring of the window; capacity 0: the rules do not change */
+    uint32_t draws;     /* 1: each token advances the position; 0: no sampler draws */
     uint32_t n_steps;
     uint64_t position;
-    sampi_gpu_step step[SAMPI_STEPS]; /* the last one selects, or exports; there is room for args.job_size only */
+    sampi_gpu_step step[SAMPI_STEPS]; /* the last one selects, or exports; only args.job_size bytes of the
+                                         job are allocated */
 } sampi_gpu_job;
 
-/* Where a row's logits are, and where its token goes. */
+/* The row that a job's logits are in, and the index of its token in `out`. */
 typedef struct sampi_gpu_place {
     uint64_t data_row;
     uint32_t out_row;
 } sampi_gpu_place;
 
-/* What was done to all elements of a row, as entries of a list that grows by one with each sampler that changes or
-   removes tokens. A pass does them all again to each element that it reads: cheaper than writing the row back. */
+/* Kinds of operations. Each sampler that changes all logits of a row or removes tokens adds one to the row's list of
+   operations. A pass repeats them all on each element that it reads, which is cheaper than to write the row back. */
 enum {
     SAMPI_OP_SCALE, /* l *= f */
     SAMPI_OP_SHIFT, /* log_softmax: l -= mean */
-    SAMPI_OP_BEND,  /* smoothing: factor f, curve mean */
-    SAMPI_OP_ADAPT, /* adaptive_p's map, aim f */
-    SAMPI_OP_FROM,  /* the others remove tokens: only key >= k stay */
-    SAMPI_OP_UNTIL, /* only key <= k stay */
-    SAMPI_OP_SCORE  /* only typical's: score bits < t, or equal and key >= k */
+    SAMPI_OP_BEND,  /* smoothing, with factor f and curve mean */
+    SAMPI_OP_ADAPT, /* adaptive_p's map of the logits, with target f */
+    SAMPI_OP_FROM,  /* this kind and the next two remove tokens; here those with key < k */
+    SAMPI_OP_UNTIL, /* removes tokens with key > k */
+    SAMPI_OP_SCORE  /* typical: keeps tokens whose score's bits are < t, or equal to t with key >= k */
 };
 
-/* k and t are keys or codes, never logits: what stays is decided in integers, as on the CPU. max, mean and t are those
-   of the moment: an operation is replayed later, when the state's own have gone on. */
+/* An operation. k and t are keys or codes (a token's place in an order, as an integer), never logits: which tokens stay
+   is decided with integers, as on the CPU. max, mean and t are values of the time of the sampler, because the operation
+   is repeated later, when the state has newer ones. */
 typedef struct sampi_gpu_op {
-    int64_t kind; /* so wide that nothing between the members is copied unwritten */
+    int64_t kind; /* 64 bits wide so that the struct has no padding, which a copy would read unwritten */
     float f, max;
     uint64_t k, t;
     double mean;
 } sampi_gpu_op;
 
-/* A token of a list. The key holds logit and id, and its order, descending, is the order of tokens. The other two are
-   what the logit was when the array was last put in order, and when p was last set. */
+/* One token of a list. Its key holds logit and id; descending keys are the order of tokens. at_order is the logit at
+   the time a sampler last put the array in order, at_p the logit when a sampler last set p. */
 typedef struct sampi_gpu_item {
     uint64_t key;
     float at_order, at_p;
 } sampi_gpu_item;
 
-/* What a pass finds. Each is a function of gpu/passes.h, and has its ending in sampi_gpu_advance. */
+/* The passes, by what they find. Each is a function of gpu/passes.h; sampi_gpu_advance takes its result over. A cell is
+   the 32 elements of a group of 1024 that one lane reads. */
 enum {
-    SAMPI_PASS_SCAN,   /* maxima of cells; the state of a row that has not begun */
-    SAMPI_PASS_SUMS,   /* n, z, s, low; and the list, if st->listing */
+    SAMPI_PASS_SCAN,   /* the maximum of each cell; the value of a row that has not begun */
+    SAMPI_PASS_SUMS,   /* n, z, s, low (see sampi_gpu_state); also a list, if st->listing */
     SAMPI_PASS_SIGMA,  /* sums for the standard deviation */
-    SAMPI_PASS_MAX,    /* the maximum */
-    SAMPI_PASS_GATHER, /* the list of keys >= floor */
-    SAMPI_PASS_HIST,   /* mass and count of the buckets of [lo, hi] */
-    SAMPI_PASS_BUCKET, /* the list of [lo, hi] */
-    SAMPI_PASS_WINDOW, /* the list of a window of logits, the sums, and what is above the window */
-    SAMPI_PASS_DRAW,   /* the envelope's sum of each cell */
-    SAMPI_PASS_RACE,   /* who comes first of a lane's tokens */
-    SAMPI_PASS_NONE    /* nothing: the row goes on after a stop */
+    SAMPI_PASS_MAX,    /* the maximum of the row */
+    SAMPI_PASS_GATHER, /* the list of tokens with keys >= floor */
+    SAMPI_PASS_HIST,   /* mass (sum of weights) and count of each bucket of the codes [lo, hi] */
+    SAMPI_PASS_BUCKET, /* the list of tokens with codes in [lo, hi] */
+    SAMPI_PASS_WINDOW, /* sums of the row and of the tokens above a window of logits; the list of those in it */
+    SAMPI_PASS_DRAW,   /* the sum of the draw's envelope over each cell */
+    SAMPI_PASS_RACE,   /* gumbel: the best token of each lane */
+    SAMPI_PASS_NONE    /* nothing: the row continues after a stop */
 };
 
-/* The order that the array of candidates would be in. */
+/* The order that the CPU's array of candidates would have at this point. */
 enum {
-    SAMPI_GPU_BY_ID,   /* as it was made: nobody has put it in order */
-    SAMPI_GPU_BY_KEY,  /* by what the logits were then, and ids */
-    SAMPI_GPU_BY_SCORE /* by typical's score of what they were then */
+    SAMPI_GPU_BY_ID,   /* by id, as it was made: no sampler has sorted it */
+    SAMPI_GPU_BY_KEY,  /* by the logits of that time, then by id */
+    SAMPI_GPU_BY_SCORE /* by typical's score of the logits of that time */
 };
 
-/* Is the envelope of a draw made before the draw is asked for? sampi_gpu_look_ahead says when. */
+/* Whether a pass has summed the draw's envelope before the draw asks for it; sampi_gpu_look_ahead decides that. */
 enum {
     SAMPI_GPU_AHEAD_NO,
-    SAMPI_GPU_AHEAD_ASKED, /* windows make it */
-    SAMPI_GPU_AHEAD_MADE   /* the sums of groups are those of the draw */
+    SAMPI_GPU_AHEAD_ASKED, /* the passes over windows are to sum it */
+    SAMPI_GPU_AHEAD_MADE   /* the sums of the groups are those of the draw */
 };
 
-/* How far a search for the end of a prefix is. */
+/* The stages of a search for the last token of a prefix (the first tokens of an order). */
 enum {
-    SAMPI_SEARCH_IDLE,      /* none is under way */
-    SAMPI_SEARCH_WINDOW,    /* tokens around the place where a sample has the end are being listed */
-    SAMPI_SEARCH_HISTOGRAM, /* mass and count of each bucket are being found */
-    SAMPI_SEARCH_BUCKET,    /* the tokens of the bucket that holds the end are being listed */
-    SAMPI_SEARCH_LIST,      /* the end is known, and the list of all tokens up to it is being made */
-    SAMPI_SEARCH_ALL        /* there is no end: all tokens are in the prefix */
+    SAMPI_SEARCH_IDLE,      /* no search is running */
+    SAMPI_SEARCH_WINDOW,    /* a pass lists the tokens of a window of logits, in which a sample of the row
+                               has the end */
+    SAMPI_SEARCH_HISTOGRAM, /* a pass computes the mass and count of each bucket */
+    SAMPI_SEARCH_BUCKET,    /* a pass lists the tokens of the bucket that holds the end */
+    SAMPI_SEARCH_LIST,      /* the end is known, and a pass lists all tokens up to it */
+    SAMPI_SEARCH_ALL        /* the prefix has no end: all tokens are in it */
 };
 
-/* A search for the end of a prefix in an order: see sampi_gpu_require_prefix. mass and count become smaller with each
-   histogram, by what lies before the bucket that is searched next; key and score are valid when require_prefix returns
-   1, and until the next search. */
+/* A search for the last token of a prefix: see sampi_gpu_require_prefix. Each histogram lowers mass and count by those
+   of the tokens before the bucket that is searched next. key and score are valid from the time that require_prefix
+   returns 1 until the next search. */
 typedef struct sampi_gpu_search {
     int32_t stage;
-    bool by_score;        /* typical's order, else that of keys */
-    uint64_t mass, count; /* still needed from lo on */
-    uint64_t before;      /* tokens before lo */
-    uint64_t lo, hi;      /* what is searched, in the order's codes: smaller is earlier */
-    uint32_t shift;       /* a bucket is 2^shift codes; SAMPI_EVEN: see sampi_gpu_bucket */
-    double mean;          /* typical's */
-    uint64_t key, score;  /* the result: the last token's */
-    /* a window */
-    uint32_t tries;      /* so many were asked for */
-    float per_nat;       /* buckets of the sample, of which the window has */
-    uint32_t from, upto; /* these */
-    float top, floor;    /* its largest logit, and the smallest */
+    bool by_score;        /* true: typical's order; false: the order of keys */
+    uint64_t mass, count; /* mass and number of tokens that are still needed, from code lo on */
+    uint64_t before;      /* number of tokens with codes below lo */
+    uint64_t lo, hi;      /* the range that is searched, in codes of the order: a smaller code comes earlier */
+    uint32_t shift;       /* a bucket has 2^shift codes; SAMPI_EVEN: see sampi_gpu_bucket */
+    double mean;          /* typical's mean, which its scores are distances from */
+    uint64_t key, score;  /* the result: key and score of the prefix's last token */
+    /* members of a window */
+    uint32_t tries;      /* how many windows were asked for */
+    float per_nat;       /* buckets of the sample per nat of logit */
+    uint32_t from, upto; /* the window's first and last bucket of the sample */
+    float top, floor;    /* the window's largest logit, and its smallest */
     uint64_t in_mass, above_mass, above_count;
 } sampi_gpu_search;
 
-/* How far a row is. Written by the team that ends a pass, between its two fences; read by all teams during the next
-   pass. Only n_list and the counters at the beginning change while teams work.
-     max          valid if max_known: of the tokens left, changed ones too
-     n, z, s, low valid if sums_known: count, mass, weighted mass, the smallest logit
-     floor        valid if listed or overflown: from which key on the list is complete, or too long
-     bar          always: no token left is below it, so cells with smaller maxima aren't read
-     order_*, p_* what the array would have been made of when a sampler last put it in order, or set p; for the host,
-                  if the row is exported
-   A set that changes makes the first two invalid (sampi_gpu_invalidate); the operations tell what the row is now. */
+/* The state of a row: how far its chain has been run. The team that ends a pass writes it, between its two memory
+   fences; all teams of the row read it during the next pass. Only n_list and the counters at the beginning change while
+   teams run a pass.
+     max          valid if max_known: the maximum of the remaining tokens, changed ones included
+     n, z, s, low valid if sums_known: number, sum of weights, sum of weights times distance, the smallest logit
+     floor        valid if listed or overflown: the list holds all tokens with keys >= floor, or they were too many
+     bar          always valid: no remaining token is below it, so cells with smaller maxima are not read
+     order_*, p_* what the CPU's array would have been made of when a sampler last sorted it, or set p; the host needs
+                  them if the row is exported
+   A change of the set of tokens makes max and the sums invalid (sampi_gpu_invalidate); the operations say what the row
+   is now. */
 typedef struct sampi_gpu_state {
-    uint32_t epoch;   /* passes done, ever */
-    uint32_t arrived; /* teams that have done this one */
-    uint32_t met;     /* 0, for sampi_gpu_meet */
-    /* from here on zero when a row begins */
+    uint32_t epoch;   /* number of passes over rows of this number since the context was made */
+    uint32_t arrived; /* number of teams that have ended the current pass */
+    uint32_t met;     /* 0; sampi_gpu_meet adds 0 to it for the sake of a barrier */
+    /* these are zero when a row begins, up to op */
     int32_t pass; /* the next pass */
     uint32_t passes;
-    uint32_t at;         /* the next step, */
-    sampi_memory memory; /* and what its plan keeps */
-    /* the tokens that are left */
+    uint32_t at;         /* index of the step to run next */
+    sampi_memory memory; /* what that step's plan keeps from one entry to the next */
+    /* the remaining tokens */
     bool max_known, sums_known, drawn;
     float max, low;
     uint64_t n, z, s;
-    float dense_max; /* of the row without the changed tokens, before any operation */
-    float bar;       /* cells below that hold none any more */
-    bool thinned;    /* the maxima of cells promise no tokens any more */
+    float dense_max; /* the maximum without the changed tokens, before any operation */
+    float bar;       /* lower bound: cells with smaller maxima have no remaining tokens */
+    bool thinned;    /* true: a cell's maximum need not belong to a remaining token */
     uint32_t n_ops;
     /* the list */
-    bool listed;    /* it holds all tokens left with keys >= floor, */
-    bool complete;  /* which are all there are */
-    bool overflown; /* there were too many at floor */
-    bool listing;   /* SUMS makes one too */
+    bool listed;    /* it holds all remaining tokens with keys >= floor */
+    bool complete;  /* it holds all remaining tokens */
+    bool overflown; /* more tokens than a list holds had keys >= floor */
+    bool listing;   /* the pass SUMS makes a list too */
     uint32_t n_list, buffer, asked;
-    uint32_t n_shown; /* to the user's sampler */
+    uint32_t n_shown; /* number of tokens that the user's sampler got */
     uint64_t floor;
     sampi_gpu_search search;
-    int32_t ahead;      /* a SAMPI_GPU_AHEAD_*; if it isn't 0, then at the draw */
-    float then, factor; /* this is the maximum, and so the logits have been scaled */
-    double scale;       /* top_n_sigma's */
+    int32_t ahead;      /* a SAMPI_GPU_AHEAD_*; then and factor are for the other two */
+    float then, factor; /* maximum at the draw, and factor of the logits until then */
+    double scale;       /* top_n_sigma's scale and sums */
     uint64_t sigma[4];
-    /* what the array would look like */
-    int32_t order; /* 0 by id, 1 by (at_order, id), 2 by typical's score of it */
+    /* what the CPU's array would look like */
+    int32_t order; /* a SAMPI_GPU_BY_*: the order of the last sort */
     bool sorted, p_set;
-    int32_t order_at, p_at; /* operations before that, if it was before the list */
+    int32_t order_at, p_at; /* 1 + the number of operations before the last sort, the last p; 0: none */
     float order_max, p_max;
     double order_mean;
     uint64_t p_z;
     /* log-probabilities */
-    uint64_t chosen;     /* the key of the token, */
-    float value;         /* and what its sampler learns */
-    uint32_t n_given;    /* so many keys are in args.given: all of the row as given */
-    uint64_t given_from; /* from this one on */
+    uint64_t chosen;     /* key of the chosen token */
+    float value;         /* the number that its sampler learns from it */
+    uint32_t n_given;    /* number of keys in args.given: all of the row as given */
+    uint64_t given_from; /* with keys from this one on */
     sampi_gpu_op op[SAMPI_STEPS];
 } sampi_gpu_state;
 
-/* What comes back. It counts only if `batch` is that of the batch: the others are left from earlier ones. batch is
-   written last, and tells the teams of the row that there is nothing more to do. */
+/* What the device returns for a row. It counts only if `batch` is the number of the current batch; otherwise it is from
+   an earlier one. batch is written last; it shows the teams of the row that nothing is left to do. */
 typedef struct sampi_gpu_result {
-    uint32_t batch; /* of which it is the result */
-    int32_t status; /* or SAMPI_GPU_DECLINED */
-    int32_t token;  /* -1: the list is the result; SAMPI_GPU_STOPPED */
-    float value;    /* mirostat's mu, adaptive_p's probability */
+    uint32_t batch; /* number of the batch whose result it is */
+    int32_t status; /* a status, or SAMPI_GPU_DECLINED: the CPU must sample the row */
+    int32_t token;  /* the token; -1: the list is the result; or SAMPI_GPU_STOPPED */
+    float value;    /* mirostat's mu, or adaptive_p's probability */
     uint32_t passes, n_list, buffer;
     int32_t order, sorted, p_set;
     float order_max, p_max;
@@ -577,130 +598,135 @@ typedef struct sampi_gpu_result {
     uint64_t p_z;
 } sampi_gpu_result;
 
-/* What log-probabilities are made of: of the row as given, or of what the chain left. */
+/* What the host computes log-probabilities from; a row has one for its logits as given, one for those that the chain
+   left. */
 typedef struct sampi_gpu_basis {
     uint64_t z;
-    float max, l;         /* l, rank: the chosen token's */
-    uint32_t rank, n_top; /* so many keys are in its part of top */
+    float max, l;         /* l and rank are those of the chosen token */
+    uint32_t rank, n_top; /* number of keys in this basis's part of the array of top keys */
 } sampi_gpu_basis;
 
-/* What a team leaves of a pass; which sums they are depends on the pass. Teams add nothing up among themselves: the
-   last one reads all parts, so that no order of atomics can be seen in a result. */
+/* One team's result of a pass; which sums it has depends on the pass. Teams do not add up each other's: the last one
+   reads all parts, so no result shows the order of atomics. */
 typedef struct sampi_gpu_part {
     uint64_t sum[6];
     float max, low;
 } sampi_gpu_part;
 
-/* A token with a changed logit: the logit now, and at the two moments that an item of a list remembers. These tokens
-   are holes in the row; each step is done to them by the one team that advances it. */
+/* A token whose logit a rule changes: its logit now, and the logits at_order and at_p of sampi_gpu_item. Such tokens
+   are taken out of the row (holes); the one team that advances the row applies each step to them. */
 typedef struct sampi_gpu_changed {
     float l, at_order, at_p;
 } sampi_gpu_changed;
 
-/* A batch, and where everything is. Arrays of [rows] lie in the block from the context's creation on; rule, id, place
-   and job are what travels. cell and lane_max are of the row as it came; cell_sum, sum, mass, count, wide and code
-   belong to the step at work, and hold nothing from one to the next. */
+/* A batch, and the addresses of everything. Arrays of [rows] are in the block that the context allocates once; rule,
+   id, place and job are sent with batches. cell and lane_max describe the row as it came; cell_sum, sum, mass, count,
+   wide and code are scratch of the current step, and keep nothing from one step to the next. */
 typedef struct sampi_gpu_args {
     uint32_t batch, n_rows, splits, groups, wait, n_vocab;
     int32_t type;
-    bool pairs; /* 16-bit elements can be read two at a time */
+    bool pairs; /* two neighbouring 16-bit elements may be read as one word */
     size_t stride, mask_stride;
     const char *data;
-    const uint32_t *mask;         /* or NULL */
-    samp_token *out;              /* or NULL */
+    const uint32_t *mask;         /* NULL: no masks */
+    samp_token *out;              /* NULL: tokens go to `result` only */
     const sampi_gpu_place *place; /* [rows] */
-    char *job;                    /* [rows] of job_size */
+    char *job;                    /* [rows] of job_size bytes */
     size_t job_size;
     const sampi_gpu_rule *rule;
     const int32_t *id;
-    sampi_gpu_rule *kept_rule; /* [rows][2][SAMPI_RULES] */
-    int32_t *kept_id, *window; /* [rows][2][SAMPI_RULES], [rows][SAMPI_RULES] */
-    sampi_gpu_state *state;    /* [rows] */
-    sampi_gpu_result *result;  /* [rows] */
-    uint64_t *done;            /* [teams] the last pass a team has done: batch, epoch + 1 */
-    uint32_t *hole;            /* [rows][groups * 32] bits of the tokens with changed logits */
-    float *cell;               /* [rows][groups * 32] maxima of cells */
-    uint32_t *cell_sum;        /* [rows][groups * 32] the envelope's, and */
-    float *lane_max;           /* [teams * 32] maxima of a team's lanes */
-    sampi_gpu_part *part;      /* [teams] */
-    sampi_gpu_item *item;      /* [rows][2][SAMP_GPU_LIST] */
-    uint64_t *wide;            /* [rows][SAMPI_WIDE] a number for each token of a list or a group */
-    uint64_t *code;            /* [rows][SAMP_GPU_LIST] another one: its place in an order */
-    uint64_t *sum;             /* [rows][groups] of groups */
-    uint64_t *time, *winner; /* [teams * 32] gumbel: the best time of a lane's tokens, as bits, and whose key it is */
-    uint64_t *mass, *count;  /* [rows][SAMPI_BUCKETS] */
+    sampi_gpu_rule *kept_rule;  /* [rows][2][SAMPI_RULES] rules that stay on the device */
+    int32_t *kept_id, *window;  /* [rows][2][SAMPI_RULES] their ids; [rows][SAMPI_RULES] penalties' last
+                                  tokens */
+    sampi_gpu_state *state;     /* [rows] */
+    sampi_gpu_result *result;   /* [rows] */
+    uint64_t *done;             /* [teams] the last pass a team has done: batch << 32 | epoch + 1 */
+    uint32_t *hole;             /* [rows][groups * 32] one bit per token, set if its logit is changed */
+    float *cell;                /* [rows][groups * 32] maxima of cells */
+    uint32_t *cell_sum;         /* [rows][groups * 32] sums of the envelope over cells */
+    float *lane_max;            /* [teams * 32] maxima of what each lane of a team reads */
+    sampi_gpu_part *part;       /* [teams] */
+    sampi_gpu_item *item;       /* [rows][2][SAMP_GPU_LIST] two lists per row, in turns */
+    uint64_t *wide;             /* [rows][SAMPI_WIDE] a number for each token of a list or a group */
+    uint64_t *code;             /* [rows][SAMP_GPU_LIST] another one: the token's place in an order */
+    uint64_t *sum;              /* [rows][groups] sums of the envelope over groups */
+    uint64_t *time, *winner;    /* [teams * 32] gumbel: the best time of a lane, as bits, and its token's key */
+    uint64_t *mass, *count;     /* [rows][SAMPI_BUCKETS] the histogram */
     sampi_gpu_changed *changed; /* [rows][SAMPI_RULES] */
-    float *fold;                /* [rows][SAMPI_FOLD] */
-    int32_t *user_id;           /* [rows][SAMP_GPU_LIST] what a user's sampler works on */
-    float *user_logit, *user_p; /* [rows][SAMP_GPU_LIST] */
-    uint64_t *given;            /* [rows][SAMP_GPU_LIST] keys: see the state's given_from */
-    sampi_gpu_basis *basis;     /* [n_rows][2] as given, left; behind them keys [n_rows][2][n_top], in no order */
-    uint32_t n_top;             /* the most that a row of the batch asks for */
+    float *fold;                /* [rows][SAMPI_FOLD] maxima of maxima: see sampi_gpu_fold */
+    int32_t *user_id;           /* [rows][SAMP_GPU_LIST] ids for a user's sampler */
+    float *user_logit, *user_p; /* [rows][SAMP_GPU_LIST] its logits and p */
+    uint64_t *given;            /* [rows][SAMP_GPU_LIST] keys: see given_from in the state */
+    sampi_gpu_basis *basis;     /* [n_rows][2] of the row as given, after the chain; then keys
+                                   [n_rows][2][n_top], unordered */
+    uint32_t n_top;             /* the largest n_top of the batch's rows */
 } sampi_gpu_args;
 
 /* ---- src/gpu/elements.h ---- */
 /* ================================================================================================== >>elements
-   One logit, one key, one operation. A row as the caller left it comes in, with a mask and with holes (tokens with
-   changed logits, kept beside the row); out come the logits of a lane's cell, and what operations have made of them. A
-   group is 1024 elements of a row. A cell is the 32 elements of a group that belong to one lane of a warp, chosen so
-   that neighbouring lanes read neighbouring words. A key is a token in 64 bits, logit above id, so that one comparison
-   of integers is the order of tokens.
+   One logit, one key, one operation. The functions take a row as the caller left it, its mask, and its holes: tokens
+   whose logits are changed and kept beside the row. They return the logits of a lane's cell, as the operations have
+   changed them. A group is 1024 elements of a row. A cell is the 32 elements of a group that belong to one lane of a
+   warp, chosen so that neighbouring lanes read neighbouring words. A key is a token in 64 bits, logit above id, so
+   that one comparison of integers follows the order of tokens.
 
-   The one thing to know: the row itself is never written. A logit that is read is brought to the present by replaying
-   the operations. Passes call these functions for whole cells, steps for single tokens, the host (gpu/results.h) for
-   what a key holds. They write only through pointers that they are given for that. */
+   The row itself is never written. A logit that is read is brought up to date by repeating the operations (the
+   samplers' changes of the row). Passes call these functions for whole cells, steps for single tokens, the host
+   (gpu/results.h) for the contents of a key. The functions write only through pointers that they get for it. */
 
-/* Counters that teams share, and the fence between these and all else: what a team wrote before its fence and then its
-   addition, another one reads behind having seen that and its own fence. Any order but relaxed is to gcc's device
-   compiler a fence of the whole system, once or twice: so there are no more of them than needed, all in sampi_gpu_team
-   (gpu/advance.h); the probe of gpu/device.h counts without any. */
+/* Adds to a counter that teams (thread blocks) share; returns its old value. Counters are relaxed; sampi_gpu_fence
+   orders them against other memory: if team A writes, fences and adds, and team B sees the addition and then fences, B
+   reads what A wrote. gcc's device compiler turns any order but relaxed into one or two fences of the whole system, so
+   there are no more fences than needed, all in sampi_gpu_team (gpu/advance.h); the probe of gpu/device.h counts without
+   any. */
 static uint32_t sampi_gpu_add(uint32_t *x, uint32_t y) { return __atomic_fetch_add(x, y, __ATOMIC_RELAXED); }
 static uint32_t sampi_gpu_peek(uint32_t *x) { return sampi_gpu_add(x, 0); /* a load might see an old cache line */ }
-/* Lanes wait for each other (gpu/list.h says where): behind each atomic outside of a simd loop gcc puts a barrier of
-   the warp, and nobody waits for the sum. */
+/* A barrier of the lanes of a warp (gpu/list.h says where one is needed): gcc puts a barrier behind each atomic outside
+   of a simd loop. The sum is not used, so no lane waits for it. */
 SAMPI_INLINE void sampi_gpu_meet(sampi_gpu_state *st) { (void)sampi_gpu_add(&st->met, 0); }
 static void sampi_gpu_fence(void) { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 
-/* sampi_key with its sign flipped is in the order of unsigned numbers; the id is turned around, so that of equal logits
-   the smaller id has the larger key. The largest key of a row is the first token. */
+/* Returns a token's key. sampi_key with its sign bit flipped has the order of unsigned numbers. The id is inverted, so
+   of equal logits the smaller id has the larger key. The largest key of a row is its first token. */
 static uint64_t sampi_gpu_key(float l, uint32_t id)
 {
     return (uint64_t)((uint32_t)sampi_key(l) ^ 0x80000000u) << 32 | (uint32_t)~id;
 }
 static float sampi_gpu_logit(uint64_t key) { return sampi_unkey((int32_t)((uint32_t)(key >> 32) ^ 0x80000000u)); }
 static uint32_t sampi_gpu_id(uint64_t key) { return ~(uint32_t)key; }
-/* Below all keys with that logit: the largest id has the smallest key. */
+/* Returns the smallest key with that logit: the largest id has the smallest key. */
 static uint64_t sampi_gpu_floor(float l) { return sampi_gpu_key(l, 0xFFFFFFFFu); }
 
-/* A read past an end is brought back to it by this: the value is then ignored, but the read has no branch. */
+/* Returns the smaller index. A read past the end of an array uses it to read the last element instead, whose value is
+   then ignored; so the read needs no branch. */
 SAMPI_INLINE uint32_t sampi_gpu_min_of(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
-/* A row to read from: nothing in it changes during a pass. */
+/* A row to read from. Nothing in it changes during a pass. */
 typedef struct sampi_gpu_view {
     const char *data;
-    const uint32_t *mask, *hole; /* or NULL */
+    const uint32_t *mask, *hole; /* bits of masked and of changed tokens; NULL if there are none */
     uint32_t n;
     int32_t type;
     bool pairs;
 } sampi_gpu_view;
 
-/* Jobs are as long as the longest chain of the batch, not as the record could be: fewer bytes travel. What it points to
-   changes only between passes, and by one team. */
+/* Returns a row's job. Jobs in memory are as long as the longest chain of the batch needs, not as long as the struct,
+   so fewer bytes are sent. Jobs change only between passes, by one team. */
 static sampi_gpu_job *sampi_gpu_job_of(const sampi_gpu_args *a, size_t row)
 {
     return (sampi_gpu_job *)(void *)(a->job + row * a->job_size);
 }
 
-/* The row's changed ids, ascending: where they are depends on who wrote them last, the host or the row itself. */
+/* Returns the row's changed ids, ascending. Their place depends on who wrote them last, the host or the device. */
 static const int32_t *sampi_gpu_ids(const sampi_gpu_args *a, size_t row)
 {
     const sampi_gpu_job *job = sampi_gpu_job_of(a, row);
     return job->side == SAMPI_GPU_SENT ? a->id + job->id : a->kept_id + (2 * row + job->side) * SAMPI_RULES;
 }
 
-/* Masks and places are by job; the logits lie where the place says, which on the caller's device may be anywhere. Rows
-   without changed ids have no holes, and no pass looks for any. Made anew by each team for each pass, and by steps that
-   look up single tokens. */
+/* Returns the view of a row. Masks and places are numbered by job; the logits are in the caller's row that the place
+   names. Rows without changed ids have no holes, so passes do not look for any. Each team makes a view for each pass,
+   and so do steps that read single tokens. */
 static sampi_gpu_view sampi_gpu_view_of(const sampi_gpu_args *a, size_t row)
 {
     const size_t size = a->type == SAMP_F64 ? 8 : a->type == SAMP_F32 ? 4 : 2;
@@ -714,37 +740,39 @@ static sampi_gpu_view sampi_gpu_view_of(const sampi_gpu_args *a, size_t row)
     return v;
 }
 
-/* Element t of a lane's cell has this index in its group. 16-bit elements come in words of two, so that a lane's are
-   pairs of neighbours. Whoever turns a bit or a place in a cell into an id must ask this with the same `pairs` as the
-   read: that of sampi_gpu_paired, which is false for the last group. */
+/* Returns the index in its group of element t of a lane's cell. 16-bit elements are read as words of two, so a lane's
+   elements are pairs of neighbours. A caller that turns a bit or index of a cell into an id must pass the same `pairs`
+   as the read did: that of sampi_gpu_paired, which is false for a last group that is not full. */
 SAMPI_INLINE uint32_t sampi_gpu_index(bool pairs, int lane, int t)
 {
     return pairs ? (uint32_t)((t >> 1) * 64 + 2 * lane + (t & 1)) : (uint32_t)(t * SAMPI_WARP + lane);
 }
-/* The last group of a row is read element by element, if it isn't full. */
+/* Returns whether a group is read in pairs. A last group that is not full is read element by element. */
 SAMPI_INLINE bool sampi_gpu_paired(const sampi_gpu_view *v, uint32_t group)
 {
     return v->pairs && (group + 1) * SAMPI_GROUP <= v->n;
 }
 
-/* The type is the same for a whole launch, so the branch is never divergent. */
+/* Returns an f16 or bf16 as f32. The type is the same for a whole launch, so the branch never diverges. */
 SAMPI_INLINE float sampi_gpu_half(uint32_t h, int32_t type)
 {
     return type == SAMP_F16 ? sampi_f16_to_f32((uint16_t)h) : sampi_bf16_to_f32((uint16_t)h);
 }
 
-/* Element i of a lane's 32, which are so many apart, or a cell's pairs. */
+/* The index of element i of a lane's 32 elements, `apart` elements from each other; or, with pairs, of a cell's
+   pairs. */
 #define SAMPI_PLACE(pairs, apart) ((pairs) ? sampi_gpu_index(true, lane, i) : (uint32_t)i * (apart) + (uint32_t)lane)
 
-/* A lane's elements: 32 from its place behind base on, so many apart. Masked ones, those taken out, and what lies
-   behind the end of the row are -inf. All reads are under way before the first is waited for. */
+/* Reads 32 elements of a lane into x: the first at base + lane, the others `apart` elements from each other. Masked
+   elements, holes, and indices behind the end of the row give -inf. All reads are issued before the first value is
+   used. */
 SAMPI_INLINE void sampi_gpu_read_each(const sampi_gpu_view *v, uint32_t base, uint32_t apart, bool paired, int lane,
                                       float *x)
 {
     const uint32_t last = v->n - 1;
     const bool full = base + 31 * apart + SAMPI_WARP <= v->n, pairs = paired && full;
-    /* loads past the end read the last element instead: a load behind a branch would not be under way with the others
-       */
+    /* loads past the end read the last element instead: a load behind a branch would not be issued together with the
+       others */
 #define SAMPI_EACH          SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
 #define SAMPI_AT            (base + SAMPI_PLACE(pairs, apart))
 #define SAMPI_CLAMPED(type) ((const type *)(const void *)v->data)[SAMPI_AT < last ? SAMPI_AT : last]
@@ -771,7 +799,7 @@ SAMPI_INLINE void sampi_gpu_read_each(const sampi_gpu_view *v, uint32_t base, ui
             SAMPI_EACH x[i] = sampi_gpu_half(u[i], SAMP_BF16);
         }
     }
-    /* masks and holes after the reads: these are under way meanwhile */
+    /* masks and holes come after the reads, which are in flight meanwhile */
     if (v->mask) {
         SAMPI_EACH x[i] = v->mask[(SAMPI_AT < last ? SAMPI_AT : last) / 32] >> SAMPI_AT % 32 & 1 ? x[i] : -INFINITY;
     }
@@ -786,58 +814,60 @@ SAMPI_INLINE void sampi_gpu_read_each(const sampi_gpu_view *v, uint32_t base, ui
 #undef SAMPI_CLAMPED
 }
 
-/* A lane's cell. */
+/* Reads a lane's cell of a group into x. */
 SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int lane, float *x)
 {
     sampi_gpu_read_each(v, group * SAMPI_GROUP, SAMPI_WARP, v->pairs, lane, x);
 }
 
-/* One element, masked or not, holes not regarded: for tokens that a pass has found, and for those in the holes. Their
-   logits stay in the row, which is the caller's and is never written. */
+/* Returns one element, or -inf if it is masked. Holes are ignored: a changed token's logit stays in the row, which is
+   the caller's and is never written. For tokens that a pass has found, and for changed tokens. */
 static float sampi_gpu_element(const sampi_gpu_view *v, uint32_t i)
 {
     return sampi_element(v->data, (samp_dtype)v->type, v->mask, i);
 }
 
-/* A token's place in an order, as a code: smaller is earlier. That of keys names each token, typical's ties: then keys
-   decide among those with the same code. The bits of doubles that aren't negative are in their order. The passes, the
-   changed tokens and the search itself ask this one function: else they would not agree about where a token belongs. */
+/* Returns a token's code: its place in an order as an integer; a smaller code comes earlier. In the order of keys each
+   token has its own code. In typical's order of scores tokens may share one; keys then decide among them. (The bits of
+   non-negative doubles have the order of the doubles.) Passes, changed tokens and the search all use this function, so
+   they agree about a token's place. */
 static uint64_t sampi_gpu_code(bool by_score, uint64_t key, float max, double mean)
 {
     return by_score ? sampi_bits(fabs(((double)max - (double)sampi_gpu_logit(key)) - mean)) : ~key;
 }
 
-/* The bucket of a code in [lo, hi]. The codes of floats lie close where these are small, and a row's would share few
-   buckets: the first histogram has even ones, 1/64 nat each. */
+/* Returns the bucket of a code in [lo, hi]. Small floats have many codes close together, so a row's logits would fall
+   into few buckets of equal numbers of codes; the first histogram therefore has buckets of equal width, 1/64 nat (the
+   unit of logits). */
 #define SAMPI_EVEN 64
 
 SAMPI_INLINE uint32_t sampi_gpu_bucket(const sampi_gpu_search *search, float max, uint64_t code)
 {
     if (search->shift < SAMPI_EVEN) return (uint32_t)((code - search->lo) >> search->shift);
-    /* both are distances in nats: from the score's zero, and from the maximum */
+    /* distances in nats: of a score from 0, of a logit from the maximum */
     const double score = sampi_from_bits(code), distance = (double)max - (double)sampi_gpu_logit(~code);
     const double x = 64.0 * (search->by_score ? score : distance);
     return x < SAMPI_BUCKETS - 1 ? (uint32_t)x : SAMPI_BUCKETS - 1;
 }
 
-/* adaptive_p's map of one logit: its probability in the distribution that max and z stand for, and from there on as on
+/* Returns a logit after adaptive_p's map: its probability by the maximum and the sum z of weights, then the map as on
    the CPU. */
 static float sampi_gpu_adapt(float l, float max, uint64_t z, float aim)
 {
     return sampi_adaptive_p_logit((float)(sampi_exp(max, l) / (double)z), aim);
 }
 
-/* An operation with no more than a key or a factor. */
+/* Returns an operation that needs no more than a factor or a key. */
 SAMPI_INLINE sampi_gpu_op sampi_gpu_op_of(int64_t kind, float f, uint64_t k)
 {
     const sampi_gpu_op op = { kind, f, 0.0f, k, 0, 0.0 };
     return op;
 }
 
-/* Tokens go by it; else logits change. */
+/* Whether the operation removes tokens; otherwise it changes logits. */
 static bool sampi_gpu_removing(const sampi_gpu_op *o) { return o->kind >= SAMPI_OP_FROM; }
 
-/* One logit, by an operation that changes all of them. A masked token stays masked. */
+/* Returns a logit after an operation that changes all logits. A masked token stays masked. */
 static float sampi_gpu_change(const sampi_gpu_op *o, float l)
 {
     if (!(l >= -FLT_MAX)) return l;
@@ -847,30 +877,30 @@ static float sampi_gpu_change(const sampi_gpu_op *o, float l)
     return sampi_gpu_adapt(l, o->max, o->t, o->f);
 }
 
-/* Does it leave a larger logit no smaller than another one? Scales and shifts do; a curve above 3 lifts tokens that are
-   near the maximum above it. */
+/* Whether the operation keeps the order: a larger logit stays at least as large as a smaller one. Scales and shifts do.
+   A smoothing curve above 3 does not: it lifts tokens near the maximum above the maximum. */
 static bool sampi_gpu_keeps_order(const sampi_gpu_op *o)
 {
     return o->kind == SAMPI_OP_SCALE || o->kind == SAMPI_OP_SHIFT || (o->kind == SAMPI_OP_BEND && o->mean <= 1.0);
 }
 
-/* Does an operation that removes tokens leave this one? Asked by replay for a token of the row and by list_keep for one
-   of the list: a token has the same fate in both. */
+/* Whether an operation that removes tokens keeps this one. replay asks it for a token of the row, list_keep for a token
+   of the list, so both agree. */
 SAMPI_INLINE bool sampi_gpu_stays(const sampi_gpu_op *o, uint64_t key)
 {
     if (o->kind == SAMPI_OP_FROM) return key >= o->k;
     if (o->kind == SAMPI_OP_UNTIL) return key <= o->k;
-    /* SCORE: the score that the token had, when typical looked */
+    /* SCORE: the score that the token had when typical ran */
     uint64_t code = sampi_gpu_code(true, key, o->max, o->mean);
     return code < o->t || (code == o->t && key >= o->k);
 }
 
-/* Apply n operations to a logit: -inf if the token is gone. The passes do all operations, append_cell only those up to
-   a moment that an item remembers, apply_changed the newest one. */
+/* Returns a logit after n operations; -inf if one of them removes the token. The passes repeat all operations,
+   append_cell those up to a time that an item records, apply_changed only the newest. */
 static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, float l)
 {
     l += 0.0f; /* -0 becomes +0 */
-    /* in the order in which the samplers did them; a token that is gone stays gone */
+    /* in the order of the samplers; a removed token stays removed */
     for (uint32_t i = 0; i < n && l >= -FLT_MAX; i++) {
         const sampi_gpu_op *o = &op[i];
         if (!sampi_gpu_removing(o))
@@ -881,10 +911,11 @@ static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, f
     return l;
 }
 
-/* The same for a bound on logits, which moves as they do where the order stays; a map that mixes them leaves none.
-   Operations that remove tokens may leave the bound too high, never too low: smoothing, which would bend down what is
-   above the maximum of the tokens left, takes that in its place. Used where a maximum of the row as it came is asked
-   about tokens as they are now: live of a cell, find_floor of a threshold. */
+/* Returns a bound on logits after n operations. The bound changes as a logit does while the order is kept; an operation
+   that does not keep it makes the bound FLT_MAX. Operations that remove tokens may leave the bound too high, never too
+   low. (Smoothing would lower a bound above the maximum of the remaining tokens; such a bound becomes that maximum
+   first.) Used where a maximum of the row as it came bounds tokens as they are now: `live` for a cell, find_floor for a
+   threshold. */
 static float sampi_gpu_rescale(const sampi_gpu_op *op, uint32_t n, float l)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -895,14 +926,15 @@ static float sampi_gpu_rescale(const sampi_gpu_op *op, uint32_t n, float l)
     return l;
 }
 
-/* A row has two lists: list_keep writes the other one. */
+/* Returns one of a row's two lists. list_keep reads one and writes the other. */
 static sampi_gpu_item *sampi_gpu_items(const sampi_gpu_args *a, size_t row, uint32_t buffer)
 {
     return a->item + (row * 2 + buffer) * SAMP_GPU_LIST;
 }
 
-/* Put a token on the list; beyond its end only the count grows, and by that advance sees that it was too long. For the
-   one team that advances a row (join_changed, repack): its lanes meet in the counter. The passes have append_cell. */
+/* Adds a token to the list. Past the list's end only the count grows, by which advance sees that the list was too long.
+   For the one team that advances a row (join_changed, repack), whose lanes share the counter. Passes use
+   append_cell. */
 SAMPI_INLINE void sampi_gpu_append(uint32_t *n_list, sampi_gpu_item *item, uint64_t key, float at_order, float at_p)
 {
     uint32_t i = __atomic_fetch_add(n_list, 1, __ATOMIC_RELAXED);
@@ -914,27 +946,28 @@ SAMPI_INLINE void sampi_gpu_append(uint32_t *n_list, sampi_gpu_item *item, uint6
 
 /* ---- src/gpu/passes.h ---- */
 /* ==================================================================================================== >>passes
-   What all teams of a row do at once, each with its own groups: one function for each SAMPI_PASS_*. The row and its
-   state come in, and nobody changes them meanwhile. Out come one part a team, maxima of cells, items of the list,
-   buckets. A lane goes through its own cells and passes over those whose maximum says that they hold nothing of
-   interest; most are never read. sampi_gpu_team (gpu/advance.h) calls sampi_gpu_walk once per team and pass. Of the
-   state only n_list is written here.
+   The passes: what all teams (thread blocks) of a row do at once, each with its own groups of 1024 tokens. There is one
+   function for each SAMPI_PASS_*. A pass reads the row and its state, which do not change meanwhile. It writes one
+   part per team (its sums), maxima of cells (32 tokens of a lane), items of the list, and buckets of histograms. A
+   lane skips those of its cells whose maximum shows that no token in them matters; most cells are never read.
+   sampi_gpu_team (gpu/advance.h) calls sampi_gpu_walk once per team and pass. Of the state only n_list is written
+   here.
 
-   The one thing to know: teams meet only in atomics whose order cannot be seen (counts, sums of integers, places in a
-   list whose order means nothing). Everything else belongs to one team until the last one adds the parts up and brings
-   in the changed tokens (gpu/advance.h). */
+   Teams share only atomics whose order cannot be seen in a result: counts, sums of integers, places in a list whose
+   order has no meaning. Everything else belongs to one team, until the last team to end the pass adds the parts up
+   and adds the changed tokens (gpu/advance.h). */
 
-/* The first group of a team's share. Shares differ by one group at most. Team `split` has the groups from here to the
-   first one of split + 1: no group is left out, or has two teams. */
+/* Returns the first group of a team's share. Shares differ by one group at most. Team `split` has the groups from here
+   up to the first one of split + 1, so each group has exactly one team. */
 static uint32_t sampi_gpu_first(const sampi_gpu_args *a, uint32_t split)
 {
     return (uint32_t)((uint64_t)a->groups * split / a->splits);
 }
 
-/* Take the changed tokens of these groups out of the row: a bit for each. A team makes the holes of its own groups
-   before it reads them, so that nobody has to be waited for; the row's last team clears them again (sampi_gpu_finish),
-   so they are all zero when a row begins. The words belong to this team alone: the atomic is for its lanes, of which
-   two may have ids in one word. */
+/* Takes the changed tokens of these groups out of the row, by setting one bit for each. A team sets those of its own
+   groups before it reads the groups, so it need not wait for another team. The row's last team clears them
+   (sampi_gpu_finish), so all bits are zero when a row begins. The words belong to this team alone; the atomic is for
+   two lanes with ids in one word. */
 static void sampi_gpu_make_holes(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
 {
     const int32_t *id = sampi_gpu_ids(a, row);
@@ -949,10 +982,10 @@ static void sampi_gpu_make_holes(const sampi_gpu_args *a, size_t row, uint32_t f
     }
 }
 
-/* SCAN, the first pass: maxima of cells, of lanes and of the team's share; NaN, if there is one anywhere. It reads
-   every element once, and does so little with it that only the memory's speed counts. Its maxima are what lets the
-   later passes leave most cells unread: cell and lane_max stay as written here until the next batch. A masked NaN is
-   not seen, as on the CPU; one in a hole is found by end_scan, which reads the changed tokens. */
+/* SCAN, the first pass: maxima of cells, of lanes and of the team's share, which is NaN if any element is. It reads
+   every element once, and computes so little that only the memory's speed counts. Later passes can skip most cells by
+   its maxima; cell and lane_max stay as written here until the next batch. A masked NaN is not noticed, as on the CPU;
+   end_scan, which reads the changed tokens, finds a NaN among those. */
 static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const uint32_t first = sampi_gpu_first(a, split), end = sampi_gpu_first(a, split + 1);
@@ -968,16 +1001,16 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
         float best = -INFINITY;
         bool bad = false;
         uint32_t group = first;
-        /* 16-bit rows without masks or holes are nearly all there are: these twice as much at once, */
+        /* nearly all rows are 16-bit without masks or holes: of these twice as much is read at once */
         for (; v.pairs && !v.mask && !v.hole && group + 2 <= end && (group + 2) * SAMPI_GROUP <= v.n; group += 2) {
             const uint32_t *p = (const uint32_t *)(const void *)v.data + group * (SAMPI_GROUP / 2) + (uint32_t)lane;
-            uint32_t u[32]; /* two groups, so that as many reads are under way as for f32 */
+            uint32_t u[32]; /* two groups, so that as many reads are in flight as for f32 */
             float m[2] = { -INFINITY, -INFINITY };
             SAMPI_UNROLL(32) for (int i = 0; i < 32; i++) u[i] = p[i * SAMPI_WARP];
             SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
             {
                 float x = sampi_gpu_half(u[i] & 0xFFFF, v.type), y = sampi_gpu_half(u[i] >> 16, v.type);
-                /* a comparison with NaN is false and leaves the maximum as it was, so NaN has a flag of its own */
+                /* a comparison with NaN is false and leaves the maximum unchanged, so NaN has a flag of its own */
                 bad |= x != x || y != y;
                 x = y > x ? y : x;
                 m[i / 16] = x > m[i / 16] ? x : m[i / 16];
@@ -987,7 +1020,7 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
             best = m[0] > best ? m[0] : best;
             best = m[1] > best ? m[1] : best;
         }
-        for (; group < end; group++) { /* and what is left, or any other row */
+        for (; group < end; group++) { /* remaining groups, or any other row */
             float x[32], m = -INFINITY;
             sampi_gpu_read(&v, group, lane, x);
             SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
@@ -1002,24 +1035,24 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
         top = best > top ? best : top;
         nan |= bad;
     }
-    /* the only member of the part that end_scan reads */
+    /* end_scan reads no other member of the part */
     a->part[row * a->splits + split].max = nan ? NAN : top;
 }
 
-/* The row as every other pass reads it: these groups, as the operations so far have left them. It is a copy of what the
-   state says, which lanes can keep in registers. A single temperature is by far the most frequent operation, and gets a
-   multiplication without a loop over operations. */
+/* The row as all other passes read it: a share of its groups, and the operations so far. It is a copy of members of the
+   state, which lanes can keep in registers. A single temperature is by far the most frequent operation; it is one
+   multiplication, without a loop over operations. */
 typedef struct sampi_gpu_pass {
     sampi_gpu_view v;
-    uint32_t first, end; /* groups */
-    const float *cell;   /* maxima, of the row as it came */
+    uint32_t first, end; /* first group, and the one after the last */
+    const float *cell;   /* maxima of the row as it came */
     const sampi_gpu_op *op;
-    uint32_t n_ops, n_replay; /* all, and those that elements go through */
-    bool scaled;              /* none, but times r: nearly always, if there are any */
+    uint32_t n_ops, n_replay; /* number of all operations, and of those that elements are taken through */
+    bool scaled;              /* true: the only operation is a multiplication by r, nearly always */
     float r, max, bar;
 } sampi_gpu_pass;
 
-/* At the beginning of each walk_*; and for a draw, which needs one group only and no share (group_envelope in
+/* Returns the pass for a team's share. Each walk_* begins with it; a draw uses it to read one group (group_envelope in
    gpu/choosing.h). */
 SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
@@ -1039,18 +1072,19 @@ SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t ro
     return p;
 }
 
-/* Can a lane's cell hold a token that is left, and reaches `bar`? Most cells are not read for that question: a pass
-   over a row that was cut costs a fraction of the scan. A cell with only masked tokens, or only holes, has the maximum
-   -inf, and is never read. The answer may be yes in vain, never no in vain: the bound is one from above. */
+/* Whether a lane's cell can have a remaining token that reaches `bar`, by the cell's maximum. Most cells need not be
+   read then: a pass over a row that was cut takes a fraction of the scan's time. A cell with only masked tokens or
+   holes has the maximum -inf, and is never read. A wrong yes is possible, a wrong no is not: the maximum is an upper
+   bound. */
 SAMPI_INLINE bool sampi_gpu_live(const sampi_gpu_pass *p, float cell_max, float bar)
 {
     const float bound = sampi_gpu_rescale(p->op, p->n_ops, cell_max);
     return bound >= -FLT_MAX && bound >= bar;
 }
 
-/* Logits as they are now of elements that were read; -inf: masked, or gone. Element i is the token base + place i of
-   the lane. It does what sampi_gpu_replay does, with the same roundings: a token must have one logit, whoever asks. The
-   CPU rounds after each operation too. */
+/* Brings elements that were read up to date; -inf: masked or removed. Element i is token base + index i of the lane. It
+   computes what sampi_gpu_replay does, with the same roundings, because every reader must find the same logit. The CPU
+   rounds after each operation too. */
 SAMPI_INLINE void sampi_gpu_now(const sampi_gpu_pass *p, uint32_t base, uint32_t apart, bool pairs, int lane,
                                 float *l)
 {
@@ -1059,7 +1093,7 @@ SAMPI_INLINE void sampi_gpu_now(const sampi_gpu_pass *p, uint32_t base, uint32_t
         SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
         {
             float scaled = sampi_finite(sampi_roundf(l[i] * p->r));
-            /* computed for masked ones too, and then not used: a selection instead of a branch */
+            /* computed for masked elements too, and then not used: a selection instead of a branch */
             l[i] = l[i] >= -FLT_MAX ? scaled : -INFINITY;
         }
     }
@@ -1070,14 +1104,14 @@ SAMPI_INLINE void sampi_gpu_now(const sampi_gpu_pass *p, uint32_t base, uint32_t
     }
 }
 
-/* The logits of a lane's cell as they are now. */
+/* Reads a lane's cell, and brings its logits up to date. */
 SAMPI_INLINE void sampi_gpu_cell(const sampi_gpu_pass *p, uint32_t group, int lane, float *l)
 {
     sampi_gpu_read(&p->v, group, lane, l);
     sampi_gpu_now(p, group * SAMPI_GROUP, SAMPI_WARP, sampi_gpu_paired(&p->v, group), lane, l);
 }
 
-/* The histogram of a window's tokens, which lies in wide and code. The shift tells what its buckets are. */
+/* The histogram of the tokens in a window of logits; its arrays are wide and code. Buckets have 2^shift codes. */
 typedef struct sampi_gpu_window {
     uint64_t *mass, *count;
     uint64_t lo;
@@ -1100,19 +1134,22 @@ SAMPI_INLINE void sampi_gpu_into_window(const sampi_gpu_window *window, uint64_t
     __atomic_fetch_add(&window->mass[at], sampi_weight(window->max, sampi_gpu_logit(key)), __ATOMIC_RELAXED);
 }
 
-/* Elements of a lane's cell to the list: bit i is element i. They are read again: there are few, and a cell's logits at
-   three moments would not fit the registers. Called by lanes of all teams of the row at once: n_list gives each of them
-   places of its own. An item's other two logits (at_order, at_p) are made here from the row: when the samplers ran that
-   they are of, there was no list to write them to. A window, if it isn't NULL, gets them all. */
+/* Adds elements of a lane's cell to the list: bit i of `bits` is element i. They are read again, because they are few,
+   and a cell's logits at three times would not fit the registers. Lanes of all teams of the row call it at once; n_list
+   gives each of them its own places. An item's two older logits (at_order, at_p) are computed here from the row,
+   because no list existed when the samplers ran that they belong to. A window's histogram, if not NULL, counts the
+   tokens too. */
 SAMPI_INLINE void sampi_gpu_append_cell(const sampi_gpu_pass *p, sampi_gpu_state *st, sampi_gpu_item *item,
                                         uint32_t group, int lane, uint32_t bits, const sampi_gpu_window *window)
 {
     const bool pairs = sampi_gpu_paired(&p->v, group);
-    /* order_at and p_at are numbers of operations, plus one; 0: never, and then the items' fields mean nothing */
+    /* order_at and p_at are numbers of operations, plus one; 0: there was no such sampler, and the item's members have
+       no meaning */
     const uint32_t order_at = (uint32_t)(st->order_at ? st->order_at - 1 : 0);
     const uint32_t p_at = (uint32_t)(st->p_at ? st->p_at - 1 : 0);
     uint32_t to = __atomic_fetch_add(&st->n_list, (uint32_t)__builtin_popcount(bits), __ATOMIC_RELAXED);
-    for (; bits && (window || to < SAMP_GPU_LIST); bits &= bits - 1, to++) { /* beyond its end only the count grows */
+    for (; bits && (window || to < SAMP_GPU_LIST); bits &= bits - 1, to++) { /* past the list's end only the count
+                                                                                grows */
         const uint32_t id = group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, __builtin_ctz(bits));
         const float x = sampi_gpu_element(&p->v, id);
         const uint64_t key = sampi_gpu_key(p->n_ops ? sampi_gpu_replay(p->op, p->n_ops, id, x) : x + 0.0f, id);
@@ -1124,9 +1161,10 @@ SAMPI_INLINE void sampi_gpu_append_cell(const sampi_gpu_pass *p, sampi_gpu_state
     }
 }
 
-/* Adds sampi_weight and sampi_weighted, each and 2^52 as the bits of a double: whoever adds them up takes off these
-   once. A masked token adds only them. Only for the loop of walk_sums, where turning each double into an integer would
-   take longer than the rest; lists, which are short, have sampi_weight itself, and the sums come out equal. */
+/* Adds sampi_weight to *z and sampi_weighted to *s, and to each the bits of the double 2^52, which the caller subtracts
+   once per call. A masked token adds only these. Only for the loops of walk_sums and walk_window, where turning each
+   double into an integer would take longer than the rest; lists, which are short, use sampi_weight itself, and the sums
+   are equal. */
 SAMPI_INLINE void sampi_gpu_weigh(float max, float l, uint64_t *z, uint64_t *s)
 {
     const double w = fma(1.0, sampi_exp(max, l), SAMPI_INT);
@@ -1136,14 +1174,15 @@ SAMPI_INLINE void sampi_gpu_weigh(float max, float l, uint64_t *z, uint64_t *s)
     *s += sampi_bits(fma(SAMPI_INT - w, d, SAMPI_INT));
 }
 
-/* SUMS: n, z, s and low; and the list, if there is to be one: of keys from a logit on. All elements of a cell are
-   weighed, also those that are gone (their weight is zero): a branch would cost more. Asked for by require_sums, which
-   has made sure that the maximum is known: weights are relative to it. It writes the team's part; end_sums adds up. */
+/* SUMS: n, z, s and low, and, if asked for, the list of keys from a floor on. All elements of a cell are weighed, also
+   removed ones, whose weight is zero: a branch would take longer. require_sums asks for this pass when the maximum is
+   known, which weights are relative to. It writes the team's part; end_sums adds the parts up. */
 static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
-    /* this floor is sampi_gpu_floor of a logit: whoever has that logit has a key above it, so logits can be compared */
+    /* this floor is sampi_gpu_floor of a logit: each token with that logit has a key at least as large, so comparing
+       logits is enough */
     const float floor = st->listing ? sampi_gpu_logit(st->floor) : INFINITY;
     sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
     uint64_t n = 0, z = 0, s = 0;
@@ -1157,7 +1196,7 @@ static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t sp
         sampi_gpu_cell(&p, group, lane, l);
         SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
         {
-            /* gone ones must not become the smallest */
+            /* a removed token must not become the smallest */
             const float x = l[i] >= -FLT_MAX ? l[i] : INFINITY;
             unmasked += l[i] >= -FLT_MAX;
             wanted |= (uint32_t)(l[i] >= floor) << i;
@@ -1165,24 +1204,24 @@ static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t sp
             sampi_gpu_weigh(p.max, l[i], &z, &s);
         }
         n += unmasked;
-        /* what sampi_gpu_weigh has added beside the weights, once for the 32 elements */
+        /* the 2^52s that sampi_gpu_weigh has added beside the weights, for 32 elements at once */
         z -= 32 * sampi_bits(SAMPI_INT);
         s -= 32 * sampi_bits(SAMPI_INT);
         if (wanted) sampi_gpu_append_cell(&p, st, item, group, lane, wanted, NULL);
     }
     sampi_gpu_part *part = &a->part[row * a->splits + split];
     part->sum[0] = n, part->sum[1] = z, part->sum[2] = s, part->sum[3] = part->sum[4] = part->sum[5] = 0;
-    part->max = -INFINITY, part->low = low; /* the row's maximum is known */
+    part->max = -INFINITY, part->low = low; /* the row's maximum is known already */
 }
 
-/* Four sums, of which top_n_sigma makes the sum of x and that of x^2. x has 40 bits: its square in halves of 20 bits
-   stays below 2^64 for a row of any length, and needs no wider integers in the loop. They are put together once a row,
-   in 128 bits. */
+/* Four sums, from which top_n_sigma gets the sums of x and of x^2. x has 40 bits; its square is summed as products of
+   20-bit halves, which stays below 2^64 for a row of any length, and needs no wider integers in the loop. The four are
+   combined once per row, with 128 bits. */
 typedef struct sampi_gpu_squares {
     uint64_t x, high, mixed, low;
 } sampi_gpu_squares;
 
-/* One x more. The row, the list and the changed tokens are added by this, each in a reduction of its own. */
+/* Adds one x. The row, the list and the changed tokens all use it, each in a reduction of its own. */
 SAMPI_INLINE void sampi_gpu_square(sampi_gpu_squares *sum, uint64_t x)
 {
     sum->x += x;
@@ -1191,9 +1230,9 @@ SAMPI_INLINE void sampi_gpu_square(sampi_gpu_squares *sum, uint64_t x)
     sum->low += (x & 0xFFFFF) * (x & 0xFFFFF);
 }
 
-/* SIGMA: these sums, and the maximum, for top_n_sigma. MAX is the same pass, of which only the maximum is used: for a
-   row whose first tokens were removed or changed, so that nobody knows it. It is rare, and not worth a function. (The
-   sums that MAX makes are of an old maximum and scale, and nobody reads them.) */
+/* SIGMA: these sums, and the maximum, for top_n_sigma. MAX is the same pass with only its maximum used, for a row whose
+   first tokens were removed or changed, so that its maximum is unknown. That is rare, and not worth a function. (MAX's
+   sums use an old maximum and scale, and are not read.) */
 static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -1208,9 +1247,9 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
         sampi_gpu_cell(&p, group, lane, l);
         SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
         {
-            /* a token that is gone has an x too, of a distance without end: it is left out of the sums */
+            /* a removed token would have an x too, of an infinite distance: it is left out of the sums */
             const uint64_t far_ = sampi_sigma_x(p.max, l[i], scale), x = l[i] >= -FLT_MAX ? far_ : 0;
-            /* sampi_gpu_square, without its struct: beside an array gcc 12's device compiler finds no room for it */
+            /* sampi_gpu_square without its struct, which gcc 12's device compiler cannot place beside an array */
             s0 += x, s1 += (x >> 20) * (x >> 20), s2 += (x >> 20) * (x & 0xFFFFF),
                 s3 += (x & 0xFFFFF) * (x & 0xFFFFF);
             top = l[i] > top ? l[i] : top;
@@ -1222,10 +1261,11 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
     part->max = top, part->low = INFINITY;
 }
 
-/* GATHER, BUCKET: the list. GATHER's keys from floor on (require_list), BUCKET's codes in a window (search_bucket). Few
-   cells have any, and no lane waits for another one's: each looks through the maxima of its own cells, and reads those
-   that matter. Whoever asked has set n_list to 0; the items come in no order, and differently each time, and nothing
-   may depend on that. Both are one comparison: a code is ~key, so keys from floor on are codes up to ~floor. */
+/* GATHER and BUCKET: the list, for GATHER of keys from floor on (require_list), for BUCKET of codes in [lo, hi]
+   (ask_bucket). Few cells have such tokens, and no lane waits for another: each looks through the maxima of its own
+   cells, and reads only cells that can have one. The function that asked has set n_list to 0. The items come in no
+   order, and differently each time, and nothing may depend on that. Both passes make one comparison: a code is ~key, so
+   keys from floor on are codes up to ~floor. */
 static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
@@ -1233,15 +1273,17 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
     const bool bucket = st->pass == SAMPI_PASS_BUCKET, by_score = bucket && st->search.by_score;
     const uint64_t lo = bucket ? st->search.lo : 0, hi = bucket ? st->search.hi : ~st->floor;
     const double mean = st->search.mean;
-    /* a cell's largest logit bounds keys, but not scores: by score every cell is read that is not empty */
+    /* a cell's maximum bounds its keys, but not its tokens' scores: in the order of scores every cell that is not empty
+       is read */
     const bool ends_above = !by_score && hi < ~sampi_gpu_floor(-FLT_MAX);
     const float floor = ends_above ? sampi_gpu_logit(~hi) : -FLT_MAX, bar = floor > p.bar ? floor : p.bar;
-    const float top = lo ? sampi_gpu_logit(~lo) : INFINITY; /* and by key logits tell, but for those of both ends */
+    const float top = lo ? sampi_gpu_logit(~lo) : INFINITY; /* in the order of keys logits decide, except
+                                                               at both ends */
     sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
     {
-        float l[32]; /* eight maxima are read at once: behind one another each would be waited for */
+        float l[32]; /* eight maxima are read at once: one after the other, each would be waited for */
         uint32_t cells = 0;
         SAMPI_UNROLL(8) for (uint32_t i = 0; i < 8; i++)
         {
@@ -1250,7 +1292,7 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
         }
         SAMPI_UNROLL(8)
         for (uint32_t i = 0; i < 8; i++) cells |= (uint32_t)(from + i < p.end && sampi_gpu_live(&p, l[i], bar)) << i;
-        /* only now the few cells that can hold one of the wanted */
+        /* then only the few cells that can have a wanted token */
         for (; cells; cells &= cells - 1) {
             const uint32_t group = from + (uint32_t)__builtin_ctz(cells);
             const bool pairs = sampi_gpu_paired(&p.v, group);
@@ -1269,7 +1311,7 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
                     wanted |= (uint32_t)((l[i] >= floor) & (l[i] <= top)) << i;
                     ends |= (uint32_t)((l[i] == floor) | (l[i] == top)) << i;
                 }
-                /* of those with the logit of an end the ids decide */
+                /* of tokens with the logit of an end, the ids decide */
                 for (ends &= wanted; ends; ends &= ends - 1) {
                     const int i = __builtin_ctz(ends);
                     const uint32_t id = group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i);
@@ -1283,8 +1325,8 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
     }
 }
 
-/* The envelope's sum of each group, from those of its cells: these go through memory, because a group's cells belong
-   to 32 lanes. A cell's sum fits 32 bits, because an envelope is at most 2^26. */
+/* Computes the envelope's sum of each group from those of its cells. These go through memory, because a group's cells
+   belong to 32 lanes. A cell's sum fits 32 bits: it has 32 envelopes of at most 2^26 each. */
 static void sampi_gpu_sum_groups(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
 {
     const uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
@@ -1298,9 +1340,9 @@ static void sampi_gpu_sum_groups(const sampi_gpu_args *a, size_t row, uint32_t f
     }
 }
 
-/* WINDOW: what SUMS finds, and at two thresholds at once: mass and count of what is above the window; mass, list and
-   histogram of what is in it. Where a draw follows that needs no more (st->ahead), the envelope's sums of what is above
-   too, of logits as they will be by then. */
+/* WINDOW: the sums of SUMS, and further sums for two thresholds at once: mass and count of the tokens above a window of
+   logits; mass, list and histogram of those in it. If a draw follows that needs no more (st->ahead), also the
+   envelope's sums of the tokens above the window, of their logits at the time of the draw. */
 static void sampi_gpu_walk_window(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
@@ -1324,7 +1366,8 @@ static void sampi_gpu_walk_window(const sampi_gpu_args *a, size_t row, uint32_t 
                 const bool over = l[i] > window_top, inside = !over & (l[i] >= floor);
                 const float x = l[i] >= -FLT_MAX ? l[i] : INFINITY,
                             scaled = sampi_finite(sampi_roundf(l[i] * factor));
-                const float later = over ? scaled : -INFINITY; /* a selection instead of a branch, here and below */
+                const float later = over ? scaled : -INFINITY; /* a selection instead of a branch, here and
+                                                                  below */
                 uint64_t w = 0 - sampi_bits(SAMPI_INT);
                 unmasked += l[i] >= -FLT_MAX;
                 above += over;
@@ -1336,7 +1379,7 @@ static void sampi_gpu_walk_window(const sampi_gpu_args *a, size_t row, uint32_t 
                 in += w & (0 - (uint64_t)inside);
                 q += sampi_envelope(then, later);
             }
-            s -= 32 * sampi_bits(SAMPI_INT); /* what sampi_gpu_weigh has added beside the weights */
+            s -= 32 * sampi_bits(SAMPI_INT); /* the 2^52s that sampi_gpu_weigh has added beside the weights */
         }
         n += unmasked;
         count += above;
@@ -1350,9 +1393,9 @@ static void sampi_gpu_walk_window(const sampi_gpu_args *a, size_t row, uint32_t 
     part->max = -INFINITY, part->low = low;
 }
 
-/* HIST: mass and count of the buckets, which search_window has cleared before it asked. Integers, so that the order of
-   the atomics can't be seen in the sums; without a mass to look for only counts are needed, and weights are not made.
-   All teams of the row add to the same buckets. It is for sets that are not known to fit a list. */
+/* HIST: mass and count of each bucket; search_window has cleared the buckets. Both are integers, so no result shows the
+   order of the atomics. If no mass is searched for, only counts are needed, and weights are not computed. All teams of
+   the row add to the same buckets. The pass is for sets of tokens that may not fit a list. */
 static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -1370,7 +1413,7 @@ static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t sp
         {
             const uint64_t key = sampi_gpu_key(l[i], group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i));
             const uint64_t code = sampi_gpu_code(search.by_score, key, p.max, search.mean);
-            /* gone, or not in the window: a branch, because most tokens of the live cells aren't in it */
+            /* removed, or not in [lo, hi]: a branch, because most tokens of the cells that are read are not in it */
             if (!(l[i] >= -FLT_MAX) || code < search.lo || code > search.hi) continue;
             const uint32_t bucket = sampi_gpu_bucket(&search, p.max, code);
             const uint64_t w = weighing ? sampi_weight(p.max, l[i]) : 0;
@@ -1381,7 +1424,7 @@ static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t sp
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* A race that nobody has won yet, for a lane to run. */
+/* Returns a race without a winner yet, for a lane's tokens. */
 static sampi_race sampi_gpu_race_of(const sampi_gpu_step *step, uint64_t position, float max)
 {
     sampi_race race = { step->seed, position, step->stream, max, -INFINITY, 0, (double)INFINITY, 0 };
@@ -1390,8 +1433,8 @@ static sampi_race sampi_gpu_race_of(const sampi_gpu_step *step, uint64_t positio
 #endif
 
 /* DRAW: the envelope's sum of each group. The draw (row_draw in gpu/choosing.h) then finds a group by these sums, and
-   makes the envelopes of that group's elements again. Groups in which nothing is left are written too: their sums are
-   still those of an earlier draw. */
+   computes the envelopes of that group's elements again. Groups without remaining tokens are written too, because their
+   sums may be those of an earlier draw. */
 static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -1411,9 +1454,9 @@ static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t sp
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* RACE: all that is left runs, for gumbel. Each lane leaves who of its own comes first, of two with one time the larger
-   key, as in sampi_race_run; the step then looks for the first of all. Elements are read one by one: so much is done
-   with each that 32 of them at once would not fit the registers. */
+/* RACE, for gumbel: the race of all remaining tokens. Each lane writes the token of its own that comes first, at equal
+   times the larger key, as sampi_race_run does; the step then finds the first of all lanes. Elements are read one by
+   one: each takes so much work that 32 of them at once would not fit the registers. */
 static void sampi_gpu_walk_race(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -1441,8 +1484,8 @@ static void sampi_gpu_walk_race(const sampi_gpu_args *a, size_t row, uint32_t sp
 }
 #endif
 
-/* A team's part of the pass that the row waits for: called by sampi_gpu_team only, and the only way into this section's
-   passes. NONE has no work: the row goes on after a user's sampler. */
+/* Runs a team's part of the pass that the row waits for. Only sampi_gpu_team calls it, and the passes of this room are
+   called only here. NONE has no work: the row continues after a user's sampler. */
 static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     switch (a->state[row].pass) {

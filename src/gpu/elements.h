@@ -1,65 +1,67 @@
 /* ================================================================================================== >>elements
-   One logit, one key, one operation. A row as the caller left it comes in, with a mask and with holes (tokens with
-   changed logits, kept beside the row); out come the logits of a lane's cell, and what operations have made of them. A
-   group is 1024 elements of a row. A cell is the 32 elements of a group that belong to one lane of a warp, chosen so
-   that neighbouring lanes read neighbouring words. A key is a token in 64 bits, logit above id, so that one comparison
-   of integers is the order of tokens.
+   One logit, one key, one operation. The functions take a row as the caller left it, its mask, and its holes: tokens
+   whose logits are changed and kept beside the row. They return the logits of a lane's cell, as the operations have
+   changed them. A group is 1024 elements of a row. A cell is the 32 elements of a group that belong to one lane of a
+   warp, chosen so that neighbouring lanes read neighbouring words. A key is a token in 64 bits, logit above id, so
+   that one comparison of integers follows the order of tokens.
 
-   The one thing to know: the row itself is never written. A logit that is read is brought to the present by replaying
-   the operations. Passes call these functions for whole cells, steps for single tokens, the host (gpu/results.h) for
-   what a key holds. They write only through pointers that they are given for that. */
+   The row itself is never written. A logit that is read is brought up to date by repeating the operations (the
+   samplers' changes of the row). Passes call these functions for whole cells, steps for single tokens, the host
+   (gpu/results.h) for the contents of a key. The functions write only through pointers that they get for it. */
 
-/* Counters that teams share, and the fence between these and all else: what a team wrote before its fence and then its
-   addition, another one reads behind having seen that and its own fence. Any order but relaxed is to gcc's device
-   compiler a fence of the whole system, once or twice: so there are no more of them than needed, all in sampi_gpu_team
-   (gpu/advance.h); the probe of gpu/device.h counts without any. */
+/* Adds to a counter that teams (thread blocks) share; returns its old value. Counters are relaxed; sampi_gpu_fence
+   orders them against other memory: if team A writes, fences and adds, and team B sees the addition and then fences, B
+   reads what A wrote. gcc's device compiler turns any order but relaxed into one or two fences of the whole system, so
+   there are no more fences than needed, all in sampi_gpu_team (gpu/advance.h); the probe of gpu/device.h counts without
+   any. */
 static uint32_t sampi_gpu_add(uint32_t *x, uint32_t y) { return __atomic_fetch_add(x, y, __ATOMIC_RELAXED); }
 static uint32_t sampi_gpu_peek(uint32_t *x) { return sampi_gpu_add(x, 0); /* a load might see an old cache line */ }
-/* Lanes wait for each other (gpu/list.h says where): behind each atomic outside of a simd loop gcc puts a barrier of
-   the warp, and nobody waits for the sum. */
+/* A barrier of the lanes of a warp (gpu/list.h says where one is needed): gcc puts a barrier behind each atomic outside
+   of a simd loop. The sum is not used, so no lane waits for it. */
 SAMPI_INLINE void sampi_gpu_meet(sampi_gpu_state *st) { (void)sampi_gpu_add(&st->met, 0); }
 static void sampi_gpu_fence(void) { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 
-/* sampi_key with its sign flipped is in the order of unsigned numbers; the id is turned around, so that of equal logits
-   the smaller id has the larger key. The largest key of a row is the first token. */
+/* Returns a token's key. sampi_key with its sign bit flipped has the order of unsigned numbers. The id is inverted, so
+   of equal logits the smaller id has the larger key. The largest key of a row is its first token. */
 static uint64_t sampi_gpu_key(float l, uint32_t id)
 {
     return (uint64_t)((uint32_t)sampi_key(l) ^ 0x80000000u) << 32 | (uint32_t)~id;
 }
 static float sampi_gpu_logit(uint64_t key) { return sampi_unkey((int32_t)((uint32_t)(key >> 32) ^ 0x80000000u)); }
 static uint32_t sampi_gpu_id(uint64_t key) { return ~(uint32_t)key; }
-/* Below all keys with that logit: the largest id has the smallest key. */
+/* Returns the smallest key with that logit: the largest id has the smallest key. */
 static uint64_t sampi_gpu_floor(float l) { return sampi_gpu_key(l, 0xFFFFFFFFu); }
 
-/* A read past an end is brought back to it by this: the value is then ignored, but the read has no branch. */
+/* Returns the smaller index. A read past the end of an array uses it to read the last element instead, whose value is
+   then ignored; so the read needs no branch. */
 SAMPI_INLINE uint32_t sampi_gpu_min_of(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
-/* A row to read from: nothing in it changes during a pass. */
+/* A row to read from. Nothing in it changes during a pass. */
 typedef struct sampi_gpu_view {
     const char *data;
-    const uint32_t *mask, *hole; /* or NULL */
+    const uint32_t *mask, *hole; /* bits of masked and of changed tokens; NULL if there are none */
     uint32_t n;
     int32_t type;
     bool pairs;
 } sampi_gpu_view;
 
-/* Jobs are as long as the longest chain of the batch, not as the record could be: fewer bytes travel. What it points to
-   changes only between passes, and by one team. */
+/* Returns a row's job. Jobs in memory are as long as the longest chain of the batch needs, not as long as the struct,
+   so fewer bytes are sent. Jobs change only between passes, by one team. */
 static sampi_gpu_job *sampi_gpu_job_of(const sampi_gpu_args *a, size_t row)
 {
     return (sampi_gpu_job *)(void *)(a->job + row * a->job_size);
 }
 
-/* The row's changed ids, ascending: where they are depends on who wrote them last, the host or the row itself. */
+/* Returns the row's changed ids, ascending. Their place depends on who wrote them last, the host or the device. */
 static const int32_t *sampi_gpu_ids(const sampi_gpu_args *a, size_t row)
 {
     const sampi_gpu_job *job = sampi_gpu_job_of(a, row);
     return job->side == SAMPI_GPU_SENT ? a->id + job->id : a->kept_id + (2 * row + job->side) * SAMPI_RULES;
 }
 
-/* Masks and places are by job; the logits lie where the place says, which on the caller's device may be anywhere. Rows
-   without changed ids have no holes, and no pass looks for any. Made anew by each team for each pass, and by steps that
-   look up single tokens. */
+/* Returns the view of a row. Masks and places are numbered by job; the logits are in the caller's row that the place
+   names. Rows without changed ids have no holes, so passes do not look for any. Each team makes a view for each pass,
+   and so do steps that read single tokens. */
 static sampi_gpu_view sampi_gpu_view_of(const sampi_gpu_args *a, size_t row)
 {
     const size_t size = a->type == SAMP_F64 ? 8 : a->type == SAMP_F32 ? 4 : 2;
@@ -73,37 +75,39 @@ static sampi_gpu_view sampi_gpu_view_of(const sampi_gpu_args *a, size_t row)
     return v;
 }
 
-/* Element t of a lane's cell has this index in its group. 16-bit elements come in words of two, so that a lane's are
-   pairs of neighbours. Whoever turns a bit or a place in a cell into an id must ask this with the same `pairs` as the
-   read: that of sampi_gpu_paired, which is false for the last group. */
+/* Returns the index in its group of element t of a lane's cell. 16-bit elements are read as words of two, so a lane's
+   elements are pairs of neighbours. A caller that turns a bit or index of a cell into an id must pass the same `pairs`
+   as the read did: that of sampi_gpu_paired, which is false for a last group that is not full. */
 SAMPI_INLINE uint32_t sampi_gpu_index(bool pairs, int lane, int t)
 {
     return pairs ? (uint32_t)((t >> 1) * 64 + 2 * lane + (t & 1)) : (uint32_t)(t * SAMPI_WARP + lane);
 }
-/* The last group of a row is read element by element, if it isn't full. */
+/* Returns whether a group is read in pairs. A last group that is not full is read element by element. */
 SAMPI_INLINE bool sampi_gpu_paired(const sampi_gpu_view *v, uint32_t group)
 {
     return v->pairs && (group + 1) * SAMPI_GROUP <= v->n;
 }
 
-/* The type is the same for a whole launch, so the branch is never divergent. */
+/* Returns an f16 or bf16 as f32. The type is the same for a whole launch, so the branch never diverges. */
 SAMPI_INLINE float sampi_gpu_half(uint32_t h, int32_t type)
 {
     return type == SAMP_F16 ? sampi_f16_to_f32((uint16_t)h) : sampi_bf16_to_f32((uint16_t)h);
 }
 
-/* Element i of a lane's 32, which are so many apart, or a cell's pairs. */
+/* The index of element i of a lane's 32 elements, `apart` elements from each other; or, with pairs, of a cell's
+   pairs. */
 #define SAMPI_PLACE(pairs, apart) ((pairs) ? sampi_gpu_index(true, lane, i) : (uint32_t)i * (apart) + (uint32_t)lane)
 
-/* A lane's elements: 32 from its place behind base on, so many apart. Masked ones, those taken out, and what lies
-   behind the end of the row are -inf. All reads are under way before the first is waited for. */
+/* Reads 32 elements of a lane into x: the first at base + lane, the others `apart` elements from each other. Masked
+   elements, holes, and indices behind the end of the row give -inf. All reads are issued before the first value is
+   used. */
 SAMPI_INLINE void sampi_gpu_read_each(const sampi_gpu_view *v, uint32_t base, uint32_t apart, bool paired, int lane,
                                       float *x)
 {
     const uint32_t last = v->n - 1;
     const bool full = base + 31 * apart + SAMPI_WARP <= v->n, pairs = paired && full;
-    /* loads past the end read the last element instead: a load behind a branch would not be under way with the others
-       */
+    /* loads past the end read the last element instead: a load behind a branch would not be issued together with the
+       others */
 #define SAMPI_EACH          SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
 #define SAMPI_AT            (base + SAMPI_PLACE(pairs, apart))
 #define SAMPI_CLAMPED(type) ((const type *)(const void *)v->data)[SAMPI_AT < last ? SAMPI_AT : last]
@@ -130,7 +134,7 @@ SAMPI_INLINE void sampi_gpu_read_each(const sampi_gpu_view *v, uint32_t base, ui
             SAMPI_EACH x[i] = sampi_gpu_half(u[i], SAMP_BF16);
         }
     }
-    /* masks and holes after the reads: these are under way meanwhile */
+    /* masks and holes come after the reads, which are in flight meanwhile */
     if (v->mask) {
         SAMPI_EACH x[i] = v->mask[(SAMPI_AT < last ? SAMPI_AT : last) / 32] >> SAMPI_AT % 32 & 1 ? x[i] : -INFINITY;
     }
@@ -145,58 +149,60 @@ SAMPI_INLINE void sampi_gpu_read_each(const sampi_gpu_view *v, uint32_t base, ui
 #undef SAMPI_CLAMPED
 }
 
-/* A lane's cell. */
+/* Reads a lane's cell of a group into x. */
 SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int lane, float *x)
 {
     sampi_gpu_read_each(v, group * SAMPI_GROUP, SAMPI_WARP, v->pairs, lane, x);
 }
 
-/* One element, masked or not, holes not regarded: for tokens that a pass has found, and for those in the holes. Their
-   logits stay in the row, which is the caller's and is never written. */
+/* Returns one element, or -inf if it is masked. Holes are ignored: a changed token's logit stays in the row, which is
+   the caller's and is never written. For tokens that a pass has found, and for changed tokens. */
 static float sampi_gpu_element(const sampi_gpu_view *v, uint32_t i)
 {
     return sampi_element(v->data, (samp_dtype)v->type, v->mask, i);
 }
 
-/* A token's place in an order, as a code: smaller is earlier. That of keys names each token, typical's ties: then keys
-   decide among those with the same code. The bits of doubles that aren't negative are in their order. The passes, the
-   changed tokens and the search itself ask this one function: else they would not agree about where a token belongs. */
+/* Returns a token's code: its place in an order as an integer; a smaller code comes earlier. In the order of keys each
+   token has its own code. In typical's order of scores tokens may share one; keys then decide among them. (The bits of
+   non-negative doubles have the order of the doubles.) Passes, changed tokens and the search all use this function, so
+   they agree about a token's place. */
 static uint64_t sampi_gpu_code(bool by_score, uint64_t key, float max, double mean)
 {
     return by_score ? sampi_bits(fabs(((double)max - (double)sampi_gpu_logit(key)) - mean)) : ~key;
 }
 
-/* The bucket of a code in [lo, hi]. The codes of floats lie close where these are small, and a row's would share few
-   buckets: the first histogram has even ones, 1/64 nat each. */
+/* Returns the bucket of a code in [lo, hi]. Small floats have many codes close together, so a row's logits would fall
+   into few buckets of equal numbers of codes; the first histogram therefore has buckets of equal width, 1/64 nat (the
+   unit of logits). */
 #define SAMPI_EVEN 64
 
 SAMPI_INLINE uint32_t sampi_gpu_bucket(const sampi_gpu_search *search, float max, uint64_t code)
 {
     if (search->shift < SAMPI_EVEN) return (uint32_t)((code - search->lo) >> search->shift);
-    /* both are distances in nats: from the score's zero, and from the maximum */
+    /* distances in nats: of a score from 0, of a logit from the maximum */
     const double score = sampi_from_bits(code), distance = (double)max - (double)sampi_gpu_logit(~code);
     const double x = 64.0 * (search->by_score ? score : distance);
     return x < SAMPI_BUCKETS - 1 ? (uint32_t)x : SAMPI_BUCKETS - 1;
 }
 
-/* adaptive_p's map of one logit: its probability in the distribution that max and z stand for, and from there on as on
+/* Returns a logit after adaptive_p's map: its probability by the maximum and the sum z of weights, then the map as on
    the CPU. */
 static float sampi_gpu_adapt(float l, float max, uint64_t z, float aim)
 {
     return sampi_adaptive_p_logit((float)(sampi_exp(max, l) / (double)z), aim);
 }
 
-/* An operation with no more than a key or a factor. */
+/* Returns an operation that needs no more than a factor or a key. */
 SAMPI_INLINE sampi_gpu_op sampi_gpu_op_of(int64_t kind, float f, uint64_t k)
 {
     const sampi_gpu_op op = { kind, f, 0.0f, k, 0, 0.0 };
     return op;
 }
 
-/* Tokens go by it; else logits change. */
+/* Whether the operation removes tokens; otherwise it changes logits. */
 static bool sampi_gpu_removing(const sampi_gpu_op *o) { return o->kind >= SAMPI_OP_FROM; }
 
-/* One logit, by an operation that changes all of them. A masked token stays masked. */
+/* Returns a logit after an operation that changes all logits. A masked token stays masked. */
 static float sampi_gpu_change(const sampi_gpu_op *o, float l)
 {
     if (!(l >= -FLT_MAX)) return l;
@@ -206,30 +212,30 @@ static float sampi_gpu_change(const sampi_gpu_op *o, float l)
     return sampi_gpu_adapt(l, o->max, o->t, o->f);
 }
 
-/* Does it leave a larger logit no smaller than another one? Scales and shifts do; a curve above 3 lifts tokens that are
-   near the maximum above it. */
+/* Whether the operation keeps the order: a larger logit stays at least as large as a smaller one. Scales and shifts do.
+   A smoothing curve above 3 does not: it lifts tokens near the maximum above the maximum. */
 static bool sampi_gpu_keeps_order(const sampi_gpu_op *o)
 {
     return o->kind == SAMPI_OP_SCALE || o->kind == SAMPI_OP_SHIFT || (o->kind == SAMPI_OP_BEND && o->mean <= 1.0);
 }
 
-/* Does an operation that removes tokens leave this one? Asked by replay for a token of the row and by list_keep for one
-   of the list: a token has the same fate in both. */
+/* Whether an operation that removes tokens keeps this one. replay asks it for a token of the row, list_keep for a token
+   of the list, so both agree. */
 SAMPI_INLINE bool sampi_gpu_stays(const sampi_gpu_op *o, uint64_t key)
 {
     if (o->kind == SAMPI_OP_FROM) return key >= o->k;
     if (o->kind == SAMPI_OP_UNTIL) return key <= o->k;
-    /* SCORE: the score that the token had, when typical looked */
+    /* SCORE: the score that the token had when typical ran */
     uint64_t code = sampi_gpu_code(true, key, o->max, o->mean);
     return code < o->t || (code == o->t && key >= o->k);
 }
 
-/* Apply n operations to a logit: -inf if the token is gone. The passes do all operations, append_cell only those up to
-   a moment that an item remembers, apply_changed the newest one. */
+/* Returns a logit after n operations; -inf if one of them removes the token. The passes repeat all operations,
+   append_cell those up to a time that an item records, apply_changed only the newest. */
 static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, float l)
 {
     l += 0.0f; /* -0 becomes +0 */
-    /* in the order in which the samplers did them; a token that is gone stays gone */
+    /* in the order of the samplers; a removed token stays removed */
     for (uint32_t i = 0; i < n && l >= -FLT_MAX; i++) {
         const sampi_gpu_op *o = &op[i];
         if (!sampi_gpu_removing(o))
@@ -240,10 +246,11 @@ static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, f
     return l;
 }
 
-/* The same for a bound on logits, which moves as they do where the order stays; a map that mixes them leaves none.
-   Operations that remove tokens may leave the bound too high, never too low: smoothing, which would bend down what is
-   above the maximum of the tokens left, takes that in its place. Used where a maximum of the row as it came is asked
-   about tokens as they are now: live of a cell, find_floor of a threshold. */
+/* Returns a bound on logits after n operations. The bound changes as a logit does while the order is kept; an operation
+   that does not keep it makes the bound FLT_MAX. Operations that remove tokens may leave the bound too high, never too
+   low. (Smoothing would lower a bound above the maximum of the remaining tokens; such a bound becomes that maximum
+   first.) Used where a maximum of the row as it came bounds tokens as they are now: `live` for a cell, find_floor for a
+   threshold. */
 static float sampi_gpu_rescale(const sampi_gpu_op *op, uint32_t n, float l)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -254,14 +261,15 @@ static float sampi_gpu_rescale(const sampi_gpu_op *op, uint32_t n, float l)
     return l;
 }
 
-/* A row has two lists: list_keep writes the other one. */
+/* Returns one of a row's two lists. list_keep reads one and writes the other. */
 static sampi_gpu_item *sampi_gpu_items(const sampi_gpu_args *a, size_t row, uint32_t buffer)
 {
     return a->item + (row * 2 + buffer) * SAMP_GPU_LIST;
 }
 
-/* Put a token on the list; beyond its end only the count grows, and by that advance sees that it was too long. For the
-   one team that advances a row (join_changed, repack): its lanes meet in the counter. The passes have append_cell. */
+/* Adds a token to the list. Past the list's end only the count grows, by which advance sees that the list was too long.
+   For the one team that advances a row (join_changed, repack), whose lanes share the counter. Passes use
+   append_cell. */
 SAMPI_INLINE void sampi_gpu_append(uint32_t *n_list, sampi_gpu_item *item, uint64_t key, float at_order, float at_p)
 {
     uint32_t i = __atomic_fetch_add(n_list, 1, __ATOMIC_RELAXED);

@@ -1,25 +1,26 @@
 /* ==================================================================================================== >>passes
-   What all teams of a row do at once, each with its own groups: one function for each SAMPI_PASS_*. The row and its
-   state come in, and nobody changes them meanwhile. Out come one part a team, maxima of cells, items of the list,
-   buckets. A lane goes through its own cells and passes over those whose maximum says that they hold nothing of
-   interest; most are never read. sampi_gpu_team (gpu/advance.h) calls sampi_gpu_walk once per team and pass. Of the
-   state only n_list is written here.
+   The passes: what all teams (thread blocks) of a row do at once, each with its own groups of 1024 tokens. There is one
+   function for each SAMPI_PASS_*. A pass reads the row and its state, which do not change meanwhile. It writes one
+   part per team (its sums), maxima of cells (32 tokens of a lane), items of the list, and buckets of histograms. A
+   lane skips those of its cells whose maximum shows that no token in them matters; most cells are never read.
+   sampi_gpu_team (gpu/advance.h) calls sampi_gpu_walk once per team and pass. Of the state only n_list is written
+   here.
 
-   The one thing to know: teams meet only in atomics whose order cannot be seen (counts, sums of integers, places in a
-   list whose order means nothing). Everything else belongs to one team until the last one adds the parts up and brings
-   in the changed tokens (gpu/advance.h). */
+   Teams share only atomics whose order cannot be seen in a result: counts, sums of integers, places in a list whose
+   order has no meaning. Everything else belongs to one team, until the last team to end the pass adds the parts up
+   and adds the changed tokens (gpu/advance.h). */
 
-/* The first group of a team's share. Shares differ by one group at most. Team `split` has the groups from here to the
-   first one of split + 1: no group is left out, or has two teams. */
+/* Returns the first group of a team's share. Shares differ by one group at most. Team `split` has the groups from here
+   up to the first one of split + 1, so each group has exactly one team. */
 static uint32_t sampi_gpu_first(const sampi_gpu_args *a, uint32_t split)
 {
     return (uint32_t)((uint64_t)a->groups * split / a->splits);
 }
 
-/* Take the changed tokens of these groups out of the row: a bit for each. A team makes the holes of its own groups
-   before it reads them, so that nobody has to be waited for; the row's last team clears them again (sampi_gpu_finish),
-   so they are all zero when a row begins. The words belong to this team alone: the atomic is for its lanes, of which
-   two may have ids in one word. */
+/* Takes the changed tokens of these groups out of the row, by setting one bit for each. A team sets those of its own
+   groups before it reads the groups, so it need not wait for another team. The row's last team clears them
+   (sampi_gpu_finish), so all bits are zero when a row begins. The words belong to this team alone; the atomic is for
+   two lanes with ids in one word. */
 static void sampi_gpu_make_holes(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
 {
     const int32_t *id = sampi_gpu_ids(a, row);
@@ -34,10 +35,10 @@ static void sampi_gpu_make_holes(const sampi_gpu_args *a, size_t row, uint32_t f
     }
 }
 
-/* SCAN, the first pass: maxima of cells, of lanes and of the team's share; NaN, if there is one anywhere. It reads
-   every element once, and does so little with it that only the memory's speed counts. Its maxima are what lets the
-   later passes leave most cells unread: cell and lane_max stay as written here until the next batch. A masked NaN is
-   not seen, as on the CPU; one in a hole is found by end_scan, which reads the changed tokens. */
+/* SCAN, the first pass: maxima of cells, of lanes and of the team's share, which is NaN if any element is. It reads
+   every element once, and computes so little that only the memory's speed counts. Later passes can skip most cells by
+   its maxima; cell and lane_max stay as written here until the next batch. A masked NaN is not noticed, as on the CPU;
+   end_scan, which reads the changed tokens, finds a NaN among those. */
 static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const uint32_t first = sampi_gpu_first(a, split), end = sampi_gpu_first(a, split + 1);
@@ -53,16 +54,16 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
         float best = -INFINITY;
         bool bad = false;
         uint32_t group = first;
-        /* 16-bit rows without masks or holes are nearly all there are: these twice as much at once, */
+        /* nearly all rows are 16-bit without masks or holes: of these twice as much is read at once */
         for (; v.pairs && !v.mask && !v.hole && group + 2 <= end && (group + 2) * SAMPI_GROUP <= v.n; group += 2) {
             const uint32_t *p = (const uint32_t *)(const void *)v.data + group * (SAMPI_GROUP / 2) + (uint32_t)lane;
-            uint32_t u[32]; /* two groups, so that as many reads are under way as for f32 */
+            uint32_t u[32]; /* two groups, so that as many reads are in flight as for f32 */
             float m[2] = { -INFINITY, -INFINITY };
             SAMPI_UNROLL(32) for (int i = 0; i < 32; i++) u[i] = p[i * SAMPI_WARP];
             SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
             {
                 float x = sampi_gpu_half(u[i] & 0xFFFF, v.type), y = sampi_gpu_half(u[i] >> 16, v.type);
-                /* a comparison with NaN is false and leaves the maximum as it was, so NaN has a flag of its own */
+                /* a comparison with NaN is false and leaves the maximum unchanged, so NaN has a flag of its own */
                 bad |= x != x || y != y;
                 x = y > x ? y : x;
                 m[i / 16] = x > m[i / 16] ? x : m[i / 16];
@@ -72,7 +73,7 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
             best = m[0] > best ? m[0] : best;
             best = m[1] > best ? m[1] : best;
         }
-        for (; group < end; group++) { /* and what is left, or any other row */
+        for (; group < end; group++) { /* remaining groups, or any other row */
             float x[32], m = -INFINITY;
             sampi_gpu_read(&v, group, lane, x);
             SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
@@ -87,24 +88,24 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
         top = best > top ? best : top;
         nan |= bad;
     }
-    /* the only member of the part that end_scan reads */
+    /* end_scan reads no other member of the part */
     a->part[row * a->splits + split].max = nan ? NAN : top;
 }
 
-/* The row as every other pass reads it: these groups, as the operations so far have left them. It is a copy of what the
-   state says, which lanes can keep in registers. A single temperature is by far the most frequent operation, and gets a
-   multiplication without a loop over operations. */
+/* The row as all other passes read it: a share of its groups, and the operations so far. It is a copy of members of the
+   state, which lanes can keep in registers. A single temperature is by far the most frequent operation; it is one
+   multiplication, without a loop over operations. */
 typedef struct sampi_gpu_pass {
     sampi_gpu_view v;
-    uint32_t first, end; /* groups */
-    const float *cell;   /* maxima, of the row as it came */
+    uint32_t first, end; /* first group, and the one after the last */
+    const float *cell;   /* maxima of the row as it came */
     const sampi_gpu_op *op;
-    uint32_t n_ops, n_replay; /* all, and those that elements go through */
-    bool scaled;              /* none, but times r: nearly always, if there are any */
+    uint32_t n_ops, n_replay; /* number of all operations, and of those that elements are taken through */
+    bool scaled;              /* true: the only operation is a multiplication by r, nearly always */
     float r, max, bar;
 } sampi_gpu_pass;
 
-/* At the beginning of each walk_*; and for a draw, which needs one group only and no share (group_envelope in
+/* Returns the pass for a team's share. Each walk_* begins with it; a draw uses it to read one group (group_envelope in
    gpu/choosing.h). */
 SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
@@ -124,18 +125,19 @@ SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t ro
     return p;
 }
 
-/* Can a lane's cell hold a token that is left, and reaches `bar`? Most cells are not read for that question: a pass
-   over a row that was cut costs a fraction of the scan. A cell with only masked tokens, or only holes, has the maximum
-   -inf, and is never read. The answer may be yes in vain, never no in vain: the bound is one from above. */
+/* Whether a lane's cell can have a remaining token that reaches `bar`, by the cell's maximum. Most cells need not be
+   read then: a pass over a row that was cut takes a fraction of the scan's time. A cell with only masked tokens or
+   holes has the maximum -inf, and is never read. A wrong yes is possible, a wrong no is not: the maximum is an upper
+   bound. */
 SAMPI_INLINE bool sampi_gpu_live(const sampi_gpu_pass *p, float cell_max, float bar)
 {
     const float bound = sampi_gpu_rescale(p->op, p->n_ops, cell_max);
     return bound >= -FLT_MAX && bound >= bar;
 }
 
-/* Logits as they are now of elements that were read; -inf: masked, or gone. Element i is the token base + place i of
-   the lane. It does what sampi_gpu_replay does, with the same roundings: a token must have one logit, whoever asks. The
-   CPU rounds after each operation too. */
+/* Brings elements that were read up to date; -inf: masked or removed. Element i is token base + index i of the lane. It
+   computes what sampi_gpu_replay does, with the same roundings, because every reader must find the same logit. The CPU
+   rounds after each operation too. */
 SAMPI_INLINE void sampi_gpu_now(const sampi_gpu_pass *p, uint32_t base, uint32_t apart, bool pairs, int lane,
                                 float *l)
 {
@@ -144,7 +146,7 @@ SAMPI_INLINE void sampi_gpu_now(const sampi_gpu_pass *p, uint32_t base, uint32_t
         SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
         {
             float scaled = sampi_finite(sampi_roundf(l[i] * p->r));
-            /* computed for masked ones too, and then not used: a selection instead of a branch */
+            /* computed for masked elements too, and then not used: a selection instead of a branch */
             l[i] = l[i] >= -FLT_MAX ? scaled : -INFINITY;
         }
     }
@@ -155,14 +157,14 @@ SAMPI_INLINE void sampi_gpu_now(const sampi_gpu_pass *p, uint32_t base, uint32_t
     }
 }
 
-/* The logits of a lane's cell as they are now. */
+/* Reads a lane's cell, and brings its logits up to date. */
 SAMPI_INLINE void sampi_gpu_cell(const sampi_gpu_pass *p, uint32_t group, int lane, float *l)
 {
     sampi_gpu_read(&p->v, group, lane, l);
     sampi_gpu_now(p, group * SAMPI_GROUP, SAMPI_WARP, sampi_gpu_paired(&p->v, group), lane, l);
 }
 
-/* The histogram of a window's tokens, which lies in wide and code. The shift tells what its buckets are. */
+/* The histogram of the tokens in a window of logits; its arrays are wide and code. Buckets have 2^shift codes. */
 typedef struct sampi_gpu_window {
     uint64_t *mass, *count;
     uint64_t lo;
@@ -185,19 +187,22 @@ SAMPI_INLINE void sampi_gpu_into_window(const sampi_gpu_window *window, uint64_t
     __atomic_fetch_add(&window->mass[at], sampi_weight(window->max, sampi_gpu_logit(key)), __ATOMIC_RELAXED);
 }
 
-/* Elements of a lane's cell to the list: bit i is element i. They are read again: there are few, and a cell's logits at
-   three moments would not fit the registers. Called by lanes of all teams of the row at once: n_list gives each of them
-   places of its own. An item's other two logits (at_order, at_p) are made here from the row: when the samplers ran that
-   they are of, there was no list to write them to. A window, if it isn't NULL, gets them all. */
+/* Adds elements of a lane's cell to the list: bit i of `bits` is element i. They are read again, because they are few,
+   and a cell's logits at three times would not fit the registers. Lanes of all teams of the row call it at once; n_list
+   gives each of them its own places. An item's two older logits (at_order, at_p) are computed here from the row,
+   because no list existed when the samplers ran that they belong to. A window's histogram, if not NULL, counts the
+   tokens too. */
 SAMPI_INLINE void sampi_gpu_append_cell(const sampi_gpu_pass *p, sampi_gpu_state *st, sampi_gpu_item *item,
                                         uint32_t group, int lane, uint32_t bits, const sampi_gpu_window *window)
 {
     const bool pairs = sampi_gpu_paired(&p->v, group);
-    /* order_at and p_at are numbers of operations, plus one; 0: never, and then the items' fields mean nothing */
+    /* order_at and p_at are numbers of operations, plus one; 0: there was no such sampler, and the item's members have
+       no meaning */
     const uint32_t order_at = (uint32_t)(st->order_at ? st->order_at - 1 : 0);
     const uint32_t p_at = (uint32_t)(st->p_at ? st->p_at - 1 : 0);
     uint32_t to = __atomic_fetch_add(&st->n_list, (uint32_t)__builtin_popcount(bits), __ATOMIC_RELAXED);
-    for (; bits && (window || to < SAMP_GPU_LIST); bits &= bits - 1, to++) { /* beyond its end only the count grows */
+    for (; bits && (window || to < SAMP_GPU_LIST); bits &= bits - 1, to++) { /* past the list's end only the count
+                                                                                grows */
         const uint32_t id = group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, __builtin_ctz(bits));
         const float x = sampi_gpu_element(&p->v, id);
         const uint64_t key = sampi_gpu_key(p->n_ops ? sampi_gpu_replay(p->op, p->n_ops, id, x) : x + 0.0f, id);
@@ -209,9 +214,10 @@ SAMPI_INLINE void sampi_gpu_append_cell(const sampi_gpu_pass *p, sampi_gpu_state
     }
 }
 
-/* Adds sampi_weight and sampi_weighted, each and 2^52 as the bits of a double: whoever adds them up takes off these
-   once. A masked token adds only them. Only for the loop of walk_sums, where turning each double into an integer would
-   take longer than the rest; lists, which are short, have sampi_weight itself, and the sums come out equal. */
+/* Adds sampi_weight to *z and sampi_weighted to *s, and to each the bits of the double 2^52, which the caller subtracts
+   once per call. A masked token adds only these. Only for the loops of walk_sums and walk_window, where turning each
+   double into an integer would take longer than the rest; lists, which are short, use sampi_weight itself, and the sums
+   are equal. */
 SAMPI_INLINE void sampi_gpu_weigh(float max, float l, uint64_t *z, uint64_t *s)
 {
     const double w = fma(1.0, sampi_exp(max, l), SAMPI_INT);
@@ -221,14 +227,15 @@ SAMPI_INLINE void sampi_gpu_weigh(float max, float l, uint64_t *z, uint64_t *s)
     *s += sampi_bits(fma(SAMPI_INT - w, d, SAMPI_INT));
 }
 
-/* SUMS: n, z, s and low; and the list, if there is to be one: of keys from a logit on. All elements of a cell are
-   weighed, also those that are gone (their weight is zero): a branch would cost more. Asked for by require_sums, which
-   has made sure that the maximum is known: weights are relative to it. It writes the team's part; end_sums adds up. */
+/* SUMS: n, z, s and low, and, if asked for, the list of keys from a floor on. All elements of a cell are weighed, also
+   removed ones, whose weight is zero: a branch would take longer. require_sums asks for this pass when the maximum is
+   known, which weights are relative to. It writes the team's part; end_sums adds the parts up. */
 static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
-    /* this floor is sampi_gpu_floor of a logit: whoever has that logit has a key above it, so logits can be compared */
+    /* this floor is sampi_gpu_floor of a logit: each token with that logit has a key at least as large, so comparing
+       logits is enough */
     const float floor = st->listing ? sampi_gpu_logit(st->floor) : INFINITY;
     sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
     uint64_t n = 0, z = 0, s = 0;
@@ -242,7 +249,7 @@ static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t sp
         sampi_gpu_cell(&p, group, lane, l);
         SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
         {
-            /* gone ones must not become the smallest */
+            /* a removed token must not become the smallest */
             const float x = l[i] >= -FLT_MAX ? l[i] : INFINITY;
             unmasked += l[i] >= -FLT_MAX;
             wanted |= (uint32_t)(l[i] >= floor) << i;
@@ -250,24 +257,24 @@ static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t sp
             sampi_gpu_weigh(p.max, l[i], &z, &s);
         }
         n += unmasked;
-        /* what sampi_gpu_weigh has added beside the weights, once for the 32 elements */
+        /* the 2^52s that sampi_gpu_weigh has added beside the weights, for 32 elements at once */
         z -= 32 * sampi_bits(SAMPI_INT);
         s -= 32 * sampi_bits(SAMPI_INT);
         if (wanted) sampi_gpu_append_cell(&p, st, item, group, lane, wanted, NULL);
     }
     sampi_gpu_part *part = &a->part[row * a->splits + split];
     part->sum[0] = n, part->sum[1] = z, part->sum[2] = s, part->sum[3] = part->sum[4] = part->sum[5] = 0;
-    part->max = -INFINITY, part->low = low; /* the row's maximum is known */
+    part->max = -INFINITY, part->low = low; /* the row's maximum is known already */
 }
 
-/* Four sums, of which top_n_sigma makes the sum of x and that of x^2. x has 40 bits: its square in halves of 20 bits
-   stays below 2^64 for a row of any length, and needs no wider integers in the loop. They are put together once a row,
-   in 128 bits. */
+/* Four sums, from which top_n_sigma gets the sums of x and of x^2. x has 40 bits; its square is summed as products of
+   20-bit halves, which stays below 2^64 for a row of any length, and needs no wider integers in the loop. The four are
+   combined once per row, with 128 bits. */
 typedef struct sampi_gpu_squares {
     uint64_t x, high, mixed, low;
 } sampi_gpu_squares;
 
-/* One x more. The row, the list and the changed tokens are added by this, each in a reduction of its own. */
+/* Adds one x. The row, the list and the changed tokens all use it, each in a reduction of its own. */
 SAMPI_INLINE void sampi_gpu_square(sampi_gpu_squares *sum, uint64_t x)
 {
     sum->x += x;
@@ -276,9 +283,9 @@ SAMPI_INLINE void sampi_gpu_square(sampi_gpu_squares *sum, uint64_t x)
     sum->low += (x & 0xFFFFF) * (x & 0xFFFFF);
 }
 
-/* SIGMA: these sums, and the maximum, for top_n_sigma. MAX is the same pass, of which only the maximum is used: for a
-   row whose first tokens were removed or changed, so that nobody knows it. It is rare, and not worth a function. (The
-   sums that MAX makes are of an old maximum and scale, and nobody reads them.) */
+/* SIGMA: these sums, and the maximum, for top_n_sigma. MAX is the same pass with only its maximum used, for a row whose
+   first tokens were removed or changed, so that its maximum is unknown. That is rare, and not worth a function. (MAX's
+   sums use an old maximum and scale, and are not read.) */
 static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -293,9 +300,9 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
         sampi_gpu_cell(&p, group, lane, l);
         SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
         {
-            /* a token that is gone has an x too, of a distance without end: it is left out of the sums */
+            /* a removed token would have an x too, of an infinite distance: it is left out of the sums */
             const uint64_t far_ = sampi_sigma_x(p.max, l[i], scale), x = l[i] >= -FLT_MAX ? far_ : 0;
-            /* sampi_gpu_square, without its struct: beside an array gcc 12's device compiler finds no room for it */
+            /* sampi_gpu_square without its struct, which gcc 12's device compiler cannot place beside an array */
             s0 += x, s1 += (x >> 20) * (x >> 20), s2 += (x >> 20) * (x & 0xFFFFF),
                 s3 += (x & 0xFFFFF) * (x & 0xFFFFF);
             top = l[i] > top ? l[i] : top;
@@ -307,10 +314,11 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
     part->max = top, part->low = INFINITY;
 }
 
-/* GATHER, BUCKET: the list. GATHER's keys from floor on (require_list), BUCKET's codes in a window (search_bucket). Few
-   cells have any, and no lane waits for another one's: each looks through the maxima of its own cells, and reads those
-   that matter. Whoever asked has set n_list to 0; the items come in no order, and differently each time, and nothing
-   may depend on that. Both are one comparison: a code is ~key, so keys from floor on are codes up to ~floor. */
+/* GATHER and BUCKET: the list, for GATHER of keys from floor on (require_list), for BUCKET of codes in [lo, hi]
+   (ask_bucket). Few cells have such tokens, and no lane waits for another: each looks through the maxima of its own
+   cells, and reads only cells that can have one. The function that asked has set n_list to 0. The items come in no
+   order, and differently each time, and nothing may depend on that. Both passes make one comparison: a code is ~key, so
+   keys from floor on are codes up to ~floor. */
 static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
@@ -318,15 +326,17 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
     const bool bucket = st->pass == SAMPI_PASS_BUCKET, by_score = bucket && st->search.by_score;
     const uint64_t lo = bucket ? st->search.lo : 0, hi = bucket ? st->search.hi : ~st->floor;
     const double mean = st->search.mean;
-    /* a cell's largest logit bounds keys, but not scores: by score every cell is read that is not empty */
+    /* a cell's maximum bounds its keys, but not its tokens' scores: in the order of scores every cell that is not empty
+       is read */
     const bool ends_above = !by_score && hi < ~sampi_gpu_floor(-FLT_MAX);
     const float floor = ends_above ? sampi_gpu_logit(~hi) : -FLT_MAX, bar = floor > p.bar ? floor : p.bar;
-    const float top = lo ? sampi_gpu_logit(~lo) : INFINITY; /* and by key logits tell, but for those of both ends */
+    const float top = lo ? sampi_gpu_logit(~lo) : INFINITY; /* in the order of keys logits decide, except
+                                                               at both ends */
     sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
     {
-        float l[32]; /* eight maxima are read at once: behind one another each would be waited for */
+        float l[32]; /* eight maxima are read at once: one after the other, each would be waited for */
         uint32_t cells = 0;
         SAMPI_UNROLL(8) for (uint32_t i = 0; i < 8; i++)
         {
@@ -335,7 +345,7 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
         }
         SAMPI_UNROLL(8)
         for (uint32_t i = 0; i < 8; i++) cells |= (uint32_t)(from + i < p.end && sampi_gpu_live(&p, l[i], bar)) << i;
-        /* only now the few cells that can hold one of the wanted */
+        /* then only the few cells that can have a wanted token */
         for (; cells; cells &= cells - 1) {
             const uint32_t group = from + (uint32_t)__builtin_ctz(cells);
             const bool pairs = sampi_gpu_paired(&p.v, group);
@@ -354,7 +364,7 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
                     wanted |= (uint32_t)((l[i] >= floor) & (l[i] <= top)) << i;
                     ends |= (uint32_t)((l[i] == floor) | (l[i] == top)) << i;
                 }
-                /* of those with the logit of an end the ids decide */
+                /* of tokens with the logit of an end, the ids decide */
                 for (ends &= wanted; ends; ends &= ends - 1) {
                     const int i = __builtin_ctz(ends);
                     const uint32_t id = group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i);
@@ -368,8 +378,8 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
     }
 }
 
-/* The envelope's sum of each group, from those of its cells: these go through memory, because a group's cells belong
-   to 32 lanes. A cell's sum fits 32 bits, because an envelope is at most 2^26. */
+/* Computes the envelope's sum of each group from those of its cells. These go through memory, because a group's cells
+   belong to 32 lanes. A cell's sum fits 32 bits: it has 32 envelopes of at most 2^26 each. */
 static void sampi_gpu_sum_groups(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
 {
     const uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
@@ -383,9 +393,9 @@ static void sampi_gpu_sum_groups(const sampi_gpu_args *a, size_t row, uint32_t f
     }
 }
 
-/* WINDOW: what SUMS finds, and at two thresholds at once: mass and count of what is above the window; mass, list and
-   histogram of what is in it. Where a draw follows that needs no more (st->ahead), the envelope's sums of what is above
-   too, of logits as they will be by then. */
+/* WINDOW: the sums of SUMS, and further sums for two thresholds at once: mass and count of the tokens above a window of
+   logits; mass, list and histogram of those in it. If a draw follows that needs no more (st->ahead), also the
+   envelope's sums of the tokens above the window, of their logits at the time of the draw. */
 static void sampi_gpu_walk_window(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
@@ -409,7 +419,8 @@ static void sampi_gpu_walk_window(const sampi_gpu_args *a, size_t row, uint32_t 
                 const bool over = l[i] > window_top, inside = !over & (l[i] >= floor);
                 const float x = l[i] >= -FLT_MAX ? l[i] : INFINITY,
                             scaled = sampi_finite(sampi_roundf(l[i] * factor));
-                const float later = over ? scaled : -INFINITY; /* a selection instead of a branch, here and below */
+                const float later = over ? scaled : -INFINITY; /* a selection instead of a branch, here and
+                                                                  below */
                 uint64_t w = 0 - sampi_bits(SAMPI_INT);
                 unmasked += l[i] >= -FLT_MAX;
                 above += over;
@@ -421,7 +432,7 @@ static void sampi_gpu_walk_window(const sampi_gpu_args *a, size_t row, uint32_t 
                 in += w & (0 - (uint64_t)inside);
                 q += sampi_envelope(then, later);
             }
-            s -= 32 * sampi_bits(SAMPI_INT); /* what sampi_gpu_weigh has added beside the weights */
+            s -= 32 * sampi_bits(SAMPI_INT); /* the 2^52s that sampi_gpu_weigh has added beside the weights */
         }
         n += unmasked;
         count += above;
@@ -435,9 +446,9 @@ static void sampi_gpu_walk_window(const sampi_gpu_args *a, size_t row, uint32_t 
     part->max = -INFINITY, part->low = low;
 }
 
-/* HIST: mass and count of the buckets, which search_window has cleared before it asked. Integers, so that the order of
-   the atomics can't be seen in the sums; without a mass to look for only counts are needed, and weights are not made.
-   All teams of the row add to the same buckets. It is for sets that are not known to fit a list. */
+/* HIST: mass and count of each bucket; search_window has cleared the buckets. Both are integers, so no result shows the
+   order of the atomics. If no mass is searched for, only counts are needed, and weights are not computed. All teams of
+   the row add to the same buckets. The pass is for sets of tokens that may not fit a list. */
 static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -455,7 +466,7 @@ static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t sp
         {
             const uint64_t key = sampi_gpu_key(l[i], group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i));
             const uint64_t code = sampi_gpu_code(search.by_score, key, p.max, search.mean);
-            /* gone, or not in the window: a branch, because most tokens of the live cells aren't in it */
+            /* removed, or not in [lo, hi]: a branch, because most tokens of the cells that are read are not in it */
             if (!(l[i] >= -FLT_MAX) || code < search.lo || code > search.hi) continue;
             const uint32_t bucket = sampi_gpu_bucket(&search, p.max, code);
             const uint64_t w = weighing ? sampi_weight(p.max, l[i]) : 0;
@@ -466,7 +477,7 @@ static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t sp
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* A race that nobody has won yet, for a lane to run. */
+/* Returns a race without a winner yet, for a lane's tokens. */
 static sampi_race sampi_gpu_race_of(const sampi_gpu_step *step, uint64_t position, float max)
 {
     sampi_race race = { step->seed, position, step->stream, max, -INFINITY, 0, (double)INFINITY, 0 };
@@ -475,8 +486,8 @@ static sampi_race sampi_gpu_race_of(const sampi_gpu_step *step, uint64_t positio
 #endif
 
 /* DRAW: the envelope's sum of each group. The draw (row_draw in gpu/choosing.h) then finds a group by these sums, and
-   makes the envelopes of that group's elements again. Groups in which nothing is left are written too: their sums are
-   still those of an earlier draw. */
+   computes the envelopes of that group's elements again. Groups without remaining tokens are written too, because their
+   sums may be those of an earlier draw. */
 static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -496,9 +507,9 @@ static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t sp
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* RACE: all that is left runs, for gumbel. Each lane leaves who of its own comes first, of two with one time the larger
-   key, as in sampi_race_run; the step then looks for the first of all. Elements are read one by one: so much is done
-   with each that 32 of them at once would not fit the registers. */
+/* RACE, for gumbel: the race of all remaining tokens. Each lane writes the token of its own that comes first, at equal
+   times the larger key, as sampi_race_run does; the step then finds the first of all lanes. Elements are read one by
+   one: each takes so much work that 32 of them at once would not fit the registers. */
 static void sampi_gpu_walk_race(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -526,8 +537,8 @@ static void sampi_gpu_walk_race(const sampi_gpu_args *a, size_t row, uint32_t sp
 }
 #endif
 
-/* A team's part of the pass that the row waits for: called by sampi_gpu_team only, and the only way into this section's
-   passes. NONE has no work: the row goes on after a user's sampler. */
+/* Runs a team's part of the pass that the row waits for. Only sampi_gpu_team calls it, and the passes of this room are
+   called only here. NONE has no work: the row continues after a user's sampler. */
 static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     switch (a->state[row].pass) {
