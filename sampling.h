@@ -190,86 +190,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9068 samplers/greedy.h               21248 grammar/regex.h
-     277 api/config.h                     9110 samplers/choose.h               21651 grammar/derivatives.h
-     308 api/types.h                      9173 samplers/ratio.h                22451 grammar/vocabulary.h
-     565 api/missing.h                    9240 samplers/draw.h                 22924 grammar/triggers.h
-     579 api/sample.h                     9326 samplers/dist.h                 23252 grammar/matcher.h
-     673 api/chains.h                     9358 samplers/gumbel.h               23524 grammar/store.h
-     940 api/samplers.h                   9428 watermark/function.h            23786 grammar/moving.h
-    1213 api/gumbel.h                     9546 watermark/text.h                24143 grammar/visits.h
-    1236 api/operator.h                   9738 watermark/draw.h                24427 grammar/states.h
-    1287 api/kv.h                         9949 samplers/mirostat.h             24588 grammar/items.h
-    1470 api/llama_cpp.h                 10189 samplers/adaptive_p.h           24715 grammar/masks.h
-    1516 api/text_error.h                10341 samplers/custom.h               24926 grammar/runs.h
-    1533 api/grammar.h                   10402 config/describe.h               25140 grammar/entries.h
-    1801 api/shards.h                    10584 config/from_params.h            25640 grammar/accepting.h
-    1900 api/peers.h                     10648 config/orders.h                 25990 grammar/waiting.h
-    1988 api/drafts.h                    10882 config/numbers.h                26118 grammar/history.h
-    2090 api/constraints.h               11024 config/set.h                    26246 grammar/room.h
-    2420 api/watermark.h                 11180 config/texts.h                  26597 grammar/sampler.h
-    2580 api/parts.h                     11311 config/settings.h               26841 grammar/forced.h
-    2622 base/switches.h                 11424 life/rollback.h                 27010 grammar/hooks.h
-    2941 base/random.h                   11684 life/chain.h                    27134 schema/head.h
-    2964 base/mt19937.h                  11968 life/members.h                  27311 schema/errors.h
-    3039 base/exact.h                    12082 life/update.h                   27423 schema/collections.h
-    3267 base/bits128.h                  12279 life/copy.h                     27457 schema/references.h
-    3348 base/elements.h                 12449 rows/row.h                      27732 schema/strings.h
-    3480 watermark/colours.h             12759 rows/reserve.h                  27794 schema/numbers.h
-    3544 kernels/llama_cpp/contract.h    12828 rows/pieces.h                   28002 schema/sets.h
-    3591 kernels/contract.h              12942 rows/thresholds.h               28258 schema/formats.h
-    3719 kernels/scalar.h                13049 rows/compact.h                  28460 schema/scalars.h
-    3925 kernels/llama_cpp/scalar.h      13233 rows/sums.h                     28763 schema/goals.h
-    3946 kernels/sets.h                  13382 rows/changes.h                  28988 schema/alternatives.h
-    3994 kernels/vectors.h               13463 rows/cuts.h                     29473 schema/objects.h
-    4111 kernels/avx512.h                13913 rows/typical.h                  29994 schema/arrays.h
-    4195 kernels/avx2.h                  14228 rows/tail_free.h                30359 schema/whole.h
-    4257 kernels/sse2.h                  14302 rows/selecting.h                30532 tags/head.h
-    4274 kernels/neon.h                  14433 rows/mirostat.h                 30662 tags/words.h
-    4296 kernels/wasm.h                  14518 watermark/rows.h                30778 tags/inside.h
-    4312 kernels/generic.h               14632 rows/flat.h                     30922 tags/formats.h
-    4332 kernels/shared.h                14679 rows/logprobs.h                 31330 grammar/grammars.h
-    4457 kernels/passes.h                14765 rows/step.h                     31397 peers/tables.h
-    5147 kernels/llama_cpp/passes.h      14782 rows/llama_cpp/sums.h           31798 peers/values.h
-    5231 kernels/check.h                 15108 rows/llama_cpp/samplers.h       32243 peers/llama_server.h
-    5254 kernels/dispatch.h              15585 rows/llama_cpp/step.h           32313 peers/fields.h
-    5464 core/array.h                    15616 run/apply.h                     32579 peers/requests.h
-    5804 core/table.h                    15700 run/writing.h                   32725 shards/head.h
-    6002 core/windows.h                  15824 run/arrays.h                    32876 shards/bytes.h
-    6094 constraints/record.h            15902 run/arrays_llama_cpp.h          32974 shards/merging.h
-    6152 watermark/record.h              16102 run/walk.h                      33265 shards/row.h
-    6172 rows/work.h                     16207 run/finish.h                    33399 shards/answers.h
-    6199 life/past.h                     16247 run/draw_llama_cpp.h            33947 shards/logprobs.h
-    6258 core/record.h                   16323 run/draw.h                      34094 shards/taking.h
-    6398 core/plans.h                    16401 run/sample.h                    34250 shards/asking.h
-    6436 core/fields.h                   16519 watermark/making.h              34387 shards/prefix.h
-    6523 core/owners.h                   16748 watermark/tails.h               34958 shards/plans.h
-    6600 core/mt19937.h                  16848 watermark/detect.h              35462 samplers/plans.h
-    6658 core/no_mt19937.h               17071 run/verify.h                    35725 shards/way.h
-    6692 core/making.h                   17176 run/batch.h                     35874 shards/memory.h
-    6825 core/streams.h                  17327 life/state.h                    35944 shards/batch.h
-    6865 life/state_fields.h             17505 operator/weights.h              36352 drafts/head.h
-    6965 samplers/llama_cpp.h            17593 operator/search.h               36411 drafts/block.h
-    7052 samplers/logit_bias.h           17731 operator/run.h                  36603 drafts/tree.h
-    7154 samplers/patch.h                17899 kv/cells.h                      36738 drafts/relaxed.h
-    7204 samplers/penalties.h            17936 kv/making.h                     36823 constraints/automaton.h
-    7356 samplers/dry.h                  18161 kv/slot.h                       36924 constraints/making.h
-    7815 samplers/cut.h                  18301 kv/sequences.h                  37180 constraints/sampler.h
-    7840 samplers/top_n_sigma.h          18435 kv/data.h                       37275 constraints/constructors.h
-    7950 samplers/top_k.h                18558 kv/update.h                     37642 constraints/patterns.h
-    8007 samplers/tail_free.h            18683 kv/state.h                      37850 constraints/looking.h
-    8132 samplers/typical.h              18892 llama_cpp/functions.h           37917 constraints/thinking.h
-    8208 samplers/top_p.h                18959 llama_cpp/object.h              38169 constraints/schedule.h
-    8251 samplers/min_p.h                19014 llama_cpp/vocabulary.h          38258 constraints/accepting.h
-    8293 samplers/by_sums.h              19091 text/reading.h                  38441 constraints/drawing.h
-    8444 samplers/top_h.h                19202 text/strings.h                  38628 constraints/state.h
-    8497 samplers/min_k.h                19301 text/values.h                   38693 constraints/kind.h
-    8555 samplers/xtc.h                  19457 text/documents.h                38751 constraints/top_p_decay.h
-    8639 samplers/infill.h               19533 grammar/head.h                  38837 constraints/accessors.h
-    8755 samplers/temperature.h          19574 grammar/tree.h                  38945 core/kinds.h
-    8925 samplers/smoothing.h            20565 grammar/finishing.h             38994 base/restore.h
-    9010 samplers/softmax.h              20868 grammar/reading.h               39008 api/license.h
-    9043 samplers/drafted.h              20953 grammar/gbnf.h
+       2 api/opening.h                    9068 samplers/greedy.h               21327 grammar/regex.h
+     277 api/config.h                     9110 samplers/choose.h               21734 grammar/derivatives.h
+     308 api/types.h                      9173 samplers/ratio.h                22557 grammar/vocabulary.h
+     565 api/missing.h                    9240 samplers/draw.h                 23030 grammar/triggers.h
+     579 api/sample.h                     9326 samplers/dist.h                 23358 grammar/matcher.h
+     673 api/chains.h                     9358 samplers/gumbel.h               23630 grammar/store.h
+     940 api/samplers.h                   9428 watermark/function.h            23892 grammar/moving.h
+    1213 api/gumbel.h                     9546 watermark/text.h                24249 grammar/visits.h
+    1236 api/operator.h                   9738 watermark/draw.h                24533 grammar/states.h
+    1287 api/kv.h                         9949 samplers/mirostat.h             24694 grammar/items.h
+    1470 api/llama_cpp.h                 10189 samplers/adaptive_p.h           24821 grammar/masks.h
+    1516 api/text_error.h                10341 samplers/custom.h               25032 grammar/runs.h
+    1533 api/grammar.h                   10402 config/describe.h               25246 grammar/entries.h
+    1801 api/shards.h                    10584 config/from_params.h            25746 grammar/accepting.h
+    1900 api/peers.h                     10648 config/orders.h                 26096 grammar/waiting.h
+    1988 api/drafts.h                    10882 config/numbers.h                26224 grammar/history.h
+    2090 api/constraints.h               11024 config/set.h                    26352 grammar/room.h
+    2420 api/watermark.h                 11180 config/texts.h                  26703 grammar/sampler.h
+    2580 api/parts.h                     11311 config/settings.h               26947 grammar/forced.h
+    2622 base/switches.h                 11424 life/rollback.h                 27116 grammar/hooks.h
+    2941 base/random.h                   11684 life/chain.h                    27240 schema/head.h
+    2964 base/mt19937.h                  11968 life/members.h                  27417 schema/errors.h
+    3039 base/exact.h                    12082 life/update.h                   27529 schema/collections.h
+    3267 base/bits128.h                  12279 life/copy.h                     27563 schema/references.h
+    3348 base/elements.h                 12449 rows/row.h                      27838 schema/strings.h
+    3480 watermark/colours.h             12759 rows/reserve.h                  27900 schema/numbers.h
+    3544 kernels/llama_cpp/contract.h    12828 rows/pieces.h                   28108 schema/sets.h
+    3591 kernels/contract.h              12942 rows/thresholds.h               28364 schema/formats.h
+    3719 kernels/scalar.h                13049 rows/compact.h                  28566 schema/scalars.h
+    3925 kernels/llama_cpp/scalar.h      13233 rows/sums.h                     28869 schema/goals.h
+    3946 kernels/sets.h                  13382 rows/changes.h                  29094 schema/alternatives.h
+    3994 kernels/vectors.h               13463 rows/cuts.h                     29579 schema/objects.h
+    4111 kernels/avx512.h                13913 rows/typical.h                  30100 schema/arrays.h
+    4195 kernels/avx2.h                  14228 rows/tail_free.h                30465 schema/whole.h
+    4257 kernels/sse2.h                  14302 rows/selecting.h                30638 tags/head.h
+    4274 kernels/neon.h                  14433 rows/mirostat.h                 30768 tags/words.h
+    4296 kernels/wasm.h                  14518 watermark/rows.h                30884 tags/inside.h
+    4312 kernels/generic.h               14632 rows/flat.h                     31028 tags/formats.h
+    4332 kernels/shared.h                14679 rows/logprobs.h                 31436 grammar/grammars.h
+    4457 kernels/passes.h                14765 rows/step.h                     31503 peers/tables.h
+    5147 kernels/llama_cpp/passes.h      14782 rows/llama_cpp/sums.h           31904 peers/values.h
+    5231 kernels/check.h                 15108 rows/llama_cpp/samplers.h       32349 peers/llama_server.h
+    5254 kernels/dispatch.h              15585 rows/llama_cpp/step.h           32419 peers/fields.h
+    5464 core/array.h                    15616 run/apply.h                     32685 peers/requests.h
+    5804 core/table.h                    15700 run/writing.h                   32831 shards/head.h
+    6002 core/windows.h                  15824 run/arrays.h                    32982 shards/bytes.h
+    6094 constraints/record.h            15902 run/arrays_llama_cpp.h          33080 shards/merging.h
+    6152 watermark/record.h              16102 run/walk.h                      33371 shards/row.h
+    6172 rows/work.h                     16207 run/finish.h                    33505 shards/answers.h
+    6199 life/past.h                     16247 run/draw_llama_cpp.h            34053 shards/logprobs.h
+    6258 core/record.h                   16323 run/draw.h                      34200 shards/taking.h
+    6398 core/plans.h                    16401 run/sample.h                    34356 shards/asking.h
+    6436 core/fields.h                   16519 watermark/making.h              34493 shards/prefix.h
+    6523 core/owners.h                   16748 watermark/tails.h               35064 shards/plans.h
+    6600 core/mt19937.h                  16848 watermark/detect.h              35568 samplers/plans.h
+    6658 core/no_mt19937.h               17071 run/verify.h                    35831 shards/way.h
+    6692 core/making.h                   17176 run/batch.h                     35980 shards/memory.h
+    6825 core/streams.h                  17327 life/state.h                    36050 shards/batch.h
+    6865 life/state_fields.h             17505 operator/weights.h              36458 drafts/head.h
+    6965 samplers/llama_cpp.h            17593 operator/search.h               36517 drafts/block.h
+    7052 samplers/logit_bias.h           17731 operator/run.h                  36709 drafts/tree.h
+    7154 samplers/patch.h                17899 kv/cells.h                      36844 drafts/relaxed.h
+    7204 samplers/penalties.h            17936 kv/making.h                     36929 constraints/automaton.h
+    7356 samplers/dry.h                  18161 kv/slot.h                       37030 constraints/making.h
+    7815 samplers/cut.h                  18301 kv/sequences.h                  37286 constraints/sampler.h
+    7840 samplers/top_n_sigma.h          18435 kv/data.h                       37381 constraints/constructors.h
+    7950 samplers/top_k.h                18558 kv/update.h                     37748 constraints/patterns.h
+    8007 samplers/tail_free.h            18683 kv/state.h                      37956 constraints/looking.h
+    8132 samplers/typical.h              18892 llama_cpp/functions.h           38023 constraints/thinking.h
+    8208 samplers/top_p.h                18959 llama_cpp/object.h              38275 constraints/schedule.h
+    8251 samplers/min_p.h                19014 llama_cpp/vocabulary.h          38364 constraints/accepting.h
+    8293 samplers/by_sums.h              19091 text/reading.h                  38547 constraints/drawing.h
+    8444 samplers/top_h.h                19202 text/strings.h                  38734 constraints/state.h
+    8497 samplers/min_k.h                19301 text/values.h                   38799 constraints/kind.h
+    8555 samplers/xtc.h                  19457 text/documents.h                38857 constraints/top_p_decay.h
+    8639 samplers/infill.h               19533 grammar/head.h                  38943 constraints/accessors.h
+    8755 samplers/temperature.h          19575 grammar/tree.h                  39051 core/kinds.h
+    8925 samplers/smoothing.h            20620 grammar/finishing.h             39100 base/restore.h
+    9010 samplers/softmax.h              20937 grammar/reading.h               39114 api/license.h
+    9043 samplers/drafted.h              21027 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -19532,73 +19532,85 @@ static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node,
 #ifdef SAMPLING_GRAMMAR_DECLARED
 /* ---- src/grammar/head.h ---- */
 /* ================================================================================================== >>grammar
-   Grammars (SAMPLING_GRAMMAR): texts that a model may write. The input is a grammar. The output, token by token, is the
-   set of tokens behind which the text is still the beginning of a text of the grammar. The parts, in the order of the
-   file:
+   Grammars (SAMPLING_GRAMMAR): the texts that a model may write. The input is a grammar. The output, token by token, is
+   a mask: the set of tokens that may come next, so that the text remains the beginning of a text of the grammar. The
+   parts, in the order of the file:
 
      tree         expressions over bytes: every kind of grammar becomes a tree of them
-     finishing    a tree becomes a samp_grammar: which rules recurse, which nodes match the empty text, which bytes the
-                  grammar never distinguishes
+     finishing    a tree becomes a samp_grammar: which rules are recursive, which nodes match the empty text, which
+                  bytes the grammar treats alike
      reading      GBNF, regular expressions
-     derivatives  what may follow a byte, as a node of the tree again; schemas and the matcher share this part
-     vocabulary   a trie of all tokens: samp_vocab_index
+     derivatives  the texts that may follow a byte, as a node of the tree again; schemas and the matcher use this part
+     vocabulary   samp_vocab_index: a trie of all tokens
      triggers     the words, patterns and tokens that a lazy grammar waits for, as programs
-     matcher      the store, which samplers share; states, made of derivatives (a lazy DFA); items and frames (an Earley
-                  parser whose items have these states); walks over the trie; runs (any text of certain characters is
-                  allowed, so no walk is needed); entries, which keep the tokens that were found, and masks made of
-                  entries; accepting a token
+     matcher      the store, which keeps computed data for all samplers; states, made of derivatives (a lazy DFA); items
+                  and frames (an Earley parser whose items have these states); walks over the trie; runs (where any text
+                  of certain characters is allowed, so that no walk is needed); entries, which keep the tokens that a
+                  walk found; masks made of entries; accepting a token
      sampler      samp_init_grammar and its functions; the hooks that the core calls
 
-   Accepting a token: samp_accept calls sampi_matcher_accept; this calls sampi_advance for each byte, which replaces
-   every item's state by the next one (sampi_next, sampi_derive) and lets rules be called and return (sampi_close).
-   Making a mask: sampi_matcher_mask calls sampi_mask_entry for each item; this takes the entry from sampi_entry_of,
-   which computes it only if the store does not have it (sampi_entry_fill): sampi_walk_plain finds the plain tokens,
-   beginning with those of a run, and sampi_walk the others.
+   The path of an accepted token: samp_accept calls sampi_matcher_accept, which calls sampi_advance for each byte.
+   sampi_advance replaces every item's state by the state behind the byte (sampi_next, sampi_derive), and lets rules be
+   called and return (sampi_close).
+   The path of a mask: sampi_matcher_mask calls sampi_mask_entry for each item. This function takes the entry from
+   sampi_entry_of, which computes an entry (sampi_entry_fill) only if the store does not have it. To compute one,
+   sampi_walk_plain finds the tokens of plain characters, first those of a run, and then sampi_walk finds the others.
 
-   Nodes are shared: two equal expressions have the same number. So if a text leads to a set of texts that was met
-   before, everything that was computed for that set is there.
+   Nodes are shared: two equal expressions have the same number. So if two texts can be continued in the same ways, both
+   lead to the same node, and what was computed behind the first text is reused behind the second.
 
    The idea is that the rest of a text has a grammar too. At the beginning it is the whole grammar. Behind a byte it is
    the derivative by this byte: the texts that the grammar allows after that byte. A token is allowed if the derivative
    by all its bytes still matches some text.
 
-   A state is made when a text first reaches its node; the state behind a byte when this byte is first read; its mask
-   when it is first needed. All of them stay for every text of every sampler. When a store has grown to its limit, a new
-   one takes over what was used last.
+   A state is made when a text first reaches its node. The state behind a byte is made when this byte is first read, and
+   a state's mask when it is first needed. All of them are kept for every text of every sampler. When a store has
+   grown to its limit, a new store takes over the data that were used last.
 
-   Who owns what: an index owns its tries, or the user owns the bytes that the index maps. A grammar owns its tree, and
-   for each index that it is used with a store of all that was computed. All samplers of a grammar and an index read
-   this store and add to it, in any number of threads, and no thread waits for another (store.h). A matcher owns its
-   position in the text: items, frames, history. */
+   Ownership: an index owns its tries; if it was mapped, the user owns the bytes. A grammar owns its tree, and one
+   store of computed data for each index that it is used with. All samplers of a grammar and an index read this store
+   and add to it, in any number of threads, and no thread waits for another (store.h). A matcher owns its position in
+   the text: items, frames, history. */
 
 /* ---- src/grammar/tree.h ---- */
 /* ---- the tree ----
-   Nodes are only added, and never change; a node's number is its index. Functions that make nodes pass errors on: if an
-   argument is negative (a status), they return it. */
+   A grammar is a tree of nodes; each node matches a set of texts. Nodes are only added and never change, and a node's
+   number is its index in the array of nodes. A function that makes a node takes nodes as arguments. A negative argument
+   is an error status, and the function returns it. */
 
-typedef int32_t sampi_node; /* a node's number; negative: a samp_status */
+typedef int32_t sampi_node; /* a node's number; a negative value is a samp_status */
 
-/* What a node matches. a, b and c are its numbers: nodes, if nothing else is said. */
+/* The kinds of nodes, each with the texts that it matches. a, b and c are the node's three numbers. They are numbers of
+   other nodes, unless the line says something else. */
 typedef enum sampi_node_kind {
-    SAMPI_NODE_NEVER,   /* no text */
-    SAMPI_NODE_EMPTY,   /* the empty text */
-    SAMPI_NODE_TEXT,    /* b bytes, at a in the pool; c: the rule with this name + 1, or 0 */
-    SAMPI_NODE_SET,     /* one byte of a set: 256 bits, at a in the pool (b = 32) */
-    SAMPI_NODE_TOKEN,   /* token a; b & 1: any other token; b & 2: a is the token's TEXT */
-    SAMPI_NODE_SEQ,     /* a, then b */
-    SAMPI_NODE_ALT,     /* a (never an ALT itself) or b */
-    SAMPI_NODE_REPEAT,  /* a, at least b times and at most c times (-1: any number) */
-    SAMPI_NODE_GROUP,   /* a, and b says why it is a group (below); in triggers only */
-    SAMPI_NODE_AND,     /* the texts that both a and b match */
-    SAMPI_NODE_NOT,     /* every string of bytes that a does not match */
-    SAMPI_NODE_REF,     /* rule a */
-    SAMPI_NODE_MEMBERS, /* list a behind the members in b; c: 2 * their number (+ 1 behind a separator) */
-    SAMPI_NODE_SEEN,    /* the set b of a MEMBERS, if it is not EMPTY: b bytes of bits, one for each member */
-    SAMPI_NODE_MULTIPLE /* the end of a decimal number that is a multiple of a, see below */
+    SAMPI_NODE_NEVER, /* matches no text */
+    SAMPI_NODE_EMPTY, /* matches the empty text */
+    /* a text of b bytes, which begins at byte a of the pool; c: 1 + the rule with this name, or 0 if there is no such
+       rule */
+    SAMPI_NODE_TEXT,
+    SAMPI_NODE_SET, /* one byte of a set; the set is 256 bits, at byte a of the pool (b = 32) */
+    /* the token a; if b & 1: any token but a; if b & 2: a is not a token's id but a TEXT node with the token's text */
+    SAMPI_NODE_TOKEN,
+    SAMPI_NODE_SEQ,    /* a, followed by b */
+    SAMPI_NODE_ALT,    /* either a (which is never an ALT itself) or b */
+    SAMPI_NODE_REPEAT, /* a, repeated at least b times and at most c times (c = -1: any number of times) */
+    SAMPI_NODE_GROUP,  /* a, as a group for the reason b (listed below); only triggers have groups */
+    SAMPI_NODE_AND,    /* the texts that both a and b match */
+    SAMPI_NODE_NOT,    /* every string of bytes that a does not match */
+    SAMPI_NODE_REF,    /* whatever rule number a matches */
+    /* The rest of list number a (an object's members in any order). b is a SEEN node: the members that have come
+       already. c: 2 * the number of these members, + 1 if a separator has been read behind the last one. */
+    SAMPI_NODE_MEMBERS,
+    /* A set of members of a list, as part b of a MEMBERS node; EMPTY is used for the empty set. It has b bytes of bits
+       in the pool, one bit for each member. */
+    SAMPI_NODE_SEEN,
+    /* the rest of a decimal number that is a multiple of a; the numbers b and c are described below */
+    SAMPI_NODE_MULTIPLE
 } sampi_node_kind;
 
-/* The phase of a MULTIPLE is c % 8: where in the number it is. The digits so far leave the remainder b modulo a. c / 8
-   decimal places may still come; behind them only zeros may come. */
+/* The numbers of a MULTIPLE node. b is the remainder modulo a of the digits that were read. c % 8 is one of the
+   following phases: it says which part of the number has been read. c / 8 is the number of decimal places that may
+   still change the remainder; later decimal places must be zeros. */
 enum {
     SAMPI_MULTIPLE_BEGINS,
     SAMPI_MULTIPLE_ZERO,
@@ -19607,117 +19619,128 @@ enum {
     SAMPI_MULTIPLE_BEHIND
 };
 
-/* What a GROUP is for: a group's number from 0, or one of these. */
+/* The reason of a GROUP node: the number of a capture group, counted from 0, or one of these. */
 enum {
-    SAMPI_GROUP_NONE = -1, /* it keeps alternatives apart from those around them */
-    SAMPI_GROUP_LAZY = -2  /* it is a REPEAT that tries fewer times first */
+    SAMPI_GROUP_NONE = -1, /* no capture; the group keeps its alternatives apart from those around it */
+    SAMPI_GROUP_LAZY = -2  /* the group is a lazy REPEAT, which tries fewer repetitions first */
 };
 
-/* What is known of a node, as bits. */
+/* Facts about a node, as bits of `known`. */
 enum {
-    SAMPI_KNOWN_EMPTY = 1,  /* it matches the empty text */
-    SAMPI_KNOWN_CALLS = 2,  /* a call, a token or a list is in it: it is not regular */
-    SAMPI_KNOWN_AND = 4,    /* an AND is in it, so a search must find whether it matches any text */
-    SAMPI_KNOWN_ALIVE = 8,  /* it matches some text */
-    SAMPI_KNOWN_DEAD = 16,  /* it matches no text; also known without an AND, if a required part matches no text */
-    SAMPI_KNOWN_OPEN = 64,  /* sampi_grammar_visit is inside it */
-    SAMPI_KNOWN_DONE = 128, /* sampi_grammar_visit has finished it */
+    SAMPI_KNOWN_EMPTY = 1, /* the node matches the empty text */
+    /* the node contains a rule call, a token or a list of members, so it is not a regular expression */
+    SAMPI_KNOWN_CALLS = 2,
+    SAMPI_KNOWN_AND = 4,   /* the node contains an AND, so only a search can decide whether it matches any text */
+    SAMPI_KNOWN_ALIVE = 8, /* the node matches at least one text */
+    /* the node matches no text; this is found without a search if a required part matches no text */
+    SAMPI_KNOWN_DEAD = 16,
+    SAMPI_KNOWN_OPEN = 64,  /* sampi_grammar_visit has entered the node and not yet left it */
+    SAMPI_KNOWN_DONE = 128, /* sampi_grammar_visit has left the node */
     SAMPI_KNOWN_SHARED = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND |
-                         SAMPI_KNOWN_DEAD /* the bits that follow from the parts */
+                         SAMPI_KNOWN_DEAD /* the bits that can be computed from the node's children */
 };
 
 typedef struct sampi_expr {
-    uint8_t kind, known; /* known: SAMPI_KNOWN_* when it was made */
-    uint16_t depth;      /* how deep a function that walks the node recurses */
+    uint8_t kind, known; /* known: the SAMPI_KNOWN_* bits that were found when the node was made */
+    uint16_t depth;      /* the depth of recursion of a function that walks the node */
     int32_t a, b, c;
-    int32_t state; /* the matcher's state of this node, or 0 */
+    int32_t state; /* the number of the state that a matcher has for this node, or 0 */
 } sampi_expr;
 
-/* The two nodes that every tree begins with. */
+/* The first two nodes of every tree. */
 #define SAMPI_NEVER 0
 #define SAMPI_EMPTY 1
 
-#define SAMPI_MAX_DEPTH  256       /* of a node: so much stack is safe everywhere */
-#define SAMPI_MAX_NODES  (1 << 24) /* of a tree */
-#define SAMPI_MAX_POOL   (1 << 28) /* bytes of all texts and sets */
-#define SAMPI_MAX_RANGES 4096      /* of a class */
-#define SAMPI_MAX_WORK   (1 << 24) /* for reading a text: a node that exists costs 1, a new one SAMPI_NEW_NODE */
-#define SAMPI_NEW_NODE   8
-#define SAMPI_MAX_REGEX  8192 /* bytes of a regular expression */
+/* the largest depth of a node; the stack for this recursion is available on every system */
+#define SAMPI_MAX_DEPTH  256
+#define SAMPI_MAX_NODES  (1 << 24) /* the largest number of nodes in a tree */
+#define SAMPI_MAX_POOL   (1 << 28) /* the largest size of all texts and sets of a tree, in bytes */
+#define SAMPI_MAX_RANGES 4096      /* the largest number of ranges in one character class */
+/* The limit of work for reading one text: a node that exists already costs 1, a new one costs SAMPI_NEW_NODE. */
+#define SAMPI_MAX_WORK  (1 << 24)
+#define SAMPI_NEW_NODE  8
+#define SAMPI_MAX_REGEX 8192 /* the largest size of a regular expression, in bytes */
 
 typedef struct sampi_rule {
-    sampi_node name, body; /* name: a TEXT, or EMPTY; body: -1 = not defined */
-    size_t place;          /* where the name first occurs in GBNF */
-    int32_t n_refs;        /* how many nodes refer to it */
-    bool call;             /* is it called, or replaced by its body? */
-    uint8_t known;         /* what is known of its body, in a finished grammar */
+    sampi_node name, body; /* name: a TEXT node, or EMPTY; body: -1 if the rule is not defined */
+    size_t place;          /* the offset in the GBNF text where the name first occurs */
+    int32_t n_refs;        /* the number of nodes that refer to the rule */
+    /* true: a matcher calls the rule and returns from it; false: references are replaced by the rule's body */
+    bool call;
+    uint8_t known; /* the SAMPI_KNOWN_* bits of the body, set when the grammar is finished */
 } sampi_rule;
 
-/* A list of members in any order, none of them twice: sampi_tree_members. */
+/* A list of members (as of a JSON object) in any order, each at most once: see sampi_tree_members. */
 typedef struct sampi_member {
     sampi_node node;
     bool required;
 } sampi_member;
 typedef struct sampi_list {
-    int32_t first, n; /* members, in the tree's array */
+    int32_t first, n; /* the list's members are first .. first + n - 1 in the tree's array `members` */
     sampi_node separator, other;
-    int32_t least, most; /* most: INT32_MAX = no bound */
-    int32_t slots;       /* how many witnesses there are, see sampi_tree_witnesses */
+    int32_t least, most; /* bounds on the number of members; most: INT32_MAX if there is no upper bound */
+    int32_t slots;       /* the number of witnesses, see sampi_tree_witnesses */
 } sampi_list;
 
 enum {
-    SAMPI_KINDS_OF_NAMES = 8, /* kinds of names, which distinguish witnesses */
+    SAMPI_KINDS_OF_NAMES = 8, /* how many kinds of names there are; witnesses must have names of different kinds */
     SAMPI_SETS_OF_KINDS = 1 << SAMPI_KINDS_OF_NAMES,
     SAMPI_MAX_SLOTS = 4
 };
 
-/* An account of heap memory. Each block counts with its full size. Accounts that share a limit count in `all`, which
-   several threads change at the same time. */
+/* An account of heap memory with a limit. Every block counts with its full size. Several accounts can share one limit:
+   they then count in the common account `all`, which several threads change at the same time. */
 typedef struct sampi_held {
     size_t bytes, most;
-    size_t apart;           /* bytes of stores, counted separately; a quarter of `most` stays for all else */
-    struct sampi_held *all; /* the account that counts instead, or NULL */
+    /* the bytes of stores, which are not in `bytes`; they lower the limit for `bytes`, but a quarter of `most` always
+       remains */
+    size_t apart;
+    struct sampi_held *all; /* the common account that counts in place of this one, or NULL */
     bool full;              /* a request exceeded the limit */
-    size_t beside;          /* bytes above the limit that are allowed for now */
+    size_t beside;          /* by how many bytes the limit may be exceeded for a short time */
 } sampi_held;
 
-/* An array that grows. Its elements move when it grows, so they are referred to by number. sampi_vec_like makes an
-   empty one. */
+/* A growing array. The elements move when the array grows, so other data refer to an element by its index.
+   sampi_vec_like makes an empty array. */
 typedef struct sampi_vec {
     void *data;
     int32_t n, cap;
-    size_t size;      /* of data, in bytes */
-    sampi_held *held; /* the account where it counts; NULL: it is not counted */
+    size_t size;      /* the size of `data` in bytes */
+    sampi_held *held; /* the account that counts the memory; NULL: the memory is not counted */
 } sampi_vec;
 
-/* A cache of classes of code points: grammars often repeat the same classes. A class's hash selects its slot. */
+/* A cache of the nodes of character classes, because grammars often repeat a class. The hash of a class selects the
+   cache's slot for it. */
 enum { SAMPI_CLASSES = 64 };
 typedef struct sampi_class {
     uint32_t range[2][2];
-    int32_t n, how; /* how: 0: the slot is free; else which function made it, + 1 if it is negated */
+    /* how: 0 if the slot is free; else the number of the function that made the node, + 1 for a negated class */
+    int32_t n, how;
     sampi_node node;
 } sampi_class;
 
-/* The counts of a tree to which several threads add nodes at the same time (store.h). Its arrays never move; these
-   counts replace nodes.n and pool.n. */
+/* The counts of a tree to which several threads add nodes at the same time (store.h). The arrays of such a tree never
+   move, and its nodes.n and pool.n are not used; these counts replace them. */
 typedef struct sampi_growth {
     int32_t n_nodes, n_pool;
-    int32_t *known; /* [nodes.cap] what was found out after a node was made: ALIVE, DEAD */
+    /* [nodes.cap] the facts ALIVE and DEAD about each node, which are found after the node was made */
+    int32_t *known;
 } sampi_growth;
 
 typedef struct sampi_tree {
-    sampi_vec nodes;      /* sampi_expr */
-    sampi_vec pool;       /* bytes */
-    sampi_vec rules;      /* sampi_rule */
-    sampi_vec lists;      /* sampi_list */
-    sampi_vec members;    /* sampi_member */
-    sampi_vec slots;      /* a hash table of 2^k slots: a node, or -1 */
-    int64_t spare;        /* how much work is left: SAMPI_MAX_WORK */
-    sampi_class *classes; /* [SAMPI_CLASSES], or NULL */
-    sampi_growth *growth; /* NULL: only one thread uses the tree */
+    sampi_vec nodes;   /* sampi_expr */
+    sampi_vec pool;    /* bytes */
+    sampi_vec rules;   /* sampi_rule */
+    sampi_vec lists;   /* sampi_list */
+    sampi_vec members; /* sampi_member */
+    /* the hash table of all nodes, with 2^k slots: each slot is a node's number, or -1 if it is free */
+    sampi_vec slots;
+    int64_t spare;        /* the amount of work that may still be done; it begins with SAMPI_MAX_WORK */
+    sampi_class *classes; /* [SAMPI_CLASSES] the cache of character classes, or NULL */
+    sampi_growth *growth; /* NULL if only one thread uses the tree */
 } sampi_tree;
 
-/* Counts a block before it is allocated. Returns false if it would exceed the limit. */
+/* Counts a block in an account before the block is allocated. Returns false if the limit would be exceeded. */
 static bool sampi_hold(sampi_held *held, size_t bytes)
 {
     if (!held) return true;
@@ -19752,7 +19775,8 @@ static void sampi_free_block(sampi_held *held, void *block, size_t bytes)
     SAMP_FREE(block);
 }
 
-/* Makes room for `cap` elements. The old block counts until the elements have moved. */
+/* Makes room for `cap` elements of `width` bytes. Both the old and the new block count in the account until the
+   elements have moved. */
 static bool sampi_vec_move(sampi_vec *vec, size_t width, int32_t cap)
 {
     const size_t size = (size_t)cap * width;
@@ -19771,7 +19795,7 @@ static bool sampi_vec_move(sampi_vec *vec, size_t width, int32_t cap)
     return true;
 }
 
-/* Doubles the room; if that exceeds the limit, adds a quarter. */
+/* Doubles the array's room. If that exceeds the memory limit, a quarter is added instead. */
 static bool sampi_vec_grow(sampi_vec *vec, size_t width, int32_t least)
 {
     int32_t cap = vec->cap < 16 ? 16 : vec->cap * 2, some = vec->cap + vec->cap / 4;
@@ -19784,8 +19808,8 @@ static bool sampi_vec_grow(sampi_vec *vec, size_t width, int32_t least)
     return sampi_vec_move(vec, width, some);
 }
 
-/* Adds `more` elements at the end and to vec->n. Returns their address; NULL if there is no memory, and then nothing
-   has changed. */
+/* Adds `more` elements of `width` bytes at the end, which also increases vec->n. Returns the address of the first new
+   element. Returns NULL if there is no memory; the array is then unchanged. */
 static void *sampi_vec_add(sampi_vec *vec, size_t width, int32_t more)
 {
     if (more > INT32_MAX / 2 - vec->n) return NULL;
@@ -19794,13 +19818,13 @@ static void *sampi_vec_add(sampi_vec *vec, size_t width, int32_t more)
     return (char *)vec->data + (size_t)(vec->n - more) * width;
 }
 
-/* Element i; NULL if the array has no memory yet. */
+/* Returns the address of element i; NULL if the array has no memory yet. */
 static void *sampi_vec_at(const sampi_vec *vec, size_t width, int32_t i)
 {
     return vec->data ? (char *)vec->data + (size_t)i * width : NULL;
 }
 
-/* An empty array that counts in the same account. */
+/* Returns an empty array that counts its memory in the same account as `other`. */
 static sampi_vec sampi_vec_like(const sampi_vec *other)
 {
     sampi_vec vec;
@@ -19816,8 +19840,8 @@ static void sampi_vec_free(sampi_vec *vec)
     *vec = sampi_vec_like(vec);
 }
 
-/* Gives back memory that is much more than is in use. If that needs too much memory for a moment, the array stays as it
-   is. */
+/* Shrinks an array that uses less than a quarter of its memory. Moving the elements needs memory for both blocks; if
+   that exceeds the limit, the array stays as it is. */
 static void sampi_vec_trim(sampi_vec *vec, size_t width)
 {
     const bool was_full = vec->held && vec->held->full;
@@ -19825,7 +19849,7 @@ static void sampi_vec_trim(sampi_vec *vec, size_t width)
     if (vec->held) vec->held->full = was_full;
 }
 
-/* Makes a hash table (int32_t each) with twice as many slots as `slots`, at least 64, all of them free (-1). */
+/* Makes a hash table of int32_t with twice as many slots as `slots` has, but at least 64. All slots are free (-1). */
 static bool sampi_slots_like(sampi_vec *made, const sampi_vec *slots)
 {
     sampi_vec more = sampi_vec_like(slots);
@@ -19836,7 +19860,7 @@ static bool sampi_slots_like(sampi_vec *made, const sampi_vec *slots)
     return true;
 }
 
-/* The same, and it replaces the old table. */
+/* Does the same as sampi_slots_like, and replaces the old table by the new, empty one. */
 static bool sampi_slots_renew(sampi_vec *slots)
 {
     sampi_vec old = *slots;
@@ -19849,7 +19873,8 @@ static sampi_expr *sampi_at(const sampi_tree *t, sampi_node n) { return (sampi_e
 static sampi_rule *sampi_rule_at(const sampi_tree *t, int32_t i) { return (sampi_rule *)t->rules.data + i; }
 static const uint8_t *sampi_bytes_at(const sampi_tree *t, int32_t at) { return (const uint8_t *)t->pool.data + at; }
 
-/* Texts and sets are equal if their bytes are, all other nodes if their numbers are. */
+/* Returns whether nodes of this kind keep bytes in the pool. Two such nodes are equal if their bytes are equal; nodes
+   of other kinds are equal if their numbers a, b and c are equal. */
 static bool sampi_in_pool(int kind)
 {
     return kind == SAMPI_NODE_TEXT || kind == SAMPI_NODE_SET || kind == SAMPI_NODE_SEEN;
@@ -19860,14 +19885,16 @@ static uint32_t sampi_node_hash(const sampi_tree *t, int kind, int32_t a, int32_
     uint64_t h = (uint64_t)kind * 0x9E3779B97F4A7C15u;
     if (sampi_in_pool(kind)) {
         h ^= sampi_checksum(sampi_bytes_at(t, a), (size_t)b);
-    } else { /* parts often have neighbouring numbers, so none may cancel another one's bits */
+    } else {
+        /* the parts of one node often have close numbers, so the hash must not let their bits cancel each other */
         h = (h ^ ((uint64_t)(uint32_t)a << 32 | (uint32_t)b)) * 0xD6E8FEB86659FD93u;
         h = (h ^ h >> 32 ^ (uint32_t)c) * 0xD6E8FEB86659FD93u;
     }
     return (uint32_t)(h ^ h >> 29);
 }
 
-/* The slot of a node: the one that has it, or the free one that it would get; NULL if too many collide. */
+/* Returns the slot of the hash table that has the node with these numbers, or else the free slot that the new node
+   would get. Returns NULL if there are too many collisions. */
 static sampi_node *sampi_node_slot(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
     enum { PROBES = 128 };
@@ -19885,7 +19912,8 @@ static sampi_node *sampi_node_slot(const sampi_tree *t, int kind, int32_t a, int
     return NULL;
 }
 
-/* Enters all nodes into the hash table, which is empty. No two nodes are equal, so nothing is compared. */
+/* Enters all nodes into the hash table, which must be empty. All nodes differ from each other, so no node is
+   compared. */
 static void sampi_tree_fill_slots(sampi_tree *t)
 {
     sampi_node *slots = (sampi_node *)t->slots.data;
@@ -19906,7 +19934,8 @@ static bool sampi_tree_rehash(sampi_tree *t)
     return true;
 }
 
-/* How deep functions recurse in a node. Loops walk along the right arms of SEQ and ALT; every other step is a level. */
+/* Returns the recursion depth of functions that walk a node with these parts. Such functions follow the right arm of
+   SEQ and ALT in a loop; every other step to a child is one level of recursion. */
 static int32_t sampi_node_depth(const sampi_tree *t, int kind, int32_t a, int32_t b)
 {
     if (kind < SAMPI_NODE_SEQ || kind > SAMPI_NODE_NOT) return 0;
@@ -19918,7 +19947,8 @@ static int32_t sampi_node_depth(const sampi_tree *t, int kind, int32_t a, int32_
     return depth;
 }
 
-/* Is the node a reference to a rule that is replaced by its body? Functions that walk a tree look through it. */
+/* Returns whether the node is a reference to a rule that is replaced by its body. Functions that walk a tree go on to
+   the body at such a node. */
 static bool sampi_is_inline(const sampi_tree *t, const sampi_expr *e)
 {
     return e->kind == SAMPI_NODE_REF && !sampi_rule_at(t, e->a)->call;
@@ -19929,7 +19959,7 @@ static bool sampi_has_seen(const sampi_tree *t, sampi_node seen, int32_t member)
     return seen != SAMPI_EMPTY && (sampi_bytes_at(t, sampi_at(t, seen)->a)[member / 8] >> member % 8 & 1);
 }
 
-/* What is known of a node by now; and adding to it. */
+/* Returns all facts (SAMPI_KNOWN_*) that are known about a node now; sampi_learnt adds some. */
 static int32_t sampi_known(const sampi_tree *t, sampi_node n)
 {
     return sampi_at(t, n)->known | (t->growth ? SAMPI_INT_GET(&t->growth->known[n]) : 0);
@@ -19944,21 +19974,24 @@ static void sampi_learnt(const sampi_tree *t, sampi_node n, int32_t known)
 
 static bool sampi_is_dead(const sampi_tree *t, sampi_node n) { return sampi_known(t, n) & SAMPI_KNOWN_DEAD; }
 
-/* What a MEMBERS node says about its list. */
+/* The progress within a list of members, computed from a MEMBERS node. A slot is the obligation to write one witness: a
+   member whose name is not listed. It is open while the witness has not come. */
 typedef struct sampi_opening {
     sampi_list list;
     const sampi_member *member; /* [list.n], valid until the tree grows */
     sampi_node seen;
-    int32_t count;                  /* how many members have come */
-    int32_t missing, left;          /* of the others: how many must come, how many may */
-    bool dead;                      /* a required member is impossible */
-    uint32_t taken;                 /* the kinds of names that witnesses have used */
-    int32_t n_open;                 /* how many slots are still open: no witness has come */
-    uint32_t open[SAMPI_MAX_SLOTS]; /* the kinds that each open slot may have */
-    int32_t slot[SAMPI_MAX_SLOTS];  /* the numbers of the open slots */
+    int32_t count; /* the number of members that have come already */
+    /* missing: the number of members that must still come; left: the number of all members that may still come */
+    int32_t missing, left;
+    bool dead;      /* a required member can match no text, so the list cannot be completed */
+    uint32_t taken; /* the kinds of names that earlier witnesses have, as a set of bits */
+    int32_t n_open; /* the number of open slots */
+    /* for each open slot: the kinds of names that its witness may have, as a set of bits */
+    uint32_t open[SAMPI_MAX_SLOTS];
+    int32_t slot[SAMPI_MAX_SLOTS]; /* for each open slot: its number */
 } sampi_opening;
 
-/* Can each of n slots get a kind of its own that is not taken? */
+/* Returns whether each of n open slots can get a kind of name of its own that is not in the set `taken`. */
 static bool sampi_slots_fit(const uint32_t *open, int32_t n, uint32_t taken)
 {
     if (n == 0) return true;
@@ -19967,7 +20000,7 @@ static bool sampi_slots_fit(const uint32_t *open, int32_t n, uint32_t taken)
     return false;
 }
 
-/* Fills in the open slots of a list, and which members that are not listed may still come. */
+/* Computes the open slots of a list, and which members with names that are not listed may still come. */
 static void sampi_opening_slots(const sampi_tree *t, sampi_opening *p)
 {
     p->taken = 0;
@@ -19990,7 +20023,7 @@ static void sampi_opening_slots(const sampi_tree *t, sampi_opening *p)
     p->list.other = p->member[p->list.n + (int32_t)p->taken].node;
 }
 
-/* Finds out what a MEMBERS node says about its list. */
+/* Computes the progress within a list from its MEMBERS node. */
 static sampi_opening sampi_opening_of(const sampi_tree *t, const sampi_expr *e)
 {
     sampi_opening p;
@@ -20012,8 +20045,9 @@ static sampi_opening sampi_opening_of(const sampi_tree *t, const sampi_expr *e)
     return p;
 }
 
-/* May a list end at the MEMBERS node e (EMPTY), or can it never end (DEAD)? e.c is twice the number of members that
-   have come (up to where the number no longer matters), + 1 if a separator was read behind them. */
+/* Returns SAMPI_KNOWN_EMPTY if a list may end at the MEMBERS node e, SAMPI_KNOWN_DEAD if the list can never be
+   completed, else 0. e.c is twice the number of members that have come, + 1 if a separator was read behind them. The
+   number is counted only as far as it matters. */
 static uint8_t sampi_list_known(const sampi_tree *t, const sampi_expr *e)
 {
     const sampi_opening p = sampi_opening_of(t, e);
@@ -20023,12 +20057,14 @@ static uint8_t sampi_list_known(const sampi_tree *t, const sampi_expr *e)
     return !(e->c & 1) && enough && p.missing == 0 ? SAMPI_KNOWN_EMPTY : 0;
 }
 
-/* May a number end at a MULTIPLE (EMPTY), or can it never become a multiple (DEAD)? Decimal places that are not written
-   are zeros. Before the point, further digits can always make it a multiple. */
+/* Returns SAMPI_KNOWN_EMPTY if a number may end at the MULTIPLE node e, SAMPI_KNOWN_DEAD if it can never become a
+   multiple, else 0. Decimal places that are not written count as zeros. A number whose decimal point has not been read
+   can always become a multiple by more digits. */
 static uint8_t sampi_multiple_known(const sampi_expr *e)
 {
     const int32_t phase = e->c % 8;
-    int64_t rest = e->b, most = 1; /* the places that are left add less than `most`, if that is below a */
+    /* the decimal places still to come can add less than `most`; counting stops once `most` reaches a */
+    int64_t rest = e->b, most = 1;
     for (int32_t i = e->c / 8; i > 0; i--) {
         rest = rest * 10 % e->a;
         if (most < e->a) most *= 10;
@@ -20038,7 +20074,8 @@ static uint8_t sampi_multiple_known(const sampi_expr *e)
     return lacks || phase == SAMPI_MULTIPLE_BEGINS || phase == SAMPI_MULTIPLE_POINT ? 0 : SAMPI_KNOWN_EMPTY;
 }
 
-/* What follows from a node's parts, for sampi_expr.known. A rule that calls itself without end is not dead. */
+/* Computes the bits of sampi_expr.known from a node's parts. A rule that calls itself without end does not count as
+   dead. */
 static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
 {
     const int32_t shared = SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND, passed = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_DEAD;
@@ -20056,8 +20093,9 @@ static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
         case SAMPI_NODE_AND:
             a = sampi_known(t, e->a);
             b = sampi_known(t, e->b);
-            any = e->kind == SAMPI_NODE_ALT ? SAMPI_KNOWN_EMPTY : SAMPI_KNOWN_DEAD; /* where one part is enough */
-            all = passed & ~any;                                                    /* where both are needed */
+            /* `any`: the bits that a node has if one of its two parts has them */
+            any = e->kind == SAMPI_NODE_ALT ? SAMPI_KNOWN_EMPTY : SAMPI_KNOWN_DEAD;
+            all = passed & ~any; /* `all`: the bits that a node has only if both parts have them */
             if (e->kind == SAMPI_NODE_AND) a |= SAMPI_KNOWN_AND;
             return (uint8_t)(((a | b) & (shared | any)) | (a & b & all));
         case SAMPI_NODE_REPEAT:
@@ -20070,8 +20108,8 @@ static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
     }
 }
 
-/* Takes n elements of an array that never moves and has room for `cap`. Returns the number of the first element; -1 if
-   the array is full. Several threads may call this function at the same time. */
+/* Reserves n elements of an array that never moves and has room for `cap`. Returns the index of the first reserved
+   element; -1 if too few are free. Several threads may call this function at the same time. */
 static int32_t sampi_take(int32_t *used, int32_t n, int32_t cap)
 {
     for (;;) {
@@ -20081,10 +20119,11 @@ static int32_t sampi_take(int32_t *used, int32_t n, int32_t cap)
     }
 }
 
-/* sampi_tree_node for a tree to which several threads add. A new node is written completely before its number gets into
-   a slot. If two threads make the same node, the second number is never used. If the tree is full, or too many nodes
-   collide, it returns SAMP_E_NOMEM with held->full, as an array does that may not grow: a larger store, or one with
-   fewer nodes, follows. */
+/* Does the work of sampi_tree_node for a tree to which several threads add nodes. A new node is written completely
+   before its number is put into a slot of the hash table. If two threads make the same node at once, only one of the
+   two numbers is used. If the tree is full, or too many nodes collide in the hash table, the function returns
+   SAMP_E_NOMEM and sets held->full, as an array does that must not grow. The caller then changes to a larger store of
+   computed data, or to one with fewer nodes. */
 static sampi_node sampi_tree_common(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
     enum { PROBES = 128 };
@@ -20117,11 +20156,12 @@ static sampi_node sampi_tree_common(const sampi_tree *t, int kind, int32_t a, in
     return SAMP_E_NOMEM;
 }
 
-/* Returns the node with these parts: the existing one, or a new one. All nodes are made here. If more nodes collide
-   than is likely by chance, the hash table grows; if that does not help, the grammar is an attack and is refused. */
+/* Returns the node with these parts, which is made if it does not exist. All nodes are made by this function or by
+   sampi_tree_common. If more nodes collide in the hash table than is likely by chance, the table grows. If collisions
+   remain, the grammar was written to cause them, and the function returns SAMP_E_RANGE. */
 static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
-    enum { SLOTS = 32 }; /* of the table for each node, at most */
+    enum { SLOTS = 32 }; /* the largest number of slots in the hash table for each node */
     if (--t->spare < 0) return SAMP_E_RANGE;
     if (t->growth) return sampi_tree_common(t, kind, a, b, c);
     if (2 * (t->nodes.n + 1) > t->slots.n && !sampi_tree_rehash(t)) return SAMP_E_NOMEM;
@@ -20146,17 +20186,17 @@ static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b,
     return *slot = t->nodes.n - 1;
 }
 
-/* Returns the text or set that is made of the pool's bytes from `at` on. If an equal node exists, these bytes leave the
-   pool. */
+/* Makes a node of the kind TEXT or SET from the bytes in the pool from `at` to the pool's end. If an equal node exists,
+   the function returns that node and removes the bytes from the pool. */
 static sampi_node sampi_tree_pool_end(sampi_tree *t, int kind, int32_t at)
 {
     int32_t n_nodes = t->nodes.n;
     sampi_node node = sampi_tree_node(t, kind, at, t->pool.n - at, 0);
-    if (t->nodes.n == n_nodes) t->pool.n = at; /* it exists, or there is an error */
+    if (t->nodes.n == n_nodes) t->pool.n = at; /* the node exists already, or there was an error */
     return node;
 }
 
-/* Returns room for n bytes at the pool's end; NULL with a status. */
+/* Returns room for n bytes at the end of the pool. Returns NULL and sets *status if there is none. */
 static uint8_t *sampi_tree_pool_room(sampi_tree *t, size_t n, int *status)
 {
     if (t->growth) {
@@ -20169,7 +20209,7 @@ static uint8_t *sampi_tree_pool_room(sampi_tree *t, size_t n, int *status)
     return *status == SAMP_E_RANGE ? NULL : (uint8_t *)sampi_vec_add(&t->pool, 1, (int32_t)n);
 }
 
-/* A text or set of n bytes. */
+/* Returns the node of the kind TEXT or SET with these n bytes. */
 static sampi_node sampi_tree_pooled(sampi_tree *t, int kind, const void *bytes, size_t n)
 {
     int32_t at = t->pool.n, status;
@@ -20179,7 +20219,7 @@ static sampi_node sampi_tree_pooled(sampi_tree *t, int kind, const void *bytes, 
     return sampi_tree_pool_end(t, kind, at);
 }
 
-/* Makes an empty tree. */
+/* Makes a tree that has only the nodes NEVER and EMPTY. */
 static int sampi_tree_init(sampi_tree *t)
 {
     memset(t, 0, sizeof *t);
@@ -20199,13 +20239,13 @@ static void sampi_tree_free(sampi_tree *t)
     sampi_vec_free(&t->slots);
 }
 
-/* The text of n bytes. */
+/* Returns the node that matches the text of n bytes. */
 static sampi_node sampi_tree_text(sampi_tree *t, const char *bytes, size_t n)
 {
     return n ? sampi_tree_pooled(t, SAMPI_NODE_TEXT, bytes, n) : SAMPI_EMPTY;
 }
 
-/* One byte from lo to hi. */
+/* Returns the node that matches one byte from lo to hi. */
 static sampi_node sampi_tree_byte(sampi_tree *t, uint32_t lo, uint32_t hi)
 {
     uint8_t bits[32] = { 0 };
@@ -20213,8 +20253,8 @@ static sampi_node sampi_tree_byte(sampi_tree *t, uint32_t lo, uint32_t hi)
     return sampi_tree_pooled(t, SAMPI_NODE_SET, bits, 32);
 }
 
-/* a, then b. A sequence that is built by adding parts at its end leans to the left; derivatives straighten it
-   (sampi_join). */
+/* Returns the node that matches a, followed by b. If parts are appended one by one, the SEQ nodes nest on the left; the
+   derivatives (sampi_join) rebuild such a sequence so that it nests on the right. */
 static sampi_node sampi_tree_seq(sampi_tree *t, sampi_node a, sampi_node b)
 {
     if (a < 0 || b < 0) return a < 0 ? a : b;
@@ -20223,8 +20263,8 @@ static sampi_node sampi_tree_seq(sampi_tree *t, sampi_node a, sampi_node b)
     return b == SAMPI_EMPTY ? a : sampi_tree_node(t, SAMPI_NODE_SEQ, a, b, 0);
 }
 
-/* a or b. If both are lists of alternatives, the left list goes in front of the right one, so every ALT leans to the
-   right. */
+/* Returns the node that matches a or b. If both are lists of alternatives, a's alternatives are put in front of b's one
+   by one, so that ALT nodes nest on the right only. */
 static sampi_node sampi_tree_alt(sampi_tree *t, sampi_node a, sampi_node b)
 {
     if (a < 0 || b < 0) return a < 0 ? a : b;
@@ -20239,7 +20279,8 @@ static sampi_node sampi_tree_alt(sampi_tree *t, sampi_node a, sampi_node b)
     return b < 0 ? b : sampi_tree_node(t, SAMPI_NODE_ALT, a, b, 0);
 }
 
-/* a, at least `least` and at most `most` times (-1: any number). The node is a counter, not copies of a. */
+/* Returns the node that matches a, repeated at least `least` and at most `most` times (-1: any number of times). The
+   node stores the two bounds; a is not copied. */
 static sampi_node sampi_tree_repeat(sampi_tree *t, sampi_node a, int32_t least, int32_t most)
 {
     if (a < 0) return a;
@@ -20249,14 +20290,14 @@ static sampi_node sampi_tree_repeat(sampi_tree *t, sampi_node a, int32_t least, 
     return least == 1 && most == 1 ? a : sampi_tree_node(t, SAMPI_NODE_REPEAT, a, least, most);
 }
 
-/* Does n match any number of repetitions of something, as "any text" is any number of characters? */
+/* Returns whether node n is a repetition from 0 times to any number of times, such as [^"]*. */
 static bool sampi_is_all(const sampi_tree *t, sampi_node n)
 {
     const sampi_expr *e = sampi_at(t, n);
     return e->kind == SAMPI_NODE_REPEAT && e->b == 0 && e->c < 0;
 }
 
-/* Is each byte of the set matched by some alternative of `one`? */
+/* Returns whether each byte of the set is matched by one of the alternatives of node `one`. */
 static bool sampi_has_bytes(const sampi_tree *t, sampi_node one, const uint8_t set[32])
 {
     uint8_t left[32], any = 0;
@@ -20272,7 +20313,9 @@ static bool sampi_has_bytes(const sampi_tree *t, sampi_node one, const uint8_t s
     return !any;
 }
 
-/* Is it obvious that all texts of n are texts of `all`, for which sampi_is_all holds? It is for [^"]*word[^"]*, say. */
+/* Returns whether a quick look shows that all texts of n are texts of `all`, a node for which sampi_is_all holds. For
+   example all texts of [^"]*word[^"]* are texts of [^"]*. The answer false may also mean that the look found nothing
+   within *patience steps. */
 static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_node all, int32_t *patience)
 {
     const sampi_node one = sampi_at(t, all)->a;
@@ -20304,7 +20347,8 @@ static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_node all, in
     return false;
 }
 
-/* Does no text of a match b, because b is the complement of a set that contains a? */
+/* Returns whether a and b have no text in common because b is a NOT node, and a's texts are among those that it
+   excludes. */
 static bool sampi_excludes(const sampi_tree *t, sampi_node b, sampi_node a)
 {
     int32_t patience = 64;
@@ -20313,7 +20357,8 @@ static bool sampi_excludes(const sampi_tree *t, sampi_node b, sampi_node a)
            (e->a == a || (sampi_is_all(t, e->a) && sampi_is_among(t, a, e->a, &patience)));
 }
 
-/* The texts that both a and b match. Both must be regular: no token, no list of members, no recursive rule. */
+/* Returns the node that matches the texts that both a and b match. Both must be regular: they contain no token, no list
+   of members and no recursive rule. */
 static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
 {
     if (a < 0 || b < 0) return a < 0 ? a : b;
@@ -20325,31 +20370,36 @@ static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
     return sampi_tree_node(t, SAMPI_NODE_AND, a < b ? a : b, a < b ? b : a, 0);
 }
 
-/* A decimal number without sign or exponent, as JSON writes it, that is a multiple of m (at most 10^8) * 10^-places. */
+/* Returns the node that matches a decimal number in JSON's form, without sign or exponent, that is a multiple of m *
+   10^-places. m is 10^8 at most. */
 static sampi_node sampi_tree_multiple(sampi_tree *t, int32_t m, int32_t places)
 {
     return sampi_tree_node(t, SAMPI_NODE_MULTIPLE, m, 0, 8 * places + SAMPI_MULTIPLE_BEGINS);
 }
 
-/* Token `token` of the vocabulary, whatever its text; with `negated` any other token. */
+/* Returns the node that matches the token `token` of the vocabulary, whatever the token's text is; with `negated` the
+   node matches any other token. */
 static sampi_node sampi_tree_token(sampi_tree *t, samp_token token, bool negated)
 {
     return token < 0 ? (sampi_node)SAMP_E_RANGE : sampi_tree_node(t, SAMPI_NODE_TOKEN, token, negated, 0);
 }
 
-/* The code points lo .. hi, which have the same length in UTF-8. Each byte's range depends on the bytes before it. */
+/* Returns the node that matches the UTF-8 of one code point from lo to hi. lo and hi must have the same length in
+   UTF-8. The allowed range of each byte depends on the bytes before it, so the range is split. */
 static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi, int n_tail, uint32_t mark)
 {
     if (n_tail == 0) return sampi_tree_byte(t, mark | lo, mark | hi);
     int shift = 6 * n_tail;
     uint32_t a = lo >> shift, b = hi >> shift, low = ((uint32_t)1 << shift) - 1;
     sampi_node node = SAMPI_NEVER;
-    if (a < b && (lo & low)) { /* the first lead byte, if its tail does not begin at the lowest value */
+    /* the first lead byte apart, if its continuation bytes do not begin at the lowest value */
+    if (a < b && (lo & low)) {
         node = sampi_tree_seq(t, sampi_tree_byte(t, mark | a, mark | a),
                               sampi_tree_utf8_range(t, lo & low, low, n_tail - 1, 0x80));
         lo = ++a << shift;
     }
-    if (a < b && (hi & low) != low) { /* the last one, if its tail does not end at the highest value */
+    /* the last lead byte apart, if its continuation bytes do not end at the highest value */
+    if (a < b && (hi & low) != low) {
         node = sampi_tree_alt(t, node,
                               sampi_tree_seq(t, sampi_tree_byte(t, mark | b, mark | b),
                                              sampi_tree_utf8_range(t, 0, hi & low, n_tail - 1, 0x80)));
@@ -20360,8 +20410,9 @@ static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi,
                                          sampi_tree_utf8_range(t, lo & low, hi & low, n_tail - 1, 0x80)));
 }
 
-/* The code points lo .. hi without surrogates, which have no UTF-8. Each length of UTF-8 has a range of code points, a
-   lead byte whose upper bits are `lead`, and n_tail bytes behind it. */
+/* Returns the node that matches one code point from lo to hi. Surrogates are left out, because they have no UTF-8. The
+   table has one line for each range of code points with the same length in UTF-8: the upper bits of its lead byte are
+   `lead`, and n_tail bytes follow. */
 static sampi_node sampi_tree_code_points(sampi_tree *t, uint32_t lo, uint32_t hi)
 {
     static const struct {
@@ -20381,9 +20432,9 @@ static sampi_node sampi_tree_code_points(sampi_tree *t, uint32_t lo, uint32_t hi
     return node;
 }
 
-/* Ranges of code points in ascending order; no two of them touch. */
+/* Ranges of code points [lo, hi] in ascending order; neighbouring ranges have a gap between them. */
 typedef struct sampi_ranges {
-    uint32_t few[8][2], (*at)[2]; /* [n]; in `few` if they fit */
+    uint32_t few[8][2], (*at)[2]; /* [n] ranges; `at` points to `few` if they fit there */
     size_t n;
 } sampi_ranges;
 
@@ -20392,8 +20443,8 @@ static void sampi_ranges_free(sampi_ranges *r)
     if (r->at != r->few) SAMP_FREE(r->at);
 }
 
-/* Makes ranges of n ranges in any order, joining those that touch. A range that ends before it begins is empty. Returns
-   false if there is no memory. */
+/* Sorts n ranges of code points and joins those that overlap or touch. A range that ends before it begins is ignored.
+   Returns false if there is no memory. */
 static bool sampi_ranges_make(sampi_ranges *r, const uint32_t (*ranges)[2], size_t n)
 {
     size_t used = 0, gap;
@@ -20424,7 +20475,8 @@ static bool sampi_ranges_make(sampi_ranges *r, const uint32_t (*ranges)[2], size
     return true;
 }
 
-/* The slot of a class in the cache; NULL if such a class is not kept there. `how` says which function makes it. */
+/* Returns the slot of the cache for a character class; NULL if the cache does not take such a class. `how` is the
+   number of the function that makes the class's node. */
 static sampi_class *sampi_class_slot(const sampi_tree *t, const uint32_t (*ranges)[2], size_t n, int32_t how)
 {
     if (!t->classes || n > 2) return NULL;
@@ -20433,8 +20485,8 @@ static sampi_class *sampi_class_slot(const sampi_tree *t, const uint32_t (*range
     return &t->classes[(h >> 13 ^ h >> 24) % SAMPI_CLASSES];
 }
 
-/* One code point in one of n ranges (both ends included, in any order); with `negated` in none of them. The function
-   `one` makes the node of the code points lo .. hi. */
+/* Returns the node that matches one code point in one of n ranges, or, if `negated`, a code point in none of them. The
+   ranges may have any order and include both ends. The callback `one` makes the node for the code points lo .. hi. */
 static sampi_node sampi_tree_class_of(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated,
                                       sampi_node (*one)(sampi_tree *, uint32_t lo, uint32_t hi), int32_t how)
 {
@@ -20460,7 +20512,8 @@ static sampi_node sampi_tree_class_of(sampi_tree *t, const uint32_t (*ranges)[2]
     return kept->node = node;
 }
 
-/* One code point, as UTF-8, in one of n ranges; with `negated` in none of them. */
+/* Returns the node that matches the UTF-8 of one code point in one of n ranges; with `negated` a code point in none of
+   them. */
 static sampi_node sampi_tree_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
 {
     enum { HOW = 2 };
@@ -20468,8 +20521,8 @@ static sampi_node sampi_tree_class(sampi_tree *t, const uint32_t (*ranges)[2], s
     return sampi_tree_class_of(t, ranges, n, negated, sampi_tree_code_points, HOW);
 }
 
-/* The number of the rule with this name, which is added if there is none. Without a name a new rule is made each
-   time. */
+/* Returns the number of the rule with this name. If there is no such rule, one is made without a body. If the name is
+   empty, each call makes a new rule. */
 static int32_t sampi_tree_rule(sampi_tree *t, const char *name, size_t n)
 {
     sampi_node text = sampi_tree_text(t, name, n);
@@ -20489,8 +20542,8 @@ static sampi_node sampi_tree_ref(sampi_tree *t, int32_t rule)
     return rule < 0 ? rule : sampi_tree_node(t, SAMPI_NODE_REF, rule, 0, 0);
 }
 
-/* Sets a rule's body, in place of an earlier one; other rules may refer to it before. Returns SAMP_OK, or the status
-   that one of the arguments is. */
+/* Sets the body of a rule; an earlier body is replaced. Nodes may refer to the rule before it has a body. Returns
+   SAMP_OK, or the status if one of the arguments is a (negative) status. */
 static int sampi_tree_define(sampi_tree *t, int32_t rule, sampi_node body)
 {
     if (rule < 0 || body < 0) return rule < 0 ? rule : body;
@@ -20498,7 +20551,7 @@ static int sampi_tree_define(sampi_tree *t, int32_t rule, sampi_node body)
     return SAMP_OK;
 }
 
-/* A call of a new rule with this body. */
+/* Makes a new rule with this body, and returns a node that calls it. */
 static sampi_node sampi_tree_call(sampi_tree *t, sampi_node body)
 {
     int32_t rule = sampi_tree_rule(t, "", 0);
@@ -20508,10 +20561,11 @@ static sampi_node sampi_tree_call(sampi_tree *t, sampi_node body)
     return sampi_tree_ref(t, rule);
 }
 
-/* A list of n members in any order, each at most once, with `separator` between neighbours. `other` (NEVER: nothing) is
-   any member that is not among the n; it may come several times. All required members must come, and the number of all
-   members is between `least` and `most` (SIZE_MAX: any number). The members are copied. Each becomes a rule that is
-   called: what is computed for it does not depend on the members that came before, so it is computed once. */
+/* Returns the node that matches a list of n members in any order, each at most once, with `separator` between two
+   members. `other` matches a member that is not among the n, and may come several times; SAMPI_NEVER allows no such
+   member. All required members must come. The number of all members must be between `least` and `most` (SIZE_MAX: no
+   upper bound). The members are copied. Each of them becomes a rule that is called, so that the data computed for a
+   member do not depend on the members before it, and are computed once. */
 static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members, size_t n, sampi_node separator,
                                      sampi_node other, size_t least, size_t most)
 {
@@ -20535,10 +20589,11 @@ static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members,
     return sampi_tree_node(t, SAMPI_NODE_MEMBERS, t->lists.n - 1, SAMPI_EMPTY, 0);
 }
 
-/* The same with witnesses: members without listed names that must come (schema/objects.h). They are the last `slots` *
-   SAMPI_KINDS_OF_NAMES of `members`: a group for each witness, with one member for each kind of name. One member of
-   each group must come, and the kinds that come must differ. Which other members may come depends on the kinds of the
-   witnesses that have come: others [SAMPI_SETS_OF_KINDS], indexed by the set of these kinds. */
+/* Does the same as sampi_tree_members, for a list that also must have witnesses: members whose names are not listed but
+   that are required (schema/objects.h). The last `slots` * SAMPI_KINDS_OF_NAMES elements of `members` are groups, a
+   group for each witness; a group has one member for each kind of name. One member of each group must come, and no two
+   witnesses may have the same kind. The members with other names that may come depend on the kinds that the witnesses
+   had so far: others [SAMPI_SETS_OF_KINDS] is indexed by the set of these kinds. */
 static sampi_node sampi_tree_witnesses(sampi_tree *t, const sampi_member *members, size_t n, int32_t slots,
                                        sampi_node separator, const sampi_node *others, size_t least, size_t most)
 {
@@ -20564,26 +20619,31 @@ static sampi_node sampi_tree_witnesses(sampi_tree *t, const sampi_member *member
 
 /* ---- src/grammar/finishing.h ---- */
 /* ---- a finished grammar ----
-   A tree with its root, and what a matcher must know from the beginning: which rules are called (the others are
-   replaced by their bodies), which nodes match the empty text, and which bytes the grammar never distinguishes. */
+   A finished grammar is a tree with its root and the facts that a matcher needs from the beginning: which rules are
+   called (references to the others are replaced by their bodies), which nodes match the empty text, and classes of
+   bytes that the grammar treats alike. */
 
-/* Classes of bytes: a grammar never distinguishes two bytes of one class. */
+/* Classes of bytes. Two bytes are in the same class if exchanging them in a text never changes whether the grammar
+   allows the text. */
 typedef struct sampi_byte_classes {
     int32_t n_classes;
-    uint8_t class_of[256]; /* each byte's class */
-    uint8_t byte_of[256];  /* one byte of each class */
-    uint8_t firsts[32];    /* these bytes as a set of bits */
+    uint8_t class_of[256]; /* the class of each byte */
+    uint8_t byte_of[256];  /* one byte of each class, its representative */
+    uint8_t firsts[32];    /* the bytes of byte_of, as a set of bits */
 } sampi_byte_classes;
 
 struct samp_grammar {
     sampi_tree tree;
     uint64_t fingerprint; /* sampi_grammar_fingerprint */
-    int32_t root;         /* a rule */
+    int32_t root;         /* the number of the rule with which a text begins */
     sampi_byte_classes bytes;
-    struct sampi_shared *shared; /* what its samplers share, a list (store.h); nothing else changes */
+    /* a list of the data that samplers of this grammar share (store.h); only this member changes after the grammar was
+       made */
+    struct sampi_shared *shared;
 };
 
-/* Child i of a node (a rule's child is its body); -1 if there are no more. */
+/* Returns child number i of a node, or -1 if it has fewer children. The child of a reference is the body of its
+   rule. */
 static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t i)
 {
     switch (e->kind) {
@@ -20595,7 +20655,8 @@ static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t 
         case SAMPI_NODE_AND: return i == 0 ? e->a : i == 1 ? e->b : -1;
         case SAMPI_NODE_MEMBERS: {
             const sampi_list *list = (const sampi_list *)t->lists.data + e->a;
-            const int32_t table = list->slots ? SAMPI_SETS_OF_KINDS : 0; /* it follows the members */
+            /* the table of other members, which follows the members */
+            const int32_t table = list->slots ? SAMPI_SETS_OF_KINDS : 0;
             if (i < list->n + table) return ((const sampi_member *)t->members.data)[list->first + i].node;
             i -= list->n + table;
             return i == 0 ? list->separator : i == 1 ? list->other : -1;
@@ -20604,8 +20665,9 @@ static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t 
     }
 }
 
-/* Finishes a node whose children are finished, or are still open because they lead back to it. Computes how deep
-   functions recurse that look through rules. A rule that would be too deep is called instead. */
+/* Finishes a node whose children are finished. Children that lead back to the node are not finished yet. The function
+   computes the recursion depth of functions that go on from a reference to the rule's body. A rule that would make this
+   depth too large is called instead. */
 static int sampi_grammar_leave(sampi_tree *t, sampi_node n)
 {
     sampi_expr *e = sampi_at(t, n);
@@ -20624,8 +20686,9 @@ static int sampi_grammar_leave(sampi_tree *t, sampi_node n)
     return SAMP_OK;
 }
 
-/* Handles a node that is reached from within itself. The recursive rule is called from now on. It is n; or, if n is a
-   part that several rules share, the last rule on the way there, which `todo` has. */
+/* Handles a node that is reached again from within itself, which shows that a rule is recursive. The rule is marked as
+   called. If n is a reference, the rule is n's; if several rules share the node n, it is the last rule on the path to
+   n, which is in `todo`. */
 static void sampi_grammar_loop(sampi_tree *t, sampi_node n, const sampi_vec *todo)
 {
     for (int32_t i = todo->n - 2; sampi_at(t, n)->kind != SAMPI_NODE_REF; i -= 2)
@@ -20634,8 +20697,8 @@ static void sampi_grammar_loop(sampi_tree *t, sampi_node n, const sampi_vec *tod
     sampi_at(t, n)->known |= SAMPI_KNOWN_CALLS;
 }
 
-/* Visits all nodes that can be reached from the root, children first, and appends them to `order`. A recursive rule
-   becomes a called one. `todo` is a stack of pairs: a node, and the index of its next child. */
+/* Visits all nodes that can be reached from the root, children first, and appends them to `order`. Recursive rules are
+   marked as called. `todo` is a stack of pairs: a node, and the index of its next child. */
 static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order, sampi_vec *todo)
 {
     for (sampi_node n = root;;) {
@@ -20668,7 +20731,7 @@ static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order,
     }
 }
 
-/* Computes again what is known of a node. Returns whether that has changed. */
+/* Computes the facts (SAMPI_KNOWN_*) about a node again. Returns whether they have changed. */
 static bool sampi_grammar_look(sampi_tree *t, sampi_node n)
 {
     sampi_expr *e = sampi_at(t, n);
@@ -20681,16 +20744,16 @@ static bool sampi_grammar_look(sampi_tree *t, sampi_node n)
     return changed;
 }
 
-/* The cost of sampi_grammar_look. */
+/* Returns the cost of sampi_grammar_look for a node, in steps. */
 static int32_t sampi_grammar_cost(const sampi_tree *t, sampi_node n)
 {
     const sampi_expr *e = sampi_at(t, n);
     return e->kind == SAMPI_NODE_MEMBERS ? 1 + ((const sampi_list *)t->lists.data + e->a)->n / 8 : 1;
 }
 
-/* Calls sampi_grammar_look for all nodes, and again until nothing changes: when a node changes, the nodes that it is a
-   part of enter a queue, if they are not in it. The nodes that have node n as a part are list [above [n]] to list
-   [above [n + 1] - 1]. `queue` has as many elements as `order`; the nodes in it are marked OPEN. */
+/* Calls sampi_grammar_look for all nodes until no facts change any more. When the facts of a node change, the nodes
+   that have it as a child enter a queue, unless they are in the queue already. The parents of node n are list [above
+   [n]] to list [above [n + 1] - 1]. `queue` has as many elements as `order`; the nodes in the queue are marked OPEN. */
 static int sampi_grammar_spread(sampi_tree *t, const sampi_vec *order, const int32_t *above, const int32_t *list,
                                 int32_t *queue)
 {
@@ -20702,7 +20765,7 @@ static int sampi_grammar_spread(sampi_tree *t, const sampi_vec *order, const int
         const sampi_node now = queue[first];
         first = first + 1 < n ? first + 1 : 0;
         left--;
-        if (!sampi_grammar_look(t, now)) continue; /* it is not marked OPEN any more */
+        if (!sampi_grammar_look(t, now)) continue; /* the node is no longer marked OPEN */
         for (int32_t i = above[now]; i < above[now + 1]; i++) {
             sampi_expr *e = sampi_at(t, list[i]);
             if (e->known & SAMPI_KNOWN_OPEN) continue;
@@ -20713,7 +20776,8 @@ static int sampi_grammar_spread(sampi_tree *t, const sampi_vec *order, const int
     return spare < 0 ? (int)SAMP_E_RANGE : SAMP_OK;
 }
 
-/* Makes the lists for sampi_grammar_spread and calls it; for grammars that need more than a few rounds. */
+/* Makes the lists of parents for sampi_grammar_spread and calls it. Only grammars whose facts still change after a few
+   rounds need this. */
 static int sampi_grammar_spread_all(sampi_tree *t, const sampi_vec *order)
 {
     size_t n_parts = 0;
@@ -20726,7 +20790,8 @@ static int sampi_grammar_spread_all(sampi_tree *t, const sampi_vec *order)
     if (!above) return SAMP_E_NOMEM;
     int32_t *list = above + n_above;
     memset(above, 0, n_above * sizeof *above);
-    for (int32_t i = 0; i < order->n; i++) /* counts in above [n + 2], then ends of lists in above [n + 1] */
+    /* above [n + 2] first counts the parents of n; then above [n + 1] is the end of n's list */
+    for (int32_t i = 0; i < order->n; i++)
         for (int32_t k = 0, part; (part = sampi_child(t, sampi_at(t, nodes[i]), k)) >= 0; k++) above[part + 2]++;
     for (size_t i = 2; i < n_above; i++) above[i] += above[i - 1];
     for (int32_t i = 0; i < order->n; i++)
@@ -20737,9 +20802,10 @@ static int sampi_grammar_spread_all(sampi_tree *t, const sampi_vec *order)
     return status;
 }
 
-/* Decides which other rules are called: those that are not regular and are referred to more than once. Without calls
-   the number of ways to continue would grow too much. Then computes what is known of all nodes, in rounds until nothing
-   changes, because rules may be recursive. Last, it checks that no AND or NOT has calls in it: SAMP_E_UNSUPPORTED. */
+/* Marks as called the rules that are not regular and are referred to more than once. If their bodies replaced the
+   references, the number of ways to continue a text would grow too much. Then the function computes the facts about all
+   nodes, in rounds until nothing changes, because rules may be recursive. Last, it checks that no AND or NOT contains a
+   call, and returns SAMP_E_UNSUPPORTED if one does. */
 static int sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
 {
     enum { ROUNDS = 4 };
@@ -20756,7 +20822,8 @@ static int sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
     }
     if (changed) status = sampi_grammar_spread_all(t, order);
     if (status) return status;
-    for (sampi_node n = 0; n < t->nodes.n; n++) { /* an unreachable node may equal one that is made later */
+    /* nodes that the root does not reach are computed too: a node that is made later may be equal to one of them */
+    for (sampi_node n = 0; n < t->nodes.n; n++) {
         sampi_expr *e = sampi_at(t, n);
         if (!(e->known & SAMPI_KNOWN_DONE))
             e->known = sampi_node_known(t, e);
@@ -20767,7 +20834,8 @@ static int sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
     return strict ? (int)SAMP_E_UNSUPPORTED : SAMP_OK;
 }
 
-/* Makes the classes of bytes. Each set splits them; a byte of a text is a class of its own. */
+/* Computes the classes of bytes. Each SET node splits every class into the bytes in the set and the others; each byte
+   of a TEXT node gets a class of its own. */
 static void sampi_grammar_classes(samp_grammar *g)
 {
     const sampi_tree *t = &g->tree;
@@ -20784,7 +20852,7 @@ static void sampi_grammar_classes(samp_grammar *g)
             alone[(int)'.'] = 1;
         }
         if (e ? e->kind != SAMPI_NODE_SET : !alone[n - t->nodes.n]) continue;
-        int32_t to[256]; /* for each old class, the class of those of its bytes that are in the set */
+        int32_t to[256]; /* for each class before the split: the new class of its bytes that are in the set */
         memset(to, 0xff, sizeof to);
         int32_t in[256] = { 0 }, all[256] = { 0 };
         for (int32_t b = 0; b < 256; b++) {
@@ -20806,7 +20874,7 @@ static void sampi_grammar_classes(samp_grammar *g)
         g->bytes.firsts[g->bytes.byte_of[c] / 8] |= (uint8_t)(1u << g->bytes.byte_of[c] % 8);
 }
 
-/* Adds a node to a hash, without its children. */
+/* Mixes a node's own numbers into a hash, without its children. */
 static void sampi_grammar_mix(const sampi_tree *t, const sampi_expr *e, uint64_t *hash)
 {
     sampi_mix(hash, (uint64_t)e->kind);
@@ -20828,8 +20896,9 @@ static void sampi_grammar_mix(const sampi_tree *t, const sampi_expr *e, uint64_t
         sampi_mix(hash, ((const sampi_member *)t->members.data)[list->first + i].required);
 }
 
-/* Makes 64 bits of all nodes in `order`: what each node is, and where in `order` its children are. The numbers of
-   nodes, the names of rules and unreachable nodes have no influence. SAMP_E_NOMEM. */
+/* Computes the grammar's fingerprint, a hash of 64 bits, from all nodes in `order`: each node's own numbers, and the
+   positions of its children in `order`. The nodes' numbers in the tree, the names of rules and unreachable nodes have
+   no influence. Returns SAMP_OK or SAMP_E_NOMEM. */
 static int sampi_grammar_fingerprint(samp_grammar *g, const sampi_vec *order)
 {
     const sampi_tree *t = &g->tree;
@@ -20847,8 +20916,8 @@ static int sampi_grammar_fingerprint(samp_grammar *g, const sampi_vec *order)
     return SAMP_OK;
 }
 
-/* Makes a grammar of a complete tree. SAMP_OK; SAMP_E_RANGE: a rule has no body, or nodes are too deep;
-   SAMP_E_UNSUPPORTED: AND or NOT of something that is not regular; SAMP_E_NOMEM. */
+/* Makes a finished grammar from a complete tree. Returns SAMP_OK; SAMP_E_RANGE if a rule has no body, or nodes are too
+   deep; SAMP_E_UNSUPPORTED if an AND or NOT contains something that is not regular; SAMP_E_NOMEM. */
 static int sampi_grammar_finish(samp_grammar *g, int32_t root)
 {
     sampi_vec order, todo;
@@ -20867,30 +20936,34 @@ static int sampi_grammar_finish(samp_grammar *g, int32_t root)
 
 /* ---- src/grammar/reading.h ---- */
 /* ---- reading texts ----
-   The readers of GBNF and of regular expressions make a tree. Both read the text once and stop at the first mistake.
-   They report its place and what was expected there. */
+   The readers of GBNF and of regular expressions turn a text into a tree. Both read the text once and stop at the first
+   mistake; the error gives the mistake's position and the text that was expected there. */
 
 typedef struct sampi_reader {
     sampi_tree *tree;
-    const char *text, *at, *end; /* *end may be read, and is 0 */
-    samp_text_error *error;      /* never NULL */
-    sampi_vec parts;             /* sampi_node: the parts of the sequences that are being read */
-    int32_t depth;               /* of parentheses */
-    uint64_t n_symbols;          /* GBNF: names as llama.cpp counts them, for its limit of repetitions */
-    sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool); /* regex: makes the node of a class */
-    bool ways;        /* does the way in which a text matches matter? Then groups become GROUP nodes, */
-    int32_t n_groups; /* with numbers below this */
+    /* text: the beginning; at: the next byte to read; end: the byte behind the text, which is 0 and may be read */
+    const char *text, *at, *end;
+    samp_text_error *error; /* never NULL */
+    sampi_vec parts;        /* sampi_node: a stack with the parts of the sequences that are being read */
+    int32_t depth;          /* how many parentheses are open */
+    uint64_t n_symbols; /* GBNF: the number of names as llama.cpp counts them, which its limit on repetitions needs */
+    /* Regular expressions: the function that makes the node of a character class. */
+    sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool);
+    /* Regular expressions: true if it matters in which of several ways a text matches. Groups then become GROUP nodes;
+       they are numbered from 0 to n_groups - 1. */
+    bool ways;
+    int32_t n_groups;
 } sampi_reader;
 
-#define SAMPI_MAX_NESTING 100 /* of parentheses */
+#define SAMPI_MAX_NESTING 100 /* the largest number of parentheses that may be open */
 
-/* Reports what was expected at `at`. Returns the status that it sets. */
+/* Reports an error at `at`; `what` says what was expected there. Returns the error's status. */
 static int sampi_expected(sampi_reader *r, const char *at, int status, const char *what)
 {
     return sampi_text_error(r->error, r->text, at, status, what);
 }
 
-/* Reads one code point, which must be valid UTF-8. Returns it, or a status. */
+/* Reads one code point, which must be valid UTF-8. Returns the code point, or a negative status. */
 static int32_t sampi_read_utf8(sampi_reader *r, const char *what)
 {
     if (r->at == r->end) return sampi_expected(r, r->at, SAMP_E_FORMAT, what);
@@ -20900,7 +20973,7 @@ static int32_t sampi_read_utf8(sampi_reader *r, const char *what)
     return (int32_t)c;
 }
 
-/* Reads n hexadecimal digits. Returns their value, or a status. */
+/* Reads n hexadecimal digits. Returns their value, or a negative status. */
 static int64_t sampi_read_hex(sampi_reader *r, int n)
 {
     uint32_t x = 0;
@@ -20912,7 +20985,7 @@ static int64_t sampi_read_hex(sampi_reader *r, int n)
     return x;
 }
 
-/* Reads a decimal number. Returns the number, at most 2^31 - 1, or a status. */
+/* Reads a decimal number. Returns the number, or a negative status. Numbers above 2^31 - 1 become 2^31 - 1. */
 static int32_t sampi_read_number(sampi_reader *r, const char *what)
 {
     int64_t x = 0;
@@ -20924,7 +20997,7 @@ static int32_t sampi_read_number(sampi_reader *r, const char *what)
     return (int32_t)x;
 }
 
-/* Returns n. If n is a status, it becomes an error at the place that is being read. */
+/* Returns n. If n is a status, an error is reported at the current position of the text. */
 static sampi_node sampi_read_node(sampi_reader *r, sampi_node n)
 {
     if (n >= 0 || r->error->status) return n;
@@ -20939,7 +21012,8 @@ static sampi_node sampi_read_part(sampi_reader *r, sampi_node n)
     return *part = n;
 }
 
-/* Joins the parts from `first` on, as a sequence or as alternatives, and removes them from r->parts. */
+/* Joins the parts from index `first` on into one node, as a sequence (seq) or as alternatives, and removes them from
+   r->parts. */
 static sampi_node sampi_read_join(sampi_reader *r, int32_t first, bool seq)
 {
     sampi_node n = seq ? SAMPI_EMPTY : SAMPI_NEVER;
@@ -20952,15 +21026,16 @@ static sampi_node sampi_read_join(sampi_reader *r, int32_t first, bool seq)
 
 /* ---- src/grammar/gbnf.h ---- */
 /* ---- grammars: GBNF, as llama.cpp reads it ----
-   This reader accepts what llama.cpp's reader of grammars accepts, and refuses what that one refuses, at the same
-   place, with the same limits and oddities. Rules become nodes that call each other by number. */
+   This reader accepts the texts that llama.cpp's reader of grammars accepts, and refuses the texts that llama.cpp
+   refuses, at the same position. Limits and oddities are the same too. Rules become nodes that refer to each other by
+   number. */
 
 static bool sampi_gbnf_is_name(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
 }
 
-/* Skips spaces and comments; also newlines, where the rule certainly continues. */
+/* Skips spaces and comments. Newlines are skipped only where the rule cannot end, which `newlines` says. */
 static void sampi_gbnf_space(sampi_reader *r, bool newlines)
 {
     for (;; r->at++) {
@@ -20970,8 +21045,8 @@ static void sampi_gbnf_space(sampi_reader *r, bool newlines)
     }
 }
 
-/* Reads a character of a literal or a class. An escape may name a number above 0x10ffff, which has no UTF-8; such a
-   character matches nothing. */
+/* Reads one character of a literal or a class. An escape can give a number above 0x10ffff, for which there is no UTF-8;
+   such a character matches no text. */
 static int64_t sampi_gbnf_char(sampi_reader *r)
 {
     if (*r->at != '\\') return sampi_read_utf8(r, "expected the end of the literal or class");
@@ -20993,7 +21068,7 @@ static int64_t sampi_gbnf_char(sampi_reader *r)
     }
 }
 
-/* Reads "..." as the sequence of its characters. */
+/* Reads a literal "..." as the sequence of its characters. */
 static sampi_node sampi_gbnf_literal(sampi_reader *r)
 {
     int32_t first = r->parts.n;
@@ -21011,8 +21086,9 @@ static sampi_node sampi_gbnf_literal(sampi_reader *r)
     return sampi_read_join(r, first, true);
 }
 
-/* Reads [..] or [^..]. An empty class is an empty text. Ranges are collected as parts. Byte 0 is in a class only if the
-   class names it by itself: ranges, [^..] and . exclude it, because llama.cpp never allows it. */
+/* Reads a character class [..] or [^..]. A class without characters matches the empty text. The ranges are collected in
+   r->parts. Byte 0 is in a class only if the class names it alone: ranges, [^..] and . never contain byte 0, because
+   llama.cpp never allows it. */
 static sampi_node sampi_gbnf_class(sampi_reader *r)
 {
     int32_t first = r->parts.n;
@@ -21030,7 +21106,8 @@ static sampi_node sampi_gbnf_class(sampi_reader *r)
         if (sampi_read_part(r, hi < 0x110000 ? (sampi_node)hi : 0x110000) < 0) return r->error->status;
     }
     r->at++;
-    for (int k = 0, both = r->parts.n > first && negated ? 2 : 0; k < both; k++) /* add the range from 0 to 0 */
+    /* adds the range from 0 to 0, so that the negated class excludes byte 0 */
+    for (int k = 0, both = r->parts.n > first && negated ? 2 : 0; k < both; k++)
         if (sampi_read_part(r, 0) < 0) return r->error->status;
     int32_t n = (r->parts.n - first) / 2;
     r->parts.n = first;
@@ -21039,7 +21116,8 @@ static sampi_node sampi_gbnf_class(sampi_reader *r)
     return sampi_read_node(r, sampi_tree_class(r->tree, (const uint32_t(*)[2])ranges, (size_t)n, negated));
 }
 
-/* Reads <[id]> or <text>. The text, with its angle brackets, must be one token; the vocabulary says later which one. */
+/* Reads a token: <[id]> or <text>. The text together with its angle brackets must be the text of one token. Which token
+   it is is found later, when the vocabulary is known. */
 static sampi_node sampi_gbnf_token(sampi_reader *r)
 {
     bool negated = *r->at == '!';
@@ -21063,7 +21141,7 @@ static sampi_node sampi_gbnf_token(sampi_reader *r)
     return sampi_read_node(r, sampi_tree_node(r->tree, SAMPI_NODE_TOKEN, text, negated | 2, 0));
 }
 
-/* Reads {m}, {m,} or {m,n}. An upper bound above 2000 means no bound, as in llama.cpp. */
+/* Reads a repetition {m}, {m,} or {m,n}. As in llama.cpp, an upper bound above 2000 counts as no bound. */
 static int sampi_gbnf_braces(sampi_reader *r, bool nested, int32_t *least, int32_t *most)
 {
     r->at++;
@@ -21091,8 +21169,8 @@ static int sampi_gbnf_braces(sampi_reader *r, bool nested, int32_t *least, int32
     return SAMP_OK;
 }
 
-/* Reads * + ? or braces and applies it to the last part. n_rules is the number of rules that llama.cpp counts for that
-   part; it is multiplied by the repetitions. */
+/* Reads one of * + ? or a repetition in braces, and applies it to the last part that was read. *n_rules is the number
+   of rules that llama.cpp counts for that part; the function multiplies it by the number of repetitions. */
 static int sampi_gbnf_repeat(sampi_reader *r, int32_t first, bool nested, bool *nothing, uint64_t *n_rules)
 {
     const char *start = r->at;
@@ -21119,8 +21197,8 @@ static int sampi_gbnf_repeat(sampi_reader *r, int32_t first, bool nested, bool *
 
 static sampi_node sampi_gbnf_alternatives(sampi_reader *r, bool nested);
 
-/* Reads a name. Returns the number of its rule, which is added if it is new; or a status. New rules count in n_symbols,
-   for llama.cpp's limit of repetitions. */
+/* Reads a name. Returns the number of the rule with this name, or a negative status. A name that was not met before
+   becomes a new rule. New rules count in n_symbols, which llama.cpp's limit on repetitions needs. */
 static int32_t sampi_gbnf_name(sampi_reader *r)
 {
     const char *start = r->at;
@@ -21149,12 +21227,12 @@ static sampi_node sampi_gbnf_group(sampi_reader *r, uint64_t *n_rules)
     return n;
 }
 
-/* Reads parts that follow each other, each with its repetition, up to the end of the alternative. */
+/* Reads the parts of one alternative, each with its repetition, up to the alternative's end. */
 static sampi_node sampi_gbnf_sequence(sampi_reader *r, bool nested)
 {
     int32_t first = r->parts.n;
     uint64_t n_rules = 1;
-    bool nothing = true; /* the last part is an empty text, which cannot be repeated */
+    bool nothing = true; /* whether the last part is the empty text, which cannot be repeated */
     for (;;) {
         sampi_node n;
         char c = *r->at;
@@ -21202,7 +21280,8 @@ static sampi_node sampi_gbnf_alternatives(sampi_reader *r, bool nested)
     }
 }
 
-/* Reads name ::= alternatives and the end of the line. A second definition replaces the first. */
+/* Reads one rule: its name, ::=, the alternatives and the end of the line. A second definition of a name replaces the
+   first. */
 static int sampi_gbnf_rule(sampi_reader *r)
 {
     int32_t rule = sampi_gbnf_name(r);
@@ -21219,7 +21298,7 @@ static int sampi_gbnf_rule(sampi_reader *r)
     return sampi_tree_define(r->tree, rule, body);
 }
 
-/* Checks that every name has a rule; an error is reported where the name first occurs. */
+/* Checks that every name has a rule. The error is reported at the first position of the name in the text. */
 static int sampi_gbnf_check(sampi_reader *r)
 {
     for (int32_t i = 0; i < r->tree->rules.n; i++) {
@@ -21230,7 +21309,7 @@ static int sampi_gbnf_check(sampi_reader *r)
     return SAMP_OK;
 }
 
-/* Reads the rules of the text into the tree. *rule gets the number of the rule `root`. */
+/* Reads all rules of the text into the tree. *rule becomes the number of the rule with the name `root`. */
 static int sampi_gbnf_read(sampi_reader *r, const char *root, int32_t *rule)
 {
     sampi_gbnf_space(r, true);
@@ -21247,10 +21326,10 @@ static int sampi_gbnf_read(sampi_reader *r, const char *root, int32_t *rule)
 
 /* ---- src/grammar/regex.h ---- */
 /* ---- regular expressions ----
-   ECMA-262's, as far as they are regular: no lookaround, no \b, no backreferences, no \p. ^ and $ may be anywhere. They
-   are read as two bytes that no text has: FE before the text's first byte, FF behind its last one. Then
-   sampi_regex_unmark removes FE from the front and FF from the end of what matches. The result is what the expression
-   says of texts without these marks. */
+   The syntax is ECMA-262's, as far as it is regular: lookaround, \b, backreferences and \p are refused. ^ and $ may be
+   anywhere. They are read as two marks, bytes that no UTF-8 text contains: FE stands before the text's first byte, FF
+   behind its last byte. sampi_regex_unmark then removes FE from the front and FF from the end of the matched texts. The
+   result matches the texts without marks that the expression matches. */
 
 #define SAMPI_REGEX_BEGIN 0xfe
 #define SAMPI_REGEX_END   0xff
@@ -21260,7 +21339,7 @@ static int sampi_regex_unsupported(sampi_reader *r, const char *at, const char *
     return sampi_expected(r, at, SAMP_E_UNSUPPORTED, what);
 }
 
-/* The ranges of \d \w \s. */
+/* Returns the number of ranges of the class \d, \w or \s; *ranges becomes the ranges. */
 static size_t sampi_regex_named(char name, const uint32_t (**ranges)[2])
 {
     static const uint32_t d[][2] = { { '0', '9' } };
@@ -21272,7 +21351,7 @@ static size_t sampi_regex_named(char name, const uint32_t (**ranges)[2])
     return name == 'd' ? 1 : name == 'w' ? sizeof w / sizeof *w : sizeof s / sizeof *s;
 }
 
-/* Reads what follows \u: HHHH, {H..}, or a pair of surrogates. */
+/* Reads the digits behind \u: HHHH, {H..}, or two \uHHHH that are a pair of surrogates. */
 static int64_t sampi_regex_unicode(sampi_reader *r)
 {
     if (*r->at == '{') {
@@ -21296,7 +21375,7 @@ static int64_t sampi_regex_unicode(sampi_reader *r)
     return low < 0 ? low : c;
 }
 
-/* Reads the character that follows a backslash, if it is not a class. */
+/* Reads the character behind a backslash that does not begin a class such as \d. */
 static int64_t sampi_regex_escape(sampi_reader *r)
 {
     static const char from[] = "tnvfr", to[] = "\t\n\v\f\r";
@@ -21321,7 +21400,7 @@ static int64_t sampi_regex_escape(sampi_reader *r)
     return sampi_read_utf8(r, "expected a character");
 }
 
-/* Appends the range lo .. hi to the parts; with `gaps` the gaps between n ranges. */
+/* Appends n ranges to r->parts as pairs of numbers; with `gaps` the gaps between the ranges instead. */
 static int sampi_regex_ranges(sampi_reader *r, const uint32_t (*ranges)[2], size_t n, bool gaps)
 {
     int64_t next = 0;
@@ -21335,8 +21414,8 @@ static int sampi_regex_ranges(sampi_reader *r, const uint32_t (*ranges)[2], size
     return SAMP_OK;
 }
 
-/* Reads one end of a range in [ ]. Returns a code point; or -1 after \d \w \s \D \W \S, whose ranges are then among the
-   parts. */
+/* Reads one end of a range within [ ]. Returns its code point. If it is one of \d \w \s \D \W \S, the function returns
+   -1, and has appended the ranges of this class to r->parts. */
 static int64_t sampi_regex_class_char(sampi_reader *r, int *status)
 {
     int64_t c;
@@ -21358,7 +21437,7 @@ static int64_t sampi_regex_class_char(sampi_reader *r, int *status)
     return c;
 }
 
-/* Reads [..] or [^..]; its ranges are collected as parts. */
+/* Reads a character class [..] or [^..]. Its ranges are collected in r->parts. */
 static sampi_node sampi_regex_class(sampi_reader *r)
 {
     int32_t first = r->parts.n;
@@ -21386,15 +21465,15 @@ static sampi_node sampi_regex_class(sampi_reader *r)
     return r->chars(r->tree, (const uint32_t(*)[2])sampi_vec_at(&r->parts, sizeof(sampi_node), first), n, negated);
 }
 
-/* Makes n a group, if groups matter here. */
+/* Returns n as a GROUP node if groups matter to the caller, else n itself. */
 static sampi_node sampi_regex_way(sampi_reader *r, sampi_node n, int32_t group)
 {
     if (n < 0 || !r->ways || (group == SAMPI_GROUP_NONE && sampi_at(r->tree, n)->kind != SAMPI_NODE_ALT)) return n;
     return sampi_tree_node(r->tree, SAMPI_NODE_GROUP, n, group, 0);
 }
 
-/* Reads the name of a group and the > behind it. Every character outside of ASCII counts as a letter, escapes are not
-   read, and two groups may have the same name. */
+/* Reads the name of a capture group and the > behind the name. Every character outside of ASCII counts as a letter.
+   Escapes in names are not supported, and two groups may have the same name. */
 static int sampi_regex_name(sampi_reader *r)
 {
     const char *name = r->at;
@@ -21432,7 +21511,8 @@ static sampi_node sampi_regex_group(sampi_reader *r)
     return sampi_regex_way(r, n, group);
 }
 
-/* Reads {m}, {m,} or {m,n}. If the brace is not one of these, it is an ordinary character, and *least is -1. */
+/* Reads a repetition {m}, {m,} or {m,n}. If the text does not have one of these forms, { is an ordinary character, and
+   *least becomes -1. */
 static int sampi_regex_braces(sampi_reader *r, int32_t *least, int32_t *most)
 {
     const char *start = r->at++;
@@ -21455,7 +21535,7 @@ static int sampi_regex_braces(sampi_reader *r, int32_t *least, int32_t *most)
     return SAMP_OK;
 }
 
-/* Reads one part that may be repeated. */
+/* Reads one part of a sequence, without the repetition that may follow. */
 static sampi_node sampi_regex_atom(sampi_reader *r)
 {
     static const uint32_t line_ends[][2] = { { '\n', '\n' }, { '\r', '\r' }, { 0x2028, 0x2029 } };
@@ -21486,7 +21566,7 @@ static sampi_node sampi_regex_atom(sampi_reader *r)
     return r->chars(r->tree, (const uint32_t(*)[2])one, 1, false);
 }
 
-/* Reads the repetition behind n, if there is one. */
+/* Reads the repetition behind the part n, if there is one, and applies it. */
 static sampi_node sampi_regex_repeated(sampi_reader *r, sampi_node n)
 {
     if (n < 0 || !*r->at || !strchr("*+?{", *r->at)) return n;
@@ -21499,7 +21579,7 @@ static sampi_node sampi_regex_repeated(sampi_reader *r, sampi_node n)
     }
     n = sampi_tree_repeat(r->tree, n, least, most);
     if (*r->at != '?') return n;
-    r->at++; /* lazy or not, the same texts match */
+    r->at++; /* a lazy repetition matches the same texts as one that is not lazy */
     return least != most ? sampi_regex_way(r, n, SAMPI_GROUP_LAZY) : n;
 }
 
@@ -21528,24 +21608,26 @@ static sampi_node sampi_regex_alternatives(sampi_reader *r)
     }
 }
 
-/* Does n match a text that is empty, or that has nothing but marks? `rest` is n without its marks. */
+/* Returns whether n matches a text that is empty or has only marks (FE, FF). `rest` matches the texts of n without
+   their marks. */
 static bool sampi_regex_is_nothing(const sampi_tree *t, sampi_node n, sampi_node rest)
 {
     return (sampi_at(t, n)->known | (rest < 0 ? 0 : sampi_at(t, rest)->known)) & SAMPI_KNOWN_EMPTY;
 }
 
-/* Which marks are removed. ANY is only used to find out whether a text has nothing but marks. */
+/* The marks that sampi_regex_unmark removes from a text; ANY is used only to find whether a text has only marks. */
 enum {
     SAMPI_UNMARK_NONE = 0,
-    SAMPI_UNMARK_BEGIN = 1, /* these are the bits of the two bytes in a set */
+    /* BEGIN and END are the two top bits of a SET, which are the bits of the bytes FE and FF */
+    SAMPI_UNMARK_BEGIN = 1,
     SAMPI_UNMARK_END = 2,
     SAMPI_UNMARK_ANY = 3
 };
 
-/* What sampi_regex_unmark has made of a part: the part's node has it in `state`, + 1. */
+/* Returns the result of sampi_regex_unmark for a part. It is stored as result + 1 in `state` of the part's node. */
 static sampi_node sampi_regex_unmarked(const sampi_tree *t, sampi_node n) { return sampi_at(t, n)->state - 1; }
 
-/* The same for a node whose parts are done. */
+/* Computes the result of sampi_regex_unmark for a node whose parts have their results. */
 static sampi_node sampi_regex_unmark_one(sampi_tree *t, sampi_node n, uint32_t marks)
 {
     const sampi_expr e = *sampi_at(t, n);
@@ -21575,10 +21657,10 @@ static sampi_node sampi_regex_unmark_one(sampi_tree *t, sampi_node n, uint32_t m
     }
 }
 
-/* Keeps those of the texts of n that have certain marks, and removes these marks. BEGIN: one or more FE at the front (a
-   place may be marked twice). END: one or more FF at the end. ANY: marks of either kind at the front. NONE keeps the
-   texts that have no marks at all. Each part is visited once, after its own parts: until then it is on the stack
-   `todo`, then in `order`. */
+/* Returns a node for those texts of n that have certain marks, with these marks removed. BEGIN: the texts with one or
+   more FE at the front (^^ marks a position twice). END: the texts with one or more FF at the end. ANY: the texts with
+   marks of either kind at the front. NONE: the texts without any marks. Each part is computed once, after the parts in
+   it. The stack `todo` has the parts that wait for others; `order` has the computed ones. */
 static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks)
 {
     if (n < 0) return n;
@@ -21606,8 +21688,9 @@ static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks
     return made;
 }
 
-/* Reads a regular expression of n bytes, which a 0 follows, with its marks. The caller has set the reader's tree, chars
-   and ways. Returns a status, with *error, if it is wrong. */
+/* Reads a regular expression of n bytes into a node that still contains the marks of ^ and $. The byte behind the text
+   must be 0. The caller sets the reader's tree, chars and ways. If the text is not valid, the function fills *error and
+   returns a status. */
 static sampi_node sampi_regex_read(sampi_reader *r, const char *text, size_t n, samp_grammar_error *error)
 {
     memset(error, 0, sizeof *error);
@@ -21621,9 +21704,9 @@ static sampi_node sampi_regex_read(sampi_reader *r, const char *text, size_t n, 
     return all;
 }
 
-/* The texts that the expression matches as a whole; with `search` the texts that contain a match. `chars` makes the
-   node of a class of code points (sampi_tree_class does so in UTF-8). SAMP_E_UNSUPPORTED if the expression is not
-   regular. */
+/* Returns the node for the texts that the expression matches as a whole, or, with `search`, for the texts that contain
+   a match. The callback `chars` makes the node of a class of code points (sampi_tree_class makes it in UTF-8). Returns
+   SAMP_E_UNSUPPORTED if the expression is not regular. */
 static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bool search,
                                    sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool),
                                    samp_grammar_error *error)
@@ -21650,57 +21733,60 @@ static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bo
 
 /* ---- src/grammar/derivatives.h ---- */
 /* ---- derivatives: what may follow a byte ----
-   The input is a node of a tree and a byte. The output is the node of what may follow that byte, in the same tree. The
-   deriver holds what this needs: a tree that grows, a stack, a memo, and limits on memory and steps. A matcher has one
-   (matcher.h), and so has the reader of schemas (schema/formats.h).
+   The derivative of a node by a byte is a node too: it matches the rests of the node's texts that begin with this byte.
+   The deriver has what the computation needs: a tree that grows, a stack, a memo (a cache of derivatives), and limits
+   on memory and steps. A matcher has a deriver (matcher.h), and the reader of schemas has one (schema/formats.h).
 
-   Sequences lean to the right and alternatives are sorted, so that equal sets of texts nearly always are the same node,
-   and there are few states. */
+   SEQ nodes nest only on the right and alternatives are sorted. So equal sets of texts are nearly always the same node,
+   which keeps the number of a matcher's states small. */
 
-/* A derivative that is remembered. */
+/* One entry of the memo: `result` is the derivative of `node` by `byte`. */
 typedef struct sampi_memo {
     sampi_node node, result;
     int32_t byte;
 } sampi_memo;
 
-#ifndef SAMPI_MEMO      /* tests set fewer */
-#define SAMPI_MEMO 4096 /* derivatives that are remembered, if memory allows: a power of two */
+#ifndef SAMPI_MEMO /* tests set a smaller number */
+/* the largest number of entries in the memo, a power of two; fewer if the memory limit is small */
+#define SAMPI_MEMO 4096
 #endif
 
-/* A set of pairs. A new round number empties it. */
+/* A hash set of pairs (a, b). A slot counts as free if its round number is an old one, so that a new number empties the
+   set. */
 typedef struct sampi_pairs {
-    sampi_vec slots; /* 2^k times { round, a, b } */
+    sampi_vec slots; /* 2^k slots { round, a, b } */
     int32_t n, round;
 } sampi_pairs;
 
 typedef struct sampi_deriver {
     sampi_tree tree;
-    const sampi_byte_classes *bytes; /* the tree never distinguishes bytes of one class */
-    sampi_vec work;                  /* sampi_node: a stack of sampi_derive and others */
-    sampi_memo *memo;                /* [n_memo] made when it is first needed */
+    const sampi_byte_classes *bytes; /* classes of bytes that the tree treats alike */
+    sampi_vec work;                  /* sampi_node: the stack of sampi_derive and other functions */
+    sampi_memo *memo;                /* [n_memo] the cache of derivatives, which is made when it is first needed */
     int32_t n_memo;
-    sampi_pairs queued; /* nodes that sampi_search has reached */
-    int status;         /* the first error of the current call */
-    int64_t budget;     /* how many steps are left */
-    int64_t charged;    /* steps in all that were charged for work without steps of its own */
-    sampi_held held;    /* memory of the owner too: all of a matcher's except its sampler */
+    sampi_pairs queued; /* the nodes that sampi_search has reached */
+    int status;         /* the first error of the current call, or SAMP_OK */
+    int64_t budget;     /* the number of steps that the current call may still take */
+    int64_t charged;    /* the number of all steps that were charged for work that is not a loop of steps */
+    /* the memory account of the deriver and of its owner; a matcher counts all its memory here, except its sampler */
+    sampi_held held;
 } sampi_deriver;
 
-/* Records an error, if it is the first one; the current call returns it at its end. Until then it goes on with nodes
-   that match nothing. SAMP_E_NOMEM becomes SAMP_E_FULL if the limit of memory was reached. */
+/* Records an error, unless the current call has one already. The call goes on with nodes that match no text, and
+   returns the error at its end. SAMP_E_NOMEM is recorded as SAMP_E_FULL if the memory limit was reached. */
 static void sampi_fault(sampi_deriver *d, int status)
 {
     if (!d->status) d->status = status == SAMP_E_NOMEM && d->held.full ? (int)SAMP_E_FULL : status;
 }
-/* Charges steps for work that is not a loop of steps: the number that takes about as long. */
+/* Charges work that is not a loop of steps: `steps` is the number of steps that take about the same time. */
 static void sampi_charge(sampi_deriver *d, int32_t steps)
 {
     d->budget -= steps;
     d->charged += steps;
 }
 
-/* Charges a node that was looked up or made, more if the nodes exceed a cache. Returns the node. If n is a status,
-   records this error and returns NEVER. */
+/* Charges the steps for looking up or making a node; they are more if the nodes do not fit a CPU's cache. Returns n. If
+   n is a status, the function records this error and returns the node NEVER. */
 static sampi_node sampi_sound(sampi_deriver *d, sampi_node n)
 {
     const int32_t nodes = d->tree.nodes.n;
@@ -21721,17 +21807,17 @@ static void *sampi_more(sampi_deriver *d, sampi_vec *vec, size_t width, int32_t 
 static void sampi_pairs_clear(sampi_pairs *p)
 {
     p->n = 0;
-    if (p->round == INT32_MAX) { /* begins to count again, and removes what has old numbers */
+    if (p->round == INT32_MAX) { /* restarts the round numbers, and clears the slots, which have old numbers */
         if (p->slots.n) memset(p->slots.data, 0, (size_t)p->slots.n * 4);
         p->round = 0;
     }
     p->round++;
 }
 
-/* Adds a pair. Returns whether it is new; false with an error recorded if there is no memory. */
+/* Adds the pair (a, b). Returns whether it is new. If there is no memory, returns false and records an error. */
 static bool sampi_pairs_add(sampi_deriver *d, sampi_pairs *p, int32_t a, int32_t b)
 {
-    if (3 * (2 * p->n + 2) > p->slots.n) { /* doubles the table, and enters this round's pairs again */
+    if (3 * (2 * p->n + 2) > p->slots.n) { /* doubles the table, and enters the pairs of the current round again */
         sampi_vec old = p->slots;
         p->slots = sampi_vec_like(&old);
         if (!sampi_more(d, &p->slots, 4, old.n ? 2 * old.n : 3 * 64)) {
@@ -21760,7 +21846,7 @@ static bool sampi_pairs_add(sampi_deriver *d, sampi_pairs *p, int32_t a, int32_t
     }
 }
 
-/* Counts one step of work. Returns false if there were too many, or after another error. */
+/* Counts one step of work. Returns false if the limit of steps is exceeded, or if an error was recorded before. */
 static bool sampi_step(sampi_deriver *d)
 {
     if (--d->budget < 0) sampi_fault(d, SAMP_E_FULL);
@@ -21773,7 +21859,7 @@ static void sampi_work_push(sampi_deriver *d, sampi_node n)
     sampi_node *at = (sampi_node *)sampi_more(d, &d->work, sizeof *at, 1);
     if (at) *at = n;
 }
-/* Pushes both, or neither. */
+/* Pushes both nodes, or none of them if there is no memory. */
 static void sampi_work_push_pair(sampi_deriver *d, sampi_node a, sampi_node b)
 {
     sampi_node *at = (sampi_node *)sampi_more(d, &d->work, sizeof *at, 2);
@@ -21782,7 +21868,7 @@ static void sampi_work_push_pair(sampi_deriver *d, sampi_node a, sampi_node b)
     at[1] = b;
 }
 
-/* Replaces references to rules that are not called by the rules' bodies. */
+/* Returns n; if n refers to a rule that is not called, returns the rule's body instead. */
 static sampi_node sampi_through(const sampi_deriver *d, sampi_node n)
 {
     while (sampi_is_inline(&d->tree, sampi_at(&d->tree, n)))
@@ -21790,13 +21876,13 @@ static sampi_node sampi_through(const sampi_deriver *d, sampi_node n)
     return n;
 }
 
-/* a, then b, leaning to the right however a leans. */
+/* Returns the sequence a, then b, in the form that nests on the right, even if a nests on the left. */
 static sampi_node sampi_join(sampi_deriver *d, sampi_node a, sampi_node b)
 {
     if (sampi_at(&d->tree, a)->kind != SAMPI_NODE_SEQ) return sampi_sound(d, sampi_tree_seq(&d->tree, a, b));
     int32_t first = d->work.n;
     sampi_work_push(d, a);
-    while (d->work.n > first && sampi_step(d)) { /* the last leaf is the first to be joined */
+    while (d->work.n > first && sampi_step(d)) { /* joins the parts of a to b, the last part first */
         sampi_node n = sampi_work_pop(d);
         const sampi_expr *e = sampi_at(&d->tree, n);
         if (e->kind == SAMPI_NODE_SEQ) {
@@ -21822,7 +21908,8 @@ static void sampi_sort_nodes(sampi_node *n, int32_t count)
         }
 }
 
-/* If one alternative is any number of characters, replaces the alternatives that are contained in it by NEVER. */
+/* If one alternative matches any number of characters of a class, replaces the alternatives whose texts it contains by
+   NEVER. */
 static void sampi_unite_all(sampi_deriver *d, sampi_node *n, int32_t count)
 {
     int32_t all = 0;
@@ -21834,7 +21921,7 @@ static void sampi_unite_all(sampi_deriver *d, sampi_node *n, int32_t count)
     }
 }
 
-/* Joins the alternatives on the stack from `first` on into one node, and removes them. */
+/* Joins the alternatives on the stack from index `first` on into one node, and removes them from the stack. */
 static sampi_node sampi_unite(sampi_deriver *d, int32_t first)
 {
     sampi_node *n = (sampi_node *)sampi_vec_at(&d->work, sizeof *n, first), all = SAMPI_NEVER;
@@ -21844,12 +21931,12 @@ static sampi_node sampi_unite(sampi_deriver *d, int32_t first)
     sampi_charge(d, count);
     if (count > 1) sampi_unite_all(d, n, count);
     sampi_sort_nodes(n, count);
-    for (int32_t i = count - 1; i >= 0; i--) /* equal nodes are neighbours */
+    for (int32_t i = count - 1; i >= 0; i--) /* leaves out duplicates, which are neighbours in the sorted list */
         if (i == count - 1 || n[i] != n[i + 1]) all = sampi_sound(d, sampi_tree_alt(&d->tree, n[i], all));
     return all;
 }
 
-/* Pushes a node's alternatives. */
+/* Pushes the alternatives of n on the stack, or n itself if it is not an ALT. */
 static void sampi_offer(sampi_deriver *d, sampi_node n)
 {
     for (; sampi_at(&d->tree, n)->kind == SAMPI_NODE_ALT && sampi_step(d); n = sampi_at(&d->tree, n)->b)
@@ -21857,7 +21944,7 @@ static void sampi_offer(sampi_deriver *d, sampi_node n)
     if (n != SAMPI_NEVER) sampi_work_push(d, n);
 }
 
-/* The set `seen` of a list of n members, with one more member. */
+/* Returns the SEEN node of a list of n members: the set `seen` and one more member. */
 static sampi_node sampi_seen_with(sampi_deriver *d, sampi_node seen, int32_t n, int32_t member)
 {
     int32_t status;
@@ -21872,12 +21959,15 @@ static sampi_node sampi_seen_with(sampi_deriver *d, sampi_node seen, int32_t n, 
     bytes[member / 8] |= (uint8_t)(1u << member % 8);
     if (!d->tree.growth) return sampi_sound(d, sampi_tree_pool_end(&d->tree, SAMPI_NODE_SEEN, at));
     const sampi_node node = sampi_tree_node(&d->tree, SAMPI_NODE_SEEN, at, (int32_t)n_bytes, 0);
-    if (node < 0 || sampi_at(&d->tree, node)->a != at) /* an equal one exists; its bytes go if still the last */
+    /* an equal set exists; the new bytes are given back if nothing was added behind them */
+    if (node < 0 || sampi_at(&d->tree, node)->a != at)
         (void)SAMPI_INT_CAS(&d->tree.growth->n_pool, at + (int32_t)n_bytes, at);
     return sampi_sound(d, node);
 }
 
-/* For member i that is a witness: is its slot open, is its kind free, and can all other open slots still get kinds? */
+/* Returns whether member i of a list may come as far as witnesses matter (a witness is a required member whose name is
+   not listed). A witness may come if its slot is open, no earlier witness has its kind of name, and the other open
+   slots can still get different kinds. */
 static bool sampi_slot_takes(const sampi_opening *p, int32_t i)
 {
     const int32_t first = p->list.n - p->list.slots * SAMPI_KINDS_OF_NAMES;
@@ -21894,8 +21984,9 @@ static bool sampi_slot_takes(const sampi_opening *p, int32_t i)
     return found && !(p->taken & kind) && sampi_slots_fit(open, n, p->taken | kind);
 }
 
-/* The rule to call for member i of a list (i = n: any other member) if it may come next: there must be room left for
-   all members that must still come. Else NEVER. */
+/* Returns the rule to call for member i of a list (i = n: a member that is not listed) if this member may come next,
+   else NEVER. A member may come only if the bound on the number of members leaves enough room for all that must still
+   come. */
 static sampi_node sampi_opening_takes(const sampi_tree *t, const sampi_opening *p, int32_t i)
 {
     const int64_t room = (int64_t)p->list.most - p->count - 1;
@@ -21907,8 +21998,8 @@ static sampi_node sampi_opening_takes(const sampi_tree *t, const sampi_opening *
     return sampi_is_dead(t, p->member[i].node) ? (sampi_node)SAMPI_NEVER : p->member[i].node;
 }
 
-/* What may follow a member in its list: the separator and one more member. NEVER if no member can follow, or if n is
-   not directly behind a member. */
+/* Returns what may follow a member in its list: the separator and the rest of the list. Returns NEVER if no member can
+   follow, or if n is not the node directly behind a member. */
 static sampi_node sampi_list_more(sampi_deriver *d, sampi_node n)
 {
     const sampi_expr e = *sampi_at(&d->tree, n);
@@ -21922,8 +22013,8 @@ static sampi_node sampi_list_more(sampi_deriver *d, sampi_node n)
     return SAMPI_NEVER;
 }
 
-/* What follows member i of the list that `then` begins with. Members are counted up to where their number no longer
-   matters. */
+/* Returns what follows member i of the list with which the node `then` begins. Members are counted only up to the
+   number where the list's bounds no longer depend on it. */
 static sampi_node sampi_list_behind(sampi_deriver *d, sampi_node then, int32_t i)
 {
     const bool alone = sampi_at(&d->tree, then)->kind == SAMPI_NODE_MEMBERS;
@@ -21936,15 +22027,16 @@ static sampi_node sampi_list_behind(sampi_deriver *d, sampi_node then, int32_t i
     return alone ? behind : sampi_join(d, behind, seq.b);
 }
 
-/* The rest of a repetition after one time. */
+/* Returns the rest of a repetition after one of its repetitions has been matched. */
 static sampi_node sampi_repeat_rest(sampi_deriver *d, const sampi_expr *e)
 {
-    bool empty = sampi_at(&d->tree, e->a)->known & SAMPI_KNOWN_EMPTY; /* so no further time is needed */
+    /* the other repetitions may then all be empty, so none is required */
+    bool empty = sampi_at(&d->tree, e->a)->known & SAMPI_KNOWN_EMPTY;
     int32_t least = e->b == 0 || empty ? 0 : e->b - 1;
     return sampi_sound(d, sampi_tree_repeat(&d->tree, e->a, least, e->c < 0 ? -1 : e->c - 1));
 }
 
-/* The node that a sequence begins with. */
+/* Returns the first part of a sequence, through nested sequences and references. */
 static sampi_node sampi_front(const sampi_deriver *d, sampi_node n)
 {
     for (n = sampi_through(d, n); sampi_at(&d->tree, n)->kind == SAMPI_NODE_SEQ;)
@@ -21952,8 +22044,8 @@ static sampi_node sampi_front(const sampi_deriver *d, sampi_node n)
     return n;
 }
 
-/* Is it obvious that no text of n begins with the byte? If a node has many alternatives, this holds for most of
-   them. */
+/* Returns whether a quick look shows that no text of n begins with the byte. For a node with many alternatives, most of
+   them are refused by this look. */
 static bool sampi_refuses(const sampi_deriver *d, sampi_node n, int32_t byte)
 {
     n = sampi_front(d, n);
@@ -21962,7 +22054,7 @@ static bool sampi_refuses(const sampi_deriver *d, sampi_node n, int32_t byte)
     return e->kind == SAMPI_NODE_SET && !(sampi_bytes_at(&d->tree, e->a)[byte / 8] >> byte % 8 & 1);
 }
 
-/* What follows a byte in a MULTIPLE. */
+/* Returns the derivative of a MULTIPLE node by a byte. */
 static sampi_node sampi_multiple_next(sampi_deriver *d, const sampi_expr *e, int32_t byte)
 {
     const int32_t phase = e->c % 8, places = e->c / 8, digit = byte - '0';
@@ -21981,14 +22073,16 @@ static sampi_node sampi_multiple_next(sampi_deriver *d, const sampi_expr *e, int
     return sampi_is_dead(&d->tree, n) ? (sampi_node)SAMPI_NEVER : n;
 }
 
-/* A derivative that is being computed: of the node `whole`, whose part `now` is next (-1: no part is left). The
-   alternatives found so far are on the stack from `first` on. left: the derivative of an AND's first part, or -1. */
+/* The progress of one derivative's computation. `whole` is the node to derive, and `now` is the part of it to look at
+   next (-1: no part is left). The alternatives found so far are on the stack from index `first` on. `left` is the
+   derivative of an AND's first part, or -1. */
 typedef struct sampi_deriving {
     sampi_node whole, now, left;
     int32_t first;
 } sampi_deriving;
 
-/* Pushes alternatives until a part's derivative is needed. Returns this part, or -1 if there is none. */
+/* Goes on with a derivative until it needs the derivative of a part, and pushes the alternatives that it finds. Returns
+   that part, or -1 if the derivative is complete. */
 static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byte)
 {
     while (it->now >= 0 && sampi_step(d) && !sampi_refuses(d, it->now, byte)) {
@@ -21996,12 +22090,13 @@ static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byt
         const sampi_expr e = *sampi_at(&d->tree, n);
         it->now = n;
         switch (e.kind) {
-            case SAMPI_NODE_TEXT: /* it begins with the byte */
+            case SAMPI_NODE_TEXT: /* the text begins with the byte, as sampi_refuses was false */
                 sampi_offer(d, e.b == 1
                                    ? SAMPI_EMPTY
                                    : sampi_sound(d, sampi_tree_node(&d->tree, SAMPI_NODE_TEXT, e.a + 1, e.b - 1, 0)));
                 return -1;
-            case SAMPI_NODE_SET: sampi_offer(d, SAMPI_EMPTY); return -1; /* it has the byte */
+            /* the byte is in the set, as sampi_refuses was false */
+            case SAMPI_NODE_SET: sampi_offer(d, SAMPI_EMPTY); return -1;
             case SAMPI_NODE_SEQ: {
                 sampi_node a = sampi_through(d, e.a);
                 if (sampi_at(&d->tree, a)->kind != SAMPI_NODE_SEQ) return a;
@@ -22015,16 +22110,18 @@ static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byt
             case SAMPI_NODE_REPEAT:
             case SAMPI_NODE_AND:
             case SAMPI_NODE_NOT: return e.a;
-            case SAMPI_NODE_MEMBERS: it->now = sampi_list_more(d, n); continue; /* members are called */
+            /* the list's members are called as rules */
+            case SAMPI_NODE_MEMBERS: it->now = sampi_list_more(d, n); continue;
             case SAMPI_NODE_MULTIPLE: sampi_offer(d, sampi_multiple_next(d, &e, byte)); return -1;
-            default: return -1; /* NEVER, EMPTY; a token or a call begins with no byte of its own */
+            /* NEVER and EMPTY have no derivative; tokens and calls do not begin with a byte here */
+            default: return -1;
         }
     }
     return -1;
 }
 
-/* Adds the derivative `part`, which sampi_follow needed, to what was found. Returns another part whose derivative is
-   needed, or -1. */
+/* Adds `part`, the derivative of the part that sampi_follow asked for, to the alternatives. Returns another part whose
+   derivative is needed, or -1. */
 static sampi_node sampi_followed(sampi_deriver *d, sampi_deriving *it, sampi_node part)
 {
     const sampi_node n = it->now;
@@ -22060,7 +22157,7 @@ static sampi_memo *sampi_memo_of(const sampi_deriver *d, sampi_node n, int32_t b
     return &d->memo[((uint32_t)n * 0x9E3779B1u ^ (uint32_t)byte * 0x85EBCA77u) >> 7 & ((uint32_t)d->n_memo - 1)];
 }
 
-/* Makes an empty memo, of a size that is a small share of the memory limit. */
+/* Makes an empty memo; it takes at most a sixteenth of the memory limit, unless that is below 64 entries. */
 static bool sampi_memo_make(sampi_deriver *d)
 {
     int32_t n = SAMPI_MEMO;
@@ -22081,9 +22178,10 @@ static void sampi_memo_free(sampi_deriver *d)
     d->memo = NULL;
 }
 
-/* The derivative of n by a byte, as a node: what may follow this byte. Without the memo, a rule that refers to a second
-   rule twice, which refers to a third one twice, and so on, would take exponential time. Derivatives that wait for a
-   part lie on the stack, below that part's alternatives. */
+/* Returns the derivative of n by a byte: a node for the rests of n's texts that begin with this byte. Without the memo,
+   a rule that refers to a second rule twice, which refers to a third one twice, and so on, would take exponential time.
+   There is no recursion: derivatives that wait for the derivative of a part are on the stack, below the part's
+   alternatives. */
 static sampi_node sampi_derive(sampi_deriver *d, sampi_node n, int32_t byte)
 {
     enum { SIZE = sizeof(sampi_deriving) / sizeof(sampi_node) };
@@ -22091,7 +22189,7 @@ static sampi_node sampi_derive(sampi_deriver *d, sampi_node n, int32_t byte)
     sampi_deriving it = { -1, -1, -1, bottom };
     int32_t depth = 0;
     if (!d->memo && !sampi_memo_make(d)) return SAMPI_NEVER;
-    for (;;) { /* derives n, for `it` if that has begun */
+    for (;;) { /* computes the derivative of n, and returns to `it`, the derivative that needs n's */
         const sampi_memo *memo = sampi_memo_of(d, n, byte);
         sampi_node result = memo->node == n && memo->byte == byte ? memo->result : -1;
         if (result < 0) {
@@ -22121,16 +22219,16 @@ static sampi_node sampi_derive(sampi_deriver *d, sampi_node n, int32_t byte)
     }
 }
 
-/* Kinds of bytes: a node does not distinguish bytes of one kind as a text's first byte. Each kind is a set of bits like
-   a SET's. left: how many nodes may still be visited. */
+/* The bytes of a node, in kinds: two bytes of one kind have the same derivative of the node. A kind is a set of 256
+   bits, like a SET's. `left` is the number of nodes that the computation may still visit. */
 typedef struct sampi_kinds {
     uint8_t set[256][32];
-    uint8_t alone[32]; /* bytes that are known to be kinds of their own */
-    int32_t done[32];  /* sets (places in the pool) that have split the kinds; -1: none */
+    uint8_t alone[32]; /* the bytes that are a kind of their own already */
+    int32_t done[32];  /* a cache of sets (positions in the pool) that have split the kinds already; -1: no set */
     int32_t n, left;
 } sampi_kinds;
 
-/* Splits every kind that has bytes both in a set and outside of it: those outside become a new kind. */
+/* Splits each kind that has bytes inside and outside of a set into two kinds. */
 static void sampi_split_kinds(sampi_kinds *kinds, const uint8_t *bits)
 {
     uint64_t set[4], old[4], in[4], out[4];
@@ -22143,7 +22241,8 @@ static void sampi_split_kinds(sampi_kinds *kinds, const uint8_t *bits)
         }
         if (!(in[0] | in[1] | in[2] | in[3]) || !(out[0] | out[1] | out[2] | out[3])) continue;
         memcpy(kinds->set[k], in, sizeof in);
-        memcpy(kinds->set[kinds->n++], out, sizeof out); /* there were fewer kinds than bytes */
+        /* [256] is enough room: there are at most as many kinds as bytes */
+        memcpy(kinds->set[kinds->n++], out, sizeof out);
     }
 }
 
@@ -22154,7 +22253,7 @@ static int32_t sampi_kind_with(const sampi_kinds *kinds, uint8_t byte)
     return k;
 }
 
-/* The same for a set of one byte. */
+/* Splits the kinds by a set of one byte. */
 static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
 {
     const uint8_t bit = (uint8_t)(1u << byte % 8);
@@ -22164,7 +22263,7 @@ static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
     old[byte / 8] &= (uint8_t)~bit;
     bool others = false;
     for (int32_t i = 0; i < 32 && !others; i++) others = old[i] != 0;
-    if (!others) { /* it was the only one */
+    if (!others) { /* the byte was the kind's only one */
         old[byte / 8] |= bit;
         return;
     }
@@ -22173,10 +22272,11 @@ static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
     kinds->n++;
 }
 
-/* Why kinds: a derivative costs much more than a set operation. A grammar has about a hundred classes of bytes, but a
-   node mostly distinguishes few: a quote, a backslash, the first bytes of longer characters, and all others. */
+/* The reason for kinds: a derivative costs much more than a set operation. A grammar has about a hundred classes of
+   bytes, but a single node mostly distinguishes few: a quote, a backslash, the lead bytes of longer characters, and all
+   others. */
 
-/* Splits the kinds by everything that a node's derivatives depend on; it visits the same parts as sampi_follow. */
+/* Splits the kinds by each byte and set on which the derivatives of n depend. Visits the same parts as sampi_follow. */
 static void sampi_find_kinds(sampi_deriver *d, sampi_node n, sampi_kinds *kinds)
 {
     const int32_t bottom = d->work.n;
@@ -22210,14 +22310,14 @@ static void sampi_find_kinds(sampi_deriver *d, sampi_node n, sampi_kinds *kinds)
                 for (int32_t b = '0'; b <= '9'; b++) sampi_split_byte(kinds, (uint8_t)b);
                 sampi_split_byte(kinds, '.');
                 break;
-            default: break; /* no byte of its own */
+            default: break; /* the node does not begin with a byte */
         }
     }
     d->work.n = bottom;
 }
 
-/* Sets first [c] of each class of bytes c to the first class that is of the same kind. If the node takes too long to
-   visit, each class is a kind of its own. */
+/* Sets first [c] for each class of bytes c: the first class whose derivative of n is the same. If visiting n takes too
+   long, each class is taken as different. */
 static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
 {
     enum { PATIENCE = 2000 };
@@ -22232,7 +22332,8 @@ static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
     sampi_charge(d, (bytes->n_classes + kinds.n) / 4);
     for (int32_t c = 0; c < bytes->n_classes; c++) first[c] = (uint8_t)c;
     for (int32_t k = 0; k < kinds.n && kinds.left >= 0; k++) {
-        static const uint8_t place[8] = { 0, 1, 2, 4, 7, 3, 6, 5 }; /* bit number of a bit, by 0x17 times the bit */
+        /* place [(bit * 0x17) >> 5 & 7] is the number of a bit */
+        static const uint8_t place[8] = { 0, 1, 2, 4, 7, 3, 6, 5 };
         int32_t found = -1;
         for (uint32_t i = 0; i < 32; i++)
             for (uint32_t bits = kinds.set[k][i]; bits; bits &= bits - 1) {
@@ -22244,17 +22345,18 @@ static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
 }
 
 enum {
-    SAMPI_FARTHEST = 1 << 20, /* the distance of a text that can't exist */
-    SAMPI_FAR_IN = 256        /* distances are kept in the memo as if they were derivatives by bytes 256 and 257 */
+    SAMPI_FARTHEST = 1 << 20, /* stands for an infinite distance, if no text is possible */
+    /* distances are kept in the memo like derivatives, as those by the bytes 256 and 257, which do not exist */
+    SAMPI_FAR_IN = 256
 };
 
-/* Estimates the number of bytes that are missing to a text that n matches, or (in false) to one that n does not match.
-   The estimate only orders a search. Where all of several parts must match, it is their sum, so that progress in any of
-   them counts. The distance of "all but x" from a text that it does not match is that of x. `patience` is the number of
-   nodes that may still be visited. */
+/* Estimates how many more bytes a text needs until n matches it (in: true), or until n does not match it (in: false).
+   The estimate only decides the order of a search. If all of several parts must match, it is the sum of their
+   distances, so that progress in any part counts. The distance from a text that "all but x" does not match is the
+   distance from a text of x. *patience is the number of nodes that may still be visited. */
 static int32_t sampi_far(const sampi_deriver *d, sampi_node n, bool in, int32_t *patience);
 
-/* The estimate for a SEQ, an ALT or an AND. */
+/* Returns sampi_far for a SEQ, an ALT or an AND. */
 static int32_t sampi_far_of_parts(const sampi_deriver *d, const sampi_expr *e, bool in, int32_t *patience)
 {
     const sampi_tree *t = &d->tree;
@@ -22278,10 +22380,10 @@ static int32_t sampi_far_of_parts(const sampi_deriver *d, const sampi_expr *e, b
     return far;
 }
 
-/* The estimate for a MULTIPLE: the number of digits after which a multiple can first be reached. */
+/* Returns sampi_far for a MULTIPLE: the least number of digits after which the number can be a multiple. */
 static int32_t sampi_multiple_far(const sampi_expr *e)
 {
-    int64_t rest = e->b, room = 1; /* the digits that follow can be any number below `room` */
+    int64_t rest = e->b, room = 1; /* room: the digits that follow can be any number below it */
     int32_t far = -(e->c / 8);
     while (room < e->a && (e->a - rest) % e->a >= room) {
         rest = rest * 10 % e->a;
@@ -22323,21 +22425,23 @@ static int32_t sampi_far(const sampi_deriver *d, sampi_node n, bool in, int32_t 
     return far;
 }
 
-/* A node that sampi_search has reached: from which one (-1: it is the start), the one of the same distance that was
-   reached before it, and whether its derivatives were computed. They are on the stack from `first` on. */
+/* A node that sampi_search has reached. from: the index of the node whose derivative it is (-1: the start); before: the
+   index of the node with the same distance that was reached before it; looked_at: whether its own derivatives were
+   computed. The reached nodes are on the stack from index `first` on. */
 typedef struct sampi_reached {
     sampi_node node;
     int32_t from, before, looked_at;
 } sampi_reached;
 
-enum { SAMPI_DISTANCES = 1024 }; /* larger distances count as this one - 1 */
+enum { SAMPI_DISTANCES = 1024 }; /* distances are cut off at SAMPI_DISTANCES - 1 */
 
 static sampi_reached *sampi_reached_at(const sampi_deriver *d, int32_t first, int32_t i)
 {
     return (sampi_reached *)sampi_vec_at(&d->work, sizeof(sampi_node), first) + i;
 }
 
-/* Adds node number i, and returns its distance. nearest: the newest node of each distance, or -1. */
+/* Adds a reached node with index i, and returns its distance (sampi_far). nearest [distance] is the index of the newest
+   node with this distance, or -1. */
 static int32_t sampi_reached_add(sampi_deriver *d, sampi_node node, int32_t from, int32_t i, int32_t *nearest)
 {
     enum { MANY = 512 };
@@ -22351,8 +22455,9 @@ static int32_t sampi_reached_add(sampi_deriver *d, sampi_node node, int32_t from
     return far;
 }
 
-/* Returns, of the nodes whose derivatives are still to be computed, the newest of those nearest to an end. There must
-   be such a node. *far is a lower bound of its distance at first, and its distance afterwards. */
+/* Returns a reached node whose derivatives are still to be computed: of those with the smallest distance to a matching
+   text, the newest. The caller makes sure that such a node exists. *far is a lower bound of the distance on entry, and
+   the distance of the returned node on return. */
 static int32_t sampi_reached_nearest(const sampi_deriver *d, int32_t first, int32_t *nearest, int32_t *far)
 {
     for (;;) {
@@ -22366,10 +22471,11 @@ static int32_t sampi_reached_nearest(const sampi_deriver *d, int32_t first, int3
     }
 }
 
-/* Does n match any text? n is regular and has an AND in it. The search computes derivatives until one matches the empty
-   text. Then the nodes on the way to it are ALIVE; if no derivative does, all visited nodes are DEAD. The search
-   alternates between the oldest node, so that short texts are found before long ones are tried, and the newest node of
-   the least distance, so that a long text is found without trying all shorter ones. */
+/* Returns whether n, which is regular and contains an AND, matches any text. The search computes derivatives until one
+   of them matches the empty text. Then all nodes on the path to it are marked ALIVE; if no derivative matches, all
+   reached nodes are marked DEAD. The search alternates between the oldest node, so that short texts are found before
+   long ones are tried, and the newest node with the smallest distance, so that a long text is found without trying all
+   shorter ones. */
 static bool sampi_search(sampi_deriver *d, sampi_node start)
 {
     const int32_t first = d->work.n;
@@ -22398,7 +22504,7 @@ static bool sampi_search(sampi_deriver *d, sampi_node start)
             if (next_far < far) far = next_far;
         }
     }
-    if (!d->status && found) /* the last node, and those on the way to it */
+    if (!d->status && found) /* marks the last node, and those on the path to it */
         for (int32_t at = n - 1; at >= 0; at = sampi_reached_at(d, first, at)->from)
             sampi_learnt(&d->tree, sampi_reached_at(d, first, at)->node, SAMPI_KNOWN_ALIVE);
     for (int32_t at = 0; at < n && !found && !d->status; at++)
@@ -22407,9 +22513,9 @@ static bool sampi_search(sampi_deriver *d, sampi_node start)
     return found;
 }
 
-/* Can n match any text? If it has an AND, sampi_search finds out. The stack has the second parts of sequences, which
-   must match too, and of alternatives, which are tried if the first part cannot match; each part is below its node's
-   kind. */
+/* Returns whether n can match any text. Nodes without AND have the answer in their facts; sampi_search finds it for an
+   AND. The stack has the second parts of sequences, which must match too, and of alternatives, which are tried if the
+   first part matches no text. Below each such part is the kind of the node that it comes from. */
 static bool sampi_alive(sampi_deriver *d, sampi_node n)
 {
     const int32_t bottom = d->work.n;

@@ -1,55 +1,58 @@
 /* ---- derivatives: what may follow a byte ----
-   The input is a node of a tree and a byte. The output is the node of what may follow that byte, in the same tree. The
-   deriver holds what this needs: a tree that grows, a stack, a memo, and limits on memory and steps. A matcher has one
-   (matcher.h), and so has the reader of schemas (schema/formats.h).
+   The derivative of a node by a byte is a node too: it matches the rests of the node's texts that begin with this byte.
+   The deriver has what the computation needs: a tree that grows, a stack, a memo (a cache of derivatives), and limits
+   on memory and steps. A matcher has a deriver (matcher.h), and the reader of schemas has one (schema/formats.h).
 
-   Sequences lean to the right and alternatives are sorted, so that equal sets of texts nearly always are the same node,
-   and there are few states. */
+   SEQ nodes nest only on the right and alternatives are sorted. So equal sets of texts are nearly always the same node,
+   which keeps the number of a matcher's states small. */
 
-/* A derivative that is remembered. */
+/* One entry of the memo: `result` is the derivative of `node` by `byte`. */
 typedef struct sampi_memo {
     sampi_node node, result;
     int32_t byte;
 } sampi_memo;
 
-#ifndef SAMPI_MEMO      /* tests set fewer */
-#define SAMPI_MEMO 4096 /* derivatives that are remembered, if memory allows: a power of two */
+#ifndef SAMPI_MEMO /* tests set a smaller number */
+/* the largest number of entries in the memo, a power of two; fewer if the memory limit is small */
+#define SAMPI_MEMO 4096
 #endif
 
-/* A set of pairs. A new round number empties it. */
+/* A hash set of pairs (a, b). A slot counts as free if its round number is an old one, so that a new number empties the
+   set. */
 typedef struct sampi_pairs {
-    sampi_vec slots; /* 2^k times { round, a, b } */
+    sampi_vec slots; /* 2^k slots { round, a, b } */
     int32_t n, round;
 } sampi_pairs;
 
 typedef struct sampi_deriver {
     sampi_tree tree;
-    const sampi_byte_classes *bytes; /* the tree never distinguishes bytes of one class */
-    sampi_vec work;                  /* sampi_node: a stack of sampi_derive and others */
-    sampi_memo *memo;                /* [n_memo] made when it is first needed */
+    const sampi_byte_classes *bytes; /* classes of bytes that the tree treats alike */
+    sampi_vec work;                  /* sampi_node: the stack of sampi_derive and other functions */
+    sampi_memo *memo;                /* [n_memo] the cache of derivatives, which is made when it is first needed */
     int32_t n_memo;
-    sampi_pairs queued; /* nodes that sampi_search has reached */
-    int status;         /* the first error of the current call */
-    int64_t budget;     /* how many steps are left */
-    int64_t charged;    /* steps in all that were charged for work without steps of its own */
-    sampi_held held;    /* memory of the owner too: all of a matcher's except its sampler */
+    sampi_pairs queued; /* the nodes that sampi_search has reached */
+    int status;         /* the first error of the current call, or SAMP_OK */
+    int64_t budget;     /* the number of steps that the current call may still take */
+    int64_t charged;    /* the number of all steps that were charged for work that is not a loop of steps */
+    /* the memory account of the deriver and of its owner; a matcher counts all its memory here, except its sampler */
+    sampi_held held;
 } sampi_deriver;
 
-/* Records an error, if it is the first one; the current call returns it at its end. Until then it goes on with nodes
-   that match nothing. SAMP_E_NOMEM becomes SAMP_E_FULL if the limit of memory was reached. */
+/* Records an error, unless the current call has one already. The call goes on with nodes that match no text, and
+   returns the error at its end. SAMP_E_NOMEM is recorded as SAMP_E_FULL if the memory limit was reached. */
 static void sampi_fault(sampi_deriver *d, int status)
 {
     if (!d->status) d->status = status == SAMP_E_NOMEM && d->held.full ? (int)SAMP_E_FULL : status;
 }
-/* Charges steps for work that is not a loop of steps: the number that takes about as long. */
+/* Charges work that is not a loop of steps: `steps` is the number of steps that take about the same time. */
 static void sampi_charge(sampi_deriver *d, int32_t steps)
 {
     d->budget -= steps;
     d->charged += steps;
 }
 
-/* Charges a node that was looked up or made, more if the nodes exceed a cache. Returns the node. If n is a status,
-   records this error and returns NEVER. */
+/* Charges the steps for looking up or making a node; they are more if the nodes do not fit a CPU's cache. Returns n. If
+   n is a status, the function records this error and returns the node NEVER. */
 static sampi_node sampi_sound(sampi_deriver *d, sampi_node n)
 {
     const int32_t nodes = d->tree.nodes.n;
@@ -70,17 +73,17 @@ static void *sampi_more(sampi_deriver *d, sampi_vec *vec, size_t width, int32_t 
 static void sampi_pairs_clear(sampi_pairs *p)
 {
     p->n = 0;
-    if (p->round == INT32_MAX) { /* begins to count again, and removes what has old numbers */
+    if (p->round == INT32_MAX) { /* restarts the round numbers, and clears the slots, which have old numbers */
         if (p->slots.n) memset(p->slots.data, 0, (size_t)p->slots.n * 4);
         p->round = 0;
     }
     p->round++;
 }
 
-/* Adds a pair. Returns whether it is new; false with an error recorded if there is no memory. */
+/* Adds the pair (a, b). Returns whether it is new. If there is no memory, returns false and records an error. */
 static bool sampi_pairs_add(sampi_deriver *d, sampi_pairs *p, int32_t a, int32_t b)
 {
-    if (3 * (2 * p->n + 2) > p->slots.n) { /* doubles the table, and enters this round's pairs again */
+    if (3 * (2 * p->n + 2) > p->slots.n) { /* doubles the table, and enters the pairs of the current round again */
         sampi_vec old = p->slots;
         p->slots = sampi_vec_like(&old);
         if (!sampi_more(d, &p->slots, 4, old.n ? 2 * old.n : 3 * 64)) {
@@ -109,7 +112,7 @@ static bool sampi_pairs_add(sampi_deriver *d, sampi_pairs *p, int32_t a, int32_t
     }
 }
 
-/* Counts one step of work. Returns false if there were too many, or after another error. */
+/* Counts one step of work. Returns false if the limit of steps is exceeded, or if an error was recorded before. */
 static bool sampi_step(sampi_deriver *d)
 {
     if (--d->budget < 0) sampi_fault(d, SAMP_E_FULL);
@@ -122,7 +125,7 @@ static void sampi_work_push(sampi_deriver *d, sampi_node n)
     sampi_node *at = (sampi_node *)sampi_more(d, &d->work, sizeof *at, 1);
     if (at) *at = n;
 }
-/* Pushes both, or neither. */
+/* Pushes both nodes, or none of them if there is no memory. */
 static void sampi_work_push_pair(sampi_deriver *d, sampi_node a, sampi_node b)
 {
     sampi_node *at = (sampi_node *)sampi_more(d, &d->work, sizeof *at, 2);
@@ -131,7 +134,7 @@ static void sampi_work_push_pair(sampi_deriver *d, sampi_node a, sampi_node b)
     at[1] = b;
 }
 
-/* Replaces references to rules that are not called by the rules' bodies. */
+/* Returns n; if n refers to a rule that is not called, returns the rule's body instead. */
 static sampi_node sampi_through(const sampi_deriver *d, sampi_node n)
 {
     while (sampi_is_inline(&d->tree, sampi_at(&d->tree, n)))
@@ -139,13 +142,13 @@ static sampi_node sampi_through(const sampi_deriver *d, sampi_node n)
     return n;
 }
 
-/* a, then b, leaning to the right however a leans. */
+/* Returns the sequence a, then b, in the form that nests on the right, even if a nests on the left. */
 static sampi_node sampi_join(sampi_deriver *d, sampi_node a, sampi_node b)
 {
     if (sampi_at(&d->tree, a)->kind != SAMPI_NODE_SEQ) return sampi_sound(d, sampi_tree_seq(&d->tree, a, b));
     int32_t first = d->work.n;
     sampi_work_push(d, a);
-    while (d->work.n > first && sampi_step(d)) { /* the last leaf is the first to be joined */
+    while (d->work.n > first && sampi_step(d)) { /* joins the parts of a to b, the last part first */
         sampi_node n = sampi_work_pop(d);
         const sampi_expr *e = sampi_at(&d->tree, n);
         if (e->kind == SAMPI_NODE_SEQ) {
@@ -171,7 +174,8 @@ static void sampi_sort_nodes(sampi_node *n, int32_t count)
         }
 }
 
-/* If one alternative is any number of characters, replaces the alternatives that are contained in it by NEVER. */
+/* If one alternative matches any number of characters of a class, replaces the alternatives whose texts it contains by
+   NEVER. */
 static void sampi_unite_all(sampi_deriver *d, sampi_node *n, int32_t count)
 {
     int32_t all = 0;
@@ -183,7 +187,7 @@ static void sampi_unite_all(sampi_deriver *d, sampi_node *n, int32_t count)
     }
 }
 
-/* Joins the alternatives on the stack from `first` on into one node, and removes them. */
+/* Joins the alternatives on the stack from index `first` on into one node, and removes them from the stack. */
 static sampi_node sampi_unite(sampi_deriver *d, int32_t first)
 {
     sampi_node *n = (sampi_node *)sampi_vec_at(&d->work, sizeof *n, first), all = SAMPI_NEVER;
@@ -193,12 +197,12 @@ static sampi_node sampi_unite(sampi_deriver *d, int32_t first)
     sampi_charge(d, count);
     if (count > 1) sampi_unite_all(d, n, count);
     sampi_sort_nodes(n, count);
-    for (int32_t i = count - 1; i >= 0; i--) /* equal nodes are neighbours */
+    for (int32_t i = count - 1; i >= 0; i--) /* leaves out duplicates, which are neighbours in the sorted list */
         if (i == count - 1 || n[i] != n[i + 1]) all = sampi_sound(d, sampi_tree_alt(&d->tree, n[i], all));
     return all;
 }
 
-/* Pushes a node's alternatives. */
+/* Pushes the alternatives of n on the stack, or n itself if it is not an ALT. */
 static void sampi_offer(sampi_deriver *d, sampi_node n)
 {
     for (; sampi_at(&d->tree, n)->kind == SAMPI_NODE_ALT && sampi_step(d); n = sampi_at(&d->tree, n)->b)
@@ -206,7 +210,7 @@ static void sampi_offer(sampi_deriver *d, sampi_node n)
     if (n != SAMPI_NEVER) sampi_work_push(d, n);
 }
 
-/* The set `seen` of a list of n members, with one more member. */
+/* Returns the SEEN node of a list of n members: the set `seen` and one more member. */
 static sampi_node sampi_seen_with(sampi_deriver *d, sampi_node seen, int32_t n, int32_t member)
 {
     int32_t status;
@@ -221,12 +225,15 @@ static sampi_node sampi_seen_with(sampi_deriver *d, sampi_node seen, int32_t n, 
     bytes[member / 8] |= (uint8_t)(1u << member % 8);
     if (!d->tree.growth) return sampi_sound(d, sampi_tree_pool_end(&d->tree, SAMPI_NODE_SEEN, at));
     const sampi_node node = sampi_tree_node(&d->tree, SAMPI_NODE_SEEN, at, (int32_t)n_bytes, 0);
-    if (node < 0 || sampi_at(&d->tree, node)->a != at) /* an equal one exists; its bytes go if still the last */
+    /* an equal set exists; the new bytes are given back if nothing was added behind them */
+    if (node < 0 || sampi_at(&d->tree, node)->a != at)
         (void)SAMPI_INT_CAS(&d->tree.growth->n_pool, at + (int32_t)n_bytes, at);
     return sampi_sound(d, node);
 }
 
-/* For member i that is a witness: is its slot open, is its kind free, and can all other open slots still get kinds? */
+/* Returns whether member i of a list may come as far as witnesses matter (a witness is a required member whose name is
+   not listed). A witness may come if its slot is open, no earlier witness has its kind of name, and the other open
+   slots can still get different kinds. */
 static bool sampi_slot_takes(const sampi_opening *p, int32_t i)
 {
     const int32_t first = p->list.n - p->list.slots * SAMPI_KINDS_OF_NAMES;
@@ -243,8 +250,9 @@ static bool sampi_slot_takes(const sampi_opening *p, int32_t i)
     return found && !(p->taken & kind) && sampi_slots_fit(open, n, p->taken | kind);
 }
 
-/* The rule to call for member i of a list (i = n: any other member) if it may come next: there must be room left for
-   all members that must still come. Else NEVER. */
+/* Returns the rule to call for member i of a list (i = n: a member that is not listed) if this member may come next,
+   else NEVER. A member may come only if the bound on the number of members leaves enough room for all that must still
+   come. */
 static sampi_node sampi_opening_takes(const sampi_tree *t, const sampi_opening *p, int32_t i)
 {
     const int64_t room = (int64_t)p->list.most - p->count - 1;
@@ -256,8 +264,8 @@ static sampi_node sampi_opening_takes(const sampi_tree *t, const sampi_opening *
     return sampi_is_dead(t, p->member[i].node) ? (sampi_node)SAMPI_NEVER : p->member[i].node;
 }
 
-/* What may follow a member in its list: the separator and one more member. NEVER if no member can follow, or if n is
-   not directly behind a member. */
+/* Returns what may follow a member in its list: the separator and the rest of the list. Returns NEVER if no member can
+   follow, or if n is not the node directly behind a member. */
 static sampi_node sampi_list_more(sampi_deriver *d, sampi_node n)
 {
     const sampi_expr e = *sampi_at(&d->tree, n);
@@ -271,8 +279,8 @@ static sampi_node sampi_list_more(sampi_deriver *d, sampi_node n)
     return SAMPI_NEVER;
 }
 
-/* What follows member i of the list that `then` begins with. Members are counted up to where their number no longer
-   matters. */
+/* Returns what follows member i of the list with which the node `then` begins. Members are counted only up to the
+   number where the list's bounds no longer depend on it. */
 static sampi_node sampi_list_behind(sampi_deriver *d, sampi_node then, int32_t i)
 {
     const bool alone = sampi_at(&d->tree, then)->kind == SAMPI_NODE_MEMBERS;
@@ -285,15 +293,16 @@ static sampi_node sampi_list_behind(sampi_deriver *d, sampi_node then, int32_t i
     return alone ? behind : sampi_join(d, behind, seq.b);
 }
 
-/* The rest of a repetition after one time. */
+/* Returns the rest of a repetition after one of its repetitions has been matched. */
 static sampi_node sampi_repeat_rest(sampi_deriver *d, const sampi_expr *e)
 {
-    bool empty = sampi_at(&d->tree, e->a)->known & SAMPI_KNOWN_EMPTY; /* so no further time is needed */
+    /* the other repetitions may then all be empty, so none is required */
+    bool empty = sampi_at(&d->tree, e->a)->known & SAMPI_KNOWN_EMPTY;
     int32_t least = e->b == 0 || empty ? 0 : e->b - 1;
     return sampi_sound(d, sampi_tree_repeat(&d->tree, e->a, least, e->c < 0 ? -1 : e->c - 1));
 }
 
-/* The node that a sequence begins with. */
+/* Returns the first part of a sequence, through nested sequences and references. */
 static sampi_node sampi_front(const sampi_deriver *d, sampi_node n)
 {
     for (n = sampi_through(d, n); sampi_at(&d->tree, n)->kind == SAMPI_NODE_SEQ;)
@@ -301,8 +310,8 @@ static sampi_node sampi_front(const sampi_deriver *d, sampi_node n)
     return n;
 }
 
-/* Is it obvious that no text of n begins with the byte? If a node has many alternatives, this holds for most of
-   them. */
+/* Returns whether a quick look shows that no text of n begins with the byte. For a node with many alternatives, most of
+   them are refused by this look. */
 static bool sampi_refuses(const sampi_deriver *d, sampi_node n, int32_t byte)
 {
     n = sampi_front(d, n);
@@ -311,7 +320,7 @@ static bool sampi_refuses(const sampi_deriver *d, sampi_node n, int32_t byte)
     return e->kind == SAMPI_NODE_SET && !(sampi_bytes_at(&d->tree, e->a)[byte / 8] >> byte % 8 & 1);
 }
 
-/* What follows a byte in a MULTIPLE. */
+/* Returns the derivative of a MULTIPLE node by a byte. */
 static sampi_node sampi_multiple_next(sampi_deriver *d, const sampi_expr *e, int32_t byte)
 {
     const int32_t phase = e->c % 8, places = e->c / 8, digit = byte - '0';
@@ -330,14 +339,16 @@ static sampi_node sampi_multiple_next(sampi_deriver *d, const sampi_expr *e, int
     return sampi_is_dead(&d->tree, n) ? (sampi_node)SAMPI_NEVER : n;
 }
 
-/* A derivative that is being computed: of the node `whole`, whose part `now` is next (-1: no part is left). The
-   alternatives found so far are on the stack from `first` on. left: the derivative of an AND's first part, or -1. */
+/* The progress of one derivative's computation. `whole` is the node to derive, and `now` is the part of it to look at
+   next (-1: no part is left). The alternatives found so far are on the stack from index `first` on. `left` is the
+   derivative of an AND's first part, or -1. */
 typedef struct sampi_deriving {
     sampi_node whole, now, left;
     int32_t first;
 } sampi_deriving;
 
-/* Pushes alternatives until a part's derivative is needed. Returns this part, or -1 if there is none. */
+/* Goes on with a derivative until it needs the derivative of a part, and pushes the alternatives that it finds. Returns
+   that part, or -1 if the derivative is complete. */
 static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byte)
 {
     while (it->now >= 0 && sampi_step(d) && !sampi_refuses(d, it->now, byte)) {
@@ -345,12 +356,13 @@ static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byt
         const sampi_expr e = *sampi_at(&d->tree, n);
         it->now = n;
         switch (e.kind) {
-            case SAMPI_NODE_TEXT: /* it begins with the byte */
+            case SAMPI_NODE_TEXT: /* the text begins with the byte, as sampi_refuses was false */
                 sampi_offer(d, e.b == 1
                                    ? SAMPI_EMPTY
                                    : sampi_sound(d, sampi_tree_node(&d->tree, SAMPI_NODE_TEXT, e.a + 1, e.b - 1, 0)));
                 return -1;
-            case SAMPI_NODE_SET: sampi_offer(d, SAMPI_EMPTY); return -1; /* it has the byte */
+            /* the byte is in the set, as sampi_refuses was false */
+            case SAMPI_NODE_SET: sampi_offer(d, SAMPI_EMPTY); return -1;
             case SAMPI_NODE_SEQ: {
                 sampi_node a = sampi_through(d, e.a);
                 if (sampi_at(&d->tree, a)->kind != SAMPI_NODE_SEQ) return a;
@@ -364,16 +376,18 @@ static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byt
             case SAMPI_NODE_REPEAT:
             case SAMPI_NODE_AND:
             case SAMPI_NODE_NOT: return e.a;
-            case SAMPI_NODE_MEMBERS: it->now = sampi_list_more(d, n); continue; /* members are called */
+            /* the list's members are called as rules */
+            case SAMPI_NODE_MEMBERS: it->now = sampi_list_more(d, n); continue;
             case SAMPI_NODE_MULTIPLE: sampi_offer(d, sampi_multiple_next(d, &e, byte)); return -1;
-            default: return -1; /* NEVER, EMPTY; a token or a call begins with no byte of its own */
+            /* NEVER and EMPTY have no derivative; tokens and calls do not begin with a byte here */
+            default: return -1;
         }
     }
     return -1;
 }
 
-/* Adds the derivative `part`, which sampi_follow needed, to what was found. Returns another part whose derivative is
-   needed, or -1. */
+/* Adds `part`, the derivative of the part that sampi_follow asked for, to the alternatives. Returns another part whose
+   derivative is needed, or -1. */
 static sampi_node sampi_followed(sampi_deriver *d, sampi_deriving *it, sampi_node part)
 {
     const sampi_node n = it->now;
@@ -409,7 +423,7 @@ static sampi_memo *sampi_memo_of(const sampi_deriver *d, sampi_node n, int32_t b
     return &d->memo[((uint32_t)n * 0x9E3779B1u ^ (uint32_t)byte * 0x85EBCA77u) >> 7 & ((uint32_t)d->n_memo - 1)];
 }
 
-/* Makes an empty memo, of a size that is a small share of the memory limit. */
+/* Makes an empty memo; it takes at most a sixteenth of the memory limit, unless that is below 64 entries. */
 static bool sampi_memo_make(sampi_deriver *d)
 {
     int32_t n = SAMPI_MEMO;
@@ -430,9 +444,10 @@ static void sampi_memo_free(sampi_deriver *d)
     d->memo = NULL;
 }
 
-/* The derivative of n by a byte, as a node: what may follow this byte. Without the memo, a rule that refers to a second
-   rule twice, which refers to a third one twice, and so on, would take exponential time. Derivatives that wait for a
-   part lie on the stack, below that part's alternatives. */
+/* Returns the derivative of n by a byte: a node for the rests of n's texts that begin with this byte. Without the memo,
+   a rule that refers to a second rule twice, which refers to a third one twice, and so on, would take exponential time.
+   There is no recursion: derivatives that wait for the derivative of a part are on the stack, below the part's
+   alternatives. */
 static sampi_node sampi_derive(sampi_deriver *d, sampi_node n, int32_t byte)
 {
     enum { SIZE = sizeof(sampi_deriving) / sizeof(sampi_node) };
@@ -440,7 +455,7 @@ static sampi_node sampi_derive(sampi_deriver *d, sampi_node n, int32_t byte)
     sampi_deriving it = { -1, -1, -1, bottom };
     int32_t depth = 0;
     if (!d->memo && !sampi_memo_make(d)) return SAMPI_NEVER;
-    for (;;) { /* derives n, for `it` if that has begun */
+    for (;;) { /* computes the derivative of n, and returns to `it`, the derivative that needs n's */
         const sampi_memo *memo = sampi_memo_of(d, n, byte);
         sampi_node result = memo->node == n && memo->byte == byte ? memo->result : -1;
         if (result < 0) {
@@ -470,16 +485,16 @@ static sampi_node sampi_derive(sampi_deriver *d, sampi_node n, int32_t byte)
     }
 }
 
-/* Kinds of bytes: a node does not distinguish bytes of one kind as a text's first byte. Each kind is a set of bits like
-   a SET's. left: how many nodes may still be visited. */
+/* The bytes of a node, in kinds: two bytes of one kind have the same derivative of the node. A kind is a set of 256
+   bits, like a SET's. `left` is the number of nodes that the computation may still visit. */
 typedef struct sampi_kinds {
     uint8_t set[256][32];
-    uint8_t alone[32]; /* bytes that are known to be kinds of their own */
-    int32_t done[32];  /* sets (places in the pool) that have split the kinds; -1: none */
+    uint8_t alone[32]; /* the bytes that are a kind of their own already */
+    int32_t done[32];  /* a cache of sets (positions in the pool) that have split the kinds already; -1: no set */
     int32_t n, left;
 } sampi_kinds;
 
-/* Splits every kind that has bytes both in a set and outside of it: those outside become a new kind. */
+/* Splits each kind that has bytes inside and outside of a set into two kinds. */
 static void sampi_split_kinds(sampi_kinds *kinds, const uint8_t *bits)
 {
     uint64_t set[4], old[4], in[4], out[4];
@@ -492,7 +507,8 @@ static void sampi_split_kinds(sampi_kinds *kinds, const uint8_t *bits)
         }
         if (!(in[0] | in[1] | in[2] | in[3]) || !(out[0] | out[1] | out[2] | out[3])) continue;
         memcpy(kinds->set[k], in, sizeof in);
-        memcpy(kinds->set[kinds->n++], out, sizeof out); /* there were fewer kinds than bytes */
+        /* [256] is enough room: there are at most as many kinds as bytes */
+        memcpy(kinds->set[kinds->n++], out, sizeof out);
     }
 }
 
@@ -503,7 +519,7 @@ static int32_t sampi_kind_with(const sampi_kinds *kinds, uint8_t byte)
     return k;
 }
 
-/* The same for a set of one byte. */
+/* Splits the kinds by a set of one byte. */
 static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
 {
     const uint8_t bit = (uint8_t)(1u << byte % 8);
@@ -513,7 +529,7 @@ static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
     old[byte / 8] &= (uint8_t)~bit;
     bool others = false;
     for (int32_t i = 0; i < 32 && !others; i++) others = old[i] != 0;
-    if (!others) { /* it was the only one */
+    if (!others) { /* the byte was the kind's only one */
         old[byte / 8] |= bit;
         return;
     }
@@ -522,10 +538,11 @@ static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
     kinds->n++;
 }
 
-/* Why kinds: a derivative costs much more than a set operation. A grammar has about a hundred classes of bytes, but a
-   node mostly distinguishes few: a quote, a backslash, the first bytes of longer characters, and all others. */
+/* The reason for kinds: a derivative costs much more than a set operation. A grammar has about a hundred classes of
+   bytes, but a single node mostly distinguishes few: a quote, a backslash, the lead bytes of longer characters, and all
+   others. */
 
-/* Splits the kinds by everything that a node's derivatives depend on; it visits the same parts as sampi_follow. */
+/* Splits the kinds by each byte and set on which the derivatives of n depend. Visits the same parts as sampi_follow. */
 static void sampi_find_kinds(sampi_deriver *d, sampi_node n, sampi_kinds *kinds)
 {
     const int32_t bottom = d->work.n;
@@ -559,14 +576,14 @@ static void sampi_find_kinds(sampi_deriver *d, sampi_node n, sampi_kinds *kinds)
                 for (int32_t b = '0'; b <= '9'; b++) sampi_split_byte(kinds, (uint8_t)b);
                 sampi_split_byte(kinds, '.');
                 break;
-            default: break; /* no byte of its own */
+            default: break; /* the node does not begin with a byte */
         }
     }
     d->work.n = bottom;
 }
 
-/* Sets first [c] of each class of bytes c to the first class that is of the same kind. If the node takes too long to
-   visit, each class is a kind of its own. */
+/* Sets first [c] for each class of bytes c: the first class whose derivative of n is the same. If visiting n takes too
+   long, each class is taken as different. */
 static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
 {
     enum { PATIENCE = 2000 };
@@ -581,7 +598,8 @@ static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
     sampi_charge(d, (bytes->n_classes + kinds.n) / 4);
     for (int32_t c = 0; c < bytes->n_classes; c++) first[c] = (uint8_t)c;
     for (int32_t k = 0; k < kinds.n && kinds.left >= 0; k++) {
-        static const uint8_t place[8] = { 0, 1, 2, 4, 7, 3, 6, 5 }; /* bit number of a bit, by 0x17 times the bit */
+        /* place [(bit * 0x17) >> 5 & 7] is the number of a bit */
+        static const uint8_t place[8] = { 0, 1, 2, 4, 7, 3, 6, 5 };
         int32_t found = -1;
         for (uint32_t i = 0; i < 32; i++)
             for (uint32_t bits = kinds.set[k][i]; bits; bits &= bits - 1) {
@@ -593,17 +611,18 @@ static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
 }
 
 enum {
-    SAMPI_FARTHEST = 1 << 20, /* the distance of a text that can't exist */
-    SAMPI_FAR_IN = 256        /* distances are kept in the memo as if they were derivatives by bytes 256 and 257 */
+    SAMPI_FARTHEST = 1 << 20, /* stands for an infinite distance, if no text is possible */
+    /* distances are kept in the memo like derivatives, as those by the bytes 256 and 257, which do not exist */
+    SAMPI_FAR_IN = 256
 };
 
-/* Estimates the number of bytes that are missing to a text that n matches, or (in false) to one that n does not match.
-   The estimate only orders a search. Where all of several parts must match, it is their sum, so that progress in any of
-   them counts. The distance of "all but x" from a text that it does not match is that of x. `patience` is the number of
-   nodes that may still be visited. */
+/* Estimates how many more bytes a text needs until n matches it (in: true), or until n does not match it (in: false).
+   The estimate only decides the order of a search. If all of several parts must match, it is the sum of their
+   distances, so that progress in any part counts. The distance from a text that "all but x" does not match is the
+   distance from a text of x. *patience is the number of nodes that may still be visited. */
 static int32_t sampi_far(const sampi_deriver *d, sampi_node n, bool in, int32_t *patience);
 
-/* The estimate for a SEQ, an ALT or an AND. */
+/* Returns sampi_far for a SEQ, an ALT or an AND. */
 static int32_t sampi_far_of_parts(const sampi_deriver *d, const sampi_expr *e, bool in, int32_t *patience)
 {
     const sampi_tree *t = &d->tree;
@@ -627,10 +646,10 @@ static int32_t sampi_far_of_parts(const sampi_deriver *d, const sampi_expr *e, b
     return far;
 }
 
-/* The estimate for a MULTIPLE: the number of digits after which a multiple can first be reached. */
+/* Returns sampi_far for a MULTIPLE: the least number of digits after which the number can be a multiple. */
 static int32_t sampi_multiple_far(const sampi_expr *e)
 {
-    int64_t rest = e->b, room = 1; /* the digits that follow can be any number below `room` */
+    int64_t rest = e->b, room = 1; /* room: the digits that follow can be any number below it */
     int32_t far = -(e->c / 8);
     while (room < e->a && (e->a - rest) % e->a >= room) {
         rest = rest * 10 % e->a;
@@ -672,21 +691,23 @@ static int32_t sampi_far(const sampi_deriver *d, sampi_node n, bool in, int32_t 
     return far;
 }
 
-/* A node that sampi_search has reached: from which one (-1: it is the start), the one of the same distance that was
-   reached before it, and whether its derivatives were computed. They are on the stack from `first` on. */
+/* A node that sampi_search has reached. from: the index of the node whose derivative it is (-1: the start); before: the
+   index of the node with the same distance that was reached before it; looked_at: whether its own derivatives were
+   computed. The reached nodes are on the stack from index `first` on. */
 typedef struct sampi_reached {
     sampi_node node;
     int32_t from, before, looked_at;
 } sampi_reached;
 
-enum { SAMPI_DISTANCES = 1024 }; /* larger distances count as this one - 1 */
+enum { SAMPI_DISTANCES = 1024 }; /* distances are cut off at SAMPI_DISTANCES - 1 */
 
 static sampi_reached *sampi_reached_at(const sampi_deriver *d, int32_t first, int32_t i)
 {
     return (sampi_reached *)sampi_vec_at(&d->work, sizeof(sampi_node), first) + i;
 }
 
-/* Adds node number i, and returns its distance. nearest: the newest node of each distance, or -1. */
+/* Adds a reached node with index i, and returns its distance (sampi_far). nearest [distance] is the index of the newest
+   node with this distance, or -1. */
 static int32_t sampi_reached_add(sampi_deriver *d, sampi_node node, int32_t from, int32_t i, int32_t *nearest)
 {
     enum { MANY = 512 };
@@ -700,8 +721,9 @@ static int32_t sampi_reached_add(sampi_deriver *d, sampi_node node, int32_t from
     return far;
 }
 
-/* Returns, of the nodes whose derivatives are still to be computed, the newest of those nearest to an end. There must
-   be such a node. *far is a lower bound of its distance at first, and its distance afterwards. */
+/* Returns a reached node whose derivatives are still to be computed: of those with the smallest distance to a matching
+   text, the newest. The caller makes sure that such a node exists. *far is a lower bound of the distance on entry, and
+   the distance of the returned node on return. */
 static int32_t sampi_reached_nearest(const sampi_deriver *d, int32_t first, int32_t *nearest, int32_t *far)
 {
     for (;;) {
@@ -715,10 +737,11 @@ static int32_t sampi_reached_nearest(const sampi_deriver *d, int32_t first, int3
     }
 }
 
-/* Does n match any text? n is regular and has an AND in it. The search computes derivatives until one matches the empty
-   text. Then the nodes on the way to it are ALIVE; if no derivative does, all visited nodes are DEAD. The search
-   alternates between the oldest node, so that short texts are found before long ones are tried, and the newest node of
-   the least distance, so that a long text is found without trying all shorter ones. */
+/* Returns whether n, which is regular and contains an AND, matches any text. The search computes derivatives until one
+   of them matches the empty text. Then all nodes on the path to it are marked ALIVE; if no derivative matches, all
+   reached nodes are marked DEAD. The search alternates between the oldest node, so that short texts are found before
+   long ones are tried, and the newest node with the smallest distance, so that a long text is found without trying all
+   shorter ones. */
 static bool sampi_search(sampi_deriver *d, sampi_node start)
 {
     const int32_t first = d->work.n;
@@ -747,7 +770,7 @@ static bool sampi_search(sampi_deriver *d, sampi_node start)
             if (next_far < far) far = next_far;
         }
     }
-    if (!d->status && found) /* the last node, and those on the way to it */
+    if (!d->status && found) /* marks the last node, and those on the path to it */
         for (int32_t at = n - 1; at >= 0; at = sampi_reached_at(d, first, at)->from)
             sampi_learnt(&d->tree, sampi_reached_at(d, first, at)->node, SAMPI_KNOWN_ALIVE);
     for (int32_t at = 0; at < n && !found && !d->status; at++)
@@ -756,9 +779,9 @@ static bool sampi_search(sampi_deriver *d, sampi_node start)
     return found;
 }
 
-/* Can n match any text? If it has an AND, sampi_search finds out. The stack has the second parts of sequences, which
-   must match too, and of alternatives, which are tried if the first part cannot match; each part is below its node's
-   kind. */
+/* Returns whether n can match any text. Nodes without AND have the answer in their facts; sampi_search finds it for an
+   AND. The stack has the second parts of sequences, which must match too, and of alternatives, which are tried if the
+   first part matches no text. Below each such part is the kind of the node that it comes from. */
 static bool sampi_alive(sampi_deriver *d, sampi_node n)
 {
     const int32_t bottom = d->work.n;

@@ -1,24 +1,29 @@
 /* ---- a finished grammar ----
-   A tree with its root, and what a matcher must know from the beginning: which rules are called (the others are
-   replaced by their bodies), which nodes match the empty text, and which bytes the grammar never distinguishes. */
+   A finished grammar is a tree with its root and the facts that a matcher needs from the beginning: which rules are
+   called (references to the others are replaced by their bodies), which nodes match the empty text, and classes of
+   bytes that the grammar treats alike. */
 
-/* Classes of bytes: a grammar never distinguishes two bytes of one class. */
+/* Classes of bytes. Two bytes are in the same class if exchanging them in a text never changes whether the grammar
+   allows the text. */
 typedef struct sampi_byte_classes {
     int32_t n_classes;
-    uint8_t class_of[256]; /* each byte's class */
-    uint8_t byte_of[256];  /* one byte of each class */
-    uint8_t firsts[32];    /* these bytes as a set of bits */
+    uint8_t class_of[256]; /* the class of each byte */
+    uint8_t byte_of[256];  /* one byte of each class, its representative */
+    uint8_t firsts[32];    /* the bytes of byte_of, as a set of bits */
 } sampi_byte_classes;
 
 struct samp_grammar {
     sampi_tree tree;
     uint64_t fingerprint; /* sampi_grammar_fingerprint */
-    int32_t root;         /* a rule */
+    int32_t root;         /* the number of the rule with which a text begins */
     sampi_byte_classes bytes;
-    struct sampi_shared *shared; /* what its samplers share, a list (store.h); nothing else changes */
+    /* a list of the data that samplers of this grammar share (store.h); only this member changes after the grammar was
+       made */
+    struct sampi_shared *shared;
 };
 
-/* Child i of a node (a rule's child is its body); -1 if there are no more. */
+/* Returns child number i of a node, or -1 if it has fewer children. The child of a reference is the body of its
+   rule. */
 static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t i)
 {
     switch (e->kind) {
@@ -30,7 +35,8 @@ static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t 
         case SAMPI_NODE_AND: return i == 0 ? e->a : i == 1 ? e->b : -1;
         case SAMPI_NODE_MEMBERS: {
             const sampi_list *list = (const sampi_list *)t->lists.data + e->a;
-            const int32_t table = list->slots ? SAMPI_SETS_OF_KINDS : 0; /* it follows the members */
+            /* the table of other members, which follows the members */
+            const int32_t table = list->slots ? SAMPI_SETS_OF_KINDS : 0;
             if (i < list->n + table) return ((const sampi_member *)t->members.data)[list->first + i].node;
             i -= list->n + table;
             return i == 0 ? list->separator : i == 1 ? list->other : -1;
@@ -39,8 +45,9 @@ static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t 
     }
 }
 
-/* Finishes a node whose children are finished, or are still open because they lead back to it. Computes how deep
-   functions recurse that look through rules. A rule that would be too deep is called instead. */
+/* Finishes a node whose children are finished. Children that lead back to the node are not finished yet. The function
+   computes the recursion depth of functions that go on from a reference to the rule's body. A rule that would make this
+   depth too large is called instead. */
 static int sampi_grammar_leave(sampi_tree *t, sampi_node n)
 {
     sampi_expr *e = sampi_at(t, n);
@@ -59,8 +66,9 @@ static int sampi_grammar_leave(sampi_tree *t, sampi_node n)
     return SAMP_OK;
 }
 
-/* Handles a node that is reached from within itself. The recursive rule is called from now on. It is n; or, if n is a
-   part that several rules share, the last rule on the way there, which `todo` has. */
+/* Handles a node that is reached again from within itself, which shows that a rule is recursive. The rule is marked as
+   called. If n is a reference, the rule is n's; if several rules share the node n, it is the last rule on the path to
+   n, which is in `todo`. */
 static void sampi_grammar_loop(sampi_tree *t, sampi_node n, const sampi_vec *todo)
 {
     for (int32_t i = todo->n - 2; sampi_at(t, n)->kind != SAMPI_NODE_REF; i -= 2)
@@ -69,8 +77,8 @@ static void sampi_grammar_loop(sampi_tree *t, sampi_node n, const sampi_vec *tod
     sampi_at(t, n)->known |= SAMPI_KNOWN_CALLS;
 }
 
-/* Visits all nodes that can be reached from the root, children first, and appends them to `order`. A recursive rule
-   becomes a called one. `todo` is a stack of pairs: a node, and the index of its next child. */
+/* Visits all nodes that can be reached from the root, children first, and appends them to `order`. Recursive rules are
+   marked as called. `todo` is a stack of pairs: a node, and the index of its next child. */
 static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order, sampi_vec *todo)
 {
     for (sampi_node n = root;;) {
@@ -103,7 +111,7 @@ static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order,
     }
 }
 
-/* Computes again what is known of a node. Returns whether that has changed. */
+/* Computes the facts (SAMPI_KNOWN_*) about a node again. Returns whether they have changed. */
 static bool sampi_grammar_look(sampi_tree *t, sampi_node n)
 {
     sampi_expr *e = sampi_at(t, n);
@@ -116,16 +124,16 @@ static bool sampi_grammar_look(sampi_tree *t, sampi_node n)
     return changed;
 }
 
-/* The cost of sampi_grammar_look. */
+/* Returns the cost of sampi_grammar_look for a node, in steps. */
 static int32_t sampi_grammar_cost(const sampi_tree *t, sampi_node n)
 {
     const sampi_expr *e = sampi_at(t, n);
     return e->kind == SAMPI_NODE_MEMBERS ? 1 + ((const sampi_list *)t->lists.data + e->a)->n / 8 : 1;
 }
 
-/* Calls sampi_grammar_look for all nodes, and again until nothing changes: when a node changes, the nodes that it is a
-   part of enter a queue, if they are not in it. The nodes that have node n as a part are list [above [n]] to list
-   [above [n + 1] - 1]. `queue` has as many elements as `order`; the nodes in it are marked OPEN. */
+/* Calls sampi_grammar_look for all nodes until no facts change any more. When the facts of a node change, the nodes
+   that have it as a child enter a queue, unless they are in the queue already. The parents of node n are list [above
+   [n]] to list [above [n + 1] - 1]. `queue` has as many elements as `order`; the nodes in the queue are marked OPEN. */
 static int sampi_grammar_spread(sampi_tree *t, const sampi_vec *order, const int32_t *above, const int32_t *list,
                                 int32_t *queue)
 {
@@ -137,7 +145,7 @@ static int sampi_grammar_spread(sampi_tree *t, const sampi_vec *order, const int
         const sampi_node now = queue[first];
         first = first + 1 < n ? first + 1 : 0;
         left--;
-        if (!sampi_grammar_look(t, now)) continue; /* it is not marked OPEN any more */
+        if (!sampi_grammar_look(t, now)) continue; /* the node is no longer marked OPEN */
         for (int32_t i = above[now]; i < above[now + 1]; i++) {
             sampi_expr *e = sampi_at(t, list[i]);
             if (e->known & SAMPI_KNOWN_OPEN) continue;
@@ -148,7 +156,8 @@ static int sampi_grammar_spread(sampi_tree *t, const sampi_vec *order, const int
     return spare < 0 ? (int)SAMP_E_RANGE : SAMP_OK;
 }
 
-/* Makes the lists for sampi_grammar_spread and calls it; for grammars that need more than a few rounds. */
+/* Makes the lists of parents for sampi_grammar_spread and calls it. Only grammars whose facts still change after a few
+   rounds need this. */
 static int sampi_grammar_spread_all(sampi_tree *t, const sampi_vec *order)
 {
     size_t n_parts = 0;
@@ -161,7 +170,8 @@ static int sampi_grammar_spread_all(sampi_tree *t, const sampi_vec *order)
     if (!above) return SAMP_E_NOMEM;
     int32_t *list = above + n_above;
     memset(above, 0, n_above * sizeof *above);
-    for (int32_t i = 0; i < order->n; i++) /* counts in above [n + 2], then ends of lists in above [n + 1] */
+    /* above [n + 2] first counts the parents of n; then above [n + 1] is the end of n's list */
+    for (int32_t i = 0; i < order->n; i++)
         for (int32_t k = 0, part; (part = sampi_child(t, sampi_at(t, nodes[i]), k)) >= 0; k++) above[part + 2]++;
     for (size_t i = 2; i < n_above; i++) above[i] += above[i - 1];
     for (int32_t i = 0; i < order->n; i++)
@@ -172,9 +182,10 @@ static int sampi_grammar_spread_all(sampi_tree *t, const sampi_vec *order)
     return status;
 }
 
-/* Decides which other rules are called: those that are not regular and are referred to more than once. Without calls
-   the number of ways to continue would grow too much. Then computes what is known of all nodes, in rounds until nothing
-   changes, because rules may be recursive. Last, it checks that no AND or NOT has calls in it: SAMP_E_UNSUPPORTED. */
+/* Marks as called the rules that are not regular and are referred to more than once. If their bodies replaced the
+   references, the number of ways to continue a text would grow too much. Then the function computes the facts about all
+   nodes, in rounds until nothing changes, because rules may be recursive. Last, it checks that no AND or NOT contains a
+   call, and returns SAMP_E_UNSUPPORTED if one does. */
 static int sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
 {
     enum { ROUNDS = 4 };
@@ -191,7 +202,8 @@ static int sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
     }
     if (changed) status = sampi_grammar_spread_all(t, order);
     if (status) return status;
-    for (sampi_node n = 0; n < t->nodes.n; n++) { /* an unreachable node may equal one that is made later */
+    /* nodes that the root does not reach are computed too: a node that is made later may be equal to one of them */
+    for (sampi_node n = 0; n < t->nodes.n; n++) {
         sampi_expr *e = sampi_at(t, n);
         if (!(e->known & SAMPI_KNOWN_DONE))
             e->known = sampi_node_known(t, e);
@@ -202,7 +214,8 @@ static int sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
     return strict ? (int)SAMP_E_UNSUPPORTED : SAMP_OK;
 }
 
-/* Makes the classes of bytes. Each set splits them; a byte of a text is a class of its own. */
+/* Computes the classes of bytes. Each SET node splits every class into the bytes in the set and the others; each byte
+   of a TEXT node gets a class of its own. */
 static void sampi_grammar_classes(samp_grammar *g)
 {
     const sampi_tree *t = &g->tree;
@@ -219,7 +232,7 @@ static void sampi_grammar_classes(samp_grammar *g)
             alone[(int)'.'] = 1;
         }
         if (e ? e->kind != SAMPI_NODE_SET : !alone[n - t->nodes.n]) continue;
-        int32_t to[256]; /* for each old class, the class of those of its bytes that are in the set */
+        int32_t to[256]; /* for each class before the split: the new class of its bytes that are in the set */
         memset(to, 0xff, sizeof to);
         int32_t in[256] = { 0 }, all[256] = { 0 };
         for (int32_t b = 0; b < 256; b++) {
@@ -241,7 +254,7 @@ static void sampi_grammar_classes(samp_grammar *g)
         g->bytes.firsts[g->bytes.byte_of[c] / 8] |= (uint8_t)(1u << g->bytes.byte_of[c] % 8);
 }
 
-/* Adds a node to a hash, without its children. */
+/* Mixes a node's own numbers into a hash, without its children. */
 static void sampi_grammar_mix(const sampi_tree *t, const sampi_expr *e, uint64_t *hash)
 {
     sampi_mix(hash, (uint64_t)e->kind);
@@ -263,8 +276,9 @@ static void sampi_grammar_mix(const sampi_tree *t, const sampi_expr *e, uint64_t
         sampi_mix(hash, ((const sampi_member *)t->members.data)[list->first + i].required);
 }
 
-/* Makes 64 bits of all nodes in `order`: what each node is, and where in `order` its children are. The numbers of
-   nodes, the names of rules and unreachable nodes have no influence. SAMP_E_NOMEM. */
+/* Computes the grammar's fingerprint, a hash of 64 bits, from all nodes in `order`: each node's own numbers, and the
+   positions of its children in `order`. The nodes' numbers in the tree, the names of rules and unreachable nodes have
+   no influence. Returns SAMP_OK or SAMP_E_NOMEM. */
 static int sampi_grammar_fingerprint(samp_grammar *g, const sampi_vec *order)
 {
     const sampi_tree *t = &g->tree;
@@ -282,8 +296,8 @@ static int sampi_grammar_fingerprint(samp_grammar *g, const sampi_vec *order)
     return SAMP_OK;
 }
 
-/* Makes a grammar of a complete tree. SAMP_OK; SAMP_E_RANGE: a rule has no body, or nodes are too deep;
-   SAMP_E_UNSUPPORTED: AND or NOT of something that is not regular; SAMP_E_NOMEM. */
+/* Makes a finished grammar from a complete tree. Returns SAMP_OK; SAMP_E_RANGE if a rule has no body, or nodes are too
+   deep; SAMP_E_UNSUPPORTED if an AND or NOT contains something that is not regular; SAMP_E_NOMEM. */
 static int sampi_grammar_finish(samp_grammar *g, int32_t root)
 {
     sampi_vec order, todo;

@@ -1,13 +1,14 @@
 /* ---- grammars: GBNF, as llama.cpp reads it ----
-   This reader accepts what llama.cpp's reader of grammars accepts, and refuses what that one refuses, at the same
-   place, with the same limits and oddities. Rules become nodes that call each other by number. */
+   This reader accepts the texts that llama.cpp's reader of grammars accepts, and refuses the texts that llama.cpp
+   refuses, at the same position. Limits and oddities are the same too. Rules become nodes that refer to each other by
+   number. */
 
 static bool sampi_gbnf_is_name(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
 }
 
-/* Skips spaces and comments; also newlines, where the rule certainly continues. */
+/* Skips spaces and comments. Newlines are skipped only where the rule cannot end, which `newlines` says. */
 static void sampi_gbnf_space(sampi_reader *r, bool newlines)
 {
     for (;; r->at++) {
@@ -17,8 +18,8 @@ static void sampi_gbnf_space(sampi_reader *r, bool newlines)
     }
 }
 
-/* Reads a character of a literal or a class. An escape may name a number above 0x10ffff, which has no UTF-8; such a
-   character matches nothing. */
+/* Reads one character of a literal or a class. An escape can give a number above 0x10ffff, for which there is no UTF-8;
+   such a character matches no text. */
 static int64_t sampi_gbnf_char(sampi_reader *r)
 {
     if (*r->at != '\\') return sampi_read_utf8(r, "expected the end of the literal or class");
@@ -40,7 +41,7 @@ static int64_t sampi_gbnf_char(sampi_reader *r)
     }
 }
 
-/* Reads "..." as the sequence of its characters. */
+/* Reads a literal "..." as the sequence of its characters. */
 static sampi_node sampi_gbnf_literal(sampi_reader *r)
 {
     int32_t first = r->parts.n;
@@ -58,8 +59,9 @@ static sampi_node sampi_gbnf_literal(sampi_reader *r)
     return sampi_read_join(r, first, true);
 }
 
-/* Reads [..] or [^..]. An empty class is an empty text. Ranges are collected as parts. Byte 0 is in a class only if the
-   class names it by itself: ranges, [^..] and . exclude it, because llama.cpp never allows it. */
+/* Reads a character class [..] or [^..]. A class without characters matches the empty text. The ranges are collected in
+   r->parts. Byte 0 is in a class only if the class names it alone: ranges, [^..] and . never contain byte 0, because
+   llama.cpp never allows it. */
 static sampi_node sampi_gbnf_class(sampi_reader *r)
 {
     int32_t first = r->parts.n;
@@ -77,7 +79,8 @@ static sampi_node sampi_gbnf_class(sampi_reader *r)
         if (sampi_read_part(r, hi < 0x110000 ? (sampi_node)hi : 0x110000) < 0) return r->error->status;
     }
     r->at++;
-    for (int k = 0, both = r->parts.n > first && negated ? 2 : 0; k < both; k++) /* add the range from 0 to 0 */
+    /* adds the range from 0 to 0, so that the negated class excludes byte 0 */
+    for (int k = 0, both = r->parts.n > first && negated ? 2 : 0; k < both; k++)
         if (sampi_read_part(r, 0) < 0) return r->error->status;
     int32_t n = (r->parts.n - first) / 2;
     r->parts.n = first;
@@ -86,7 +89,8 @@ static sampi_node sampi_gbnf_class(sampi_reader *r)
     return sampi_read_node(r, sampi_tree_class(r->tree, (const uint32_t(*)[2])ranges, (size_t)n, negated));
 }
 
-/* Reads <[id]> or <text>. The text, with its angle brackets, must be one token; the vocabulary says later which one. */
+/* Reads a token: <[id]> or <text>. The text together with its angle brackets must be the text of one token. Which token
+   it is is found later, when the vocabulary is known. */
 static sampi_node sampi_gbnf_token(sampi_reader *r)
 {
     bool negated = *r->at == '!';
@@ -110,7 +114,7 @@ static sampi_node sampi_gbnf_token(sampi_reader *r)
     return sampi_read_node(r, sampi_tree_node(r->tree, SAMPI_NODE_TOKEN, text, negated | 2, 0));
 }
 
-/* Reads {m}, {m,} or {m,n}. An upper bound above 2000 means no bound, as in llama.cpp. */
+/* Reads a repetition {m}, {m,} or {m,n}. As in llama.cpp, an upper bound above 2000 counts as no bound. */
 static int sampi_gbnf_braces(sampi_reader *r, bool nested, int32_t *least, int32_t *most)
 {
     r->at++;
@@ -138,8 +142,8 @@ static int sampi_gbnf_braces(sampi_reader *r, bool nested, int32_t *least, int32
     return SAMP_OK;
 }
 
-/* Reads * + ? or braces and applies it to the last part. n_rules is the number of rules that llama.cpp counts for that
-   part; it is multiplied by the repetitions. */
+/* Reads one of * + ? or a repetition in braces, and applies it to the last part that was read. *n_rules is the number
+   of rules that llama.cpp counts for that part; the function multiplies it by the number of repetitions. */
 static int sampi_gbnf_repeat(sampi_reader *r, int32_t first, bool nested, bool *nothing, uint64_t *n_rules)
 {
     const char *start = r->at;
@@ -166,8 +170,8 @@ static int sampi_gbnf_repeat(sampi_reader *r, int32_t first, bool nested, bool *
 
 static sampi_node sampi_gbnf_alternatives(sampi_reader *r, bool nested);
 
-/* Reads a name. Returns the number of its rule, which is added if it is new; or a status. New rules count in n_symbols,
-   for llama.cpp's limit of repetitions. */
+/* Reads a name. Returns the number of the rule with this name, or a negative status. A name that was not met before
+   becomes a new rule. New rules count in n_symbols, which llama.cpp's limit on repetitions needs. */
 static int32_t sampi_gbnf_name(sampi_reader *r)
 {
     const char *start = r->at;
@@ -196,12 +200,12 @@ static sampi_node sampi_gbnf_group(sampi_reader *r, uint64_t *n_rules)
     return n;
 }
 
-/* Reads parts that follow each other, each with its repetition, up to the end of the alternative. */
+/* Reads the parts of one alternative, each with its repetition, up to the alternative's end. */
 static sampi_node sampi_gbnf_sequence(sampi_reader *r, bool nested)
 {
     int32_t first = r->parts.n;
     uint64_t n_rules = 1;
-    bool nothing = true; /* the last part is an empty text, which cannot be repeated */
+    bool nothing = true; /* whether the last part is the empty text, which cannot be repeated */
     for (;;) {
         sampi_node n;
         char c = *r->at;
@@ -249,7 +253,8 @@ static sampi_node sampi_gbnf_alternatives(sampi_reader *r, bool nested)
     }
 }
 
-/* Reads name ::= alternatives and the end of the line. A second definition replaces the first. */
+/* Reads one rule: its name, ::=, the alternatives and the end of the line. A second definition of a name replaces the
+   first. */
 static int sampi_gbnf_rule(sampi_reader *r)
 {
     int32_t rule = sampi_gbnf_name(r);
@@ -266,7 +271,7 @@ static int sampi_gbnf_rule(sampi_reader *r)
     return sampi_tree_define(r->tree, rule, body);
 }
 
-/* Checks that every name has a rule; an error is reported where the name first occurs. */
+/* Checks that every name has a rule. The error is reported at the first position of the name in the text. */
 static int sampi_gbnf_check(sampi_reader *r)
 {
     for (int32_t i = 0; i < r->tree->rules.n; i++) {
@@ -277,7 +282,7 @@ static int sampi_gbnf_check(sampi_reader *r)
     return SAMP_OK;
 }
 
-/* Reads the rules of the text into the tree. *rule gets the number of the rule `root`. */
+/* Reads all rules of the text into the tree. *rule becomes the number of the rule with the name `root`. */
 static int sampi_gbnf_read(sampi_reader *r, const char *root, int32_t *rule)
 {
     sampi_gbnf_space(r, true);

@@ -1,28 +1,32 @@
 /* ---- reading texts ----
-   The readers of GBNF and of regular expressions make a tree. Both read the text once and stop at the first mistake.
-   They report its place and what was expected there. */
+   The readers of GBNF and of regular expressions turn a text into a tree. Both read the text once and stop at the first
+   mistake; the error gives the mistake's position and the text that was expected there. */
 
 typedef struct sampi_reader {
     sampi_tree *tree;
-    const char *text, *at, *end; /* *end may be read, and is 0 */
-    samp_text_error *error;      /* never NULL */
-    sampi_vec parts;             /* sampi_node: the parts of the sequences that are being read */
-    int32_t depth;               /* of parentheses */
-    uint64_t n_symbols;          /* GBNF: names as llama.cpp counts them, for its limit of repetitions */
-    sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool); /* regex: makes the node of a class */
-    bool ways;        /* does the way in which a text matches matter? Then groups become GROUP nodes, */
-    int32_t n_groups; /* with numbers below this */
+    /* text: the beginning; at: the next byte to read; end: the byte behind the text, which is 0 and may be read */
+    const char *text, *at, *end;
+    samp_text_error *error; /* never NULL */
+    sampi_vec parts;        /* sampi_node: a stack with the parts of the sequences that are being read */
+    int32_t depth;          /* how many parentheses are open */
+    uint64_t n_symbols; /* GBNF: the number of names as llama.cpp counts them, which its limit on repetitions needs */
+    /* Regular expressions: the function that makes the node of a character class. */
+    sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool);
+    /* Regular expressions: true if it matters in which of several ways a text matches. Groups then become GROUP nodes;
+       they are numbered from 0 to n_groups - 1. */
+    bool ways;
+    int32_t n_groups;
 } sampi_reader;
 
-#define SAMPI_MAX_NESTING 100 /* of parentheses */
+#define SAMPI_MAX_NESTING 100 /* the largest number of parentheses that may be open */
 
-/* Reports what was expected at `at`. Returns the status that it sets. */
+/* Reports an error at `at`; `what` says what was expected there. Returns the error's status. */
 static int sampi_expected(sampi_reader *r, const char *at, int status, const char *what)
 {
     return sampi_text_error(r->error, r->text, at, status, what);
 }
 
-/* Reads one code point, which must be valid UTF-8. Returns it, or a status. */
+/* Reads one code point, which must be valid UTF-8. Returns the code point, or a negative status. */
 static int32_t sampi_read_utf8(sampi_reader *r, const char *what)
 {
     if (r->at == r->end) return sampi_expected(r, r->at, SAMP_E_FORMAT, what);
@@ -32,7 +36,7 @@ static int32_t sampi_read_utf8(sampi_reader *r, const char *what)
     return (int32_t)c;
 }
 
-/* Reads n hexadecimal digits. Returns their value, or a status. */
+/* Reads n hexadecimal digits. Returns their value, or a negative status. */
 static int64_t sampi_read_hex(sampi_reader *r, int n)
 {
     uint32_t x = 0;
@@ -44,7 +48,7 @@ static int64_t sampi_read_hex(sampi_reader *r, int n)
     return x;
 }
 
-/* Reads a decimal number. Returns the number, at most 2^31 - 1, or a status. */
+/* Reads a decimal number. Returns the number, or a negative status. Numbers above 2^31 - 1 become 2^31 - 1. */
 static int32_t sampi_read_number(sampi_reader *r, const char *what)
 {
     int64_t x = 0;
@@ -56,7 +60,7 @@ static int32_t sampi_read_number(sampi_reader *r, const char *what)
     return (int32_t)x;
 }
 
-/* Returns n. If n is a status, it becomes an error at the place that is being read. */
+/* Returns n. If n is a status, an error is reported at the current position of the text. */
 static sampi_node sampi_read_node(sampi_reader *r, sampi_node n)
 {
     if (n >= 0 || r->error->status) return n;
@@ -71,7 +75,8 @@ static sampi_node sampi_read_part(sampi_reader *r, sampi_node n)
     return *part = n;
 }
 
-/* Joins the parts from `first` on, as a sequence or as alternatives, and removes them from r->parts. */
+/* Joins the parts from index `first` on into one node, as a sequence (seq) or as alternatives, and removes them from
+   r->parts. */
 static sampi_node sampi_read_join(sampi_reader *r, int32_t first, bool seq)
 {
     sampi_node n = seq ? SAMPI_EMPTY : SAMPI_NEVER;

@@ -1,8 +1,8 @@
 /* ---- regular expressions ----
-   ECMA-262's, as far as they are regular: no lookaround, no \b, no backreferences, no \p. ^ and $ may be anywhere. They
-   are read as two bytes that no text has: FE before the text's first byte, FF behind its last one. Then
-   sampi_regex_unmark removes FE from the front and FF from the end of what matches. The result is what the expression
-   says of texts without these marks. */
+   The syntax is ECMA-262's, as far as it is regular: lookaround, \b, backreferences and \p are refused. ^ and $ may be
+   anywhere. They are read as two marks, bytes that no UTF-8 text contains: FE stands before the text's first byte, FF
+   behind its last byte. sampi_regex_unmark then removes FE from the front and FF from the end of the matched texts. The
+   result matches the texts without marks that the expression matches. */
 
 #define SAMPI_REGEX_BEGIN 0xfe
 #define SAMPI_REGEX_END   0xff
@@ -12,7 +12,7 @@ static int sampi_regex_unsupported(sampi_reader *r, const char *at, const char *
     return sampi_expected(r, at, SAMP_E_UNSUPPORTED, what);
 }
 
-/* The ranges of \d \w \s. */
+/* Returns the number of ranges of the class \d, \w or \s; *ranges becomes the ranges. */
 static size_t sampi_regex_named(char name, const uint32_t (**ranges)[2])
 {
     static const uint32_t d[][2] = { { '0', '9' } };
@@ -24,7 +24,7 @@ static size_t sampi_regex_named(char name, const uint32_t (**ranges)[2])
     return name == 'd' ? 1 : name == 'w' ? sizeof w / sizeof *w : sizeof s / sizeof *s;
 }
 
-/* Reads what follows \u: HHHH, {H..}, or a pair of surrogates. */
+/* Reads the digits behind \u: HHHH, {H..}, or two \uHHHH that are a pair of surrogates. */
 static int64_t sampi_regex_unicode(sampi_reader *r)
 {
     if (*r->at == '{') {
@@ -48,7 +48,7 @@ static int64_t sampi_regex_unicode(sampi_reader *r)
     return low < 0 ? low : c;
 }
 
-/* Reads the character that follows a backslash, if it is not a class. */
+/* Reads the character behind a backslash that does not begin a class such as \d. */
 static int64_t sampi_regex_escape(sampi_reader *r)
 {
     static const char from[] = "tnvfr", to[] = "\t\n\v\f\r";
@@ -73,7 +73,7 @@ static int64_t sampi_regex_escape(sampi_reader *r)
     return sampi_read_utf8(r, "expected a character");
 }
 
-/* Appends the range lo .. hi to the parts; with `gaps` the gaps between n ranges. */
+/* Appends n ranges to r->parts as pairs of numbers; with `gaps` the gaps between the ranges instead. */
 static int sampi_regex_ranges(sampi_reader *r, const uint32_t (*ranges)[2], size_t n, bool gaps)
 {
     int64_t next = 0;
@@ -87,8 +87,8 @@ static int sampi_regex_ranges(sampi_reader *r, const uint32_t (*ranges)[2], size
     return SAMP_OK;
 }
 
-/* Reads one end of a range in [ ]. Returns a code point; or -1 after \d \w \s \D \W \S, whose ranges are then among the
-   parts. */
+/* Reads one end of a range within [ ]. Returns its code point. If it is one of \d \w \s \D \W \S, the function returns
+   -1, and has appended the ranges of this class to r->parts. */
 static int64_t sampi_regex_class_char(sampi_reader *r, int *status)
 {
     int64_t c;
@@ -110,7 +110,7 @@ static int64_t sampi_regex_class_char(sampi_reader *r, int *status)
     return c;
 }
 
-/* Reads [..] or [^..]; its ranges are collected as parts. */
+/* Reads a character class [..] or [^..]. Its ranges are collected in r->parts. */
 static sampi_node sampi_regex_class(sampi_reader *r)
 {
     int32_t first = r->parts.n;
@@ -138,15 +138,15 @@ static sampi_node sampi_regex_class(sampi_reader *r)
     return r->chars(r->tree, (const uint32_t(*)[2])sampi_vec_at(&r->parts, sizeof(sampi_node), first), n, negated);
 }
 
-/* Makes n a group, if groups matter here. */
+/* Returns n as a GROUP node if groups matter to the caller, else n itself. */
 static sampi_node sampi_regex_way(sampi_reader *r, sampi_node n, int32_t group)
 {
     if (n < 0 || !r->ways || (group == SAMPI_GROUP_NONE && sampi_at(r->tree, n)->kind != SAMPI_NODE_ALT)) return n;
     return sampi_tree_node(r->tree, SAMPI_NODE_GROUP, n, group, 0);
 }
 
-/* Reads the name of a group and the > behind it. Every character outside of ASCII counts as a letter, escapes are not
-   read, and two groups may have the same name. */
+/* Reads the name of a capture group and the > behind the name. Every character outside of ASCII counts as a letter.
+   Escapes in names are not supported, and two groups may have the same name. */
 static int sampi_regex_name(sampi_reader *r)
 {
     const char *name = r->at;
@@ -184,7 +184,8 @@ static sampi_node sampi_regex_group(sampi_reader *r)
     return sampi_regex_way(r, n, group);
 }
 
-/* Reads {m}, {m,} or {m,n}. If the brace is not one of these, it is an ordinary character, and *least is -1. */
+/* Reads a repetition {m}, {m,} or {m,n}. If the text does not have one of these forms, { is an ordinary character, and
+   *least becomes -1. */
 static int sampi_regex_braces(sampi_reader *r, int32_t *least, int32_t *most)
 {
     const char *start = r->at++;
@@ -207,7 +208,7 @@ static int sampi_regex_braces(sampi_reader *r, int32_t *least, int32_t *most)
     return SAMP_OK;
 }
 
-/* Reads one part that may be repeated. */
+/* Reads one part of a sequence, without the repetition that may follow. */
 static sampi_node sampi_regex_atom(sampi_reader *r)
 {
     static const uint32_t line_ends[][2] = { { '\n', '\n' }, { '\r', '\r' }, { 0x2028, 0x2029 } };
@@ -238,7 +239,7 @@ static sampi_node sampi_regex_atom(sampi_reader *r)
     return r->chars(r->tree, (const uint32_t(*)[2])one, 1, false);
 }
 
-/* Reads the repetition behind n, if there is one. */
+/* Reads the repetition behind the part n, if there is one, and applies it. */
 static sampi_node sampi_regex_repeated(sampi_reader *r, sampi_node n)
 {
     if (n < 0 || !*r->at || !strchr("*+?{", *r->at)) return n;
@@ -251,7 +252,7 @@ static sampi_node sampi_regex_repeated(sampi_reader *r, sampi_node n)
     }
     n = sampi_tree_repeat(r->tree, n, least, most);
     if (*r->at != '?') return n;
-    r->at++; /* lazy or not, the same texts match */
+    r->at++; /* a lazy repetition matches the same texts as one that is not lazy */
     return least != most ? sampi_regex_way(r, n, SAMPI_GROUP_LAZY) : n;
 }
 
@@ -280,24 +281,26 @@ static sampi_node sampi_regex_alternatives(sampi_reader *r)
     }
 }
 
-/* Does n match a text that is empty, or that has nothing but marks? `rest` is n without its marks. */
+/* Returns whether n matches a text that is empty or has only marks (FE, FF). `rest` matches the texts of n without
+   their marks. */
 static bool sampi_regex_is_nothing(const sampi_tree *t, sampi_node n, sampi_node rest)
 {
     return (sampi_at(t, n)->known | (rest < 0 ? 0 : sampi_at(t, rest)->known)) & SAMPI_KNOWN_EMPTY;
 }
 
-/* Which marks are removed. ANY is only used to find out whether a text has nothing but marks. */
+/* The marks that sampi_regex_unmark removes from a text; ANY is used only to find whether a text has only marks. */
 enum {
     SAMPI_UNMARK_NONE = 0,
-    SAMPI_UNMARK_BEGIN = 1, /* these are the bits of the two bytes in a set */
+    /* BEGIN and END are the two top bits of a SET, which are the bits of the bytes FE and FF */
+    SAMPI_UNMARK_BEGIN = 1,
     SAMPI_UNMARK_END = 2,
     SAMPI_UNMARK_ANY = 3
 };
 
-/* What sampi_regex_unmark has made of a part: the part's node has it in `state`, + 1. */
+/* Returns the result of sampi_regex_unmark for a part. It is stored as result + 1 in `state` of the part's node. */
 static sampi_node sampi_regex_unmarked(const sampi_tree *t, sampi_node n) { return sampi_at(t, n)->state - 1; }
 
-/* The same for a node whose parts are done. */
+/* Computes the result of sampi_regex_unmark for a node whose parts have their results. */
 static sampi_node sampi_regex_unmark_one(sampi_tree *t, sampi_node n, uint32_t marks)
 {
     const sampi_expr e = *sampi_at(t, n);
@@ -327,10 +330,10 @@ static sampi_node sampi_regex_unmark_one(sampi_tree *t, sampi_node n, uint32_t m
     }
 }
 
-/* Keeps those of the texts of n that have certain marks, and removes these marks. BEGIN: one or more FE at the front (a
-   place may be marked twice). END: one or more FF at the end. ANY: marks of either kind at the front. NONE keeps the
-   texts that have no marks at all. Each part is visited once, after its own parts: until then it is on the stack
-   `todo`, then in `order`. */
+/* Returns a node for those texts of n that have certain marks, with these marks removed. BEGIN: the texts with one or
+   more FE at the front (^^ marks a position twice). END: the texts with one or more FF at the end. ANY: the texts with
+   marks of either kind at the front. NONE: the texts without any marks. Each part is computed once, after the parts in
+   it. The stack `todo` has the parts that wait for others; `order` has the computed ones. */
 static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks)
 {
     if (n < 0) return n;
@@ -358,8 +361,9 @@ static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks
     return made;
 }
 
-/* Reads a regular expression of n bytes, which a 0 follows, with its marks. The caller has set the reader's tree, chars
-   and ways. Returns a status, with *error, if it is wrong. */
+/* Reads a regular expression of n bytes into a node that still contains the marks of ^ and $. The byte behind the text
+   must be 0. The caller sets the reader's tree, chars and ways. If the text is not valid, the function fills *error and
+   returns a status. */
 static sampi_node sampi_regex_read(sampi_reader *r, const char *text, size_t n, samp_grammar_error *error)
 {
     memset(error, 0, sizeof *error);
@@ -373,9 +377,9 @@ static sampi_node sampi_regex_read(sampi_reader *r, const char *text, size_t n, 
     return all;
 }
 
-/* The texts that the expression matches as a whole; with `search` the texts that contain a match. `chars` makes the
-   node of a class of code points (sampi_tree_class does so in UTF-8). SAMP_E_UNSUPPORTED if the expression is not
-   regular. */
+/* Returns the node for the texts that the expression matches as a whole, or, with `search`, for the texts that contain
+   a match. The callback `chars` makes the node of a class of code points (sampi_tree_class makes it in UTF-8). Returns
+   SAMP_E_UNSUPPORTED if the expression is not regular. */
 static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bool search,
                                    sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool),
                                    samp_grammar_error *error)

@@ -1,30 +1,41 @@
 /* ---- the tree ----
-   Nodes are only added, and never change; a node's number is its index. Functions that make nodes pass errors on: if an
-   argument is negative (a status), they return it. */
+   A grammar is a tree of nodes; each node matches a set of texts. Nodes are only added and never change, and a node's
+   number is its index in the array of nodes. A function that makes a node takes nodes as arguments. A negative argument
+   is an error status, and the function returns it. */
 
-typedef int32_t sampi_node; /* a node's number; negative: a samp_status */
+typedef int32_t sampi_node; /* a node's number; a negative value is a samp_status */
 
-/* What a node matches. a, b and c are its numbers: nodes, if nothing else is said. */
+/* The kinds of nodes, each with the texts that it matches. a, b and c are the node's three numbers. They are numbers of
+   other nodes, unless the line says something else. */
 typedef enum sampi_node_kind {
-    SAMPI_NODE_NEVER,   /* no text */
-    SAMPI_NODE_EMPTY,   /* the empty text */
-    SAMPI_NODE_TEXT,    /* b bytes, at a in the pool; c: the rule with this name + 1, or 0 */
-    SAMPI_NODE_SET,     /* one byte of a set: 256 bits, at a in the pool (b = 32) */
-    SAMPI_NODE_TOKEN,   /* token a; b & 1: any other token; b & 2: a is the token's TEXT */
-    SAMPI_NODE_SEQ,     /* a, then b */
-    SAMPI_NODE_ALT,     /* a (never an ALT itself) or b */
-    SAMPI_NODE_REPEAT,  /* a, at least b times and at most c times (-1: any number) */
-    SAMPI_NODE_GROUP,   /* a, and b says why it is a group (below); in triggers only */
-    SAMPI_NODE_AND,     /* the texts that both a and b match */
-    SAMPI_NODE_NOT,     /* every string of bytes that a does not match */
-    SAMPI_NODE_REF,     /* rule a */
-    SAMPI_NODE_MEMBERS, /* list a behind the members in b; c: 2 * their number (+ 1 behind a separator) */
-    SAMPI_NODE_SEEN,    /* the set b of a MEMBERS, if it is not EMPTY: b bytes of bits, one for each member */
-    SAMPI_NODE_MULTIPLE /* the end of a decimal number that is a multiple of a, see below */
+    SAMPI_NODE_NEVER, /* matches no text */
+    SAMPI_NODE_EMPTY, /* matches the empty text */
+    /* a text of b bytes, which begins at byte a of the pool; c: 1 + the rule with this name, or 0 if there is no such
+       rule */
+    SAMPI_NODE_TEXT,
+    SAMPI_NODE_SET, /* one byte of a set; the set is 256 bits, at byte a of the pool (b = 32) */
+    /* the token a; if b & 1: any token but a; if b & 2: a is not a token's id but a TEXT node with the token's text */
+    SAMPI_NODE_TOKEN,
+    SAMPI_NODE_SEQ,    /* a, followed by b */
+    SAMPI_NODE_ALT,    /* either a (which is never an ALT itself) or b */
+    SAMPI_NODE_REPEAT, /* a, repeated at least b times and at most c times (c = -1: any number of times) */
+    SAMPI_NODE_GROUP,  /* a, as a group for the reason b (listed below); only triggers have groups */
+    SAMPI_NODE_AND,    /* the texts that both a and b match */
+    SAMPI_NODE_NOT,    /* every string of bytes that a does not match */
+    SAMPI_NODE_REF,    /* whatever rule number a matches */
+    /* The rest of list number a (an object's members in any order). b is a SEEN node: the members that have come
+       already. c: 2 * the number of these members, + 1 if a separator has been read behind the last one. */
+    SAMPI_NODE_MEMBERS,
+    /* A set of members of a list, as part b of a MEMBERS node; EMPTY is used for the empty set. It has b bytes of bits
+       in the pool, one bit for each member. */
+    SAMPI_NODE_SEEN,
+    /* the rest of a decimal number that is a multiple of a; the numbers b and c are described below */
+    SAMPI_NODE_MULTIPLE
 } sampi_node_kind;
 
-/* The phase of a MULTIPLE is c % 8: where in the number it is. The digits so far leave the remainder b modulo a. c / 8
-   decimal places may still come; behind them only zeros may come. */
+/* The numbers of a MULTIPLE node. b is the remainder modulo a of the digits that were read. c % 8 is one of the
+   following phases: it says which part of the number has been read. c / 8 is the number of decimal places that may
+   still change the remainder; later decimal places must be zeros. */
 enum {
     SAMPI_MULTIPLE_BEGINS,
     SAMPI_MULTIPLE_ZERO,
@@ -33,117 +44,128 @@ enum {
     SAMPI_MULTIPLE_BEHIND
 };
 
-/* What a GROUP is for: a group's number from 0, or one of these. */
+/* The reason of a GROUP node: the number of a capture group, counted from 0, or one of these. */
 enum {
-    SAMPI_GROUP_NONE = -1, /* it keeps alternatives apart from those around them */
-    SAMPI_GROUP_LAZY = -2  /* it is a REPEAT that tries fewer times first */
+    SAMPI_GROUP_NONE = -1, /* no capture; the group keeps its alternatives apart from those around it */
+    SAMPI_GROUP_LAZY = -2  /* the group is a lazy REPEAT, which tries fewer repetitions first */
 };
 
-/* What is known of a node, as bits. */
+/* Facts about a node, as bits of `known`. */
 enum {
-    SAMPI_KNOWN_EMPTY = 1,  /* it matches the empty text */
-    SAMPI_KNOWN_CALLS = 2,  /* a call, a token or a list is in it: it is not regular */
-    SAMPI_KNOWN_AND = 4,    /* an AND is in it, so a search must find whether it matches any text */
-    SAMPI_KNOWN_ALIVE = 8,  /* it matches some text */
-    SAMPI_KNOWN_DEAD = 16,  /* it matches no text; also known without an AND, if a required part matches no text */
-    SAMPI_KNOWN_OPEN = 64,  /* sampi_grammar_visit is inside it */
-    SAMPI_KNOWN_DONE = 128, /* sampi_grammar_visit has finished it */
+    SAMPI_KNOWN_EMPTY = 1, /* the node matches the empty text */
+    /* the node contains a rule call, a token or a list of members, so it is not a regular expression */
+    SAMPI_KNOWN_CALLS = 2,
+    SAMPI_KNOWN_AND = 4,   /* the node contains an AND, so only a search can decide whether it matches any text */
+    SAMPI_KNOWN_ALIVE = 8, /* the node matches at least one text */
+    /* the node matches no text; this is found without a search if a required part matches no text */
+    SAMPI_KNOWN_DEAD = 16,
+    SAMPI_KNOWN_OPEN = 64,  /* sampi_grammar_visit has entered the node and not yet left it */
+    SAMPI_KNOWN_DONE = 128, /* sampi_grammar_visit has left the node */
     SAMPI_KNOWN_SHARED = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND |
-                         SAMPI_KNOWN_DEAD /* the bits that follow from the parts */
+                         SAMPI_KNOWN_DEAD /* the bits that can be computed from the node's children */
 };
 
 typedef struct sampi_expr {
-    uint8_t kind, known; /* known: SAMPI_KNOWN_* when it was made */
-    uint16_t depth;      /* how deep a function that walks the node recurses */
+    uint8_t kind, known; /* known: the SAMPI_KNOWN_* bits that were found when the node was made */
+    uint16_t depth;      /* the depth of recursion of a function that walks the node */
     int32_t a, b, c;
-    int32_t state; /* the matcher's state of this node, or 0 */
+    int32_t state; /* the number of the state that a matcher has for this node, or 0 */
 } sampi_expr;
 
-/* The two nodes that every tree begins with. */
+/* The first two nodes of every tree. */
 #define SAMPI_NEVER 0
 #define SAMPI_EMPTY 1
 
-#define SAMPI_MAX_DEPTH  256       /* of a node: so much stack is safe everywhere */
-#define SAMPI_MAX_NODES  (1 << 24) /* of a tree */
-#define SAMPI_MAX_POOL   (1 << 28) /* bytes of all texts and sets */
-#define SAMPI_MAX_RANGES 4096      /* of a class */
-#define SAMPI_MAX_WORK   (1 << 24) /* for reading a text: a node that exists costs 1, a new one SAMPI_NEW_NODE */
-#define SAMPI_NEW_NODE   8
-#define SAMPI_MAX_REGEX  8192 /* bytes of a regular expression */
+/* the largest depth of a node; the stack for this recursion is available on every system */
+#define SAMPI_MAX_DEPTH  256
+#define SAMPI_MAX_NODES  (1 << 24) /* the largest number of nodes in a tree */
+#define SAMPI_MAX_POOL   (1 << 28) /* the largest size of all texts and sets of a tree, in bytes */
+#define SAMPI_MAX_RANGES 4096      /* the largest number of ranges in one character class */
+/* The limit of work for reading one text: a node that exists already costs 1, a new one costs SAMPI_NEW_NODE. */
+#define SAMPI_MAX_WORK  (1 << 24)
+#define SAMPI_NEW_NODE  8
+#define SAMPI_MAX_REGEX 8192 /* the largest size of a regular expression, in bytes */
 
 typedef struct sampi_rule {
-    sampi_node name, body; /* name: a TEXT, or EMPTY; body: -1 = not defined */
-    size_t place;          /* where the name first occurs in GBNF */
-    int32_t n_refs;        /* how many nodes refer to it */
-    bool call;             /* is it called, or replaced by its body? */
-    uint8_t known;         /* what is known of its body, in a finished grammar */
+    sampi_node name, body; /* name: a TEXT node, or EMPTY; body: -1 if the rule is not defined */
+    size_t place;          /* the offset in the GBNF text where the name first occurs */
+    int32_t n_refs;        /* the number of nodes that refer to the rule */
+    /* true: a matcher calls the rule and returns from it; false: references are replaced by the rule's body */
+    bool call;
+    uint8_t known; /* the SAMPI_KNOWN_* bits of the body, set when the grammar is finished */
 } sampi_rule;
 
-/* A list of members in any order, none of them twice: sampi_tree_members. */
+/* A list of members (as of a JSON object) in any order, each at most once: see sampi_tree_members. */
 typedef struct sampi_member {
     sampi_node node;
     bool required;
 } sampi_member;
 typedef struct sampi_list {
-    int32_t first, n; /* members, in the tree's array */
+    int32_t first, n; /* the list's members are first .. first + n - 1 in the tree's array `members` */
     sampi_node separator, other;
-    int32_t least, most; /* most: INT32_MAX = no bound */
-    int32_t slots;       /* how many witnesses there are, see sampi_tree_witnesses */
+    int32_t least, most; /* bounds on the number of members; most: INT32_MAX if there is no upper bound */
+    int32_t slots;       /* the number of witnesses, see sampi_tree_witnesses */
 } sampi_list;
 
 enum {
-    SAMPI_KINDS_OF_NAMES = 8, /* kinds of names, which distinguish witnesses */
+    SAMPI_KINDS_OF_NAMES = 8, /* how many kinds of names there are; witnesses must have names of different kinds */
     SAMPI_SETS_OF_KINDS = 1 << SAMPI_KINDS_OF_NAMES,
     SAMPI_MAX_SLOTS = 4
 };
 
-/* An account of heap memory. Each block counts with its full size. Accounts that share a limit count in `all`, which
-   several threads change at the same time. */
+/* An account of heap memory with a limit. Every block counts with its full size. Several accounts can share one limit:
+   they then count in the common account `all`, which several threads change at the same time. */
 typedef struct sampi_held {
     size_t bytes, most;
-    size_t apart;           /* bytes of stores, counted separately; a quarter of `most` stays for all else */
-    struct sampi_held *all; /* the account that counts instead, or NULL */
+    /* the bytes of stores, which are not in `bytes`; they lower the limit for `bytes`, but a quarter of `most` always
+       remains */
+    size_t apart;
+    struct sampi_held *all; /* the common account that counts in place of this one, or NULL */
     bool full;              /* a request exceeded the limit */
-    size_t beside;          /* bytes above the limit that are allowed for now */
+    size_t beside;          /* by how many bytes the limit may be exceeded for a short time */
 } sampi_held;
 
-/* An array that grows. Its elements move when it grows, so they are referred to by number. sampi_vec_like makes an
-   empty one. */
+/* A growing array. The elements move when the array grows, so other data refer to an element by its index.
+   sampi_vec_like makes an empty array. */
 typedef struct sampi_vec {
     void *data;
     int32_t n, cap;
-    size_t size;      /* of data, in bytes */
-    sampi_held *held; /* the account where it counts; NULL: it is not counted */
+    size_t size;      /* the size of `data` in bytes */
+    sampi_held *held; /* the account that counts the memory; NULL: the memory is not counted */
 } sampi_vec;
 
-/* A cache of classes of code points: grammars often repeat the same classes. A class's hash selects its slot. */
+/* A cache of the nodes of character classes, because grammars often repeat a class. The hash of a class selects the
+   cache's slot for it. */
 enum { SAMPI_CLASSES = 64 };
 typedef struct sampi_class {
     uint32_t range[2][2];
-    int32_t n, how; /* how: 0: the slot is free; else which function made it, + 1 if it is negated */
+    /* how: 0 if the slot is free; else the number of the function that made the node, + 1 for a negated class */
+    int32_t n, how;
     sampi_node node;
 } sampi_class;
 
-/* The counts of a tree to which several threads add nodes at the same time (store.h). Its arrays never move; these
-   counts replace nodes.n and pool.n. */
+/* The counts of a tree to which several threads add nodes at the same time (store.h). The arrays of such a tree never
+   move, and its nodes.n and pool.n are not used; these counts replace them. */
 typedef struct sampi_growth {
     int32_t n_nodes, n_pool;
-    int32_t *known; /* [nodes.cap] what was found out after a node was made: ALIVE, DEAD */
+    /* [nodes.cap] the facts ALIVE and DEAD about each node, which are found after the node was made */
+    int32_t *known;
 } sampi_growth;
 
 typedef struct sampi_tree {
-    sampi_vec nodes;      /* sampi_expr */
-    sampi_vec pool;       /* bytes */
-    sampi_vec rules;      /* sampi_rule */
-    sampi_vec lists;      /* sampi_list */
-    sampi_vec members;    /* sampi_member */
-    sampi_vec slots;      /* a hash table of 2^k slots: a node, or -1 */
-    int64_t spare;        /* how much work is left: SAMPI_MAX_WORK */
-    sampi_class *classes; /* [SAMPI_CLASSES], or NULL */
-    sampi_growth *growth; /* NULL: only one thread uses the tree */
+    sampi_vec nodes;   /* sampi_expr */
+    sampi_vec pool;    /* bytes */
+    sampi_vec rules;   /* sampi_rule */
+    sampi_vec lists;   /* sampi_list */
+    sampi_vec members; /* sampi_member */
+    /* the hash table of all nodes, with 2^k slots: each slot is a node's number, or -1 if it is free */
+    sampi_vec slots;
+    int64_t spare;        /* the amount of work that may still be done; it begins with SAMPI_MAX_WORK */
+    sampi_class *classes; /* [SAMPI_CLASSES] the cache of character classes, or NULL */
+    sampi_growth *growth; /* NULL if only one thread uses the tree */
 } sampi_tree;
 
-/* Counts a block before it is allocated. Returns false if it would exceed the limit. */
+/* Counts a block in an account before the block is allocated. Returns false if the limit would be exceeded. */
 static bool sampi_hold(sampi_held *held, size_t bytes)
 {
     if (!held) return true;
@@ -178,7 +200,8 @@ static void sampi_free_block(sampi_held *held, void *block, size_t bytes)
     SAMP_FREE(block);
 }
 
-/* Makes room for `cap` elements. The old block counts until the elements have moved. */
+/* Makes room for `cap` elements of `width` bytes. Both the old and the new block count in the account until the
+   elements have moved. */
 static bool sampi_vec_move(sampi_vec *vec, size_t width, int32_t cap)
 {
     const size_t size = (size_t)cap * width;
@@ -197,7 +220,7 @@ static bool sampi_vec_move(sampi_vec *vec, size_t width, int32_t cap)
     return true;
 }
 
-/* Doubles the room; if that exceeds the limit, adds a quarter. */
+/* Doubles the array's room. If that exceeds the memory limit, a quarter is added instead. */
 static bool sampi_vec_grow(sampi_vec *vec, size_t width, int32_t least)
 {
     int32_t cap = vec->cap < 16 ? 16 : vec->cap * 2, some = vec->cap + vec->cap / 4;
@@ -210,8 +233,8 @@ static bool sampi_vec_grow(sampi_vec *vec, size_t width, int32_t least)
     return sampi_vec_move(vec, width, some);
 }
 
-/* Adds `more` elements at the end and to vec->n. Returns their address; NULL if there is no memory, and then nothing
-   has changed. */
+/* Adds `more` elements of `width` bytes at the end, which also increases vec->n. Returns the address of the first new
+   element. Returns NULL if there is no memory; the array is then unchanged. */
 static void *sampi_vec_add(sampi_vec *vec, size_t width, int32_t more)
 {
     if (more > INT32_MAX / 2 - vec->n) return NULL;
@@ -220,13 +243,13 @@ static void *sampi_vec_add(sampi_vec *vec, size_t width, int32_t more)
     return (char *)vec->data + (size_t)(vec->n - more) * width;
 }
 
-/* Element i; NULL if the array has no memory yet. */
+/* Returns the address of element i; NULL if the array has no memory yet. */
 static void *sampi_vec_at(const sampi_vec *vec, size_t width, int32_t i)
 {
     return vec->data ? (char *)vec->data + (size_t)i * width : NULL;
 }
 
-/* An empty array that counts in the same account. */
+/* Returns an empty array that counts its memory in the same account as `other`. */
 static sampi_vec sampi_vec_like(const sampi_vec *other)
 {
     sampi_vec vec;
@@ -242,8 +265,8 @@ static void sampi_vec_free(sampi_vec *vec)
     *vec = sampi_vec_like(vec);
 }
 
-/* Gives back memory that is much more than is in use. If that needs too much memory for a moment, the array stays as it
-   is. */
+/* Shrinks an array that uses less than a quarter of its memory. Moving the elements needs memory for both blocks; if
+   that exceeds the limit, the array stays as it is. */
 static void sampi_vec_trim(sampi_vec *vec, size_t width)
 {
     const bool was_full = vec->held && vec->held->full;
@@ -251,7 +274,7 @@ static void sampi_vec_trim(sampi_vec *vec, size_t width)
     if (vec->held) vec->held->full = was_full;
 }
 
-/* Makes a hash table (int32_t each) with twice as many slots as `slots`, at least 64, all of them free (-1). */
+/* Makes a hash table of int32_t with twice as many slots as `slots` has, but at least 64. All slots are free (-1). */
 static bool sampi_slots_like(sampi_vec *made, const sampi_vec *slots)
 {
     sampi_vec more = sampi_vec_like(slots);
@@ -262,7 +285,7 @@ static bool sampi_slots_like(sampi_vec *made, const sampi_vec *slots)
     return true;
 }
 
-/* The same, and it replaces the old table. */
+/* Does the same as sampi_slots_like, and replaces the old table by the new, empty one. */
 static bool sampi_slots_renew(sampi_vec *slots)
 {
     sampi_vec old = *slots;
@@ -275,7 +298,8 @@ static sampi_expr *sampi_at(const sampi_tree *t, sampi_node n) { return (sampi_e
 static sampi_rule *sampi_rule_at(const sampi_tree *t, int32_t i) { return (sampi_rule *)t->rules.data + i; }
 static const uint8_t *sampi_bytes_at(const sampi_tree *t, int32_t at) { return (const uint8_t *)t->pool.data + at; }
 
-/* Texts and sets are equal if their bytes are, all other nodes if their numbers are. */
+/* Returns whether nodes of this kind keep bytes in the pool. Two such nodes are equal if their bytes are equal; nodes
+   of other kinds are equal if their numbers a, b and c are equal. */
 static bool sampi_in_pool(int kind)
 {
     return kind == SAMPI_NODE_TEXT || kind == SAMPI_NODE_SET || kind == SAMPI_NODE_SEEN;
@@ -286,14 +310,16 @@ static uint32_t sampi_node_hash(const sampi_tree *t, int kind, int32_t a, int32_
     uint64_t h = (uint64_t)kind * 0x9E3779B97F4A7C15u;
     if (sampi_in_pool(kind)) {
         h ^= sampi_checksum(sampi_bytes_at(t, a), (size_t)b);
-    } else { /* parts often have neighbouring numbers, so none may cancel another one's bits */
+    } else {
+        /* the parts of one node often have close numbers, so the hash must not let their bits cancel each other */
         h = (h ^ ((uint64_t)(uint32_t)a << 32 | (uint32_t)b)) * 0xD6E8FEB86659FD93u;
         h = (h ^ h >> 32 ^ (uint32_t)c) * 0xD6E8FEB86659FD93u;
     }
     return (uint32_t)(h ^ h >> 29);
 }
 
-/* The slot of a node: the one that has it, or the free one that it would get; NULL if too many collide. */
+/* Returns the slot of the hash table that has the node with these numbers, or else the free slot that the new node
+   would get. Returns NULL if there are too many collisions. */
 static sampi_node *sampi_node_slot(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
     enum { PROBES = 128 };
@@ -311,7 +337,8 @@ static sampi_node *sampi_node_slot(const sampi_tree *t, int kind, int32_t a, int
     return NULL;
 }
 
-/* Enters all nodes into the hash table, which is empty. No two nodes are equal, so nothing is compared. */
+/* Enters all nodes into the hash table, which must be empty. All nodes differ from each other, so no node is
+   compared. */
 static void sampi_tree_fill_slots(sampi_tree *t)
 {
     sampi_node *slots = (sampi_node *)t->slots.data;
@@ -332,7 +359,8 @@ static bool sampi_tree_rehash(sampi_tree *t)
     return true;
 }
 
-/* How deep functions recurse in a node. Loops walk along the right arms of SEQ and ALT; every other step is a level. */
+/* Returns the recursion depth of functions that walk a node with these parts. Such functions follow the right arm of
+   SEQ and ALT in a loop; every other step to a child is one level of recursion. */
 static int32_t sampi_node_depth(const sampi_tree *t, int kind, int32_t a, int32_t b)
 {
     if (kind < SAMPI_NODE_SEQ || kind > SAMPI_NODE_NOT) return 0;
@@ -344,7 +372,8 @@ static int32_t sampi_node_depth(const sampi_tree *t, int kind, int32_t a, int32_
     return depth;
 }
 
-/* Is the node a reference to a rule that is replaced by its body? Functions that walk a tree look through it. */
+/* Returns whether the node is a reference to a rule that is replaced by its body. Functions that walk a tree go on to
+   the body at such a node. */
 static bool sampi_is_inline(const sampi_tree *t, const sampi_expr *e)
 {
     return e->kind == SAMPI_NODE_REF && !sampi_rule_at(t, e->a)->call;
@@ -355,7 +384,7 @@ static bool sampi_has_seen(const sampi_tree *t, sampi_node seen, int32_t member)
     return seen != SAMPI_EMPTY && (sampi_bytes_at(t, sampi_at(t, seen)->a)[member / 8] >> member % 8 & 1);
 }
 
-/* What is known of a node by now; and adding to it. */
+/* Returns all facts (SAMPI_KNOWN_*) that are known about a node now; sampi_learnt adds some. */
 static int32_t sampi_known(const sampi_tree *t, sampi_node n)
 {
     return sampi_at(t, n)->known | (t->growth ? SAMPI_INT_GET(&t->growth->known[n]) : 0);
@@ -370,21 +399,24 @@ static void sampi_learnt(const sampi_tree *t, sampi_node n, int32_t known)
 
 static bool sampi_is_dead(const sampi_tree *t, sampi_node n) { return sampi_known(t, n) & SAMPI_KNOWN_DEAD; }
 
-/* What a MEMBERS node says about its list. */
+/* The progress within a list of members, computed from a MEMBERS node. A slot is the obligation to write one witness: a
+   member whose name is not listed. It is open while the witness has not come. */
 typedef struct sampi_opening {
     sampi_list list;
     const sampi_member *member; /* [list.n], valid until the tree grows */
     sampi_node seen;
-    int32_t count;                  /* how many members have come */
-    int32_t missing, left;          /* of the others: how many must come, how many may */
-    bool dead;                      /* a required member is impossible */
-    uint32_t taken;                 /* the kinds of names that witnesses have used */
-    int32_t n_open;                 /* how many slots are still open: no witness has come */
-    uint32_t open[SAMPI_MAX_SLOTS]; /* the kinds that each open slot may have */
-    int32_t slot[SAMPI_MAX_SLOTS];  /* the numbers of the open slots */
+    int32_t count; /* the number of members that have come already */
+    /* missing: the number of members that must still come; left: the number of all members that may still come */
+    int32_t missing, left;
+    bool dead;      /* a required member can match no text, so the list cannot be completed */
+    uint32_t taken; /* the kinds of names that earlier witnesses have, as a set of bits */
+    int32_t n_open; /* the number of open slots */
+    /* for each open slot: the kinds of names that its witness may have, as a set of bits */
+    uint32_t open[SAMPI_MAX_SLOTS];
+    int32_t slot[SAMPI_MAX_SLOTS]; /* for each open slot: its number */
 } sampi_opening;
 
-/* Can each of n slots get a kind of its own that is not taken? */
+/* Returns whether each of n open slots can get a kind of name of its own that is not in the set `taken`. */
 static bool sampi_slots_fit(const uint32_t *open, int32_t n, uint32_t taken)
 {
     if (n == 0) return true;
@@ -393,7 +425,7 @@ static bool sampi_slots_fit(const uint32_t *open, int32_t n, uint32_t taken)
     return false;
 }
 
-/* Fills in the open slots of a list, and which members that are not listed may still come. */
+/* Computes the open slots of a list, and which members with names that are not listed may still come. */
 static void sampi_opening_slots(const sampi_tree *t, sampi_opening *p)
 {
     p->taken = 0;
@@ -416,7 +448,7 @@ static void sampi_opening_slots(const sampi_tree *t, sampi_opening *p)
     p->list.other = p->member[p->list.n + (int32_t)p->taken].node;
 }
 
-/* Finds out what a MEMBERS node says about its list. */
+/* Computes the progress within a list from its MEMBERS node. */
 static sampi_opening sampi_opening_of(const sampi_tree *t, const sampi_expr *e)
 {
     sampi_opening p;
@@ -438,8 +470,9 @@ static sampi_opening sampi_opening_of(const sampi_tree *t, const sampi_expr *e)
     return p;
 }
 
-/* May a list end at the MEMBERS node e (EMPTY), or can it never end (DEAD)? e.c is twice the number of members that
-   have come (up to where the number no longer matters), + 1 if a separator was read behind them. */
+/* Returns SAMPI_KNOWN_EMPTY if a list may end at the MEMBERS node e, SAMPI_KNOWN_DEAD if the list can never be
+   completed, else 0. e.c is twice the number of members that have come, + 1 if a separator was read behind them. The
+   number is counted only as far as it matters. */
 static uint8_t sampi_list_known(const sampi_tree *t, const sampi_expr *e)
 {
     const sampi_opening p = sampi_opening_of(t, e);
@@ -449,12 +482,14 @@ static uint8_t sampi_list_known(const sampi_tree *t, const sampi_expr *e)
     return !(e->c & 1) && enough && p.missing == 0 ? SAMPI_KNOWN_EMPTY : 0;
 }
 
-/* May a number end at a MULTIPLE (EMPTY), or can it never become a multiple (DEAD)? Decimal places that are not written
-   are zeros. Before the point, further digits can always make it a multiple. */
+/* Returns SAMPI_KNOWN_EMPTY if a number may end at the MULTIPLE node e, SAMPI_KNOWN_DEAD if it can never become a
+   multiple, else 0. Decimal places that are not written count as zeros. A number whose decimal point has not been read
+   can always become a multiple by more digits. */
 static uint8_t sampi_multiple_known(const sampi_expr *e)
 {
     const int32_t phase = e->c % 8;
-    int64_t rest = e->b, most = 1; /* the places that are left add less than `most`, if that is below a */
+    /* the decimal places still to come can add less than `most`; counting stops once `most` reaches a */
+    int64_t rest = e->b, most = 1;
     for (int32_t i = e->c / 8; i > 0; i--) {
         rest = rest * 10 % e->a;
         if (most < e->a) most *= 10;
@@ -464,7 +499,8 @@ static uint8_t sampi_multiple_known(const sampi_expr *e)
     return lacks || phase == SAMPI_MULTIPLE_BEGINS || phase == SAMPI_MULTIPLE_POINT ? 0 : SAMPI_KNOWN_EMPTY;
 }
 
-/* What follows from a node's parts, for sampi_expr.known. A rule that calls itself without end is not dead. */
+/* Computes the bits of sampi_expr.known from a node's parts. A rule that calls itself without end does not count as
+   dead. */
 static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
 {
     const int32_t shared = SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND, passed = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_DEAD;
@@ -482,8 +518,9 @@ static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
         case SAMPI_NODE_AND:
             a = sampi_known(t, e->a);
             b = sampi_known(t, e->b);
-            any = e->kind == SAMPI_NODE_ALT ? SAMPI_KNOWN_EMPTY : SAMPI_KNOWN_DEAD; /* where one part is enough */
-            all = passed & ~any;                                                    /* where both are needed */
+            /* `any`: the bits that a node has if one of its two parts has them */
+            any = e->kind == SAMPI_NODE_ALT ? SAMPI_KNOWN_EMPTY : SAMPI_KNOWN_DEAD;
+            all = passed & ~any; /* `all`: the bits that a node has only if both parts have them */
             if (e->kind == SAMPI_NODE_AND) a |= SAMPI_KNOWN_AND;
             return (uint8_t)(((a | b) & (shared | any)) | (a & b & all));
         case SAMPI_NODE_REPEAT:
@@ -496,8 +533,8 @@ static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
     }
 }
 
-/* Takes n elements of an array that never moves and has room for `cap`. Returns the number of the first element; -1 if
-   the array is full. Several threads may call this function at the same time. */
+/* Reserves n elements of an array that never moves and has room for `cap`. Returns the index of the first reserved
+   element; -1 if too few are free. Several threads may call this function at the same time. */
 static int32_t sampi_take(int32_t *used, int32_t n, int32_t cap)
 {
     for (;;) {
@@ -507,10 +544,11 @@ static int32_t sampi_take(int32_t *used, int32_t n, int32_t cap)
     }
 }
 
-/* sampi_tree_node for a tree to which several threads add. A new node is written completely before its number gets into
-   a slot. If two threads make the same node, the second number is never used. If the tree is full, or too many nodes
-   collide, it returns SAMP_E_NOMEM with held->full, as an array does that may not grow: a larger store, or one with
-   fewer nodes, follows. */
+/* Does the work of sampi_tree_node for a tree to which several threads add nodes. A new node is written completely
+   before its number is put into a slot of the hash table. If two threads make the same node at once, only one of the
+   two numbers is used. If the tree is full, or too many nodes collide in the hash table, the function returns
+   SAMP_E_NOMEM and sets held->full, as an array does that must not grow. The caller then changes to a larger store of
+   computed data, or to one with fewer nodes. */
 static sampi_node sampi_tree_common(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
     enum { PROBES = 128 };
@@ -543,11 +581,12 @@ static sampi_node sampi_tree_common(const sampi_tree *t, int kind, int32_t a, in
     return SAMP_E_NOMEM;
 }
 
-/* Returns the node with these parts: the existing one, or a new one. All nodes are made here. If more nodes collide
-   than is likely by chance, the hash table grows; if that does not help, the grammar is an attack and is refused. */
+/* Returns the node with these parts, which is made if it does not exist. All nodes are made by this function or by
+   sampi_tree_common. If more nodes collide in the hash table than is likely by chance, the table grows. If collisions
+   remain, the grammar was written to cause them, and the function returns SAMP_E_RANGE. */
 static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
-    enum { SLOTS = 32 }; /* of the table for each node, at most */
+    enum { SLOTS = 32 }; /* the largest number of slots in the hash table for each node */
     if (--t->spare < 0) return SAMP_E_RANGE;
     if (t->growth) return sampi_tree_common(t, kind, a, b, c);
     if (2 * (t->nodes.n + 1) > t->slots.n && !sampi_tree_rehash(t)) return SAMP_E_NOMEM;
@@ -572,17 +611,17 @@ static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b,
     return *slot = t->nodes.n - 1;
 }
 
-/* Returns the text or set that is made of the pool's bytes from `at` on. If an equal node exists, these bytes leave the
-   pool. */
+/* Makes a node of the kind TEXT or SET from the bytes in the pool from `at` to the pool's end. If an equal node exists,
+   the function returns that node and removes the bytes from the pool. */
 static sampi_node sampi_tree_pool_end(sampi_tree *t, int kind, int32_t at)
 {
     int32_t n_nodes = t->nodes.n;
     sampi_node node = sampi_tree_node(t, kind, at, t->pool.n - at, 0);
-    if (t->nodes.n == n_nodes) t->pool.n = at; /* it exists, or there is an error */
+    if (t->nodes.n == n_nodes) t->pool.n = at; /* the node exists already, or there was an error */
     return node;
 }
 
-/* Returns room for n bytes at the pool's end; NULL with a status. */
+/* Returns room for n bytes at the end of the pool. Returns NULL and sets *status if there is none. */
 static uint8_t *sampi_tree_pool_room(sampi_tree *t, size_t n, int *status)
 {
     if (t->growth) {
@@ -595,7 +634,7 @@ static uint8_t *sampi_tree_pool_room(sampi_tree *t, size_t n, int *status)
     return *status == SAMP_E_RANGE ? NULL : (uint8_t *)sampi_vec_add(&t->pool, 1, (int32_t)n);
 }
 
-/* A text or set of n bytes. */
+/* Returns the node of the kind TEXT or SET with these n bytes. */
 static sampi_node sampi_tree_pooled(sampi_tree *t, int kind, const void *bytes, size_t n)
 {
     int32_t at = t->pool.n, status;
@@ -605,7 +644,7 @@ static sampi_node sampi_tree_pooled(sampi_tree *t, int kind, const void *bytes, 
     return sampi_tree_pool_end(t, kind, at);
 }
 
-/* Makes an empty tree. */
+/* Makes a tree that has only the nodes NEVER and EMPTY. */
 static int sampi_tree_init(sampi_tree *t)
 {
     memset(t, 0, sizeof *t);
@@ -625,13 +664,13 @@ static void sampi_tree_free(sampi_tree *t)
     sampi_vec_free(&t->slots);
 }
 
-/* The text of n bytes. */
+/* Returns the node that matches the text of n bytes. */
 static sampi_node sampi_tree_text(sampi_tree *t, const char *bytes, size_t n)
 {
     return n ? sampi_tree_pooled(t, SAMPI_NODE_TEXT, bytes, n) : SAMPI_EMPTY;
 }
 
-/* One byte from lo to hi. */
+/* Returns the node that matches one byte from lo to hi. */
 static sampi_node sampi_tree_byte(sampi_tree *t, uint32_t lo, uint32_t hi)
 {
     uint8_t bits[32] = { 0 };
@@ -639,8 +678,8 @@ static sampi_node sampi_tree_byte(sampi_tree *t, uint32_t lo, uint32_t hi)
     return sampi_tree_pooled(t, SAMPI_NODE_SET, bits, 32);
 }
 
-/* a, then b. A sequence that is built by adding parts at its end leans to the left; derivatives straighten it
-   (sampi_join). */
+/* Returns the node that matches a, followed by b. If parts are appended one by one, the SEQ nodes nest on the left; the
+   derivatives (sampi_join) rebuild such a sequence so that it nests on the right. */
 static sampi_node sampi_tree_seq(sampi_tree *t, sampi_node a, sampi_node b)
 {
     if (a < 0 || b < 0) return a < 0 ? a : b;
@@ -649,8 +688,8 @@ static sampi_node sampi_tree_seq(sampi_tree *t, sampi_node a, sampi_node b)
     return b == SAMPI_EMPTY ? a : sampi_tree_node(t, SAMPI_NODE_SEQ, a, b, 0);
 }
 
-/* a or b. If both are lists of alternatives, the left list goes in front of the right one, so every ALT leans to the
-   right. */
+/* Returns the node that matches a or b. If both are lists of alternatives, a's alternatives are put in front of b's one
+   by one, so that ALT nodes nest on the right only. */
 static sampi_node sampi_tree_alt(sampi_tree *t, sampi_node a, sampi_node b)
 {
     if (a < 0 || b < 0) return a < 0 ? a : b;
@@ -665,7 +704,8 @@ static sampi_node sampi_tree_alt(sampi_tree *t, sampi_node a, sampi_node b)
     return b < 0 ? b : sampi_tree_node(t, SAMPI_NODE_ALT, a, b, 0);
 }
 
-/* a, at least `least` and at most `most` times (-1: any number). The node is a counter, not copies of a. */
+/* Returns the node that matches a, repeated at least `least` and at most `most` times (-1: any number of times). The
+   node stores the two bounds; a is not copied. */
 static sampi_node sampi_tree_repeat(sampi_tree *t, sampi_node a, int32_t least, int32_t most)
 {
     if (a < 0) return a;
@@ -675,14 +715,14 @@ static sampi_node sampi_tree_repeat(sampi_tree *t, sampi_node a, int32_t least, 
     return least == 1 && most == 1 ? a : sampi_tree_node(t, SAMPI_NODE_REPEAT, a, least, most);
 }
 
-/* Does n match any number of repetitions of something, as "any text" is any number of characters? */
+/* Returns whether node n is a repetition from 0 times to any number of times, such as [^"]*. */
 static bool sampi_is_all(const sampi_tree *t, sampi_node n)
 {
     const sampi_expr *e = sampi_at(t, n);
     return e->kind == SAMPI_NODE_REPEAT && e->b == 0 && e->c < 0;
 }
 
-/* Is each byte of the set matched by some alternative of `one`? */
+/* Returns whether each byte of the set is matched by one of the alternatives of node `one`. */
 static bool sampi_has_bytes(const sampi_tree *t, sampi_node one, const uint8_t set[32])
 {
     uint8_t left[32], any = 0;
@@ -698,7 +738,9 @@ static bool sampi_has_bytes(const sampi_tree *t, sampi_node one, const uint8_t s
     return !any;
 }
 
-/* Is it obvious that all texts of n are texts of `all`, for which sampi_is_all holds? It is for [^"]*word[^"]*, say. */
+/* Returns whether a quick look shows that all texts of n are texts of `all`, a node for which sampi_is_all holds. For
+   example all texts of [^"]*word[^"]* are texts of [^"]*. The answer false may also mean that the look found nothing
+   within *patience steps. */
 static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_node all, int32_t *patience)
 {
     const sampi_node one = sampi_at(t, all)->a;
@@ -730,7 +772,8 @@ static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_node all, in
     return false;
 }
 
-/* Does no text of a match b, because b is the complement of a set that contains a? */
+/* Returns whether a and b have no text in common because b is a NOT node, and a's texts are among those that it
+   excludes. */
 static bool sampi_excludes(const sampi_tree *t, sampi_node b, sampi_node a)
 {
     int32_t patience = 64;
@@ -739,7 +782,8 @@ static bool sampi_excludes(const sampi_tree *t, sampi_node b, sampi_node a)
            (e->a == a || (sampi_is_all(t, e->a) && sampi_is_among(t, a, e->a, &patience)));
 }
 
-/* The texts that both a and b match. Both must be regular: no token, no list of members, no recursive rule. */
+/* Returns the node that matches the texts that both a and b match. Both must be regular: they contain no token, no list
+   of members and no recursive rule. */
 static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
 {
     if (a < 0 || b < 0) return a < 0 ? a : b;
@@ -751,31 +795,36 @@ static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
     return sampi_tree_node(t, SAMPI_NODE_AND, a < b ? a : b, a < b ? b : a, 0);
 }
 
-/* A decimal number without sign or exponent, as JSON writes it, that is a multiple of m (at most 10^8) * 10^-places. */
+/* Returns the node that matches a decimal number in JSON's form, without sign or exponent, that is a multiple of m *
+   10^-places. m is 10^8 at most. */
 static sampi_node sampi_tree_multiple(sampi_tree *t, int32_t m, int32_t places)
 {
     return sampi_tree_node(t, SAMPI_NODE_MULTIPLE, m, 0, 8 * places + SAMPI_MULTIPLE_BEGINS);
 }
 
-/* Token `token` of the vocabulary, whatever its text; with `negated` any other token. */
+/* Returns the node that matches the token `token` of the vocabulary, whatever the token's text is; with `negated` the
+   node matches any other token. */
 static sampi_node sampi_tree_token(sampi_tree *t, samp_token token, bool negated)
 {
     return token < 0 ? (sampi_node)SAMP_E_RANGE : sampi_tree_node(t, SAMPI_NODE_TOKEN, token, negated, 0);
 }
 
-/* The code points lo .. hi, which have the same length in UTF-8. Each byte's range depends on the bytes before it. */
+/* Returns the node that matches the UTF-8 of one code point from lo to hi. lo and hi must have the same length in
+   UTF-8. The allowed range of each byte depends on the bytes before it, so the range is split. */
 static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi, int n_tail, uint32_t mark)
 {
     if (n_tail == 0) return sampi_tree_byte(t, mark | lo, mark | hi);
     int shift = 6 * n_tail;
     uint32_t a = lo >> shift, b = hi >> shift, low = ((uint32_t)1 << shift) - 1;
     sampi_node node = SAMPI_NEVER;
-    if (a < b && (lo & low)) { /* the first lead byte, if its tail does not begin at the lowest value */
+    /* the first lead byte apart, if its continuation bytes do not begin at the lowest value */
+    if (a < b && (lo & low)) {
         node = sampi_tree_seq(t, sampi_tree_byte(t, mark | a, mark | a),
                               sampi_tree_utf8_range(t, lo & low, low, n_tail - 1, 0x80));
         lo = ++a << shift;
     }
-    if (a < b && (hi & low) != low) { /* the last one, if its tail does not end at the highest value */
+    /* the last lead byte apart, if its continuation bytes do not end at the highest value */
+    if (a < b && (hi & low) != low) {
         node = sampi_tree_alt(t, node,
                               sampi_tree_seq(t, sampi_tree_byte(t, mark | b, mark | b),
                                              sampi_tree_utf8_range(t, 0, hi & low, n_tail - 1, 0x80)));
@@ -786,8 +835,9 @@ static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi,
                                          sampi_tree_utf8_range(t, lo & low, hi & low, n_tail - 1, 0x80)));
 }
 
-/* The code points lo .. hi without surrogates, which have no UTF-8. Each length of UTF-8 has a range of code points, a
-   lead byte whose upper bits are `lead`, and n_tail bytes behind it. */
+/* Returns the node that matches one code point from lo to hi. Surrogates are left out, because they have no UTF-8. The
+   table has one line for each range of code points with the same length in UTF-8: the upper bits of its lead byte are
+   `lead`, and n_tail bytes follow. */
 static sampi_node sampi_tree_code_points(sampi_tree *t, uint32_t lo, uint32_t hi)
 {
     static const struct {
@@ -807,9 +857,9 @@ static sampi_node sampi_tree_code_points(sampi_tree *t, uint32_t lo, uint32_t hi
     return node;
 }
 
-/* Ranges of code points in ascending order; no two of them touch. */
+/* Ranges of code points [lo, hi] in ascending order; neighbouring ranges have a gap between them. */
 typedef struct sampi_ranges {
-    uint32_t few[8][2], (*at)[2]; /* [n]; in `few` if they fit */
+    uint32_t few[8][2], (*at)[2]; /* [n] ranges; `at` points to `few` if they fit there */
     size_t n;
 } sampi_ranges;
 
@@ -818,8 +868,8 @@ static void sampi_ranges_free(sampi_ranges *r)
     if (r->at != r->few) SAMP_FREE(r->at);
 }
 
-/* Makes ranges of n ranges in any order, joining those that touch. A range that ends before it begins is empty. Returns
-   false if there is no memory. */
+/* Sorts n ranges of code points and joins those that overlap or touch. A range that ends before it begins is ignored.
+   Returns false if there is no memory. */
 static bool sampi_ranges_make(sampi_ranges *r, const uint32_t (*ranges)[2], size_t n)
 {
     size_t used = 0, gap;
@@ -850,7 +900,8 @@ static bool sampi_ranges_make(sampi_ranges *r, const uint32_t (*ranges)[2], size
     return true;
 }
 
-/* The slot of a class in the cache; NULL if such a class is not kept there. `how` says which function makes it. */
+/* Returns the slot of the cache for a character class; NULL if the cache does not take such a class. `how` is the
+   number of the function that makes the class's node. */
 static sampi_class *sampi_class_slot(const sampi_tree *t, const uint32_t (*ranges)[2], size_t n, int32_t how)
 {
     if (!t->classes || n > 2) return NULL;
@@ -859,8 +910,8 @@ static sampi_class *sampi_class_slot(const sampi_tree *t, const uint32_t (*range
     return &t->classes[(h >> 13 ^ h >> 24) % SAMPI_CLASSES];
 }
 
-/* One code point in one of n ranges (both ends included, in any order); with `negated` in none of them. The function
-   `one` makes the node of the code points lo .. hi. */
+/* Returns the node that matches one code point in one of n ranges, or, if `negated`, a code point in none of them. The
+   ranges may have any order and include both ends. The callback `one` makes the node for the code points lo .. hi. */
 static sampi_node sampi_tree_class_of(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated,
                                       sampi_node (*one)(sampi_tree *, uint32_t lo, uint32_t hi), int32_t how)
 {
@@ -886,7 +937,8 @@ static sampi_node sampi_tree_class_of(sampi_tree *t, const uint32_t (*ranges)[2]
     return kept->node = node;
 }
 
-/* One code point, as UTF-8, in one of n ranges; with `negated` in none of them. */
+/* Returns the node that matches the UTF-8 of one code point in one of n ranges; with `negated` a code point in none of
+   them. */
 static sampi_node sampi_tree_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
 {
     enum { HOW = 2 };
@@ -894,8 +946,8 @@ static sampi_node sampi_tree_class(sampi_tree *t, const uint32_t (*ranges)[2], s
     return sampi_tree_class_of(t, ranges, n, negated, sampi_tree_code_points, HOW);
 }
 
-/* The number of the rule with this name, which is added if there is none. Without a name a new rule is made each
-   time. */
+/* Returns the number of the rule with this name. If there is no such rule, one is made without a body. If the name is
+   empty, each call makes a new rule. */
 static int32_t sampi_tree_rule(sampi_tree *t, const char *name, size_t n)
 {
     sampi_node text = sampi_tree_text(t, name, n);
@@ -915,8 +967,8 @@ static sampi_node sampi_tree_ref(sampi_tree *t, int32_t rule)
     return rule < 0 ? rule : sampi_tree_node(t, SAMPI_NODE_REF, rule, 0, 0);
 }
 
-/* Sets a rule's body, in place of an earlier one; other rules may refer to it before. Returns SAMP_OK, or the status
-   that one of the arguments is. */
+/* Sets the body of a rule; an earlier body is replaced. Nodes may refer to the rule before it has a body. Returns
+   SAMP_OK, or the status if one of the arguments is a (negative) status. */
 static int sampi_tree_define(sampi_tree *t, int32_t rule, sampi_node body)
 {
     if (rule < 0 || body < 0) return rule < 0 ? rule : body;
@@ -924,7 +976,7 @@ static int sampi_tree_define(sampi_tree *t, int32_t rule, sampi_node body)
     return SAMP_OK;
 }
 
-/* A call of a new rule with this body. */
+/* Makes a new rule with this body, and returns a node that calls it. */
 static sampi_node sampi_tree_call(sampi_tree *t, sampi_node body)
 {
     int32_t rule = sampi_tree_rule(t, "", 0);
@@ -934,10 +986,11 @@ static sampi_node sampi_tree_call(sampi_tree *t, sampi_node body)
     return sampi_tree_ref(t, rule);
 }
 
-/* A list of n members in any order, each at most once, with `separator` between neighbours. `other` (NEVER: nothing) is
-   any member that is not among the n; it may come several times. All required members must come, and the number of all
-   members is between `least` and `most` (SIZE_MAX: any number). The members are copied. Each becomes a rule that is
-   called: what is computed for it does not depend on the members that came before, so it is computed once. */
+/* Returns the node that matches a list of n members in any order, each at most once, with `separator` between two
+   members. `other` matches a member that is not among the n, and may come several times; SAMPI_NEVER allows no such
+   member. All required members must come. The number of all members must be between `least` and `most` (SIZE_MAX: no
+   upper bound). The members are copied. Each of them becomes a rule that is called, so that the data computed for a
+   member do not depend on the members before it, and are computed once. */
 static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members, size_t n, sampi_node separator,
                                      sampi_node other, size_t least, size_t most)
 {
@@ -961,10 +1014,11 @@ static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members,
     return sampi_tree_node(t, SAMPI_NODE_MEMBERS, t->lists.n - 1, SAMPI_EMPTY, 0);
 }
 
-/* The same with witnesses: members without listed names that must come (schema/objects.h). They are the last `slots` *
-   SAMPI_KINDS_OF_NAMES of `members`: a group for each witness, with one member for each kind of name. One member of
-   each group must come, and the kinds that come must differ. Which other members may come depends on the kinds of the
-   witnesses that have come: others [SAMPI_SETS_OF_KINDS], indexed by the set of these kinds. */
+/* Does the same as sampi_tree_members, for a list that also must have witnesses: members whose names are not listed but
+   that are required (schema/objects.h). The last `slots` * SAMPI_KINDS_OF_NAMES elements of `members` are groups, a
+   group for each witness; a group has one member for each kind of name. One member of each group must come, and no two
+   witnesses may have the same kind. The members with other names that may come depend on the kinds that the witnesses
+   had so far: others [SAMPI_SETS_OF_KINDS] is indexed by the set of these kinds. */
 static sampi_node sampi_tree_witnesses(sampi_tree *t, const sampi_member *members, size_t n, int32_t slots,
                                        sampi_node separator, const sampi_node *others, size_t least, size_t most)
 {
