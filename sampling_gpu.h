@@ -119,15 +119,15 @@
    (see samp_gpu_create), an atomic: of two threads that make the first two contexts both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2599 gpu/prefix.h                     5196 gpu/device.h
-     146 gpu/api.h                        3151 gpu/choosing.h                   5361 gpu/contexts.h
-     284 gpu/switches.h                   3256 gpu/ending.h                     5528 gpu/steps.h
-     356 gpu/records.h                    3410 gpu/answers.h                    5623 gpu/where.h
-     665 gpu/elements.h                   4195 samplers/plans.h                 5792 gpu/sending.h
-     947 gpu/passes.h                     4458 gpu/users.h                      6064 gpu/batch.h
-    1508 gpu/list.h                       4562 gpu/logprobs.h                   6349 gpu/results.h
-    2208 gpu/left.h                       4727 gpu/advance.h                    6646 gpu/canary.h
-    2466 gpu/done.h                       4990 gpu/shapes.h
+       2 gpu/opening.h                    2606 gpu/prefix.h                     5210 gpu/device.h
+     146 gpu/api.h                        3158 gpu/choosing.h                   5375 gpu/contexts.h
+     284 gpu/switches.h                   3265 gpu/ending.h                     5542 gpu/steps.h
+     356 gpu/records.h                    3419 gpu/answers.h                    5637 gpu/where.h
+     665 gpu/elements.h                   4204 samplers/plans.h                 5806 gpu/sending.h
+     947 gpu/passes.h                     4467 gpu/users.h                      6078 gpu/batch.h
+    1508 gpu/list.h                       4573 gpu/logprobs.h                   6363 gpu/results.h
+    2211 gpu/left.h                       4738 gpu/advance.h                    6660 gpu/canary.h
+    2472 gpu/done.h                       5004 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -1507,26 +1507,28 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
 
 /* ---- src/gpu/list.h ---- */
 /* ====================================================================================================== >>list
-   What one team does with the tokens of a list: at most SAMP_GPU_LIST items come in, in no order, with the maximum of
-   what is left; sums, prefixes, a chosen key, or a shorter or scaled list go out. What needs an order is searched for
-   among codes: a long list by cuts, each with sums over the whole list, a short one by comparing each code with all
-   others. Only tail_free, top_h, min_k and mirostat's estimate look at neighbours; for these the keys are sorted.
+   What one team (a thread block of one warp) does with the tokens of a list. It takes at most SAMP_GPU_LIST items, in
+   no order, and the maximum of the remaining tokens. It returns sums, ends of prefixes, or a chosen key, or makes the
+   list shorter or changes its logits. No order is needed for most: the end of a prefix is searched among codes (places
+   in an order, as integers), in a long list by bisection with sums over the whole list, in a short one by comparing
+   each code with all others. Only tail_free, top_h, min_k and mirostat's estimate need neighbours; for these the keys
+   are sorted.
 
-   The steps (gpu/left.h to gpu/advance.h) call this, in the one team that advances a row, while no other team works on
-   that row: so plain writes do, and only lanes must be kept apart. Of the state these functions write n_list and
-   buffer (list_keep) and n, z, s, low (list_sums). The one thing to know: `wide` and `code` are scratch that one
-   function fills for the next (list_codes for list_prefix and list_end; list_sort and list_weights for tail_free), and
-   that no function may use in between.
+   The steps (gpu/left.h to gpu/advance.h) call these functions in the one team that advances a row. No other team works
+   on that row meanwhile, so plain writes suffice, and only lanes must not interfere. Of the state these functions
+   write n_list and buffer (list_keep) and n, z, s, low (list_sums). The arrays `wide` and `code` are scratch that one
+   function fills for the next (list_codes for list_prefix and list_end; list_sort and list_weights for tail_free); no
+   function may use them in between.
 
-   Lanes are not in step. All lanes do the code outside of simd loops, and since Volta a lane may be anywhere between
-   two barriers of its warp. So a word that lanes have read is written only behind a barrier, and one that they have
-   written is written with something else, or in a simd loop or by an atomic, only behind another. A simd loop ends with
-   a barrier, an atomic outside of one too; where neither is, sampi_gpu_meet is one. The interpreter of tests/gpu/ptx
-   finds words for which this does not hold. */
+   Lanes do not run in lockstep. All lanes execute the code outside of simd loops, and since Volta a lane may be
+   anywhere between two barriers of its warp. So a word that lanes have read may be written only after a barrier. A word
+   that they have written may be written again with another value, or in a simd loop, or by an atomic, only after
+   another barrier. A simd loop ends with a barrier, and so does an atomic outside of a simd loop; elsewhere
+   sampi_gpu_meet is the barrier. The interpreter of tests/gpu/ptx finds words that break this rule. */
 
-/* A row in the hands of the team that advances it, and the row's parts of the arrays. wide: weights or envelopes of the
-   list, or of a group, counts of lanes; code: places in an order; changed [n_ids], ids in changed_id. Nearly all
-   functions of steps get it, and what it points to is what they can write. */
+/* A row, for the team that advances it, with the row's parts of the arrays. wide holds weights or envelopes of a list
+   or of a group, or counts of lanes; code holds places in an order; changed [n_ids] are the changed tokens, with their
+   ids in changed_id. Nearly all functions of steps get this struct, and can write what it points to. */
 typedef struct sampi_gpu_here {
     const sampi_gpu_args *a;
     sampi_gpu_job *job;
@@ -1537,8 +1539,8 @@ typedef struct sampi_gpu_here {
     const int32_t *changed_id;
 } sampi_gpu_here;
 
-/* Made by sampi_gpu_advance once per pass. changed_id is of the side that the rules are on now: sampi_gpu_finish, which
-   may change sides, is done with it by then. */
+/* Returns that struct. sampi_gpu_advance makes it once per pass. changed_id is that of the rules' current place;
+   sampi_gpu_finish, which may change the place, no longer uses it then. */
 static sampi_gpu_here sampi_gpu_at(const sampi_gpu_args *a, size_t row)
 {
     sampi_gpu_here h;
@@ -1553,21 +1555,21 @@ static sampi_gpu_here sampi_gpu_at(const sampi_gpu_args *a, size_t row)
     return h;
 }
 
-/* The list in use: the other buffer is where list_keep writes. Whether what it holds is to be believed is said by
-   listed and complete in the state. */
+/* Returns the list in use; list_keep writes to the other of the row's two. The state says by listed and complete
+   whether the list is valid. */
 static sampi_gpu_item *sampi_gpu_list(const sampi_gpu_here *h)
 {
     return sampi_gpu_items(h->a, h->row, h->st->buffer);
 }
 
-/* The other buffer as scratch, of two numbers for each token of a list: until list_keep writes a list there. */
+/* Returns the other list's memory as scratch, two 64-bit numbers for each token of a list. list_keep overwrites it. */
 static uint64_t *sampi_gpu_spare(const sampi_gpu_here *h)
 {
     return (uint64_t *)(void *)sampi_gpu_items(h->a, h->row, h->st->buffer ^ 1);
 }
 
-/* The first token's key; 0: the list is empty. For greedy, and for a maximum that need not be looked for in the row. A
-   key is never 0: that would be a logit below -FLT_MAX. */
+/* Returns the first token's key; 0 if the list is empty, which is no token's key (its logit would be below -FLT_MAX).
+   For greedy, and for a maximum that need not be searched in the row. */
 static uint64_t sampi_gpu_list_max(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1579,9 +1581,9 @@ static uint64_t sampi_gpu_list_max(const sampi_gpu_here *h)
     return best;
 }
 
-/* What SUMS finds out about a row, of the list, for require_sums. The sums are the same integers: a row gets the same
-   token whether its tokens are a list by then or not. The maximum must be known; whoever calls says that the sums are
-   known now. */
+/* Computes for a list what the pass SUMS computes for a row; require_sums calls it. The sums are the same integers, so
+   a row gets the same token whether its tokens are in a list by then or not. The maximum must be known. The caller sets
+   sums_known. */
 static void sampi_gpu_list_sums(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1604,13 +1606,14 @@ static void sampi_gpu_list_sums(const sampi_gpu_here *h)
     h->st->low = low;
 }
 
-/* All bits or none: a sum of what a condition selects then has no branch. With `k < lane ? x : 0` gcc leaves the sum at
-   the first k that is too much, each lane at another one, and a device runs what follows a lane at a time. */
+/* Returns all bits set if x, else 0. A sum of selected terms then has no branch. From `k < lane ? x : 0` gcc makes a
+   loop that ends at the first k >= lane, which differs between lanes, and a device then runs the rest one lane at a
+   time. */
 SAMPI_INLINE uint64_t sampi_gpu_mask(bool x) { return 0 - (uint64_t)x; }
 
-/* Copy the items of a list that stay, in any order, and return their number. Those stay that score well enough, or else
-   have keys from lo to hi. A lane counts what stays of its tokens, and then knows from the counts of those before it
-   where to put them: an atomic that each token waits for would take longer. stay [32] is scratch. */
+/* Copies the items that an operation keeps, in any order; returns their number. It keeps those with a good score, or
+   else those with keys from lo to hi. Each lane counts the items that it keeps, and then gets their places from the
+   counts of the lanes before it: an atomic for each token would be waited for longer. stay [32] is scratch. */
 SAMPI_INLINE uint32_t sampi_gpu_copy_items(const sampi_gpu_item *item, uint32_t n, const sampi_gpu_op *op,
                                            bool by_score, uint64_t *stay, sampi_gpu_item *to)
 {
@@ -1658,9 +1661,9 @@ SAMPI_INLINE uint32_t sampi_gpu_copy_items(const sampi_gpu_item *item, uint32_t 
     return all;
 }
 
-/* What the operation leaves nothing of goes: the counterpart, for a list, of pushing an operation for the row. Called
-   by the steps that remove tokens, and by a patch, which may mask some. Not in place, because a lane would write over
-   what another one has not read yet. Nothing sorted stays sorted. */
+/* Removes from the list the tokens that the operation removes. For a list it is what pushing an operation is for a row.
+   Steps that remove tokens call it, and a patch, which may mask some. The result goes to the other list, because a lane
+   would otherwise overwrite items that another one has not read. A sorted order is lost. */
 static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1668,13 +1671,12 @@ static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
     sampi_gpu_item *to = sampi_gpu_items(h->a, h->row, other);
     const uint32_t all = op->kind == SAMPI_OP_SCORE ? sampi_gpu_copy_items(item, n, op, true, h->wide, to)
                                                     : sampi_gpu_copy_items(item, n, op, false, h->wide, to);
-    h->st->buffer = other; /* read before the loops, since lanes needn't be in step */
+    h->st->buffer = other; /* read before the loops, because lanes do not run in lockstep */
     h->st->n_list = all;
 }
 
-/* Change the list's logits, for change_all. Equal ones may come of different ones, so that the order of keys can
-   change: it is no list in order, and nothing has to be done about that. at_order and at_p stay: they are what the
-   logits were. */
+/* Changes the logits of the list, for change_all. Different logits may become equal, so the order of keys can change;
+   nothing depends on it, because a list has no order. at_order and at_p stay: they are logits of an earlier time. */
 static SAMPI_CALLED void sampi_gpu_list_change(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1688,7 +1690,7 @@ static SAMPI_CALLED void sampi_gpu_list_change(const sampi_gpu_here *h, const sa
     }
 }
 
-/* A step of a bitonic network: keys that are so many places apart, of 16 in registers, put in order. */
+/* One step of a bitonic network on 16 keys in registers: puts keys that are `apart` places from each other in order. */
 #define SAMPI_EXCHANGE(apart, descending) \
     SAMPI_UNROLL(8) for (int k_ = 0; k_ < 8; k_++) \
     { \
@@ -1699,7 +1701,7 @@ static SAMPI_CALLED void sampi_gpu_list_change(const sampi_gpu_here *h, const sa
         x[i_ + (apart)] = swaps_ ? x_ : y_; \
     }
 
-/* Runs of 16 keys in order, down and up in turns. */
+/* Sorts each 16 neighbouring keys, alternately descending and ascending. */
 static void sampi_gpu_sort_runs(uint64_t *key, uint32_t m)
 {
     SAMPI_SIMD()
@@ -1723,8 +1725,8 @@ static void sampi_gpu_sort_runs(uint64_t *key, uint32_t m)
     }
 }
 
-/* Up to four steps of the merge to runs of `size`, of 16 keys in registers that are so many places apart: from `most`
-   times as far down to as far. */
+/* Does up to four steps of the merge to sorted pieces of `size`, each lane with 16 keys in registers that are `apart`
+   places from each other: steps of distance `most` * apart, and half of it each time, down to apart. */
 static void sampi_gpu_sort_steps(uint64_t *key, uint32_t m, uint32_t size, uint32_t apart, uint32_t most)
 {
     SAMPI_SIMD()
@@ -1744,9 +1746,9 @@ static void sampi_gpu_sort_steps(uint64_t *key, uint32_t m, uint32_t size, uint3
 }
 #undef SAMPI_EXCHANGE
 
-/* The keys of the list in order, in `code`: a bitonic network over the next power of two, filled up with keys 0, which
-   come last. Four of its steps at once are done in registers: of 4096 keys 21 loops in place of 78. For tail_free,
-   top_h, min_k and mirostat's estimate, and no one else. The list stays as it is. */
+/* Sorts the keys of the list into `code`, by a bitonic network over the next power of two, filled up with keys 0, which
+   come last. Four of its steps are done at once in registers: for 4096 keys 21 loops instead of 78. Only for tail_free,
+   top_h, min_k and mirostat's estimate. The list itself is unchanged. */
 static void sampi_gpu_list_sort(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1758,15 +1760,15 @@ static void sampi_gpu_list_sort(const sampi_gpu_here *h)
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < m; i += SAMPI_WARP) key[i] = i < n ? item[i].key : 0;
     sampi_gpu_sort_runs(key, m);
     for (uint32_t size = 32; size <= m; size *= 2) {
-        uint32_t upto = size; /* steps of half of it and less are still to be done */
+        uint32_t upto = size; /* the steps of distance upto / 2 and less are still to be done */
         for (; upto >= 16; upto /= 16) sampi_gpu_sort_steps(key, m, size, upto / 16, 8);
         if (upto > 1) sampi_gpu_sort_steps(key, m, size, 1, upto / 2);
     }
 }
 
-/* The codes of the list in an order, and the weights in wide, if they matter: what a prefix is searched in. Returns the
-   sum of the weights. Called by the two places that search a list for the end of a prefix; the maximum must be known,
-   and for the order of scores the mean, which is in search. */
+/* Writes the codes of the list's tokens in an order to `code`, and their weights to `wide` if they matter, for the
+   search for the end of a prefix. Returns the sum of the weights. The maximum must be known; for the order of scores
+   also the mean, which is in `search`. */
 static uint64_t sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score, bool weighing)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1785,9 +1787,9 @@ static uint64_t sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score, boo
     return all;
 }
 
-/* Only tokens with this code are left, in the order of keys: their codes become those of keys, the others' UINT64_MAX,
-   which list_end passes over. So one search serves for both orders. For search_list, which is done with the scores by
-   then: this writes over them. */
+/* Leaves only the tokens with this code, in the order of keys: their codes become those of keys, all other codes become
+   UINT64_MAX, which list_end ignores. So one search serves for both orders. search_list calls it, and no longer needs
+   the scores, which it overwrites. */
 static SAMPI_CALLED void sampi_gpu_list_tie(const sampi_gpu_here *h, uint64_t tie)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1798,13 +1800,13 @@ static SAMPI_CALLED void sampi_gpu_list_tie(const sampi_gpu_here *h, uint64_t ti
                                                                                                    : UINT64_MAX;
 }
 
-/* How many tokens of the list have codes up to one, and their mass. */
+/* The number of tokens of the list with codes up to a bound, and their mass (sum of weights). */
 typedef struct sampi_gpu_prefix {
     uint64_t count, mass;
 } sampi_gpu_prefix;
 
-/* Of the codes and weights that list_codes has left. The end of the sum may lie between two tokens with one code: these
-   count both or not at all. */
+/* Computes that from the codes and weights that list_codes has left. Tokens with equal codes count all or not at
+   all. */
 static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t upto, sampi_gpu_prefix *prefix)
 {
     const uint64_t *code = h->code, *w = h->wide;
@@ -1820,7 +1822,7 @@ static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t upto, sampi_
     prefix->mass = mass;
 }
 
-/* How many tokens have keys from this one on: whether a floor leaves min_keep of them (enough_above). */
+/* Returns how many tokens have keys from this one on: whether a floor leaves min_keep of them (enough_above). */
 static SAMPI_CALLED uint64_t sampi_gpu_list_count(const sampi_gpu_here *h, uint64_t from)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1831,7 +1833,7 @@ static SAMPI_CALLED uint64_t sampi_gpu_list_count(const sampi_gpu_here *h, uint6
     return count;
 }
 
-/* Weights of the sorted keys, in wide. */
+/* Writes the weights of the sorted keys to `wide`. */
 static void sampi_gpu_list_weights(const sampi_gpu_here *h)
 {
     const uint64_t *key = h->code;
@@ -1843,9 +1845,9 @@ static void sampi_gpu_list_weights(const sampi_gpu_here *h)
         w[i] = sampi_weight(max, sampi_gpu_logit(key[i]));
 }
 
-/* Up to 32 sums over lanes at once: of sum i lane k has left its part in part[32 i + k], and the sum goes to sum[i],
-   where no lane writes before the next barrier but one. Each lane adds up one of them: reductions come one after the
-   other, and take five shuffles of two words each. */
+/* Computes up to 32 sums over lanes at once: lane k has left its part of sum i in part[32 i + k], and the sum goes to
+   sum[i], which no lane may write before the next barrier but one. Each lane adds up one sum. Reductions would come one
+   after the other, and take five shuffles of two words each. */
 static SAMPI_CALLED void sampi_gpu_add_up(const uint64_t *part, uint32_t n, uint64_t *sum)
 {
     SAMPI_SIMD()
@@ -1859,10 +1861,11 @@ static SAMPI_CALLED void sampi_gpu_add_up(const uint64_t *part, uint32_t n, uint
     }
 }
 
-#define SAMPI_GPU_FEW (2 * SAMPI_WARP) /* so many codes are compared each with all others */
+#define SAMPI_GPU_FEW (2 * SAMPI_WARP) /* up to so many codes, each is compared with all others */
 
-/* The smallest of n <= SAMPI_GPU_FEW codes whose prefix has that much of w, or of ones if w is NULL; UINT64_MAX if none
-   has. Each lane adds up the prefixes of two codes. Both arrays are filled up to the next eight. */
+/* Returns the smallest of n <= SAMPI_GPU_FEW codes such that the tokens up to it have at least this sum of w, or this
+   number if w is NULL; UINT64_MAX if no code does. Each lane adds up for two codes. Both arrays are filled up to a
+   multiple of eight. */
 SAMPI_INLINE uint64_t sampi_gpu_few_reach(const uint64_t *code, const uint64_t *w, uint32_t n, uint64_t least)
 {
     uint64_t end = UINT64_MAX;
@@ -1886,7 +1889,7 @@ SAMPI_INLINE uint64_t sampi_gpu_few_reach(const uint64_t *code, const uint64_t *
             }
             if (w) q += 8;
         }
-        /* UINT64_MAX is no token's: it is the least that can be found */
+        /* UINT64_MAX is not a token's code: it means that nothing was found */
         const uint64_t found_a = a | sampi_gpu_mask(sum_a < least), found_b = b | sampi_gpu_mask(sum_b < least);
         end = found_a < end ? found_a : end;
         end = found_b < end ? found_b : end;
@@ -1894,8 +1897,8 @@ SAMPI_INLINE uint64_t sampi_gpu_few_reach(const uint64_t *code, const uint64_t *
     return end;
 }
 
-/* The smallest of n <= SAMPI_GPU_FEW codes whose prefix holds the mass and the count; UINT64_MAX if none does. Both
-   grow with the code: so it is the later one of two. */
+/* Returns the smallest of n <= SAMPI_GPU_FEW codes such that the tokens up to it have at least the mass and the number;
+   UINT64_MAX if no code does. Both grow with the code, so it is the larger of the codes for each. */
 static uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint32_t n, uint64_t mass, uint64_t count)
 {
     uint64_t end = 0, other;
@@ -1905,19 +1908,19 @@ static uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint32_t n, uint6
         code[i] = UINT64_MAX;
         w[i] = 0;
     }
-    if (mass > 0 || count <= 1) end = sampi_gpu_few_reach(code, w, n, mass); /* a prefix has one token at least */
+    if (mass > 0 || count <= 1) end = sampi_gpu_few_reach(code, w, n, mass); /* a prefix has at least one token */
     if (count <= 1) return end;
     other = sampi_gpu_few_reach(code, NULL, n, count);
     return other > end ? other : end;
 }
 
-/* The tokens with codes from lo to hi, and what is needed of them. */
+/* A range of codes from lo to hi, and the mass and number that are still needed of its tokens. */
 typedef struct sampi_gpu_between {
     uint64_t lo, hi, mass, count;
 } sampi_gpu_between;
 
-/* Those codes and their weights, which are few, behind one another: a lane counts its own, and then knows from the
-   counts of those before it where to put them. part [32] is scratch. */
+/* Copies the codes in the range and their weights, which are few, one behind the other. Each lane counts its own, and
+   then gets their places from the counts of the lanes before it. part [32] is scratch. */
 static SAMPI_CALLED void sampi_gpu_take_few(const sampi_gpu_here *h, uint32_t n, const sampi_gpu_between *in,
                                             uint64_t *part, uint64_t *few, uint64_t *few_w)
 {
@@ -1958,8 +1961,8 @@ static SAMPI_CALLED void sampi_gpu_take_few(const sampi_gpu_here *h, uint32_t n,
     }
 }
 
-/* The masses of the codes from lo up to a, b and c, and their counts, in parts of the lanes: part [4 * 32]. The counts
-   share a number, of 20 bits each. */
+/* Computes each lane's masses of the codes from lo up to a, b and c, and their numbers: part [4 * 32]. The three
+   numbers share a word, with 20 bits each. */
 static SAMPI_CALLED void sampi_gpu_sum_cuts(const sampi_gpu_here *h, uint32_t n, uint64_t lo, uint64_t a, uint64_t b,
                                             uint64_t c, uint64_t *part)
 {
@@ -1976,7 +1979,7 @@ static SAMPI_CALLED void sampi_gpu_sum_cuts(const sampi_gpu_here *h, uint32_t n,
             SAMPI_AT_ONCE(4, y);
             SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
             {
-                /* what is below lo counts no more */
+                /* a code below lo no longer counts */
                 const uint64_t z = x[k] | sampi_gpu_mask((i + k * SAMPI_WARP >= n) | (x[k] < lo));
                 const uint64_t in_a = sampi_gpu_mask(z <= a), in_b = sampi_gpu_mask(z <= b),
                                in_c = sampi_gpu_mask(z <= c);
@@ -1989,8 +1992,8 @@ static SAMPI_CALLED void sampi_gpu_sum_cuts(const sampi_gpu_here *h, uint32_t n,
     }
 }
 
-/* Cut what is searched into four, once: sums for three cuts take hardly longer than for one. *n_in: so many tokens are
-   in between. part [5 * 32] is scratch. */
+/* One step of the search: divides the range into four, because sums for three bounds take hardly longer than for one.
+   *n_in is the number of tokens in the range. part [5 * 32] is scratch. */
 static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_between *in, uint32_t *n_in,
                                uint64_t *part)
 {
@@ -2005,7 +2008,7 @@ static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_be
     const uint32_t n_a = n_abc & 0xFFFFF, n_b = n_abc >> 20 & 0xFFFFF, n_c = (uint32_t)(n_abc >> 40);
     uint64_t mass_below = 0;
     uint32_t below = 0;
-    /* the first of the three cuts that holds enough is the new upper end; if none does, it is above them */
+    /* the first of the three bounds that has enough up to it is the new upper end; else the end is above all three */
     if (mass_a >= next.mass && n_a >= next.count)
         next.hi = a, upto = n_a;
     else if (mass_b >= next.mass && n_b >= next.count)
@@ -2020,8 +2023,8 @@ static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_be
     *n_in = upto - below;
 }
 
-/* The smallest and the largest code of a list, its mass and its count; those that list_tie has put aside are not
-   there. */
+/* Finds the smallest and the largest code of a list, its mass and its number of tokens, without those that list_tie has
+   excluded. */
 static SAMPI_CALLED void sampi_gpu_list_span(const sampi_gpu_here *h, uint32_t n, sampi_gpu_between *all)
 {
     const uint64_t *code = h->code, *w = h->wide;
@@ -2039,11 +2042,11 @@ static SAMPI_CALLED void sampi_gpu_list_span(const sampi_gpu_here *h, uint32_t n
     all->lo = lo, all->hi = hi, all->mass = mass, all->count = count;
 }
 
-/* The smallest code whose prefix of the list holds the mass and the count; UINT64_MAX if the whole list doesn't. (No
-   token has that code.) It reads code and wide [n], whatever they hold: search_list asks with codes and weights,
-   list_draw with ids and envelopes. Mass and count grow with the code, so there is one such code. A long list is cut
-   until few tokens are in between, and these are compared with one another. It writes to the spare buffer, and behind
-   code and wide. */
+/* Returns the smallest code such that the tokens of the list up to it have at least the mass and the number;
+   UINT64_MAX, which is not a token's code, if the whole list has less. Mass and number grow with the code, so there is
+   one such code. It reads code and wide [n], whatever they hold: search_list calls it with codes and weights, list_draw
+   with ids and envelopes. The range is divided until few tokens are in it, which are then compared with each other. It
+   writes to the other list's memory, and behind the n elements of code and wide. */
 static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t mass, uint64_t count)
 {
     if (n <= SAMPI_GPU_FEW) return sampi_gpu_few_end(h->code, h->wide, n, mass, count);
@@ -2055,12 +2058,12 @@ static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t
     in.mass = mass, in.count = count;
     uint64_t *part = sampi_gpu_spare(h), *few = part + SAMPI_WARP, *few_w = few + SAMPI_GPU_FEW;
     while (in.lo < in.hi && upto > SAMPI_GPU_FEW) sampi_gpu_list_cut(h, n, &in, &upto, part);
-    if (upto > SAMPI_GPU_FEW) return in.hi; /* they share one code */
+    if (upto > SAMPI_GPU_FEW) return in.hi; /* these tokens share one code */
     sampi_gpu_take_few(h, n, &in, part, few, few_w);
     return sampi_gpu_few_end(few, few_w, upto, in.mass, in.count);
 }
 
-/* The sum of each lane's piece of x [n], of so many numbers: lane_sum [32]. */
+/* Computes the sum of each lane's piece of x [n], a piece being `each` numbers: lane_sum [32]. */
 static SAMPI_CALLED void sampi_gpu_sum_pieces(const uint64_t *x, uint32_t n, uint32_t each, uint64_t *lane_sum)
 {
     SAMPI_SIMD()
@@ -2079,8 +2082,8 @@ static SAMPI_CALLED void sampi_gpu_sum_pieces(const uint64_t *x, uint32_t n, uin
     }
 }
 
-/* The place in x [n] where the running sum exceeds t, whose lanes' pieces have these sums: each lane looks for it in
-   its own piece. t becomes what is left of it there. */
+/* Returns the index in x [n] where the running sum exceeds t; lane_sum has the sums of the lanes' pieces. The lane
+   whose piece has the index finds it. *t becomes the rest of t at that index. */
 static SAMPI_CALLED uint32_t sampi_gpu_find_in_piece(const uint64_t *x, uint32_t n, uint32_t each,
                                                      const uint64_t *lane_sum, uint64_t *t)
 {
@@ -2091,15 +2094,16 @@ static SAMPI_CALLED uint32_t sampi_gpu_find_in_piece(const uint64_t *x, uint32_t
     SAMPI_LANES
     {
         uint64_t rest = exceeded, before = 0;
-        for (int from = 0; from < lane; from += 16) { /* 16: the array takes of the stack, which is short */
+        for (int from = 0; from < lane; from += 16) { /* 16 at a time, because the array is on the stack,
+                                                         which is short */
             uint64_t sums[16];
             SAMPI_UNROLL(16) for (int k = 0; k < 16; k++) sums[k] = lane_sum[from + k];
             SAMPI_AT_ONCE(16, sums);
             SAMPI_UNROLL(16) for (int k = 0; k < 16; k++) before += sums[k] & sampi_gpu_mask(from + k < lane);
         }
-        /* one lane's piece holds the place; the others leave 0 to the reduction's maximum */
+        /* one lane's piece has the index; the others leave 0 to the reduction's maximum */
         if (before <= exceeded && exceeded - before < lane_sum[lane]) {
-            bool go = true; /* on: it is behind here */
+            bool go = true; /* false from the index on */
             rest -= before;
             uint32_t i = (uint32_t)lane * each;
             for (uint32_t from = 0; from < each; from += 8) {
@@ -2122,10 +2126,10 @@ static SAMPI_CALLED uint32_t sampi_gpu_find_in_piece(const uint64_t *x, uint32_t
     return at;
 }
 
-/* The place in x [n] where the running sum exceeds t, n <= 2^16; t becomes what is left of it there. The sum of all
-   exceeds t. Each lane adds up a piece; then the one whose piece it is in looks for it there. It finds a bucket by mass
-   or count (search_bucket), and a group and then its element (row_draw). lane_sum [32] is scratch that the caller
-   lends, and must not be part of x; nothing else is written. */
+/* Returns the index in x [n] where the running sum exceeds t, n <= 2^16; *t becomes the rest of t at that index. The
+   sum of all of x must exceed t. Each lane adds up a piece; then the lane whose piece has the index finds it. Used to
+   find a bucket by mass or number (take_bucket), and a group and then its element (row_draw). lane_sum [32] is scratch
+   of the caller's, and must not be part of x; nothing else is written. */
 static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum, uint64_t *t)
 {
     const uint32_t each = (n + SAMPI_WARP - 1) / SAMPI_WARP;
@@ -2133,8 +2137,7 @@ static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum
     return sampi_gpu_find_in_piece(x, n, each, lane_sum, t);
 }
 
-/* The sum of x [n]: 32 reads under way for each lane. The lanes' parts are added modulo 2^64, as everywhere, in any
-   order. */
+/* Returns the sum of x [n] modulo 2^64. Each lane has 32 reads in flight. */
 static uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
 {
     uint64_t sum = 0;
@@ -2149,7 +2152,7 @@ static uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
     return sum;
 }
 
-/* Ids of the list's tokens as codes, and their envelopes as weights; the sum of these. */
+/* Writes the ids of the list's tokens as codes, and their envelopes as weights; returns the sum of the envelopes. */
 static SAMPI_CALLED uint64_t sampi_gpu_list_envelopes(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -2166,7 +2169,7 @@ static SAMPI_CALLED uint64_t sampi_gpu_list_envelopes(const sampi_gpu_here *h)
     return total;
 }
 
-/* The token of the list with the largest id up to that one: id and logit, where a key has logit and ~id. */
+/* Returns the token of the list with the largest id up to that one, as id << 32 | logit (a key is logit above ~id). */
 static SAMPI_CALLED uint64_t sampi_gpu_last_upto(const sampi_gpu_here *h, uint64_t last)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -2182,11 +2185,11 @@ static SAMPI_CALLED uint64_t sampi_gpu_last_upto(const sampi_gpu_here *h, uint64
     return token;
 }
 
-/* sampi_draw among the tokens of the list: the key of the chosen one. Their order is that of ids here, and the one
-   where the running sum of the envelope exceeds t ends the shortest prefix with a mass of t + 1. The list is in no
-   order and needs none: ids are the codes. Changed tokens are items of the list like the others. It writes code and
-   wide; the state is the caller's to change (sampi_gpu_draw). The attempts have the CPU's random numbers, one after the
-   other, so they end at the same one. */
+/* Returns the key of a token drawn from the list, by sampi_draw's rule. The draw runs over tokens in the order of ids:
+   the token at which the running sum of the envelope exceeds t ends the shortest prefix with a mass of t + 1. The list
+   need not be sorted, because the ids are the codes of that search. Changed tokens are items like the others. It writes
+   code and wide; the caller changes the state (sampi_gpu_draw). The attempts use the CPU's random numbers in turn, so
+   they end at the same attempt. */
 static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const uint32_t n = h->st->n_list;
@@ -2200,34 +2203,37 @@ static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_ste
         const uint64_t token = sampi_gpu_last_upto(h, last);
         const uint64_t key = token << 32 | (uint32_t) ~(token >> 32);
         float l = sampi_gpu_logit(key);
-        /* taken with the probability that its true weight has of the envelope; else the next two random numbers */
+        /* the token is taken with probability true weight / envelope; else the next two random numbers are tried */
         if (sampi_mulhi(random[1], (uint64_t)sampi_envelope(max, l) << 14) < sampi_weight(max, l)) return key;
     }
 }
 
 /* ---- src/gpu/left.h ---- */
 /* ===================================================================================================== >>steps
-   Advancing a row, one sampler after the other: what a pass has found comes in; the next pass that is needed, or the
-   row's result, goes out. What a sampler needs to know it asks for (sampi_gpu_require_*). If that takes a pass, the
-   row waits, and the sampler is called again from its beginning when the answer is there. So all of these functions
-   return 1: known, or done; 0: a pass is needed, st->pass says which; or a negative status. This room has the
-   questions, gpu/done.h the changes, gpu/prefix.h to gpu/logprobs.h what uses both.
+   Advancing a row, one sampler after the other, by the one team (thread block) that ended a pass over the row last. It
+   takes what the pass has found, and leaves the next pass that is needed, or the row's result. A sampler asks
+   questions (sampi_gpu_require_*). If an answer takes a pass, the row waits, and the sampler is called again from its
+   beginning when the answer is there. So all of these functions return 1: known, or done; 0: a pass is needed, and
+   st->pass names it; or a negative status. This room has the questions, gpu/done.h the changes, gpu/prefix.h to
+   gpu/logprobs.h the code that uses both.
 
-   The one thing to know: a step may be called any number of times before it is done, so it asks for everything before
-   it changes anything, or it counts in st->phase how far it is. One team does all of this; the others wait for the
-   epoch, or have ended. Only this team writes the row's state, changed tokens, list and scratch, until it raises the
-   epoch (gpu/advance.h); so nothing here is guarded against other teams, and atomics are for the lanes of this one. */
+   A step may be called any number of times before it is done. So it asks all questions before it changes anything, or
+   keeps its progress in st->memory.phase. One team runs all of this, while the others wait for the epoch (the count of
+   passes) or have ended. Only this team writes the row's state, changed tokens, list and scratch, until it raises the
+   epoch (gpu/advance.h). So nothing here is guarded against other teams; atomics are for the lanes of this one. */
 
-#define SAMPI_GPU_DECLINED (-64)                     /* a status: "not on the device" */
-#define SAMPI_GPU_ALL      sampi_gpu_floor(-FLT_MAX) /* the floor of all unmasked tokens */
+#define SAMPI_GPU_DECLINED \
+    (-64)                                       /* a status: the device cannot sample the row, the CPU
+                                                        must */
+#define SAMPI_GPU_ALL sampi_gpu_floor(-FLT_MAX) /* the floor that all unmasked tokens reach */
 
 /* ---- what is known of the tokens left ----
-   The questions: asked by the samplers below, by log-probabilities, and by one another. An answer of 1 is in the state
-   (max; n, z, s, low; the list); for 0 the state has the order for the pass. */
+   The questions. Samplers, log-probabilities, and other questions ask them. After a return of 1 the answer is in the
+   state (max; n, z, s, low; the list); after 0 the state has the pass to run. */
 
-/* The set has changed, by a sampler that removes tokens or changes logits. Its maximum is still known only if that is
-   said. The list isn't touched: whether it still holds depends on the change, and its author says so in listed and
-   complete. A search for a floor that was in vain may be worth while again: asked. */
+/* Notes that a sampler has removed tokens or changed logits: the sums are no longer known, and the maximum only if
+   max_known says so. The list is not touched: whether it still holds depends on the change, so the caller sets listed
+   and complete. `asked` becomes 0: a search for a floor that failed before may succeed now. */
 static void sampi_gpu_invalidate(sampi_gpu_state *st, bool max_known)
 {
     sampi_gpu_meet(st);
@@ -2236,8 +2242,8 @@ static void sampi_gpu_invalidate(sampi_gpu_state *st, bool max_known)
     st->asked = 0;
 }
 
-/* Where a token with a changed logit is among them, by bisection; n_ids if it isn't one. For a lane's own token, or one
-   that all ask for. */
+/* Returns the index of a token among the changed ones, by bisection; n_ids if its logit is not changed. Each lane may
+   ask for a token of its own, or all for the same. */
 SAMPI_INLINE uint32_t sampi_gpu_changed_at(const sampi_gpu_here *h, uint32_t id)
 {
     uint32_t lo = 0, hi = h->job->n_ids;
@@ -2251,8 +2257,8 @@ SAMPI_INLINE uint32_t sampi_gpu_changed_at(const sampi_gpu_here *h, uint32_t id)
     return lo < h->job->n_ids && (uint32_t)h->changed_id[lo] == id ? lo : h->job->n_ids;
 }
 
-/* The largest of the changed logits, -inf if there are none. For a patch: the others' maximum is known from the
-   scan. */
+/* Returns the largest of the changed logits, -inf if there are none. A patch needs it; the scan has the maximum of the
+   others. */
 static SAMPI_CALLED float sampi_gpu_changed_max(const sampi_gpu_here *h)
 {
     const sampi_gpu_changed *c = h->changed;
@@ -2263,9 +2269,9 @@ static SAMPI_CALLED float sampi_gpu_changed_max(const sampi_gpu_here *h)
     return max;
 }
 
-/* The maximum of the tokens left; the status of a row in which none are. A row whose set was cut from below keeps its
-   maximum, so that a pass for it is rare. Nearly every step asks this first: weights, envelopes and scores are relative
-   to the maximum, and a pass that makes them finds it in the state. */
+/* Makes the maximum of the remaining tokens known; returns a status if none remain. A cut that removes the smallest
+   logits keeps the maximum, so a pass for it is rare. Nearly every step asks this first, because weights, envelopes and
+   scores are relative to the maximum, and passes that compute those read it from the state. */
 static int sampi_gpu_require_max(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -2273,7 +2279,7 @@ static int sampi_gpu_require_max(const sampi_gpu_here *h)
         st->pass = SAMPI_PASS_MAX;
         return 0;
     }
-    /* a row that is complete needs no pass */
+    /* a complete row (all remaining tokens are in the list) needs no pass */
     if (!st->max_known) {
         const float max = st->n_list ? sampi_gpu_logit(sampi_gpu_list_max(h)) : -INFINITY;
         sampi_gpu_meet(st);
@@ -2284,10 +2290,10 @@ static int sampi_gpu_require_max(const sampi_gpu_here *h)
     return status ? status : 1;
 }
 
-/* Maxima of n parts -> of SAMPI_FOLD: a token often has a high logit where its neighbours have, so distant ones are put
-   together. The parts stay disjoint, so that each maximum still stands for another token. Each step of find_floor's
-   search then reads 512 numbers, not tens of thousands. (Not a part of its caller, which calls others: there gcc 12's
-   device compiler has no room for two arrays in a loop of lanes.) */
+/* Reduces n maxima (of disjoint parts of the row) to SAMPI_FOLD maxima. Tokens with high logits are often neighbours,
+   so distant parts are put together. The results are of disjoint parts too, so each still belongs to another token.
+   Each step of find_floor's search then reads 512 numbers, not tens of thousands. (It is not inlined in its caller,
+   which calls other functions: gcc 12's device compiler has no room there for two arrays in a loop over lanes.) */
 static SAMPI_CALLED void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
 {
     SAMPI_SIMD()
@@ -2302,7 +2308,7 @@ static SAMPI_CALLED void sampi_gpu_fold(const float *part, uint32_t n, float *fo
                 x[i] = part[sampi_gpu_min_of(from + i * SAMPI_WARP + (uint32_t)lane, n - 1)];
             }
             SAMPI_AT_ONCE(32, x);
-            SAMPI_UNROLL(32) for (uint32_t i = 0; i < 32; i++) /* parts stay disjoint */
+            SAMPI_UNROLL(32) for (uint32_t i = 0; i < 32; i++) /* each part counts once */
             {
                 x[i] = from + i * SAMPI_WARP + (uint32_t)lane < n ? x[i] : -INFINITY;
             }
@@ -2312,8 +2318,7 @@ static SAMPI_CALLED void sampi_gpu_fold(const float *part, uint32_t n, float *fo
     }
 }
 
-/* How many of the maxima part [n] reach a, b and c: a step of find_floor's search. The three counts share a number, of
-   21 bits each. */
+/* Returns how many of n maxima reach a, b and c, as three fields of 21 bits: one step of find_floor's search. */
 static uint64_t sampi_gpu_count_parts(const float *part, uint32_t n, float a, float b, float c)
 {
     uint64_t count = 0;
@@ -2336,7 +2341,7 @@ static uint64_t sampi_gpu_count_parts(const float *part, uint32_t n, float a, fl
     return count;
 }
 
-/* The key of the smallest of n parts. */
+/* Returns sampi_key of the smallest of n maxima. */
 static SAMPI_CALLED int32_t sampi_gpu_smallest_part(const float *part, uint32_t n)
 {
     int32_t smallest = INT32_MAX;
@@ -2353,19 +2358,20 @@ static SAMPI_CALLED int32_t sampi_gpu_smallest_part(const float *part, uint32_t 
     return smallest;
 }
 
-/* A floor that at least `want` tokens reach, if so many are left (of the row, changed ones aside), and not many more:
-   from maxima of disjoint parts, each of which stands for a token. It is a guess about the length of a list only: a
-   floor too low makes it longer than wanted, or too long, and no token depends on it. The scan has left maxima of
-   lanes, a few per team, and of cells, of which there are many: the fewer do if they are twice as many as wanted.
-   Neither changes with the operations since, which keep the order of what is left: the floor is found in the row as it
-   came, and scaled. Not for a row that is thinned. It writes the row's fold, nothing else. */
+/* Returns a floor that at least `want` remaining tokens reach, if there are so many besides the changed ones, and not
+   many more. It searches among maxima of disjoint parts of the row, each of which is another token's logit. The floor
+   decides only how long a list becomes: a floor that is too low makes the list longer than wanted, or too long, but no
+   token depends on it. The scan has left maxima of lanes, a few per team, and of cells (32 tokens), which are many; the
+   lanes' are used if they are at least twice as many as wanted. Operations since the scan have kept the order of the
+   remaining tokens, so the floor is searched in the row as it came, and then changed by the operations. Not for a
+   thinned row, whose cells' maxima may belong to removed tokens. It writes only the row's `fold`. */
 static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
 {
     const sampi_gpu_args *a = h->a;
     uint32_t n = a->splits * SAMPI_WARP;
     const float *part = a->lane_max + h->row * n;
     if (n < 2 * want) n = a->groups * SAMPI_WARP, part = a->cell + h->row * n;
-    /* fewer parts than tokens wanted: only a list of all would surely hold so many */
+    /* fewer parts than tokens wanted: only a list of all tokens is sure to have so many */
     if (n < want) return SAMPI_GPU_ALL;
     if (n > SAMPI_FOLD && want <= SAMPI_FOLD / 2) {
         float *fold = a->fold + h->row * SAMPI_FOLD;
@@ -2374,12 +2380,12 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
     }
     int32_t lo = sampi_key(-FLT_MAX), hi = sampi_key(h->st->dense_max) + 1;
     const int32_t smallest = sampi_gpu_smallest_part(part, n);
-    /* all parts reach the smallest, so the search need not begin below it */
+    /* all parts reach the smallest, so the search begins there */
     if (smallest > lo)
         lo = smallest;
     else if ((sampi_gpu_count_parts(part, n, -FLT_MAX, 0.0f, 0.0f) & 0x1FFFFF) < want)
         return SAMPI_GPU_ALL;
-    while ((int64_t)hi - lo > 1) { /* so many reach lo, not so many hi */
+    while ((int64_t)hi - lo > 1) { /* `want` parts reach lo, fewer reach hi */
         const int32_t mid = sampi_middle(lo, hi), low = sampi_middle(lo, mid), high = sampi_middle(mid, hi);
         const uint64_t counts = sampi_gpu_count_parts(part, n, sampi_unkey(low), sampi_unkey(mid), sampi_unkey(high));
         const uint32_t n_a = counts & 0x1FFFFF, n_b = counts >> 21 & 0x1FFFFF, n_c = (uint32_t)(counts >> 42);
@@ -2392,9 +2398,9 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
     return sampi_gpu_floor(sampi_gpu_rescale(h->st->op, h->st->n_ops, sampi_unkey(lo)));
 }
 
-/* The list of all tokens left with keys >= floor. SAMPI_GPU_DECLINED: they are too many. A list that reaches further
-   down will do, and one that was too long at a higher floor needn't be tried again. After 0 the pass fills the list,
-   and advance says in listed or overflown what has become of it: the second call then answers from these. */
+/* Makes a list of all remaining tokens with keys >= floor. Returns SAMPI_GPU_DECLINED if they are more than a list
+   holds. A list with a lower floor serves too; and if a list was too long with a higher floor, no pass is tried. After
+   a return of 0 the pass fills the list, and advance sets listed or overflown, from which the second call answers. */
 static int sampi_gpu_require_list(const sampi_gpu_here *h, uint64_t floor)
 {
     sampi_gpu_state *st = h->st;
@@ -2409,10 +2415,10 @@ static int sampi_gpu_require_list(const sampi_gpu_here *h, uint64_t floor)
     return 0;
 }
 
-/* A list of at least the first `want` tokens, or of all. SAMPI_GPU_DECLINED: not this way, because so many may not fit,
-   or because as many were asked for already and the floor found for them was in vain (few tokens of the parts with the
-   largest maxima are left, or too many share a part). Without maxima that count, all tokens are listed, if they fit. A
-   prefix in the list and mirostat ask this. */
+/* Makes a list of at least the first `want` tokens in order, or of all. Returns SAMPI_GPU_DECLINED if so many may not
+   fit a list, or if as many were asked for before and the floor found for them failed (few tokens of the parts with the
+   largest maxima remain, or too many share a part). In a thinned row, whose maxima of cells do not count, all tokens
+   are listed, if they fit. A prefix in the list, and mirostat, ask this. */
 static int sampi_gpu_require_first(const sampi_gpu_here *h, uint64_t want)
 {
     sampi_gpu_state *st = h->st;
@@ -2424,9 +2430,9 @@ static int sampi_gpu_require_first(const sampi_gpu_here *h, uint64_t want)
     return sampi_gpu_require_list(h, st->thinned ? SAMPI_GPU_ALL : sampi_gpu_find_floor(h, (uint32_t)want));
 }
 
-/* All tokens left as a list, from now on: complete. No pass reads the row again, and operations are done to the list
-   instead of being recorded. For what needs every token at once (tail_free, a user's sampler, an export), and after
-   typical, because it mostly leaves few. */
+/* Makes a list of all remaining tokens; from then on the row is `complete`: no pass reads it again, and operations
+   change the list instead of being recorded. For samplers that need all tokens at once (tail_free, a user's sampler, an
+   export), and after typical, which mostly leaves few. */
 static int sampi_gpu_require_all(const sampi_gpu_here *h)
 {
     int known = sampi_gpu_require_list(h, SAMPI_GPU_ALL);
@@ -2437,9 +2443,9 @@ static int sampi_gpu_require_all(const sampi_gpu_here *h)
     return known;
 }
 
-/* n, z, s and low, and with them the maximum: for whatever depends on probabilities or on how many are left. The pass
-   also makes a list of the first tokens, which are often enough for what comes next. The sums hold until the set
-   changes. */
+/* Makes n, z, s and low (see sampi_gpu_state) and the maximum known, for samplers that depend on probabilities or on
+   the number of tokens. The pass also makes a list of the first tokens, which often answers the next question. The sums
+   hold until the set of tokens changes. */
 static int sampi_gpu_require_sums(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -2450,7 +2456,7 @@ static int sampi_gpu_require_sums(const sampi_gpu_here *h)
         st->sums_known = true;
         return 1;
     }
-    /* a list beside the sums costs little, where maxima of cells still tell which floor it needs */
+    /* a list beside the sums costs little where maxima of cells can still find its floor */
     const bool listing = !st->listed && !st->overflown && !st->thinned;
     sampi_gpu_meet(st);
     st->pass = SAMPI_PASS_SUMS;
@@ -2465,12 +2471,14 @@ static int sampi_gpu_require_sums(const sampi_gpu_here *h)
 
 /* ---- src/gpu/done.h ---- */
 /* ---- what a step does to the tokens left ----
-   Removing tokens, and changing all logits. Of a row that is complete (all that is left is in the list) the list is
-   changed. Another row gets an operation, its changed tokens get that at once, and what was known is kept as far as it
-   still holds. A sampler calls these functions when it has asked all that it needs: what a step does after such a
-   change lies behind a phase, or is its end. */
+   Removing tokens, and changing all logits. In a complete row (all remaining tokens are in the list) the list is
+   changed. Any other row gets one more operation, which later passes repeat; its changed tokens are changed at once;
+   and what is known of the row is kept as far as it still holds. A sampler calls these functions after all its
+   questions: what it does after such a change needs a phase of its own (because it may be called again), or there is
+   nothing. */
 
-/* There is room: a step pushes one operation at most, and its chain has no more than SAMPI_STEPS of them. */
+/* Adds an operation to the row's list. There is room, because a step adds one at most, and a chain has at most
+   SAMPI_STEPS steps. */
 static void sampi_gpu_push(sampi_gpu_state *st, const sampi_gpu_op *op)
 {
     const uint32_t n = st->n_ops;
@@ -2479,8 +2487,8 @@ static void sampi_gpu_push(sampi_gpu_state *st, const sampi_gpu_op *op)
     st->n_ops = n + 1;
 }
 
-/* Do the newest operation to the changed tokens, now: they are few, and who reads them later needs no replay. Whoever
-   pushes an operation calls this next, or these tokens would be left out of it. */
+/* Applies the newest operation to the changed tokens now: they are few, and readers then need not repeat operations.
+   Every function that pushes an operation calls this next; otherwise these tokens would miss it. */
 static void sampi_gpu_apply_changed(const sampi_gpu_here *h)
 {
     sampi_gpu_changed *c = h->changed;
@@ -2492,10 +2500,9 @@ static void sampi_gpu_apply_changed(const sampi_gpu_here *h)
         op, 1, (uint32_t)id[i], c[i].l);
 }
 
-/* Keep the tokens from this key on: a prefix in order. If the list reaches as far down, it holds all of them, and the
-   row is complete from here on: this is how a chain gets away from passes. A maximum that is known stays so, because
-   its token is the first to stay. Every sampler that cuts ends here, but xtc and typical; and log-probabilities, to
-   count. */
+/* Keeps the tokens with keys from this one on, a prefix of the order. If the list has all of them, the row is complete
+   from then on, and needs no more passes. A known maximum stays known, because its token is kept first. Every sampler
+   that cuts ends here, except xtc and typical; log-probabilities call it to count tokens. */
 static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
@@ -2505,7 +2512,7 @@ static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
     if (!st->complete) {
         sampi_gpu_push(st, &op);
         sampi_gpu_apply_changed(h);
-        /* the bar is a logit: tokens with that of the key itself may stay, so it is not above them */
+        /* the bar is a logit, which other tokens may share with the key: it must not be above them */
         if (key > SAMPI_GPU_ALL && sampi_gpu_logit(key) > bar) st->bar = sampi_gpu_logit(key);
         st->overflown = false;
         st->complete = st->listed && st->floor <= key;
@@ -2513,8 +2520,8 @@ static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
     if (st->complete) sampi_gpu_list_keep(h, &op);
 }
 
-/* Keep the tokens up to this key, the key of one of them, which so becomes the first: xtc. A list made before stays one
-   of keys >= floor; but maxima of cells may be of tokens that are gone (thinned). */
+/* Keeps the tokens with keys up to this one, which is the key of a token and becomes the first: for xtc. A list of keys
+   >= floor remains one; but the maxima of cells may be those of removed tokens (thinned). */
 static void sampi_gpu_keep_until(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
@@ -2526,14 +2533,14 @@ static void sampi_gpu_keep_until(const sampi_gpu_here *h, uint64_t key)
         st->thinned = true;
     }
     if (st->complete || st->listed) sampi_gpu_list_keep(h, &op);
-    /* the key is a token's that is left */
+    /* the key is that of a remaining token */
     sampi_gpu_invalidate(st, true);
     st->max = sampi_gpu_logit(key);
 }
 
-/* Every logit changes: temperatures, smoothing, log_softmax. A list that isn't complete is of no more use: its floor
-   was one of keys before. Where the order stays, maximum and bar move as any logit does, with the same roundings, so
-   that they remain those of tokens; else the maxima of cells say nothing any more. */
+/* Changes every logit: temperatures, smoothing, log_softmax. A list that is not complete becomes invalid, because its
+   floor refers to the old keys. If the operation keeps the order, maximum and bar are changed as any logit is, with the
+   same roundings, so they stay those of tokens; otherwise the maxima of cells are no longer used. */
 static void sampi_gpu_change_all(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
     sampi_gpu_state *st = h->st;
@@ -2552,14 +2559,14 @@ static void sampi_gpu_change_all(const sampi_gpu_here *h, const sampi_gpu_op *op
     if (max_known) st->max = sampi_gpu_change(op, max);
 }
 
-/* The array would be put in order here, by a SAMPI_GPU_BY_*. Nothing is sorted: each token that may be exported gets
-   what its logit is now. Those of the row find it by replaying operations up to order_at, if the list comes later.
-   Only an export reads it, when sampi_gpu_fetch (gpu/results.h) makes the array that the CPU would have; and
-   adaptive_p, for the logits from before its map. */
+/* Notes that the CPU's array would be sorted here, by a SAMPI_GPU_BY_*. Nothing is sorted: each token that may be
+   exported records its current logit. Tokens of the row get it later by repeating operations up to order_at, if a list
+   is made later. It is used by exports, when sampi_gpu_fetch (gpu/results.h) makes the array that the CPU would have,
+   and by adaptive_p, for the logits before its map. */
 static void sampi_gpu_mark_order(const sampi_gpu_here *h, int32_t order, double mean)
 {
     sampi_gpu_state *st = h->st;
-    /* a list that isn't valid gets nothing: its items are written anew before they count */
+    /* an invalid list gets nothing: its items are written again before they count */
     const uint32_t n = st->complete || st->listed ? st->n_list : 0, n_changed = h->job->n_ids;
     sampi_gpu_item *item = sampi_gpu_list(h);
     sampi_gpu_changed *c = h->changed;
@@ -2576,8 +2583,8 @@ static void sampi_gpu_mark_order(const sampi_gpu_here *h, int32_t order, double 
     st->order_mean = mean;
 }
 
-/* The array would get its p here: likewise, and the sums that p is made from, which must be known. Read by an export,
-   and for the p that a user's sampler gets. */
+/* Notes that the CPU's array would get its p here, in the same way, with the sums that p is computed from, which must
+   be known. Used by exports, and for the p that a user's sampler gets. */
 static void sampi_gpu_mark_p(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -3150,12 +3157,13 @@ static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t 
 
 /* ---- src/gpu/choosing.h ---- */
 /* ---- the draw ----
-   sampi_gpu_draw_key, for dist, mirostat and adaptive_p: the key of the chosen token, from a list or after a pass.
-   It is sampi_draw of sampling.h (samplers/draw.h), with the same envelope and the same random numbers. These follow
-   from seed, position, stream and attempt, so a row draws the same token however often it begins again. */
+   sampi_gpu_draw_key, for dist, mirostat and adaptive_p: returns the key of the chosen token, from a list or after a
+   pass. It is sampi_draw of sampling.h (samplers/draw.h): a token is proposed by an envelope (an upper bound of its
+   weight), and accepted with probability weight / envelope; else the next attempt follows. The random numbers are a
+   function of seed, position, stream and attempt, so a row draws the same token however often it begins again. */
 
-/* A token's logit after the first n operations; a changed one's present logit, to which all have been done. For the
-   token that a draw has come upon, which is on no list. */
+/* Returns a token's logit after the first n operations; for a token whose logit a rule changes, its current logit
+   (after all operations). For a token that a draw has found, which is on no list. */
 static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n)
 {
     const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
@@ -3163,9 +3171,9 @@ static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n
     return at < h->job->n_ids ? h->changed[at].l : sampi_gpu_replay(h->st->op, n, id, sampi_gpu_element(&v, id));
 }
 
-/* The envelope of each token of a group, by id, into `wide`, which has room for a group. Changed tokens are put in
-   their places, so that the running sum over the group is the one that the CPU would go through. row_draw calls it for
-   each attempt; the row itself holds a hole, an envelope of 0, where a changed token stands. */
+/* Writes the envelope of each token of a group, by id, to `wide`, which has room for a group. Changed tokens are put in
+   their places, so the running sum over the group is the CPU's; in the row itself a changed token is a hole with an
+   envelope of 0. row_draw calls it for each attempt. */
 static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(h->a, h->row, 0);
@@ -3191,8 +3199,8 @@ static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
     }
 }
 
-/* The changed tokens in the sums of groups: the draw finds the group by the sums, and the token in the group by id, as
-   if it had never been taken out. Once for a DRAW pass: a second time would count them twice. */
+/* Adds the changed tokens to the sums of groups: the draw finds the group by the sums and the token in the group by id,
+   as if these tokens were in the row. It is called once for a DRAW pass; a second call would count them twice. */
 static SAMPI_CALLED void sampi_gpu_join_groups(const sampi_gpu_here *h)
 {
     const uint32_t n_changed = h->job->n_ids;
@@ -3205,10 +3213,11 @@ static SAMPI_CALLED void sampi_gpu_join_groups(const sampi_gpu_here *h)
         &sum[(uint32_t)id[i] / SAMPI_GROUP], (uint64_t)sampi_envelope(max, c[i].l), __ATOMIC_RELAXED);
 }
 
-/* sampi_draw among the tokens of the row: a group by the sums of groups, an element by the group's envelopes, then the
-   test against the true weight, with the same random numbers as on the CPU. The buckets' memory is free now, and holds
-   the sums of lanes. Mostly the first attempt is good: the envelope is close. Behind the DRAW pass, for a row without a
-   complete list; the key that it returns is of the logit as it is now. */
+/* Draws from the tokens of the row: finds a group by the sums of groups, then an element by the envelopes of the group,
+   then tests it against its true weight, with the same random numbers as on the CPU. The memory of the buckets is free
+   then, and holds the sums of lanes. Mostly the first attempt succeeds, because the envelope is close to the weight. It
+   runs after the DRAW pass, for a row without a complete list. The key that it returns has the token's current
+   logit. */
 static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const uint32_t groups = h->a->groups;
@@ -3231,9 +3240,9 @@ static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step
     }
 }
 
-/* Draws a token and gives its key. There are two ways: from the list, or from the whole row after a pass that sums the
-   envelope (st->drawn: that pass is done). Both choose the same token. If the set of tokens changes after the pass, it
-   is drawn anew (sampi_gpu_invalidate). */
+/* Draws a token and returns its key. There are two ways: from the list, or from the whole row after a pass that sums
+   the envelope (st->drawn: that pass is done). Both choose the same token. If the set of tokens changes after the pass,
+   the pass is repeated (sampi_gpu_invalidate clears st->drawn). */
 static int sampi_gpu_draw_key(const sampi_gpu_here *h, const sampi_gpu_step *step, uint64_t *key)
 {
     sampi_gpu_state *st = h->st;
@@ -4457,17 +4466,17 @@ static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 #undef SAMPI_ON
 /* ---- src/gpu/users.h ---- */
 /* ---- a user's sampler ----
-   A row waits for the host. sampi_gpu_user is the step of a user's sampler that has an apply_gpu: the row stops, all
-   teams leave, since there is a result, and the kernel ends. The host calls the sampler (sampi_gpu_call_user in
-   gpu/batch.h), writes the new size into the row's state, takes the result back, and launches again; the row goes on
-   with an empty pass. sampi_gpu_export ends a row whose later samplers run on the CPU: the tokens left go to the host.
-   */
+   A row that waits for the host to call a user's sampler. sampi_gpu_user is the step of a user's sampler that has an
+   apply_gpu. The row stops: it gets a result, so all teams (thread blocks) leave it, and the kernel ends. The host
+   calls the sampler (sampi_gpu_call_user in gpu/batch.h), writes the new size into the row's state, withdraws the
+   result, and launches again; the row then continues with an empty pass. sampi_gpu_export ends a row whose later
+   samplers run on the CPU: the remaining tokens go to the host. */
 
-#define SAMPI_GPU_STOPPED (-2)        /* a token: the host is to call the user's sampler */
-#define SAMPI_GPU_LEAVE   0xFFFFFFFFu /* a size: it has decided, or failed */
+#define SAMPI_GPU_STOPPED (-2)        /* a token: the host must call the user's sampler */
+#define SAMPI_GPU_LEAVE   0xFFFFFFFFu /* a size: the user's sampler has chosen, or failed */
 
-/* The list as the arrays that a user's sampler gets: user_id, user_logit, user_p of the row. Its p is made as an
-   export's is, of what the logits were when p was last set; 0 if it never was. */
+/* Writes the list to the arrays that a user's sampler gets: user_id, user_logit, user_p of the row. p is computed as
+   for an export, from the logits at the time that p was last set; it is 0 if p was never set. */
 static SAMPI_CALLED void sampi_gpu_unpack(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -4486,7 +4495,7 @@ static SAMPI_CALLED void sampi_gpu_unpack(const sampi_gpu_here *h)
     }
 }
 
-/* The index of the item with an id, n if there is none: looked for from `from` on, and then before that. */
+/* Returns the index of the item with an id, n if there is none. The search begins at index `from`, and wraps around. */
 SAMPI_INLINE uint32_t sampi_gpu_find_id(const sampi_gpu_item *item, uint32_t n, uint32_t from, uint32_t id)
 {
     for (uint32_t k = 0; k < n; k++) {
@@ -4496,17 +4505,17 @@ SAMPI_INLINE uint32_t sampi_gpu_find_id(const sampi_gpu_item *item, uint32_t n, 
     return n;
 }
 
-/* What the user's sampler has left, as the list: n_list is what the host has written there. Nothing is taken on trust:
-   a logit may be NaN, infinite or masked now, an id no token's. at_order is 0 from here on, since nothing behind it
-   exports; at_p comes from the list that was unpacked, for a second user's sampler: in the old order no lane looks at a
-   token twice. */
+/* Makes the list from what the user's sampler has left; the host has written their number to n_list. Nothing is
+   assumed: a logit may be NaN, infinite or masked, an id may not be a token's. at_order is 0 from here on, because no
+   later step exports. at_p, for a second user's sampler, is copied from the list that was unpacked; if the order is
+   unchanged, each lane finds its tokens at once. */
 static SAMPI_CALLED int sampi_gpu_repack(const sampi_gpu_here *h)
 {
     const uint32_t n = h->st->n_list, n_old = h->st->p_set ? h->st->n_shown : 0;
     const int32_t *id = h->a->user_id + h->row * SAMP_GPU_LIST;
     const float *l = h->a->user_logit + h->row * SAMP_GPU_LIST;
     const sampi_gpu_item *old = sampi_gpu_list(h);
-    if (n == SAMPI_GPU_LEAVE) return SAMP_E_UNSUPPORTED; /* the host knows better */
+    if (n == SAMPI_GPU_LEAVE) return SAMP_E_UNSUPPORTED; /* the host has the result */
     const uint32_t other = h->st->buffer ^ 1;
     sampi_gpu_meet(h->st);
     h->st->n_list = 0;
@@ -4534,15 +4543,16 @@ static SAMPI_CALLED int sampi_gpu_repack(const sampi_gpu_here *h)
     return bad ? (int)SAMP_E_NAN : sampi_gpu_require_max(h);
 }
 
-/* The first time the row stops, with its list in the user's arrays; then it goes on. The list's order means nothing,
-   and apply_gpu is promised none. A row with more tokens than a list is declined: the CPU's apply then gets them. */
+/* The step of a user's sampler: the first call stops the row, with its list in the user's arrays; the second takes the
+   result over. The list has no order, and apply_gpu is promised none. A row with more tokens than a list holds is
+   declined: the CPU then calls apply. */
 static SAMPI_CALLED int sampi_gpu_user(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
     if (st->memory.phase == 1) return sampi_gpu_repack(h);
     int known = sampi_gpu_require_all(h);
     if (known != 1) return known;
-    /* called again after the stop: phase 1 then finds what the user's sampler has left */
+    /* the call after the stop is in phase 1, and reads what the user's sampler has left */
     sampi_gpu_unpack(h);
     st->n_shown = st->n_list;
     st->memory.phase = 1;
@@ -4551,8 +4561,9 @@ static SAMPI_CALLED int sampi_gpu_user(const sampi_gpu_here *h)
     return 0;
 }
 
-/* All that is left, for the host: the rest of the chain runs there (sampi_gpu_go_on). It is the last step of a chain
-   whose later samplers have no step here. More than a list: the CPU samples the row. */
+/* Ends the row with all remaining tokens for the host, which runs the rest of the chain (sampi_gpu_go_on). It is the
+   last step of a chain whose later samplers have no step on the device. If the tokens do not fit a list, the CPU
+   samples the row. */
 static SAMPI_CALLED int sampi_gpu_export(const sampi_gpu_here *h)
 {
     int known = sampi_gpu_require_all(h);
@@ -4561,20 +4572,21 @@ static SAMPI_CALLED int sampi_gpu_export(const sampi_gpu_here *h)
 
 /* ---- src/gpu/logprobs.h ---- */
 /* ---- log-probabilities ----
-   The device leaves a basis for each row as given and as the chain left it: maximum, sum, the first keys, and the
-   chosen token's logit and rank. The host makes the numbers of it, by the CPU's functions (gpu/results.h). That takes
-   two steps, which the host puts around a chain's own if they are asked for: sampi_gpu_raw before all samplers,
-   sampi_gpu_logprobs behind the choice. They write the row's part of args.basis and of args.given. The room ends with
-   sampi_gpu_run_step, which tells all steps apart. */
+   The device computes a basis for each row's log-probabilities, one for the row as given and one for what the chain
+   left: maximum, sum of weights, the first keys, and the chosen token's logit and rank. The host computes the numbers
+   from it, by the CPU's functions (gpu/results.h). Two steps do this, which the host adds to a chain if
+   log-probabilities are asked for: sampi_gpu_raw before all samplers, sampi_gpu_logprobs after the choice. They write
+   the row's part of args.basis and of args.given. The room ends with sampi_gpu_run_step, which calls the function of
+   each kind of step. */
 
-/* The keys of the first tokens of a row's set: 0 as given, 1 left. Device and host find them by this, each in its own
-   copy of the basis. */
+/* Returns the keys of the first tokens of one of a row's sets: 0 as given, 1 after the chain. Device and host both use
+   it, each on its own copy of the basis. */
 static uint64_t *sampi_gpu_top_keys(sampi_gpu_basis *basis, size_t n_rows, uint32_t n_top, size_t row, size_t set)
 {
     return (uint64_t *)(void *)(basis + n_rows * 2) + (row * 2 + set) * n_top;
 }
 
-/* The keys of the list's first n tokens that a prefix holds, in any order: the found are counted. */
+/* Copies the keys of those of the list's n tokens that are in the prefix, in any order; *found counts them. */
 static SAMPI_CALLED void sampi_gpu_copy_top(const sampi_gpu_here *h, uint32_t n, uint64_t *top, uint32_t *found)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -4586,16 +4598,16 @@ static SAMPI_CALLED void sampi_gpu_copy_top(const sampi_gpu_here *h, uint32_t n,
     }
 }
 
-/* The tokens left: max, z and the first ones. They are those of the list whose keys reach the last of the prefix, in no
-   order: the host sorts few. Called by both steps, with their set (0 as given, 1 left); l and rank are for later. The
-   atomic counts places for the lanes of this team. */
+/* Writes a set's max, z and first tokens: those of the list whose keys reach the last of the prefix, in no order; the
+   host sorts them, as they are few. Both steps call it, with their set (0 as given, 1 after the chain); l and rank come
+   later. The atomic counts places for the lanes of this team. */
 static int sampi_gpu_leave_basis(const sampi_gpu_here *h, size_t set, uint32_t n_top)
 {
     const sampi_gpu_args *a = h->a;
     sampi_gpu_state *st = h->st;
     int known = sampi_gpu_require_sums(h);
     if (known != 1) return known;
-    /* more than all can't be told; with none wanted no list is needed */
+    /* at most all tokens can be reported; if none is wanted, no list is needed */
     if (n_top > st->n) n_top = (uint32_t)st->n;
     if (n_top > 0) known = sampi_gpu_require_prefix(h, false, 0.0, 0, n_top);
     if (known != 1) return known;
@@ -4610,7 +4622,7 @@ static int sampi_gpu_leave_basis(const sampi_gpu_here *h, size_t set, uint32_t n
     return 1;
 }
 
-/* The keys of the list, as many as the row's first tokens have: n_given. */
+/* Copies the keys of the list's n_given tokens. */
 static SAMPI_CALLED void sampi_gpu_copy_keys(const sampi_gpu_here *h, uint64_t *given)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -4619,9 +4631,9 @@ static SAMPI_CALLED void sampi_gpu_copy_keys(const sampi_gpu_here *h, uint64_t *
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) given[i] = item[i].key;
 }
 
-/* Of the row as given, before any sampler has touched it. The list of its first tokens is kept in args.given: mostly
-   the chosen one is among them, and then its rank needs no pass at the end. given_from says how far down that list
-   reaches. */
+/* Log-probabilities of the row as given, before any sampler. The keys of the list of its first tokens are kept in
+   args.given: mostly the chosen token is among them, and its rank then needs no pass at the end. given_from is the
+   smallest key that this list covers. */
 static SAMPI_CALLED int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -4634,10 +4646,9 @@ static SAMPI_CALLED int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_s
     return 1;
 }
 
-/* The row as it was given, but that no list of it is to be had: the maxima of cells hold again, but a floor found by
-   them would make a list, and only a count is wanted. Possible at any time, because the row itself was never written:
-   the operations are dropped, and the changed tokens read again. For logprobs, when the samplers are done with it
-   all. */
+/* Restores the row as it was given, for counting: the operations are dropped, and the changed tokens are read again.
+   That is possible at any time, because the row itself is never written. The maxima of cells are right again, but the
+   row is marked thinned, so that no list is made: only a number is wanted. For logprobs, after all samplers. */
 static SAMPI_CALLED void sampi_gpu_restore_row(const sampi_gpu_here *h, float max)
 {
     const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
@@ -4657,8 +4668,8 @@ static SAMPI_CALLED void sampi_gpu_restore_row(const sampi_gpu_here *h, float ma
     st->max = max;
 }
 
-/* A key's rank among the first tokens of the row as given. Right if the key is at least given_from, as the caller
-   checks. */
+/* Returns a key's rank among the first tokens of the row as given. It is right if the key is at least given_from, which
+   the caller checks. */
 static SAMPI_CALLED uint32_t sampi_gpu_given_rank(const sampi_gpu_here *h, uint64_t key)
 {
     const uint64_t *given = h->a->given + h->row * SAMP_GPU_LIST;
@@ -4669,10 +4680,10 @@ static SAMPI_CALLED uint32_t sampi_gpu_given_rank(const sampi_gpu_here *h, uint6
     return rank;
 }
 
-/* After the choice: of what the chain left, and the ranks. A token's rank is how many there are up to it: what is kept
-   from its key on is counted. Phase 1: counting what the chain left; 2: counting the row as given, which is needed only
-   if the chosen token is not among its first. It is the last step, so it may take the row apart, and it is the
-   one that finishes the row. */
+/* Log-probabilities after the choice: of the tokens that the chain left, and the ranks. A token's rank is the number of
+   tokens with keys from its own on, so these are kept and counted. Phase 1 counts the tokens that the chain left, phase
+   2 those of the row as given, which is needed only if the chosen token is not among its first. It is the last step: it
+   may change the row, and finishes it. */
 static SAMPI_CALLED int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -4688,7 +4699,7 @@ static SAMPI_CALLED int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_
     if (st->memory.phase == 1) {
         if ((known = sampi_gpu_require_sums(h)) != 1) return known;
         const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
-        /* the chosen token is the last of what was kept: so many are up to it */
+        /* the chosen token is the last of those kept, so their number is its rank */
         left->l = sampi_gpu_logit(st->chosen);
         left->rank = (uint32_t)st->n;
         given->l = sampi_gpu_element(&v, id) + 0.0f;
@@ -4707,8 +4718,8 @@ static SAMPI_CALLED int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_
     return sampi_gpu_finish(h, SAMP_OK, (int32_t)id, st->value);
 }
 
-/* The one place where the device tells steps apart; sampi_gpu_advance calls it. What the host never sends is declined:
-   the CPU samples the row. */
+/* Runs a step: the only place where the device distinguishes kinds of steps; sampi_gpu_advance calls it. A kind that
+   the host never sends is declined: the CPU samples the row. */
 static int sampi_gpu_run_step(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     switch (step->kind) {
@@ -4726,18 +4737,19 @@ static int sampi_gpu_run_step(const sampi_gpu_here *h, sampi_gpu_step *step)
 
 /* ---- src/gpu/advance.h ---- */
 /* ---- between passes ----
-   What the last team of a pass does, from its arrival to the next epoch. Three functions bring in what the pass has
-   found; sampi_gpu_advance calls them and then the steps; sampi_gpu_team is what every team of a kernel runs, and says
-   who waits for whom. */
+   What the last team (thread block) of a pass does, from its arrival to the next epoch (the row's count of passes).
+   Three functions add up what the pass has found; sampi_gpu_advance calls them and then the steps; sampi_gpu_team is
+   what every team of a kernel runs, and contains how teams wait for each other. */
 
 #if SAMPI_OFFLOAD
-/* A word of each sector of a row's state, such that none is of those that teams change by atomics during a pass. */
+/* A word of each 32-byte sector of a row's state, chosen so that no pass changes one of these words by atomics. */
 enum { SAMPI_GPU_WORD = 4, SAMPI_GPU_SECTOR = 8 /* words */ };
 SAMPI_STATIC_ASSERT(offsetof(sampi_gpu_state, n_list) / 4 % SAMPI_GPU_SECTOR != SAMPI_GPU_WORD,
                     "n_list is another word");
 
-/* What is read of the args, the state and the job is near from now on: behind a fence nothing is, and read where they
-   are needed the sectors would be waited for one after the other. Each lane reads a word of one of them. */
+/* Brings the args, the row's state and its job into the cache. After a fence they are not cached, and if they were read
+   where they are needed, their sectors would be waited for one after the other. Each lane reads one word of a
+   sector. */
 static void sampi_gpu_bring_near(const sampi_gpu_args *a, size_t row)
 {
     typedef const uint32_t __attribute__((may_alias)) word;
@@ -4759,9 +4771,9 @@ static void sampi_gpu_bring_near(const sampi_gpu_args *a, size_t row)
 static void sampi_gpu_bring_near(const sampi_gpu_args *a, size_t row) { (void)a, (void)row; }
 #endif
 
-/* The row is scanned: is it good, what is its maximum, and what are the logits that change? These are read here, once:
-   the scan has passed over them. 0: it is good; else the status. It begins the state: maximum, bar, the changed tokens.
-   Masked ones among these stay masked, whatever the rules say. */
+/* Ends the scan: returns SAMP_OK if the row is good, else its status. It begins the state: maximum, bar, the changed
+   tokens. The changed logits are read here, once, because the scan has skipped them. A masked token stays masked,
+   whatever its rules are. */
 static SAMPI_CALLED int sampi_gpu_end_scan(const sampi_gpu_here *h)
 {
     const sampi_gpu_args *a = h->a;
@@ -4799,9 +4811,9 @@ static SAMPI_CALLED int sampi_gpu_end_scan(const sampi_gpu_here *h)
     return bad ? (int)SAMP_E_NAN : sampi_max_status(h->st->max);
 }
 
-/* Add up what the teams found in SUMS, SIGMA or MAX; the changed tokens count too. All sums are modulo 2^64, and the
-   same whatever the parts: a row has the same sums however many teams it has. What the four sums of a part are depends
-   on the pass; this writes what the pass was for, and leaves the rest. */
+/* Adds up the parts of all teams for SUMS, SIGMA, MAX or WINDOW, and adds the changed tokens. All sums are modulo 2^64,
+   so a row has the same sums however many teams it has. The meaning of a part's sums depends on the pass; only the
+   members of the state that the pass was for are written. */
 static void sampi_gpu_end_sums(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -4821,7 +4833,7 @@ static void sampi_gpu_end_sums(const sampi_gpu_here *h)
         for (uint32_t from = 0; from < splits; from += 4 * SAMPI_WARP) {
             SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
             {
-                /* the last part may be read again, in place of those behind it: it counts once */
+                /* the last part is read again instead of those past the end; it counts once */
                 const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane, once = i < splits;
                 const sampi_gpu_part x = part[sampi_gpu_min_of(i, splits - 1)];
                 s0 += once * x.sum[0], s1 += once * x.sum[1], s2 += once * x.sum[2], s3 += once * x.sum[3];
@@ -4858,7 +4870,7 @@ static void sampi_gpu_end_sums(const sampi_gpu_here *h)
 
 /* Adds the changed tokens to the list or the histogram that a pass has made. A pass leaves them out, because their
    logits are beside the row. They join by the conditions of the pass. Without this function a token with a changed
-   logit could never be kept or cut. Atomics again, for the lanes of this team only. */
+   logit could never be kept or cut. The atomics are for the lanes of this team only. */
 static SAMPI_CALLED void sampi_gpu_join_changed(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -4894,9 +4906,9 @@ static SAMPI_CALLED void sampi_gpu_join_changed(const sampi_gpu_here *h)
     }
 }
 
-/* All teams have done the pass: bring in its result, and go on until another one is needed, or the row is finished. The
-   caller is the only team at work on the row. Between two steps it looks whether a list has any token left; of a row
-   that isn't complete the next maximum tells. */
+/* Ends a pass, when all teams have done it: takes its result over, and runs steps until another pass is needed, or the
+   row is finished. Only the calling team works on the row. Between two steps it checks that a complete row's list is
+   not empty; in other rows the next maximum shows whether tokens remain. */
 static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
 {
     const sampi_gpu_here here = sampi_gpu_at(a, row), *h = &here;
@@ -4925,24 +4937,24 @@ static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
         sampi_gpu_step *step = &h->job->step[at];
         const bool last = at + 1 == h->job->n_steps;
         known = sampi_gpu_run_step(h, step);
-        if (known != 1 || last) break; /* it waits, has failed, or has finished the row itself */
+        if (known != 1 || last) break; /* the step waits, has failed, or has finished the row itself */
         sampi_gpu_meet(st);
         st->at = at + 1;
         st->memory.phase = 0;
         if (st->complete && st->n_list == 0) known = SAMP_E_EMPTY;
     }
-    /* an error, or "not on the device": the host has the status, and the row is as good as new for the next batch */
+    /* an error, or "not on the device": the host gets the status, and the row is ready for the next batch */
     if (known < 0) sampi_gpu_finish(h, known, -1, 0.0f);
 }
 
-/* A team of a row: passes, for as long as there is one that can begin.
-   Who waits for whom: a team does its part of the pass, fences, and adds itself to `arrived`. The last one to do so
-   fences, and sees by that what the others have written; it advances the row, fences, and raises the epoch. The others
-   wait for the epoch, fence, and read the new state. So the state has one writer at a time, and no lock.
-   done [team] says which pass a team has done last. A team that gives up waiting, or whose kernel ends after each pass,
-   comes again in another launch, and must not do its part twice: the mark holds the batch too, because the epoch alone
-   would be known from earlier rows in this place. A result of this batch ends the row, whoever sees it. A row's only
-   team waits for nobody, and goes on to that. */
+/* Runs a team's passes over its row, as long as one can begin. How teams wait: a team does its part of the pass,
+   fences, and adds 1 to `arrived`. The team that does so last fences, so that it sees what the others have written; it
+   advances the row, fences, and raises the epoch (the count of passes). The others wait for the epoch, fence, and read
+   the new state. So the state has one writer at a time, and no lock. done [team] is the last pass that a team has done.
+   A team that stops waiting, or whose kernel ends after each pass, runs again in another launch, and must not do its
+   part twice. The mark includes the batch, because an earlier row of the same number may have had the same epoch. A
+   result of this batch ends the row for every team that sees it. A row's only team does not wait, and runs until
+   then. */
 static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 {
     const size_t row = team / a->splits;
@@ -4952,27 +4964,29 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
     for (;;) {
         const uint32_t epoch = sampi_gpu_peek(&st->epoch);
         const uint64_t mark = (uint64_t)a->batch << 32 | (uint32_t)(epoch + 1), done = a->done[team];
-        if (done >> 32 == a->batch) sampi_gpu_fence(); /* else none has ended since the launch: one needs this team */
+        if (done >> 32 == a->batch)
+            sampi_gpu_fence(); /* else no pass has ended since the launch: each
+                                                          needs this team */
         if (a->result[row].batch == a->batch) return;
-        if (done != mark) { /* else it was done in an earlier launch */
+        if (done != mark) { /* else this team did it in an earlier launch */
             sampi_gpu_bring_near(a, row);
             sampi_gpu_walk(a, row, split);
-            sampi_gpu_fence(); /* parts, lists and histograms are out before the arrival is */
+            sampi_gpu_fence(); /* parts, lists and histograms are visible before the arrival is */
             const bool last = sampi_gpu_add(&st->arrived, 1) == a->splits - 1;
-            a->done[team] = mark; /* behind a barrier: all lanes have read it */
+            a->done[team] = mark; /* a barrier precedes: all lanes have read it */
             if (last) {
-                sampi_gpu_fence(); /* and read only behind the last arrival */
+                sampi_gpu_fence(); /* read the others' results only after the last arrival */
                 sampi_gpu_bring_near(a, row);
-                st->arrived = 0; /* nobody else touches it before the epoch has changed */
+                st->arrived = 0; /* no other team accesses it before the epoch changes */
                 sampi_gpu_advance(a, row);
                 sampi_gpu_meet(st);
-                sampi_gpu_fence(); /* the new state is out before the epoch is */
+                sampi_gpu_fence(); /* the new state is visible before the epoch is */
                 sampi_gpu_add(&st->epoch, 1);
                 waited = 0;
                 if (a->wait || a->splits == 1) continue;
             }
         }
-        if (a->wait == 0) return; /* the others come in their own time, or in the next launch */
+        if (a->wait == 0) return; /* the other teams run later, or in the next launch */
         while (sampi_gpu_peek(&st->epoch) == epoch)
             if (++waited > a->wait) return;
     }
@@ -4980,8 +4994,8 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 
 #if SAMPI_OFFLOAD
 #pragma omp declare target
-/* Which batch the kernel is for, NULL for a probe, and that one's counters: globals, because a launch with arguments
-   costs more. */
+/* The batch that the kernel runs, NULL for a probe, and the probe's counters. They are globals because a launch with
+   arguments costs more. */
 static const sampi_gpu_args *sampi_gpu_bound;
 static uint32_t *sampi_gpu_probe_counters; /* [4] see sampi_gpu_count_teams */
 #pragma omp end declare target

@@ -1,16 +1,17 @@
 /* ---- between passes ----
-   What the last team of a pass does, from its arrival to the next epoch. Three functions bring in what the pass has
-   found; sampi_gpu_advance calls them and then the steps; sampi_gpu_team is what every team of a kernel runs, and says
-   who waits for whom. */
+   What the last team (thread block) of a pass does, from its arrival to the next epoch (the row's count of passes).
+   Three functions add up what the pass has found; sampi_gpu_advance calls them and then the steps; sampi_gpu_team is
+   what every team of a kernel runs, and contains how teams wait for each other. */
 
 #if SAMPI_OFFLOAD
-/* A word of each sector of a row's state, such that none is of those that teams change by atomics during a pass. */
+/* A word of each 32-byte sector of a row's state, chosen so that no pass changes one of these words by atomics. */
 enum { SAMPI_GPU_WORD = 4, SAMPI_GPU_SECTOR = 8 /* words */ };
 SAMPI_STATIC_ASSERT(offsetof(sampi_gpu_state, n_list) / 4 % SAMPI_GPU_SECTOR != SAMPI_GPU_WORD,
                     "n_list is another word");
 
-/* What is read of the args, the state and the job is near from now on: behind a fence nothing is, and read where they
-   are needed the sectors would be waited for one after the other. Each lane reads a word of one of them. */
+/* Brings the args, the row's state and its job into the cache. After a fence they are not cached, and if they were read
+   where they are needed, their sectors would be waited for one after the other. Each lane reads one word of a
+   sector. */
 static void sampi_gpu_bring_near(const sampi_gpu_args *a, size_t row)
 {
     typedef const uint32_t __attribute__((may_alias)) word;
@@ -32,9 +33,9 @@ static void sampi_gpu_bring_near(const sampi_gpu_args *a, size_t row)
 static void sampi_gpu_bring_near(const sampi_gpu_args *a, size_t row) { (void)a, (void)row; }
 #endif
 
-/* The row is scanned: is it good, what is its maximum, and what are the logits that change? These are read here, once:
-   the scan has passed over them. 0: it is good; else the status. It begins the state: maximum, bar, the changed tokens.
-   Masked ones among these stay masked, whatever the rules say. */
+/* Ends the scan: returns SAMP_OK if the row is good, else its status. It begins the state: maximum, bar, the changed
+   tokens. The changed logits are read here, once, because the scan has skipped them. A masked token stays masked,
+   whatever its rules are. */
 static SAMPI_CALLED int sampi_gpu_end_scan(const sampi_gpu_here *h)
 {
     const sampi_gpu_args *a = h->a;
@@ -72,9 +73,9 @@ static SAMPI_CALLED int sampi_gpu_end_scan(const sampi_gpu_here *h)
     return bad ? (int)SAMP_E_NAN : sampi_max_status(h->st->max);
 }
 
-/* Add up what the teams found in SUMS, SIGMA or MAX; the changed tokens count too. All sums are modulo 2^64, and the
-   same whatever the parts: a row has the same sums however many teams it has. What the four sums of a part are depends
-   on the pass; this writes what the pass was for, and leaves the rest. */
+/* Adds up the parts of all teams for SUMS, SIGMA, MAX or WINDOW, and adds the changed tokens. All sums are modulo 2^64,
+   so a row has the same sums however many teams it has. The meaning of a part's sums depends on the pass; only the
+   members of the state that the pass was for are written. */
 static void sampi_gpu_end_sums(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -94,7 +95,7 @@ static void sampi_gpu_end_sums(const sampi_gpu_here *h)
         for (uint32_t from = 0; from < splits; from += 4 * SAMPI_WARP) {
             SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
             {
-                /* the last part may be read again, in place of those behind it: it counts once */
+                /* the last part is read again instead of those past the end; it counts once */
                 const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane, once = i < splits;
                 const sampi_gpu_part x = part[sampi_gpu_min_of(i, splits - 1)];
                 s0 += once * x.sum[0], s1 += once * x.sum[1], s2 += once * x.sum[2], s3 += once * x.sum[3];
@@ -131,7 +132,7 @@ static void sampi_gpu_end_sums(const sampi_gpu_here *h)
 
 /* Adds the changed tokens to the list or the histogram that a pass has made. A pass leaves them out, because their
    logits are beside the row. They join by the conditions of the pass. Without this function a token with a changed
-   logit could never be kept or cut. Atomics again, for the lanes of this team only. */
+   logit could never be kept or cut. The atomics are for the lanes of this team only. */
 static SAMPI_CALLED void sampi_gpu_join_changed(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -167,9 +168,9 @@ static SAMPI_CALLED void sampi_gpu_join_changed(const sampi_gpu_here *h)
     }
 }
 
-/* All teams have done the pass: bring in its result, and go on until another one is needed, or the row is finished. The
-   caller is the only team at work on the row. Between two steps it looks whether a list has any token left; of a row
-   that isn't complete the next maximum tells. */
+/* Ends a pass, when all teams have done it: takes its result over, and runs steps until another pass is needed, or the
+   row is finished. Only the calling team works on the row. Between two steps it checks that a complete row's list is
+   not empty; in other rows the next maximum shows whether tokens remain. */
 static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
 {
     const sampi_gpu_here here = sampi_gpu_at(a, row), *h = &here;
@@ -198,24 +199,24 @@ static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
         sampi_gpu_step *step = &h->job->step[at];
         const bool last = at + 1 == h->job->n_steps;
         known = sampi_gpu_run_step(h, step);
-        if (known != 1 || last) break; /* it waits, has failed, or has finished the row itself */
+        if (known != 1 || last) break; /* the step waits, has failed, or has finished the row itself */
         sampi_gpu_meet(st);
         st->at = at + 1;
         st->memory.phase = 0;
         if (st->complete && st->n_list == 0) known = SAMP_E_EMPTY;
     }
-    /* an error, or "not on the device": the host has the status, and the row is as good as new for the next batch */
+    /* an error, or "not on the device": the host gets the status, and the row is ready for the next batch */
     if (known < 0) sampi_gpu_finish(h, known, -1, 0.0f);
 }
 
-/* A team of a row: passes, for as long as there is one that can begin.
-   Who waits for whom: a team does its part of the pass, fences, and adds itself to `arrived`. The last one to do so
-   fences, and sees by that what the others have written; it advances the row, fences, and raises the epoch. The others
-   wait for the epoch, fence, and read the new state. So the state has one writer at a time, and no lock.
-   done [team] says which pass a team has done last. A team that gives up waiting, or whose kernel ends after each pass,
-   comes again in another launch, and must not do its part twice: the mark holds the batch too, because the epoch alone
-   would be known from earlier rows in this place. A result of this batch ends the row, whoever sees it. A row's only
-   team waits for nobody, and goes on to that. */
+/* Runs a team's passes over its row, as long as one can begin. How teams wait: a team does its part of the pass,
+   fences, and adds 1 to `arrived`. The team that does so last fences, so that it sees what the others have written; it
+   advances the row, fences, and raises the epoch (the count of passes). The others wait for the epoch, fence, and read
+   the new state. So the state has one writer at a time, and no lock. done [team] is the last pass that a team has done.
+   A team that stops waiting, or whose kernel ends after each pass, runs again in another launch, and must not do its
+   part twice. The mark includes the batch, because an earlier row of the same number may have had the same epoch. A
+   result of this batch ends the row for every team that sees it. A row's only team does not wait, and runs until
+   then. */
 static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 {
     const size_t row = team / a->splits;
@@ -225,27 +226,29 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
     for (;;) {
         const uint32_t epoch = sampi_gpu_peek(&st->epoch);
         const uint64_t mark = (uint64_t)a->batch << 32 | (uint32_t)(epoch + 1), done = a->done[team];
-        if (done >> 32 == a->batch) sampi_gpu_fence(); /* else none has ended since the launch: one needs this team */
+        if (done >> 32 == a->batch)
+            sampi_gpu_fence(); /* else no pass has ended since the launch: each
+                                                          needs this team */
         if (a->result[row].batch == a->batch) return;
-        if (done != mark) { /* else it was done in an earlier launch */
+        if (done != mark) { /* else this team did it in an earlier launch */
             sampi_gpu_bring_near(a, row);
             sampi_gpu_walk(a, row, split);
-            sampi_gpu_fence(); /* parts, lists and histograms are out before the arrival is */
+            sampi_gpu_fence(); /* parts, lists and histograms are visible before the arrival is */
             const bool last = sampi_gpu_add(&st->arrived, 1) == a->splits - 1;
-            a->done[team] = mark; /* behind a barrier: all lanes have read it */
+            a->done[team] = mark; /* a barrier precedes: all lanes have read it */
             if (last) {
-                sampi_gpu_fence(); /* and read only behind the last arrival */
+                sampi_gpu_fence(); /* read the others' results only after the last arrival */
                 sampi_gpu_bring_near(a, row);
-                st->arrived = 0; /* nobody else touches it before the epoch has changed */
+                st->arrived = 0; /* no other team accesses it before the epoch changes */
                 sampi_gpu_advance(a, row);
                 sampi_gpu_meet(st);
-                sampi_gpu_fence(); /* the new state is out before the epoch is */
+                sampi_gpu_fence(); /* the new state is visible before the epoch is */
                 sampi_gpu_add(&st->epoch, 1);
                 waited = 0;
                 if (a->wait || a->splits == 1) continue;
             }
         }
-        if (a->wait == 0) return; /* the others come in their own time, or in the next launch */
+        if (a->wait == 0) return; /* the other teams run later, or in the next launch */
         while (sampi_gpu_peek(&st->epoch) == epoch)
             if (++waited > a->wait) return;
     }
@@ -253,8 +256,8 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 
 #if SAMPI_OFFLOAD
 #pragma omp declare target
-/* Which batch the kernel is for, NULL for a probe, and that one's counters: globals, because a launch with arguments
-   costs more. */
+/* The batch that the kernel runs, NULL for a probe, and the probe's counters. They are globals because a launch with
+   arguments costs more. */
 static const sampi_gpu_args *sampi_gpu_bound;
 static uint32_t *sampi_gpu_probe_counters; /* [4] see sampi_gpu_count_teams */
 #pragma omp end declare target

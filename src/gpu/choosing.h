@@ -1,10 +1,11 @@
 /* ---- the draw ----
-   sampi_gpu_draw_key, for dist, mirostat and adaptive_p: the key of the chosen token, from a list or after a pass.
-   It is sampi_draw of sampling.h (samplers/draw.h), with the same envelope and the same random numbers. These follow
-   from seed, position, stream and attempt, so a row draws the same token however often it begins again. */
+   sampi_gpu_draw_key, for dist, mirostat and adaptive_p: returns the key of the chosen token, from a list or after a
+   pass. It is sampi_draw of sampling.h (samplers/draw.h): a token is proposed by an envelope (an upper bound of its
+   weight), and accepted with probability weight / envelope; else the next attempt follows. The random numbers are a
+   function of seed, position, stream and attempt, so a row draws the same token however often it begins again. */
 
-/* A token's logit after the first n operations; a changed one's present logit, to which all have been done. For the
-   token that a draw has come upon, which is on no list. */
+/* Returns a token's logit after the first n operations; for a token whose logit a rule changes, its current logit
+   (after all operations). For a token that a draw has found, which is on no list. */
 static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n)
 {
     const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
@@ -12,9 +13,9 @@ static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n
     return at < h->job->n_ids ? h->changed[at].l : sampi_gpu_replay(h->st->op, n, id, sampi_gpu_element(&v, id));
 }
 
-/* The envelope of each token of a group, by id, into `wide`, which has room for a group. Changed tokens are put in
-   their places, so that the running sum over the group is the one that the CPU would go through. row_draw calls it for
-   each attempt; the row itself holds a hole, an envelope of 0, where a changed token stands. */
+/* Writes the envelope of each token of a group, by id, to `wide`, which has room for a group. Changed tokens are put in
+   their places, so the running sum over the group is the CPU's; in the row itself a changed token is a hole with an
+   envelope of 0. row_draw calls it for each attempt. */
 static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(h->a, h->row, 0);
@@ -40,8 +41,8 @@ static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
     }
 }
 
-/* The changed tokens in the sums of groups: the draw finds the group by the sums, and the token in the group by id, as
-   if it had never been taken out. Once for a DRAW pass: a second time would count them twice. */
+/* Adds the changed tokens to the sums of groups: the draw finds the group by the sums and the token in the group by id,
+   as if these tokens were in the row. It is called once for a DRAW pass; a second call would count them twice. */
 static SAMPI_CALLED void sampi_gpu_join_groups(const sampi_gpu_here *h)
 {
     const uint32_t n_changed = h->job->n_ids;
@@ -54,10 +55,11 @@ static SAMPI_CALLED void sampi_gpu_join_groups(const sampi_gpu_here *h)
         &sum[(uint32_t)id[i] / SAMPI_GROUP], (uint64_t)sampi_envelope(max, c[i].l), __ATOMIC_RELAXED);
 }
 
-/* sampi_draw among the tokens of the row: a group by the sums of groups, an element by the group's envelopes, then the
-   test against the true weight, with the same random numbers as on the CPU. The buckets' memory is free now, and holds
-   the sums of lanes. Mostly the first attempt is good: the envelope is close. Behind the DRAW pass, for a row without a
-   complete list; the key that it returns is of the logit as it is now. */
+/* Draws from the tokens of the row: finds a group by the sums of groups, then an element by the envelopes of the group,
+   then tests it against its true weight, with the same random numbers as on the CPU. The memory of the buckets is free
+   then, and holds the sums of lanes. Mostly the first attempt succeeds, because the envelope is close to the weight. It
+   runs after the DRAW pass, for a row without a complete list. The key that it returns has the token's current
+   logit. */
 static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const uint32_t groups = h->a->groups;
@@ -80,9 +82,9 @@ static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step
     }
 }
 
-/* Draws a token and gives its key. There are two ways: from the list, or from the whole row after a pass that sums the
-   envelope (st->drawn: that pass is done). Both choose the same token. If the set of tokens changes after the pass, it
-   is drawn anew (sampi_gpu_invalidate). */
+/* Draws a token and returns its key. There are two ways: from the list, or from the whole row after a pass that sums
+   the envelope (st->drawn: that pass is done). Both choose the same token. If the set of tokens changes after the pass,
+   the pass is repeated (sampi_gpu_invalidate clears st->drawn). */
 static int sampi_gpu_draw_key(const sampi_gpu_here *h, const sampi_gpu_step *step, uint64_t *key)
 {
     sampi_gpu_state *st = h->st;

@@ -1,10 +1,12 @@
 /* ---- what a step does to the tokens left ----
-   Removing tokens, and changing all logits. Of a row that is complete (all that is left is in the list) the list is
-   changed. Another row gets an operation, its changed tokens get that at once, and what was known is kept as far as it
-   still holds. A sampler calls these functions when it has asked all that it needs: what a step does after such a
-   change lies behind a phase, or is its end. */
+   Removing tokens, and changing all logits. In a complete row (all remaining tokens are in the list) the list is
+   changed. Any other row gets one more operation, which later passes repeat; its changed tokens are changed at once;
+   and what is known of the row is kept as far as it still holds. A sampler calls these functions after all its
+   questions: what it does after such a change needs a phase of its own (because it may be called again), or there is
+   nothing. */
 
-/* There is room: a step pushes one operation at most, and its chain has no more than SAMPI_STEPS of them. */
+/* Adds an operation to the row's list. There is room, because a step adds one at most, and a chain has at most
+   SAMPI_STEPS steps. */
 static void sampi_gpu_push(sampi_gpu_state *st, const sampi_gpu_op *op)
 {
     const uint32_t n = st->n_ops;
@@ -13,8 +15,8 @@ static void sampi_gpu_push(sampi_gpu_state *st, const sampi_gpu_op *op)
     st->n_ops = n + 1;
 }
 
-/* Do the newest operation to the changed tokens, now: they are few, and who reads them later needs no replay. Whoever
-   pushes an operation calls this next, or these tokens would be left out of it. */
+/* Applies the newest operation to the changed tokens now: they are few, and readers then need not repeat operations.
+   Every function that pushes an operation calls this next; otherwise these tokens would miss it. */
 static void sampi_gpu_apply_changed(const sampi_gpu_here *h)
 {
     sampi_gpu_changed *c = h->changed;
@@ -26,10 +28,9 @@ static void sampi_gpu_apply_changed(const sampi_gpu_here *h)
         op, 1, (uint32_t)id[i], c[i].l);
 }
 
-/* Keep the tokens from this key on: a prefix in order. If the list reaches as far down, it holds all of them, and the
-   row is complete from here on: this is how a chain gets away from passes. A maximum that is known stays so, because
-   its token is the first to stay. Every sampler that cuts ends here, but xtc and typical; and log-probabilities, to
-   count. */
+/* Keeps the tokens with keys from this one on, a prefix of the order. If the list has all of them, the row is complete
+   from then on, and needs no more passes. A known maximum stays known, because its token is kept first. Every sampler
+   that cuts ends here, except xtc and typical; log-probabilities call it to count tokens. */
 static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
@@ -39,7 +40,7 @@ static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
     if (!st->complete) {
         sampi_gpu_push(st, &op);
         sampi_gpu_apply_changed(h);
-        /* the bar is a logit: tokens with that of the key itself may stay, so it is not above them */
+        /* the bar is a logit, which other tokens may share with the key: it must not be above them */
         if (key > SAMPI_GPU_ALL && sampi_gpu_logit(key) > bar) st->bar = sampi_gpu_logit(key);
         st->overflown = false;
         st->complete = st->listed && st->floor <= key;
@@ -47,8 +48,8 @@ static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
     if (st->complete) sampi_gpu_list_keep(h, &op);
 }
 
-/* Keep the tokens up to this key, the key of one of them, which so becomes the first: xtc. A list made before stays one
-   of keys >= floor; but maxima of cells may be of tokens that are gone (thinned). */
+/* Keeps the tokens with keys up to this one, which is the key of a token and becomes the first: for xtc. A list of keys
+   >= floor remains one; but the maxima of cells may be those of removed tokens (thinned). */
 static void sampi_gpu_keep_until(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
@@ -60,14 +61,14 @@ static void sampi_gpu_keep_until(const sampi_gpu_here *h, uint64_t key)
         st->thinned = true;
     }
     if (st->complete || st->listed) sampi_gpu_list_keep(h, &op);
-    /* the key is a token's that is left */
+    /* the key is that of a remaining token */
     sampi_gpu_invalidate(st, true);
     st->max = sampi_gpu_logit(key);
 }
 
-/* Every logit changes: temperatures, smoothing, log_softmax. A list that isn't complete is of no more use: its floor
-   was one of keys before. Where the order stays, maximum and bar move as any logit does, with the same roundings, so
-   that they remain those of tokens; else the maxima of cells say nothing any more. */
+/* Changes every logit: temperatures, smoothing, log_softmax. A list that is not complete becomes invalid, because its
+   floor refers to the old keys. If the operation keeps the order, maximum and bar are changed as any logit is, with the
+   same roundings, so they stay those of tokens; otherwise the maxima of cells are no longer used. */
 static void sampi_gpu_change_all(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
     sampi_gpu_state *st = h->st;
@@ -86,14 +87,14 @@ static void sampi_gpu_change_all(const sampi_gpu_here *h, const sampi_gpu_op *op
     if (max_known) st->max = sampi_gpu_change(op, max);
 }
 
-/* The array would be put in order here, by a SAMPI_GPU_BY_*. Nothing is sorted: each token that may be exported gets
-   what its logit is now. Those of the row find it by replaying operations up to order_at, if the list comes later.
-   Only an export reads it, when sampi_gpu_fetch (gpu/results.h) makes the array that the CPU would have; and
-   adaptive_p, for the logits from before its map. */
+/* Notes that the CPU's array would be sorted here, by a SAMPI_GPU_BY_*. Nothing is sorted: each token that may be
+   exported records its current logit. Tokens of the row get it later by repeating operations up to order_at, if a list
+   is made later. It is used by exports, when sampi_gpu_fetch (gpu/results.h) makes the array that the CPU would have,
+   and by adaptive_p, for the logits before its map. */
 static void sampi_gpu_mark_order(const sampi_gpu_here *h, int32_t order, double mean)
 {
     sampi_gpu_state *st = h->st;
-    /* a list that isn't valid gets nothing: its items are written anew before they count */
+    /* an invalid list gets nothing: its items are written again before they count */
     const uint32_t n = st->complete || st->listed ? st->n_list : 0, n_changed = h->job->n_ids;
     sampi_gpu_item *item = sampi_gpu_list(h);
     sampi_gpu_changed *c = h->changed;
@@ -110,8 +111,8 @@ static void sampi_gpu_mark_order(const sampi_gpu_here *h, int32_t order, double 
     st->order_mean = mean;
 }
 
-/* The array would get its p here: likewise, and the sums that p is made from, which must be known. Read by an export,
-   and for the p that a user's sampler gets. */
+/* Notes that the CPU's array would get its p here, in the same way, with the sums that p is computed from, which must
+   be known. Used by exports, and for the p that a user's sampler gets. */
 static void sampi_gpu_mark_p(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;

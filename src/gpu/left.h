@@ -1,25 +1,28 @@
 /* ===================================================================================================== >>steps
-   Advancing a row, one sampler after the other: what a pass has found comes in; the next pass that is needed, or the
-   row's result, goes out. What a sampler needs to know it asks for (sampi_gpu_require_*). If that takes a pass, the
-   row waits, and the sampler is called again from its beginning when the answer is there. So all of these functions
-   return 1: known, or done; 0: a pass is needed, st->pass says which; or a negative status. This room has the
-   questions, gpu/done.h the changes, gpu/prefix.h to gpu/logprobs.h what uses both.
+   Advancing a row, one sampler after the other, by the one team (thread block) that ended a pass over the row last. It
+   takes what the pass has found, and leaves the next pass that is needed, or the row's result. A sampler asks
+   questions (sampi_gpu_require_*). If an answer takes a pass, the row waits, and the sampler is called again from its
+   beginning when the answer is there. So all of these functions return 1: known, or done; 0: a pass is needed, and
+   st->pass names it; or a negative status. This room has the questions, gpu/done.h the changes, gpu/prefix.h to
+   gpu/logprobs.h the code that uses both.
 
-   The one thing to know: a step may be called any number of times before it is done, so it asks for everything before
-   it changes anything, or it counts in st->phase how far it is. One team does all of this; the others wait for the
-   epoch, or have ended. Only this team writes the row's state, changed tokens, list and scratch, until it raises the
-   epoch (gpu/advance.h); so nothing here is guarded against other teams, and atomics are for the lanes of this one. */
+   A step may be called any number of times before it is done. So it asks all questions before it changes anything, or
+   keeps its progress in st->memory.phase. One team runs all of this, while the others wait for the epoch (the count of
+   passes) or have ended. Only this team writes the row's state, changed tokens, list and scratch, until it raises the
+   epoch (gpu/advance.h). So nothing here is guarded against other teams; atomics are for the lanes of this one. */
 
-#define SAMPI_GPU_DECLINED (-64)                     /* a status: "not on the device" */
-#define SAMPI_GPU_ALL      sampi_gpu_floor(-FLT_MAX) /* the floor of all unmasked tokens */
+#define SAMPI_GPU_DECLINED \
+    (-64)                                       /* a status: the device cannot sample the row, the CPU
+                                                        must */
+#define SAMPI_GPU_ALL sampi_gpu_floor(-FLT_MAX) /* the floor that all unmasked tokens reach */
 
 /* ---- what is known of the tokens left ----
-   The questions: asked by the samplers below, by log-probabilities, and by one another. An answer of 1 is in the state
-   (max; n, z, s, low; the list); for 0 the state has the order for the pass. */
+   The questions. Samplers, log-probabilities, and other questions ask them. After a return of 1 the answer is in the
+   state (max; n, z, s, low; the list); after 0 the state has the pass to run. */
 
-/* The set has changed, by a sampler that removes tokens or changes logits. Its maximum is still known only if that is
-   said. The list isn't touched: whether it still holds depends on the change, and its author says so in listed and
-   complete. A search for a floor that was in vain may be worth while again: asked. */
+/* Notes that a sampler has removed tokens or changed logits: the sums are no longer known, and the maximum only if
+   max_known says so. The list is not touched: whether it still holds depends on the change, so the caller sets listed
+   and complete. `asked` becomes 0: a search for a floor that failed before may succeed now. */
 static void sampi_gpu_invalidate(sampi_gpu_state *st, bool max_known)
 {
     sampi_gpu_meet(st);
@@ -28,8 +31,8 @@ static void sampi_gpu_invalidate(sampi_gpu_state *st, bool max_known)
     st->asked = 0;
 }
 
-/* Where a token with a changed logit is among them, by bisection; n_ids if it isn't one. For a lane's own token, or one
-   that all ask for. */
+/* Returns the index of a token among the changed ones, by bisection; n_ids if its logit is not changed. Each lane may
+   ask for a token of its own, or all for the same. */
 SAMPI_INLINE uint32_t sampi_gpu_changed_at(const sampi_gpu_here *h, uint32_t id)
 {
     uint32_t lo = 0, hi = h->job->n_ids;
@@ -43,8 +46,8 @@ SAMPI_INLINE uint32_t sampi_gpu_changed_at(const sampi_gpu_here *h, uint32_t id)
     return lo < h->job->n_ids && (uint32_t)h->changed_id[lo] == id ? lo : h->job->n_ids;
 }
 
-/* The largest of the changed logits, -inf if there are none. For a patch: the others' maximum is known from the
-   scan. */
+/* Returns the largest of the changed logits, -inf if there are none. A patch needs it; the scan has the maximum of the
+   others. */
 static SAMPI_CALLED float sampi_gpu_changed_max(const sampi_gpu_here *h)
 {
     const sampi_gpu_changed *c = h->changed;
@@ -55,9 +58,9 @@ static SAMPI_CALLED float sampi_gpu_changed_max(const sampi_gpu_here *h)
     return max;
 }
 
-/* The maximum of the tokens left; the status of a row in which none are. A row whose set was cut from below keeps its
-   maximum, so that a pass for it is rare. Nearly every step asks this first: weights, envelopes and scores are relative
-   to the maximum, and a pass that makes them finds it in the state. */
+/* Makes the maximum of the remaining tokens known; returns a status if none remain. A cut that removes the smallest
+   logits keeps the maximum, so a pass for it is rare. Nearly every step asks this first, because weights, envelopes and
+   scores are relative to the maximum, and passes that compute those read it from the state. */
 static int sampi_gpu_require_max(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -65,7 +68,7 @@ static int sampi_gpu_require_max(const sampi_gpu_here *h)
         st->pass = SAMPI_PASS_MAX;
         return 0;
     }
-    /* a row that is complete needs no pass */
+    /* a complete row (all remaining tokens are in the list) needs no pass */
     if (!st->max_known) {
         const float max = st->n_list ? sampi_gpu_logit(sampi_gpu_list_max(h)) : -INFINITY;
         sampi_gpu_meet(st);
@@ -76,10 +79,10 @@ static int sampi_gpu_require_max(const sampi_gpu_here *h)
     return status ? status : 1;
 }
 
-/* Maxima of n parts -> of SAMPI_FOLD: a token often has a high logit where its neighbours have, so distant ones are put
-   together. The parts stay disjoint, so that each maximum still stands for another token. Each step of find_floor's
-   search then reads 512 numbers, not tens of thousands. (Not a part of its caller, which calls others: there gcc 12's
-   device compiler has no room for two arrays in a loop of lanes.) */
+/* Reduces n maxima (of disjoint parts of the row) to SAMPI_FOLD maxima. Tokens with high logits are often neighbours,
+   so distant parts are put together. The results are of disjoint parts too, so each still belongs to another token.
+   Each step of find_floor's search then reads 512 numbers, not tens of thousands. (It is not inlined in its caller,
+   which calls other functions: gcc 12's device compiler has no room there for two arrays in a loop over lanes.) */
 static SAMPI_CALLED void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
 {
     SAMPI_SIMD()
@@ -94,7 +97,7 @@ static SAMPI_CALLED void sampi_gpu_fold(const float *part, uint32_t n, float *fo
                 x[i] = part[sampi_gpu_min_of(from + i * SAMPI_WARP + (uint32_t)lane, n - 1)];
             }
             SAMPI_AT_ONCE(32, x);
-            SAMPI_UNROLL(32) for (uint32_t i = 0; i < 32; i++) /* parts stay disjoint */
+            SAMPI_UNROLL(32) for (uint32_t i = 0; i < 32; i++) /* each part counts once */
             {
                 x[i] = from + i * SAMPI_WARP + (uint32_t)lane < n ? x[i] : -INFINITY;
             }
@@ -104,8 +107,7 @@ static SAMPI_CALLED void sampi_gpu_fold(const float *part, uint32_t n, float *fo
     }
 }
 
-/* How many of the maxima part [n] reach a, b and c: a step of find_floor's search. The three counts share a number, of
-   21 bits each. */
+/* Returns how many of n maxima reach a, b and c, as three fields of 21 bits: one step of find_floor's search. */
 static uint64_t sampi_gpu_count_parts(const float *part, uint32_t n, float a, float b, float c)
 {
     uint64_t count = 0;
@@ -128,7 +130,7 @@ static uint64_t sampi_gpu_count_parts(const float *part, uint32_t n, float a, fl
     return count;
 }
 
-/* The key of the smallest of n parts. */
+/* Returns sampi_key of the smallest of n maxima. */
 static SAMPI_CALLED int32_t sampi_gpu_smallest_part(const float *part, uint32_t n)
 {
     int32_t smallest = INT32_MAX;
@@ -145,19 +147,20 @@ static SAMPI_CALLED int32_t sampi_gpu_smallest_part(const float *part, uint32_t 
     return smallest;
 }
 
-/* A floor that at least `want` tokens reach, if so many are left (of the row, changed ones aside), and not many more:
-   from maxima of disjoint parts, each of which stands for a token. It is a guess about the length of a list only: a
-   floor too low makes it longer than wanted, or too long, and no token depends on it. The scan has left maxima of
-   lanes, a few per team, and of cells, of which there are many: the fewer do if they are twice as many as wanted.
-   Neither changes with the operations since, which keep the order of what is left: the floor is found in the row as it
-   came, and scaled. Not for a row that is thinned. It writes the row's fold, nothing else. */
+/* Returns a floor that at least `want` remaining tokens reach, if there are so many besides the changed ones, and not
+   many more. It searches among maxima of disjoint parts of the row, each of which is another token's logit. The floor
+   decides only how long a list becomes: a floor that is too low makes the list longer than wanted, or too long, but no
+   token depends on it. The scan has left maxima of lanes, a few per team, and of cells (32 tokens), which are many; the
+   lanes' are used if they are at least twice as many as wanted. Operations since the scan have kept the order of the
+   remaining tokens, so the floor is searched in the row as it came, and then changed by the operations. Not for a
+   thinned row, whose cells' maxima may belong to removed tokens. It writes only the row's `fold`. */
 static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
 {
     const sampi_gpu_args *a = h->a;
     uint32_t n = a->splits * SAMPI_WARP;
     const float *part = a->lane_max + h->row * n;
     if (n < 2 * want) n = a->groups * SAMPI_WARP, part = a->cell + h->row * n;
-    /* fewer parts than tokens wanted: only a list of all would surely hold so many */
+    /* fewer parts than tokens wanted: only a list of all tokens is sure to have so many */
     if (n < want) return SAMPI_GPU_ALL;
     if (n > SAMPI_FOLD && want <= SAMPI_FOLD / 2) {
         float *fold = a->fold + h->row * SAMPI_FOLD;
@@ -166,12 +169,12 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
     }
     int32_t lo = sampi_key(-FLT_MAX), hi = sampi_key(h->st->dense_max) + 1;
     const int32_t smallest = sampi_gpu_smallest_part(part, n);
-    /* all parts reach the smallest, so the search need not begin below it */
+    /* all parts reach the smallest, so the search begins there */
     if (smallest > lo)
         lo = smallest;
     else if ((sampi_gpu_count_parts(part, n, -FLT_MAX, 0.0f, 0.0f) & 0x1FFFFF) < want)
         return SAMPI_GPU_ALL;
-    while ((int64_t)hi - lo > 1) { /* so many reach lo, not so many hi */
+    while ((int64_t)hi - lo > 1) { /* `want` parts reach lo, fewer reach hi */
         const int32_t mid = sampi_middle(lo, hi), low = sampi_middle(lo, mid), high = sampi_middle(mid, hi);
         const uint64_t counts = sampi_gpu_count_parts(part, n, sampi_unkey(low), sampi_unkey(mid), sampi_unkey(high));
         const uint32_t n_a = counts & 0x1FFFFF, n_b = counts >> 21 & 0x1FFFFF, n_c = (uint32_t)(counts >> 42);
@@ -184,9 +187,9 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
     return sampi_gpu_floor(sampi_gpu_rescale(h->st->op, h->st->n_ops, sampi_unkey(lo)));
 }
 
-/* The list of all tokens left with keys >= floor. SAMPI_GPU_DECLINED: they are too many. A list that reaches further
-   down will do, and one that was too long at a higher floor needn't be tried again. After 0 the pass fills the list,
-   and advance says in listed or overflown what has become of it: the second call then answers from these. */
+/* Makes a list of all remaining tokens with keys >= floor. Returns SAMPI_GPU_DECLINED if they are more than a list
+   holds. A list with a lower floor serves too; and if a list was too long with a higher floor, no pass is tried. After
+   a return of 0 the pass fills the list, and advance sets listed or overflown, from which the second call answers. */
 static int sampi_gpu_require_list(const sampi_gpu_here *h, uint64_t floor)
 {
     sampi_gpu_state *st = h->st;
@@ -201,10 +204,10 @@ static int sampi_gpu_require_list(const sampi_gpu_here *h, uint64_t floor)
     return 0;
 }
 
-/* A list of at least the first `want` tokens, or of all. SAMPI_GPU_DECLINED: not this way, because so many may not fit,
-   or because as many were asked for already and the floor found for them was in vain (few tokens of the parts with the
-   largest maxima are left, or too many share a part). Without maxima that count, all tokens are listed, if they fit. A
-   prefix in the list and mirostat ask this. */
+/* Makes a list of at least the first `want` tokens in order, or of all. Returns SAMPI_GPU_DECLINED if so many may not
+   fit a list, or if as many were asked for before and the floor found for them failed (few tokens of the parts with the
+   largest maxima remain, or too many share a part). In a thinned row, whose maxima of cells do not count, all tokens
+   are listed, if they fit. A prefix in the list, and mirostat, ask this. */
 static int sampi_gpu_require_first(const sampi_gpu_here *h, uint64_t want)
 {
     sampi_gpu_state *st = h->st;
@@ -216,9 +219,9 @@ static int sampi_gpu_require_first(const sampi_gpu_here *h, uint64_t want)
     return sampi_gpu_require_list(h, st->thinned ? SAMPI_GPU_ALL : sampi_gpu_find_floor(h, (uint32_t)want));
 }
 
-/* All tokens left as a list, from now on: complete. No pass reads the row again, and operations are done to the list
-   instead of being recorded. For what needs every token at once (tail_free, a user's sampler, an export), and after
-   typical, because it mostly leaves few. */
+/* Makes a list of all remaining tokens; from then on the row is `complete`: no pass reads it again, and operations
+   change the list instead of being recorded. For samplers that need all tokens at once (tail_free, a user's sampler, an
+   export), and after typical, which mostly leaves few. */
 static int sampi_gpu_require_all(const sampi_gpu_here *h)
 {
     int known = sampi_gpu_require_list(h, SAMPI_GPU_ALL);
@@ -229,9 +232,9 @@ static int sampi_gpu_require_all(const sampi_gpu_here *h)
     return known;
 }
 
-/* n, z, s and low, and with them the maximum: for whatever depends on probabilities or on how many are left. The pass
-   also makes a list of the first tokens, which are often enough for what comes next. The sums hold until the set
-   changes. */
+/* Makes n, z, s and low (see sampi_gpu_state) and the maximum known, for samplers that depend on probabilities or on
+   the number of tokens. The pass also makes a list of the first tokens, which often answers the next question. The sums
+   hold until the set of tokens changes. */
 static int sampi_gpu_require_sums(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -242,7 +245,7 @@ static int sampi_gpu_require_sums(const sampi_gpu_here *h)
         st->sums_known = true;
         return 1;
     }
-    /* a list beside the sums costs little, where maxima of cells still tell which floor it needs */
+    /* a list beside the sums costs little where maxima of cells can still find its floor */
     const bool listing = !st->listed && !st->overflown && !st->thinned;
     sampi_gpu_meet(st);
     st->pass = SAMPI_PASS_SUMS;

@@ -1,24 +1,26 @@
 /* ====================================================================================================== >>list
-   What one team does with the tokens of a list: at most SAMP_GPU_LIST items come in, in no order, with the maximum of
-   what is left; sums, prefixes, a chosen key, or a shorter or scaled list go out. What needs an order is searched for
-   among codes: a long list by cuts, each with sums over the whole list, a short one by comparing each code with all
-   others. Only tail_free, top_h, min_k and mirostat's estimate look at neighbours; for these the keys are sorted.
+   What one team (a thread block of one warp) does with the tokens of a list. It takes at most SAMP_GPU_LIST items, in
+   no order, and the maximum of the remaining tokens. It returns sums, ends of prefixes, or a chosen key, or makes the
+   list shorter or changes its logits. No order is needed for most: the end of a prefix is searched among codes (places
+   in an order, as integers), in a long list by bisection with sums over the whole list, in a short one by comparing
+   each code with all others. Only tail_free, top_h, min_k and mirostat's estimate need neighbours; for these the keys
+   are sorted.
 
-   The steps (gpu/left.h to gpu/advance.h) call this, in the one team that advances a row, while no other team works on
-   that row: so plain writes do, and only lanes must be kept apart. Of the state these functions write n_list and
-   buffer (list_keep) and n, z, s, low (list_sums). The one thing to know: `wide` and `code` are scratch that one
-   function fills for the next (list_codes for list_prefix and list_end; list_sort and list_weights for tail_free), and
-   that no function may use in between.
+   The steps (gpu/left.h to gpu/advance.h) call these functions in the one team that advances a row. No other team works
+   on that row meanwhile, so plain writes suffice, and only lanes must not interfere. Of the state these functions
+   write n_list and buffer (list_keep) and n, z, s, low (list_sums). The arrays `wide` and `code` are scratch that one
+   function fills for the next (list_codes for list_prefix and list_end; list_sort and list_weights for tail_free); no
+   function may use them in between.
 
-   Lanes are not in step. All lanes do the code outside of simd loops, and since Volta a lane may be anywhere between
-   two barriers of its warp. So a word that lanes have read is written only behind a barrier, and one that they have
-   written is written with something else, or in a simd loop or by an atomic, only behind another. A simd loop ends with
-   a barrier, an atomic outside of one too; where neither is, sampi_gpu_meet is one. The interpreter of tests/gpu/ptx
-   finds words for which this does not hold. */
+   Lanes do not run in lockstep. All lanes execute the code outside of simd loops, and since Volta a lane may be
+   anywhere between two barriers of its warp. So a word that lanes have read may be written only after a barrier. A word
+   that they have written may be written again with another value, or in a simd loop, or by an atomic, only after
+   another barrier. A simd loop ends with a barrier, and so does an atomic outside of a simd loop; elsewhere
+   sampi_gpu_meet is the barrier. The interpreter of tests/gpu/ptx finds words that break this rule. */
 
-/* A row in the hands of the team that advances it, and the row's parts of the arrays. wide: weights or envelopes of the
-   list, or of a group, counts of lanes; code: places in an order; changed [n_ids], ids in changed_id. Nearly all
-   functions of steps get it, and what it points to is what they can write. */
+/* A row, for the team that advances it, with the row's parts of the arrays. wide holds weights or envelopes of a list
+   or of a group, or counts of lanes; code holds places in an order; changed [n_ids] are the changed tokens, with their
+   ids in changed_id. Nearly all functions of steps get this struct, and can write what it points to. */
 typedef struct sampi_gpu_here {
     const sampi_gpu_args *a;
     sampi_gpu_job *job;
@@ -29,8 +31,8 @@ typedef struct sampi_gpu_here {
     const int32_t *changed_id;
 } sampi_gpu_here;
 
-/* Made by sampi_gpu_advance once per pass. changed_id is of the side that the rules are on now: sampi_gpu_finish, which
-   may change sides, is done with it by then. */
+/* Returns that struct. sampi_gpu_advance makes it once per pass. changed_id is that of the rules' current place;
+   sampi_gpu_finish, which may change the place, no longer uses it then. */
 static sampi_gpu_here sampi_gpu_at(const sampi_gpu_args *a, size_t row)
 {
     sampi_gpu_here h;
@@ -45,21 +47,21 @@ static sampi_gpu_here sampi_gpu_at(const sampi_gpu_args *a, size_t row)
     return h;
 }
 
-/* The list in use: the other buffer is where list_keep writes. Whether what it holds is to be believed is said by
-   listed and complete in the state. */
+/* Returns the list in use; list_keep writes to the other of the row's two. The state says by listed and complete
+   whether the list is valid. */
 static sampi_gpu_item *sampi_gpu_list(const sampi_gpu_here *h)
 {
     return sampi_gpu_items(h->a, h->row, h->st->buffer);
 }
 
-/* The other buffer as scratch, of two numbers for each token of a list: until list_keep writes a list there. */
+/* Returns the other list's memory as scratch, two 64-bit numbers for each token of a list. list_keep overwrites it. */
 static uint64_t *sampi_gpu_spare(const sampi_gpu_here *h)
 {
     return (uint64_t *)(void *)sampi_gpu_items(h->a, h->row, h->st->buffer ^ 1);
 }
 
-/* The first token's key; 0: the list is empty. For greedy, and for a maximum that need not be looked for in the row. A
-   key is never 0: that would be a logit below -FLT_MAX. */
+/* Returns the first token's key; 0 if the list is empty, which is no token's key (its logit would be below -FLT_MAX).
+   For greedy, and for a maximum that need not be searched in the row. */
 static uint64_t sampi_gpu_list_max(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -71,9 +73,9 @@ static uint64_t sampi_gpu_list_max(const sampi_gpu_here *h)
     return best;
 }
 
-/* What SUMS finds out about a row, of the list, for require_sums. The sums are the same integers: a row gets the same
-   token whether its tokens are a list by then or not. The maximum must be known; whoever calls says that the sums are
-   known now. */
+/* Computes for a list what the pass SUMS computes for a row; require_sums calls it. The sums are the same integers, so
+   a row gets the same token whether its tokens are in a list by then or not. The maximum must be known. The caller sets
+   sums_known. */
 static void sampi_gpu_list_sums(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -96,13 +98,14 @@ static void sampi_gpu_list_sums(const sampi_gpu_here *h)
     h->st->low = low;
 }
 
-/* All bits or none: a sum of what a condition selects then has no branch. With `k < lane ? x : 0` gcc leaves the sum at
-   the first k that is too much, each lane at another one, and a device runs what follows a lane at a time. */
+/* Returns all bits set if x, else 0. A sum of selected terms then has no branch. From `k < lane ? x : 0` gcc makes a
+   loop that ends at the first k >= lane, which differs between lanes, and a device then runs the rest one lane at a
+   time. */
 SAMPI_INLINE uint64_t sampi_gpu_mask(bool x) { return 0 - (uint64_t)x; }
 
-/* Copy the items of a list that stay, in any order, and return their number. Those stay that score well enough, or else
-   have keys from lo to hi. A lane counts what stays of its tokens, and then knows from the counts of those before it
-   where to put them: an atomic that each token waits for would take longer. stay [32] is scratch. */
+/* Copies the items that an operation keeps, in any order; returns their number. It keeps those with a good score, or
+   else those with keys from lo to hi. Each lane counts the items that it keeps, and then gets their places from the
+   counts of the lanes before it: an atomic for each token would be waited for longer. stay [32] is scratch. */
 SAMPI_INLINE uint32_t sampi_gpu_copy_items(const sampi_gpu_item *item, uint32_t n, const sampi_gpu_op *op,
                                            bool by_score, uint64_t *stay, sampi_gpu_item *to)
 {
@@ -150,9 +153,9 @@ SAMPI_INLINE uint32_t sampi_gpu_copy_items(const sampi_gpu_item *item, uint32_t 
     return all;
 }
 
-/* What the operation leaves nothing of goes: the counterpart, for a list, of pushing an operation for the row. Called
-   by the steps that remove tokens, and by a patch, which may mask some. Not in place, because a lane would write over
-   what another one has not read yet. Nothing sorted stays sorted. */
+/* Removes from the list the tokens that the operation removes. For a list it is what pushing an operation is for a row.
+   Steps that remove tokens call it, and a patch, which may mask some. The result goes to the other list, because a lane
+   would otherwise overwrite items that another one has not read. A sorted order is lost. */
 static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -160,13 +163,12 @@ static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
     sampi_gpu_item *to = sampi_gpu_items(h->a, h->row, other);
     const uint32_t all = op->kind == SAMPI_OP_SCORE ? sampi_gpu_copy_items(item, n, op, true, h->wide, to)
                                                     : sampi_gpu_copy_items(item, n, op, false, h->wide, to);
-    h->st->buffer = other; /* read before the loops, since lanes needn't be in step */
+    h->st->buffer = other; /* read before the loops, because lanes do not run in lockstep */
     h->st->n_list = all;
 }
 
-/* Change the list's logits, for change_all. Equal ones may come of different ones, so that the order of keys can
-   change: it is no list in order, and nothing has to be done about that. at_order and at_p stay: they are what the
-   logits were. */
+/* Changes the logits of the list, for change_all. Different logits may become equal, so the order of keys can change;
+   nothing depends on it, because a list has no order. at_order and at_p stay: they are logits of an earlier time. */
 static SAMPI_CALLED void sampi_gpu_list_change(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);
@@ -180,7 +182,7 @@ static SAMPI_CALLED void sampi_gpu_list_change(const sampi_gpu_here *h, const sa
     }
 }
 
-/* A step of a bitonic network: keys that are so many places apart, of 16 in registers, put in order. */
+/* One step of a bitonic network on 16 keys in registers: puts keys that are `apart` places from each other in order. */
 #define SAMPI_EXCHANGE(apart, descending) \
     SAMPI_UNROLL(8) for (int k_ = 0; k_ < 8; k_++) \
     { \
@@ -191,7 +193,7 @@ static SAMPI_CALLED void sampi_gpu_list_change(const sampi_gpu_here *h, const sa
         x[i_ + (apart)] = swaps_ ? x_ : y_; \
     }
 
-/* Runs of 16 keys in order, down and up in turns. */
+/* Sorts each 16 neighbouring keys, alternately descending and ascending. */
 static void sampi_gpu_sort_runs(uint64_t *key, uint32_t m)
 {
     SAMPI_SIMD()
@@ -215,8 +217,8 @@ static void sampi_gpu_sort_runs(uint64_t *key, uint32_t m)
     }
 }
 
-/* Up to four steps of the merge to runs of `size`, of 16 keys in registers that are so many places apart: from `most`
-   times as far down to as far. */
+/* Does up to four steps of the merge to sorted pieces of `size`, each lane with 16 keys in registers that are `apart`
+   places from each other: steps of distance `most` * apart, and half of it each time, down to apart. */
 static void sampi_gpu_sort_steps(uint64_t *key, uint32_t m, uint32_t size, uint32_t apart, uint32_t most)
 {
     SAMPI_SIMD()
@@ -236,9 +238,9 @@ static void sampi_gpu_sort_steps(uint64_t *key, uint32_t m, uint32_t size, uint3
 }
 #undef SAMPI_EXCHANGE
 
-/* The keys of the list in order, in `code`: a bitonic network over the next power of two, filled up with keys 0, which
-   come last. Four of its steps at once are done in registers: of 4096 keys 21 loops in place of 78. For tail_free,
-   top_h, min_k and mirostat's estimate, and no one else. The list stays as it is. */
+/* Sorts the keys of the list into `code`, by a bitonic network over the next power of two, filled up with keys 0, which
+   come last. Four of its steps are done at once in registers: for 4096 keys 21 loops instead of 78. Only for tail_free,
+   top_h, min_k and mirostat's estimate. The list itself is unchanged. */
 static void sampi_gpu_list_sort(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -250,15 +252,15 @@ static void sampi_gpu_list_sort(const sampi_gpu_here *h)
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < m; i += SAMPI_WARP) key[i] = i < n ? item[i].key : 0;
     sampi_gpu_sort_runs(key, m);
     for (uint32_t size = 32; size <= m; size *= 2) {
-        uint32_t upto = size; /* steps of half of it and less are still to be done */
+        uint32_t upto = size; /* the steps of distance upto / 2 and less are still to be done */
         for (; upto >= 16; upto /= 16) sampi_gpu_sort_steps(key, m, size, upto / 16, 8);
         if (upto > 1) sampi_gpu_sort_steps(key, m, size, 1, upto / 2);
     }
 }
 
-/* The codes of the list in an order, and the weights in wide, if they matter: what a prefix is searched in. Returns the
-   sum of the weights. Called by the two places that search a list for the end of a prefix; the maximum must be known,
-   and for the order of scores the mean, which is in search. */
+/* Writes the codes of the list's tokens in an order to `code`, and their weights to `wide` if they matter, for the
+   search for the end of a prefix. Returns the sum of the weights. The maximum must be known; for the order of scores
+   also the mean, which is in `search`. */
 static uint64_t sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score, bool weighing)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -277,9 +279,9 @@ static uint64_t sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score, boo
     return all;
 }
 
-/* Only tokens with this code are left, in the order of keys: their codes become those of keys, the others' UINT64_MAX,
-   which list_end passes over. So one search serves for both orders. For search_list, which is done with the scores by
-   then: this writes over them. */
+/* Leaves only the tokens with this code, in the order of keys: their codes become those of keys, all other codes become
+   UINT64_MAX, which list_end ignores. So one search serves for both orders. search_list calls it, and no longer needs
+   the scores, which it overwrites. */
 static SAMPI_CALLED void sampi_gpu_list_tie(const sampi_gpu_here *h, uint64_t tie)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -290,13 +292,13 @@ static SAMPI_CALLED void sampi_gpu_list_tie(const sampi_gpu_here *h, uint64_t ti
                                                                                                    : UINT64_MAX;
 }
 
-/* How many tokens of the list have codes up to one, and their mass. */
+/* The number of tokens of the list with codes up to a bound, and their mass (sum of weights). */
 typedef struct sampi_gpu_prefix {
     uint64_t count, mass;
 } sampi_gpu_prefix;
 
-/* Of the codes and weights that list_codes has left. The end of the sum may lie between two tokens with one code: these
-   count both or not at all. */
+/* Computes that from the codes and weights that list_codes has left. Tokens with equal codes count all or not at
+   all. */
 static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t upto, sampi_gpu_prefix *prefix)
 {
     const uint64_t *code = h->code, *w = h->wide;
@@ -312,7 +314,7 @@ static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t upto, sampi_
     prefix->mass = mass;
 }
 
-/* How many tokens have keys from this one on: whether a floor leaves min_keep of them (enough_above). */
+/* Returns how many tokens have keys from this one on: whether a floor leaves min_keep of them (enough_above). */
 static SAMPI_CALLED uint64_t sampi_gpu_list_count(const sampi_gpu_here *h, uint64_t from)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -323,7 +325,7 @@ static SAMPI_CALLED uint64_t sampi_gpu_list_count(const sampi_gpu_here *h, uint6
     return count;
 }
 
-/* Weights of the sorted keys, in wide. */
+/* Writes the weights of the sorted keys to `wide`. */
 static void sampi_gpu_list_weights(const sampi_gpu_here *h)
 {
     const uint64_t *key = h->code;
@@ -335,9 +337,9 @@ static void sampi_gpu_list_weights(const sampi_gpu_here *h)
         w[i] = sampi_weight(max, sampi_gpu_logit(key[i]));
 }
 
-/* Up to 32 sums over lanes at once: of sum i lane k has left its part in part[32 i + k], and the sum goes to sum[i],
-   where no lane writes before the next barrier but one. Each lane adds up one of them: reductions come one after the
-   other, and take five shuffles of two words each. */
+/* Computes up to 32 sums over lanes at once: lane k has left its part of sum i in part[32 i + k], and the sum goes to
+   sum[i], which no lane may write before the next barrier but one. Each lane adds up one sum. Reductions would come one
+   after the other, and take five shuffles of two words each. */
 static SAMPI_CALLED void sampi_gpu_add_up(const uint64_t *part, uint32_t n, uint64_t *sum)
 {
     SAMPI_SIMD()
@@ -351,10 +353,11 @@ static SAMPI_CALLED void sampi_gpu_add_up(const uint64_t *part, uint32_t n, uint
     }
 }
 
-#define SAMPI_GPU_FEW (2 * SAMPI_WARP) /* so many codes are compared each with all others */
+#define SAMPI_GPU_FEW (2 * SAMPI_WARP) /* up to so many codes, each is compared with all others */
 
-/* The smallest of n <= SAMPI_GPU_FEW codes whose prefix has that much of w, or of ones if w is NULL; UINT64_MAX if none
-   has. Each lane adds up the prefixes of two codes. Both arrays are filled up to the next eight. */
+/* Returns the smallest of n <= SAMPI_GPU_FEW codes such that the tokens up to it have at least this sum of w, or this
+   number if w is NULL; UINT64_MAX if no code does. Each lane adds up for two codes. Both arrays are filled up to a
+   multiple of eight. */
 SAMPI_INLINE uint64_t sampi_gpu_few_reach(const uint64_t *code, const uint64_t *w, uint32_t n, uint64_t least)
 {
     uint64_t end = UINT64_MAX;
@@ -378,7 +381,7 @@ SAMPI_INLINE uint64_t sampi_gpu_few_reach(const uint64_t *code, const uint64_t *
             }
             if (w) q += 8;
         }
-        /* UINT64_MAX is no token's: it is the least that can be found */
+        /* UINT64_MAX is not a token's code: it means that nothing was found */
         const uint64_t found_a = a | sampi_gpu_mask(sum_a < least), found_b = b | sampi_gpu_mask(sum_b < least);
         end = found_a < end ? found_a : end;
         end = found_b < end ? found_b : end;
@@ -386,8 +389,8 @@ SAMPI_INLINE uint64_t sampi_gpu_few_reach(const uint64_t *code, const uint64_t *
     return end;
 }
 
-/* The smallest of n <= SAMPI_GPU_FEW codes whose prefix holds the mass and the count; UINT64_MAX if none does. Both
-   grow with the code: so it is the later one of two. */
+/* Returns the smallest of n <= SAMPI_GPU_FEW codes such that the tokens up to it have at least the mass and the number;
+   UINT64_MAX if no code does. Both grow with the code, so it is the larger of the codes for each. */
 static uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint32_t n, uint64_t mass, uint64_t count)
 {
     uint64_t end = 0, other;
@@ -397,19 +400,19 @@ static uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint32_t n, uint6
         code[i] = UINT64_MAX;
         w[i] = 0;
     }
-    if (mass > 0 || count <= 1) end = sampi_gpu_few_reach(code, w, n, mass); /* a prefix has one token at least */
+    if (mass > 0 || count <= 1) end = sampi_gpu_few_reach(code, w, n, mass); /* a prefix has at least one token */
     if (count <= 1) return end;
     other = sampi_gpu_few_reach(code, NULL, n, count);
     return other > end ? other : end;
 }
 
-/* The tokens with codes from lo to hi, and what is needed of them. */
+/* A range of codes from lo to hi, and the mass and number that are still needed of its tokens. */
 typedef struct sampi_gpu_between {
     uint64_t lo, hi, mass, count;
 } sampi_gpu_between;
 
-/* Those codes and their weights, which are few, behind one another: a lane counts its own, and then knows from the
-   counts of those before it where to put them. part [32] is scratch. */
+/* Copies the codes in the range and their weights, which are few, one behind the other. Each lane counts its own, and
+   then gets their places from the counts of the lanes before it. part [32] is scratch. */
 static SAMPI_CALLED void sampi_gpu_take_few(const sampi_gpu_here *h, uint32_t n, const sampi_gpu_between *in,
                                             uint64_t *part, uint64_t *few, uint64_t *few_w)
 {
@@ -450,8 +453,8 @@ static SAMPI_CALLED void sampi_gpu_take_few(const sampi_gpu_here *h, uint32_t n,
     }
 }
 
-/* The masses of the codes from lo up to a, b and c, and their counts, in parts of the lanes: part [4 * 32]. The counts
-   share a number, of 20 bits each. */
+/* Computes each lane's masses of the codes from lo up to a, b and c, and their numbers: part [4 * 32]. The three
+   numbers share a word, with 20 bits each. */
 static SAMPI_CALLED void sampi_gpu_sum_cuts(const sampi_gpu_here *h, uint32_t n, uint64_t lo, uint64_t a, uint64_t b,
                                             uint64_t c, uint64_t *part)
 {
@@ -468,7 +471,7 @@ static SAMPI_CALLED void sampi_gpu_sum_cuts(const sampi_gpu_here *h, uint32_t n,
             SAMPI_AT_ONCE(4, y);
             SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
             {
-                /* what is below lo counts no more */
+                /* a code below lo no longer counts */
                 const uint64_t z = x[k] | sampi_gpu_mask((i + k * SAMPI_WARP >= n) | (x[k] < lo));
                 const uint64_t in_a = sampi_gpu_mask(z <= a), in_b = sampi_gpu_mask(z <= b),
                                in_c = sampi_gpu_mask(z <= c);
@@ -481,8 +484,8 @@ static SAMPI_CALLED void sampi_gpu_sum_cuts(const sampi_gpu_here *h, uint32_t n,
     }
 }
 
-/* Cut what is searched into four, once: sums for three cuts take hardly longer than for one. *n_in: so many tokens are
-   in between. part [5 * 32] is scratch. */
+/* One step of the search: divides the range into four, because sums for three bounds take hardly longer than for one.
+   *n_in is the number of tokens in the range. part [5 * 32] is scratch. */
 static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_between *in, uint32_t *n_in,
                                uint64_t *part)
 {
@@ -497,7 +500,7 @@ static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_be
     const uint32_t n_a = n_abc & 0xFFFFF, n_b = n_abc >> 20 & 0xFFFFF, n_c = (uint32_t)(n_abc >> 40);
     uint64_t mass_below = 0;
     uint32_t below = 0;
-    /* the first of the three cuts that holds enough is the new upper end; if none does, it is above them */
+    /* the first of the three bounds that has enough up to it is the new upper end; else the end is above all three */
     if (mass_a >= next.mass && n_a >= next.count)
         next.hi = a, upto = n_a;
     else if (mass_b >= next.mass && n_b >= next.count)
@@ -512,8 +515,8 @@ static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_be
     *n_in = upto - below;
 }
 
-/* The smallest and the largest code of a list, its mass and its count; those that list_tie has put aside are not
-   there. */
+/* Finds the smallest and the largest code of a list, its mass and its number of tokens, without those that list_tie has
+   excluded. */
 static SAMPI_CALLED void sampi_gpu_list_span(const sampi_gpu_here *h, uint32_t n, sampi_gpu_between *all)
 {
     const uint64_t *code = h->code, *w = h->wide;
@@ -531,11 +534,11 @@ static SAMPI_CALLED void sampi_gpu_list_span(const sampi_gpu_here *h, uint32_t n
     all->lo = lo, all->hi = hi, all->mass = mass, all->count = count;
 }
 
-/* The smallest code whose prefix of the list holds the mass and the count; UINT64_MAX if the whole list doesn't. (No
-   token has that code.) It reads code and wide [n], whatever they hold: search_list asks with codes and weights,
-   list_draw with ids and envelopes. Mass and count grow with the code, so there is one such code. A long list is cut
-   until few tokens are in between, and these are compared with one another. It writes to the spare buffer, and behind
-   code and wide. */
+/* Returns the smallest code such that the tokens of the list up to it have at least the mass and the number;
+   UINT64_MAX, which is not a token's code, if the whole list has less. Mass and number grow with the code, so there is
+   one such code. It reads code and wide [n], whatever they hold: search_list calls it with codes and weights, list_draw
+   with ids and envelopes. The range is divided until few tokens are in it, which are then compared with each other. It
+   writes to the other list's memory, and behind the n elements of code and wide. */
 static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t mass, uint64_t count)
 {
     if (n <= SAMPI_GPU_FEW) return sampi_gpu_few_end(h->code, h->wide, n, mass, count);
@@ -547,12 +550,12 @@ static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t
     in.mass = mass, in.count = count;
     uint64_t *part = sampi_gpu_spare(h), *few = part + SAMPI_WARP, *few_w = few + SAMPI_GPU_FEW;
     while (in.lo < in.hi && upto > SAMPI_GPU_FEW) sampi_gpu_list_cut(h, n, &in, &upto, part);
-    if (upto > SAMPI_GPU_FEW) return in.hi; /* they share one code */
+    if (upto > SAMPI_GPU_FEW) return in.hi; /* these tokens share one code */
     sampi_gpu_take_few(h, n, &in, part, few, few_w);
     return sampi_gpu_few_end(few, few_w, upto, in.mass, in.count);
 }
 
-/* The sum of each lane's piece of x [n], of so many numbers: lane_sum [32]. */
+/* Computes the sum of each lane's piece of x [n], a piece being `each` numbers: lane_sum [32]. */
 static SAMPI_CALLED void sampi_gpu_sum_pieces(const uint64_t *x, uint32_t n, uint32_t each, uint64_t *lane_sum)
 {
     SAMPI_SIMD()
@@ -571,8 +574,8 @@ static SAMPI_CALLED void sampi_gpu_sum_pieces(const uint64_t *x, uint32_t n, uin
     }
 }
 
-/* The place in x [n] where the running sum exceeds t, whose lanes' pieces have these sums: each lane looks for it in
-   its own piece. t becomes what is left of it there. */
+/* Returns the index in x [n] where the running sum exceeds t; lane_sum has the sums of the lanes' pieces. The lane
+   whose piece has the index finds it. *t becomes the rest of t at that index. */
 static SAMPI_CALLED uint32_t sampi_gpu_find_in_piece(const uint64_t *x, uint32_t n, uint32_t each,
                                                      const uint64_t *lane_sum, uint64_t *t)
 {
@@ -583,15 +586,16 @@ static SAMPI_CALLED uint32_t sampi_gpu_find_in_piece(const uint64_t *x, uint32_t
     SAMPI_LANES
     {
         uint64_t rest = exceeded, before = 0;
-        for (int from = 0; from < lane; from += 16) { /* 16: the array takes of the stack, which is short */
+        for (int from = 0; from < lane; from += 16) { /* 16 at a time, because the array is on the stack,
+                                                         which is short */
             uint64_t sums[16];
             SAMPI_UNROLL(16) for (int k = 0; k < 16; k++) sums[k] = lane_sum[from + k];
             SAMPI_AT_ONCE(16, sums);
             SAMPI_UNROLL(16) for (int k = 0; k < 16; k++) before += sums[k] & sampi_gpu_mask(from + k < lane);
         }
-        /* one lane's piece holds the place; the others leave 0 to the reduction's maximum */
+        /* one lane's piece has the index; the others leave 0 to the reduction's maximum */
         if (before <= exceeded && exceeded - before < lane_sum[lane]) {
-            bool go = true; /* on: it is behind here */
+            bool go = true; /* false from the index on */
             rest -= before;
             uint32_t i = (uint32_t)lane * each;
             for (uint32_t from = 0; from < each; from += 8) {
@@ -614,10 +618,10 @@ static SAMPI_CALLED uint32_t sampi_gpu_find_in_piece(const uint64_t *x, uint32_t
     return at;
 }
 
-/* The place in x [n] where the running sum exceeds t, n <= 2^16; t becomes what is left of it there. The sum of all
-   exceeds t. Each lane adds up a piece; then the one whose piece it is in looks for it there. It finds a bucket by mass
-   or count (search_bucket), and a group and then its element (row_draw). lane_sum [32] is scratch that the caller
-   lends, and must not be part of x; nothing else is written. */
+/* Returns the index in x [n] where the running sum exceeds t, n <= 2^16; *t becomes the rest of t at that index. The
+   sum of all of x must exceed t. Each lane adds up a piece; then the lane whose piece has the index finds it. Used to
+   find a bucket by mass or number (take_bucket), and a group and then its element (row_draw). lane_sum [32] is scratch
+   of the caller's, and must not be part of x; nothing else is written. */
 static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum, uint64_t *t)
 {
     const uint32_t each = (n + SAMPI_WARP - 1) / SAMPI_WARP;
@@ -625,8 +629,7 @@ static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum
     return sampi_gpu_find_in_piece(x, n, each, lane_sum, t);
 }
 
-/* The sum of x [n]: 32 reads under way for each lane. The lanes' parts are added modulo 2^64, as everywhere, in any
-   order. */
+/* Returns the sum of x [n] modulo 2^64. Each lane has 32 reads in flight. */
 static uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
 {
     uint64_t sum = 0;
@@ -641,7 +644,7 @@ static uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
     return sum;
 }
 
-/* Ids of the list's tokens as codes, and their envelopes as weights; the sum of these. */
+/* Writes the ids of the list's tokens as codes, and their envelopes as weights; returns the sum of the envelopes. */
 static SAMPI_CALLED uint64_t sampi_gpu_list_envelopes(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -658,7 +661,7 @@ static SAMPI_CALLED uint64_t sampi_gpu_list_envelopes(const sampi_gpu_here *h)
     return total;
 }
 
-/* The token of the list with the largest id up to that one: id and logit, where a key has logit and ~id. */
+/* Returns the token of the list with the largest id up to that one, as id << 32 | logit (a key is logit above ~id). */
 static SAMPI_CALLED uint64_t sampi_gpu_last_upto(const sampi_gpu_here *h, uint64_t last)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -674,11 +677,11 @@ static SAMPI_CALLED uint64_t sampi_gpu_last_upto(const sampi_gpu_here *h, uint64
     return token;
 }
 
-/* sampi_draw among the tokens of the list: the key of the chosen one. Their order is that of ids here, and the one
-   where the running sum of the envelope exceeds t ends the shortest prefix with a mass of t + 1. The list is in no
-   order and needs none: ids are the codes. Changed tokens are items of the list like the others. It writes code and
-   wide; the state is the caller's to change (sampi_gpu_draw). The attempts have the CPU's random numbers, one after the
-   other, so they end at the same one. */
+/* Returns the key of a token drawn from the list, by sampi_draw's rule. The draw runs over tokens in the order of ids:
+   the token at which the running sum of the envelope exceeds t ends the shortest prefix with a mass of t + 1. The list
+   need not be sorted, because the ids are the codes of that search. Changed tokens are items like the others. It writes
+   code and wide; the caller changes the state (sampi_gpu_draw). The attempts use the CPU's random numbers in turn, so
+   they end at the same attempt. */
 static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const uint32_t n = h->st->n_list;
@@ -692,7 +695,7 @@ static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_ste
         const uint64_t token = sampi_gpu_last_upto(h, last);
         const uint64_t key = token << 32 | (uint32_t) ~(token >> 32);
         float l = sampi_gpu_logit(key);
-        /* taken with the probability that its true weight has of the envelope; else the next two random numbers */
+        /* the token is taken with probability true weight / envelope; else the next two random numbers are tried */
         if (sampi_mulhi(random[1], (uint64_t)sampi_envelope(max, l) << 14) < sampi_weight(max, l)) return key;
     }
 }

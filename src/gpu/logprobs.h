@@ -1,18 +1,19 @@
 /* ---- log-probabilities ----
-   The device leaves a basis for each row as given and as the chain left it: maximum, sum, the first keys, and the
-   chosen token's logit and rank. The host makes the numbers of it, by the CPU's functions (gpu/results.h). That takes
-   two steps, which the host puts around a chain's own if they are asked for: sampi_gpu_raw before all samplers,
-   sampi_gpu_logprobs behind the choice. They write the row's part of args.basis and of args.given. The room ends with
-   sampi_gpu_run_step, which tells all steps apart. */
+   The device computes a basis for each row's log-probabilities, one for the row as given and one for what the chain
+   left: maximum, sum of weights, the first keys, and the chosen token's logit and rank. The host computes the numbers
+   from it, by the CPU's functions (gpu/results.h). Two steps do this, which the host adds to a chain if
+   log-probabilities are asked for: sampi_gpu_raw before all samplers, sampi_gpu_logprobs after the choice. They write
+   the row's part of args.basis and of args.given. The room ends with sampi_gpu_run_step, which calls the function of
+   each kind of step. */
 
-/* The keys of the first tokens of a row's set: 0 as given, 1 left. Device and host find them by this, each in its own
-   copy of the basis. */
+/* Returns the keys of the first tokens of one of a row's sets: 0 as given, 1 after the chain. Device and host both use
+   it, each on its own copy of the basis. */
 static uint64_t *sampi_gpu_top_keys(sampi_gpu_basis *basis, size_t n_rows, uint32_t n_top, size_t row, size_t set)
 {
     return (uint64_t *)(void *)(basis + n_rows * 2) + (row * 2 + set) * n_top;
 }
 
-/* The keys of the list's first n tokens that a prefix holds, in any order: the found are counted. */
+/* Copies the keys of those of the list's n tokens that are in the prefix, in any order; *found counts them. */
 static SAMPI_CALLED void sampi_gpu_copy_top(const sampi_gpu_here *h, uint32_t n, uint64_t *top, uint32_t *found)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -24,16 +25,16 @@ static SAMPI_CALLED void sampi_gpu_copy_top(const sampi_gpu_here *h, uint32_t n,
     }
 }
 
-/* The tokens left: max, z and the first ones. They are those of the list whose keys reach the last of the prefix, in no
-   order: the host sorts few. Called by both steps, with their set (0 as given, 1 left); l and rank are for later. The
-   atomic counts places for the lanes of this team. */
+/* Writes a set's max, z and first tokens: those of the list whose keys reach the last of the prefix, in no order; the
+   host sorts them, as they are few. Both steps call it, with their set (0 as given, 1 after the chain); l and rank come
+   later. The atomic counts places for the lanes of this team. */
 static int sampi_gpu_leave_basis(const sampi_gpu_here *h, size_t set, uint32_t n_top)
 {
     const sampi_gpu_args *a = h->a;
     sampi_gpu_state *st = h->st;
     int known = sampi_gpu_require_sums(h);
     if (known != 1) return known;
-    /* more than all can't be told; with none wanted no list is needed */
+    /* at most all tokens can be reported; if none is wanted, no list is needed */
     if (n_top > st->n) n_top = (uint32_t)st->n;
     if (n_top > 0) known = sampi_gpu_require_prefix(h, false, 0.0, 0, n_top);
     if (known != 1) return known;
@@ -48,7 +49,7 @@ static int sampi_gpu_leave_basis(const sampi_gpu_here *h, size_t set, uint32_t n
     return 1;
 }
 
-/* The keys of the list, as many as the row's first tokens have: n_given. */
+/* Copies the keys of the list's n_given tokens. */
 static SAMPI_CALLED void sampi_gpu_copy_keys(const sampi_gpu_here *h, uint64_t *given)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -57,9 +58,9 @@ static SAMPI_CALLED void sampi_gpu_copy_keys(const sampi_gpu_here *h, uint64_t *
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) given[i] = item[i].key;
 }
 
-/* Of the row as given, before any sampler has touched it. The list of its first tokens is kept in args.given: mostly
-   the chosen one is among them, and then its rank needs no pass at the end. given_from says how far down that list
-   reaches. */
+/* Log-probabilities of the row as given, before any sampler. The keys of the list of its first tokens are kept in
+   args.given: mostly the chosen token is among them, and its rank then needs no pass at the end. given_from is the
+   smallest key that this list covers. */
 static SAMPI_CALLED int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -72,10 +73,9 @@ static SAMPI_CALLED int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_s
     return 1;
 }
 
-/* The row as it was given, but that no list of it is to be had: the maxima of cells hold again, but a floor found by
-   them would make a list, and only a count is wanted. Possible at any time, because the row itself was never written:
-   the operations are dropped, and the changed tokens read again. For logprobs, when the samplers are done with it
-   all. */
+/* Restores the row as it was given, for counting: the operations are dropped, and the changed tokens are read again.
+   That is possible at any time, because the row itself is never written. The maxima of cells are right again, but the
+   row is marked thinned, so that no list is made: only a number is wanted. For logprobs, after all samplers. */
 static SAMPI_CALLED void sampi_gpu_restore_row(const sampi_gpu_here *h, float max)
 {
     const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
@@ -95,8 +95,8 @@ static SAMPI_CALLED void sampi_gpu_restore_row(const sampi_gpu_here *h, float ma
     st->max = max;
 }
 
-/* A key's rank among the first tokens of the row as given. Right if the key is at least given_from, as the caller
-   checks. */
+/* Returns a key's rank among the first tokens of the row as given. It is right if the key is at least given_from, which
+   the caller checks. */
 static SAMPI_CALLED uint32_t sampi_gpu_given_rank(const sampi_gpu_here *h, uint64_t key)
 {
     const uint64_t *given = h->a->given + h->row * SAMP_GPU_LIST;
@@ -107,10 +107,10 @@ static SAMPI_CALLED uint32_t sampi_gpu_given_rank(const sampi_gpu_here *h, uint6
     return rank;
 }
 
-/* After the choice: of what the chain left, and the ranks. A token's rank is how many there are up to it: what is kept
-   from its key on is counted. Phase 1: counting what the chain left; 2: counting the row as given, which is needed only
-   if the chosen token is not among its first. It is the last step, so it may take the row apart, and it is the
-   one that finishes the row. */
+/* Log-probabilities after the choice: of the tokens that the chain left, and the ranks. A token's rank is the number of
+   tokens with keys from its own on, so these are kept and counted. Phase 1 counts the tokens that the chain left, phase
+   2 those of the row as given, which is needed only if the chosen token is not among its first. It is the last step: it
+   may change the row, and finishes it. */
 static SAMPI_CALLED int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -126,7 +126,7 @@ static SAMPI_CALLED int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_
     if (st->memory.phase == 1) {
         if ((known = sampi_gpu_require_sums(h)) != 1) return known;
         const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
-        /* the chosen token is the last of what was kept: so many are up to it */
+        /* the chosen token is the last of those kept, so their number is its rank */
         left->l = sampi_gpu_logit(st->chosen);
         left->rank = (uint32_t)st->n;
         given->l = sampi_gpu_element(&v, id) + 0.0f;
@@ -145,8 +145,8 @@ static SAMPI_CALLED int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_
     return sampi_gpu_finish(h, SAMP_OK, (int32_t)id, st->value);
 }
 
-/* The one place where the device tells steps apart; sampi_gpu_advance calls it. What the host never sends is declined:
-   the CPU samples the row. */
+/* Runs a step: the only place where the device distinguishes kinds of steps; sampi_gpu_advance calls it. A kind that
+   the host never sends is declined: the CPU samples the row. */
 static int sampi_gpu_run_step(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     switch (step->kind) {

@@ -1,15 +1,15 @@
 /* ---- a user's sampler ----
-   A row waits for the host. sampi_gpu_user is the step of a user's sampler that has an apply_gpu: the row stops, all
-   teams leave, since there is a result, and the kernel ends. The host calls the sampler (sampi_gpu_call_user in
-   gpu/batch.h), writes the new size into the row's state, takes the result back, and launches again; the row goes on
-   with an empty pass. sampi_gpu_export ends a row whose later samplers run on the CPU: the tokens left go to the host.
-   */
+   A row that waits for the host to call a user's sampler. sampi_gpu_user is the step of a user's sampler that has an
+   apply_gpu. The row stops: it gets a result, so all teams (thread blocks) leave it, and the kernel ends. The host
+   calls the sampler (sampi_gpu_call_user in gpu/batch.h), writes the new size into the row's state, withdraws the
+   result, and launches again; the row then continues with an empty pass. sampi_gpu_export ends a row whose later
+   samplers run on the CPU: the remaining tokens go to the host. */
 
-#define SAMPI_GPU_STOPPED (-2)        /* a token: the host is to call the user's sampler */
-#define SAMPI_GPU_LEAVE   0xFFFFFFFFu /* a size: it has decided, or failed */
+#define SAMPI_GPU_STOPPED (-2)        /* a token: the host must call the user's sampler */
+#define SAMPI_GPU_LEAVE   0xFFFFFFFFu /* a size: the user's sampler has chosen, or failed */
 
-/* The list as the arrays that a user's sampler gets: user_id, user_logit, user_p of the row. Its p is made as an
-   export's is, of what the logits were when p was last set; 0 if it never was. */
+/* Writes the list to the arrays that a user's sampler gets: user_id, user_logit, user_p of the row. p is computed as
+   for an export, from the logits at the time that p was last set; it is 0 if p was never set. */
 static SAMPI_CALLED void sampi_gpu_unpack(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -28,7 +28,7 @@ static SAMPI_CALLED void sampi_gpu_unpack(const sampi_gpu_here *h)
     }
 }
 
-/* The index of the item with an id, n if there is none: looked for from `from` on, and then before that. */
+/* Returns the index of the item with an id, n if there is none. The search begins at index `from`, and wraps around. */
 SAMPI_INLINE uint32_t sampi_gpu_find_id(const sampi_gpu_item *item, uint32_t n, uint32_t from, uint32_t id)
 {
     for (uint32_t k = 0; k < n; k++) {
@@ -38,17 +38,17 @@ SAMPI_INLINE uint32_t sampi_gpu_find_id(const sampi_gpu_item *item, uint32_t n, 
     return n;
 }
 
-/* What the user's sampler has left, as the list: n_list is what the host has written there. Nothing is taken on trust:
-   a logit may be NaN, infinite or masked now, an id no token's. at_order is 0 from here on, since nothing behind it
-   exports; at_p comes from the list that was unpacked, for a second user's sampler: in the old order no lane looks at a
-   token twice. */
+/* Makes the list from what the user's sampler has left; the host has written their number to n_list. Nothing is
+   assumed: a logit may be NaN, infinite or masked, an id may not be a token's. at_order is 0 from here on, because no
+   later step exports. at_p, for a second user's sampler, is copied from the list that was unpacked; if the order is
+   unchanged, each lane finds its tokens at once. */
 static SAMPI_CALLED int sampi_gpu_repack(const sampi_gpu_here *h)
 {
     const uint32_t n = h->st->n_list, n_old = h->st->p_set ? h->st->n_shown : 0;
     const int32_t *id = h->a->user_id + h->row * SAMP_GPU_LIST;
     const float *l = h->a->user_logit + h->row * SAMP_GPU_LIST;
     const sampi_gpu_item *old = sampi_gpu_list(h);
-    if (n == SAMPI_GPU_LEAVE) return SAMP_E_UNSUPPORTED; /* the host knows better */
+    if (n == SAMPI_GPU_LEAVE) return SAMP_E_UNSUPPORTED; /* the host has the result */
     const uint32_t other = h->st->buffer ^ 1;
     sampi_gpu_meet(h->st);
     h->st->n_list = 0;
@@ -76,15 +76,16 @@ static SAMPI_CALLED int sampi_gpu_repack(const sampi_gpu_here *h)
     return bad ? (int)SAMP_E_NAN : sampi_gpu_require_max(h);
 }
 
-/* The first time the row stops, with its list in the user's arrays; then it goes on. The list's order means nothing,
-   and apply_gpu is promised none. A row with more tokens than a list is declined: the CPU's apply then gets them. */
+/* The step of a user's sampler: the first call stops the row, with its list in the user's arrays; the second takes the
+   result over. The list has no order, and apply_gpu is promised none. A row with more tokens than a list holds is
+   declined: the CPU then calls apply. */
 static SAMPI_CALLED int sampi_gpu_user(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
     if (st->memory.phase == 1) return sampi_gpu_repack(h);
     int known = sampi_gpu_require_all(h);
     if (known != 1) return known;
-    /* called again after the stop: phase 1 then finds what the user's sampler has left */
+    /* the call after the stop is in phase 1, and reads what the user's sampler has left */
     sampi_gpu_unpack(h);
     st->n_shown = st->n_list;
     st->memory.phase = 1;
@@ -93,8 +94,9 @@ static SAMPI_CALLED int sampi_gpu_user(const sampi_gpu_here *h)
     return 0;
 }
 
-/* All that is left, for the host: the rest of the chain runs there (sampi_gpu_go_on). It is the last step of a chain
-   whose later samplers have no step here. More than a list: the CPU samples the row. */
+/* Ends the row with all remaining tokens for the host, which runs the rest of the chain (sampi_gpu_go_on). It is the
+   last step of a chain whose later samplers have no step on the device. If the tokens do not fit a list, the CPU
+   samples the row. */
 static SAMPI_CALLED int sampi_gpu_export(const sampi_gpu_here *h)
 {
     int known = sampi_gpu_require_all(h);
