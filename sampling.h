@@ -193,82 +193,82 @@
        2 api/opening.h                    9068 samplers/greedy.h               21327 grammar/regex.h
      277 api/config.h                     9110 samplers/choose.h               21734 grammar/derivatives.h
      308 api/types.h                      9173 samplers/ratio.h                22557 grammar/vocabulary.h
-     565 api/missing.h                    9240 samplers/draw.h                 23030 grammar/triggers.h
-     579 api/sample.h                     9326 samplers/dist.h                 23358 grammar/matcher.h
-     673 api/chains.h                     9358 samplers/gumbel.h               23630 grammar/store.h
-     940 api/samplers.h                   9428 watermark/function.h            23892 grammar/moving.h
-    1213 api/gumbel.h                     9546 watermark/text.h                24249 grammar/visits.h
-    1236 api/operator.h                   9738 watermark/draw.h                24533 grammar/states.h
-    1287 api/kv.h                         9949 samplers/mirostat.h             24694 grammar/items.h
-    1470 api/llama_cpp.h                 10189 samplers/adaptive_p.h           24821 grammar/masks.h
-    1516 api/text_error.h                10341 samplers/custom.h               25032 grammar/runs.h
-    1533 api/grammar.h                   10402 config/describe.h               25246 grammar/entries.h
-    1801 api/shards.h                    10584 config/from_params.h            25746 grammar/accepting.h
-    1900 api/peers.h                     10648 config/orders.h                 26096 grammar/waiting.h
-    1988 api/drafts.h                    10882 config/numbers.h                26224 grammar/history.h
-    2090 api/constraints.h               11024 config/set.h                    26352 grammar/room.h
-    2420 api/watermark.h                 11180 config/texts.h                  26703 grammar/sampler.h
-    2580 api/parts.h                     11311 config/settings.h               26947 grammar/forced.h
-    2622 base/switches.h                 11424 life/rollback.h                 27116 grammar/hooks.h
-    2941 base/random.h                   11684 life/chain.h                    27240 schema/head.h
-    2964 base/mt19937.h                  11968 life/members.h                  27417 schema/errors.h
-    3039 base/exact.h                    12082 life/update.h                   27529 schema/collections.h
-    3267 base/bits128.h                  12279 life/copy.h                     27563 schema/references.h
-    3348 base/elements.h                 12449 rows/row.h                      27838 schema/strings.h
-    3480 watermark/colours.h             12759 rows/reserve.h                  27900 schema/numbers.h
-    3544 kernels/llama_cpp/contract.h    12828 rows/pieces.h                   28108 schema/sets.h
-    3591 kernels/contract.h              12942 rows/thresholds.h               28364 schema/formats.h
-    3719 kernels/scalar.h                13049 rows/compact.h                  28566 schema/scalars.h
-    3925 kernels/llama_cpp/scalar.h      13233 rows/sums.h                     28869 schema/goals.h
-    3946 kernels/sets.h                  13382 rows/changes.h                  29094 schema/alternatives.h
-    3994 kernels/vectors.h               13463 rows/cuts.h                     29579 schema/objects.h
-    4111 kernels/avx512.h                13913 rows/typical.h                  30100 schema/arrays.h
-    4195 kernels/avx2.h                  14228 rows/tail_free.h                30465 schema/whole.h
-    4257 kernels/sse2.h                  14302 rows/selecting.h                30638 tags/head.h
-    4274 kernels/neon.h                  14433 rows/mirostat.h                 30768 tags/words.h
-    4296 kernels/wasm.h                  14518 watermark/rows.h                30884 tags/inside.h
-    4312 kernels/generic.h               14632 rows/flat.h                     31028 tags/formats.h
-    4332 kernels/shared.h                14679 rows/logprobs.h                 31436 grammar/grammars.h
-    4457 kernels/passes.h                14765 rows/step.h                     31503 peers/tables.h
-    5147 kernels/llama_cpp/passes.h      14782 rows/llama_cpp/sums.h           31904 peers/values.h
-    5231 kernels/check.h                 15108 rows/llama_cpp/samplers.h       32349 peers/llama_server.h
-    5254 kernels/dispatch.h              15585 rows/llama_cpp/step.h           32419 peers/fields.h
-    5464 core/array.h                    15616 run/apply.h                     32685 peers/requests.h
-    5804 core/table.h                    15700 run/writing.h                   32831 shards/head.h
-    6002 core/windows.h                  15824 run/arrays.h                    32982 shards/bytes.h
-    6094 constraints/record.h            15902 run/arrays_llama_cpp.h          33080 shards/merging.h
-    6152 watermark/record.h              16102 run/walk.h                      33371 shards/row.h
-    6172 rows/work.h                     16207 run/finish.h                    33505 shards/answers.h
-    6199 life/past.h                     16247 run/draw_llama_cpp.h            34053 shards/logprobs.h
-    6258 core/record.h                   16323 run/draw.h                      34200 shards/taking.h
-    6398 core/plans.h                    16401 run/sample.h                    34356 shards/asking.h
-    6436 core/fields.h                   16519 watermark/making.h              34493 shards/prefix.h
-    6523 core/owners.h                   16748 watermark/tails.h               35064 shards/plans.h
-    6600 core/mt19937.h                  16848 watermark/detect.h              35568 samplers/plans.h
-    6658 core/no_mt19937.h               17071 run/verify.h                    35831 shards/way.h
-    6692 core/making.h                   17176 run/batch.h                     35980 shards/memory.h
-    6825 core/streams.h                  17327 life/state.h                    36050 shards/batch.h
-    6865 life/state_fields.h             17505 operator/weights.h              36458 drafts/head.h
-    6965 samplers/llama_cpp.h            17593 operator/search.h               36517 drafts/block.h
-    7052 samplers/logit_bias.h           17731 operator/run.h                  36709 drafts/tree.h
-    7154 samplers/patch.h                17899 kv/cells.h                      36844 drafts/relaxed.h
-    7204 samplers/penalties.h            17936 kv/making.h                     36929 constraints/automaton.h
-    7356 samplers/dry.h                  18161 kv/slot.h                       37030 constraints/making.h
-    7815 samplers/cut.h                  18301 kv/sequences.h                  37286 constraints/sampler.h
-    7840 samplers/top_n_sigma.h          18435 kv/data.h                       37381 constraints/constructors.h
-    7950 samplers/top_k.h                18558 kv/update.h                     37748 constraints/patterns.h
-    8007 samplers/tail_free.h            18683 kv/state.h                      37956 constraints/looking.h
-    8132 samplers/typical.h              18892 llama_cpp/functions.h           38023 constraints/thinking.h
-    8208 samplers/top_p.h                18959 llama_cpp/object.h              38275 constraints/schedule.h
-    8251 samplers/min_p.h                19014 llama_cpp/vocabulary.h          38364 constraints/accepting.h
-    8293 samplers/by_sums.h              19091 text/reading.h                  38547 constraints/drawing.h
-    8444 samplers/top_h.h                19202 text/strings.h                  38734 constraints/state.h
-    8497 samplers/min_k.h                19301 text/values.h                   38799 constraints/kind.h
-    8555 samplers/xtc.h                  19457 text/documents.h                38857 constraints/top_p_decay.h
-    8639 samplers/infill.h               19533 grammar/head.h                  38943 constraints/accessors.h
-    8755 samplers/temperature.h          19575 grammar/tree.h                  39051 core/kinds.h
-    8925 samplers/smoothing.h            20620 grammar/finishing.h             39100 base/restore.h
-    9010 samplers/softmax.h              20937 grammar/reading.h               39114 api/license.h
+     565 api/missing.h                    9240 samplers/draw.h                 23042 grammar/triggers.h
+     579 api/sample.h                     9326 samplers/dist.h                 23380 grammar/matcher.h
+     673 api/chains.h                     9358 samplers/gumbel.h               23674 grammar/store.h
+     940 api/samplers.h                   9428 watermark/function.h            23941 grammar/moving.h
+    1213 api/gumbel.h                     9546 watermark/text.h                24301 grammar/visits.h
+    1236 api/operator.h                   9738 watermark/draw.h                24589 grammar/states.h
+    1287 api/kv.h                         9949 samplers/mirostat.h             24753 grammar/items.h
+    1470 api/llama_cpp.h                 10189 samplers/adaptive_p.h           24882 grammar/masks.h
+    1516 api/text_error.h                10341 samplers/custom.h               25093 grammar/runs.h
+    1533 api/grammar.h                   10402 config/describe.h               25307 grammar/entries.h
+    1801 api/shards.h                    10584 config/from_params.h            25807 grammar/accepting.h
+    1900 api/peers.h                     10648 config/orders.h                 26157 grammar/waiting.h
+    1988 api/drafts.h                    10882 config/numbers.h                26285 grammar/history.h
+    2090 api/constraints.h               11024 config/set.h                    26413 grammar/room.h
+    2420 api/watermark.h                 11180 config/texts.h                  26764 grammar/sampler.h
+    2580 api/parts.h                     11311 config/settings.h               27008 grammar/forced.h
+    2622 base/switches.h                 11424 life/rollback.h                 27177 grammar/hooks.h
+    2941 base/random.h                   11684 life/chain.h                    27301 schema/head.h
+    2964 base/mt19937.h                  11968 life/members.h                  27478 schema/errors.h
+    3039 base/exact.h                    12082 life/update.h                   27590 schema/collections.h
+    3267 base/bits128.h                  12279 life/copy.h                     27624 schema/references.h
+    3348 base/elements.h                 12449 rows/row.h                      27899 schema/strings.h
+    3480 watermark/colours.h             12759 rows/reserve.h                  27961 schema/numbers.h
+    3544 kernels/llama_cpp/contract.h    12828 rows/pieces.h                   28169 schema/sets.h
+    3591 kernels/contract.h              12942 rows/thresholds.h               28425 schema/formats.h
+    3719 kernels/scalar.h                13049 rows/compact.h                  28627 schema/scalars.h
+    3925 kernels/llama_cpp/scalar.h      13233 rows/sums.h                     28930 schema/goals.h
+    3946 kernels/sets.h                  13382 rows/changes.h                  29155 schema/alternatives.h
+    3994 kernels/vectors.h               13463 rows/cuts.h                     29640 schema/objects.h
+    4111 kernels/avx512.h                13913 rows/typical.h                  30161 schema/arrays.h
+    4195 kernels/avx2.h                  14228 rows/tail_free.h                30526 schema/whole.h
+    4257 kernels/sse2.h                  14302 rows/selecting.h                30699 tags/head.h
+    4274 kernels/neon.h                  14433 rows/mirostat.h                 30829 tags/words.h
+    4296 kernels/wasm.h                  14518 watermark/rows.h                30945 tags/inside.h
+    4312 kernels/generic.h               14632 rows/flat.h                     31089 tags/formats.h
+    4332 kernels/shared.h                14679 rows/logprobs.h                 31497 grammar/grammars.h
+    4457 kernels/passes.h                14765 rows/step.h                     31564 peers/tables.h
+    5147 kernels/llama_cpp/passes.h      14782 rows/llama_cpp/sums.h           31965 peers/values.h
+    5231 kernels/check.h                 15108 rows/llama_cpp/samplers.h       32410 peers/llama_server.h
+    5254 kernels/dispatch.h              15585 rows/llama_cpp/step.h           32480 peers/fields.h
+    5464 core/array.h                    15616 run/apply.h                     32746 peers/requests.h
+    5804 core/table.h                    15700 run/writing.h                   32892 shards/head.h
+    6002 core/windows.h                  15824 run/arrays.h                    33043 shards/bytes.h
+    6094 constraints/record.h            15902 run/arrays_llama_cpp.h          33141 shards/merging.h
+    6152 watermark/record.h              16102 run/walk.h                      33432 shards/row.h
+    6172 rows/work.h                     16207 run/finish.h                    33566 shards/answers.h
+    6199 life/past.h                     16247 run/draw_llama_cpp.h            34114 shards/logprobs.h
+    6258 core/record.h                   16323 run/draw.h                      34261 shards/taking.h
+    6398 core/plans.h                    16401 run/sample.h                    34417 shards/asking.h
+    6436 core/fields.h                   16519 watermark/making.h              34554 shards/prefix.h
+    6523 core/owners.h                   16748 watermark/tails.h               35125 shards/plans.h
+    6600 core/mt19937.h                  16848 watermark/detect.h              35629 samplers/plans.h
+    6658 core/no_mt19937.h               17071 run/verify.h                    35892 shards/way.h
+    6692 core/making.h                   17176 run/batch.h                     36041 shards/memory.h
+    6825 core/streams.h                  17327 life/state.h                    36111 shards/batch.h
+    6865 life/state_fields.h             17505 operator/weights.h              36519 drafts/head.h
+    6965 samplers/llama_cpp.h            17593 operator/search.h               36578 drafts/block.h
+    7052 samplers/logit_bias.h           17731 operator/run.h                  36770 drafts/tree.h
+    7154 samplers/patch.h                17899 kv/cells.h                      36905 drafts/relaxed.h
+    7204 samplers/penalties.h            17936 kv/making.h                     36990 constraints/automaton.h
+    7356 samplers/dry.h                  18161 kv/slot.h                       37091 constraints/making.h
+    7815 samplers/cut.h                  18301 kv/sequences.h                  37347 constraints/sampler.h
+    7840 samplers/top_n_sigma.h          18435 kv/data.h                       37442 constraints/constructors.h
+    7950 samplers/top_k.h                18558 kv/update.h                     37809 constraints/patterns.h
+    8007 samplers/tail_free.h            18683 kv/state.h                      38017 constraints/looking.h
+    8132 samplers/typical.h              18892 llama_cpp/functions.h           38084 constraints/thinking.h
+    8208 samplers/top_p.h                18959 llama_cpp/object.h              38336 constraints/schedule.h
+    8251 samplers/min_p.h                19014 llama_cpp/vocabulary.h          38425 constraints/accepting.h
+    8293 samplers/by_sums.h              19091 text/reading.h                  38608 constraints/drawing.h
+    8444 samplers/top_h.h                19202 text/strings.h                  38795 constraints/state.h
+    8497 samplers/min_k.h                19301 text/values.h                   38860 constraints/kind.h
+    8555 samplers/xtc.h                  19457 text/documents.h                38918 constraints/top_p_decay.h
+    8639 samplers/infill.h               19533 grammar/head.h                  39004 constraints/accessors.h
+    8755 samplers/temperature.h          19575 grammar/tree.h                  39112 core/kinds.h
+    8925 samplers/smoothing.h            20620 grammar/finishing.h             39161 base/restore.h
+    9010 samplers/softmax.h              20937 grammar/reading.h               39175 api/license.h
     9043 samplers/drafted.h              21027 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
@@ -22556,58 +22556,62 @@ static bool sampi_alive(sampi_deriver *d, sampi_node n)
 
 /* ---- src/grammar/vocabulary.h ---- */
 /* ---- the vocabulary ----
-   All tokens as a trie over their bytes, in depth-first order. So a walk is a loop over an array, and one addition
-   skips all tokens that begin with the same bytes. A node is two 32-bit words:
+   All tokens form a trie over their bytes, stored in depth-first order. So a walk over the trie is a loop over an array,
+   and one addition skips all tokens that begin with the same bytes. A node of the trie is two 32-bit words:
 
-       token << 8 | byte          the token that ends here, or 0xffffff
-       size << 10 | depth         the number of nodes in its subtree, itself included; the number of bytes up to here
+       token << 8 | byte          the token that ends at this node, or 0xffffff
+       size << 10 | depth         the number of nodes in the node's subtree, itself included; the number of bytes up to
+                                  this node
 
-   There are two tries, one after the other. The first has the plain tokens: whole characters that JSON strings contain
-   as they are. Grammars mostly accept such characters by kinds: all letters, say, or all but spaces. Each character is
-   of one of 16 kinds (sampi_kind_of). The other parts of the index allow many tokens at once, those that consist of the
-   same kinds, without a walk. The index is an array of 32-bit words, in this order:
+   There are two tries, one after the other. The first trie has the plain tokens: those of whole characters that JSON
+   strings contain without an escape. Grammars mostly allow such characters by kinds: all letters, say, or all but
+   spaces. So each character has one of 16 kinds (sampi_kind_of), and the other parts of the index list tokens by their
+   kinds. With these lists many tokens are allowed at once, without a walk. The index is an array of 32-bit words, in
+   this order:
 
-       head       as below
+       head       see below
        plain      a set of bits: the tokens of the first trie
        all        a set of bits: the tokens of both tries, except those that begin with byte 0
-       groups     the plain tokens grouped by the set of kinds that they contain: for each group that set, and the index
-       of
-                  its first listed token. Behind the last group: 0 and n_listed
-       listed     the tokens of all groups, in each group the shortest first: token | characters << 24 (255: 255 or
-       more) below      for each node of the first trie, what is below it: a set of kinds | characters of the longest
-       way << 16 nodes      both tries */
+       groups     the plain tokens are grouped by the set of kinds that they contain; for each group this set, and the
+                  index of the group's first token in `listed`. Behind the last group: 0 and n_listed
+       listed     the tokens of all groups, the shortest of each group first: token | number of characters << 24 (255:
+                  255 or more)
+       below      a word for each node of the first trie, which describes the nodes below it: the set of their kinds |
+                  the number of characters of the longest path << 16
+       nodes      the nodes of both tries */
 
 #define SAMPI_INDEX_MAGIC 0x33495653u /* "SVI3" */
-#define SAMPI_INDEX_HEAD  8 /* words: magic, n_vocab, n_nodes, n_plain, checksum of the rest (2), groups, listed */
-#define SAMPI_NO_TOKEN    0xffffffu
-#define SAMPI_ALL_KINDS   0xffffu
-#define SAMPI_MAX_PIECE   1023      /* bytes of a token */
-#define SAMPI_MAX_TRIE    (1 << 22) /* nodes of a trie */
+/* words: magic, n_vocab, n_nodes, n_plain, checksum of the rest (2), n_groups, n_listed */
+#define SAMPI_INDEX_HEAD 8
+#define SAMPI_NO_TOKEN   0xffffffu /* the token of a trie node at which no token ends */
+#define SAMPI_ALL_KINDS  0xffffu   /* the set of all 16 kinds of characters */
+#define SAMPI_MAX_PIECE  1023      /* the largest length of a token, in bytes */
+#define SAMPI_MAX_TRIE   (1 << 22) /* the largest number of nodes in one trie */
 
 struct samp_vocab_index {
     const samp_vocab *vocab;
-    size_t serial;                              /* no other index of the process has the same */
-    const uint32_t *words;                      /* the whole index, as it is saved */
-    uint32_t *own;                              /* the same if the index owns it, else NULL */
-    uint32_t n_vocab, n_nodes, n_plain, n_mask; /* n_mask: words of a mask */
-    uint32_t n_groups, n_listed, deepest;       /* deepest: bytes of the longest token */
+    size_t serial;                              /* no other index in the process has the same number */
+    const uint32_t *words;                      /* the whole index, in the form in which it is saved */
+    uint32_t *own;                              /* the same address if the index owns the memory, else NULL */
+    uint32_t n_vocab, n_nodes, n_plain, n_mask; /* n_mask: the number of words in a mask */
+    uint32_t n_groups, n_listed, deepest;       /* deepest: the number of bytes of the longest token */
     const uint32_t *plain, *all, *groups, *listed, *below, *nodes;
-    uint8_t kind_of[256]; /* sampi_kind_of */
+    uint8_t kind_of[256]; /* the result of sampi_kind_of for each byte */
 };
 
-/* A token's bytes, while the tries are made. */
+/* A token with its bytes, used while the tries are made. */
 typedef struct sampi_spelt {
     const uint8_t *bytes;
     uint32_t n, token;
 } sampi_spelt;
 
-/* Tokens with the same first `depth` bytes that still have to be sorted. */
+/* A range of tokens that have the same first `depth` bytes and must still be sorted. */
 typedef struct sampi_alike {
     size_t first, n;
     uint32_t depth;
 } sampi_alike;
 
-/* Is a before b? Both have the same first `depth` bytes. */
+/* Returns whether a sorts before b. Both must have the same first `depth` bytes. */
 static bool sampi_spelt_before(const sampi_spelt *a, const sampi_spelt *b, uint32_t depth)
 {
     const uint32_t n = (a->n < b->n ? a->n : b->n) - depth;
@@ -22615,7 +22619,7 @@ static bool sampi_spelt_before(const sampi_spelt *a, const sampi_spelt *b, uint3
     return order ? order < 0 : a->n < b->n;
 }
 
-/* Sorts a few tokens by insertion. */
+/* Sorts a few tokens by insertion sort. All of them must have the same first `depth` bytes. */
 static void sampi_sort_few(sampi_spelt *p, size_t n, uint32_t depth)
 {
     for (size_t i = 1; i < n; i++) {
@@ -22626,9 +22630,9 @@ static void sampi_sort_few(sampi_spelt *p, size_t n, uint32_t depth)
     }
 }
 
-/* Sorts tokens by their bytes. Many tokens with equal beginnings are split by their next byte (0: there is no next
-   byte). What remains to be split waits in a list, so no set of tokens makes this slow or its recursion deep. `room`
-   has n elements. */
+/* Sorts tokens by their bytes with a radix sort: many tokens with equal beginnings are split by their next byte, where
+   0 counts tokens that have no next byte. Ranges that must still be split wait in a list, so no set of tokens causes
+   quadratic time or deep recursion. `room` has space for n elements. */
 static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
 {
     enum { FEW = 16 };
@@ -22644,7 +22648,9 @@ static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
             now = ((const sampi_alike *)todo.data)[--todo.n];
             continue;
         }
-        size_t end[257] = { 0 }, first = 0; /* how many tokens have each byte; then where they begin, and end */
+        /* the number of tokens with each next byte; later the position where these tokens begin, and then where they
+           end */
+        size_t end[257] = { 0 }, first = 0;
         for (size_t i = 0; i < now.n; i++) end[at[i].n > now.depth ? 1 + at[i].bytes[now.depth] : 0]++;
         for (size_t c = 0; c < 257; c++) {
             const size_t count = end[c];
@@ -22653,7 +22659,7 @@ static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
         }
         for (size_t i = 0; i < now.n; i++) room[end[at[i].n > now.depth ? 1 + at[i].bytes[now.depth] : 0]++] = at[i];
         memcpy(at, room, now.n * sizeof *at);
-        for (size_t c = 1; c < 257 && !status; c++) { /* tokens without a next byte are equal */
+        for (size_t c = 1; c < 257 && !status; c++) { /* range 0 is left out: tokens without a next byte are equal */
             if (end[c] - end[c - 1] < 2) continue;
             sampi_alike *more = (sampi_alike *)sampi_vec_add(&todo, sizeof *more, 1);
             if (!more) {
@@ -22671,7 +22677,8 @@ static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
     return status;
 }
 
-/* Are these whole characters, and none of them a control character, a quote or a backslash? */
+/* Returns whether the token is plain: it has only whole UTF-8 characters, and no control character, quote or
+   backslash. */
 static bool sampi_spelt_is_plain(const sampi_spelt *p)
 {
     for (uint32_t i = 0; i < p->n;) {
@@ -22685,7 +22692,7 @@ static bool sampi_spelt_is_plain(const sampi_spelt *p)
         if (n == 0 || i + n > p->n) return false;
         for (uint32_t k = 1; k < n; k++)
             if ((p->bytes[i + k] & 0xc0) != 0x80) return false;
-        uint8_t next = p->bytes[i + 1]; /* an overlong form, a surrogate, or above 10ffff */
+        uint8_t next = p->bytes[i + 1]; /* refuses overlong forms, surrogates and code points above 10ffff */
         if ((c == 0xe0 && next < 0xa0) || (c == 0xed && next > 0x9f) || (c == 0xf0 && next < 0x90) ||
             (c == 0xf4 && next > 0x8f))
             return false;
@@ -22694,7 +22701,8 @@ static bool sampi_spelt_is_plain(const sampi_spelt *p)
     return true;
 }
 
-/* Appends the trie of sorted tokens. A node gets its size when the loop leaves it. path [d]: the node at depth d. */
+/* Appends the trie of n sorted tokens. A node's size is written when the loop leaves the node. path [d] is the number
+   of the current node at depth d. */
 static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, uint32_t *path)
 {
     uint32_t depth = 0, first = (uint32_t)words->n / 2;
@@ -22703,10 +22711,10 @@ static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, ui
     root[0] = SAMPI_NO_TOKEN << 8;
     path[0] = first;
     for (size_t i = 0;; i++) {
-        uint32_t same = 0; /* the number of bytes that it shares with the token before it */
+        uint32_t same = 0; /* the number of bytes that this token shares with the one before */
         if (i > 0 && i < n)
             while (same < p[i].n && same < p[i - 1].n && p[i].bytes[same] == p[i - 1].bytes[same]) same++;
-        if (i < n && same == p[i].n) same--; /* equal tokens are neighbours */
+        if (i < n && same == p[i].n) same--; /* equal tokens are neighbours; each gets a last node of its own */
         uint32_t end = (uint32_t)words->n / 2;
         for (; depth > same || i == n; depth--) {
             ((uint32_t *)words->data)[2 * (size_t)path[depth] + 1] = (end - path[depth]) << 10 | depth;
@@ -22724,9 +22732,9 @@ static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, ui
     }
 }
 
-/* The kind of a character, by its first byte. Letters are four kinds, because some patterns have only hexadecimal
-   digits; marks that patterns often name are a kind each; all other ASCII characters are one kind, and so are all that
-   are not ASCII. */
+/* Returns the kind (0 to 15) of a character by its first byte. Letters have four kinds, because some patterns allow
+   only hexadecimal digits. Punctuation marks that patterns often name have a kind each. All other ASCII characters
+   share one kind, and so do all characters outside of ASCII. */
 static uint32_t sampi_kind_of(uint8_t byte)
 {
     static const char marks[] = " _-./:,@+";
@@ -22738,7 +22746,7 @@ static uint32_t sampi_kind_of(uint8_t byte)
     return kind;
 }
 
-/* Sets the pointers to the parts of an index. */
+/* Sets the members of an index, whose parts are in `words`. */
 static void sampi_index_open(samp_vocab_index *index, const uint32_t *words)
 {
     index->words = words;
@@ -22761,22 +22769,23 @@ static void sampi_index_open(samp_vocab_index *index, const uint32_t *words)
     for (uint32_t b = 0; b < 256; b++) index->kind_of[b] = (uint8_t)sampi_kind_of((uint8_t)b);
 }
 
-/* The number of words of an index with this head. */
+/* Returns the number of 32-bit words of an index with this head. */
 static size_t sampi_index_words(const uint32_t *head)
 {
     return SAMPI_INDEX_HEAD + 2 * (((size_t)head[1] + 31) / 32) + 2 * (size_t)head[6] + 2 + head[7] + head[3] +
            2 * (size_t)head[2];
 }
 
-/* A token with the key of its group: kinds << 8 | characters, at most 255. */
+/* A plain token with its sort key: its set of kinds << 8 | its number of characters, at most 255. */
 typedef struct sampi_listed {
     uint32_t key, token;
 } sampi_listed;
 
-/* Sorts by the keys, eight bits at a time; equal ones keep their order. `room` has n elements. */
+/* Sorts tokens by their keys, 8 bits in each pass; tokens with equal keys keep their order. `room` has space for n
+   elements. */
 static void sampi_sort_listed(sampi_listed *p, sampi_listed *room, size_t n)
 {
-    for (uint32_t shift = 0; shift < 32; shift += 8) { /* an even number of times, so the result is in p */
+    for (uint32_t shift = 0; shift < 32; shift += 8) { /* the number of passes is even, so the result is in p */
         size_t at[257] = { 0 };
         for (size_t i = 0; i < n; i++) at[(p[i].key >> shift & 255) + 1]++;
         for (size_t i = 0; i < 256; i++) at[i + 1] += at[i];
@@ -22824,8 +22833,9 @@ static int sampi_index_groups(sampi_vec *words, const sampi_spelt *pieces, size_
     return at ? (int)SAMP_OK : (int)SAMP_E_NOMEM;
 }
 
-/* Computes for each of n nodes of a trie what is below it. All nodes below a node follow it, so the loop goes from the
-   end to the front. path [d]: what was found so far below the node at depth d, which the loop has not reached yet. */
+/* Computes for each of n nodes of a trie the word `below`, which describes the nodes below it. These nodes follow the
+   node in the array, so the loop runs from the end to the front. path [d] is the description of all nodes found so far
+   below the node at depth d, which the loop has not reached yet. */
 static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below, uint32_t *path)
 {
     for (uint32_t d = 0; d <= SAMPI_MAX_PIECE; d++) path[d] = 0;
@@ -22841,8 +22851,8 @@ static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below
     }
 }
 
-/* Collects the tokens for the tries, the plain ones first; tokens that end a generation and tokens without bytes are
-   left out. Returns how many there are; *n_plain: how many of them are plain. */
+/* Collects the tokens for the tries, with the plain tokens first. Tokens that end a generation and tokens without bytes
+   are left out. Returns the number of tokens; *n_plain is the number of plain ones. */
 static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, size_t *n_plain, int *status)
 {
     size_t n = 0;
@@ -22866,7 +22876,7 @@ static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, s
     return n;
 }
 
-/* Writes a whole index to `words`. */
+/* Writes the whole index to `words`. */
 static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_spelt *pieces, uint32_t *path)
 {
     int status = SAMP_OK;
@@ -22931,7 +22941,8 @@ SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *s
     if (why) return sampi_index_fail(status, why);
     size_t n = (size_t)vocab->n_vocab;
     samp_vocab_index *index = (samp_vocab_index *)SAMP_MALLOC(sizeof *index);
-    sampi_spelt *pieces = (sampi_spelt *)SAMP_MALLOC(2 * n * sizeof *pieces); /* the second half is for sorting */
+    /* the second half is room for sorting */
+    sampi_spelt *pieces = (sampi_spelt *)SAMP_MALLOC(2 * n * sizeof *pieces);
     uint32_t *path = (uint32_t *)SAMP_MALLOC((SAMPI_MAX_PIECE + 1) * sizeof *path);
     sampi_vec words;
     memset(&words, 0, sizeof words);
@@ -22951,8 +22962,8 @@ SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *s
     return index;
 }
 
-/* Can the trie in [first, end) be walked? Each node must be a child of the last node that is still open and end within
-   it, and its token must exist. open [d]: where the open node at depth d ends. */
+/* Returns whether the trie in the nodes [first, end) can be walked safely: each node must be a child of the last node
+   that is still open, must end within it, and its token must exist. open [d] is the end of the open node at depth d. */
 static bool sampi_index_trie_sound(const uint32_t *nodes, uint32_t first, uint32_t end, uint32_t n_vocab)
 {
     uint32_t open[SAMPI_MAX_PIECE + 1], depth = 0;
@@ -22968,7 +22979,8 @@ static bool sampi_index_trie_sound(const uint32_t *nodes, uint32_t first, uint32
     return first < end && open[0] == end;
 }
 
-/* Are the bytes an index of a vocabulary of that size? They may be any bytes. */
+/* Returns whether the bytes are a sound index for a vocabulary of this size. The bytes come from outside and may be
+   anything. */
 static bool sampi_index_sound(const uint32_t *words, size_t size, uint32_t n_vocab)
 {
     if (size < 4 * SAMPI_INDEX_HEAD || words[0] != SAMPI_INDEX_MAGIC || words[1] != n_vocab) return false;
@@ -23029,53 +23041,58 @@ SAMP_API void samp_vocab_index_free(samp_vocab_index *index)
 
 /* ---- src/grammar/triggers.h ---- */
 /* ---- triggers ----
-   What makes a lazy grammar begin: tokens, or words and regular expressions that are looked for in the text so far.
-   Where the grammar begins depends on the way in which an expression matches: it is the first way that backtracking
-   finds. So an expression becomes a program that tries its ways to match in order. The words are one expression:
-   (one|or|another).
+   A lazy grammar allows every token until a trigger occurs: a token, or a word or regular expression found in the text
+   so far. The position where the grammar then begins depends on the way in which the expression matches; the first way
+   that backtracking finds is used. So an expression becomes a program that tries its ways to match in order. All words
+   together are one expression: (one|or|another).
 
-   While the grammar waits, each byte moves a set of positions in all programs (sampi_lazy_feed). That costs as much as
-   the set is large, and shows whether there is a match. Once there is one, sampi_lazy_start searches the whole text for
-   its beginning. A class in a pattern matches bytes, not code points, as in llama.cpp, whose std::regex reads bytes. */
+   While the grammar waits, each byte moves a set of positions in all programs (sampi_lazy_feed). The cost grows with
+   the size of this set, and the set shows whether there is a match. After a match, sampi_lazy_start searches the whole
+   text for the match's beginning. A character class in a pattern matches bytes, not code points, as in llama.cpp, whose
+   std::regex reads bytes. */
 
 typedef enum sampi_op_kind {
     SAMPI_OP_BYTE,  /* matches the byte a */
     SAMPI_OP_SET,   /* matches one byte of the set at a in the pool */
-    SAMPI_OP_NEVER, /* matches nothing */
-    SAMPI_OP_SPLIT, /* continues at a; if that leads nowhere, at b */
-    SAMPI_OP_SAVE,  /* group a / 2 begins here; or ends, if a is odd */
-    SAMPI_OP_BEGIN, /* matches only at the beginning of the text */
-    SAMPI_OP_END,   /* matches only at its end */
+    SAMPI_OP_NEVER, /* matches no byte */
+    SAMPI_OP_SPLIT, /* continues at operation a; if that fails, at operation b */
+    SAMPI_OP_SAVE,  /* a capture group's position: group a / 2 begins here, or ends here if a is odd */
+    SAMPI_OP_BEGIN, /* matches only at the beginning of the text, and reads no byte */
+    SAMPI_OP_END,   /* matches only at the end of the text, and reads no byte */
     SAMPI_OP_MATCH
 } sampi_op_kind;
 typedef struct sampi_op {
     int32_t kind, a, b;
 } sampi_op;
 
-/* An expression: its first operation, and whether a match with the whole text is tried first. */
+/* The program of one expression: the index of its first operation, and whether a match of the whole text is tried
+   first. */
 typedef struct sampi_program {
     int32_t first, whole;
 } sampi_program;
 
-#ifndef SAMPI_MAX_OPS /* tests set fewer */
+#ifndef SAMPI_MAX_OPS /* tests set a smaller number */
 #define SAMPI_MAX_OPS (1 << 16)
 #endif
 #define SAMPI_MAX_GROUPS 64
 
 typedef struct sampi_lazy {
-    sampi_vec ops;      /* sampi_op: all programs */
-    sampi_vec pool;     /* the bytes of their sets */
+    sampi_vec ops;      /* sampi_op: the operations of all programs */
+    sampi_vec pool;     /* the bytes of the programs' sets */
     sampi_vec programs; /* sampi_program */
-    sampi_vec tokens;   /* samp_token: these are triggers too */
-    sampi_vec places;   /* int32_t, five numbers for each operation: a list of positions, room for the next such list,
-                           room for a copy and for what is still to do, and the round of each operation */
+    sampi_vec tokens;   /* samp_token: the tokens that are triggers */
+    /* int32_t, five numbers for each operation: the list of current positions, room for the next list, room for a copy
+       of the list, room for positions that must still be visited, and the round in which each operation was last
+       reached. */
+    sampi_vec places;
     int32_t n_live;
     uint32_t round;
-    bool is_lazy, waiting, found; /* found: there is a match */
+    bool is_lazy, waiting, found; /* found: an expression has matched */
 } sampi_lazy;
 
-/* The bytes that a class of an expression matches: below 80 those of its characters; from 80 on any byte, if it is
-   negated or contains all these characters, else the UTF-8 of those that it contains. */
+/* Returns the node for the bytes that a class of a trigger's expression matches. Below 80 these are the ASCII
+   characters of the class. From 80 on they are: any byte if the class is negated or contains all characters from 80 on,
+   else the UTF-8 of its characters. */
 static sampi_node sampi_trigger_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
 {
     uint8_t bits[32];
@@ -23097,7 +23114,7 @@ static sampi_node sampi_trigger_class(sampi_tree *t, const uint32_t (*ranges)[2]
     return node;
 }
 
-/* Appends an operation. Returns its number, or a status. */
+/* Appends an operation. Returns its index, or a negative status. */
 static int32_t sampi_emit_op(sampi_lazy *z, int kind, int32_t a, int32_t b)
 {
     sampi_op *op = z->ops.n < SAMPI_MAX_OPS ? (sampi_op *)sampi_vec_add(&z->ops, sizeof *op, 1) : NULL;
@@ -23108,7 +23125,7 @@ static int32_t sampi_emit_op(sampi_lazy *z, int kind, int32_t a, int32_t b)
     return z->ops.n - 1;
 }
 
-/* Sets the ways of the SPLIT at `at` to the next operation: the first way, the second, or both. */
+/* Makes the next operation the target of the SPLIT at index `at`: its first target, its second, or both. */
 static void sampi_emit_here(sampi_lazy *z, int32_t at, bool first, bool second)
 {
     sampi_op *op = (sampi_op *)z->ops.data + at;
@@ -23118,7 +23135,8 @@ static void sampi_emit_here(sampi_lazy *z, int32_t at, bool first, bool second)
 
 static int sampi_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n);
 
-/* A repetition becomes copies of what is repeated. Without an upper bound the last copy is a loop. */
+/* Appends the operations of a repetition: one copy of the repeated node's operations for each repetition. If there is
+   no upper bound, the last copy is a loop. */
 static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_expr *e, bool lazy)
 {
     int status = SAMP_OK;
@@ -23132,7 +23150,7 @@ static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_exp
         int32_t back = status || e->c >= 0 ? 0 : sampi_emit_op(z, SAMPI_OP_SPLIT, split, split);
         if (back < 0) status = back;
     }
-    for (int32_t i = before; i < z->ops.n && !status; i++) { /* ways that are not set yet leave the repetition */
+    for (int32_t i = before; i < z->ops.n && !status; i++) { /* targets that are not set yet leave the repetition */
         sampi_op *op = (sampi_op *)z->ops.data + i;
         if (op->kind == SAMPI_OP_SPLIT && op->a < 0) op->a = z->ops.n;
         if (op->kind == SAMPI_OP_SPLIT && op->b < 0) op->b = z->ops.n;
@@ -23140,10 +23158,11 @@ static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_exp
     return status;
 }
 
-/* Tries a first, then the alternatives behind each |. */
+/* Appends the operations of alternatives, which are tried in order. */
 static int sampi_emit_alternatives(sampi_lazy *z, const sampi_tree *t, sampi_node n)
 {
-    /* the last SPLIT that leaves the alternatives; until its ways are set, b has the one before it */
+    /* a list of the SPLITs that leave the alternatives: the last one; each has the previous one in b until its targets
+       are set */
     int32_t out = -1;
     int status = SAMP_OK;
     for (; sampi_at(t, n)->kind == SAMPI_NODE_ALT && !status; n = sampi_at(t, n)->b) {
@@ -23181,7 +23200,7 @@ static int sampi_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n)
         case SAMPI_NODE_TEXT:
             for (int32_t i = 0; i < e->b && at >= 0; i++) at = sampi_emit_op(z, SAMPI_OP_BYTE, bytes[i], 0);
             break;
-        case SAMPI_NODE_SET: { /* a mark is alone in its set */
+        case SAMPI_NODE_SET: { /* the marks of ^ and $ are sets of one byte */
             bool mark = (bytes[31] & 0xc0) && !(bytes[16] & 1);
             int kind = !mark ? SAMPI_OP_SET : bytes[31] >> 6 == 1 ? SAMPI_OP_BEGIN : SAMPI_OP_END;
             at = sampi_emit_op(z, kind, e->a, 0);
@@ -23199,7 +23218,7 @@ static int sampi_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n)
     return at < 0 ? at : status;
 }
 
-/* Adds a program for the texts of a node. */
+/* Adds a program that matches the texts of a node. */
 static int sampi_lazy_program(sampi_lazy *z, const sampi_tree *t, sampi_node n, bool whole)
 {
     if (n < 0) return n;
@@ -23212,7 +23231,7 @@ static int sampi_lazy_program(sampi_lazy *z, const sampi_tree *t, sampi_node n, 
     return last < 0 ? last : SAMP_OK;
 }
 
-/* Words become one program together, each pattern becomes its own. */
+/* Makes programs of n trigger texts. All words together become one program; each pattern becomes one. */
 static int sampi_lazy_read(sampi_lazy *z, sampi_tree *t, const char *const *texts, size_t n, bool patterns)
 {
     sampi_node words = SAMPI_NEVER;
@@ -23238,7 +23257,8 @@ static int sampi_lazy_read(sampi_lazy *z, sampi_tree *t, const char *const *text
     return status;
 }
 
-/* Adds an operation to a list if it waits for a byte or for the end; else adds the operations that it leads to. */
+/* Adds the operation at index `at` to a list of positions if it waits for a byte or for the end of the text. Otherwise
+   adds the operations to which it leads. */
 static void sampi_lazy_reach(sampi_lazy *z, int32_t *list, int32_t *n, int32_t at, bool begin, bool end)
 {
     const sampi_op *ops = (const sampi_op *)z->ops.data;
@@ -23260,14 +23280,14 @@ static void sampi_lazy_reach(sampi_lazy *z, int32_t *list, int32_t *n, int32_t a
     }
 }
 
-/* Adds the beginnings of all programs: a match may begin at the current end of the text. */
+/* Adds the first operations of all programs to a list of positions, as a match may begin at each byte of the text. */
 static void sampi_lazy_enter(sampi_lazy *z, int32_t *list, int32_t *n, bool begin)
 {
     for (int32_t i = 0; i < z->programs.n; i++)
         sampi_lazy_reach(z, list, n, ((const sampi_program *)z->programs.data)[i].first, begin, false);
 }
 
-/* Goes to the beginning of a text. */
+/* Resets the positions to the beginning of a text. */
 static void sampi_lazy_reset(sampi_lazy *z)
 {
     z->waiting = z->is_lazy;
@@ -23277,8 +23297,8 @@ static void sampi_lazy_reset(sampi_lazy *z)
     sampi_lazy_enter(z, (int32_t *)z->places.data, &z->n_live, true);
 }
 
-/* Reads n more bytes. Returns whether there is a match if the text ends here. sampi_lazy_undo can restore what was
-   before. */
+/* Reads n more bytes. Returns whether an expression matches if the text ends here. sampi_lazy_undo can restore the
+   positions from before the call. */
 static bool sampi_lazy_feed(sampi_lazy *z, const uint8_t *bytes, size_t n)
 {
     const sampi_op *ops = (const sampi_op *)z->ops.data;
@@ -23297,7 +23317,8 @@ static bool sampi_lazy_feed(sampi_lazy *z, const uint8_t *bytes, size_t n)
         z->n_live = n_next;
         if (n_next) memcpy(live, next, (size_t)n_next * sizeof *live);
     }
-    bool inside = z->found; /* what matches only at the end no longer does behind the next byte */
+    /* a match that is possible only at the end of the text is not kept: the next byte ends it */
+    bool inside = z->found;
     z->round++;
     n_next = 0;
     for (int32_t k = 0; k < z->n_live; k++)
@@ -23307,7 +23328,7 @@ static bool sampi_lazy_feed(sampi_lazy *z, const uint8_t *bytes, size_t n)
     return found;
 }
 
-/* Keep the positions before a token, and restore them. */
+/* sampi_lazy_keep saves the current positions before a token is read; sampi_lazy_undo restores them. */
 static void sampi_lazy_keep(sampi_lazy *z, int32_t *n, bool *found)
 {
     *n = z->n_live;
@@ -23321,14 +23342,15 @@ static void sampi_lazy_undo(sampi_lazy *z, int32_t n, bool found)
     if (n) memcpy(z->places.data, (int32_t *)z->places.data + 2 * (size_t)z->ops.n, (size_t)n * sizeof(int32_t));
 }
 
-/* Frees the arrays; each clone has its own. */
+/* Frees the arrays. A clone of a sampler has its own. */
 static void sampi_lazy_free(sampi_lazy *z)
 {
     sampi_vec *vec[] = { &z->ops, &z->pool, &z->programs, &z->tokens, &z->places };
     for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
 }
 
-/* Makes triggers of n_texts texts and n tokens. *field: which parameter is wrong. */
+/* Makes the triggers from n_texts words or patterns and n tokens. On an error, *field is the name of the parameter that
+   is wrong. */
 static int sampi_lazy_init(sampi_lazy *z, const char *const *texts, size_t n_texts, bool patterns,
                            const samp_token *tokens, size_t n, int32_t n_vocab, const char **field)
 {
@@ -23357,38 +23379,39 @@ static int sampi_lazy_init(sampi_lazy *z, const char *const *texts, size_t n_tex
 
 /* ---- src/grammar/matcher.h ---- */
 /* ---- the matcher ----
-   Where a text is in a grammar. A position in the text is a set of items. An item is a state, and a frame to return to
-   when the state is done.
+   A matcher is a grammar together with a position in a text. The position is a set of items. An item is a state, and a
+   frame to return to when the state is done.
 
-     state    A node, and what can follow it: the state behind each byte (made when it is first needed, as the
-              derivative of the node by that byte), whether it may end here, which rules it may call. A regular
-              expression needs only one state at a time: states are a lazy DFA.
-     frame    A call of a rule at one position, with everything that waits for it: edges, each with the node to continue
-              with and the frame of that node. All calls of a rule at one position share a frame, so ambiguity and left
-              recursion cost no more than their sets. This is an Earley parser whose items are DFA states. Frame 0 is
-              the outermost. If nothing is left to do behind a call, the call shares its caller's frame, so right
-              recursion keeps no frames.
+     state    A node of the grammar, with what can follow: the state behind each byte (it is made when it is first needed,
+              as the derivative of the node by that byte), whether the text may end here, and which rules the state may
+              call. A regular expression needs only one state at a time: its states are a lazy DFA.
+     frame    A call of a rule at one position of the text, with everything that waits for the call: edges, each with the
+              node to continue with and the frame of that node. All calls of a rule at one position share a frame, so
+              ambiguity and left recursion cost no more than their sets. This is an Earley parser whose items are DFA
+              states. Frame 0 is the outermost. If nothing is left to do behind a call, the call shares its caller's
+              frame, so right recursion keeps no frames.
 
-   The mask of a position is the union over its items. One walk over the tries finds what an item's state allows without
-   leaving its frame. The result is kept as an entry: the tokens that are allowed, and the nodes of the tries where the
-   frame ended before the token did; these nodes are called the entry's places. What follows them depends on what waits
-   for the frame. It is an entry too: of the state to continue with, at the places of the first entry. So once its
-   entries exist, a mask is a union of a few sets of bits.
+   The mask of a position (the tokens that may come next) is the union over its items. One walk over the tries finds what
+   an item's state allows within its frame. The result is kept as an entry: the tokens that are allowed, and the entry's
+   places. A place is a node of the tries where the frame ended before the token did. What may follow a place depends on
+   the edges that wait for the frame. It is an entry too: that of the state to continue with, at the places of the first
+   entry. So a mask is a union of a few sets of bits, once its entries exist.
 
-   MEMORY. Nodes, states and entries are in a store, which samplers share (store.h). Items, frames, edges and the
-   history are a matcher's own; between two tokens, frames that no item can return to are dropped. A request beyond the
-   limit is not made: the call gives up, a new store replaces the full one, and the call does its work again
-   (accepting.h). */
+   Memory: nodes, states and entries are in a store, which samplers share (store.h). Items, frames, edges and the history
+   belong to the matcher; between two tokens, frames that no item can return to are dropped. Memory beyond the limit is
+   not allocated: the call gives up, a new store replaces the full one, and the call does its work again (accepting.h). */
 
+/* The flags of a state. */
 enum {
-    SAMPI_STATE_ENDS = 1,  /* its node matches the empty text */
-    SAMPI_STATE_CALLS = 2, /* it has calls */
-    SAMPI_STATE_TOKENS = 4 /* and some of them are tokens */
+    SAMPI_STATE_ENDS = 1,  /* the state's node matches the empty text, so the state may end */
+    SAMPI_STATE_CALLS = 2, /* the state can call rules or tokens */
+    SAMPI_STATE_TOKENS = 4 /* some of the calls are tokens */
 };
 
-/* What a state may call: a rule, or with rule -1 a token by name (negated: any other token). `then` follows the call.
-   If the rule is member i of a list (-1: it is not), `then` still begins with the list before that member:
-   sampi_list_behind. */
+/* A call that a state can make: of a rule, or, if rule is -1, of a token by its number (negated: of any other token).
+   `then` is the node that follows the call. If the called rule is member i of a list (an object's members in any
+   order), `member` is i and `then` begins with the list as it was before that member (sampi_list_behind); else `member`
+   is -1. */
 typedef struct sampi_call {
     int32_t rule;
     samp_token token;
@@ -23397,77 +23420,88 @@ typedef struct sampi_call {
     int32_t member;
 } sampi_call;
 
-/* A state's run (runs.h). It is packed into 32 bits, so that threads read and write it at once: 16 bits of kinds, 14 of
-   reach + 1 (0: not known yet; the largest: no end), one for `explored`, one for `stops`. */
+/* The run of a state (runs.h): any text of at most `reach` characters, all of certain kinds, is allowed. It is packed
+   into 32 bits, so that threads read and write it with one access: 16 bits of kinds, 14 bits of reach + 1 (0: not
+   computed yet; the largest value: no limit), a bit for `explored`, a bit for `stops`. */
 typedef struct sampi_stretch {
     uint32_t kinds;
-    int32_t reach; /* in characters; -1: not known yet; INT32_MAX: no end */
+    int32_t reach; /* in characters; -1: not computed yet; INT32_MAX: no limit */
     bool explored, stops;
 } sampi_stretch;
 
-/* A state. node, flags, n_calls and calls never change. `used` is a time. The others are found out later, by the first
-   thread that needs them; two threads at once find the same. */
+/* A state of the lazy DFA. node, flags, n_calls and calls never change. `used` is the time of the last use. The other
+   members are computed later, by the first thread that needs them. If two threads compute one at once, both get the
+   same value. */
 typedef struct sampi_lex {
     sampi_node node;
     int32_t flags, n_calls;
-    int32_t used;                   /* the time of its last use, by the store's clock */
+    int32_t used;                   /* the time of the last use, by the store's clock */
     const struct sampi_call *calls; /* [n_calls] */
-    uint32_t *live, *first;         /* [8] sets of classes of bytes; NULL: not known: sampi_live_of, sampi_first_of */
-    int32_t one;                    /* kinds: sampi_one_of; -1: not known yet */
-    int32_t run[2];                 /* [keep]: sampi_stretch in 32 bits */
+    /* [8] Sets of byte classes as bits, NULL if they are not computed yet. live: the classes that may come next
+       (sampi_live_of); first: those with which a called rule may begin (sampi_first_of). */
+    uint32_t *live, *first;
+    int32_t one; /* the kinds of characters that complete the state (sampi_one_of); -1: not computed yet */
+    /* [keep] The state's runs, each a sampi_stretch in 32 bits. With keep = 1 the state's frame does not end within the
+       run. */
+    int32_t run[2];
 } sampi_lex;
 
 typedef struct sampi_frame {
-    int32_t rule, edge; /* edge: the first one, or -1 */
+    int32_t rule, edge; /* edge: the index of the first edge of a list, or -1 */
 } sampi_frame;
 typedef struct sampi_edge {
     sampi_node then;
-    int32_t member, frame, next; /* member: as in a call */
+    int32_t member, frame, next; /* member: as in a call; next: the next edge of the list, or -1 */
 } sampi_edge;
 typedef struct sampi_item {
-    int32_t state, frame, flags; /* flags: the state's */
+    int32_t state, frame, flags; /* flags: a copy of the state's flags */
 } sampi_item;
 
-/* An entry: what a state allows from certain nodes of the tries. parent 0, 1: from the roots of both tries; 2 e + 2, 2
-   e + 3: from the places of entry e. With an odd parent it has places of its own. With an even one it belongs to the
-   outermost frame, behind which nothing can follow. */
+/* An entry: the tokens that a state allows from certain nodes of the tries. The member `parent` says from which nodes.
+   0 and 1: from the roots of both tries; 2 e + 2 and 2 e + 3: from the places of entry e, which are the nodes where its
+   frame ended. An entry with an odd parent has places of its own. An even parent means the outermost frame, behind
+   which nothing can follow. */
 typedef struct sampi_entry {
     int32_t parent, state;
-    uint32_t *bits;        /* a whole mask; or NULL, and the tokens are a list: */
+    uint32_t *bits;        /* the tokens as a mask; NULL if they are few, and `tokens` lists them */
     const int32_t *tokens; /* [n_tokens] */
+    /* [n_places] the entry's places, as node numbers */
     const uint32_t *places;
     int32_t n_tokens, n_places;
-    int32_t used; /* as a state's */
+    int32_t used; /* the time of the last use, as in a state */
 } sampi_entry;
 
-/* A level of a walk: the numbers of items, frames and edges when its node of the trie was done. Its items are those
-   above the level before it. A single item is not on the stack but here: state and frame. */
+/* One level of a walk over a trie, for one node of the trie: the numbers of items, frames and edges after that node was
+   visited. The level's items are those above the items of the level before. If there is only one item, it is not on the
+   stack of items but in `state` and `frame`. */
 typedef struct sampi_level {
     int32_t items, frames, edges;
     int32_t state, frame;
-    bool calls; /* its items have calls that were not entered yet */
+    bool calls; /* the level's items have calls that were not made yet */
 } sampi_level;
 
-/* A node on the way from the root of the trie of plain tokens to the walk's current node: the grammar's state there,
-   what UTF-8 expects next, the kinds and the number of characters so far, and the state's run (runs.h), if it is known
-   or worth finding out. */
+/* One level of the walk over the plain tokens (tokens of whole, ordinary characters), for one node on the path from the
+   root: the grammar's state, the bytes that UTF-8 expects next (sampi_plain_next), the kinds and the number of the
+   characters so far, and the state's run (runs.h) if it is known or worth computing. */
 typedef struct sampi_plain_level {
     int32_t state, expects;
     uint32_t kinds, length, run_kinds;
     int32_t run_reach;
 } sampi_plain_level;
 
-/* The run with which the walk over the plain tokens begins; the run's tokens are already in the entry's bits. sure: it
-   is the run of the entry's state, so all of them are allowed. Else it is the run of the state that most characters
-   lead to, among them all of the kinds to_usual. */
+/* The run (runs.h) with which the walk over the plain tokens begins; its tokens are already in the entry's bits. sure:
+   the run is that of the entry's state, so all its tokens are allowed. Otherwise it is the run of another state, to
+   which most characters lead, among them all characters of the kinds `to_usual`; the walk then removes tokens that are
+   not allowed. */
 typedef struct sampi_head_start {
     uint32_t kinds, to_usual;
     int32_t reach;
     bool sure, stops; /* stops: no longer text of these kinds is allowed */
 } sampi_head_start;
 
-/* How far the walks of an entry have come. node: the next node (0: the beginning of the walk). begun: `start` is known.
-   walk: for the root 0: plain tokens, 1: others; else the index of the parent's place that is being walked. */
+/* The progress of an entry's walks over the tries. node: the node at which the walk continues (0: at the beginning).
+   begun: `start` has been computed. walk: for an entry from the roots, 0 is the walk over plain tokens and 1 the walk
+   over the others; else it is the index of the parent's place that is being walked. */
 typedef struct sampi_progress {
     sampi_head_start start;
     uint32_t node;
@@ -23475,77 +23509,81 @@ typedef struct sampi_progress {
     bool begun;
 } sampi_progress;
 
-/* An entry that samp_grammar_prepare has begun, and what was found for it. */
+/* An entry that samp_grammar_prepare has begun and not completed, with the tokens found so far. */
 typedef struct sampi_begun {
-    size_t store; /* the store of its numbers; 0: no entry was begun */
+    size_t store; /* the serial number of the store to which the numbers belong; 0 if no entry was begun */
     int32_t parent, state;
     sampi_progress at;
-    sampi_vec tokens, places, bits; /* bits: [n_mask], or empty */
+    sampi_vec tokens, places, bits; /* bits: [n_mask] words, or empty */
 } sampi_begun;
 
-/* A block of memory in a store. Pieces of it are given out one after the other. */
+/* A block of memory in a store. Pieces of the block are given out from its beginning on. */
 typedef struct sampi_chunk {
     struct sampi_chunk *behind;
     size_t size, used;
 } sampi_chunk;
 
-/* What is known of a grammar with a vocabulary: nodes, states, entries. See store.h. */
+/* A store: the data computed for a grammar with a vocabulary, which are nodes, states and entries. See store.h. */
 typedef struct sampi_store {
-    size_t serial;      /* no other store of the process has the same */
-    size_t bytes, most; /* bytes held, and the limit */
-    size_t fixed;       /* size of the block that begins with this record */
-    size_t chunk;       /* size of a usual chunk, in bytes */
-    sampi_tree tree;    /* the grammar's own nodes come first */
+    size_t serial;      /* no other store in the process has the same number */
+    size_t bytes, most; /* the bytes that the store holds, and their limit */
+    size_t fixed;       /* the size of the block that begins with this struct, in bytes */
+    size_t chunk;       /* the size of an ordinary chunk, in bytes */
+    sampi_tree tree;    /* the nodes, of which the grammar's own come first */
     sampi_growth growth;
-    int32_t *state_of; /* [nodes] 0: there is no state yet */
-    sampi_lex *states; /* state 0 is dead: it matches nothing */
-    int32_t *next;     /* [states x classes] the state behind each class of bytes; below 0: not known yet */
+    int32_t *state_of; /* [nodes] each node's state; 0 if it has none yet */
+    sampi_lex *states; /* state 0 is the dead state, which matches no text */
+    /* [states x classes] for each state and class of bytes: the next state; a negative value if it is not computed
+       yet */
+    int32_t *next;
     sampi_entry *entries;
-    int32_t *entry_slots; /* [n_slots] a hash table; -1: free */
+    int32_t *entry_slots; /* [n_slots] a hash table of entries; -1: the slot is free */
     int32_t n_states, cap_states, n_entries, cap_entries, n_slots;
-    int32_t n_calls; /* how many calls have used it */
+    int32_t n_calls; /* the number of calls that have used the store */
     sampi_chunk *chunks;
-    struct sampi_store *behind; /* the next one that waits to be freed */
-    /* moved_from: the serial of the store from which this one took over, or 0. moved: the new number of each node of
-       that store and, from moved_states on, of each state; 0: it was not taken over. */
+    struct sampi_store *behind; /* the next one in the list of stores that wait to be freed */
+    /* moved_from: the serial number of the store whose data this store took over, or 0. moved: the new number of each
+       node of the old store and, from index moved_states on, of each of its states; 0 if the element was not taken
+       over. */
     size_t moved_from;
     int32_t *moved;
     int32_t moved_states, n_moved;
 } sampi_store;
 
-/* What a call needs for its work; it borrows one. */
+/* The memory that one call works in. A call borrows a free workspace and gives it back at its end. */
 typedef struct sampi_workspace {
     struct sampi_workspace *behind;
-    int32_t busy;
-    sampi_store *reads; /* the store that the call reads, which is therefore not freed */
-    size_t memo_of;     /* the serial of the store whose nodes the memo has */
+    int32_t busy;       /* 1 while a call uses the workspace, else 0 */
+    sampi_store *reads; /* the store that the call reads; a store in use is not freed */
+    size_t memo_of;     /* the serial number of the store to which the memo's nodes belong */
     sampi_memo *memo;
     int32_t n_memo;
     sampi_vec work, calls, tokens, places;
     sampi_pairs seen, joined, queued;
-    int32_t *rule_frame;      /* [rules] the frame of a rule's call, if it was made in this step */
+    int32_t *rule_frame;      /* [rules] the frame of each rule's call, if the rule was called in this step */
     sampi_level *level;       /* [index->deepest + 1] */
-    sampi_plain_level *plain; /* [index->deepest + 1]; too large for a small stack */
-    uint32_t *bits;           /* [n_mask] of the entry that is being found */
-    size_t masks, hits;       /* masks that were made with it; those of them that needed nothing new */
+    sampi_plain_level *plain; /* [index->deepest + 1]; on the heap, as it is too large for a small stack */
+    uint32_t *bits;           /* [n_mask] the tokens of the entry that is being computed */
+    /* the number of masks made with this workspace, and the number of those that needed no new entry */
+    size_t masks, hits;
 } sampi_workspace;
 
-/* What all samplers of a grammar and an index share. The grammar has a list of these. */
+/* The data that all samplers of a grammar and an index share. The grammar has a list of these, one for each index. */
 typedef struct sampi_shared {
     struct sampi_shared *behind;
     const samp_grammar *grammar;
     const samp_vocab_index *index;
-    size_t index_serial;     /* distinguishes an index from a freed one at the same address */
-    size_t deepest, n_mask;  /* the index's; the index may be freed before the grammar */
-    int status;              /* SAMP_E_RANGE: a <text> of the grammar is not one token */
-    uint64_t named;          /* a hash of the tokens that the grammar names by their text */
-    sampi_vec texts;         /* sampi_named */
-    sampi_held held;         /* all memory: workspaces and samplers' arrays; and stores, separately */
-    sampi_store *now, *gone; /* gone: a list of replaced stores that some call may still read */
+    size_t index_serial;     /* distinguishes the index from a freed one that was at the same address */
+    size_t deepest, n_mask;  /* copies of the index's numbers, because the index may be freed before the grammar */
+    int status;              /* SAMP_OK, or SAMP_E_RANGE if a <text> of the grammar is not the text of one token */
+    uint64_t named;          /* a hash of the tokens that the grammar names by their texts */
+    sampi_vec texts;         /* sampi_named: these tokens */
+    sampi_held held;         /* the memory account: workspaces and samplers' arrays in `bytes`, stores in `apart` */
+    sampi_store *now, *gone; /* now: the current store; gone: a list of replaced stores that calls may still read */
     sampi_workspace *workspaces;
-    int32_t n_users; /* matchers */
-    size_t renewals; /* how many stores were replaced */
-    int32_t in_vain; /* steps that sampi_explore took without a result */
+    int32_t n_users; /* the number of matchers */
+    size_t renewals; /* the number of stores that were replaced */
+    int32_t in_vain; /* the number of steps that sampi_explore took without a useful result */
 } sampi_shared;
 
 typedef struct sampi_named {
@@ -23554,47 +23592,53 @@ typedef struct sampi_named {
 } sampi_named;
 
 typedef struct sampi_matcher {
-    sampi_deriver d; /* its tree is the store's; work, memo and `queued` are borrowed, as other members below */
+    /* the computation of derivatives; its tree is the store's; work, memo and queued are borrowed from the workspace */
+    sampi_deriver d;
     const samp_vocab_index *index;
     const samp_grammar *grammar;
     sampi_shared *shared;
-    sampi_workspace *space;          /* the matcher's last workspace; during a call, its current one */
-    sampi_store *store;              /* during a call: the store that it reads */
-    sampi_store *own;                /* the same store, if it is this call's alone, or NULL */
-    size_t place_in;                 /* the store whose states the items have; 0: the position must be found again */
-    size_t tree_of;                  /* the serial of the store whose tree is d.tree */
-    int32_t now;                     /* during a call: the time of the store's clock */
-    sampi_vec items;                 /* sampi_item; the first n_now are the text's position */
-    sampi_vec frames;                /* sampi_frame */
-    sampi_vec edges;                 /* sampi_edge */
-    sampi_vec calls, tokens, places; /* borrowed: a state's calls, an entry's tokens and places */
-    sampi_vec history;               /* samp_token: the accepted tokens */
-    sampi_vec past;                  /* sampi_item: the positions before the last tokens, one behind the other, */
-    sampi_vec past_n;                /* int32_t: how many items each position has (sampi_place_size) */
-    int32_t depth;                   /* at least so many positions are kept, if there were so many tokens */
-    sampi_lazy lazy;          /* while it waits, the items are those of the beginning, and every token is allowed */
-    sampi_pairs seen, joined; /* borrowed */
-    int32_t *rule_frame;      /* borrowed, as the next three: see sampi_workspace */
+    sampi_workspace *space; /* the workspace of the current call, or else of the last one */
+    sampi_store *store;     /* the store that the current call reads */
+    sampi_store *own;       /* the same store if no other call can see it, else NULL */
+    size_t place_in;  /* the serial number of the store whose states the items have; 0: the text must be read again */
+    size_t tree_of;   /* the serial number of the store whose tree is d.tree */
+    int32_t now;      /* the time of the store's clock at the beginning of the current call */
+    sampi_vec items;  /* sampi_item; the first n_now are the position in the text */
+    sampi_vec frames; /* sampi_frame */
+    sampi_vec edges;  /* sampi_edge */
+    /* borrowed from the workspace: the calls of a state, the tokens and places of an entry */
+    sampi_vec calls, tokens, places;
+    sampi_vec history; /* samp_token: all accepted tokens */
+    sampi_vec past;    /* sampi_item: the positions before each of the last tokens, one behind the other */
+    sampi_vec past_n;  /* int32_t: the number of items of each such position (sampi_place_size) */
+    int32_t depth;     /* the number of past positions to keep, if there are as many tokens */
+    /* triggers; while the grammar waits for one, the items are those of the beginning and every token is allowed */
+    sampi_lazy lazy;
+    sampi_pairs seen, joined; /* borrowed from the workspace */
+    int32_t *rule_frame;      /* borrowed from the workspace, as are the next three */
     sampi_level *level;
     sampi_plain_level *plain;
     uint32_t *found;
-    uint32_t *bits;      /* a mask, for apply */
-    int32_t n_now, base; /* base: the first frame of the current step */
-    int32_t live;        /* how many frames the last sweep left */
-    int32_t missed;      /* how many entries the current mask had to find */
-    bool ended;          /* the current step has an item that ends the outermost frame */
-    bool again;          /* the text is being read again */
+    uint32_t *bits;      /* a mask, which samp_apply uses */
+    int32_t n_now, base; /* base: the first frame that was made in the current step */
+    int32_t live;        /* the number of frames after unreachable ones were last removed */
+    int32_t missed;      /* the number of entries that the current mask had to compute */
+    bool ended;          /* an item of the current step ends the outermost frame */
+    bool again;          /* the accepted text is being read again */
     int64_t max_steps;
     sampi_begun begun;
-    bool ahead;   /* a call of samp_grammar_prepare: what its steps do not complete is continued by the next one */
-    int32_t idle; /* how many such calls in a row made no progress, */
-    int64_t advances;             /* and how often one did */
-    int64_t spent;                /* their steps since the last token */
-    struct sampi_matcher *behind; /* the next matcher of a samp_state_load */
+    /* The call is one of samp_grammar_prepare: an entry that its steps do not complete is kept, and the next call
+       continues it. */
+    bool ahead;
+    int32_t idle;     /* the number of such calls that made no progress; each call that did lowers it by 1 */
+    int64_t advances; /* how many times the work on an entry has made progress */
+    int64_t spent;    /* the steps that these calls took since the last token */
+    struct sampi_matcher *behind; /* the next matcher in a list, during samp_state_load */
 } sampi_matcher;
 
-/* A number in past_n. SAMPI_PLACE_STAYS: the token, which ends a generation, left the position as it was. Below that:
-   the grammar was waiting; the number of items is encoded (sampi_place_size). Else: the number of items. */
+/* Returns the number of items of a past position, from its number n in past_n. SAMPI_PLACE_STAYS: the token, which ends
+   a generation, left the position as it was, and there are no items. A smaller n: the grammar was waiting for a
+   trigger, and the number of items is -2 - n. Any other n is the number of items. */
 #define SAMPI_PLACE_STAYS (-1)
 static int32_t sampi_place_size(int32_t n)
 {
@@ -23629,32 +23673,33 @@ static void sampi_run_put(const sampi_matcher *m, int32_t state, bool keep, samp
 
 /* ---- src/grammar/store.h ---- */
 /* ---- grammars: what all samplers of a grammar share ----
-   The grammar has a list of sampi_shared, one for each index that it is used with. It has the store, with all that can
-   be computed once for all samplers (nodes, states, entries), and the workspaces, which calls borrow. A sampler has
-   only its position: items, frames, history. All of this works in any number of threads at once, and no thread waits.
+   A grammar has a list of sampi_shared, one for each index that it is used with. It contains the store, which keeps all
+   data that can be computed once for all samplers (nodes, states, entries), and the workspaces, which calls borrow. A
+   sampler has only its position: items, frames, history. All of this works in any number of threads at once, and no
+   thread waits for another.
 
-     The arrays of a store have a fixed size and never move. A new element takes a number (or a piece of a chunk) that
-     no other thread gets, is written, and then published: one atomic operation puts its number into a slot of a table
-     or of a row, if that slot is still free. Published data never changes, with two exceptions of one word each: a fact
-     that is found out later (every thread finds the same fact), and the time of the last use. So a hit is a load. A
-     miss is computed by the thread that meets it. If two threads meet it at once, both compute it, and the second one
-     to publish uses the first one's result.
+     The arrays of a store have a fixed size and never move. To add an element, a thread reserves an index (or a piece of
+     a chunk) that no other thread gets, writes the element, and then publishes it: one atomic operation puts the index
+     into a slot of a table or of a state's row, if that slot is still free. Published data never changes, with two
+     exceptions of one word each: a fact that is found later (every thread finds the same fact), and the time of the last
+     use. So data that exists costs a load. Missing data is computed by the thread that needs it. If two threads need it
+     at once, both compute it, and the second one to publish uses the first one's result.
 
-     A call that finds no room in a store makes a new one: with more room or, at the limit, with as much. The new store
-     takes over what the old one has: all of it if the new one is larger, else what was used last, up to half of the
-     room (moving.h). Then it is published in place of the old one, and the call does its work again. A call that needs
-     more than the other half gets an empty store. If other threads fill that one too, the call gets a store of its own,
-     which is freed at its end.
-     Other calls continue in the old store until they end. An old store is freed when no call reads it. A call notes in
+     A call that finds no room in a store makes a new store: with more room or, at the memory limit, with the same. The
+     new store takes over the data of the old one: all of it if the new store is larger, else what was used last, up to
+     half of the room (moving.h). Then it is published in place of the old one, and the call does its work again. A call
+     that needs more than the other half gets an empty store. If other threads fill that one too, the call gets a store
+     of its own, which is freed at the end of the call.
+     Other calls continue in the old store until they end. An old store is freed when no call reads it: a call notes in
      its workspace which store it reads, and then checks that this store is still the current one before it reads
      (hazard pointers).
 
-     A sampler's position has numbers of states of one store. After a new store was made, the position gets the new
-     numbers; or, if some of its states were not taken over, the text is read again. An idle sampler holds only its own
-     memory, however many stores are replaced.
+     The items of a sampler's position have numbers of states of one store. After a new store was made, the position gets
+     the new numbers; or, if some of its states were not taken over, the text is read again. An idle sampler holds only
+     its own memory, however many stores are replaced.
 
-   The number of steps of a call depends on what other samplers have computed. Its result does not: it is the grammar's
-   mask, or SAMP_E_FULL. */
+   The number of steps of a call depends on the data that other samplers have computed. Its result does not: it is the
+   grammar's mask, or SAMP_E_FULL. */
 
 /* Records the error that the store has no room for something new. */
 static void sampi_store_is_full(sampi_matcher *m)
@@ -23711,11 +23756,11 @@ static void sampi_store_free(sampi_shared *h, sampi_store *store)
     (void)SAMPI_SIZE_ADD(&h->held.apart, (size_t)0 - bytes);
 }
 
-/* How much room a store will have. */
+/* The sizes of a store that is to be made. */
 typedef struct sampi_store_plan {
-    int32_t nodes, pool, states, entries; /* in addition to the grammar's own */
+    int32_t nodes, pool, states, entries; /* the numbers of elements, in addition to the grammar's own */
     size_t most;
-    bool alone; /* the limit has no room for both stores: the old one is freed first */
+    bool alone; /* the memory limit has no room for two stores, so the old one is freed first */
 } sampi_store_plan;
 
 static int32_t sampi_power(int32_t least)
@@ -23725,7 +23770,8 @@ static int32_t sampi_power(int32_t least)
     return n;
 }
 
-/* The sizes of a store's arrays, in the order in which they follow its record. */
+/* Computes the sizes in bytes of a store's arrays, in the order in which they follow the store's struct. Returns the
+   sum. */
 enum { SAMPI_STORE_PARTS = 8 };
 static size_t sampi_store_sizes(const samp_grammar *g, const sampi_store_plan *plan, size_t size[SAMPI_STORE_PARTS])
 {
@@ -23744,14 +23790,14 @@ static size_t sampi_store_sizes(const samp_grammar *g, const sampi_store_plan *p
     return all;
 }
 
-/* Four times the room, if more than half was used. */
+/* Returns four times the room for an array of which more than half is used, else the same room. */
 static int32_t sampi_store_more(int32_t room, int32_t used)
 {
     return used > room / 2 && room < 1 << 22 ? 4 * room : room;
 }
 
-/* Makes arrays smaller that would be too large together. The array with the most bytes that the old store did not use
-   is halved, as long as it keeps a minimum; and so on. */
+/* Makes the arrays of a plan smaller if they would be too large together. The array with the most bytes that the old
+   store did not use is halved, if it keeps a minimum; this is repeated until the store is small enough. */
 static void sampi_store_shrink(const sampi_shared *h, sampi_store_plan *plan, const int32_t used[4], size_t most)
 {
     static const int32_t least[4] = { 32, 64, 16, 16 };
@@ -23773,13 +23819,15 @@ static void sampi_store_shrink(const sampi_shared *h, sampi_store_plan *plan, co
     }
 }
 
-/* Room for nodes, texts, states and entries: what most grammars need, and more than what nearly all of them need. */
+/* The sizes of a grammar's first store, which are enough for most grammars, and of its second, which are enough for
+   nearly all. */
 static const sampi_store_plan SAMPI_FIRST_STORE = { 2048, 4096, 512, 256, 0, false };
 static const sampi_store_plan SAMPI_SECOND_STORE = { 16384, 32768, 4096, 1024, 0, false };
 
-/* Plans the store that follows `old` (NULL: the first one). One store gets a quarter of the memory that samplers and
-   workspaces leave: the new one is made while the old one is in use, and some call may still read a third one. If a
-   quarter is too little, it gets three quarters. beside: bytes above the limit that are allowed. */
+/* Plans the store that follows `old` (NULL: the first one). A store gets a quarter of the memory that samplers and
+   workspaces do not use: the new store is made while the old one is in use, and some call may still read a third one.
+   If a quarter is too little, the store gets three quarters. `beside` is the number of bytes by which the limit may be
+   exceeded. */
 static sampi_store_plan sampi_store_planned(sampi_shared *h, const sampi_store *old, size_t beside)
 {
     const samp_grammar *g = h->grammar;
@@ -23808,7 +23856,7 @@ static sampi_store_plan sampi_store_planned(sampi_shared *h, const sampi_store *
     return plan;
 }
 
-/* Sets the pointers to the arrays of a store, which are in one block behind its record. */
+/* Sets the pointers to the arrays of a store, which are in one block behind its struct. */
 static void sampi_store_divide(const samp_grammar *g, sampi_store *store, const sampi_store_plan *plan,
                                const size_t size[SAMPI_STORE_PARTS])
 {
@@ -23831,8 +23879,8 @@ static void sampi_store_divide(const samp_grammar *g, sampi_store *store, const 
     store->cap_entries = plan->entries;
 }
 
-/* Makes a store with nothing but the grammar's own nodes. NULL: there is no memory, or (held->full) it would be too
-   large. */
+/* Makes a store with only the grammar's own nodes. Returns NULL if there is no memory, or, with held->full, if the
+   store would be too large. */
 static sampi_store *sampi_store_make(sampi_shared *h, const sampi_store_plan *plan, sampi_held *held)
 {
     const samp_grammar *g = h->grammar;
@@ -23854,7 +23902,7 @@ static sampi_store *sampi_store_make(sampi_shared *h, const sampi_store_plan *pl
     t->rules = g->tree.rules;
     t->lists = g->tree.lists;
     t->members = g->tree.members;
-    t->spare = INT64_MAX; /* other limits apply */
+    t->spare = INT64_MAX; /* other limits apply to a store */
     t->growth = &store->growth;
     sampi_store_divide(g, store, plan, size);
     t->nodes.n = store->growth.n_nodes = g->tree.nodes.n;
@@ -23870,14 +23918,15 @@ static sampi_store *sampi_store_make(sampi_shared *h, const sampi_store_plan *pl
     sampi_tree_fill_slots(t);
     memset(store->states, 0, sizeof *store->states);
     memset(store->next, 0, (size_t)g->bytes.n_classes * sizeof(int32_t));
-    store->n_states = 1; /* state 0, the dead one */
+    store->n_states = 1; /* state 0 is the dead state */
     return store;
 }
 
-/* The time of a store's clock is the number of calls that have used it, divided by 8. */
+/* Returns the time of a store's clock: the number of calls that have used the store, divided by 8. */
 static int32_t sampi_clock(const sampi_store *store) { return SAMPI_INT_GET(&store->n_calls) >> 3; }
 
-/* The slot of the entry of a state at a parent's places, or the free slot that it would get. */
+/* Returns the slot of the hash table for the entry of a state at a parent's places, or the free slot that the entry
+   would get. */
 static int32_t *sampi_entry_slot(const sampi_store *store, int32_t parent, int32_t state)
 {
     const uint32_t mask = (uint32_t)store->n_slots - 1;
@@ -23891,17 +23940,17 @@ static int32_t *sampi_entry_slot(const sampi_store *store, int32_t parent, int32
 
 /* ---- src/grammar/moving.h ---- */
 /* ---- grammars: what a new store takes over from the old one ----
-   A store that replaces another one begins with what the old one has: all of it if there is room, else what was used
-   last, up to a share of the room. Nodes, states and entries get new numbers in the order of the old ones, so
-   alternatives stay sorted. The old store does not change here, but other calls may add to it meanwhile. This is safe:
-
-     a published element is complete, and all that it refers to was published before it. So the entries are listed
-     first, then the states, then the nodes that these need, which all exist. What is published too late is computed
-     again.
+   A store keeps the nodes, states and entries that were computed for a grammar. A store that replaces another one takes
+   over its data: all if there is room, else what was used last, up to a share of the room. Nodes, states and entries
+   get new numbers in the order of the old ones, so alternatives stay sorted. The old store does not change here, but
+   other calls may add to it meanwhile. This is safe, because a published element is complete, and everything that it
+   refers to was published before it. So entries are listed first, then states, then the nodes that these need, and all
+   of them exist. Elements that are published too late to be listed are computed again.
 
    A sampler's position gets the same new numbers, if all its states and nodes were taken over (sampi_move_place). */
 
-/* Notes the time at which something is used. If many calls use the same thing, few of them write. */
+/* Sets the time of an element's last use. If the time is the same already, nothing is written, so that calls which use
+   the same element seldom write. */
 static inline void sampi_stamp(int32_t *used, int32_t now)
 {
     if (SAMPI_INT_GET(used) != now) SAMPI_INT_PUT(used, now);
@@ -23910,25 +23959,25 @@ static inline void sampi_stamp(int32_t *used, int32_t now)
 typedef struct sampi_move {
     const sampi_store *from;
     sampi_store *to;
-    int32_t own, n_classes;          /* own: the grammar's nodes, which keep their numbers */
-    int32_t now;                     /* the time of the old store's clock */
-    sampi_store_plan room;           /* what may be taken over; most: bytes of lists and sets of bits */
-    size_t most;                     /* the most bytes of a store that has room for exactly that */
-    int32_t *nodes, *states;         /* [from's room] the number in `to`; 0: not taken over */
-    int32_t *entries;                /* the same, + 1 */
-    int32_t *states_in, *entries_in; /* 1: it exists */
-    size_t held;                     /* bytes of these arrays */
-    sampi_store_plan chosen;         /* how many of each were chosen; most: as in room */
+    int32_t own, n_classes; /* own: the number of the grammar's nodes, which keep their numbers */
+    int32_t now;            /* the time of the old store's clock */
+    sampi_store_plan room; /* the room for the elements taken over; most: the bytes of their lists and sets of bits */
+    size_t most;           /* the largest size in bytes of a store that has exactly this room */
+    int32_t *nodes, *states; /* [from's room] the new number of each node and state in `to`; 0: not taken over */
+    int32_t *entries;        /* [from's room] the new number of each entry, + 1; 0: not taken over */
+    int32_t *states_in, *entries_in; /* 1 if the element was published before the lists were made */
+    size_t held;                     /* the bytes of these arrays */
+    sampi_store_plan chosen;         /* the numbers of chosen elements; most: as in `room` */
 } sampi_move;
 
-/* Returns the age of a time of last use: 0 is the newest. */
+/* Returns the age of the time of a last use, by the store's clock; 0 is the newest. */
 static uint32_t sampi_move_age(const sampi_move *v, const int32_t *used)
 {
     const uint32_t age = (uint32_t)v->now - (uint32_t)SAMPI_INT_GET(used);
     return age > UINT32_MAX / 2 ? 0 : age;
 }
 
-/* Is a (or b) of a node of this kind a node? A store makes no GROUP. */
+/* Returns whether a of a node of this kind is a node; sampi_has_b does the same for b. A store has no GROUP nodes. */
 static bool sampi_has_a(int kind)
 {
     return kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND || kind == SAMPI_NODE_REPEAT ||
@@ -23940,7 +23989,7 @@ static bool sampi_has_b(int kind)
     return kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND || kind == SAMPI_NODE_MEMBERS;
 }
 
-/* Lists all that has been published, entries first. */
+/* Lists all published entries and states. Entries come first, because their states are then published too. */
 static void sampi_move_list(sampi_move *v)
 {
     const sampi_store *from = v->from;
@@ -23953,7 +24002,7 @@ static void sampi_move_list(sampi_move *v)
     v->states_in[0] = 0;
 }
 
-/* Chooses the entries that are not older than `oldest`, and notes that their states are needed. */
+/* Chooses the entries that are not older than `oldest`, and marks their states as needed. */
 static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_mask)
 {
     v->chosen.entries = 0;
@@ -23970,7 +24019,7 @@ static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_m
     }
 }
 
-/* Chooses the states that are not older, and those that entries need; notes that their nodes are needed. */
+/* Chooses the states that are not older than `oldest` and those that entries need, and marks their nodes as needed. */
 static void sampi_move_choose_states(sampi_move *v, uint32_t oldest)
 {
     v->chosen.states = 0;
@@ -23987,7 +24036,8 @@ static void sampi_move_choose_states(sampi_move *v, uint32_t oldest)
     }
 }
 
-/* Chooses the nodes that are needed, and all nodes that these consist of, which have smaller numbers. */
+/* Chooses the needed nodes and all nodes that are parts of them. Parts have smaller numbers than the node that contains
+   them. */
 static void sampi_move_choose_nodes(sampi_move *v)
 {
     const sampi_tree *t = &v->from->tree;
@@ -24005,7 +24055,7 @@ static void sampi_move_choose_nodes(sampi_move *v)
         if (v->nodes[i]) v->nodes[i] = n++;
 }
 
-/* Chooses all that is not older than `oldest`. Returns false if that is more than there is room for. */
+/* Chooses all elements that are not older than `oldest`. Returns false if there is not enough room for them. */
 static bool sampi_move_choose(sampi_move *v, uint32_t oldest, const sampi_shared *h)
 {
     const sampi_store_plan *n = &v->chosen;
@@ -24022,7 +24072,7 @@ static bool sampi_move_choose(sampi_move *v, uint32_t oldest, const sampi_shared
            sampi_store_sizes(h->grammar, n, size) + n->most <= v->most;
 }
 
-/* Copies the chosen nodes, with new numbers for their parts and new places in the pool. */
+/* Copies the chosen nodes. Their parts get new numbers, and their bytes get new positions in the pool. */
 static void sampi_move_nodes(const sampi_move *v)
 {
     const sampi_tree *t = &v->from->tree;
@@ -24041,12 +24091,13 @@ static void sampi_move_nodes(const sampi_move *v)
         *sampi_at(to, v->nodes[i]) = e;
         v->to->growth.known[v->nodes[i]] = SAMPI_INT_GET(&v->from->growth.known[i]);
         sampi_node *slot = sampi_node_slot(to, e.kind, e.a, e.b, e.c);
-        if (slot && *slot < 0) *slot = v->nodes[i]; /* without a slot it is made again when it is next needed */
+        /* a node without a slot in the hash table is made again when it is next needed */
+        if (slot && *slot < 0) *slot = v->nodes[i];
     }
     v->to->growth.n_nodes = v->own + v->chosen.nodes;
 }
 
-/* Copies bytes into the chunk that was made for all copies. NULL if there are none. */
+/* Copies n bytes into the chunk that was allocated for all copies. Returns NULL if n is 0. */
 static void *sampi_move_bytes(sampi_chunk *chunk, const void *bytes, size_t n)
 {
     if (!bytes || n == 0) return NULL;
@@ -24056,7 +24107,7 @@ static void *sampi_move_bytes(sampi_chunk *chunk, const void *bytes, size_t n)
     return room;
 }
 
-/* Copies the chosen states. The state behind a class of bytes becomes unknown again if it was not chosen. */
+/* Copies the chosen states. A next state that was not chosen is marked as not computed. */
 static void sampi_move_states(const sampi_move *v, sampi_chunk *chunk)
 {
     sampi_store *to = v->to;
@@ -24106,7 +24157,7 @@ static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n
     to->n_entries = v->chosen.entries;
 }
 
-/* Chooses what was used last, as much as there is room for. Returns false if nothing was chosen. */
+/* Chooses the elements that were used last, as many as there is room for. Returns false if no state was chosen. */
 static bool sampi_move_choose_all(sampi_move *v, const sampi_shared *h)
 {
     uint32_t oldest = UINT32_MAX;
@@ -24118,7 +24169,7 @@ static bool sampi_move_choose_all(sampi_move *v, const sampi_shared *h)
     return v->chosen.states > 0;
 }
 
-/* Copies what was chosen into `to`. Returns false if there is no memory; then nothing has changed. */
+/* Copies the chosen elements into `to`. Returns false if there is no memory; then nothing has changed. */
 static bool sampi_move_copy(sampi_move *v, sampi_shared *h)
 {
     const size_t whole = sizeof(sampi_chunk) + v->chosen.most;
@@ -24136,7 +24187,7 @@ static bool sampi_move_copy(sampi_move *v, sampi_shared *h)
     return true;
 }
 
-/* Begins to take over from the store `from`, within the limits `room` and `most`. Returns false if there is no
+/* Begins to take over elements of the store `from`, within the limits `room` and `most`. Returns false if there is no
    memory. */
 static bool sampi_move_begin(sampi_move *v, sampi_shared *h, const sampi_store *from, const sampi_store_plan *room,
                              size_t most)
@@ -24162,7 +24213,7 @@ static bool sampi_move_begin(sampi_move *v, sampi_shared *h, const sampi_store *
     return true;
 }
 
-/* Ends taking over. With `moved` the new store keeps the table of new numbers. */
+/* Ends the taking over. If `moved` is true, the new store keeps the table of new numbers. */
 static void sampi_move_end(sampi_move *v, sampi_shared *h, bool moved)
 {
     const size_t stays = ((size_t)v->from->tree.nodes.cap + (size_t)v->from->cap_states) * sizeof(int32_t);
@@ -24180,7 +24231,7 @@ static void sampi_move_end(sampi_move *v, sampi_shared *h, bool moved)
     (void)SAMPI_SIZE_ADD(&h->held.apart, (size_t)0 - v->held);
 }
 
-/* Returns a plan with 1 / share of the room that another plan has. */
+/* Returns a plan for 1 / share of the room of another plan. */
 static sampi_store_plan sampi_move_share(const sampi_shared *h, sampi_store_plan plan, int32_t share)
 {
     size_t size[SAMPI_STORE_PARTS];
@@ -24193,8 +24244,8 @@ static sampi_store_plan sampi_move_share(const sampi_shared *h, sampi_store_plan
     return plan;
 }
 
-/* Copies what the old store used last into a new store, which no other thread has seen yet, up to 1 / share of its
-   room. The new store stays empty if there is no memory. */
+/* Copies the elements that the old store used last into a new store, up to 1 / share of the new store's room. No other
+   thread may see the new store yet. It stays empty if there is no memory. */
 static void sampi_move_into(sampi_shared *h, sampi_store *to, const sampi_store_plan *plan, const sampi_store *from,
                             int32_t share)
 {
@@ -24206,8 +24257,9 @@ static void sampi_move_into(sampi_shared *h, sampi_store *to, const sampi_store_
     sampi_move_end(&v, h, moved);
 }
 
-/* The same where the limit has no room for both stores: into a small store in between, of at most `most` bytes. NULL if
-   nothing is kept. */
+/* Copies the elements that the old store used last into a small store of at most `most` bytes. This is used where the
+   memory limit has no room for the old and the new store: the small store keeps the elements in between. Returns NULL
+   if no element is kept. */
 static sampi_store *sampi_move_between(sampi_shared *h, const sampi_store *from, const sampi_store_plan *plan,
                                        int32_t share, size_t most)
 {
@@ -24227,14 +24279,14 @@ static sampi_store *sampi_move_between(sampi_shared *h, const sampi_store *from,
     return moved ? v.to : NULL;
 }
 
-/* Joins two tables of numbers: from the old store to the one in between, and from there to the new store. */
+/* Joins two tables of new numbers, from the old store to the small one and from there to the new store, into one. */
 static void sampi_move_through(const sampi_shared *h, sampi_store *to, sampi_store *between)
 {
     const int32_t own = h->grammar->tree.nodes.n, n_moved = to->n_moved;
     int32_t *second = to->moved, *first = between->moved;
     if (to->moved_from != between->serial) return;
     for (int32_t i = own; i < between->moved_states; i++)
-        first[i] = second[first[i]]; /* 0 stays 0: node 0 is NEVER in all stores */
+        first[i] = second[first[i]]; /* 0 (not taken over) stays 0, as node 0 is NEVER in all stores */
     for (int32_t i = between->moved_states; i < between->n_moved; i++)
         if (first[i]) first[i] = second[to->moved_states + first[i]];
     to->bytes += (size_t)(between->n_moved - n_moved) * sizeof(int32_t);
@@ -24248,8 +24300,9 @@ static void sampi_move_through(const sampi_shared *h, sampi_store *to, sampi_sto
 
 /* ---- src/grammar/visits.h ---- */
 /* ---- grammars: a call uses a store ----
-   A call borrows a workspace and notes in it which store it reads, so that this store is not freed meanwhile (store.h).
-   This room also replaces an old store by a new one, and frees it. */
+   A store keeps the data that was computed for a grammar. A call borrows a workspace and notes in it which store it
+   reads, so that no other call frees this store (store.h). This room also replaces an old store by a new one, and frees
+   old stores. */
 
 /* Frees the replaced stores that no call reads. */
 static void sampi_sweep_stores(sampi_shared *h)
@@ -24270,7 +24323,7 @@ static void sampi_sweep_stores(sampi_shared *h)
     }
 }
 
-/* Replaces a store by `made` (or by nothing). Returns false if another thread has replaced it already. */
+/* Replaces the store `old` by `made`, which may be NULL. Returns false if another thread has replaced it already. */
 static bool sampi_replace_store(sampi_shared *h, sampi_store *old, sampi_store *made)
 {
     if (!SAMPI_PTR_CAS(&h->now, old, made)) return false;
@@ -24281,7 +24334,7 @@ static bool sampi_replace_store(sampi_shared *h, sampi_store *old, sampi_store *
     return true;
 }
 
-/* Empties the memo if it has nodes of another store. */
+/* Empties the memo if it has nodes of another store than the call's. */
 static void sampi_memo_fits(sampi_matcher *m)
 {
     if (m->space->memo_of == m->store->serial) return;
@@ -24289,7 +24342,7 @@ static void sampi_memo_fits(sampi_matcher *m)
     m->space->memo_of = m->store->serial;
 }
 
-/* Prepares the call for its store: the tree and the memo are those of the store. */
+/* Prepares the call for its store: sets the tree, checks the memo, and counts the call. */
 static void sampi_open_store(sampi_matcher *m)
 {
     sampi_memo_fits(m);
@@ -24301,8 +24354,8 @@ static void sampi_open_store(sampi_matcher *m)
     m->tree_of = m->store->serial;
 }
 
-/* Makes the current store the one that this call reads. If there is none, it is made: by `plan`, and with what `kept`
-   has, if these are not NULL. Returns false if an error was recorded. */
+/* Makes the current store the one that this call reads. If there is no current store, one is made: by `plan`, and with
+   the elements of `kept`, if these are not NULL. Returns false if an error was recorded. */
 static bool sampi_look(sampi_matcher *m, const sampi_store_plan *plan, sampi_store *kept)
 {
     sampi_shared *h = m->shared;
@@ -24328,12 +24381,12 @@ static bool sampi_look(sampi_matcher *m, const sampi_store_plan *plan, sampi_sto
     return true;
 }
 
-/* Replaces the old store where the limit has no room for both: the old one is freed first, and what is kept of it waits
-   in a small store in between. */
+/* Replaces the old store where the memory limit has no room for both: the elements to keep are copied into a small
+   store, the old store is freed, and then the new one is made. */
 static bool sampi_swap_store(sampi_matcher *m, sampi_store *old, const sampi_store_plan *plan, int32_t share)
 {
-    /* Nothing is kept of a store that this many calls or fewer have filled: it is too small, and copying a part of
-       it would cost more than the part saves. */
+    /* A store that was filled by this number of calls or fewer is too small, and copying a part of it would cost more
+       than the part saves. So none of its elements are kept. */
     enum { FEW = 128 };
     sampi_shared *h = m->shared;
     const bool keeps = share && SAMPI_INT_GET(&old->n_calls) > FEW;
@@ -24347,8 +24400,9 @@ static bool sampi_swap_store(sampi_matcher *m, sampi_store *old, const sampi_sto
     return looks;
 }
 
-/* Replaces the store if it is full and still the current one. The new store takes over what the old one has, up to 1 /
-   share of the room; with share 0 nothing. Returns false if an error was recorded. */
+/* Replaces the call's store, which is full, if it is still the current one. The new store takes over the elements of
+   the old one that were used last, up to 1 / share of its room; none if share is 0. Returns false if an error was
+   recorded. */
 static bool sampi_renew_store(sampi_matcher *m, int32_t share)
 {
     sampi_shared *h = m->shared;
@@ -24356,7 +24410,8 @@ static bool sampi_renew_store(sampi_matcher *m, int32_t share)
     if (!old || SAMPI_PTR_GET(&h->now) != old) return sampi_look(m, NULL, NULL);
     const sampi_store_plan plan = sampi_store_planned(h, old, m->d.held.beside);
     size_t size[SAMPI_STORE_PARTS];
-    if (sampi_store_sizes(h->grammar, &plan, size) > plan.most) { /* the old one may serve other calls */
+    /* the old store stays, as it may serve other calls */
+    if (sampi_store_sizes(h->grammar, &plan, size) > plan.most) {
         sampi_store_is_full(m);
         return false;
     }
@@ -24374,8 +24429,8 @@ static bool sampi_renew_store(sampi_matcher *m, int32_t share)
     return sampi_look(m, NULL, NULL);
 }
 
-/* Makes a store for this call alone, where others have filled the new one before the call could end. No other call sees
-   it, and it is freed with the call. Returns false if an error was recorded. */
+/* Makes a store for this call alone, for the case that other calls have filled the new store before this one could end.
+   No other call sees it, and it is freed at the end of the call. Returns false if an error was recorded. */
 static bool sampi_own_store(sampi_matcher *m)
 {
     const sampi_store_plan plan = sampi_store_planned(m->shared, m->store, m->d.held.beside);
@@ -24416,7 +24471,8 @@ static void sampi_workspace_free(sampi_shared *h, sampi_workspace *space)
 
 static sampi_workspace *sampi_workspace_make(sampi_shared *h)
 {
-    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX }; /* at most one for each call at a time */
+    /* without a limit: there is at most one workspace for each call at a time */
+    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX };
     const size_t deepest = h->deepest + 1, n_rules = (size_t)h->grammar->tree.rules.n + 1;
     sampi_workspace *space = (sampi_workspace *)sampi_hold_block(&held, sizeof *space);
     if (!space) return NULL;
@@ -24439,7 +24495,7 @@ static bool sampi_workspace_take(sampi_workspace *space)
     return SAMPI_INT_GET(&space->busy) == 0 && SAMPI_INT_CAS(&space->busy, 0, 1);
 }
 
-/* Borrows a workspace: the one that the sampler had last, or any free one, or a new one. Returns false without
+/* Borrows a workspace: the one that the sampler used last, or any free one, or a new one. Returns false if there is no
    memory. */
 static bool sampi_workspace_find(sampi_matcher *m)
 {
@@ -24454,7 +24510,7 @@ static bool sampi_workspace_find(sampi_matcher *m)
     return true;
 }
 
-/* Copy what a matcher borrows from its workspace, and back. */
+/* sampi_borrow copies the borrowed members from the workspace into the matcher; sampi_give_back copies them back. */
 static void sampi_borrow(sampi_matcher *m)
 {
     const sampi_workspace *space = m->space;
@@ -24489,7 +24545,7 @@ static void sampi_give_back(sampi_matcher *m)
     m->d.memo = NULL;
 }
 
-/* Frees what has become large in a workspace, because one call needed it; with `all` whatever its size. */
+/* Frees the arrays of a workspace that have become large because one call needed it; with `all`, all arrays. */
 static void sampi_trim_workspace(sampi_matcher *m, bool all)
 {
     enum { LARGE = 1 << 17 };
@@ -24502,7 +24558,7 @@ static void sampi_trim_workspace(sampi_matcher *m, bool all)
     if (all && m->d.memo && memo > 8 * most) sampi_memo_free(&m->d);
 }
 
-/* Begins a call. Returns false if there is no memory. */
+/* Begins a call: borrows a workspace. Returns false if there is no memory. */
 static bool sampi_begin_call(sampi_matcher *m)
 {
     m->d.status = SAMP_OK;
@@ -24517,7 +24573,7 @@ static bool sampi_begin_call(sampi_matcher *m)
     return true;
 }
 
-/* Ends a call: gives the workspace back. */
+/* Ends a call: gives the workspace back, and frees stores that are no longer read. */
 static void sampi_end_call(sampi_matcher *m)
 {
     sampi_workspace *space = m->space;
@@ -24532,11 +24588,12 @@ static void sampi_end_call(sampi_matcher *m)
 
 /* ---- src/grammar/states.h ---- */
 /* ---- grammars: states ----
-   A state is a node of the tree, and what can follow: whether the state may end, which rules it may call, and the state
-   behind each class of bytes, which a derivative gives when it is first needed. State 0 is dead: it matches nothing.
-   Together the states are a lazy DFA. */
+   A state is a node of the tree with what can follow: whether the text may end there, which rules the state may call,
+   and the next state for each class of bytes, which is made from the node's derivative when it is first needed. State 0
+   is the dead state, which matches no text. Together the states are a lazy DFA. */
 
-/* Adds a call, unless it is one of the last few. A call that is there twice does no harm. */
+/* Adds a call to the list of a state's calls, unless it is among the last 16. A call that is in the list twice does no
+   harm. */
 static void sampi_add_call(sampi_matcher *m, sampi_call call)
 {
     int32_t first = m->calls.n > 16 ? m->calls.n - 16 : 0;
@@ -24551,7 +24608,8 @@ static void sampi_add_call(sampi_matcher *m, sampi_call call)
     if (room) *room = call;
 }
 
-/* Adds the calls of a list's members; `then` follows the list. */
+/* Adds the calls of the members that may come next in a list (an object's members in any order). `then` is the node
+   that follows the list. */
 static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
 {
     const sampi_expr e = *sampi_at(&m->d.tree, n);
@@ -24568,7 +24626,7 @@ static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
     }
 }
 
-/* Finds all that may be called at the beginning of n. The stack has pairs: a node, and what follows it. */
+/* Finds all calls with which a text of n may begin. The stack has pairs: a node, and the node that follows it. */
 static void sampi_find_calls(sampi_matcher *m, sampi_node n)
 {
     const int32_t bottom = m->d.work.n;
@@ -24578,7 +24636,7 @@ static void sampi_find_calls(sampi_matcher *m, sampi_node n)
         n = sampi_through(&m->d, sampi_work_pop(&m->d));
         const sampi_expr e = *sampi_at(&m->d.tree, n);
         sampi_call call = { -1, -1, false, then, -1 };
-        sampi_node next = -1; /* the next node, with `then` behind it */
+        sampi_node next = -1; /* the node to visit next; `then` follows it */
         if (!(e.known & SAMPI_KNOWN_CALLS)) continue;
         switch (e.kind) {
             case SAMPI_NODE_REF:
@@ -24621,8 +24679,8 @@ static void sampi_find_calls(sampi_matcher *m, sampi_node n)
     m->d.work.n = bottom;
 }
 
-/* The state of a node, made if it does not exist; 0 if the node can't match. Two threads that make it at once make the
-   same; one of the two is kept. */
+/* Returns the state of a node, which is made if it does not exist; 0 if the node matches no text. If two threads make
+   the state at once, both make the same, and one of the two is kept. */
 static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
 {
     sampi_store *store = m->store;
@@ -24658,9 +24716,10 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
     return SAMPI_INT_CAS(&store->state_of[n], 0, state) ? state : SAMPI_INT_GET(&store->state_of[n]);
 }
 
-/* Computes the state behind a class of bytes. One derivative serves all bytes that the state's node does not
-   distinguish. Which these are is found out at the state's first use, and noted in its row: -2 - the first class of
-   their kind. If two threads do so at once, each only fills what is still empty. */
+/* Computes the next state for a class of bytes. One derivative serves all classes that the state's node does not
+   distinguish. At the state's first use these groups of classes are computed and noted in the state's row: each class
+   gets -2 - the first class of its group. If two threads do this at once, each fills only the elements that are still
+   empty (-1). */
 static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of_byte)
 {
     const int32_t n_classes = m->grammar->bytes.n_classes;
@@ -24682,7 +24741,7 @@ static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of
     return to;
 }
 
-/* The state behind a byte; 0 if no text continues so. */
+/* Returns the next state for a byte; 0 if no text of the grammar continues with it. */
 static inline int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
 {
     const int32_t c = m->grammar->bytes.class_of[byte];
@@ -24693,9 +24752,9 @@ static inline int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
 
 /* ---- src/grammar/items.h ---- */
 /* ---- grammars: items and frames ----
-   One step of the Earley parser makes the items (a state in a frame) of the position behind a byte. A state that may
-   end returns to those that wait for its frame. A state that calls a rule opens a frame, or joins the frame that
-   another caller of this rule has opened at the same position. */
+   One step of the Earley parser reads a byte and makes the items of the position behind it; an item is a state in a
+   frame. If a state may end, the edges that wait for its frame continue. If a state calls a rule, it opens a frame, or
+   it joins the frame that another caller of this rule has opened at the same position. */
 
 static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
 {
@@ -24707,13 +24766,13 @@ static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
     sampi_stamp(&sampi_lex_at(m, state)->used, m->now);
 }
 
-/* Adds an item to the current step, if it is new. */
+/* Adds an item to the current step, unless the step has it already. */
 static void sampi_add_item(sampi_matcher *m, int32_t state, int32_t frame)
 {
     if (state && sampi_pairs_add(&m->d, &m->seen, state, frame)) sampi_push_item(m, state, frame);
 }
 
-/* Calls a rule: finds or makes the frame of its call at this position, and adds an edge for the caller. */
+/* Calls a rule: finds or makes the frame of the rule's call at this position, and adds an edge to it for the caller. */
 static void sampi_enter(sampi_matcher *m, sampi_call call, int32_t frame)
 {
     const int32_t rule = call.rule, state = sampi_state_of(m, sampi_rule_at(&m->d.tree, rule)->body);
@@ -24743,7 +24802,7 @@ static void sampi_enter(sampi_matcher *m, sampi_call call, int32_t frame)
     sampi_frame_at(m, f)->edge = m->edges.n - 1;
 }
 
-/* Returns from a frame: everything that waits for it continues. */
+/* Returns from a frame: all edges that wait for the frame continue. */
 static void sampi_return(sampi_matcher *m, int32_t frame)
 {
     for (int32_t e = sampi_frame_at(m, frame)->edge; e >= 0 && sampi_step(&m->d); e = sampi_edge_at(m, e)->next) {
@@ -24753,8 +24812,9 @@ static void sampi_return(sampi_matcher *m, int32_t frame)
     }
 }
 
-/* Lets the items of the current step return that may end, from number `from` on. Items in frames of this same step do
-   not return: if their rule matches the empty text, the caller's state already includes that. */
+/* Lets the items of the current step from index `from` on return if their state may end. Items in frames of this same
+   step do not return: if their rule matches the empty text, the caller's state already contains what follows the
+   call. */
 static void sampi_close_returns(sampi_matcher *m, int32_t from)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {
@@ -24765,8 +24825,8 @@ static void sampi_close_returns(sampi_matcher *m, int32_t from)
     }
 }
 
-/* Lets these items call rules. A call made here never returns within this step: where a rule matches the empty text,
-   the state of the calling rule already allows to leave the rule out. */
+/* Lets the items of the current step from index `from` on call rules. A call made here never returns within this step:
+   if a rule matches the empty text, the state of the calling rule already contains what follows the call. */
 static void sampi_close_calls(sampi_matcher *m, int32_t from)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {
@@ -24777,14 +24837,14 @@ static void sampi_close_calls(sampi_matcher *m, int32_t from)
     }
 }
 
-/* Completes the items of the current step, from number `from` on. */
+/* Completes the items of the current step, from index `from` on: lets them return and call. */
 static void sampi_close(sampi_matcher *m, int32_t from)
 {
     sampi_close_returns(m, from);
     sampi_close_calls(m, from);
 }
 
-/* Begins a new step. */
+/* Begins a new step of the parser. */
 static void sampi_begin_step(sampi_matcher *m)
 {
     m->base = m->frames.n;
@@ -24792,7 +24852,8 @@ static void sampi_begin_step(sampi_matcher *m)
     sampi_pairs_clear(&m->seen);
 }
 
-/* Reads one byte: appends the items behind it that follow from the items [from, to). Returns how many there are. */
+/* Reads one byte: appends the items behind it, which follow from the items [from, to). Returns the number of the
+   appended items. */
 static int32_t sampi_advance(sampi_matcher *m, int32_t from, int32_t to, uint8_t byte)
 {
     int32_t first = m->items.n;
@@ -24805,7 +24866,7 @@ static int32_t sampi_advance(sampi_matcher *m, int32_t from, int32_t to, uint8_t
     return m->d.status ? 0 : m->items.n - first;
 }
 
-/* The numbers of items, frames and edges; sampi_drop restores them. */
+/* sampi_mark returns the numbers of items, frames and edges; sampi_drop sets them back to such numbers. */
 static sampi_level sampi_mark(const sampi_matcher *m)
 {
     sampi_level level = { m->items.n, m->frames.n, m->edges.n, 0, 0, false };
@@ -31435,11 +31496,11 @@ static SAMPI_COLD sampi_node sampi_tags_tree(sampi_tree *tree, const char *text,
 
 /* ---- src/grammar/grammars.h ---- */
 /* ---- grammars: samp_grammar_init ----
-   The input is a GBNF grammar (gbnf.h), a regular expression (regex.h), a JSON schema (schema/whole.h, so this room
-   comes after the schemas) or a structural tag (tags/). It is read and finished (finishing.h). The result is a
-   samp_grammar, or an error with its place in the text. */
+   This room reads a text as a GBNF grammar (gbnf.h), a regular expression (regex.h), a JSON schema (schema/whole.h; so
+   this room comes after the schemas) or a structural tag (tags/), and finishes the tree (finishing.h). The result is a
+   samp_grammar, or an error with its position in the text. */
 
-/* Reads the text into g's tree, and sets the number of the root rule. */
+/* Reads the text into g's tree. *rule becomes the number of the root rule. */
 static int sampi_grammar_read(samp_grammar *g, samp_grammar_kind kind, sampi_reader *r, const char *root,
                               int32_t *rule)
 {

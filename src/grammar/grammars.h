@@ -1,9 +1,9 @@
 /* ---- grammars: samp_grammar_init ----
-   The input is a GBNF grammar (gbnf.h), a regular expression (regex.h), a JSON schema (schema/whole.h, so this room
-   comes after the schemas) or a structural tag (tags/). It is read and finished (finishing.h). The result is a
-   samp_grammar, or an error with its place in the text. */
+   This room reads a text as a GBNF grammar (gbnf.h), a regular expression (regex.h), a JSON schema (schema/whole.h; so
+   this room comes after the schemas) or a structural tag (tags/), and finishes the tree (finishing.h). The result is a
+   samp_grammar, or an error with its position in the text. */
 
-/* Reads the text into g's tree, and sets the number of the root rule. */
+/* Reads the text into g's tree. *rule becomes the number of the root rule. */
 static int sampi_grammar_read(samp_grammar *g, samp_grammar_kind kind, sampi_reader *r, const char *root,
                               int32_t *rule)
 {

@@ -1,7 +1,7 @@
 /* ---- grammars: items and frames ----
-   One step of the Earley parser makes the items (a state in a frame) of the position behind a byte. A state that may
-   end returns to those that wait for its frame. A state that calls a rule opens a frame, or joins the frame that
-   another caller of this rule has opened at the same position. */
+   One step of the Earley parser reads a byte and makes the items of the position behind it; an item is a state in a
+   frame. If a state may end, the edges that wait for its frame continue. If a state calls a rule, it opens a frame, or
+   it joins the frame that another caller of this rule has opened at the same position. */
 
 static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
 {
@@ -13,13 +13,13 @@ static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
     sampi_stamp(&sampi_lex_at(m, state)->used, m->now);
 }
 
-/* Adds an item to the current step, if it is new. */
+/* Adds an item to the current step, unless the step has it already. */
 static void sampi_add_item(sampi_matcher *m, int32_t state, int32_t frame)
 {
     if (state && sampi_pairs_add(&m->d, &m->seen, state, frame)) sampi_push_item(m, state, frame);
 }
 
-/* Calls a rule: finds or makes the frame of its call at this position, and adds an edge for the caller. */
+/* Calls a rule: finds or makes the frame of the rule's call at this position, and adds an edge to it for the caller. */
 static void sampi_enter(sampi_matcher *m, sampi_call call, int32_t frame)
 {
     const int32_t rule = call.rule, state = sampi_state_of(m, sampi_rule_at(&m->d.tree, rule)->body);
@@ -49,7 +49,7 @@ static void sampi_enter(sampi_matcher *m, sampi_call call, int32_t frame)
     sampi_frame_at(m, f)->edge = m->edges.n - 1;
 }
 
-/* Returns from a frame: everything that waits for it continues. */
+/* Returns from a frame: all edges that wait for the frame continue. */
 static void sampi_return(sampi_matcher *m, int32_t frame)
 {
     for (int32_t e = sampi_frame_at(m, frame)->edge; e >= 0 && sampi_step(&m->d); e = sampi_edge_at(m, e)->next) {
@@ -59,8 +59,9 @@ static void sampi_return(sampi_matcher *m, int32_t frame)
     }
 }
 
-/* Lets the items of the current step return that may end, from number `from` on. Items in frames of this same step do
-   not return: if their rule matches the empty text, the caller's state already includes that. */
+/* Lets the items of the current step from index `from` on return if their state may end. Items in frames of this same
+   step do not return: if their rule matches the empty text, the caller's state already contains what follows the
+   call. */
 static void sampi_close_returns(sampi_matcher *m, int32_t from)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {
@@ -71,8 +72,8 @@ static void sampi_close_returns(sampi_matcher *m, int32_t from)
     }
 }
 
-/* Lets these items call rules. A call made here never returns within this step: where a rule matches the empty text,
-   the state of the calling rule already allows to leave the rule out. */
+/* Lets the items of the current step from index `from` on call rules. A call made here never returns within this step:
+   if a rule matches the empty text, the state of the calling rule already contains what follows the call. */
 static void sampi_close_calls(sampi_matcher *m, int32_t from)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {
@@ -83,14 +84,14 @@ static void sampi_close_calls(sampi_matcher *m, int32_t from)
     }
 }
 
-/* Completes the items of the current step, from number `from` on. */
+/* Completes the items of the current step, from index `from` on: lets them return and call. */
 static void sampi_close(sampi_matcher *m, int32_t from)
 {
     sampi_close_returns(m, from);
     sampi_close_calls(m, from);
 }
 
-/* Begins a new step. */
+/* Begins a new step of the parser. */
 static void sampi_begin_step(sampi_matcher *m)
 {
     m->base = m->frames.n;
@@ -98,7 +99,8 @@ static void sampi_begin_step(sampi_matcher *m)
     sampi_pairs_clear(&m->seen);
 }
 
-/* Reads one byte: appends the items behind it that follow from the items [from, to). Returns how many there are. */
+/* Reads one byte: appends the items behind it, which follow from the items [from, to). Returns the number of the
+   appended items. */
 static int32_t sampi_advance(sampi_matcher *m, int32_t from, int32_t to, uint8_t byte)
 {
     int32_t first = m->items.n;
@@ -111,7 +113,7 @@ static int32_t sampi_advance(sampi_matcher *m, int32_t from, int32_t to, uint8_t
     return m->d.status ? 0 : m->items.n - first;
 }
 
-/* The numbers of items, frames and edges; sampi_drop restores them. */
+/* sampi_mark returns the numbers of items, frames and edges; sampi_drop sets them back to such numbers. */
 static sampi_level sampi_mark(const sampi_matcher *m)
 {
     sampi_level level = { m->items.n, m->frames.n, m->edges.n, 0, 0, false };

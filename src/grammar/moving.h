@@ -1,15 +1,15 @@
 /* ---- grammars: what a new store takes over from the old one ----
-   A store that replaces another one begins with what the old one has: all of it if there is room, else what was used
-   last, up to a share of the room. Nodes, states and entries get new numbers in the order of the old ones, so
-   alternatives stay sorted. The old store does not change here, but other calls may add to it meanwhile. This is safe:
-
-     a published element is complete, and all that it refers to was published before it. So the entries are listed
-     first, then the states, then the nodes that these need, which all exist. What is published too late is computed
-     again.
+   A store keeps the nodes, states and entries that were computed for a grammar. A store that replaces another one takes
+   over its data: all if there is room, else what was used last, up to a share of the room. Nodes, states and entries
+   get new numbers in the order of the old ones, so alternatives stay sorted. The old store does not change here, but
+   other calls may add to it meanwhile. This is safe, because a published element is complete, and everything that it
+   refers to was published before it. So entries are listed first, then states, then the nodes that these need, and all
+   of them exist. Elements that are published too late to be listed are computed again.
 
    A sampler's position gets the same new numbers, if all its states and nodes were taken over (sampi_move_place). */
 
-/* Notes the time at which something is used. If many calls use the same thing, few of them write. */
+/* Sets the time of an element's last use. If the time is the same already, nothing is written, so that calls which use
+   the same element seldom write. */
 static inline void sampi_stamp(int32_t *used, int32_t now)
 {
     if (SAMPI_INT_GET(used) != now) SAMPI_INT_PUT(used, now);
@@ -18,25 +18,25 @@ static inline void sampi_stamp(int32_t *used, int32_t now)
 typedef struct sampi_move {
     const sampi_store *from;
     sampi_store *to;
-    int32_t own, n_classes;          /* own: the grammar's nodes, which keep their numbers */
-    int32_t now;                     /* the time of the old store's clock */
-    sampi_store_plan room;           /* what may be taken over; most: bytes of lists and sets of bits */
-    size_t most;                     /* the most bytes of a store that has room for exactly that */
-    int32_t *nodes, *states;         /* [from's room] the number in `to`; 0: not taken over */
-    int32_t *entries;                /* the same, + 1 */
-    int32_t *states_in, *entries_in; /* 1: it exists */
-    size_t held;                     /* bytes of these arrays */
-    sampi_store_plan chosen;         /* how many of each were chosen; most: as in room */
+    int32_t own, n_classes; /* own: the number of the grammar's nodes, which keep their numbers */
+    int32_t now;            /* the time of the old store's clock */
+    sampi_store_plan room; /* the room for the elements taken over; most: the bytes of their lists and sets of bits */
+    size_t most;           /* the largest size in bytes of a store that has exactly this room */
+    int32_t *nodes, *states; /* [from's room] the new number of each node and state in `to`; 0: not taken over */
+    int32_t *entries;        /* [from's room] the new number of each entry, + 1; 0: not taken over */
+    int32_t *states_in, *entries_in; /* 1 if the element was published before the lists were made */
+    size_t held;                     /* the bytes of these arrays */
+    sampi_store_plan chosen;         /* the numbers of chosen elements; most: as in `room` */
 } sampi_move;
 
-/* Returns the age of a time of last use: 0 is the newest. */
+/* Returns the age of the time of a last use, by the store's clock; 0 is the newest. */
 static uint32_t sampi_move_age(const sampi_move *v, const int32_t *used)
 {
     const uint32_t age = (uint32_t)v->now - (uint32_t)SAMPI_INT_GET(used);
     return age > UINT32_MAX / 2 ? 0 : age;
 }
 
-/* Is a (or b) of a node of this kind a node? A store makes no GROUP. */
+/* Returns whether a of a node of this kind is a node; sampi_has_b does the same for b. A store has no GROUP nodes. */
 static bool sampi_has_a(int kind)
 {
     return kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND || kind == SAMPI_NODE_REPEAT ||
@@ -48,7 +48,7 @@ static bool sampi_has_b(int kind)
     return kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND || kind == SAMPI_NODE_MEMBERS;
 }
 
-/* Lists all that has been published, entries first. */
+/* Lists all published entries and states. Entries come first, because their states are then published too. */
 static void sampi_move_list(sampi_move *v)
 {
     const sampi_store *from = v->from;
@@ -61,7 +61,7 @@ static void sampi_move_list(sampi_move *v)
     v->states_in[0] = 0;
 }
 
-/* Chooses the entries that are not older than `oldest`, and notes that their states are needed. */
+/* Chooses the entries that are not older than `oldest`, and marks their states as needed. */
 static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_mask)
 {
     v->chosen.entries = 0;
@@ -78,7 +78,7 @@ static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_m
     }
 }
 
-/* Chooses the states that are not older, and those that entries need; notes that their nodes are needed. */
+/* Chooses the states that are not older than `oldest` and those that entries need, and marks their nodes as needed. */
 static void sampi_move_choose_states(sampi_move *v, uint32_t oldest)
 {
     v->chosen.states = 0;
@@ -95,7 +95,8 @@ static void sampi_move_choose_states(sampi_move *v, uint32_t oldest)
     }
 }
 
-/* Chooses the nodes that are needed, and all nodes that these consist of, which have smaller numbers. */
+/* Chooses the needed nodes and all nodes that are parts of them. Parts have smaller numbers than the node that contains
+   them. */
 static void sampi_move_choose_nodes(sampi_move *v)
 {
     const sampi_tree *t = &v->from->tree;
@@ -113,7 +114,7 @@ static void sampi_move_choose_nodes(sampi_move *v)
         if (v->nodes[i]) v->nodes[i] = n++;
 }
 
-/* Chooses all that is not older than `oldest`. Returns false if that is more than there is room for. */
+/* Chooses all elements that are not older than `oldest`. Returns false if there is not enough room for them. */
 static bool sampi_move_choose(sampi_move *v, uint32_t oldest, const sampi_shared *h)
 {
     const sampi_store_plan *n = &v->chosen;
@@ -130,7 +131,7 @@ static bool sampi_move_choose(sampi_move *v, uint32_t oldest, const sampi_shared
            sampi_store_sizes(h->grammar, n, size) + n->most <= v->most;
 }
 
-/* Copies the chosen nodes, with new numbers for their parts and new places in the pool. */
+/* Copies the chosen nodes. Their parts get new numbers, and their bytes get new positions in the pool. */
 static void sampi_move_nodes(const sampi_move *v)
 {
     const sampi_tree *t = &v->from->tree;
@@ -149,12 +150,13 @@ static void sampi_move_nodes(const sampi_move *v)
         *sampi_at(to, v->nodes[i]) = e;
         v->to->growth.known[v->nodes[i]] = SAMPI_INT_GET(&v->from->growth.known[i]);
         sampi_node *slot = sampi_node_slot(to, e.kind, e.a, e.b, e.c);
-        if (slot && *slot < 0) *slot = v->nodes[i]; /* without a slot it is made again when it is next needed */
+        /* a node without a slot in the hash table is made again when it is next needed */
+        if (slot && *slot < 0) *slot = v->nodes[i];
     }
     v->to->growth.n_nodes = v->own + v->chosen.nodes;
 }
 
-/* Copies bytes into the chunk that was made for all copies. NULL if there are none. */
+/* Copies n bytes into the chunk that was allocated for all copies. Returns NULL if n is 0. */
 static void *sampi_move_bytes(sampi_chunk *chunk, const void *bytes, size_t n)
 {
     if (!bytes || n == 0) return NULL;
@@ -164,7 +166,7 @@ static void *sampi_move_bytes(sampi_chunk *chunk, const void *bytes, size_t n)
     return room;
 }
 
-/* Copies the chosen states. The state behind a class of bytes becomes unknown again if it was not chosen. */
+/* Copies the chosen states. A next state that was not chosen is marked as not computed. */
 static void sampi_move_states(const sampi_move *v, sampi_chunk *chunk)
 {
     sampi_store *to = v->to;
@@ -214,7 +216,7 @@ static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n
     to->n_entries = v->chosen.entries;
 }
 
-/* Chooses what was used last, as much as there is room for. Returns false if nothing was chosen. */
+/* Chooses the elements that were used last, as many as there is room for. Returns false if no state was chosen. */
 static bool sampi_move_choose_all(sampi_move *v, const sampi_shared *h)
 {
     uint32_t oldest = UINT32_MAX;
@@ -226,7 +228,7 @@ static bool sampi_move_choose_all(sampi_move *v, const sampi_shared *h)
     return v->chosen.states > 0;
 }
 
-/* Copies what was chosen into `to`. Returns false if there is no memory; then nothing has changed. */
+/* Copies the chosen elements into `to`. Returns false if there is no memory; then nothing has changed. */
 static bool sampi_move_copy(sampi_move *v, sampi_shared *h)
 {
     const size_t whole = sizeof(sampi_chunk) + v->chosen.most;
@@ -244,7 +246,7 @@ static bool sampi_move_copy(sampi_move *v, sampi_shared *h)
     return true;
 }
 
-/* Begins to take over from the store `from`, within the limits `room` and `most`. Returns false if there is no
+/* Begins to take over elements of the store `from`, within the limits `room` and `most`. Returns false if there is no
    memory. */
 static bool sampi_move_begin(sampi_move *v, sampi_shared *h, const sampi_store *from, const sampi_store_plan *room,
                              size_t most)
@@ -270,7 +272,7 @@ static bool sampi_move_begin(sampi_move *v, sampi_shared *h, const sampi_store *
     return true;
 }
 
-/* Ends taking over. With `moved` the new store keeps the table of new numbers. */
+/* Ends the taking over. If `moved` is true, the new store keeps the table of new numbers. */
 static void sampi_move_end(sampi_move *v, sampi_shared *h, bool moved)
 {
     const size_t stays = ((size_t)v->from->tree.nodes.cap + (size_t)v->from->cap_states) * sizeof(int32_t);
@@ -288,7 +290,7 @@ static void sampi_move_end(sampi_move *v, sampi_shared *h, bool moved)
     (void)SAMPI_SIZE_ADD(&h->held.apart, (size_t)0 - v->held);
 }
 
-/* Returns a plan with 1 / share of the room that another plan has. */
+/* Returns a plan for 1 / share of the room of another plan. */
 static sampi_store_plan sampi_move_share(const sampi_shared *h, sampi_store_plan plan, int32_t share)
 {
     size_t size[SAMPI_STORE_PARTS];
@@ -301,8 +303,8 @@ static sampi_store_plan sampi_move_share(const sampi_shared *h, sampi_store_plan
     return plan;
 }
 
-/* Copies what the old store used last into a new store, which no other thread has seen yet, up to 1 / share of its
-   room. The new store stays empty if there is no memory. */
+/* Copies the elements that the old store used last into a new store, up to 1 / share of the new store's room. No other
+   thread may see the new store yet. It stays empty if there is no memory. */
 static void sampi_move_into(sampi_shared *h, sampi_store *to, const sampi_store_plan *plan, const sampi_store *from,
                             int32_t share)
 {
@@ -314,8 +316,9 @@ static void sampi_move_into(sampi_shared *h, sampi_store *to, const sampi_store_
     sampi_move_end(&v, h, moved);
 }
 
-/* The same where the limit has no room for both stores: into a small store in between, of at most `most` bytes. NULL if
-   nothing is kept. */
+/* Copies the elements that the old store used last into a small store of at most `most` bytes. This is used where the
+   memory limit has no room for the old and the new store: the small store keeps the elements in between. Returns NULL
+   if no element is kept. */
 static sampi_store *sampi_move_between(sampi_shared *h, const sampi_store *from, const sampi_store_plan *plan,
                                        int32_t share, size_t most)
 {
@@ -335,14 +338,14 @@ static sampi_store *sampi_move_between(sampi_shared *h, const sampi_store *from,
     return moved ? v.to : NULL;
 }
 
-/* Joins two tables of numbers: from the old store to the one in between, and from there to the new store. */
+/* Joins two tables of new numbers, from the old store to the small one and from there to the new store, into one. */
 static void sampi_move_through(const sampi_shared *h, sampi_store *to, sampi_store *between)
 {
     const int32_t own = h->grammar->tree.nodes.n, n_moved = to->n_moved;
     int32_t *second = to->moved, *first = between->moved;
     if (to->moved_from != between->serial) return;
     for (int32_t i = own; i < between->moved_states; i++)
-        first[i] = second[first[i]]; /* 0 stays 0: node 0 is NEVER in all stores */
+        first[i] = second[first[i]]; /* 0 (not taken over) stays 0, as node 0 is NEVER in all stores */
     for (int32_t i = between->moved_states; i < between->n_moved; i++)
         if (first[i]) first[i] = second[to->moved_states + first[i]];
     to->bytes += (size_t)(between->n_moved - n_moved) * sizeof(int32_t);

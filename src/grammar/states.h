@@ -1,9 +1,10 @@
 /* ---- grammars: states ----
-   A state is a node of the tree, and what can follow: whether the state may end, which rules it may call, and the state
-   behind each class of bytes, which a derivative gives when it is first needed. State 0 is dead: it matches nothing.
-   Together the states are a lazy DFA. */
+   A state is a node of the tree with what can follow: whether the text may end there, which rules the state may call,
+   and the next state for each class of bytes, which is made from the node's derivative when it is first needed. State 0
+   is the dead state, which matches no text. Together the states are a lazy DFA. */
 
-/* Adds a call, unless it is one of the last few. A call that is there twice does no harm. */
+/* Adds a call to the list of a state's calls, unless it is among the last 16. A call that is in the list twice does no
+   harm. */
 static void sampi_add_call(sampi_matcher *m, sampi_call call)
 {
     int32_t first = m->calls.n > 16 ? m->calls.n - 16 : 0;
@@ -18,7 +19,8 @@ static void sampi_add_call(sampi_matcher *m, sampi_call call)
     if (room) *room = call;
 }
 
-/* Adds the calls of a list's members; `then` follows the list. */
+/* Adds the calls of the members that may come next in a list (an object's members in any order). `then` is the node
+   that follows the list. */
 static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
 {
     const sampi_expr e = *sampi_at(&m->d.tree, n);
@@ -35,7 +37,7 @@ static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
     }
 }
 
-/* Finds all that may be called at the beginning of n. The stack has pairs: a node, and what follows it. */
+/* Finds all calls with which a text of n may begin. The stack has pairs: a node, and the node that follows it. */
 static void sampi_find_calls(sampi_matcher *m, sampi_node n)
 {
     const int32_t bottom = m->d.work.n;
@@ -45,7 +47,7 @@ static void sampi_find_calls(sampi_matcher *m, sampi_node n)
         n = sampi_through(&m->d, sampi_work_pop(&m->d));
         const sampi_expr e = *sampi_at(&m->d.tree, n);
         sampi_call call = { -1, -1, false, then, -1 };
-        sampi_node next = -1; /* the next node, with `then` behind it */
+        sampi_node next = -1; /* the node to visit next; `then` follows it */
         if (!(e.known & SAMPI_KNOWN_CALLS)) continue;
         switch (e.kind) {
             case SAMPI_NODE_REF:
@@ -88,8 +90,8 @@ static void sampi_find_calls(sampi_matcher *m, sampi_node n)
     m->d.work.n = bottom;
 }
 
-/* The state of a node, made if it does not exist; 0 if the node can't match. Two threads that make it at once make the
-   same; one of the two is kept. */
+/* Returns the state of a node, which is made if it does not exist; 0 if the node matches no text. If two threads make
+   the state at once, both make the same, and one of the two is kept. */
 static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
 {
     sampi_store *store = m->store;
@@ -125,9 +127,10 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
     return SAMPI_INT_CAS(&store->state_of[n], 0, state) ? state : SAMPI_INT_GET(&store->state_of[n]);
 }
 
-/* Computes the state behind a class of bytes. One derivative serves all bytes that the state's node does not
-   distinguish. Which these are is found out at the state's first use, and noted in its row: -2 - the first class of
-   their kind. If two threads do so at once, each only fills what is still empty. */
+/* Computes the next state for a class of bytes. One derivative serves all classes that the state's node does not
+   distinguish. At the state's first use these groups of classes are computed and noted in the state's row: each class
+   gets -2 - the first class of its group. If two threads do this at once, each fills only the elements that are still
+   empty (-1). */
 static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of_byte)
 {
     const int32_t n_classes = m->grammar->bytes.n_classes;
@@ -149,7 +152,7 @@ static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of
     return to;
 }
 
-/* The state behind a byte; 0 if no text continues so. */
+/* Returns the next state for a byte; 0 if no text of the grammar continues with it. */
 static inline int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
 {
     const int32_t c = m->grammar->bytes.class_of[byte];

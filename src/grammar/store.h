@@ -1,30 +1,31 @@
 /* ---- grammars: what all samplers of a grammar share ----
-   The grammar has a list of sampi_shared, one for each index that it is used with. It has the store, with all that can
-   be computed once for all samplers (nodes, states, entries), and the workspaces, which calls borrow. A sampler has
-   only its position: items, frames, history. All of this works in any number of threads at once, and no thread waits.
+   A grammar has a list of sampi_shared, one for each index that it is used with. It contains the store, which keeps all
+   data that can be computed once for all samplers (nodes, states, entries), and the workspaces, which calls borrow. A
+   sampler has only its position: items, frames, history. All of this works in any number of threads at once, and no
+   thread waits for another.
 
-     The arrays of a store have a fixed size and never move. A new element takes a number (or a piece of a chunk) that
-     no other thread gets, is written, and then published: one atomic operation puts its number into a slot of a table
-     or of a row, if that slot is still free. Published data never changes, with two exceptions of one word each: a fact
-     that is found out later (every thread finds the same fact), and the time of the last use. So a hit is a load. A
-     miss is computed by the thread that meets it. If two threads meet it at once, both compute it, and the second one
-     to publish uses the first one's result.
+     The arrays of a store have a fixed size and never move. To add an element, a thread reserves an index (or a piece
+     of a chunk) that no other thread gets, writes the element, and then publishes it: one atomic operation puts the
+     index into a slot of a table or of a state's row, if that slot is still free. Published data never changes, with
+     two exceptions of one word each: a fact that is found later (every thread finds the same fact), and the time of the
+     last use. So data that exists costs a load. Missing data is computed by the thread that needs it. If two threads
+     need it at once, both compute it, and the second one to publish uses the first one's result.
 
-     A call that finds no room in a store makes a new one: with more room or, at the limit, with as much. The new store
-     takes over what the old one has: all of it if the new one is larger, else what was used last, up to half of the
-     room (moving.h). Then it is published in place of the old one, and the call does its work again. A call that needs
-     more than the other half gets an empty store. If other threads fill that one too, the call gets a store of its own,
-     which is freed at its end.
-     Other calls continue in the old store until they end. An old store is freed when no call reads it. A call notes in
+     A call that finds no room in a store makes a new store: with more room or, at the memory limit, with the same. The
+     new store takes over the data of the old one: all of it if the new store is larger, else what was used last, up to
+     half of the room (moving.h). Then it is published in place of the old one, and the call does its work again. A call
+     that needs more than the other half gets an empty store. If other threads fill that one too, the call gets a store
+     of its own, which is freed at the end of the call.
+     Other calls continue in the old store until they end. An old store is freed when no call reads it: a call notes in
      its workspace which store it reads, and then checks that this store is still the current one before it reads
      (hazard pointers).
 
-     A sampler's position has numbers of states of one store. After a new store was made, the position gets the new
-     numbers; or, if some of its states were not taken over, the text is read again. An idle sampler holds only its own
-     memory, however many stores are replaced.
+     The items of a sampler's position have numbers of states of one store. After a new store was made, the position
+     gets the new numbers; or, if some of its states were not taken over, the text is read again. An idle sampler holds
+     only its own memory, however many stores are replaced.
 
-   The number of steps of a call depends on what other samplers have computed. Its result does not: it is the grammar's
-   mask, or SAMP_E_FULL. */
+   The number of steps of a call depends on the data that other samplers have computed. Its result does not: it is the
+   grammar's mask, or SAMP_E_FULL. */
 
 /* Records the error that the store has no room for something new. */
 static void sampi_store_is_full(sampi_matcher *m)
@@ -81,11 +82,11 @@ static void sampi_store_free(sampi_shared *h, sampi_store *store)
     (void)SAMPI_SIZE_ADD(&h->held.apart, (size_t)0 - bytes);
 }
 
-/* How much room a store will have. */
+/* The sizes of a store that is to be made. */
 typedef struct sampi_store_plan {
-    int32_t nodes, pool, states, entries; /* in addition to the grammar's own */
+    int32_t nodes, pool, states, entries; /* the numbers of elements, in addition to the grammar's own */
     size_t most;
-    bool alone; /* the limit has no room for both stores: the old one is freed first */
+    bool alone; /* the memory limit has no room for two stores, so the old one is freed first */
 } sampi_store_plan;
 
 static int32_t sampi_power(int32_t least)
@@ -95,7 +96,8 @@ static int32_t sampi_power(int32_t least)
     return n;
 }
 
-/* The sizes of a store's arrays, in the order in which they follow its record. */
+/* Computes the sizes in bytes of a store's arrays, in the order in which they follow the store's struct. Returns the
+   sum. */
 enum { SAMPI_STORE_PARTS = 8 };
 static size_t sampi_store_sizes(const samp_grammar *g, const sampi_store_plan *plan, size_t size[SAMPI_STORE_PARTS])
 {
@@ -114,14 +116,14 @@ static size_t sampi_store_sizes(const samp_grammar *g, const sampi_store_plan *p
     return all;
 }
 
-/* Four times the room, if more than half was used. */
+/* Returns four times the room for an array of which more than half is used, else the same room. */
 static int32_t sampi_store_more(int32_t room, int32_t used)
 {
     return used > room / 2 && room < 1 << 22 ? 4 * room : room;
 }
 
-/* Makes arrays smaller that would be too large together. The array with the most bytes that the old store did not use
-   is halved, as long as it keeps a minimum; and so on. */
+/* Makes the arrays of a plan smaller if they would be too large together. The array with the most bytes that the old
+   store did not use is halved, if it keeps a minimum; this is repeated until the store is small enough. */
 static void sampi_store_shrink(const sampi_shared *h, sampi_store_plan *plan, const int32_t used[4], size_t most)
 {
     static const int32_t least[4] = { 32, 64, 16, 16 };
@@ -143,13 +145,15 @@ static void sampi_store_shrink(const sampi_shared *h, sampi_store_plan *plan, co
     }
 }
 
-/* Room for nodes, texts, states and entries: what most grammars need, and more than what nearly all of them need. */
+/* The sizes of a grammar's first store, which are enough for most grammars, and of its second, which are enough for
+   nearly all. */
 static const sampi_store_plan SAMPI_FIRST_STORE = { 2048, 4096, 512, 256, 0, false };
 static const sampi_store_plan SAMPI_SECOND_STORE = { 16384, 32768, 4096, 1024, 0, false };
 
-/* Plans the store that follows `old` (NULL: the first one). One store gets a quarter of the memory that samplers and
-   workspaces leave: the new one is made while the old one is in use, and some call may still read a third one. If a
-   quarter is too little, it gets three quarters. beside: bytes above the limit that are allowed. */
+/* Plans the store that follows `old` (NULL: the first one). A store gets a quarter of the memory that samplers and
+   workspaces do not use: the new store is made while the old one is in use, and some call may still read a third one.
+   If a quarter is too little, the store gets three quarters. `beside` is the number of bytes by which the limit may be
+   exceeded. */
 static sampi_store_plan sampi_store_planned(sampi_shared *h, const sampi_store *old, size_t beside)
 {
     const samp_grammar *g = h->grammar;
@@ -178,7 +182,7 @@ static sampi_store_plan sampi_store_planned(sampi_shared *h, const sampi_store *
     return plan;
 }
 
-/* Sets the pointers to the arrays of a store, which are in one block behind its record. */
+/* Sets the pointers to the arrays of a store, which are in one block behind its struct. */
 static void sampi_store_divide(const samp_grammar *g, sampi_store *store, const sampi_store_plan *plan,
                                const size_t size[SAMPI_STORE_PARTS])
 {
@@ -201,8 +205,8 @@ static void sampi_store_divide(const samp_grammar *g, sampi_store *store, const 
     store->cap_entries = plan->entries;
 }
 
-/* Makes a store with nothing but the grammar's own nodes. NULL: there is no memory, or (held->full) it would be too
-   large. */
+/* Makes a store with only the grammar's own nodes. Returns NULL if there is no memory, or, with held->full, if the
+   store would be too large. */
 static sampi_store *sampi_store_make(sampi_shared *h, const sampi_store_plan *plan, sampi_held *held)
 {
     const samp_grammar *g = h->grammar;
@@ -224,7 +228,7 @@ static sampi_store *sampi_store_make(sampi_shared *h, const sampi_store_plan *pl
     t->rules = g->tree.rules;
     t->lists = g->tree.lists;
     t->members = g->tree.members;
-    t->spare = INT64_MAX; /* other limits apply */
+    t->spare = INT64_MAX; /* other limits apply to a store */
     t->growth = &store->growth;
     sampi_store_divide(g, store, plan, size);
     t->nodes.n = store->growth.n_nodes = g->tree.nodes.n;
@@ -240,14 +244,15 @@ static sampi_store *sampi_store_make(sampi_shared *h, const sampi_store_plan *pl
     sampi_tree_fill_slots(t);
     memset(store->states, 0, sizeof *store->states);
     memset(store->next, 0, (size_t)g->bytes.n_classes * sizeof(int32_t));
-    store->n_states = 1; /* state 0, the dead one */
+    store->n_states = 1; /* state 0 is the dead state */
     return store;
 }
 
-/* The time of a store's clock is the number of calls that have used it, divided by 8. */
+/* Returns the time of a store's clock: the number of calls that have used the store, divided by 8. */
 static int32_t sampi_clock(const sampi_store *store) { return SAMPI_INT_GET(&store->n_calls) >> 3; }
 
-/* The slot of the entry of a state at a parent's places, or the free slot that it would get. */
+/* Returns the slot of the hash table for the entry of a state at a parent's places, or the free slot that the entry
+   would get. */
 static int32_t *sampi_entry_slot(const sampi_store *store, int32_t parent, int32_t state)
 {
     const uint32_t mask = (uint32_t)store->n_slots - 1;

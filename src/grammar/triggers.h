@@ -1,51 +1,56 @@
 /* ---- triggers ----
-   What makes a lazy grammar begin: tokens, or words and regular expressions that are looked for in the text so far.
-   Where the grammar begins depends on the way in which an expression matches: it is the first way that backtracking
-   finds. So an expression becomes a program that tries its ways to match in order. The words are one expression:
-   (one|or|another).
+   A lazy grammar allows every token until a trigger occurs: a token, or a word or regular expression found in the text
+   so far. The position where the grammar then begins depends on the way in which the expression matches; the first way
+   that backtracking finds is used. So an expression becomes a program that tries its ways to match in order. All words
+   together are one expression: (one|or|another).
 
-   While the grammar waits, each byte moves a set of positions in all programs (sampi_lazy_feed). That costs as much as
-   the set is large, and shows whether there is a match. Once there is one, sampi_lazy_start searches the whole text for
-   its beginning. A class in a pattern matches bytes, not code points, as in llama.cpp, whose std::regex reads bytes. */
+   While the grammar waits, each byte moves a set of positions in all programs (sampi_lazy_feed). The cost grows with
+   the size of this set, and the set shows whether there is a match. After a match, sampi_lazy_start searches the whole
+   text for the match's beginning. A character class in a pattern matches bytes, not code points, as in llama.cpp, whose
+   std::regex reads bytes. */
 
 typedef enum sampi_op_kind {
     SAMPI_OP_BYTE,  /* matches the byte a */
     SAMPI_OP_SET,   /* matches one byte of the set at a in the pool */
-    SAMPI_OP_NEVER, /* matches nothing */
-    SAMPI_OP_SPLIT, /* continues at a; if that leads nowhere, at b */
-    SAMPI_OP_SAVE,  /* group a / 2 begins here; or ends, if a is odd */
-    SAMPI_OP_BEGIN, /* matches only at the beginning of the text */
-    SAMPI_OP_END,   /* matches only at its end */
+    SAMPI_OP_NEVER, /* matches no byte */
+    SAMPI_OP_SPLIT, /* continues at operation a; if that fails, at operation b */
+    SAMPI_OP_SAVE,  /* a capture group's position: group a / 2 begins here, or ends here if a is odd */
+    SAMPI_OP_BEGIN, /* matches only at the beginning of the text, and reads no byte */
+    SAMPI_OP_END,   /* matches only at the end of the text, and reads no byte */
     SAMPI_OP_MATCH
 } sampi_op_kind;
 typedef struct sampi_op {
     int32_t kind, a, b;
 } sampi_op;
 
-/* An expression: its first operation, and whether a match with the whole text is tried first. */
+/* The program of one expression: the index of its first operation, and whether a match of the whole text is tried
+   first. */
 typedef struct sampi_program {
     int32_t first, whole;
 } sampi_program;
 
-#ifndef SAMPI_MAX_OPS /* tests set fewer */
+#ifndef SAMPI_MAX_OPS /* tests set a smaller number */
 #define SAMPI_MAX_OPS (1 << 16)
 #endif
 #define SAMPI_MAX_GROUPS 64
 
 typedef struct sampi_lazy {
-    sampi_vec ops;      /* sampi_op: all programs */
-    sampi_vec pool;     /* the bytes of their sets */
+    sampi_vec ops;      /* sampi_op: the operations of all programs */
+    sampi_vec pool;     /* the bytes of the programs' sets */
     sampi_vec programs; /* sampi_program */
-    sampi_vec tokens;   /* samp_token: these are triggers too */
-    sampi_vec places;   /* int32_t, five numbers for each operation: a list of positions, room for the next such list,
-                           room for a copy and for what is still to do, and the round of each operation */
+    sampi_vec tokens;   /* samp_token: the tokens that are triggers */
+    /* int32_t, five numbers for each operation: the list of current positions, room for the next list, room for a copy
+       of the list, room for positions that must still be visited, and the round in which each operation was last
+       reached. */
+    sampi_vec places;
     int32_t n_live;
     uint32_t round;
-    bool is_lazy, waiting, found; /* found: there is a match */
+    bool is_lazy, waiting, found; /* found: an expression has matched */
 } sampi_lazy;
 
-/* The bytes that a class of an expression matches: below 80 those of its characters; from 80 on any byte, if it is
-   negated or contains all these characters, else the UTF-8 of those that it contains. */
+/* Returns the node for the bytes that a class of a trigger's expression matches. Below 80 these are the ASCII
+   characters of the class. From 80 on they are: any byte if the class is negated or contains all characters from 80 on,
+   else the UTF-8 of its characters. */
 static sampi_node sampi_trigger_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
 {
     uint8_t bits[32];
@@ -67,7 +72,7 @@ static sampi_node sampi_trigger_class(sampi_tree *t, const uint32_t (*ranges)[2]
     return node;
 }
 
-/* Appends an operation. Returns its number, or a status. */
+/* Appends an operation. Returns its index, or a negative status. */
 static int32_t sampi_emit_op(sampi_lazy *z, int kind, int32_t a, int32_t b)
 {
     sampi_op *op = z->ops.n < SAMPI_MAX_OPS ? (sampi_op *)sampi_vec_add(&z->ops, sizeof *op, 1) : NULL;
@@ -78,7 +83,7 @@ static int32_t sampi_emit_op(sampi_lazy *z, int kind, int32_t a, int32_t b)
     return z->ops.n - 1;
 }
 
-/* Sets the ways of the SPLIT at `at` to the next operation: the first way, the second, or both. */
+/* Makes the next operation the target of the SPLIT at index `at`: its first target, its second, or both. */
 static void sampi_emit_here(sampi_lazy *z, int32_t at, bool first, bool second)
 {
     sampi_op *op = (sampi_op *)z->ops.data + at;
@@ -88,7 +93,8 @@ static void sampi_emit_here(sampi_lazy *z, int32_t at, bool first, bool second)
 
 static int sampi_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n);
 
-/* A repetition becomes copies of what is repeated. Without an upper bound the last copy is a loop. */
+/* Appends the operations of a repetition: one copy of the repeated node's operations for each repetition. If there is
+   no upper bound, the last copy is a loop. */
 static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_expr *e, bool lazy)
 {
     int status = SAMP_OK;
@@ -102,7 +108,7 @@ static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_exp
         int32_t back = status || e->c >= 0 ? 0 : sampi_emit_op(z, SAMPI_OP_SPLIT, split, split);
         if (back < 0) status = back;
     }
-    for (int32_t i = before; i < z->ops.n && !status; i++) { /* ways that are not set yet leave the repetition */
+    for (int32_t i = before; i < z->ops.n && !status; i++) { /* targets that are not set yet leave the repetition */
         sampi_op *op = (sampi_op *)z->ops.data + i;
         if (op->kind == SAMPI_OP_SPLIT && op->a < 0) op->a = z->ops.n;
         if (op->kind == SAMPI_OP_SPLIT && op->b < 0) op->b = z->ops.n;
@@ -110,10 +116,11 @@ static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_exp
     return status;
 }
 
-/* Tries a first, then the alternatives behind each |. */
+/* Appends the operations of alternatives, which are tried in order. */
 static int sampi_emit_alternatives(sampi_lazy *z, const sampi_tree *t, sampi_node n)
 {
-    /* the last SPLIT that leaves the alternatives; until its ways are set, b has the one before it */
+    /* a list of the SPLITs that leave the alternatives: the last one; each has the previous one in b until its targets
+       are set */
     int32_t out = -1;
     int status = SAMP_OK;
     for (; sampi_at(t, n)->kind == SAMPI_NODE_ALT && !status; n = sampi_at(t, n)->b) {
@@ -151,7 +158,7 @@ static int sampi_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n)
         case SAMPI_NODE_TEXT:
             for (int32_t i = 0; i < e->b && at >= 0; i++) at = sampi_emit_op(z, SAMPI_OP_BYTE, bytes[i], 0);
             break;
-        case SAMPI_NODE_SET: { /* a mark is alone in its set */
+        case SAMPI_NODE_SET: { /* the marks of ^ and $ are sets of one byte */
             bool mark = (bytes[31] & 0xc0) && !(bytes[16] & 1);
             int kind = !mark ? SAMPI_OP_SET : bytes[31] >> 6 == 1 ? SAMPI_OP_BEGIN : SAMPI_OP_END;
             at = sampi_emit_op(z, kind, e->a, 0);
@@ -169,7 +176,7 @@ static int sampi_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n)
     return at < 0 ? at : status;
 }
 
-/* Adds a program for the texts of a node. */
+/* Adds a program that matches the texts of a node. */
 static int sampi_lazy_program(sampi_lazy *z, const sampi_tree *t, sampi_node n, bool whole)
 {
     if (n < 0) return n;
@@ -182,7 +189,7 @@ static int sampi_lazy_program(sampi_lazy *z, const sampi_tree *t, sampi_node n, 
     return last < 0 ? last : SAMP_OK;
 }
 
-/* Words become one program together, each pattern becomes its own. */
+/* Makes programs of n trigger texts. All words together become one program; each pattern becomes one. */
 static int sampi_lazy_read(sampi_lazy *z, sampi_tree *t, const char *const *texts, size_t n, bool patterns)
 {
     sampi_node words = SAMPI_NEVER;
@@ -208,7 +215,8 @@ static int sampi_lazy_read(sampi_lazy *z, sampi_tree *t, const char *const *text
     return status;
 }
 
-/* Adds an operation to a list if it waits for a byte or for the end; else adds the operations that it leads to. */
+/* Adds the operation at index `at` to a list of positions if it waits for a byte or for the end of the text. Otherwise
+   adds the operations to which it leads. */
 static void sampi_lazy_reach(sampi_lazy *z, int32_t *list, int32_t *n, int32_t at, bool begin, bool end)
 {
     const sampi_op *ops = (const sampi_op *)z->ops.data;
@@ -230,14 +238,14 @@ static void sampi_lazy_reach(sampi_lazy *z, int32_t *list, int32_t *n, int32_t a
     }
 }
 
-/* Adds the beginnings of all programs: a match may begin at the current end of the text. */
+/* Adds the first operations of all programs to a list of positions, as a match may begin at each byte of the text. */
 static void sampi_lazy_enter(sampi_lazy *z, int32_t *list, int32_t *n, bool begin)
 {
     for (int32_t i = 0; i < z->programs.n; i++)
         sampi_lazy_reach(z, list, n, ((const sampi_program *)z->programs.data)[i].first, begin, false);
 }
 
-/* Goes to the beginning of a text. */
+/* Resets the positions to the beginning of a text. */
 static void sampi_lazy_reset(sampi_lazy *z)
 {
     z->waiting = z->is_lazy;
@@ -247,8 +255,8 @@ static void sampi_lazy_reset(sampi_lazy *z)
     sampi_lazy_enter(z, (int32_t *)z->places.data, &z->n_live, true);
 }
 
-/* Reads n more bytes. Returns whether there is a match if the text ends here. sampi_lazy_undo can restore what was
-   before. */
+/* Reads n more bytes. Returns whether an expression matches if the text ends here. sampi_lazy_undo can restore the
+   positions from before the call. */
 static bool sampi_lazy_feed(sampi_lazy *z, const uint8_t *bytes, size_t n)
 {
     const sampi_op *ops = (const sampi_op *)z->ops.data;
@@ -267,7 +275,8 @@ static bool sampi_lazy_feed(sampi_lazy *z, const uint8_t *bytes, size_t n)
         z->n_live = n_next;
         if (n_next) memcpy(live, next, (size_t)n_next * sizeof *live);
     }
-    bool inside = z->found; /* what matches only at the end no longer does behind the next byte */
+    /* a match that is possible only at the end of the text is not kept: the next byte ends it */
+    bool inside = z->found;
     z->round++;
     n_next = 0;
     for (int32_t k = 0; k < z->n_live; k++)
@@ -277,7 +286,7 @@ static bool sampi_lazy_feed(sampi_lazy *z, const uint8_t *bytes, size_t n)
     return found;
 }
 
-/* Keep the positions before a token, and restore them. */
+/* sampi_lazy_keep saves the current positions before a token is read; sampi_lazy_undo restores them. */
 static void sampi_lazy_keep(sampi_lazy *z, int32_t *n, bool *found)
 {
     *n = z->n_live;
@@ -291,14 +300,15 @@ static void sampi_lazy_undo(sampi_lazy *z, int32_t n, bool found)
     if (n) memcpy(z->places.data, (int32_t *)z->places.data + 2 * (size_t)z->ops.n, (size_t)n * sizeof(int32_t));
 }
 
-/* Frees the arrays; each clone has its own. */
+/* Frees the arrays. A clone of a sampler has its own. */
 static void sampi_lazy_free(sampi_lazy *z)
 {
     sampi_vec *vec[] = { &z->ops, &z->pool, &z->programs, &z->tokens, &z->places };
     for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
 }
 
-/* Makes triggers of n_texts texts and n tokens. *field: which parameter is wrong. */
+/* Makes the triggers from n_texts words or patterns and n tokens. On an error, *field is the name of the parameter that
+   is wrong. */
 static int sampi_lazy_init(sampi_lazy *z, const char *const *texts, size_t n_texts, bool patterns,
                            const samp_token *tokens, size_t n, int32_t n_vocab, const char **field)
 {

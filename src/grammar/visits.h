@@ -1,6 +1,7 @@
 /* ---- grammars: a call uses a store ----
-   A call borrows a workspace and notes in it which store it reads, so that this store is not freed meanwhile (store.h).
-   This room also replaces an old store by a new one, and frees it. */
+   A store keeps the data that was computed for a grammar. A call borrows a workspace and notes in it which store it
+   reads, so that no other call frees this store (store.h). This room also replaces an old store by a new one, and frees
+   old stores. */
 
 /* Frees the replaced stores that no call reads. */
 static void sampi_sweep_stores(sampi_shared *h)
@@ -21,7 +22,7 @@ static void sampi_sweep_stores(sampi_shared *h)
     }
 }
 
-/* Replaces a store by `made` (or by nothing). Returns false if another thread has replaced it already. */
+/* Replaces the store `old` by `made`, which may be NULL. Returns false if another thread has replaced it already. */
 static bool sampi_replace_store(sampi_shared *h, sampi_store *old, sampi_store *made)
 {
     if (!SAMPI_PTR_CAS(&h->now, old, made)) return false;
@@ -32,7 +33,7 @@ static bool sampi_replace_store(sampi_shared *h, sampi_store *old, sampi_store *
     return true;
 }
 
-/* Empties the memo if it has nodes of another store. */
+/* Empties the memo if it has nodes of another store than the call's. */
 static void sampi_memo_fits(sampi_matcher *m)
 {
     if (m->space->memo_of == m->store->serial) return;
@@ -40,7 +41,7 @@ static void sampi_memo_fits(sampi_matcher *m)
     m->space->memo_of = m->store->serial;
 }
 
-/* Prepares the call for its store: the tree and the memo are those of the store. */
+/* Prepares the call for its store: sets the tree, checks the memo, and counts the call. */
 static void sampi_open_store(sampi_matcher *m)
 {
     sampi_memo_fits(m);
@@ -52,8 +53,8 @@ static void sampi_open_store(sampi_matcher *m)
     m->tree_of = m->store->serial;
 }
 
-/* Makes the current store the one that this call reads. If there is none, it is made: by `plan`, and with what `kept`
-   has, if these are not NULL. Returns false if an error was recorded. */
+/* Makes the current store the one that this call reads. If there is no current store, one is made: by `plan`, and with
+   the elements of `kept`, if these are not NULL. Returns false if an error was recorded. */
 static bool sampi_look(sampi_matcher *m, const sampi_store_plan *plan, sampi_store *kept)
 {
     sampi_shared *h = m->shared;
@@ -79,12 +80,12 @@ static bool sampi_look(sampi_matcher *m, const sampi_store_plan *plan, sampi_sto
     return true;
 }
 
-/* Replaces the old store where the limit has no room for both: the old one is freed first, and what is kept of it waits
-   in a small store in between. */
+/* Replaces the old store where the memory limit has no room for both: the elements to keep are copied into a small
+   store, the old store is freed, and then the new one is made. */
 static bool sampi_swap_store(sampi_matcher *m, sampi_store *old, const sampi_store_plan *plan, int32_t share)
 {
-    /* Nothing is kept of a store that this many calls or fewer have filled: it is too small, and copying a part of
-       it would cost more than the part saves. */
+    /* A store that was filled by this number of calls or fewer is too small, and copying a part of it would cost more
+       than the part saves. So none of its elements are kept. */
     enum { FEW = 128 };
     sampi_shared *h = m->shared;
     const bool keeps = share && SAMPI_INT_GET(&old->n_calls) > FEW;
@@ -98,8 +99,9 @@ static bool sampi_swap_store(sampi_matcher *m, sampi_store *old, const sampi_sto
     return looks;
 }
 
-/* Replaces the store if it is full and still the current one. The new store takes over what the old one has, up to 1 /
-   share of the room; with share 0 nothing. Returns false if an error was recorded. */
+/* Replaces the call's store, which is full, if it is still the current one. The new store takes over the elements of
+   the old one that were used last, up to 1 / share of its room; none if share is 0. Returns false if an error was
+   recorded. */
 static bool sampi_renew_store(sampi_matcher *m, int32_t share)
 {
     sampi_shared *h = m->shared;
@@ -107,7 +109,8 @@ static bool sampi_renew_store(sampi_matcher *m, int32_t share)
     if (!old || SAMPI_PTR_GET(&h->now) != old) return sampi_look(m, NULL, NULL);
     const sampi_store_plan plan = sampi_store_planned(h, old, m->d.held.beside);
     size_t size[SAMPI_STORE_PARTS];
-    if (sampi_store_sizes(h->grammar, &plan, size) > plan.most) { /* the old one may serve other calls */
+    /* the old store stays, as it may serve other calls */
+    if (sampi_store_sizes(h->grammar, &plan, size) > plan.most) {
         sampi_store_is_full(m);
         return false;
     }
@@ -125,8 +128,8 @@ static bool sampi_renew_store(sampi_matcher *m, int32_t share)
     return sampi_look(m, NULL, NULL);
 }
 
-/* Makes a store for this call alone, where others have filled the new one before the call could end. No other call sees
-   it, and it is freed with the call. Returns false if an error was recorded. */
+/* Makes a store for this call alone, for the case that other calls have filled the new store before this one could end.
+   No other call sees it, and it is freed at the end of the call. Returns false if an error was recorded. */
 static bool sampi_own_store(sampi_matcher *m)
 {
     const sampi_store_plan plan = sampi_store_planned(m->shared, m->store, m->d.held.beside);
@@ -167,7 +170,8 @@ static void sampi_workspace_free(sampi_shared *h, sampi_workspace *space)
 
 static sampi_workspace *sampi_workspace_make(sampi_shared *h)
 {
-    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX }; /* at most one for each call at a time */
+    /* without a limit: there is at most one workspace for each call at a time */
+    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX };
     const size_t deepest = h->deepest + 1, n_rules = (size_t)h->grammar->tree.rules.n + 1;
     sampi_workspace *space = (sampi_workspace *)sampi_hold_block(&held, sizeof *space);
     if (!space) return NULL;
@@ -190,7 +194,7 @@ static bool sampi_workspace_take(sampi_workspace *space)
     return SAMPI_INT_GET(&space->busy) == 0 && SAMPI_INT_CAS(&space->busy, 0, 1);
 }
 
-/* Borrows a workspace: the one that the sampler had last, or any free one, or a new one. Returns false without
+/* Borrows a workspace: the one that the sampler used last, or any free one, or a new one. Returns false if there is no
    memory. */
 static bool sampi_workspace_find(sampi_matcher *m)
 {
@@ -205,7 +209,7 @@ static bool sampi_workspace_find(sampi_matcher *m)
     return true;
 }
 
-/* Copy what a matcher borrows from its workspace, and back. */
+/* sampi_borrow copies the borrowed members from the workspace into the matcher; sampi_give_back copies them back. */
 static void sampi_borrow(sampi_matcher *m)
 {
     const sampi_workspace *space = m->space;
@@ -240,7 +244,7 @@ static void sampi_give_back(sampi_matcher *m)
     m->d.memo = NULL;
 }
 
-/* Frees what has become large in a workspace, because one call needed it; with `all` whatever its size. */
+/* Frees the arrays of a workspace that have become large because one call needed it; with `all`, all arrays. */
 static void sampi_trim_workspace(sampi_matcher *m, bool all)
 {
     enum { LARGE = 1 << 17 };
@@ -253,7 +257,7 @@ static void sampi_trim_workspace(sampi_matcher *m, bool all)
     if (all && m->d.memo && memo > 8 * most) sampi_memo_free(&m->d);
 }
 
-/* Begins a call. Returns false if there is no memory. */
+/* Begins a call: borrows a workspace. Returns false if there is no memory. */
 static bool sampi_begin_call(sampi_matcher *m)
 {
     m->d.status = SAMP_OK;
@@ -268,7 +272,7 @@ static bool sampi_begin_call(sampi_matcher *m)
     return true;
 }
 
-/* Ends a call: gives the workspace back. */
+/* Ends a call: gives the workspace back, and frees stores that are no longer read. */
 static void sampi_end_call(sampi_matcher *m)
 {
     sampi_workspace *space = m->space;

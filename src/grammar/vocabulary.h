@@ -1,56 +1,60 @@
 /* ---- the vocabulary ----
-   All tokens as a trie over their bytes, in depth-first order. So a walk is a loop over an array, and one addition
-   skips all tokens that begin with the same bytes. A node is two 32-bit words:
+   All tokens form a trie over their bytes, stored in depth-first order. So a walk over the trie is a loop over an
+   array, and one addition skips all tokens that begin with the same bytes. A node of the trie is two 32-bit words:
 
-       token << 8 | byte          the token that ends here, or 0xffffff
-       size << 10 | depth         the number of nodes in its subtree, itself included; the number of bytes up to here
+       token << 8 | byte          the token that ends at this node, or 0xffffff
+       size << 10 | depth         the number of nodes in the node's subtree, itself included; the number of bytes up to
+                                  this node
 
-   There are two tries, one after the other. The first has the plain tokens: whole characters that JSON strings contain
-   as they are. Grammars mostly accept such characters by kinds: all letters, say, or all but spaces. Each character is
-   of one of 16 kinds (sampi_kind_of). The other parts of the index allow many tokens at once, those that consist of the
-   same kinds, without a walk. The index is an array of 32-bit words, in this order:
+   There are two tries, one after the other. The first trie has the plain tokens: those of whole characters that JSON
+   strings contain without an escape. Grammars mostly allow such characters by kinds: all letters, say, or all but
+   spaces. So each character has one of 16 kinds (sampi_kind_of), and the other parts of the index list tokens by their
+   kinds. With these lists many tokens are allowed at once, without a walk. The index is an array of 32-bit words, in
+   this order:
 
-       head       as below
+       head       see below
        plain      a set of bits: the tokens of the first trie
        all        a set of bits: the tokens of both tries, except those that begin with byte 0
-       groups     the plain tokens grouped by the set of kinds that they contain: for each group that set, and the index
-       of
-                  its first listed token. Behind the last group: 0 and n_listed
-       listed     the tokens of all groups, in each group the shortest first: token | characters << 24 (255: 255 or
-       more) below      for each node of the first trie, what is below it: a set of kinds | characters of the longest
-       way << 16 nodes      both tries */
+       groups     the plain tokens are grouped by the set of kinds that they contain; for each group this set, and the
+                  index of the group's first token in `listed`. Behind the last group: 0 and n_listed
+       listed     the tokens of all groups, the shortest of each group first: token | number of characters << 24 (255:
+                  255 or more)
+       below      a word for each node of the first trie, which describes the nodes below it: the set of their kinds |
+                  the number of characters of the longest path << 16
+       nodes      the nodes of both tries */
 
 #define SAMPI_INDEX_MAGIC 0x33495653u /* "SVI3" */
-#define SAMPI_INDEX_HEAD  8 /* words: magic, n_vocab, n_nodes, n_plain, checksum of the rest (2), groups, listed */
-#define SAMPI_NO_TOKEN    0xffffffu
-#define SAMPI_ALL_KINDS   0xffffu
-#define SAMPI_MAX_PIECE   1023      /* bytes of a token */
-#define SAMPI_MAX_TRIE    (1 << 22) /* nodes of a trie */
+/* words: magic, n_vocab, n_nodes, n_plain, checksum of the rest (2), n_groups, n_listed */
+#define SAMPI_INDEX_HEAD 8
+#define SAMPI_NO_TOKEN   0xffffffu /* the token of a trie node at which no token ends */
+#define SAMPI_ALL_KINDS  0xffffu   /* the set of all 16 kinds of characters */
+#define SAMPI_MAX_PIECE  1023      /* the largest length of a token, in bytes */
+#define SAMPI_MAX_TRIE   (1 << 22) /* the largest number of nodes in one trie */
 
 struct samp_vocab_index {
     const samp_vocab *vocab;
-    size_t serial;                              /* no other index of the process has the same */
-    const uint32_t *words;                      /* the whole index, as it is saved */
-    uint32_t *own;                              /* the same if the index owns it, else NULL */
-    uint32_t n_vocab, n_nodes, n_plain, n_mask; /* n_mask: words of a mask */
-    uint32_t n_groups, n_listed, deepest;       /* deepest: bytes of the longest token */
+    size_t serial;                              /* no other index in the process has the same number */
+    const uint32_t *words;                      /* the whole index, in the form in which it is saved */
+    uint32_t *own;                              /* the same address if the index owns the memory, else NULL */
+    uint32_t n_vocab, n_nodes, n_plain, n_mask; /* n_mask: the number of words in a mask */
+    uint32_t n_groups, n_listed, deepest;       /* deepest: the number of bytes of the longest token */
     const uint32_t *plain, *all, *groups, *listed, *below, *nodes;
-    uint8_t kind_of[256]; /* sampi_kind_of */
+    uint8_t kind_of[256]; /* the result of sampi_kind_of for each byte */
 };
 
-/* A token's bytes, while the tries are made. */
+/* A token with its bytes, used while the tries are made. */
 typedef struct sampi_spelt {
     const uint8_t *bytes;
     uint32_t n, token;
 } sampi_spelt;
 
-/* Tokens with the same first `depth` bytes that still have to be sorted. */
+/* A range of tokens that have the same first `depth` bytes and must still be sorted. */
 typedef struct sampi_alike {
     size_t first, n;
     uint32_t depth;
 } sampi_alike;
 
-/* Is a before b? Both have the same first `depth` bytes. */
+/* Returns whether a sorts before b. Both must have the same first `depth` bytes. */
 static bool sampi_spelt_before(const sampi_spelt *a, const sampi_spelt *b, uint32_t depth)
 {
     const uint32_t n = (a->n < b->n ? a->n : b->n) - depth;
@@ -58,7 +62,7 @@ static bool sampi_spelt_before(const sampi_spelt *a, const sampi_spelt *b, uint3
     return order ? order < 0 : a->n < b->n;
 }
 
-/* Sorts a few tokens by insertion. */
+/* Sorts a few tokens by insertion sort. All of them must have the same first `depth` bytes. */
 static void sampi_sort_few(sampi_spelt *p, size_t n, uint32_t depth)
 {
     for (size_t i = 1; i < n; i++) {
@@ -69,9 +73,9 @@ static void sampi_sort_few(sampi_spelt *p, size_t n, uint32_t depth)
     }
 }
 
-/* Sorts tokens by their bytes. Many tokens with equal beginnings are split by their next byte (0: there is no next
-   byte). What remains to be split waits in a list, so no set of tokens makes this slow or its recursion deep. `room`
-   has n elements. */
+/* Sorts tokens by their bytes with a radix sort: many tokens with equal beginnings are split by their next byte, where
+   0 counts tokens that have no next byte. Ranges that must still be split wait in a list, so no set of tokens causes
+   quadratic time or deep recursion. `room` has space for n elements. */
 static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
 {
     enum { FEW = 16 };
@@ -87,7 +91,9 @@ static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
             now = ((const sampi_alike *)todo.data)[--todo.n];
             continue;
         }
-        size_t end[257] = { 0 }, first = 0; /* how many tokens have each byte; then where they begin, and end */
+        /* the number of tokens with each next byte; later the position where these tokens begin, and then where they
+           end */
+        size_t end[257] = { 0 }, first = 0;
         for (size_t i = 0; i < now.n; i++) end[at[i].n > now.depth ? 1 + at[i].bytes[now.depth] : 0]++;
         for (size_t c = 0; c < 257; c++) {
             const size_t count = end[c];
@@ -96,7 +102,7 @@ static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
         }
         for (size_t i = 0; i < now.n; i++) room[end[at[i].n > now.depth ? 1 + at[i].bytes[now.depth] : 0]++] = at[i];
         memcpy(at, room, now.n * sizeof *at);
-        for (size_t c = 1; c < 257 && !status; c++) { /* tokens without a next byte are equal */
+        for (size_t c = 1; c < 257 && !status; c++) { /* range 0 is left out: tokens without a next byte are equal */
             if (end[c] - end[c - 1] < 2) continue;
             sampi_alike *more = (sampi_alike *)sampi_vec_add(&todo, sizeof *more, 1);
             if (!more) {
@@ -114,7 +120,8 @@ static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
     return status;
 }
 
-/* Are these whole characters, and none of them a control character, a quote or a backslash? */
+/* Returns whether the token is plain: it has only whole UTF-8 characters, and no control character, quote or
+   backslash. */
 static bool sampi_spelt_is_plain(const sampi_spelt *p)
 {
     for (uint32_t i = 0; i < p->n;) {
@@ -128,7 +135,7 @@ static bool sampi_spelt_is_plain(const sampi_spelt *p)
         if (n == 0 || i + n > p->n) return false;
         for (uint32_t k = 1; k < n; k++)
             if ((p->bytes[i + k] & 0xc0) != 0x80) return false;
-        uint8_t next = p->bytes[i + 1]; /* an overlong form, a surrogate, or above 10ffff */
+        uint8_t next = p->bytes[i + 1]; /* refuses overlong forms, surrogates and code points above 10ffff */
         if ((c == 0xe0 && next < 0xa0) || (c == 0xed && next > 0x9f) || (c == 0xf0 && next < 0x90) ||
             (c == 0xf4 && next > 0x8f))
             return false;
@@ -137,7 +144,8 @@ static bool sampi_spelt_is_plain(const sampi_spelt *p)
     return true;
 }
 
-/* Appends the trie of sorted tokens. A node gets its size when the loop leaves it. path [d]: the node at depth d. */
+/* Appends the trie of n sorted tokens. A node's size is written when the loop leaves the node. path [d] is the number
+   of the current node at depth d. */
 static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, uint32_t *path)
 {
     uint32_t depth = 0, first = (uint32_t)words->n / 2;
@@ -146,10 +154,10 @@ static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, ui
     root[0] = SAMPI_NO_TOKEN << 8;
     path[0] = first;
     for (size_t i = 0;; i++) {
-        uint32_t same = 0; /* the number of bytes that it shares with the token before it */
+        uint32_t same = 0; /* the number of bytes that this token shares with the one before */
         if (i > 0 && i < n)
             while (same < p[i].n && same < p[i - 1].n && p[i].bytes[same] == p[i - 1].bytes[same]) same++;
-        if (i < n && same == p[i].n) same--; /* equal tokens are neighbours */
+        if (i < n && same == p[i].n) same--; /* equal tokens are neighbours; each gets a last node of its own */
         uint32_t end = (uint32_t)words->n / 2;
         for (; depth > same || i == n; depth--) {
             ((uint32_t *)words->data)[2 * (size_t)path[depth] + 1] = (end - path[depth]) << 10 | depth;
@@ -167,9 +175,9 @@ static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, ui
     }
 }
 
-/* The kind of a character, by its first byte. Letters are four kinds, because some patterns have only hexadecimal
-   digits; marks that patterns often name are a kind each; all other ASCII characters are one kind, and so are all that
-   are not ASCII. */
+/* Returns the kind (0 to 15) of a character by its first byte. Letters have four kinds, because some patterns allow
+   only hexadecimal digits. Punctuation marks that patterns often name have a kind each. All other ASCII characters
+   share one kind, and so do all characters outside of ASCII. */
 static uint32_t sampi_kind_of(uint8_t byte)
 {
     static const char marks[] = " _-./:,@+";
@@ -181,7 +189,7 @@ static uint32_t sampi_kind_of(uint8_t byte)
     return kind;
 }
 
-/* Sets the pointers to the parts of an index. */
+/* Sets the members of an index, whose parts are in `words`. */
 static void sampi_index_open(samp_vocab_index *index, const uint32_t *words)
 {
     index->words = words;
@@ -204,22 +212,23 @@ static void sampi_index_open(samp_vocab_index *index, const uint32_t *words)
     for (uint32_t b = 0; b < 256; b++) index->kind_of[b] = (uint8_t)sampi_kind_of((uint8_t)b);
 }
 
-/* The number of words of an index with this head. */
+/* Returns the number of 32-bit words of an index with this head. */
 static size_t sampi_index_words(const uint32_t *head)
 {
     return SAMPI_INDEX_HEAD + 2 * (((size_t)head[1] + 31) / 32) + 2 * (size_t)head[6] + 2 + head[7] + head[3] +
            2 * (size_t)head[2];
 }
 
-/* A token with the key of its group: kinds << 8 | characters, at most 255. */
+/* A plain token with its sort key: its set of kinds << 8 | its number of characters, at most 255. */
 typedef struct sampi_listed {
     uint32_t key, token;
 } sampi_listed;
 
-/* Sorts by the keys, eight bits at a time; equal ones keep their order. `room` has n elements. */
+/* Sorts tokens by their keys, 8 bits in each pass; tokens with equal keys keep their order. `room` has space for n
+   elements. */
 static void sampi_sort_listed(sampi_listed *p, sampi_listed *room, size_t n)
 {
-    for (uint32_t shift = 0; shift < 32; shift += 8) { /* an even number of times, so the result is in p */
+    for (uint32_t shift = 0; shift < 32; shift += 8) { /* the number of passes is even, so the result is in p */
         size_t at[257] = { 0 };
         for (size_t i = 0; i < n; i++) at[(p[i].key >> shift & 255) + 1]++;
         for (size_t i = 0; i < 256; i++) at[i + 1] += at[i];
@@ -267,8 +276,9 @@ static int sampi_index_groups(sampi_vec *words, const sampi_spelt *pieces, size_
     return at ? (int)SAMP_OK : (int)SAMP_E_NOMEM;
 }
 
-/* Computes for each of n nodes of a trie what is below it. All nodes below a node follow it, so the loop goes from the
-   end to the front. path [d]: what was found so far below the node at depth d, which the loop has not reached yet. */
+/* Computes for each of n nodes of a trie the word `below`, which describes the nodes below it. These nodes follow the
+   node in the array, so the loop runs from the end to the front. path [d] is the description of all nodes found so far
+   below the node at depth d, which the loop has not reached yet. */
 static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below, uint32_t *path)
 {
     for (uint32_t d = 0; d <= SAMPI_MAX_PIECE; d++) path[d] = 0;
@@ -284,8 +294,8 @@ static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below
     }
 }
 
-/* Collects the tokens for the tries, the plain ones first; tokens that end a generation and tokens without bytes are
-   left out. Returns how many there are; *n_plain: how many of them are plain. */
+/* Collects the tokens for the tries, with the plain tokens first. Tokens that end a generation and tokens without bytes
+   are left out. Returns the number of tokens; *n_plain is the number of plain ones. */
 static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, size_t *n_plain, int *status)
 {
     size_t n = 0;
@@ -309,7 +319,7 @@ static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, s
     return n;
 }
 
-/* Writes a whole index to `words`. */
+/* Writes the whole index to `words`. */
 static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_spelt *pieces, uint32_t *path)
 {
     int status = SAMP_OK;
@@ -374,7 +384,8 @@ SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *s
     if (why) return sampi_index_fail(status, why);
     size_t n = (size_t)vocab->n_vocab;
     samp_vocab_index *index = (samp_vocab_index *)SAMP_MALLOC(sizeof *index);
-    sampi_spelt *pieces = (sampi_spelt *)SAMP_MALLOC(2 * n * sizeof *pieces); /* the second half is for sorting */
+    /* the second half is room for sorting */
+    sampi_spelt *pieces = (sampi_spelt *)SAMP_MALLOC(2 * n * sizeof *pieces);
     uint32_t *path = (uint32_t *)SAMP_MALLOC((SAMPI_MAX_PIECE + 1) * sizeof *path);
     sampi_vec words;
     memset(&words, 0, sizeof words);
@@ -394,8 +405,8 @@ SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *s
     return index;
 }
 
-/* Can the trie in [first, end) be walked? Each node must be a child of the last node that is still open and end within
-   it, and its token must exist. open [d]: where the open node at depth d ends. */
+/* Returns whether the trie in the nodes [first, end) can be walked safely: each node must be a child of the last node
+   that is still open, must end within it, and its token must exist. open [d] is the end of the open node at depth d. */
 static bool sampi_index_trie_sound(const uint32_t *nodes, uint32_t first, uint32_t end, uint32_t n_vocab)
 {
     uint32_t open[SAMPI_MAX_PIECE + 1], depth = 0;
@@ -411,7 +422,8 @@ static bool sampi_index_trie_sound(const uint32_t *nodes, uint32_t first, uint32
     return first < end && open[0] == end;
 }
 
-/* Are the bytes an index of a vocabulary of that size? They may be any bytes. */
+/* Returns whether the bytes are a sound index for a vocabulary of this size. The bytes come from outside and may be
+   anything. */
 static bool sampi_index_sound(const uint32_t *words, size_t size, uint32_t n_vocab)
 {
     if (size < 4 * SAMPI_INDEX_HEAD || words[0] != SAMPI_INDEX_MAGIC || words[1] != n_vocab) return false;
