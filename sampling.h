@@ -195,80 +195,80 @@
      308 api/types.h                      9173 samplers/ratio.h                22557 grammar/vocabulary.h
      565 api/missing.h                    9240 samplers/draw.h                 23042 grammar/triggers.h
      579 api/sample.h                     9326 samplers/dist.h                 23380 grammar/matcher.h
-     673 api/chains.h                     9358 samplers/gumbel.h               23674 grammar/store.h
-     940 api/samplers.h                   9428 watermark/function.h            23941 grammar/moving.h
-    1213 api/gumbel.h                     9546 watermark/text.h                24301 grammar/visits.h
-    1236 api/operator.h                   9738 watermark/draw.h                24589 grammar/states.h
-    1287 api/kv.h                         9949 samplers/mirostat.h             24753 grammar/items.h
-    1470 api/llama_cpp.h                 10189 samplers/adaptive_p.h           24882 grammar/masks.h
-    1516 api/text_error.h                10341 samplers/custom.h               25093 grammar/runs.h
-    1533 api/grammar.h                   10402 config/describe.h               25307 grammar/entries.h
-    1801 api/shards.h                    10584 config/from_params.h            25807 grammar/accepting.h
-    1900 api/peers.h                     10648 config/orders.h                 26157 grammar/waiting.h
-    1988 api/drafts.h                    10882 config/numbers.h                26285 grammar/history.h
-    2090 api/constraints.h               11024 config/set.h                    26413 grammar/room.h
-    2420 api/watermark.h                 11180 config/texts.h                  26764 grammar/sampler.h
-    2580 api/parts.h                     11311 config/settings.h               27008 grammar/forced.h
-    2622 base/switches.h                 11424 life/rollback.h                 27177 grammar/hooks.h
-    2941 base/random.h                   11684 life/chain.h                    27301 schema/head.h
-    2964 base/mt19937.h                  11968 life/members.h                  27478 schema/errors.h
-    3039 base/exact.h                    12082 life/update.h                   27590 schema/collections.h
-    3267 base/bits128.h                  12279 life/copy.h                     27624 schema/references.h
-    3348 base/elements.h                 12449 rows/row.h                      27899 schema/strings.h
-    3480 watermark/colours.h             12759 rows/reserve.h                  27961 schema/numbers.h
-    3544 kernels/llama_cpp/contract.h    12828 rows/pieces.h                   28169 schema/sets.h
-    3591 kernels/contract.h              12942 rows/thresholds.h               28425 schema/formats.h
-    3719 kernels/scalar.h                13049 rows/compact.h                  28627 schema/scalars.h
-    3925 kernels/llama_cpp/scalar.h      13233 rows/sums.h                     28930 schema/goals.h
-    3946 kernels/sets.h                  13382 rows/changes.h                  29155 schema/alternatives.h
-    3994 kernels/vectors.h               13463 rows/cuts.h                     29640 schema/objects.h
-    4111 kernels/avx512.h                13913 rows/typical.h                  30161 schema/arrays.h
-    4195 kernels/avx2.h                  14228 rows/tail_free.h                30526 schema/whole.h
-    4257 kernels/sse2.h                  14302 rows/selecting.h                30699 tags/head.h
-    4274 kernels/neon.h                  14433 rows/mirostat.h                 30829 tags/words.h
-    4296 kernels/wasm.h                  14518 watermark/rows.h                30945 tags/inside.h
-    4312 kernels/generic.h               14632 rows/flat.h                     31089 tags/formats.h
-    4332 kernels/shared.h                14679 rows/logprobs.h                 31497 grammar/grammars.h
-    4457 kernels/passes.h                14765 rows/step.h                     31564 peers/tables.h
-    5147 kernels/llama_cpp/passes.h      14782 rows/llama_cpp/sums.h           31965 peers/values.h
-    5231 kernels/check.h                 15108 rows/llama_cpp/samplers.h       32410 peers/llama_server.h
-    5254 kernels/dispatch.h              15585 rows/llama_cpp/step.h           32480 peers/fields.h
-    5464 core/array.h                    15616 run/apply.h                     32746 peers/requests.h
-    5804 core/table.h                    15700 run/writing.h                   32892 shards/head.h
-    6002 core/windows.h                  15824 run/arrays.h                    33043 shards/bytes.h
-    6094 constraints/record.h            15902 run/arrays_llama_cpp.h          33141 shards/merging.h
-    6152 watermark/record.h              16102 run/walk.h                      33432 shards/row.h
-    6172 rows/work.h                     16207 run/finish.h                    33566 shards/answers.h
-    6199 life/past.h                     16247 run/draw_llama_cpp.h            34114 shards/logprobs.h
-    6258 core/record.h                   16323 run/draw.h                      34261 shards/taking.h
-    6398 core/plans.h                    16401 run/sample.h                    34417 shards/asking.h
-    6436 core/fields.h                   16519 watermark/making.h              34554 shards/prefix.h
-    6523 core/owners.h                   16748 watermark/tails.h               35125 shards/plans.h
-    6600 core/mt19937.h                  16848 watermark/detect.h              35629 samplers/plans.h
-    6658 core/no_mt19937.h               17071 run/verify.h                    35892 shards/way.h
-    6692 core/making.h                   17176 run/batch.h                     36041 shards/memory.h
-    6825 core/streams.h                  17327 life/state.h                    36111 shards/batch.h
-    6865 life/state_fields.h             17505 operator/weights.h              36519 drafts/head.h
-    6965 samplers/llama_cpp.h            17593 operator/search.h               36578 drafts/block.h
-    7052 samplers/logit_bias.h           17731 operator/run.h                  36770 drafts/tree.h
-    7154 samplers/patch.h                17899 kv/cells.h                      36905 drafts/relaxed.h
-    7204 samplers/penalties.h            17936 kv/making.h                     36990 constraints/automaton.h
-    7356 samplers/dry.h                  18161 kv/slot.h                       37091 constraints/making.h
-    7815 samplers/cut.h                  18301 kv/sequences.h                  37347 constraints/sampler.h
-    7840 samplers/top_n_sigma.h          18435 kv/data.h                       37442 constraints/constructors.h
-    7950 samplers/top_k.h                18558 kv/update.h                     37809 constraints/patterns.h
-    8007 samplers/tail_free.h            18683 kv/state.h                      38017 constraints/looking.h
-    8132 samplers/typical.h              18892 llama_cpp/functions.h           38084 constraints/thinking.h
-    8208 samplers/top_p.h                18959 llama_cpp/object.h              38336 constraints/schedule.h
-    8251 samplers/min_p.h                19014 llama_cpp/vocabulary.h          38425 constraints/accepting.h
-    8293 samplers/by_sums.h              19091 text/reading.h                  38608 constraints/drawing.h
-    8444 samplers/top_h.h                19202 text/strings.h                  38795 constraints/state.h
-    8497 samplers/min_k.h                19301 text/values.h                   38860 constraints/kind.h
-    8555 samplers/xtc.h                  19457 text/documents.h                38918 constraints/top_p_decay.h
-    8639 samplers/infill.h               19533 grammar/head.h                  39004 constraints/accessors.h
-    8755 samplers/temperature.h          19575 grammar/tree.h                  39112 core/kinds.h
-    8925 samplers/smoothing.h            20620 grammar/finishing.h             39161 base/restore.h
-    9010 samplers/softmax.h              20937 grammar/reading.h               39175 api/license.h
+     673 api/chains.h                     9358 samplers/gumbel.h               23675 grammar/store.h
+     940 api/samplers.h                   9428 watermark/function.h            23942 grammar/moving.h
+    1213 api/gumbel.h                     9546 watermark/text.h                24302 grammar/visits.h
+    1236 api/operator.h                   9738 watermark/draw.h                24590 grammar/states.h
+    1287 api/kv.h                         9949 samplers/mirostat.h             24754 grammar/items.h
+    1470 api/llama_cpp.h                 10189 samplers/adaptive_p.h           24883 grammar/masks.h
+    1516 api/text_error.h                10341 samplers/custom.h               25094 grammar/runs.h
+    1533 api/grammar.h                   10402 config/describe.h               25308 grammar/entries.h
+    1801 api/shards.h                    10584 config/from_params.h            25808 grammar/accepting.h
+    1900 api/peers.h                     10648 config/orders.h                 26158 grammar/waiting.h
+    1988 api/drafts.h                    10882 config/numbers.h                26286 grammar/history.h
+    2090 api/constraints.h               11024 config/set.h                    26414 grammar/room.h
+    2420 api/watermark.h                 11180 config/texts.h                  26765 grammar/sampler.h
+    2580 api/parts.h                     11311 config/settings.h               27009 grammar/forced.h
+    2622 base/switches.h                 11424 life/rollback.h                 27178 grammar/hooks.h
+    2941 base/random.h                   11684 life/chain.h                    27302 schema/head.h
+    2964 base/mt19937.h                  11968 life/members.h                  27479 schema/errors.h
+    3039 base/exact.h                    12082 life/update.h                   27591 schema/collections.h
+    3267 base/bits128.h                  12279 life/copy.h                     27625 schema/references.h
+    3348 base/elements.h                 12449 rows/row.h                      27900 schema/strings.h
+    3480 watermark/colours.h             12759 rows/reserve.h                  27962 schema/numbers.h
+    3544 kernels/llama_cpp/contract.h    12828 rows/pieces.h                   28170 schema/sets.h
+    3591 kernels/contract.h              12942 rows/thresholds.h               28426 schema/formats.h
+    3719 kernels/scalar.h                13049 rows/compact.h                  28628 schema/scalars.h
+    3925 kernels/llama_cpp/scalar.h      13233 rows/sums.h                     28931 schema/goals.h
+    3946 kernels/sets.h                  13382 rows/changes.h                  29156 schema/alternatives.h
+    3994 kernels/vectors.h               13463 rows/cuts.h                     29641 schema/objects.h
+    4111 kernels/avx512.h                13913 rows/typical.h                  30162 schema/arrays.h
+    4195 kernels/avx2.h                  14228 rows/tail_free.h                30527 schema/whole.h
+    4257 kernels/sse2.h                  14302 rows/selecting.h                30700 tags/head.h
+    4274 kernels/neon.h                  14433 rows/mirostat.h                 30830 tags/words.h
+    4296 kernels/wasm.h                  14518 watermark/rows.h                30946 tags/inside.h
+    4312 kernels/generic.h               14632 rows/flat.h                     31090 tags/formats.h
+    4332 kernels/shared.h                14679 rows/logprobs.h                 31498 grammar/grammars.h
+    4457 kernels/passes.h                14765 rows/step.h                     31565 peers/tables.h
+    5147 kernels/llama_cpp/passes.h      14782 rows/llama_cpp/sums.h           31966 peers/values.h
+    5231 kernels/check.h                 15108 rows/llama_cpp/samplers.h       32411 peers/llama_server.h
+    5254 kernels/dispatch.h              15585 rows/llama_cpp/step.h           32481 peers/fields.h
+    5464 core/array.h                    15616 run/apply.h                     32747 peers/requests.h
+    5804 core/table.h                    15700 run/writing.h                   32893 shards/head.h
+    6002 core/windows.h                  15824 run/arrays.h                    33044 shards/bytes.h
+    6094 constraints/record.h            15902 run/arrays_llama_cpp.h          33142 shards/merging.h
+    6152 watermark/record.h              16102 run/walk.h                      33433 shards/row.h
+    6172 rows/work.h                     16207 run/finish.h                    33567 shards/answers.h
+    6199 life/past.h                     16247 run/draw_llama_cpp.h            34115 shards/logprobs.h
+    6258 core/record.h                   16323 run/draw.h                      34262 shards/taking.h
+    6398 core/plans.h                    16401 run/sample.h                    34418 shards/asking.h
+    6436 core/fields.h                   16519 watermark/making.h              34555 shards/prefix.h
+    6523 core/owners.h                   16748 watermark/tails.h               35126 shards/plans.h
+    6600 core/mt19937.h                  16848 watermark/detect.h              35630 samplers/plans.h
+    6658 core/no_mt19937.h               17071 run/verify.h                    35893 shards/way.h
+    6692 core/making.h                   17176 run/batch.h                     36042 shards/memory.h
+    6825 core/streams.h                  17327 life/state.h                    36112 shards/batch.h
+    6865 life/state_fields.h             17505 operator/weights.h              36520 drafts/head.h
+    6965 samplers/llama_cpp.h            17593 operator/search.h               36579 drafts/block.h
+    7052 samplers/logit_bias.h           17731 operator/run.h                  36771 drafts/tree.h
+    7154 samplers/patch.h                17899 kv/cells.h                      36906 drafts/relaxed.h
+    7204 samplers/penalties.h            17936 kv/making.h                     36991 constraints/automaton.h
+    7356 samplers/dry.h                  18161 kv/slot.h                       37092 constraints/making.h
+    7815 samplers/cut.h                  18301 kv/sequences.h                  37348 constraints/sampler.h
+    7840 samplers/top_n_sigma.h          18435 kv/data.h                       37443 constraints/constructors.h
+    7950 samplers/top_k.h                18558 kv/update.h                     37810 constraints/patterns.h
+    8007 samplers/tail_free.h            18683 kv/state.h                      38018 constraints/looking.h
+    8132 samplers/typical.h              18892 llama_cpp/functions.h           38085 constraints/thinking.h
+    8208 samplers/top_p.h                18959 llama_cpp/object.h              38337 constraints/schedule.h
+    8251 samplers/min_p.h                19014 llama_cpp/vocabulary.h          38426 constraints/accepting.h
+    8293 samplers/by_sums.h              19091 text/reading.h                  38609 constraints/drawing.h
+    8444 samplers/top_h.h                19202 text/strings.h                  38796 constraints/state.h
+    8497 samplers/min_k.h                19301 text/values.h                   38861 constraints/kind.h
+    8555 samplers/xtc.h                  19457 text/documents.h                38919 constraints/top_p_decay.h
+    8639 samplers/infill.h               19533 grammar/head.h                  39005 constraints/accessors.h
+    8755 samplers/temperature.h          19575 grammar/tree.h                  39113 core/kinds.h
+    8925 samplers/smoothing.h            20620 grammar/finishing.h             39162 base/restore.h
+    9010 samplers/softmax.h              20937 grammar/reading.h               39176 api/license.h
     9043 samplers/drafted.h              21027 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
@@ -22556,8 +22556,8 @@ static bool sampi_alive(sampi_deriver *d, sampi_node n)
 
 /* ---- src/grammar/vocabulary.h ---- */
 /* ---- the vocabulary ----
-   All tokens form a trie over their bytes, stored in depth-first order. So a walk over the trie is a loop over an array,
-   and one addition skips all tokens that begin with the same bytes. A node of the trie is two 32-bit words:
+   All tokens form a trie over their bytes, stored in depth-first order. So a walk over the trie is a loop over an
+   array, and one addition skips all tokens that begin with the same bytes. A node of the trie is two 32-bit words:
 
        token << 8 | byte          the token that ends at this node, or 0xffffff
        size << 10 | depth         the number of nodes in the node's subtree, itself included; the number of bytes up to
@@ -23382,24 +23382,25 @@ static int sampi_lazy_init(sampi_lazy *z, const char *const *texts, size_t n_tex
    A matcher is a grammar together with a position in a text. The position is a set of items. An item is a state, and a
    frame to return to when the state is done.
 
-     state    A node of the grammar, with what can follow: the state behind each byte (it is made when it is first needed,
-              as the derivative of the node by that byte), whether the text may end here, and which rules the state may
-              call. A regular expression needs only one state at a time: its states are a lazy DFA.
-     frame    A call of a rule at one position of the text, with everything that waits for the call: edges, each with the
-              node to continue with and the frame of that node. All calls of a rule at one position share a frame, so
-              ambiguity and left recursion cost no more than their sets. This is an Earley parser whose items are DFA
+     state    A node of the grammar, with what can follow: the state behind each byte (it is made when it is first
+              needed, as the derivative of the node by that byte), whether the text may end here, and which rules the
+              state may call. A regular expression needs only one state at a time: its states are a lazy DFA.
+     frame    A call of a rule at one position of the text, with everything that waits for the call: edges, each with
+              the node to continue with and the frame of that node. All calls of a rule at one position share a frame,
+              so ambiguity and left recursion cost no more than their sets. This is an Earley parser whose items are DFA
               states. Frame 0 is the outermost. If nothing is left to do behind a call, the call shares its caller's
               frame, so right recursion keeps no frames.
 
-   The mask of a position (the tokens that may come next) is the union over its items. One walk over the tries finds what
-   an item's state allows within its frame. The result is kept as an entry: the tokens that are allowed, and the entry's
-   places. A place is a node of the tries where the frame ended before the token did. What may follow a place depends on
-   the edges that wait for the frame. It is an entry too: that of the state to continue with, at the places of the first
-   entry. So a mask is a union of a few sets of bits, once its entries exist.
+   The mask of a position (the tokens that may come next) is the union over its items. One walk over the tries finds
+   what an item's state allows within its frame. The result is kept as an entry: the tokens that are allowed, and the
+   entry's places. A place is a node of the tries where the frame ended before the token did. What may follow a place
+   depends on the edges that wait for the frame. It is an entry too: that of the state to continue with, at the places
+   of the first entry. So a mask is a union of a few sets of bits, once its entries exist.
 
-   Memory: nodes, states and entries are in a store, which samplers share (store.h). Items, frames, edges and the history
-   belong to the matcher; between two tokens, frames that no item can return to are dropped. Memory beyond the limit is
-   not allocated: the call gives up, a new store replaces the full one, and the call does its work again (accepting.h). */
+   Memory: nodes, states and entries are in a store, which samplers share (store.h). Items, frames, edges and the
+   history belong to the matcher; between two tokens, frames that no item can return to are dropped. Memory beyond the
+   limit is not allocated: the call gives up, a new store replaces the full one, and the call does its work again
+   (accepting.h). */
 
 /* The flags of a state. */
 enum {
@@ -23678,12 +23679,12 @@ static void sampi_run_put(const sampi_matcher *m, int32_t state, bool keep, samp
    sampler has only its position: items, frames, history. All of this works in any number of threads at once, and no
    thread waits for another.
 
-     The arrays of a store have a fixed size and never move. To add an element, a thread reserves an index (or a piece of
-     a chunk) that no other thread gets, writes the element, and then publishes it: one atomic operation puts the index
-     into a slot of a table or of a state's row, if that slot is still free. Published data never changes, with two
-     exceptions of one word each: a fact that is found later (every thread finds the same fact), and the time of the last
-     use. So data that exists costs a load. Missing data is computed by the thread that needs it. If two threads need it
-     at once, both compute it, and the second one to publish uses the first one's result.
+     The arrays of a store have a fixed size and never move. To add an element, a thread reserves an index (or a piece
+     of a chunk) that no other thread gets, writes the element, and then publishes it: one atomic operation puts the
+     index into a slot of a table or of a state's row, if that slot is still free. Published data never changes, with
+     two exceptions of one word each: a fact that is found later (every thread finds the same fact), and the time of the
+     last use. So data that exists costs a load. Missing data is computed by the thread that needs it. If two threads
+     need it at once, both compute it, and the second one to publish uses the first one's result.
 
      A call that finds no room in a store makes a new store: with more room or, at the memory limit, with the same. The
      new store takes over the data of the old one: all of it if the new store is larger, else what was used last, up to
@@ -23694,9 +23695,9 @@ static void sampi_run_put(const sampi_matcher *m, int32_t state, bool keep, samp
      its workspace which store it reads, and then checks that this store is still the current one before it reads
      (hazard pointers).
 
-     The items of a sampler's position have numbers of states of one store. After a new store was made, the position gets
-     the new numbers; or, if some of its states were not taken over, the text is read again. An idle sampler holds only
-     its own memory, however many stores are replaced.
+     The items of a sampler's position have numbers of states of one store. After a new store was made, the position
+     gets the new numbers; or, if some of its states were not taken over, the text is read again. An idle sampler holds
+     only its own memory, however many stores are replaced.
 
    The number of steps of a call depends on the data that other samplers have computed. Its result does not: it is the
    grammar's mask, or SAMP_E_FULL. */
