@@ -119,15 +119,15 @@
    (see samp_gpu_create), an atomic: of two threads that make the first two contexts both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2606 gpu/prefix.h                     5210 gpu/device.h
-     146 gpu/api.h                        3158 gpu/choosing.h                   5375 gpu/contexts.h
-     284 gpu/switches.h                   3265 gpu/ending.h                     5542 gpu/steps.h
-     356 gpu/records.h                    3419 gpu/answers.h                    5637 gpu/where.h
-     665 gpu/elements.h                   4204 samplers/plans.h                 5806 gpu/sending.h
-     947 gpu/passes.h                     4467 gpu/users.h                      6078 gpu/batch.h
-    1508 gpu/list.h                       4573 gpu/logprobs.h                   6363 gpu/results.h
-    2211 gpu/left.h                       4738 gpu/advance.h                    6660 gpu/canary.h
-    2472 gpu/done.h                       5004 gpu/shapes.h
+       2 gpu/opening.h                    2604 gpu/prefix.h                     5232 gpu/device.h
+     146 gpu/api.h                        3167 gpu/choosing.h                   5397 gpu/contexts.h
+     284 gpu/switches.h                   3274 gpu/ending.h                     5564 gpu/steps.h
+     356 gpu/records.h                    3429 gpu/answers.h                    5659 gpu/where.h
+     665 gpu/elements.h                   4226 samplers/plans.h                 5828 gpu/sending.h
+     947 gpu/passes.h                     4489 gpu/users.h                      6100 gpu/batch.h
+    1508 gpu/list.h                       4595 gpu/logprobs.h                   6385 gpu/results.h
+    2211 gpu/left.h                       4760 gpu/advance.h                    6682 gpu/canary.h
+    2470 gpu/done.h                       5026 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -2222,10 +2222,8 @@ static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_ste
    passes) or have ended. Only this team writes the row's state, changed tokens, list and scratch, until it raises the
    epoch (gpu/advance.h). So nothing here is guarded against other teams; atomics are for the lanes of this one. */
 
-#define SAMPI_GPU_DECLINED \
-    (-64)                                       /* a status: the device cannot sample the row, the CPU
-                                                        must */
-#define SAMPI_GPU_ALL sampi_gpu_floor(-FLT_MAX) /* the floor that all unmasked tokens reach */
+#define SAMPI_GPU_DECLINED (-64)                     /* a status: the CPU must sample the row */
+#define SAMPI_GPU_ALL      sampi_gpu_floor(-FLT_MAX) /* the floor that all unmasked tokens reach */
 
 /* ---- what is known of the tokens left ----
    The questions. Samplers, log-probabilities, and other questions ask them. After a return of 1 the answer is in the
@@ -2605,34 +2603,34 @@ static void sampi_gpu_mark_p(const sampi_gpu_here *h)
 
 /* ---- src/gpu/prefix.h ---- */
 /* ---- the end of a prefix ----
-   Where top_k, top_p, typical, greedy and others cut: which is the last token of the shortest beginning of the order
-   with a given mass and count? sampi_gpu_require_prefix finds it; sampi_gpu_keep_above also
-   cuts there. The search goes through a list where there is one, else through a sample of the row, else through
+   The end of a prefix, at which top_k, top_p, typical, greedy and others cut: the last token of the shortest beginning
+   of an order with a given mass (sum of weights) and number of tokens. sampi_gpu_require_prefix finds it;
+   sampi_gpu_keep_above also cuts there. The search uses a list if there is one, else a sample of the row, else
    histograms. It writes st->search and scratch. */
 
 /* ---- where a long prefix ends, by a sample ----
-   A histogram of a row takes a pass and two atomics a token. That of every 32nd token is made by one team, and tells
-   nearly where the end is: one pass then lists the tokens around it and adds up those above them. Where it looks is a
-   guess, what it finds is exact: an end that is in no window costs passes, never a token. */
+   A histogram of a whole row takes a pass and two atomics per token. A histogram of every 32nd token is made by one
+   team (thread block), and shows approximately where the end is. One pass then lists the tokens of a window of logits
+   around that place, and adds up the tokens above the window. The place is a guess, but what the pass finds is exact:
+   an end outside of all windows costs passes, but never changes a token. */
 
-#define SAMPI_GPU_FLAT   3.0f                    /* a flat row's first tokens are within so many nats */
-#define SAMPI_GPU_TRIES  3                       /* windows for one end */
-#define SAMPI_GPU_WIDTH  (SAMP_GPU_LIST * 5 / 8) /* tokens that a window should hold: a list has room for an error */
-#define SAMPI_GPU_STANDS (32.0 * 16384.0)        /* a sampled token for 32, and 2^-26 for 2^-40 */
+#define SAMPI_GPU_FLAT   3.0f                    /* nats within which the first tokens of a flat row are */
+#define SAMPI_GPU_TRIES  3                       /* most windows for one end */
+#define SAMPI_GPU_WIDTH  (SAMP_GPU_LIST * 5 / 8) /* tokens of a window; the list has room for an error */
+#define SAMPI_GPU_STANDS (32.0 * 16384.0)        /* a sampled token is 1 of 32, in units of 2^-26, not 2^-40 */
 
-/* Histograms at zero. The team that asks for one clears it, when no other one is at work; the epoch that it raises
-   afterwards lets the others see the zeros before they add. */
+/* Sets histograms to zero. The team that asks for a histogram clears it while no other team works on the row; the
+   others see the zeros before they add, because the epoch is raised in between. */
 static SAMPI_CALLED void sampi_gpu_clear(uint64_t *mass, uint64_t *count, uint32_t n)
 {
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) mass[i] = count[i] = 0;
 }
 
-/* What of a is left to be found, with b found; 0 and not less, since of mass and count one may be reached long before
-   the other. */
+/* Returns a - b, or 0 if b is larger: of mass and number, one may be reached long before the other. */
 static uint64_t sampi_gpu_remaining(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-/* The buckets of a sample, so many per nat: as fine as the logits let them be, if these are known. */
+/* Returns the buckets per nat of a sample's histogram: as fine as the range of the logits allows, if that is known. */
 static float sampi_gpu_fineness(const sampi_gpu_state *st)
 {
     const float range = st->sums_known ? st->max - st->low : 8.0f;
@@ -2640,7 +2638,8 @@ static float sampi_gpu_fineness(const sampi_gpu_state *st)
     return range < SAMPI_BUCKETS / 64.0f ? SAMPI_BUCKETS / range : 64.0f;
 }
 
-/* A weight to 0.3 %, in units of 2^-26, by integers alone: what the envelope is, less the bulge of its chord. */
+/* Returns a weight with an error of 0.3 %, in units of 2^-26, by integers alone: the envelope, less an estimate of how
+   far its chord is above the curve. */
 static uint32_t sampi_gpu_nearly_weight(float max, float l)
 {
     const float x = sampi_octaves(max, l);
@@ -2649,7 +2648,8 @@ static uint32_t sampi_gpu_nearly_weight(float max, float l)
     return (((uint32_t)1 << 26) - (i & 0x1FFFFFFu) - bulge) >> (n < 31 ? n : 31);
 }
 
-/* Where the running sum of the sample's mass is, so much of the row's mass further on, or before. */
+/* Returns the sum of the sample's mass that corresponds to `more` of the row's mass beyond `from`; the second function:
+   `less` before it. */
 static double sampi_gpu_sampled(uint64_t from, uint64_t more)
 {
     return sampi_add_to_product64((double)more / SAMPI_GPU_STANDS, (double)from);
@@ -2659,7 +2659,7 @@ static double sampi_gpu_sampled_back(uint64_t from, uint64_t less)
     return sampi_add_to_product64((double)less / -SAMPI_GPU_STANDS, (double)from);
 }
 
-/* The histogram of a sample: the first 32 tokens of each group, of 32 groups at once. */
+/* Makes the histogram of a sample: the first 32 tokens of each group of 1024, for 32 groups at once. */
 static void sampi_gpu_sample(const sampi_gpu_here *h)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(h->a, h->row, 0);
@@ -2686,8 +2686,8 @@ static void sampi_gpu_sample(const sampi_gpu_here *h)
     }
 }
 
-/* How far from a bucket of the sample to go for so many of its tokens: so many buckets, 32 of them looked at at once,
-   up to `most`. */
+/* Returns how many buckets of the sample to go from one bucket until they hold `tokens` sampled tokens, at most `most`.
+   32 buckets are looked at at once. */
 static uint32_t sampi_gpu_reach_out(const uint64_t *count, bool down, uint32_t most, uint64_t tokens)
 {
     uint64_t found = 0;
@@ -2716,8 +2716,8 @@ static uint32_t sampi_gpu_reach_out(const uint64_t *count, bool down, uint32_t m
     return far_;
 }
 
-/* A window around the place where the running sum of the sample's mass exceeds t, or SAMPI_GPU_DECLINED: there is none.
-   It has whole buckets, nearly: it may begin and end at any logit. */
+/* Places a window around the logit at which the running sum of the sample's mass exceeds t; SAMPI_GPU_DECLINED if the
+   sample has less mass. It consists of buckets of the sample, approximately: it may begin and end at any logit. */
 static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
 {
     const float max = h->st->max;
@@ -2738,8 +2738,9 @@ static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
     return 1;
 }
 
-/* May the window's pass make the envelope too? If a draw follows the top_p whose end this is, with nothing but a
-   temperature between: then all that is above the window is drawn from, by logits that are known now. */
+/* Decides whether the window's pass sums the draw's envelope too. It does if this top_p is followed by a draw, with
+   nothing but a temperature between them: then all tokens above the window take part in the draw, with logits that are
+   known now. */
 static void sampi_gpu_look_ahead(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -2755,7 +2756,7 @@ static void sampi_gpu_look_ahead(const sampi_gpu_here *h)
     st->ahead = draws ? SAMPI_GPU_AHEAD_ASKED : SAMPI_GPU_AHEAD_NO;
 }
 
-/* Ask for the window. Returns 0 always: a pass is needed. */
+/* Asks for the window's pass. Returns 0 always: a pass is needed. */
 static int sampi_gpu_ask_window(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -2777,8 +2778,9 @@ static int sampi_gpu_ask_window(const sampi_gpu_here *h)
     return 0;
 }
 
-/* The sums, for a prefix with this share of them. Of a row so flat that the list beside the sums is surely too short,
-   and that a sample has its mass in the same shares, the window comes with them. */
+/* Makes the sums known, for a prefix with this share of them. If the row is so flat that the list made with the sums is
+   surely too short, and that a sample has about the same shares of the mass, the pass for the window is asked for
+   instead, which makes the sums too. */
 static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, uint64_t share)
 {
     sampi_gpu_state *st = h->st;
@@ -2793,8 +2795,9 @@ static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, uint64_t share)
 
 /* ---- by histograms ---- */
 
-/* Ask for a histogram of the codes in [lo, hi]: even buckets of 1/64 nat for a first one, which must not depend on how
-   many codes of floats lie where; then buckets of 2^shift codes, as few as fit. Returns 0 always: a pass is needed. */
+/* Asks for a histogram of the codes (places in an order, as integers) in [lo, hi]. A first histogram has even buckets
+   of 1/64 nat, because codes of floats are not spread evenly; later ones have buckets of 2^shift codes, with the
+   smallest shift that fits. Returns 0 always: a pass is needed. */
 static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_t hi, bool even)
 {
     sampi_gpu_search *search = &h->st->search;
@@ -2810,9 +2813,9 @@ static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_
     return 0;
 }
 
-/* Its end is in the list, which holds what is still needed: the result, from the list's codes, which list_codes has
-   made just before. By score several tokens may have the last one's: then keys decide how many of these belong to the
-   prefix. Writes search->key and score. */
+/* Finds the end in the list, which has the tokens that are still needed, from the codes that list_codes has written
+   just before. In the order of scores several tokens may share the last one's score; keys then decide how many of these
+   are in the prefix. Writes search->key and score. */
 static void sampi_gpu_search_list(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;
@@ -2824,18 +2827,18 @@ static void sampi_gpu_search_list(const sampi_gpu_here *h)
     sampi_gpu_list_prefix(h, code, &upto);
     if (code > 0) sampi_gpu_list_prefix(h, code - 1, &below);
     if (upto.count - below.count <= 1) return;
-    sampi_gpu_list_tie(h, code); /* a tie: the rest goes by keys */
+    sampi_gpu_list_tie(h, code); /* a tie: keys decide about the rest */
     search->key = ~sampi_gpu_list_end(h, h->st->n_list, sampi_gpu_remaining(search->mass, below.mass),
                                       sampi_gpu_remaining(search->count, below.count));
 }
 
-/* The first code of a bucket, or of one behind it; one more than hi if there is none. By bisection with the very
-   function that put codes into buckets: even ones have no formula for their ends that would round the same way. For
-   search_bucket, to which the bucket's ends are the next window. */
+/* Returns the first code of a bucket, or of a later bucket if it is empty; hi + 1 if there is none. It uses bisection
+   with the same function that put codes into buckets, because no formula for the ends of even buckets would round in
+   the same way. take_bucket makes the bucket's ends the next range to search. */
 static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max, uint32_t bucket)
 {
     uint64_t lo = search->lo, hi = search->hi + 1;
-    if (search->shift < SAMPI_EVEN) { /* buckets of 2^shift codes have one */
+    if (search->shift < SAMPI_EVEN) { /* for buckets of 2^shift codes there is a formula */
         const uint64_t start = (uint64_t)bucket << search->shift;
         return start < hi - lo ? lo + start : hi;
     }
@@ -2849,14 +2852,15 @@ static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max
     return lo;
 }
 
-/* The bucket with the end, that is the later one of the two in which mass and count are reached, becomes what is
-   searched; what lies before it is taken off. The histogram holds both; scratch [32]. Returns how many are in it. */
+/* Makes the bucket with the end the range to search: the later one of the two buckets in which mass and number are
+   reached. Tokens before it are subtracted from what is still needed. scratch [32]. Returns how many tokens the bucket
+   has. */
 static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *mass, const uint64_t *count,
                                       uint32_t n, uint64_t *scratch)
 {
     sampi_gpu_search *search = &h->st->search;
     const float max = h->st->max;
-    /* the prefix that holds a mass m ends where the running sum exceeds m - 1 */
+    /* the prefix with a mass m ends where the running sum exceeds m - 1 */
     const uint64_t all_mass = search->mass, all_count = search->count, all_before = search->before;
     uint64_t mass_left = all_mass - 1, count_left = all_count - 1;
     uint32_t bucket = 0, other = 0;
@@ -2874,15 +2878,16 @@ static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *m
     return count[bucket];
 }
 
-/* The bucket becomes the window of the next histogram if it holds more than a list, which a single code can't be cut
-   into: then the CPU has the row. Else its tokens are listed, and are not a list of the first ones: listed stays false.
-   Seven histograms at most, since each window but the first has 2048 times fewer codes than the one before. */
+/* Asks for a histogram of a bucket with more than SAMP_GPU_LIST tokens; if these share one code, which no histogram can
+   divide, the CPU samples the row. A smaller bucket's tokens are listed; that is not a list of the first tokens, so
+   listed stays false. There are at most seven histograms, because each range after the first has 2048 times fewer
+   codes. */
 static int sampi_gpu_ask_bucket(const sampi_gpu_here *h, uint64_t n)
 {
     sampi_gpu_state *st = h->st;
     sampi_gpu_search *search = &st->search;
     sampi_gpu_meet(st);    /* lanes have read n from a histogram */
-    if (n > SAMP_GPU_LIST) /* again, within the bucket */
+    if (n > SAMP_GPU_LIST) /* a further histogram, of the bucket */
         return search->lo < search->hi ? sampi_gpu_search_window(h, search->lo, search->hi, false)
                                        : SAMPI_GPU_DECLINED;
     search->stage = SAMPI_SEARCH_BUCKET;
@@ -2893,15 +2898,15 @@ static int sampi_gpu_ask_bucket(const sampi_gpu_here *h, uint64_t n)
     return 0;
 }
 
-/* The histogram of the row is there. */
+/* Takes over a histogram of the row: chooses the bucket to search next. */
 static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;
     const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
-    /* fewer tokens are left than are wanted: the prefix has no end among them */
+    /* fewer tokens remain than are wanted: the prefix has no end */
     if (sampi_gpu_total(mass, SAMPI_BUCKETS) < search->mass ||
         sampi_gpu_total(count, SAMPI_BUCKETS) < search->count) {
-        search->key = 0; /* all of them */
+        search->key = 0; /* all tokens */
         search->score = UINT64_MAX;
         search->stage = SAMPI_SEARCH_ALL;
         return 1;
@@ -2909,8 +2914,9 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
     return sampi_gpu_ask_bucket(h, sampi_gpu_take_bucket(h, mass, count, SAMPI_BUCKETS, h->wide));
 }
 
-/* Is the end among the first tokens? They are the list, or become it; 1: the end is known. SAMPI_GPU_DECLINED: it is
-   for histograms to find. Most prefixes end here: the sums have brought a list along, or one pass makes it. */
+/* Searches the end in the list of the first tokens, which is made if there is none. Returns 1 if the end is known,
+   SAMPI_GPU_DECLINED if windows or histograms must find it. Most prefixes end here: the sums have made a list too, or
+   one pass makes it. */
 static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -2918,7 +2924,7 @@ static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
     const uint64_t mass = search->mass, count = search->count;
     const bool by_score = search->by_score;
     int known = 1;
-    if (by_score && !st->complete) return SAMPI_GPU_DECLINED; /* the first by keys are not the first by score */
+    if (by_score && !st->complete) return SAMPI_GPU_DECLINED; /* the first by key are not the first by score */
     if (!st->complete && !st->listed)
         known = sampi_gpu_require_first(h, mass && count < SAMPI_HEAD ? SAMPI_HEAD : count);
     if (known != 1) return known;
@@ -2935,8 +2941,9 @@ static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
     return mass ? SAMPI_GPU_DECLINED : sampi_gpu_require_first(h, count);
 }
 
-/* The window by the sample of a row whose sums are known: so much mass is left out at the end of it. All there is is
-   listed instead if it fits a list, and so is a prefix that does. SAMPI_GPU_DECLINED: it is for histograms. */
+/* Asks for a window by a sample, in a row whose sums are known: the window is placed by the mass beyond the prefix's
+   end. If all remaining tokens fit a list, or the prefix does, a list is made instead. Returns SAMPI_GPU_DECLINED if
+   histograms must find the end. */
 static int sampi_gpu_first_window(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -2953,18 +2960,19 @@ static int sampi_gpu_first_window(const sampi_gpu_here *h)
     if (st->ahead || 32 * sampi_gpu_total(count, search->upto + 1) > SAMPI_GPU_WIDTH) return sampi_gpu_ask_window(h);
     search->tries = tries + 1;
     const int known = sampi_gpu_require_list(h, sampi_gpu_floor(search->floor));
-    return known == 1 ? SAMPI_GPU_DECLINED : known; /* 1: that list is there, and the end was not in it */
+    return known == 1 ? SAMPI_GPU_DECLINED : known; /* 1: that list exists already, and the end was not in it */
 }
 
-/* Another window, if the sample has one where the end is now said to be; else histograms of these codes. */
+/* Asks for another window if the sample has one at t, where the end is now estimated; else for a histogram of the codes
+   from lo to hi. */
 static int sampi_gpu_next_window(const sampi_gpu_here *h, double t, uint64_t lo, uint64_t hi, bool even)
 {
     if (h->st->search.tries < SAMPI_GPU_TRIES && sampi_gpu_place_window(h, t) == 1) return sampi_gpu_ask_window(h);
     return sampi_gpu_search_window(h, lo, hi, even);
 }
 
-/* The window's tokens of the prefix in the sums of groups: so these are the draw's. Changed tokens come when it draws,
-   as always. */
+/* Adds the window's tokens of the prefix to the sums of groups, which are then those of the draw. Changed tokens are
+   added when the draw begins, as always. */
 static SAMPI_CALLED void sampi_gpu_join_window(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -2983,7 +2991,7 @@ static SAMPI_CALLED void sampi_gpu_join_window(const sampi_gpu_here *h)
     h->st->ahead = SAMPI_GPU_AHEAD_MADE;
 }
 
-/* Codes and weights of the list's tokens in what is searched: few of many. */
+/* Copies the codes and weights of those of the list's tokens that are in the range searched, which are few. */
 static void sampi_gpu_list_between(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -3010,8 +3018,8 @@ static void sampi_gpu_list_between(const sampi_gpu_here *h)
     }
 }
 
-/* The window is there, and mostly the end is in it: in one bucket of its histogram, of which the list has the tokens.
-   Else it is above it, or below it, and the sample tells how far from here. */
+/* Takes over a window. Mostly the end is in it: in one bucket of its histogram, whose tokens are in the list. Else the
+   end is above or below the window, and the sample shows how far. */
 static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -3036,7 +3044,7 @@ static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
         const double t = sampi_gpu_sampled(sampi_gpu_total(mass, search->upto + 1), mass_below);
         return sampi_gpu_next_window(h, t, lo, end, true);
     }
-    if (st->n_list > SAMP_GPU_LIST && sampi_gpu_fineness(st) > search->per_nat) { /* the sums have come since */
+    if (st->n_list > SAMP_GPU_LIST && sampi_gpu_fineness(st) > search->per_nat) { /* the sums are new */
         sampi_gpu_sample(h);
         const double t = sampi_gpu_sampled_back(sampi_gpu_total(mass, SAMPI_BUCKETS), mass_left);
         return sampi_gpu_next_window(h, t, lo, end, true);
@@ -3051,12 +3059,12 @@ static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
     return !st->ahead && search->before + n <= SAMP_GPU_LIST ? sampi_gpu_require_list(h, search->key) : 1;
 }
 
-/* The shortest prefix with at least this mass and this many tokens, or all of them: afterwards search.key (and score)
-   are the place of its last token. First in the list of the first tokens; then, by mass, in windows; then among all, by
-   histograms: of all codes, of the codes of one bucket, and so on, until a bucket's tokens fit a list. Last a list of
-   the prefix itself is made, if it is short and no draw is made ahead: what the sampler keeps is then complete. Between
-   two passes search.stage remembers where it was; a step must ask for the same prefix until it gets it, and nothing
-   else meanwhile. */
+/* Finds the shortest prefix with at least this mass and this number of tokens, or all tokens; search.key (and score)
+   are then the place of its last token. It searches first in the list of the first tokens; then, by mass, in windows;
+   then in all tokens by histograms, of all codes, of one bucket's codes, and so on, until a bucket's tokens fit a list.
+   Last it makes a list of the prefix itself, if that is short and the draw's envelope is not summed yet, so that the
+   tokens that the sampler keeps are a complete list. Between passes search.stage records the progress; a step must ask
+   for the same prefix until it is found, and ask nothing else meanwhile. */
 static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, double mean, uint64_t mass,
                                     uint64_t count)
 {
@@ -3064,7 +3072,8 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
     sampi_gpu_search *search = &st->search;
     int known = sampi_gpu_require_max(h);
     if (known != 1) return known;
-    if (search->stage == SAMPI_SEARCH_WINDOW) { /* which may have come before these were known */
+    if (search->stage == SAMPI_SEARCH_WINDOW) { /* the pass for the window may have been asked for before
+                                                   these were known */
         search->mass = mass;
         search->count = count;
         search->before = 0;
@@ -3072,7 +3081,7 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
     } else if (search->stage == SAMPI_SEARCH_IDLE) {
         search->by_score = by_score;
         search->mean = mean;
-        /* kept here: a later call must search for the same, whatever it is given */
+        /* stored here: later calls continue this search whatever arguments they get */
         search->mass = mass;
         search->count = count;
         search->before = 0;
@@ -3080,7 +3089,7 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
         if (known == SAMPI_GPU_DECLINED) known = sampi_gpu_first_window(h);
         if (known == 1) search->tries = 0;
         if (known != SAMPI_GPU_DECLINED) return known;
-        /* all codes there can be: of any score, or from the first token's key down to the smallest logit */
+        /* all possible codes: of any score, or from the first token's key to that of the smallest logit */
         if (by_score) return sampi_gpu_search_window(h, 0, sampi_bits(INFINITY), true);
         return sampi_gpu_search_window(h, ~sampi_gpu_key(st->max, 0), ~SAMPI_GPU_ALL, true);
     }
@@ -3093,7 +3102,7 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
         sampi_gpu_list_codes(h, by_score, true);
         sampi_gpu_search_list(h);
         search->stage = SAMPI_SEARCH_LIST;
-        /* how long the prefix is: what lies before the bucket, and what the bucket has of it */
+        /* the length of the prefix: the tokens before the bucket, and those in it */
         if (!by_score) sampi_gpu_list_prefix(h, ~search->key, &p);
         if (!by_score && search->before + p.count <= SAMP_GPU_LIST) return sampi_gpu_require_list(h, search->key);
     }
@@ -3103,9 +3112,9 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
     return 1;
 }
 
-/* Asks whether min_keep tokens have l >= floor. Returns 1 when *enough has the answer, else what require_list or
-   require_sums returns. It lowers *min_keep to the number of tokens where that is smaller. If more tokens reach the
-   floor than a list holds, they are enough as long as min_keep fits a list. Only keep_above calls it. */
+/* Finds whether at least min_keep tokens have a logit >= floor. Returns 1 when *enough has the answer, else what
+   require_list or require_sums returns. It lowers *min_keep to the number of tokens if that is smaller. If more tokens
+   reach the floor than a list holds, they are enough as long as min_keep fits a list. Only keep_above calls it. */
 static int sampi_gpu_enough_above(const sampi_gpu_here *h, uint64_t from, uint64_t *min_keep, bool *enough)
 {
     int known = sampi_gpu_require_list(h, from);
@@ -3122,12 +3131,12 @@ static int sampi_gpu_enough_above(const sampi_gpu_here *h, uint64_t from, uint64
     return 1;
 }
 
-/* The caller's phase, plus this: min_keep decides, not the floor. */
+/* Added to the caller's phase: min_keep decides, not the floor. */
 enum { SAMPI_PHASE_MIN_KEEP = 16 };
 
-/* Keep l >= floor, but at least the first min_keep in order (>= 1): min_p, by_sums, mirostat_v2. The array is put in
-   order only by the latter. Two questions follow one another here, so the phase says which of them a call belongs to;
-   afterwards it is the caller's again. */
+/* Keeps the tokens with logits >= floor, but at least the first min_keep (>= 1) in order: for min_p, by_sums and
+   mirostat_v2. The CPU's array is sorted only if min_keep decides. Two questions follow one another here, so the phase
+   records to which of them a call belongs; afterwards it is the caller's again. */
 static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t min_keep)
 {
     sampi_gpu_state *st = h->st;
@@ -3137,7 +3146,7 @@ static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t 
     if (st->memory.phase < SAMPI_PHASE_MIN_KEEP) {
         const uint64_t from = sampi_gpu_floor(sampi_float_up(floor));
         bool enough = false;
-        /* a floor above the maximum is reached by nobody: then min_keep decides at once */
+        /* no token reaches a floor above the maximum: min_keep decides at once */
         if (!(floor > (double)st->max)) known = sampi_gpu_enough_above(h, from, &min_keep, &enough);
         if (known != 1) return known;
         if (enough) {
@@ -3264,13 +3273,13 @@ static int sampi_gpu_draw_key(const sampi_gpu_here *h, const sampi_gpu_step *ste
 
 /* ---- src/gpu/ending.h ---- */
 /* ---- the end of a row ----
-   What the host and the next batch see: the result, the caller's token, the job moved on by the token (its rules too),
-   the state back at zero. The last sampler calls sampi_gpu_choose; everything that ends a row calls sampi_gpu_finish.
-   */
+   The end of a row, for the host and the next batch: the result, the caller's token, the job updated by the token (its
+   rules too), the state set to zero. The last sampler calls sampi_gpu_choose; everything that ends a row calls
+   sampi_gpu_finish. */
 
-/* Leave the result: no team does anything more to the row, unless the host takes `batch` back. When the row is
-   finished, and when it stops for a user's sampler. batch is written last; the fence before the next epoch makes the
-   rest visible to the teams, and the end of the kernel to the host. */
+/* Writes the result, when the row is finished, or stops for a user's sampler. No team (thread block) then works on the
+   row, unless the host withdraws `batch`. batch is written last. The fence before the next epoch makes the result
+   visible to the teams, and the end of the kernel to the host. */
 static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
 {
     const sampi_gpu_state *st = h->st;
@@ -3288,24 +3297,25 @@ static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t to
     r->p_max = st->p_max;
     r->order_mean = st->order_mean;
     r->p_z = st->p_z;
-    r->batch = h->a->batch; /* read by the host after the kernel, by other teams after the next epoch has begun */
+    r->batch = h->a->batch; /* the host reads it after the kernel, other teams after the next epoch has begun */
 }
 
-/* The rules of a step: where they came with the batch, or in the row's own place. The host never has two steps' rules
-   stay there, so they begin at its beginning. */
+/* Returns the rules of a step: those sent with the batch, or those in the row's own place. The host lets only one
+   step's rules stay on the device, so they begin at the place's beginning. */
 static const sampi_gpu_rule *sampi_gpu_rules(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const uint32_t side = h->job->side;
     return side == SAMPI_GPU_SENT ? h->a->rule + step->rule : h->a->kept_rule + (2 * h->row + side) * SAMPI_RULES;
 }
 
-/* A token's number of rules by id: those below it, and how often it is in the window itself. */
+/* A token's place among the rules: the number of rules with smaller ids, and how often the token is in the window (the
+   last tokens). */
 typedef struct sampi_gpu_spot {
     uint32_t below, count;
 } sampi_gpu_spot;
 
-/* By counting over all rules: a bisection would be one lane's work, with a read waited for in each step. For
-   next_rules: of what comes into the window, and of what falls out. */
+/* Finds that by counting over all rules; a bisection would be one lane's work, with a read to wait for in each step.
+   next_rules needs it for the token that enters the window, and for the one that leaves it. */
 static void sampi_gpu_spot_of(const sampi_gpu_rule *rule, uint32_t n, int32_t id, sampi_gpu_spot *spot)
 {
     uint32_t below = 0, count = 0;
@@ -3319,13 +3329,13 @@ static void sampi_gpu_spot_of(const sampi_gpu_rule *rule, uint32_t n, int32_t id
     spot->count = count;
 }
 
-/* The rules of the next token, in the other of the row's two places: as sampi_penalties_accept, and all at once. One
-   token comes into the window, and another one may fall out of it: each rule is copied to where it will be, with its
-   count one more or less, or left out, or a new one is put in between; no lane waits for another. Two places, because
-   a lane would otherwise write over what another one reads. Rules that nothing changes (logit_bias) are copied once,
-   from where they were sent, which the next batch writes over. Called by sampi_gpu_finish for a row that has got its
-   token; sampi_gpu_follow (gpu/results.h) must come to the same side and numbers, or the host would send a job that
-   doesn't fit. */
+/* Makes the rules for the next token, in the other of the row's two places, by what sampi_penalties_accept does, with
+   all lanes at once. One token enters the window (the last tokens), and another may leave it: each rule is copied to
+   its new place, with its count one higher or lower, or is left out, or a new rule is inserted; no lane waits for
+   another. There are two places because a lane would otherwise overwrite what another one reads. Rules that tokens do
+   not change (logit_bias) are copied once, from where they were sent, which the next batch overwrites. sampi_gpu_finish
+   calls it for a row that has its token. sampi_gpu_follow (gpu/results.h) must get the same place and numbers, or the
+   host would send a job that does not fit. */
 static SAMPI_CALLED void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
 {
     sampi_gpu_job *job = h->job;
@@ -3338,17 +3348,17 @@ static SAMPI_CALLED void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t t
     sampi_gpu_rule *to = h->a->kept_rule + (2 * h->row + side) * SAMPI_RULES;
     int32_t *id = h->a->kept_id + (2 * h->row + side) * SAMPI_RULES, *window = h->a->window + h->row * SAMPI_RULES;
     const int32_t *tokens = h->a->id + job->window;
-    /* later the window is here already, and moves by itself */
+    /* later the window is on the device already */
     const uint32_t n_window = sent ? ring.cap : 0;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_window; i += SAMPI_WARP) window[i] = tokens[i];
-    /* old: what falls out, or a token that no rule has, if the window isn't full */
+    /* old: the token that leaves, or an id without a rule if the window is not full */
     const int32_t old = !counts ? token : ring.size < ring.cap ? -1 : window[ring.head], in = counts ? token : -1;
-    const bool same = old == token; /* falls out and comes in: nothing changes */
+    const bool same = old == token; /* the same token leaves and enters: nothing changes */
     sampi_gpu_spot out_at, in_at;
     sampi_gpu_spot_of(from, n, old, &out_at);
     sampi_gpu_spot_of(from, n, in, &in_at);
-    (void)sampi_ring_push(&ring, window, token); /* behind the barriers of these loops */
+    (void)sampi_ring_push(&ring, window, token); /* after the barriers of these loops */
     job->ring = ring;
     const bool removes = !same && out_at.count == 1, inserts = !same && in_at.count == 0;
     const float repeat = step->u.penalties.repeat, freq = step->u.penalties.freq, present = step->u.penalties.present;
@@ -3357,7 +3367,7 @@ static SAMPI_CALLED void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t t
     {
         sampi_gpu_rule r = { in, 0, repeat, 0.0f, 0 };
         uint32_t at = i == n ? in_at.below : i;
-        /* number n is the rule that comes in, if there is one; the rule that goes is not copied */
+        /* index n is the rule that is inserted, if there is one; the rule that leaves is not copied */
         if (i == n ? !inserts : removes && i == out_at.below) continue;
         if (i < n) {
             r = from[i];
@@ -3366,7 +3376,7 @@ static SAMPI_CALLED void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t t
         at -= removes && (i == n ? out_at.below < in_at.below : i > out_at.below);
         if (!same && r.id == in) r.count++;
         if (!same && r.id == old) r.count--;
-        /* sampi_count_penalty */
+        /* as sampi_count_penalty */
         if (counts) r.fall = sampi_add_to_product(sampi_roundf((float)r.count * freq), present), r.at = at;
         to[at] = r;
         id[r.at] = r.id;
@@ -3376,11 +3386,11 @@ static SAMPI_CALLED void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t t
     if (counts) job->n_ids = step->n = n + inserts - removes;
 }
 
-/* The row is done: its result, and everything as the next batch expects it: no holes, a state of zeros but for epoch
-   and arrived. The only end that a row has, with a token, a list for the host (-1), an error, or "not on the device";
-   only a token or a list moves the job on. It returns 0 like a step that waits, because nothing more is to be done. The
-   operations needn't be cleared: n_ops is zero. What comes back in `out` for a row that the host must still see to is
-   written over by the host. */
+/* Finishes a row: writes its result, and prepares everything for the next batch: no holes, a state of zeros except
+   epoch and arrived. Every row ends here: with a token, a list for the host (-1), an error, or "not on the device";
+   only a token or a list updates the job. It returns 0 like a step that waits, because nothing more is to be done. The
+   operations need not be cleared, since n_ops is zero. The host overwrites `out` for a row that it must still
+   finish. */
 static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
 {
     typedef uint32_t __attribute__((may_alias)) word;
@@ -3391,12 +3401,12 @@ static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t tok
     const uint64_t position = h->job->position + h->job->draws;
     sampi_gpu_report(h, status, token, value);
     if (a->out) a->out[a->place[h->row].out_row] = status ? status : token;
-    /* whole words: all holes of the row go, and every one of them has its id here */
+    /* whole words: all holes of the row are cleared, and each has its id here */
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) hole[(uint32_t)id[i] / 32] = 0;
     if (status == SAMP_OK) h->job->position = position;
     if (status == SAMP_OK && h->job->kept_step) sampi_gpu_next_rules(h, token);
-    /* all members from `pass` up to the operations, of which n_ops says how many count */
+    /* all members from `pass` up to the operations, which n_ops makes invalid */
     word *w = (word *)(void *)&h->st->pass;
     const uint32_t n = (uint32_t)((offsetof(sampi_gpu_state, op) - offsetof(sampi_gpu_state, pass)) / sizeof(word));
     SAMPI_SIMD()
@@ -3404,9 +3414,9 @@ static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t tok
     return 0;
 }
 
-/* The last sampler has chosen: that is all, unless log-probabilities are wanted: then the choice waits in the state for
-   the last step. Called by greedy, dist, mirostat and adaptive_p as their last act; value is what the sampler has
-   learnt, for the host's chain. */
+/* Ends the row with the chosen token, unless log-probabilities are asked for: then the state keeps the token for the
+   last step. The samplers that select call it last; value is the number that the sampler has learnt, for the host's
+   chain. */
 static int sampi_gpu_choose_key(const sampi_gpu_here *h, uint64_t key, float value)
 {
     sampi_gpu_state *st = h->st;
@@ -3418,21 +3428,22 @@ static int sampi_gpu_choose_key(const sampi_gpu_here *h, uint64_t key, float val
 
 /* ---- src/gpu/answers.h ---- */
 /* ---- answers to plans ----
-   What a sampler's plan (core/plans.h) asks of a row on the device, and what it does to it: sampi_gpu_<question>.
-   The plans themselves stand behind this room, compiled for the device with SAMPI_ON. A plan runs in the team that
-   advances the row (sampi_gpu_run_step), again from its beginning after each pass that it has asked for. An answer
-   writes the state, the list and the changed tokens; only sampi_gpu_choose writes a step: what mirostat and
-   adaptive_p have learnt. All return what the functions of gpu/left.h return, which are the plans' numbers. */
+   The questions that a sampler's plan (core/plans.h) asks about a row on the device, and the changes that it makes to
+   it: sampi_gpu_<question>. The plans themselves come after this room, compiled for the device with SAMPI_ON. A plan
+   runs in the team (thread block) that advances the row (sampi_gpu_run_step), again from its beginning after each pass
+   that it has asked for. An answer writes the state, the list and the changed tokens; only sampi_gpu_choose writes a
+   step: the numbers that mirostat and adaptive_p learn. All return what the functions of gpu/left.h return, which are
+   the plans' numbers. */
 
 typedef const sampi_gpu_here sampi_gpu_row;
 
-/* What a plan keeps from one entry to the next. */
+/* Returns what a plan keeps from one entry to the next. */
 static sampi_memory *sampi_gpu_memory(sampi_gpu_row *h) { return &h->st->memory; }
 
 /* ---- logit_bias, penalties, dry ---- */
 
-/* A rule, done to a logit: what logit_bias, penalties and dry have in common. A masked token stays masked. The same few
-   operations as on the CPU, each rounded; the host has made the rule so that no kind needs another. */
+/* Returns a logit after a rule, the form that logit_bias, penalties and dry share. A masked token stays masked. These
+   are the CPU's operations, each rounded; the host has made the rule so that they fit all three kinds. */
 static float sampi_gpu_rule_change(const sampi_gpu_rule *rule, float l)
 {
     if (sampi_masked(l)) return l;
@@ -3441,9 +3452,9 @@ static float sampi_gpu_rule_change(const sampi_gpu_rule *rule, float l)
     return sampi_finite(l - rule->fall);
 }
 
-/* To the changed tokens beside the row. The rules of a step are sorted by id; those with the same id count in their
-   order, so the lane of the first one does them all. For a row that isn't complete: its other tokens, which no rule
-   changes, stay where they are and cost nothing. */
+/* Applies a step's rules to the changed tokens beside the row. The rules are sorted by id; those with the same id apply
+   in their order, so the lane of the first does them all. For a row that is not complete: no rule changes its other
+   tokens, so these cost nothing. */
 static SAMPI_CALLED void sampi_gpu_patch_row(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_rule *rule = sampi_gpu_rules(h, step);
@@ -3459,8 +3470,9 @@ static SAMPI_CALLED void sampi_gpu_patch_row(const sampi_gpu_here *h, const samp
     }
 }
 
-/* The same to a list, for a complete row: each item looks for its rules, because a list is in no order. A token that a
-   bias masks goes; what is masked in a row is found out by the passes, but a list holds only tokens that are left. */
+/* Applies a step's rules to the list of a complete row: each item searches its rules, because a list has no order. A
+   token that a bias masks is removed: in a row the passes find masked tokens, but a list holds only remaining
+   tokens. */
 static SAMPI_CALLED void sampi_gpu_patch_list(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_rule *rule = sampi_gpu_rules(h, step);
@@ -3486,9 +3498,9 @@ static SAMPI_CALLED void sampi_gpu_patch_list(const sampi_gpu_here *h, const sam
     sampi_gpu_list_keep(h, &unmasked);
 }
 
-/* logit_bias, penalties and dry: single logits change. The maximum is known at once as long as nothing else was done to
-   the row: it is that of the changed tokens or that of the others. Phase 1: they have changed, and only the maximum is
-   asked for, by a pass if need be: without a phase they would change again. */
+/* The plan of logit_bias, penalties and dry, which change single logits. If no operation was applied to the row, the
+   maximum is known at once: that of the changed tokens or that of the others. Phase 1: the logits are changed, and only
+   the maximum is asked for, by a pass if needed; without a phase they would be changed twice. */
 static int sampi_gpu_plan_patch(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -3512,7 +3524,8 @@ static int sampi_gpu_plan_patch(const sampi_gpu_here *h, const sampi_gpu_step *s
     return sampi_gpu_require_max(h);
 }
 
-/* Not on the device: infill compares the texts of tokens, which are on the host; of a chain the members run. */
+/* The plan of kinds that do not run on the device: infill compares the texts of tokens, which are on the host; a chain
+   is run member by member. */
 static int sampi_gpu_plan_none(sampi_gpu_row *h, sampi_gpu_step *step)
 {
     (void)h, (void)step;
@@ -3521,7 +3534,7 @@ static int sampi_gpu_plan_none(sampi_gpu_row *h, sampi_gpu_step *step)
 
 /* ---- what is known of the tokens left ---- */
 
-/* The maximum; what is `down` below it will be a floor. Nothing is fetched along. */
+/* Returns the maximum, from which a floor `down` below it will be made. Nothing else is computed with it. */
 static int sampi_gpu_max_for_floor(sampi_gpu_row *h, const sampi_gpu_step *step, double down, float *max)
 {
     (void)step, (void)down;
@@ -3536,11 +3549,11 @@ static int sampi_gpu_sums(sampi_gpu_row *h, const sampi_gpu_step *step, sampi_th
     const int known = then == SAMPI_THEN_PREFIX ? sampi_gpu_require_sums_of(h, sampi_share(step->u.cut.p))
                                                 : sampi_gpu_require_sums(h);
     sums->max = st->max, sums->n = (size_t)st->n, sums->z = st->z, sums->s = st->s, sums->above = 0;
-    if (known == 1) sampi_gpu_meet(h->st); /* the plan goes on, and writes its memory */
+    if (known == 1) sampi_gpu_meet(h->st); /* the plan continues, and writes its memory */
     return known;
 }
 
-/* The sum of squares, of a list of all whose squares count. */
+/* Computes the sum of squared weights, from a list of all tokens whose squares count. */
 static SAMPI_CALLED int sampi_gpu_sum_of_squares(sampi_gpu_row *h, uint64_t *squares)
 {
     const int known = sampi_gpu_require_list(h, sampi_gpu_floor(sampi_float_up((double)h->st->max - 14.0)));
@@ -3559,8 +3572,8 @@ static SAMPI_CALLED int sampi_gpu_sum_of_squares(sampi_gpu_row *h, uint64_t *squ
     return 1;
 }
 
-/* The sums of top_n_sigma, of the list; a pass makes those of a row. They are integers, so that the deviation is the
-   same number however many teams have added them up. */
+/* Computes the sums of top_n_sigma for a list; a pass computes those of a row. They are integers, so the deviation is
+   the same number however many teams have added them up. */
 static SAMPI_CALLED void sampi_gpu_list_sigma(sampi_gpu_row *h)
 {
     sampi_gpu_state *st = h->st;
@@ -3580,7 +3593,7 @@ static SAMPI_CALLED void sampi_gpu_list_sigma(sampi_gpu_row *h)
     st->sigma[0] = s0, st->sigma[1] = s1, st->sigma[2] = s2, st->sigma[3] = s3;
 }
 
-/* The standard deviation. Phase 1: its sums are there (sigma), of a pass or of the list. */
+/* Computes the standard deviation. Phase 1: its sums (sigma) are known, from a pass or from the list. */
 static int sampi_gpu_deviation(sampi_gpu_row *h, float *max, double *sigma)
 {
     sampi_gpu_state *st = h->st;
@@ -3605,8 +3618,8 @@ static int sampi_gpu_deviation(sampi_gpu_row *h, float *max, double *sigma)
     return 1;
 }
 
-/* Zipf's sums of the first m sorted keys, in ascending order, since they are rounded. The logarithms and differences
-   are made before, by all lanes. */
+/* Adds Zipf's sums of the first m sorted keys, in ascending order, because they are rounded. All lanes compute the
+   logarithms and differences before that. */
 static SAMPI_CALLED void sampi_gpu_zipf_of_first(const sampi_gpu_here *h, uint32_t m, sampi_zipf *zipf)
 {
     const uint64_t *key = h->code;
@@ -3633,7 +3646,8 @@ static SAMPI_CALLED void sampi_gpu_zipf_of_first(const sampi_gpu_here *h, uint32
     sampi_gpu_meet(h->st); /* lanes have read t and b */
 }
 
-/* Zipf's sums of the first m tokens; *n: tokens left. Declined if no list holds m. */
+/* Computes Zipf's sums of the first m tokens; *n becomes the number of remaining tokens. Declined if no list holds
+   m. */
 static int sampi_gpu_zipf(sampi_gpu_row *h, size_t m, sampi_zipf *zipf, size_t *n)
 {
     sampi_gpu_state *st = h->st;
@@ -3641,7 +3655,7 @@ static int sampi_gpu_zipf(sampi_gpu_row *h, size_t m, sampi_zipf *zipf, size_t *
     if (known != 1) return known;
     if (m > st->n) m = (size_t)st->n;
     if ((known = sampi_gpu_require_first(h, m)) != 1) return known;
-    /* this can't be, says require_first; but what follows would read past the list */
+    /* require_first excludes this; but the code below would read past the list */
     if (st->n_list < m) return SAMPI_GPU_DECLINED;
     sampi_gpu_list_sort(h);
     sampi_gpu_zipf_of_first(h, (uint32_t)m, zipf);
@@ -3654,10 +3668,10 @@ static void sampi_gpu_random(sampi_gpu_row *h, const sampi_gpu_step *step, uint6
     sampi_random_bits(step->seed, h->job->position, step->stream, 0, random);
 }
 
-/* How many tokens have that mass, which is xtc's threshold, and the last of them. They are at most 1/t tokens; the list
-   has all that reach that share of the maximum's weight, which are few where rows are peaked. From 0.001 on down it
-   might not hold even the former, and a pass for that would be in vain. The logarithm is a little low, so that rounding
-   never leaves out a token that the mass would keep. */
+/* Finds how many tokens have that mass (xtc's threshold), and the last of them. They are at most 1/t tokens. The list
+   has all tokens that reach that share of the maximum's weight, which are few in peaked rows. With t <= 0.001 it might
+   not even hold 1/t tokens, so no pass is tried. The logarithm is a little too low, so rounding never excludes a token
+   that has the mass. */
 static SAMPI_CALLED int sampi_gpu_reach(sampi_gpu_row *h, const sampi_gpu_step *step, uint64_t mass,
                                         uint64_t *reached, samp_token_data *token)
 {
@@ -3671,7 +3685,7 @@ static SAMPI_CALLED int sampi_gpu_reach(sampi_gpu_row *h, const sampi_gpu_step *
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = st->n_list;
     const float max = st->max;
-    uint64_t above = 0, last = UINT64_MAX; /* how many reach t; the last of them in order */
+    uint64_t above = 0, last = UINT64_MAX; /* how many tokens reach t; the last of them in order */
     SAMPI_SIMD(reduction(+ : above) reduction(min : last))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
@@ -3687,14 +3701,14 @@ static SAMPI_CALLED int sampi_gpu_reach(sampi_gpu_row *h, const sampi_gpu_step *
 
 /* ---- what is done to them ---- */
 
-/* What reaches a logit stays. */
+/* Keeps the tokens that reach a logit. */
 static int sampi_gpu_keep_reaching(sampi_gpu_row *h, float least)
 {
     sampi_gpu_keep_from(h, sampi_gpu_floor(least));
     return 1;
 }
 
-/* An array that is shown would be in order here, or have its p. */
+/* Notes that the CPU's array would be sorted here, or get its p, for a later sampler that is shown the array. */
 static int sampi_gpu_show(sampi_gpu_row *h, unsigned shows)
 {
     if (shows & SAMPI_SHOWS_ORDER) sampi_gpu_mark_order(h, SAMPI_GPU_BY_KEY, 0.0);
@@ -3702,8 +3716,8 @@ static int sampi_gpu_show(sampi_gpu_row *h, unsigned shows)
     return 1;
 }
 
-/* The shortest prefix with that mass and so many tokens. Nothing is shown of mirostat's, behind which nobody sees an
-   array. */
+/* Keeps the shortest prefix with that mass and number of tokens. mirostat asks for no order and no p, because no
+   sampler after it sees an array. */
 static int sampi_gpu_keep_prefix(sampi_gpu_row *h, unsigned shows, uint64_t mass, size_t count)
 {
     const int known = sampi_gpu_require_prefix(h, false, 0.0, mass, count);
@@ -3713,8 +3727,8 @@ static int sampi_gpu_keep_prefix(sampi_gpu_row *h, unsigned shows, uint64_t mass
     return 1;
 }
 
-/* The smallest logit of the prefix. search.key may lie anywhere between its last token and the next one; but the list
-   in which the search has ended has that token. */
+/* Returns the smallest logit of the prefix. search.key may lie anywhere between the prefix's last token and the next
+   one, but the list in which the search has ended has that last token. */
 static SAMPI_CALLED float sampi_gpu_last_logit(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -3730,8 +3744,8 @@ static SAMPI_CALLED float sampi_gpu_last_logit(const sampi_gpu_here *h)
     return sampi_gpu_logit(last);
 }
 
-/* The first k in order, and with ties all that equal the last one. It needs no weights: the search goes by count alone,
-   and a small k is found in one list. */
+/* Keeps the first k tokens in order, and with `ties` all that equal the last one. It needs no weights: the search goes
+   by number alone, and a small k is found in one list. */
 static int sampi_gpu_keep_first(sampi_gpu_row *h, size_t k, bool ties)
 {
     int known = sampi_gpu_require_prefix(h, false, 0.0, 0, k);
@@ -3742,7 +3756,7 @@ static int sampi_gpu_keep_first(sampi_gpu_row *h, size_t k, bool ties)
     return 1;
 }
 
-/* The second differences of the sorted tokens' weights: bend [n] of w [n + 2]; their sum. */
+/* Computes the second differences of the sorted tokens' weights: bend [n] from w [n + 2]; returns their sum. */
 static SAMPI_CALLED uint64_t sampi_gpu_list_bends(const uint64_t *w, uint32_t n, uint64_t *bend)
 {
     uint64_t total = 0;
@@ -3756,8 +3770,9 @@ static SAMPI_CALLED uint64_t sampi_gpu_list_bends(const uint64_t *w, uint32_t n,
     return total;
 }
 
-/* Second differences of sorted weights: they need neighbours, so all tokens must fit a list. Then the place where their
-   running sum exceeds its share. It is declined, and the CPU samples the row, if they don't fit. */
+/* The plan of tail_free: keeps tokens up to the place where the running sum of the second differences exceeds its
+   share. Second differences need neighbours, so all tokens must fit a list; otherwise the step is declined, and the CPU
+   samples the row. */
 static SAMPI_CALLED int sampi_gpu_keep_tail(sampi_gpu_row *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -3773,7 +3788,7 @@ static SAMPI_CALLED int sampi_gpu_keep_tail(sampi_gpu_row *h, const sampi_gpu_st
     const uint32_t n = st->n_list - 2;
     uint64_t *bend = sampi_gpu_spare(h), keep = step->u.cut.min_keep > 1 ? step->u.cut.min_keep : 1;
     const uint64_t total = sampi_gpu_list_bends(h->wide, n, bend);
-    /* weights that hardly bend, as on the CPU: then places count instead of second differences */
+    /* weights with hardly any second differences, as on the CPU: then places count instead */
     const bool flat = sampi_tail_is_flat(total, st->z);
     uint64_t most = sampi_mulhi(share, flat ? n : total), at = most;
     if (most >= (flat ? n : total)) return 1; /* nothing exceeds it */
@@ -3783,8 +3798,8 @@ static SAMPI_CALLED int sampi_gpu_keep_tail(sampi_gpu_row *h, const sampi_gpu_st
     return 1;
 }
 
-/* The shortest prefix in the order of typical's scores. Thinned, because the scores say nothing about maxima of
-   cells; and the first token may be gone, so the maximum is no longer known. */
+/* Keeps the shortest prefix in the order of typical's scores. The row becomes thinned, because scores do not follow the
+   maxima of cells; and the first token may be removed, so the maximum is no longer known. */
 static int sampi_gpu_keep_nearest(sampi_gpu_row *h, double mean, uint64_t mass, size_t min_keep)
 {
     sampi_gpu_state *st = h->st;
@@ -3809,21 +3824,22 @@ static int sampi_gpu_keep_nearest(sampi_gpu_row *h, double mean, uint64_t mass, 
     return 1;
 }
 
-/* What is left becomes the list if it fits into one. Else the chain goes on without a list, by passes over the row. */
+/* Makes the remaining tokens the list if they fit one. Else the chain continues without a list, by passes over the
+   row. */
 static int sampi_gpu_settle(sampi_gpu_row *h)
 {
     const int known = sampi_gpu_require_all(h);
     return known == SAMPI_GPU_DECLINED ? 1 : known;
 }
 
-/* Sums that an entropy is made from: of the tokens before some place in the order. */
+/* Sums from which an entropy is computed, of the tokens before a place in the order. */
 typedef struct sampi_gpu_running {
     uint64_t z, s;
 } sampi_gpu_running;
 
-/* The running sums of n <= 32 numbers, of tokens or of pieces that follow one another, behind the sum of those before
-   them: upto [32], a lane each. A function of its own, because gcc 12's device compiler gives a function with arrays
-   and a call in a lane too little of its stack; of one array, because the device's stack is short. */
+/* Computes the running sums of n <= 32 numbers (of tokens, or of consecutive pieces), which begin at `before`: upto
+   [32], one per lane. It is a function of its own because gcc 12's device compiler gives too little stack to a function
+   with arrays and a call in a lane; it has one array because the device's stack is short. */
 static SAMPI_CALLED void sampi_gpu_run_up(const uint64_t *part, uint32_t n, uint64_t before, uint64_t *upto)
 {
     SAMPI_SIMD()
@@ -3837,7 +3853,7 @@ static SAMPI_CALLED void sampi_gpu_run_up(const uint64_t *part, uint32_t n, uint
     }
 }
 
-/* The sum of the first n numbers, each lane's of every 32nd. */
+/* Returns the sum of the first n numbers. */
 static SAMPI_CALLED uint64_t sampi_gpu_sum_of_first(const uint64_t *part, uint32_t n)
 {
     uint64_t sum = 0;
@@ -3846,7 +3862,8 @@ static SAMPI_CALLED uint64_t sampi_gpu_sum_of_first(const uint64_t *part, uint32
     return sum;
 }
 
-/* The first of n <= 32 places whose running sums, upto [2 * 32], have an entropy above `most`; n if none has. */
+/* Returns the first of n <= 32 places whose running sums, upto [2 * 32], have an entropy above `most`; n if none
+   has. */
 static SAMPI_CALLED uint32_t sampi_gpu_entropy_above(const uint64_t *upto, uint32_t n, double most)
 {
     uint32_t first = n;
@@ -3860,12 +3877,13 @@ static SAMPI_CALLED uint32_t sampi_gpu_entropy_above(const uint64_t *upto, uint3
     return first;
 }
 
-/* Which of these brings the entropy of all up to it above `most`, the first; n if none does. What is before it is added
-   to the sums. */
+/* Returns the first of n tokens or pieces with which the entropy of all up to it exceeds `most`; n if none does. Those
+   before it are added to *sums. */
 static SAMPI_CALLED uint32_t sampi_gpu_first_above(const uint64_t *z, const uint64_t *s, uint32_t n, double most,
                                                    sampi_gpu_running *sums, uint64_t *upto)
 {
-    const uint64_t old_z = sums->z, old_s = sums->s; /* read before the barriers of the loops: lanes share the sums */
+    const uint64_t old_z = sums->z, old_s = sums->s; /* read before the barriers of the loops, because
+                                                        lanes share the sums */
     sampi_gpu_run_up(z, n, old_z, upto);
     sampi_gpu_run_up(s, n, old_s, upto + SAMPI_WARP);
     const uint32_t first = sampi_gpu_entropy_above(upto, n, most);
@@ -3874,8 +3892,8 @@ static SAMPI_CALLED uint32_t sampi_gpu_first_above(const uint64_t *z, const uint
     return first;
 }
 
-/* What the sorted keys weigh, in wide, and their shares of the entropy's sum, in code in place of the keys; then both
-   in 32 pieces of so many tokens each. */
+/* Writes the weights of the sorted keys to `wide`, and their terms of the entropy's sum to `code`, instead of the keys;
+   then sums both over 32 pieces of `each` tokens. */
 static SAMPI_CALLED void sampi_gpu_weigh_pieces(const sampi_gpu_here *h, uint32_t each, uint64_t *part_z,
                                                 uint64_t *part_s)
 {
@@ -3900,9 +3918,10 @@ static SAMPI_CALLED void sampi_gpu_weigh_pieces(const sampi_gpu_here *h, uint32_
     }
 }
 
-/* How many top_h keeps of the sorted keys: the fewest whose entropy with one more is above `most`, n if it never is.
-   The entropy grows with each token, but as a double only nearly: so the search ends a little below, and from there on
-   it goes token by token, as on the CPU. It looks at 32 pieces of the order at once, then at 32 tokens of one. */
+/* Returns how many of the sorted keys top_h keeps: the fewest whose entropy with one more token exceeds `most`; n if it
+   never does. The entropy grows with each token, but as a double only approximately; so the search stops a little
+   below, and from there goes token by token, as on the CPU. It looks at 32 pieces of the order at once, then at 32
+   tokens of a piece. */
 static SAMPI_CALLED uint32_t sampi_gpu_top_h_size(const sampi_gpu_here *h, double most)
 {
     const uint32_t n = h->st->n_list, each = (n + SAMPI_WARP - 1) / SAMPI_WARP, pieces = (n + each - 1) / each;
@@ -3921,15 +3940,15 @@ static SAMPI_CALLED uint32_t sampi_gpu_top_h_size(const sampi_gpu_here *h, doubl
         if (first < m) break;
     }
     uint64_t z = sums.z, s = sums.s;
-    for (; keep < n; keep++) { /* a first token is kept whatever its entropy is said to be */
+    for (; keep < n; keep++) { /* a first token is kept whatever its entropy is computed to be */
         z += w[keep], s += weighted[keep];
         if (keep > 0 && sampi_entropy_of((double)z, (double)s, (double)z) > most) break;
     }
     return keep;
 }
 
-/* Where the cliff of the sorted keys is: the smallest i that makes the fall behind the first i, divided by i, largest.
-   No fall further down is steeper than all that is left divided by n: *rest. */
+/* Finds min_k's cliff of the sorted keys: the smallest i for which the fall after the first i tokens, divided by i, is
+   largest. *rest: a bound on the falls further down, all of the remaining fall divided by n. */
 static SAMPI_CALLED uint32_t sampi_gpu_cliff(const sampi_gpu_here *h, double *steepest, double *rest)
 {
     const uint64_t *key = h->code;
@@ -3953,7 +3972,8 @@ static SAMPI_CALLED uint32_t sampi_gpu_cliff(const sampi_gpu_here *h, double *st
     return most > 0.0 ? first : 1;
 }
 
-/* top_h, min_k: how many are kept, by the first tokens in order, or all of them; 0: these don't tell. */
+/* Returns how many tokens top_h or min_k keeps, from a list of the first tokens in order, or of all; 0 if these do not
+   decide it. */
 static uint64_t sampi_gpu_beginning_size(sampi_gpu_row *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_state *st = h->st;
@@ -3970,7 +3990,8 @@ static uint64_t sampi_gpu_beginning_size(sampi_gpu_row *h, const sampi_gpu_step 
     return sampi_min_k_keeps(cliff, (double)step->u.cut.p, st->max, st->low, st->n);
 }
 
-/* Both keep a beginning of the order. Phase 0: how many, from a list of some, then of many; 1: keep them. */
+/* The plan of top_h and min_k, which keep a beginning of the order. Phase 0 finds its length, from a list of some
+   tokens, then of many; phase 1 keeps it. */
 static int sampi_gpu_keep_beginning(sampi_gpu_row *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -3988,7 +4009,7 @@ static int sampi_gpu_keep_beginning(sampi_gpu_row *h, const sampi_gpu_step *step
     return sampi_gpu_keep_first(h, (size_t)st->memory.count, false);
 }
 
-/* xtc: that token becomes the first. */
+/* xtc: removes the tokens before that one. */
 static int sampi_gpu_drop_before(sampi_gpu_row *h, const samp_token_data *token)
 {
     sampi_gpu_mark_p(h);
@@ -3996,9 +4017,9 @@ static int sampi_gpu_drop_before(sampi_gpu_row *h, const samp_token_data *token)
     return 1;
 }
 
-/* All logits by a temperature. For a row that isn't complete it is one operation in the list, and no pass. One too
-   small for arithmetic is greedy: one token stays, and the others are masked where they stand, so nothing is in
-   order. */
+/* Scales all logits by a temperature. For a row that is not complete that is one operation, without a pass. A
+   temperature too small for arithmetic is greedy: one token stays and the others are masked in place, so no order is
+   noted. */
 static int sampi_gpu_scale(sampi_gpu_row *h, float t)
 {
     if (!(t >= SAMPI_TEMP_MIN)) return sampi_gpu_keep_prefix(h, 0, 0, 1);
@@ -4007,7 +4028,7 @@ static int sampi_gpu_scale(sampi_gpu_row *h, float t)
     return 1;
 }
 
-/* smoothing: logits by how far they are below the maximum, one operation. */
+/* smoothing: changes logits by their distance from the maximum, as one operation. */
 static int sampi_gpu_bend(sampi_gpu_row *h, const sampi_gpu_step *step)
 {
     const int known = sampi_gpu_require_max(h);
@@ -4019,7 +4040,7 @@ static int sampi_gpu_bend(sampi_gpu_row *h, const sampi_gpu_step *step)
     return 1;
 }
 
-/* log_softmax: all logits less one number. */
+/* log_softmax: subtracts one number from all logits. */
 static int sampi_gpu_shift(sampi_gpu_row *h, double less)
 {
     sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_SHIFT, 0.0f, 0);
@@ -4028,8 +4049,8 @@ static int sampi_gpu_shift(sampi_gpu_row *h, double less)
     return 1;
 }
 
-/* The map, done to a list, for adaptive_p. at_order has the logit from before: the chosen token's probability is made
-   from it. It is free for that: behind the sampler that selects no array is exported. */
+/* Applies adaptive_p's map to a list. at_order keeps the logit from before, from which the chosen token's probability
+   is computed. It is free for that, because no array is exported after the sampler that selects. */
 static SAMPI_CALLED void sampi_gpu_list_adapt(sampi_gpu_row *h, float max, uint64_t z, float aim)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);
@@ -4043,7 +4064,7 @@ static SAMPI_CALLED void sampi_gpu_list_adapt(sampi_gpu_row *h, float max, uint6
     }
 }
 
-/* adaptive_p's map: one operation. Neither a list nor the maxima of cells say anything of the mapped logits. */
+/* Applies adaptive_p's map, as one operation. Neither a list nor the maxima of cells apply to the mapped logits. */
 static int sampi_gpu_adapt_all(sampi_gpu_row *h, const sampi_sums *sums, float aim)
 {
     sampi_gpu_state *st = h->st;
@@ -4063,8 +4084,8 @@ static int sampi_gpu_adapt_all(sampi_gpu_row *h, const sampi_sums *sums, float a
     return 1;
 }
 
-/* A token's logit before the map: what its probability is reckoned from. In a list it is beside the key; else it is
-   that after all operations but the last one, which is the map. */
+/* Returns a token's logit before the map, from which its probability is computed. In a list it is beside the key; in a
+   row it is the logit after all operations but the last, which is the map. */
 static SAMPI_CALLED float sampi_gpu_before_adapt(sampi_gpu_row *h, const samp_token_data *token)
 {
     const uint32_t id = (uint32_t)token->id;
@@ -4089,8 +4110,8 @@ static void sampi_gpu_token(uint64_t key, samp_token_data *token)
     token->logit = sampi_gpu_logit(key);
 }
 
-/* The first token: a list of one is asked for, and more in it are no harm. After the search the list holds the first
-   token, whichever way it went. */
+/* Returns the first token. It asks for a list of one token; a longer list serves too. After the search the list holds
+   the first token, however the search ended. */
 static int sampi_gpu_top(sampi_gpu_row *h, samp_token_data *token)
 {
     const int known = sampi_gpu_require_prefix(h, false, 0.0, 0, 1);
@@ -4098,7 +4119,7 @@ static int sampi_gpu_top(sampi_gpu_row *h, samp_token_data *token)
     return known;
 }
 
-/* One pass more for a row, none for a complete list. */
+/* Draws a token: takes one more pass for a row, none for a complete list. */
 static int sampi_gpu_draw(sampi_gpu_row *h, const sampi_gpu_step *step, samp_token_data *token)
 {
     uint64_t key;
@@ -4107,7 +4128,7 @@ static int sampi_gpu_draw(sampi_gpu_row *h, const sampi_gpu_step *step, samp_tok
     return known;
 }
 
-/* The same, and the sums of what is drawn from. */
+/* Draws a token, and returns the sums of the tokens drawn from. */
 static int sampi_gpu_draw_and_sums(sampi_gpu_row *h, const sampi_gpu_step *step, samp_token_data *token,
                                    sampi_sums *sums)
 {
@@ -4115,8 +4136,8 @@ static int sampi_gpu_draw_and_sums(sampi_gpu_row *h, const sampi_gpu_step *step,
     return known == 1 ? sampi_gpu_draw(h, step, token) : known;
 }
 
-/* The token is chosen: the last act of a plan. What its sampler learns goes into the step, for the next batch, and into
-   the result, for the host's chain. It changes once, behind all questions: a step that is called again must not learn
+/* Ends the plan with its token. The number that the sampler learns is written to the step, for the next batch, and to
+   the result, for the host's chain. That happens once, after all questions: a step that is called again must not learn
    twice. */
 static int sampi_gpu_choose(sampi_gpu_row *h, sampi_gpu_step *step, const samp_token_data *token, float learnt)
 {
@@ -4135,7 +4156,7 @@ static int sampi_gpu_choose(sampi_gpu_row *h, sampi_gpu_step *step, const samp_t
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* The first of n lanes' winners: the smallest time, of two the larger key. */
+/* Finds the first of n lanes' winners: the smallest time, at equal times the larger key. */
 static SAMPI_CALLED void sampi_gpu_first_of(const uint64_t *time, const uint64_t *winner, uint32_t n, uint64_t *best,
                                             uint64_t *key)
 {
@@ -4149,7 +4170,8 @@ static SAMPI_CALLED void sampi_gpu_first_of(const uint64_t *time, const uint64_t
     *key = who;
 }
 
-/* The race of the list, or of the changed tokens beside a row; each lane's winner goes into wide and code. */
+/* Runs the race of gumbel over the list, or over the changed tokens beside a row; each lane's winner goes to wide and
+   code. */
 static SAMPI_CALLED void sampi_gpu_short_race(const sampi_gpu_here *h, const sampi_gpu_step *step, uint64_t *best,
                                               uint64_t *key)
 {
@@ -4175,8 +4197,8 @@ static SAMPI_CALLED void sampi_gpu_short_race(const sampi_gpu_here *h, const sam
     sampi_gpu_first_of(time, winner, SAMPI_WARP, best, key);
 }
 
-/* All that is left runs, and who comes first is chosen: a list at once, a row by a pass. What has no weight does not
-   run, but the maximum always does. */
+/* Chooses the first token in the race of all remaining tokens: for a list at once, for a row by a pass. A token without
+   weight does not take part; the maximum always does. */
 static int sampi_gpu_race(sampi_gpu_row *h, const sampi_gpu_step *step, samp_token_data *token)
 {
     sampi_gpu_state *st = h->st;

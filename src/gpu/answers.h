@@ -1,19 +1,20 @@
 /* ---- answers to plans ----
-   What a sampler's plan (core/plans.h) asks of a row on the device, and what it does to it: sampi_gpu_<question>.
-   The plans themselves stand behind this room, compiled for the device with SAMPI_ON. A plan runs in the team that
-   advances the row (sampi_gpu_run_step), again from its beginning after each pass that it has asked for. An answer
-   writes the state, the list and the changed tokens; only sampi_gpu_choose writes a step: what mirostat and
-   adaptive_p have learnt. All return what the functions of gpu/left.h return, which are the plans' numbers. */
+   The questions that a sampler's plan (core/plans.h) asks about a row on the device, and the changes that it makes to
+   it: sampi_gpu_<question>. The plans themselves come after this room, compiled for the device with SAMPI_ON. A plan
+   runs in the team (thread block) that advances the row (sampi_gpu_run_step), again from its beginning after each pass
+   that it has asked for. An answer writes the state, the list and the changed tokens; only sampi_gpu_choose writes a
+   step: the numbers that mirostat and adaptive_p learn. All return what the functions of gpu/left.h return, which are
+   the plans' numbers. */
 
 typedef const sampi_gpu_here sampi_gpu_row;
 
-/* What a plan keeps from one entry to the next. */
+/* Returns what a plan keeps from one entry to the next. */
 static sampi_memory *sampi_gpu_memory(sampi_gpu_row *h) { return &h->st->memory; }
 
 /* ---- logit_bias, penalties, dry ---- */
 
-/* A rule, done to a logit: what logit_bias, penalties and dry have in common. A masked token stays masked. The same few
-   operations as on the CPU, each rounded; the host has made the rule so that no kind needs another. */
+/* Returns a logit after a rule, the form that logit_bias, penalties and dry share. A masked token stays masked. These
+   are the CPU's operations, each rounded; the host has made the rule so that they fit all three kinds. */
 static float sampi_gpu_rule_change(const sampi_gpu_rule *rule, float l)
 {
     if (sampi_masked(l)) return l;
@@ -22,9 +23,9 @@ static float sampi_gpu_rule_change(const sampi_gpu_rule *rule, float l)
     return sampi_finite(l - rule->fall);
 }
 
-/* To the changed tokens beside the row. The rules of a step are sorted by id; those with the same id count in their
-   order, so the lane of the first one does them all. For a row that isn't complete: its other tokens, which no rule
-   changes, stay where they are and cost nothing. */
+/* Applies a step's rules to the changed tokens beside the row. The rules are sorted by id; those with the same id apply
+   in their order, so the lane of the first does them all. For a row that is not complete: no rule changes its other
+   tokens, so these cost nothing. */
 static SAMPI_CALLED void sampi_gpu_patch_row(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_rule *rule = sampi_gpu_rules(h, step);
@@ -40,8 +41,9 @@ static SAMPI_CALLED void sampi_gpu_patch_row(const sampi_gpu_here *h, const samp
     }
 }
 
-/* The same to a list, for a complete row: each item looks for its rules, because a list is in no order. A token that a
-   bias masks goes; what is masked in a row is found out by the passes, but a list holds only tokens that are left. */
+/* Applies a step's rules to the list of a complete row: each item searches its rules, because a list has no order. A
+   token that a bias masks is removed: in a row the passes find masked tokens, but a list holds only remaining
+   tokens. */
 static SAMPI_CALLED void sampi_gpu_patch_list(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_rule *rule = sampi_gpu_rules(h, step);
@@ -67,9 +69,9 @@ static SAMPI_CALLED void sampi_gpu_patch_list(const sampi_gpu_here *h, const sam
     sampi_gpu_list_keep(h, &unmasked);
 }
 
-/* logit_bias, penalties and dry: single logits change. The maximum is known at once as long as nothing else was done to
-   the row: it is that of the changed tokens or that of the others. Phase 1: they have changed, and only the maximum is
-   asked for, by a pass if need be: without a phase they would change again. */
+/* The plan of logit_bias, penalties and dry, which change single logits. If no operation was applied to the row, the
+   maximum is known at once: that of the changed tokens or that of the others. Phase 1: the logits are changed, and only
+   the maximum is asked for, by a pass if needed; without a phase they would be changed twice. */
 static int sampi_gpu_plan_patch(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -93,7 +95,8 @@ static int sampi_gpu_plan_patch(const sampi_gpu_here *h, const sampi_gpu_step *s
     return sampi_gpu_require_max(h);
 }
 
-/* Not on the device: infill compares the texts of tokens, which are on the host; of a chain the members run. */
+/* The plan of kinds that do not run on the device: infill compares the texts of tokens, which are on the host; a chain
+   is run member by member. */
 static int sampi_gpu_plan_none(sampi_gpu_row *h, sampi_gpu_step *step)
 {
     (void)h, (void)step;
@@ -102,7 +105,7 @@ static int sampi_gpu_plan_none(sampi_gpu_row *h, sampi_gpu_step *step)
 
 /* ---- what is known of the tokens left ---- */
 
-/* The maximum; what is `down` below it will be a floor. Nothing is fetched along. */
+/* Returns the maximum, from which a floor `down` below it will be made. Nothing else is computed with it. */
 static int sampi_gpu_max_for_floor(sampi_gpu_row *h, const sampi_gpu_step *step, double down, float *max)
 {
     (void)step, (void)down;
@@ -117,11 +120,11 @@ static int sampi_gpu_sums(sampi_gpu_row *h, const sampi_gpu_step *step, sampi_th
     const int known = then == SAMPI_THEN_PREFIX ? sampi_gpu_require_sums_of(h, sampi_share(step->u.cut.p))
                                                 : sampi_gpu_require_sums(h);
     sums->max = st->max, sums->n = (size_t)st->n, sums->z = st->z, sums->s = st->s, sums->above = 0;
-    if (known == 1) sampi_gpu_meet(h->st); /* the plan goes on, and writes its memory */
+    if (known == 1) sampi_gpu_meet(h->st); /* the plan continues, and writes its memory */
     return known;
 }
 
-/* The sum of squares, of a list of all whose squares count. */
+/* Computes the sum of squared weights, from a list of all tokens whose squares count. */
 static SAMPI_CALLED int sampi_gpu_sum_of_squares(sampi_gpu_row *h, uint64_t *squares)
 {
     const int known = sampi_gpu_require_list(h, sampi_gpu_floor(sampi_float_up((double)h->st->max - 14.0)));
@@ -140,8 +143,8 @@ static SAMPI_CALLED int sampi_gpu_sum_of_squares(sampi_gpu_row *h, uint64_t *squ
     return 1;
 }
 
-/* The sums of top_n_sigma, of the list; a pass makes those of a row. They are integers, so that the deviation is the
-   same number however many teams have added them up. */
+/* Computes the sums of top_n_sigma for a list; a pass computes those of a row. They are integers, so the deviation is
+   the same number however many teams have added them up. */
 static SAMPI_CALLED void sampi_gpu_list_sigma(sampi_gpu_row *h)
 {
     sampi_gpu_state *st = h->st;
@@ -161,7 +164,7 @@ static SAMPI_CALLED void sampi_gpu_list_sigma(sampi_gpu_row *h)
     st->sigma[0] = s0, st->sigma[1] = s1, st->sigma[2] = s2, st->sigma[3] = s3;
 }
 
-/* The standard deviation. Phase 1: its sums are there (sigma), of a pass or of the list. */
+/* Computes the standard deviation. Phase 1: its sums (sigma) are known, from a pass or from the list. */
 static int sampi_gpu_deviation(sampi_gpu_row *h, float *max, double *sigma)
 {
     sampi_gpu_state *st = h->st;
@@ -186,8 +189,8 @@ static int sampi_gpu_deviation(sampi_gpu_row *h, float *max, double *sigma)
     return 1;
 }
 
-/* Zipf's sums of the first m sorted keys, in ascending order, since they are rounded. The logarithms and differences
-   are made before, by all lanes. */
+/* Adds Zipf's sums of the first m sorted keys, in ascending order, because they are rounded. All lanes compute the
+   logarithms and differences before that. */
 static SAMPI_CALLED void sampi_gpu_zipf_of_first(const sampi_gpu_here *h, uint32_t m, sampi_zipf *zipf)
 {
     const uint64_t *key = h->code;
@@ -214,7 +217,8 @@ static SAMPI_CALLED void sampi_gpu_zipf_of_first(const sampi_gpu_here *h, uint32
     sampi_gpu_meet(h->st); /* lanes have read t and b */
 }
 
-/* Zipf's sums of the first m tokens; *n: tokens left. Declined if no list holds m. */
+/* Computes Zipf's sums of the first m tokens; *n becomes the number of remaining tokens. Declined if no list holds
+   m. */
 static int sampi_gpu_zipf(sampi_gpu_row *h, size_t m, sampi_zipf *zipf, size_t *n)
 {
     sampi_gpu_state *st = h->st;
@@ -222,7 +226,7 @@ static int sampi_gpu_zipf(sampi_gpu_row *h, size_t m, sampi_zipf *zipf, size_t *
     if (known != 1) return known;
     if (m > st->n) m = (size_t)st->n;
     if ((known = sampi_gpu_require_first(h, m)) != 1) return known;
-    /* this can't be, says require_first; but what follows would read past the list */
+    /* require_first excludes this; but the code below would read past the list */
     if (st->n_list < m) return SAMPI_GPU_DECLINED;
     sampi_gpu_list_sort(h);
     sampi_gpu_zipf_of_first(h, (uint32_t)m, zipf);
@@ -235,10 +239,10 @@ static void sampi_gpu_random(sampi_gpu_row *h, const sampi_gpu_step *step, uint6
     sampi_random_bits(step->seed, h->job->position, step->stream, 0, random);
 }
 
-/* How many tokens have that mass, which is xtc's threshold, and the last of them. They are at most 1/t tokens; the list
-   has all that reach that share of the maximum's weight, which are few where rows are peaked. From 0.001 on down it
-   might not hold even the former, and a pass for that would be in vain. The logarithm is a little low, so that rounding
-   never leaves out a token that the mass would keep. */
+/* Finds how many tokens have that mass (xtc's threshold), and the last of them. They are at most 1/t tokens. The list
+   has all tokens that reach that share of the maximum's weight, which are few in peaked rows. With t <= 0.001 it might
+   not even hold 1/t tokens, so no pass is tried. The logarithm is a little too low, so rounding never excludes a token
+   that has the mass. */
 static SAMPI_CALLED int sampi_gpu_reach(sampi_gpu_row *h, const sampi_gpu_step *step, uint64_t mass,
                                         uint64_t *reached, samp_token_data *token)
 {
@@ -252,7 +256,7 @@ static SAMPI_CALLED int sampi_gpu_reach(sampi_gpu_row *h, const sampi_gpu_step *
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = st->n_list;
     const float max = st->max;
-    uint64_t above = 0, last = UINT64_MAX; /* how many reach t; the last of them in order */
+    uint64_t above = 0, last = UINT64_MAX; /* how many tokens reach t; the last of them in order */
     SAMPI_SIMD(reduction(+ : above) reduction(min : last))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
@@ -268,14 +272,14 @@ static SAMPI_CALLED int sampi_gpu_reach(sampi_gpu_row *h, const sampi_gpu_step *
 
 /* ---- what is done to them ---- */
 
-/* What reaches a logit stays. */
+/* Keeps the tokens that reach a logit. */
 static int sampi_gpu_keep_reaching(sampi_gpu_row *h, float least)
 {
     sampi_gpu_keep_from(h, sampi_gpu_floor(least));
     return 1;
 }
 
-/* An array that is shown would be in order here, or have its p. */
+/* Notes that the CPU's array would be sorted here, or get its p, for a later sampler that is shown the array. */
 static int sampi_gpu_show(sampi_gpu_row *h, unsigned shows)
 {
     if (shows & SAMPI_SHOWS_ORDER) sampi_gpu_mark_order(h, SAMPI_GPU_BY_KEY, 0.0);
@@ -283,8 +287,8 @@ static int sampi_gpu_show(sampi_gpu_row *h, unsigned shows)
     return 1;
 }
 
-/* The shortest prefix with that mass and so many tokens. Nothing is shown of mirostat's, behind which nobody sees an
-   array. */
+/* Keeps the shortest prefix with that mass and number of tokens. mirostat asks for no order and no p, because no
+   sampler after it sees an array. */
 static int sampi_gpu_keep_prefix(sampi_gpu_row *h, unsigned shows, uint64_t mass, size_t count)
 {
     const int known = sampi_gpu_require_prefix(h, false, 0.0, mass, count);
@@ -294,8 +298,8 @@ static int sampi_gpu_keep_prefix(sampi_gpu_row *h, unsigned shows, uint64_t mass
     return 1;
 }
 
-/* The smallest logit of the prefix. search.key may lie anywhere between its last token and the next one; but the list
-   in which the search has ended has that token. */
+/* Returns the smallest logit of the prefix. search.key may lie anywhere between the prefix's last token and the next
+   one, but the list in which the search has ended has that last token. */
 static SAMPI_CALLED float sampi_gpu_last_logit(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -311,8 +315,8 @@ static SAMPI_CALLED float sampi_gpu_last_logit(const sampi_gpu_here *h)
     return sampi_gpu_logit(last);
 }
 
-/* The first k in order, and with ties all that equal the last one. It needs no weights: the search goes by count alone,
-   and a small k is found in one list. */
+/* Keeps the first k tokens in order, and with `ties` all that equal the last one. It needs no weights: the search goes
+   by number alone, and a small k is found in one list. */
 static int sampi_gpu_keep_first(sampi_gpu_row *h, size_t k, bool ties)
 {
     int known = sampi_gpu_require_prefix(h, false, 0.0, 0, k);
@@ -323,7 +327,7 @@ static int sampi_gpu_keep_first(sampi_gpu_row *h, size_t k, bool ties)
     return 1;
 }
 
-/* The second differences of the sorted tokens' weights: bend [n] of w [n + 2]; their sum. */
+/* Computes the second differences of the sorted tokens' weights: bend [n] from w [n + 2]; returns their sum. */
 static SAMPI_CALLED uint64_t sampi_gpu_list_bends(const uint64_t *w, uint32_t n, uint64_t *bend)
 {
     uint64_t total = 0;
@@ -337,8 +341,9 @@ static SAMPI_CALLED uint64_t sampi_gpu_list_bends(const uint64_t *w, uint32_t n,
     return total;
 }
 
-/* Second differences of sorted weights: they need neighbours, so all tokens must fit a list. Then the place where their
-   running sum exceeds its share. It is declined, and the CPU samples the row, if they don't fit. */
+/* The plan of tail_free: keeps tokens up to the place where the running sum of the second differences exceeds its
+   share. Second differences need neighbours, so all tokens must fit a list; otherwise the step is declined, and the CPU
+   samples the row. */
 static SAMPI_CALLED int sampi_gpu_keep_tail(sampi_gpu_row *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -354,7 +359,7 @@ static SAMPI_CALLED int sampi_gpu_keep_tail(sampi_gpu_row *h, const sampi_gpu_st
     const uint32_t n = st->n_list - 2;
     uint64_t *bend = sampi_gpu_spare(h), keep = step->u.cut.min_keep > 1 ? step->u.cut.min_keep : 1;
     const uint64_t total = sampi_gpu_list_bends(h->wide, n, bend);
-    /* weights that hardly bend, as on the CPU: then places count instead of second differences */
+    /* weights with hardly any second differences, as on the CPU: then places count instead */
     const bool flat = sampi_tail_is_flat(total, st->z);
     uint64_t most = sampi_mulhi(share, flat ? n : total), at = most;
     if (most >= (flat ? n : total)) return 1; /* nothing exceeds it */
@@ -364,8 +369,8 @@ static SAMPI_CALLED int sampi_gpu_keep_tail(sampi_gpu_row *h, const sampi_gpu_st
     return 1;
 }
 
-/* The shortest prefix in the order of typical's scores. Thinned, because the scores say nothing about maxima of
-   cells; and the first token may be gone, so the maximum is no longer known. */
+/* Keeps the shortest prefix in the order of typical's scores. The row becomes thinned, because scores do not follow the
+   maxima of cells; and the first token may be removed, so the maximum is no longer known. */
 static int sampi_gpu_keep_nearest(sampi_gpu_row *h, double mean, uint64_t mass, size_t min_keep)
 {
     sampi_gpu_state *st = h->st;
@@ -390,21 +395,22 @@ static int sampi_gpu_keep_nearest(sampi_gpu_row *h, double mean, uint64_t mass, 
     return 1;
 }
 
-/* What is left becomes the list if it fits into one. Else the chain goes on without a list, by passes over the row. */
+/* Makes the remaining tokens the list if they fit one. Else the chain continues without a list, by passes over the
+   row. */
 static int sampi_gpu_settle(sampi_gpu_row *h)
 {
     const int known = sampi_gpu_require_all(h);
     return known == SAMPI_GPU_DECLINED ? 1 : known;
 }
 
-/* Sums that an entropy is made from: of the tokens before some place in the order. */
+/* Sums from which an entropy is computed, of the tokens before a place in the order. */
 typedef struct sampi_gpu_running {
     uint64_t z, s;
 } sampi_gpu_running;
 
-/* The running sums of n <= 32 numbers, of tokens or of pieces that follow one another, behind the sum of those before
-   them: upto [32], a lane each. A function of its own, because gcc 12's device compiler gives a function with arrays
-   and a call in a lane too little of its stack; of one array, because the device's stack is short. */
+/* Computes the running sums of n <= 32 numbers (of tokens, or of consecutive pieces), which begin at `before`: upto
+   [32], one per lane. It is a function of its own because gcc 12's device compiler gives too little stack to a function
+   with arrays and a call in a lane; it has one array because the device's stack is short. */
 static SAMPI_CALLED void sampi_gpu_run_up(const uint64_t *part, uint32_t n, uint64_t before, uint64_t *upto)
 {
     SAMPI_SIMD()
@@ -418,7 +424,7 @@ static SAMPI_CALLED void sampi_gpu_run_up(const uint64_t *part, uint32_t n, uint
     }
 }
 
-/* The sum of the first n numbers, each lane's of every 32nd. */
+/* Returns the sum of the first n numbers. */
 static SAMPI_CALLED uint64_t sampi_gpu_sum_of_first(const uint64_t *part, uint32_t n)
 {
     uint64_t sum = 0;
@@ -427,7 +433,8 @@ static SAMPI_CALLED uint64_t sampi_gpu_sum_of_first(const uint64_t *part, uint32
     return sum;
 }
 
-/* The first of n <= 32 places whose running sums, upto [2 * 32], have an entropy above `most`; n if none has. */
+/* Returns the first of n <= 32 places whose running sums, upto [2 * 32], have an entropy above `most`; n if none
+   has. */
 static SAMPI_CALLED uint32_t sampi_gpu_entropy_above(const uint64_t *upto, uint32_t n, double most)
 {
     uint32_t first = n;
@@ -441,12 +448,13 @@ static SAMPI_CALLED uint32_t sampi_gpu_entropy_above(const uint64_t *upto, uint3
     return first;
 }
 
-/* Which of these brings the entropy of all up to it above `most`, the first; n if none does. What is before it is added
-   to the sums. */
+/* Returns the first of n tokens or pieces with which the entropy of all up to it exceeds `most`; n if none does. Those
+   before it are added to *sums. */
 static SAMPI_CALLED uint32_t sampi_gpu_first_above(const uint64_t *z, const uint64_t *s, uint32_t n, double most,
                                                    sampi_gpu_running *sums, uint64_t *upto)
 {
-    const uint64_t old_z = sums->z, old_s = sums->s; /* read before the barriers of the loops: lanes share the sums */
+    const uint64_t old_z = sums->z, old_s = sums->s; /* read before the barriers of the loops, because
+                                                        lanes share the sums */
     sampi_gpu_run_up(z, n, old_z, upto);
     sampi_gpu_run_up(s, n, old_s, upto + SAMPI_WARP);
     const uint32_t first = sampi_gpu_entropy_above(upto, n, most);
@@ -455,8 +463,8 @@ static SAMPI_CALLED uint32_t sampi_gpu_first_above(const uint64_t *z, const uint
     return first;
 }
 
-/* What the sorted keys weigh, in wide, and their shares of the entropy's sum, in code in place of the keys; then both
-   in 32 pieces of so many tokens each. */
+/* Writes the weights of the sorted keys to `wide`, and their terms of the entropy's sum to `code`, instead of the keys;
+   then sums both over 32 pieces of `each` tokens. */
 static SAMPI_CALLED void sampi_gpu_weigh_pieces(const sampi_gpu_here *h, uint32_t each, uint64_t *part_z,
                                                 uint64_t *part_s)
 {
@@ -481,9 +489,10 @@ static SAMPI_CALLED void sampi_gpu_weigh_pieces(const sampi_gpu_here *h, uint32_
     }
 }
 
-/* How many top_h keeps of the sorted keys: the fewest whose entropy with one more is above `most`, n if it never is.
-   The entropy grows with each token, but as a double only nearly: so the search ends a little below, and from there on
-   it goes token by token, as on the CPU. It looks at 32 pieces of the order at once, then at 32 tokens of one. */
+/* Returns how many of the sorted keys top_h keeps: the fewest whose entropy with one more token exceeds `most`; n if it
+   never does. The entropy grows with each token, but as a double only approximately; so the search stops a little
+   below, and from there goes token by token, as on the CPU. It looks at 32 pieces of the order at once, then at 32
+   tokens of a piece. */
 static SAMPI_CALLED uint32_t sampi_gpu_top_h_size(const sampi_gpu_here *h, double most)
 {
     const uint32_t n = h->st->n_list, each = (n + SAMPI_WARP - 1) / SAMPI_WARP, pieces = (n + each - 1) / each;
@@ -502,15 +511,15 @@ static SAMPI_CALLED uint32_t sampi_gpu_top_h_size(const sampi_gpu_here *h, doubl
         if (first < m) break;
     }
     uint64_t z = sums.z, s = sums.s;
-    for (; keep < n; keep++) { /* a first token is kept whatever its entropy is said to be */
+    for (; keep < n; keep++) { /* a first token is kept whatever its entropy is computed to be */
         z += w[keep], s += weighted[keep];
         if (keep > 0 && sampi_entropy_of((double)z, (double)s, (double)z) > most) break;
     }
     return keep;
 }
 
-/* Where the cliff of the sorted keys is: the smallest i that makes the fall behind the first i, divided by i, largest.
-   No fall further down is steeper than all that is left divided by n: *rest. */
+/* Finds min_k's cliff of the sorted keys: the smallest i for which the fall after the first i tokens, divided by i, is
+   largest. *rest: a bound on the falls further down, all of the remaining fall divided by n. */
 static SAMPI_CALLED uint32_t sampi_gpu_cliff(const sampi_gpu_here *h, double *steepest, double *rest)
 {
     const uint64_t *key = h->code;
@@ -534,7 +543,8 @@ static SAMPI_CALLED uint32_t sampi_gpu_cliff(const sampi_gpu_here *h, double *st
     return most > 0.0 ? first : 1;
 }
 
-/* top_h, min_k: how many are kept, by the first tokens in order, or all of them; 0: these don't tell. */
+/* Returns how many tokens top_h or min_k keeps, from a list of the first tokens in order, or of all; 0 if these do not
+   decide it. */
 static uint64_t sampi_gpu_beginning_size(sampi_gpu_row *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_state *st = h->st;
@@ -551,7 +561,8 @@ static uint64_t sampi_gpu_beginning_size(sampi_gpu_row *h, const sampi_gpu_step 
     return sampi_min_k_keeps(cliff, (double)step->u.cut.p, st->max, st->low, st->n);
 }
 
-/* Both keep a beginning of the order. Phase 0: how many, from a list of some, then of many; 1: keep them. */
+/* The plan of top_h and min_k, which keep a beginning of the order. Phase 0 finds its length, from a list of some
+   tokens, then of many; phase 1 keeps it. */
 static int sampi_gpu_keep_beginning(sampi_gpu_row *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -569,7 +580,7 @@ static int sampi_gpu_keep_beginning(sampi_gpu_row *h, const sampi_gpu_step *step
     return sampi_gpu_keep_first(h, (size_t)st->memory.count, false);
 }
 
-/* xtc: that token becomes the first. */
+/* xtc: removes the tokens before that one. */
 static int sampi_gpu_drop_before(sampi_gpu_row *h, const samp_token_data *token)
 {
     sampi_gpu_mark_p(h);
@@ -577,9 +588,9 @@ static int sampi_gpu_drop_before(sampi_gpu_row *h, const samp_token_data *token)
     return 1;
 }
 
-/* All logits by a temperature. For a row that isn't complete it is one operation in the list, and no pass. One too
-   small for arithmetic is greedy: one token stays, and the others are masked where they stand, so nothing is in
-   order. */
+/* Scales all logits by a temperature. For a row that is not complete that is one operation, without a pass. A
+   temperature too small for arithmetic is greedy: one token stays and the others are masked in place, so no order is
+   noted. */
 static int sampi_gpu_scale(sampi_gpu_row *h, float t)
 {
     if (!(t >= SAMPI_TEMP_MIN)) return sampi_gpu_keep_prefix(h, 0, 0, 1);
@@ -588,7 +599,7 @@ static int sampi_gpu_scale(sampi_gpu_row *h, float t)
     return 1;
 }
 
-/* smoothing: logits by how far they are below the maximum, one operation. */
+/* smoothing: changes logits by their distance from the maximum, as one operation. */
 static int sampi_gpu_bend(sampi_gpu_row *h, const sampi_gpu_step *step)
 {
     const int known = sampi_gpu_require_max(h);
@@ -600,7 +611,7 @@ static int sampi_gpu_bend(sampi_gpu_row *h, const sampi_gpu_step *step)
     return 1;
 }
 
-/* log_softmax: all logits less one number. */
+/* log_softmax: subtracts one number from all logits. */
 static int sampi_gpu_shift(sampi_gpu_row *h, double less)
 {
     sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_SHIFT, 0.0f, 0);
@@ -609,8 +620,8 @@ static int sampi_gpu_shift(sampi_gpu_row *h, double less)
     return 1;
 }
 
-/* The map, done to a list, for adaptive_p. at_order has the logit from before: the chosen token's probability is made
-   from it. It is free for that: behind the sampler that selects no array is exported. */
+/* Applies adaptive_p's map to a list. at_order keeps the logit from before, from which the chosen token's probability
+   is computed. It is free for that, because no array is exported after the sampler that selects. */
 static SAMPI_CALLED void sampi_gpu_list_adapt(sampi_gpu_row *h, float max, uint64_t z, float aim)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);
@@ -624,7 +635,7 @@ static SAMPI_CALLED void sampi_gpu_list_adapt(sampi_gpu_row *h, float max, uint6
     }
 }
 
-/* adaptive_p's map: one operation. Neither a list nor the maxima of cells say anything of the mapped logits. */
+/* Applies adaptive_p's map, as one operation. Neither a list nor the maxima of cells apply to the mapped logits. */
 static int sampi_gpu_adapt_all(sampi_gpu_row *h, const sampi_sums *sums, float aim)
 {
     sampi_gpu_state *st = h->st;
@@ -644,8 +655,8 @@ static int sampi_gpu_adapt_all(sampi_gpu_row *h, const sampi_sums *sums, float a
     return 1;
 }
 
-/* A token's logit before the map: what its probability is reckoned from. In a list it is beside the key; else it is
-   that after all operations but the last one, which is the map. */
+/* Returns a token's logit before the map, from which its probability is computed. In a list it is beside the key; in a
+   row it is the logit after all operations but the last, which is the map. */
 static SAMPI_CALLED float sampi_gpu_before_adapt(sampi_gpu_row *h, const samp_token_data *token)
 {
     const uint32_t id = (uint32_t)token->id;
@@ -670,8 +681,8 @@ static void sampi_gpu_token(uint64_t key, samp_token_data *token)
     token->logit = sampi_gpu_logit(key);
 }
 
-/* The first token: a list of one is asked for, and more in it are no harm. After the search the list holds the first
-   token, whichever way it went. */
+/* Returns the first token. It asks for a list of one token; a longer list serves too. After the search the list holds
+   the first token, however the search ended. */
 static int sampi_gpu_top(sampi_gpu_row *h, samp_token_data *token)
 {
     const int known = sampi_gpu_require_prefix(h, false, 0.0, 0, 1);
@@ -679,7 +690,7 @@ static int sampi_gpu_top(sampi_gpu_row *h, samp_token_data *token)
     return known;
 }
 
-/* One pass more for a row, none for a complete list. */
+/* Draws a token: takes one more pass for a row, none for a complete list. */
 static int sampi_gpu_draw(sampi_gpu_row *h, const sampi_gpu_step *step, samp_token_data *token)
 {
     uint64_t key;
@@ -688,7 +699,7 @@ static int sampi_gpu_draw(sampi_gpu_row *h, const sampi_gpu_step *step, samp_tok
     return known;
 }
 
-/* The same, and the sums of what is drawn from. */
+/* Draws a token, and returns the sums of the tokens drawn from. */
 static int sampi_gpu_draw_and_sums(sampi_gpu_row *h, const sampi_gpu_step *step, samp_token_data *token,
                                    sampi_sums *sums)
 {
@@ -696,8 +707,8 @@ static int sampi_gpu_draw_and_sums(sampi_gpu_row *h, const sampi_gpu_step *step,
     return known == 1 ? sampi_gpu_draw(h, step, token) : known;
 }
 
-/* The token is chosen: the last act of a plan. What its sampler learns goes into the step, for the next batch, and into
-   the result, for the host's chain. It changes once, behind all questions: a step that is called again must not learn
+/* Ends the plan with its token. The number that the sampler learns is written to the step, for the next batch, and to
+   the result, for the host's chain. That happens once, after all questions: a step that is called again must not learn
    twice. */
 static int sampi_gpu_choose(sampi_gpu_row *h, sampi_gpu_step *step, const samp_token_data *token, float learnt)
 {
@@ -716,7 +727,7 @@ static int sampi_gpu_choose(sampi_gpu_row *h, sampi_gpu_step *step, const samp_t
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* The first of n lanes' winners: the smallest time, of two the larger key. */
+/* Finds the first of n lanes' winners: the smallest time, at equal times the larger key. */
 static SAMPI_CALLED void sampi_gpu_first_of(const uint64_t *time, const uint64_t *winner, uint32_t n, uint64_t *best,
                                             uint64_t *key)
 {
@@ -730,7 +741,8 @@ static SAMPI_CALLED void sampi_gpu_first_of(const uint64_t *time, const uint64_t
     *key = who;
 }
 
-/* The race of the list, or of the changed tokens beside a row; each lane's winner goes into wide and code. */
+/* Runs the race of gumbel over the list, or over the changed tokens beside a row; each lane's winner goes to wide and
+   code. */
 static SAMPI_CALLED void sampi_gpu_short_race(const sampi_gpu_here *h, const sampi_gpu_step *step, uint64_t *best,
                                               uint64_t *key)
 {
@@ -756,8 +768,8 @@ static SAMPI_CALLED void sampi_gpu_short_race(const sampi_gpu_here *h, const sam
     sampi_gpu_first_of(time, winner, SAMPI_WARP, best, key);
 }
 
-/* All that is left runs, and who comes first is chosen: a list at once, a row by a pass. What has no weight does not
-   run, but the maximum always does. */
+/* Chooses the first token in the race of all remaining tokens: for a list at once, for a row by a pass. A token without
+   weight does not take part; the maximum always does. */
 static int sampi_gpu_race(sampi_gpu_row *h, const sampi_gpu_step *step, samp_token_data *token)
 {
     sampi_gpu_state *st = h->st;

@@ -1,11 +1,11 @@
 /* ---- the end of a row ----
-   What the host and the next batch see: the result, the caller's token, the job moved on by the token (its rules too),
-   the state back at zero. The last sampler calls sampi_gpu_choose; everything that ends a row calls sampi_gpu_finish.
-   */
+   The end of a row, for the host and the next batch: the result, the caller's token, the job updated by the token (its
+   rules too), the state set to zero. The last sampler calls sampi_gpu_choose; everything that ends a row calls
+   sampi_gpu_finish. */
 
-/* Leave the result: no team does anything more to the row, unless the host takes `batch` back. When the row is
-   finished, and when it stops for a user's sampler. batch is written last; the fence before the next epoch makes the
-   rest visible to the teams, and the end of the kernel to the host. */
+/* Writes the result, when the row is finished, or stops for a user's sampler. No team (thread block) then works on the
+   row, unless the host withdraws `batch`. batch is written last. The fence before the next epoch makes the result
+   visible to the teams, and the end of the kernel to the host. */
 static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
 {
     const sampi_gpu_state *st = h->st;
@@ -23,24 +23,25 @@ static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t to
     r->p_max = st->p_max;
     r->order_mean = st->order_mean;
     r->p_z = st->p_z;
-    r->batch = h->a->batch; /* read by the host after the kernel, by other teams after the next epoch has begun */
+    r->batch = h->a->batch; /* the host reads it after the kernel, other teams after the next epoch has begun */
 }
 
-/* The rules of a step: where they came with the batch, or in the row's own place. The host never has two steps' rules
-   stay there, so they begin at its beginning. */
+/* Returns the rules of a step: those sent with the batch, or those in the row's own place. The host lets only one
+   step's rules stay on the device, so they begin at the place's beginning. */
 static const sampi_gpu_rule *sampi_gpu_rules(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const uint32_t side = h->job->side;
     return side == SAMPI_GPU_SENT ? h->a->rule + step->rule : h->a->kept_rule + (2 * h->row + side) * SAMPI_RULES;
 }
 
-/* A token's number of rules by id: those below it, and how often it is in the window itself. */
+/* A token's place among the rules: the number of rules with smaller ids, and how often the token is in the window (the
+   last tokens). */
 typedef struct sampi_gpu_spot {
     uint32_t below, count;
 } sampi_gpu_spot;
 
-/* By counting over all rules: a bisection would be one lane's work, with a read waited for in each step. For
-   next_rules: of what comes into the window, and of what falls out. */
+/* Finds that by counting over all rules; a bisection would be one lane's work, with a read to wait for in each step.
+   next_rules needs it for the token that enters the window, and for the one that leaves it. */
 static void sampi_gpu_spot_of(const sampi_gpu_rule *rule, uint32_t n, int32_t id, sampi_gpu_spot *spot)
 {
     uint32_t below = 0, count = 0;
@@ -54,13 +55,13 @@ static void sampi_gpu_spot_of(const sampi_gpu_rule *rule, uint32_t n, int32_t id
     spot->count = count;
 }
 
-/* The rules of the next token, in the other of the row's two places: as sampi_penalties_accept, and all at once. One
-   token comes into the window, and another one may fall out of it: each rule is copied to where it will be, with its
-   count one more or less, or left out, or a new one is put in between; no lane waits for another. Two places, because
-   a lane would otherwise write over what another one reads. Rules that nothing changes (logit_bias) are copied once,
-   from where they were sent, which the next batch writes over. Called by sampi_gpu_finish for a row that has got its
-   token; sampi_gpu_follow (gpu/results.h) must come to the same side and numbers, or the host would send a job that
-   doesn't fit. */
+/* Makes the rules for the next token, in the other of the row's two places, by what sampi_penalties_accept does, with
+   all lanes at once. One token enters the window (the last tokens), and another may leave it: each rule is copied to
+   its new place, with its count one higher or lower, or is left out, or a new rule is inserted; no lane waits for
+   another. There are two places because a lane would otherwise overwrite what another one reads. Rules that tokens do
+   not change (logit_bias) are copied once, from where they were sent, which the next batch overwrites. sampi_gpu_finish
+   calls it for a row that has its token. sampi_gpu_follow (gpu/results.h) must get the same place and numbers, or the
+   host would send a job that does not fit. */
 static SAMPI_CALLED void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
 {
     sampi_gpu_job *job = h->job;
@@ -73,17 +74,17 @@ static SAMPI_CALLED void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t t
     sampi_gpu_rule *to = h->a->kept_rule + (2 * h->row + side) * SAMPI_RULES;
     int32_t *id = h->a->kept_id + (2 * h->row + side) * SAMPI_RULES, *window = h->a->window + h->row * SAMPI_RULES;
     const int32_t *tokens = h->a->id + job->window;
-    /* later the window is here already, and moves by itself */
+    /* later the window is on the device already */
     const uint32_t n_window = sent ? ring.cap : 0;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_window; i += SAMPI_WARP) window[i] = tokens[i];
-    /* old: what falls out, or a token that no rule has, if the window isn't full */
+    /* old: the token that leaves, or an id without a rule if the window is not full */
     const int32_t old = !counts ? token : ring.size < ring.cap ? -1 : window[ring.head], in = counts ? token : -1;
-    const bool same = old == token; /* falls out and comes in: nothing changes */
+    const bool same = old == token; /* the same token leaves and enters: nothing changes */
     sampi_gpu_spot out_at, in_at;
     sampi_gpu_spot_of(from, n, old, &out_at);
     sampi_gpu_spot_of(from, n, in, &in_at);
-    (void)sampi_ring_push(&ring, window, token); /* behind the barriers of these loops */
+    (void)sampi_ring_push(&ring, window, token); /* after the barriers of these loops */
     job->ring = ring;
     const bool removes = !same && out_at.count == 1, inserts = !same && in_at.count == 0;
     const float repeat = step->u.penalties.repeat, freq = step->u.penalties.freq, present = step->u.penalties.present;
@@ -92,7 +93,7 @@ static SAMPI_CALLED void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t t
     {
         sampi_gpu_rule r = { in, 0, repeat, 0.0f, 0 };
         uint32_t at = i == n ? in_at.below : i;
-        /* number n is the rule that comes in, if there is one; the rule that goes is not copied */
+        /* index n is the rule that is inserted, if there is one; the rule that leaves is not copied */
         if (i == n ? !inserts : removes && i == out_at.below) continue;
         if (i < n) {
             r = from[i];
@@ -101,7 +102,7 @@ static SAMPI_CALLED void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t t
         at -= removes && (i == n ? out_at.below < in_at.below : i > out_at.below);
         if (!same && r.id == in) r.count++;
         if (!same && r.id == old) r.count--;
-        /* sampi_count_penalty */
+        /* as sampi_count_penalty */
         if (counts) r.fall = sampi_add_to_product(sampi_roundf((float)r.count * freq), present), r.at = at;
         to[at] = r;
         id[r.at] = r.id;
@@ -111,11 +112,11 @@ static SAMPI_CALLED void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t t
     if (counts) job->n_ids = step->n = n + inserts - removes;
 }
 
-/* The row is done: its result, and everything as the next batch expects it: no holes, a state of zeros but for epoch
-   and arrived. The only end that a row has, with a token, a list for the host (-1), an error, or "not on the device";
-   only a token or a list moves the job on. It returns 0 like a step that waits, because nothing more is to be done. The
-   operations needn't be cleared: n_ops is zero. What comes back in `out` for a row that the host must still see to is
-   written over by the host. */
+/* Finishes a row: writes its result, and prepares everything for the next batch: no holes, a state of zeros except
+   epoch and arrived. Every row ends here: with a token, a list for the host (-1), an error, or "not on the device";
+   only a token or a list updates the job. It returns 0 like a step that waits, because nothing more is to be done. The
+   operations need not be cleared, since n_ops is zero. The host overwrites `out` for a row that it must still
+   finish. */
 static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
 {
     typedef uint32_t __attribute__((may_alias)) word;
@@ -126,12 +127,12 @@ static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t tok
     const uint64_t position = h->job->position + h->job->draws;
     sampi_gpu_report(h, status, token, value);
     if (a->out) a->out[a->place[h->row].out_row] = status ? status : token;
-    /* whole words: all holes of the row go, and every one of them has its id here */
+    /* whole words: all holes of the row are cleared, and each has its id here */
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) hole[(uint32_t)id[i] / 32] = 0;
     if (status == SAMP_OK) h->job->position = position;
     if (status == SAMP_OK && h->job->kept_step) sampi_gpu_next_rules(h, token);
-    /* all members from `pass` up to the operations, of which n_ops says how many count */
+    /* all members from `pass` up to the operations, which n_ops makes invalid */
     word *w = (word *)(void *)&h->st->pass;
     const uint32_t n = (uint32_t)((offsetof(sampi_gpu_state, op) - offsetof(sampi_gpu_state, pass)) / sizeof(word));
     SAMPI_SIMD()
@@ -139,9 +140,9 @@ static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t tok
     return 0;
 }
 
-/* The last sampler has chosen: that is all, unless log-probabilities are wanted: then the choice waits in the state for
-   the last step. Called by greedy, dist, mirostat and adaptive_p as their last act; value is what the sampler has
-   learnt, for the host's chain. */
+/* Ends the row with the chosen token, unless log-probabilities are asked for: then the state keeps the token for the
+   last step. The samplers that select call it last; value is the number that the sampler has learnt, for the host's
+   chain. */
 static int sampi_gpu_choose_key(const sampi_gpu_here *h, uint64_t key, float value)
 {
     sampi_gpu_state *st = h->st;

@@ -11,10 +11,8 @@
    passes) or have ended. Only this team writes the row's state, changed tokens, list and scratch, until it raises the
    epoch (gpu/advance.h). So nothing here is guarded against other teams; atomics are for the lanes of this one. */
 
-#define SAMPI_GPU_DECLINED \
-    (-64)                                       /* a status: the device cannot sample the row, the CPU
-                                                        must */
-#define SAMPI_GPU_ALL sampi_gpu_floor(-FLT_MAX) /* the floor that all unmasked tokens reach */
+#define SAMPI_GPU_DECLINED (-64)                     /* a status: the CPU must sample the row */
+#define SAMPI_GPU_ALL      sampi_gpu_floor(-FLT_MAX) /* the floor that all unmasked tokens reach */
 
 /* ---- what is known of the tokens left ----
    The questions. Samplers, log-probabilities, and other questions ask them. After a return of 1 the answer is in the

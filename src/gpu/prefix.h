@@ -1,32 +1,32 @@
 /* ---- the end of a prefix ----
-   Where top_k, top_p, typical, greedy and others cut: which is the last token of the shortest beginning of the order
-   with a given mass and count? sampi_gpu_require_prefix finds it; sampi_gpu_keep_above also
-   cuts there. The search goes through a list where there is one, else through a sample of the row, else through
+   The end of a prefix, at which top_k, top_p, typical, greedy and others cut: the last token of the shortest beginning
+   of an order with a given mass (sum of weights) and number of tokens. sampi_gpu_require_prefix finds it;
+   sampi_gpu_keep_above also cuts there. The search uses a list if there is one, else a sample of the row, else
    histograms. It writes st->search and scratch. */
 
 /* ---- where a long prefix ends, by a sample ----
-   A histogram of a row takes a pass and two atomics a token. That of every 32nd token is made by one team, and tells
-   nearly where the end is: one pass then lists the tokens around it and adds up those above them. Where it looks is a
-   guess, what it finds is exact: an end that is in no window costs passes, never a token. */
+   A histogram of a whole row takes a pass and two atomics per token. A histogram of every 32nd token is made by one
+   team (thread block), and shows approximately where the end is. One pass then lists the tokens of a window of logits
+   around that place, and adds up the tokens above the window. The place is a guess, but what the pass finds is exact:
+   an end outside of all windows costs passes, but never changes a token. */
 
-#define SAMPI_GPU_FLAT   3.0f                    /* a flat row's first tokens are within so many nats */
-#define SAMPI_GPU_TRIES  3                       /* windows for one end */
-#define SAMPI_GPU_WIDTH  (SAMP_GPU_LIST * 5 / 8) /* tokens that a window should hold: a list has room for an error */
-#define SAMPI_GPU_STANDS (32.0 * 16384.0)        /* a sampled token for 32, and 2^-26 for 2^-40 */
+#define SAMPI_GPU_FLAT   3.0f                    /* nats within which the first tokens of a flat row are */
+#define SAMPI_GPU_TRIES  3                       /* most windows for one end */
+#define SAMPI_GPU_WIDTH  (SAMP_GPU_LIST * 5 / 8) /* tokens of a window; the list has room for an error */
+#define SAMPI_GPU_STANDS (32.0 * 16384.0)        /* a sampled token is 1 of 32, in units of 2^-26, not 2^-40 */
 
-/* Histograms at zero. The team that asks for one clears it, when no other one is at work; the epoch that it raises
-   afterwards lets the others see the zeros before they add. */
+/* Sets histograms to zero. The team that asks for a histogram clears it while no other team works on the row; the
+   others see the zeros before they add, because the epoch is raised in between. */
 static SAMPI_CALLED void sampi_gpu_clear(uint64_t *mass, uint64_t *count, uint32_t n)
 {
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) mass[i] = count[i] = 0;
 }
 
-/* What of a is left to be found, with b found; 0 and not less, since of mass and count one may be reached long before
-   the other. */
+/* Returns a - b, or 0 if b is larger: of mass and number, one may be reached long before the other. */
 static uint64_t sampi_gpu_remaining(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-/* The buckets of a sample, so many per nat: as fine as the logits let them be, if these are known. */
+/* Returns the buckets per nat of a sample's histogram: as fine as the range of the logits allows, if that is known. */
 static float sampi_gpu_fineness(const sampi_gpu_state *st)
 {
     const float range = st->sums_known ? st->max - st->low : 8.0f;
@@ -34,7 +34,8 @@ static float sampi_gpu_fineness(const sampi_gpu_state *st)
     return range < SAMPI_BUCKETS / 64.0f ? SAMPI_BUCKETS / range : 64.0f;
 }
 
-/* A weight to 0.3 %, in units of 2^-26, by integers alone: what the envelope is, less the bulge of its chord. */
+/* Returns a weight with an error of 0.3 %, in units of 2^-26, by integers alone: the envelope, less an estimate of how
+   far its chord is above the curve. */
 static uint32_t sampi_gpu_nearly_weight(float max, float l)
 {
     const float x = sampi_octaves(max, l);
@@ -43,7 +44,8 @@ static uint32_t sampi_gpu_nearly_weight(float max, float l)
     return (((uint32_t)1 << 26) - (i & 0x1FFFFFFu) - bulge) >> (n < 31 ? n : 31);
 }
 
-/* Where the running sum of the sample's mass is, so much of the row's mass further on, or before. */
+/* Returns the sum of the sample's mass that corresponds to `more` of the row's mass beyond `from`; the second function:
+   `less` before it. */
 static double sampi_gpu_sampled(uint64_t from, uint64_t more)
 {
     return sampi_add_to_product64((double)more / SAMPI_GPU_STANDS, (double)from);
@@ -53,7 +55,7 @@ static double sampi_gpu_sampled_back(uint64_t from, uint64_t less)
     return sampi_add_to_product64((double)less / -SAMPI_GPU_STANDS, (double)from);
 }
 
-/* The histogram of a sample: the first 32 tokens of each group, of 32 groups at once. */
+/* Makes the histogram of a sample: the first 32 tokens of each group of 1024, for 32 groups at once. */
 static void sampi_gpu_sample(const sampi_gpu_here *h)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(h->a, h->row, 0);
@@ -80,8 +82,8 @@ static void sampi_gpu_sample(const sampi_gpu_here *h)
     }
 }
 
-/* How far from a bucket of the sample to go for so many of its tokens: so many buckets, 32 of them looked at at once,
-   up to `most`. */
+/* Returns how many buckets of the sample to go from one bucket until they hold `tokens` sampled tokens, at most `most`.
+   32 buckets are looked at at once. */
 static uint32_t sampi_gpu_reach_out(const uint64_t *count, bool down, uint32_t most, uint64_t tokens)
 {
     uint64_t found = 0;
@@ -110,8 +112,8 @@ static uint32_t sampi_gpu_reach_out(const uint64_t *count, bool down, uint32_t m
     return far_;
 }
 
-/* A window around the place where the running sum of the sample's mass exceeds t, or SAMPI_GPU_DECLINED: there is none.
-   It has whole buckets, nearly: it may begin and end at any logit. */
+/* Places a window around the logit at which the running sum of the sample's mass exceeds t; SAMPI_GPU_DECLINED if the
+   sample has less mass. It consists of buckets of the sample, approximately: it may begin and end at any logit. */
 static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
 {
     const float max = h->st->max;
@@ -132,8 +134,9 @@ static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
     return 1;
 }
 
-/* May the window's pass make the envelope too? If a draw follows the top_p whose end this is, with nothing but a
-   temperature between: then all that is above the window is drawn from, by logits that are known now. */
+/* Decides whether the window's pass sums the draw's envelope too. It does if this top_p is followed by a draw, with
+   nothing but a temperature between them: then all tokens above the window take part in the draw, with logits that are
+   known now. */
 static void sampi_gpu_look_ahead(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -149,7 +152,7 @@ static void sampi_gpu_look_ahead(const sampi_gpu_here *h)
     st->ahead = draws ? SAMPI_GPU_AHEAD_ASKED : SAMPI_GPU_AHEAD_NO;
 }
 
-/* Ask for the window. Returns 0 always: a pass is needed. */
+/* Asks for the window's pass. Returns 0 always: a pass is needed. */
 static int sampi_gpu_ask_window(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -171,8 +174,9 @@ static int sampi_gpu_ask_window(const sampi_gpu_here *h)
     return 0;
 }
 
-/* The sums, for a prefix with this share of them. Of a row so flat that the list beside the sums is surely too short,
-   and that a sample has its mass in the same shares, the window comes with them. */
+/* Makes the sums known, for a prefix with this share of them. If the row is so flat that the list made with the sums is
+   surely too short, and that a sample has about the same shares of the mass, the pass for the window is asked for
+   instead, which makes the sums too. */
 static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, uint64_t share)
 {
     sampi_gpu_state *st = h->st;
@@ -187,8 +191,9 @@ static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, uint64_t share)
 
 /* ---- by histograms ---- */
 
-/* Ask for a histogram of the codes in [lo, hi]: even buckets of 1/64 nat for a first one, which must not depend on how
-   many codes of floats lie where; then buckets of 2^shift codes, as few as fit. Returns 0 always: a pass is needed. */
+/* Asks for a histogram of the codes (places in an order, as integers) in [lo, hi]. A first histogram has even buckets
+   of 1/64 nat, because codes of floats are not spread evenly; later ones have buckets of 2^shift codes, with the
+   smallest shift that fits. Returns 0 always: a pass is needed. */
 static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_t hi, bool even)
 {
     sampi_gpu_search *search = &h->st->search;
@@ -204,9 +209,9 @@ static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_
     return 0;
 }
 
-/* Its end is in the list, which holds what is still needed: the result, from the list's codes, which list_codes has
-   made just before. By score several tokens may have the last one's: then keys decide how many of these belong to the
-   prefix. Writes search->key and score. */
+/* Finds the end in the list, which has the tokens that are still needed, from the codes that list_codes has written
+   just before. In the order of scores several tokens may share the last one's score; keys then decide how many of these
+   are in the prefix. Writes search->key and score. */
 static void sampi_gpu_search_list(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;
@@ -218,18 +223,18 @@ static void sampi_gpu_search_list(const sampi_gpu_here *h)
     sampi_gpu_list_prefix(h, code, &upto);
     if (code > 0) sampi_gpu_list_prefix(h, code - 1, &below);
     if (upto.count - below.count <= 1) return;
-    sampi_gpu_list_tie(h, code); /* a tie: the rest goes by keys */
+    sampi_gpu_list_tie(h, code); /* a tie: keys decide about the rest */
     search->key = ~sampi_gpu_list_end(h, h->st->n_list, sampi_gpu_remaining(search->mass, below.mass),
                                       sampi_gpu_remaining(search->count, below.count));
 }
 
-/* The first code of a bucket, or of one behind it; one more than hi if there is none. By bisection with the very
-   function that put codes into buckets: even ones have no formula for their ends that would round the same way. For
-   search_bucket, to which the bucket's ends are the next window. */
+/* Returns the first code of a bucket, or of a later bucket if it is empty; hi + 1 if there is none. It uses bisection
+   with the same function that put codes into buckets, because no formula for the ends of even buckets would round in
+   the same way. take_bucket makes the bucket's ends the next range to search. */
 static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max, uint32_t bucket)
 {
     uint64_t lo = search->lo, hi = search->hi + 1;
-    if (search->shift < SAMPI_EVEN) { /* buckets of 2^shift codes have one */
+    if (search->shift < SAMPI_EVEN) { /* for buckets of 2^shift codes there is a formula */
         const uint64_t start = (uint64_t)bucket << search->shift;
         return start < hi - lo ? lo + start : hi;
     }
@@ -243,14 +248,15 @@ static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max
     return lo;
 }
 
-/* The bucket with the end, that is the later one of the two in which mass and count are reached, becomes what is
-   searched; what lies before it is taken off. The histogram holds both; scratch [32]. Returns how many are in it. */
+/* Makes the bucket with the end the range to search: the later one of the two buckets in which mass and number are
+   reached. Tokens before it are subtracted from what is still needed. scratch [32]. Returns how many tokens the bucket
+   has. */
 static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *mass, const uint64_t *count,
                                       uint32_t n, uint64_t *scratch)
 {
     sampi_gpu_search *search = &h->st->search;
     const float max = h->st->max;
-    /* the prefix that holds a mass m ends where the running sum exceeds m - 1 */
+    /* the prefix with a mass m ends where the running sum exceeds m - 1 */
     const uint64_t all_mass = search->mass, all_count = search->count, all_before = search->before;
     uint64_t mass_left = all_mass - 1, count_left = all_count - 1;
     uint32_t bucket = 0, other = 0;
@@ -268,15 +274,16 @@ static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *m
     return count[bucket];
 }
 
-/* The bucket becomes the window of the next histogram if it holds more than a list, which a single code can't be cut
-   into: then the CPU has the row. Else its tokens are listed, and are not a list of the first ones: listed stays false.
-   Seven histograms at most, since each window but the first has 2048 times fewer codes than the one before. */
+/* Asks for a histogram of a bucket with more than SAMP_GPU_LIST tokens; if these share one code, which no histogram can
+   divide, the CPU samples the row. A smaller bucket's tokens are listed; that is not a list of the first tokens, so
+   listed stays false. There are at most seven histograms, because each range after the first has 2048 times fewer
+   codes. */
 static int sampi_gpu_ask_bucket(const sampi_gpu_here *h, uint64_t n)
 {
     sampi_gpu_state *st = h->st;
     sampi_gpu_search *search = &st->search;
     sampi_gpu_meet(st);    /* lanes have read n from a histogram */
-    if (n > SAMP_GPU_LIST) /* again, within the bucket */
+    if (n > SAMP_GPU_LIST) /* a further histogram, of the bucket */
         return search->lo < search->hi ? sampi_gpu_search_window(h, search->lo, search->hi, false)
                                        : SAMPI_GPU_DECLINED;
     search->stage = SAMPI_SEARCH_BUCKET;
@@ -287,15 +294,15 @@ static int sampi_gpu_ask_bucket(const sampi_gpu_here *h, uint64_t n)
     return 0;
 }
 
-/* The histogram of the row is there. */
+/* Takes over a histogram of the row: chooses the bucket to search next. */
 static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;
     const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
-    /* fewer tokens are left than are wanted: the prefix has no end among them */
+    /* fewer tokens remain than are wanted: the prefix has no end */
     if (sampi_gpu_total(mass, SAMPI_BUCKETS) < search->mass ||
         sampi_gpu_total(count, SAMPI_BUCKETS) < search->count) {
-        search->key = 0; /* all of them */
+        search->key = 0; /* all tokens */
         search->score = UINT64_MAX;
         search->stage = SAMPI_SEARCH_ALL;
         return 1;
@@ -303,8 +310,9 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
     return sampi_gpu_ask_bucket(h, sampi_gpu_take_bucket(h, mass, count, SAMPI_BUCKETS, h->wide));
 }
 
-/* Is the end among the first tokens? They are the list, or become it; 1: the end is known. SAMPI_GPU_DECLINED: it is
-   for histograms to find. Most prefixes end here: the sums have brought a list along, or one pass makes it. */
+/* Searches the end in the list of the first tokens, which is made if there is none. Returns 1 if the end is known,
+   SAMPI_GPU_DECLINED if windows or histograms must find it. Most prefixes end here: the sums have made a list too, or
+   one pass makes it. */
 static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -312,7 +320,7 @@ static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
     const uint64_t mass = search->mass, count = search->count;
     const bool by_score = search->by_score;
     int known = 1;
-    if (by_score && !st->complete) return SAMPI_GPU_DECLINED; /* the first by keys are not the first by score */
+    if (by_score && !st->complete) return SAMPI_GPU_DECLINED; /* the first by key are not the first by score */
     if (!st->complete && !st->listed)
         known = sampi_gpu_require_first(h, mass && count < SAMPI_HEAD ? SAMPI_HEAD : count);
     if (known != 1) return known;
@@ -329,8 +337,9 @@ static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
     return mass ? SAMPI_GPU_DECLINED : sampi_gpu_require_first(h, count);
 }
 
-/* The window by the sample of a row whose sums are known: so much mass is left out at the end of it. All there is is
-   listed instead if it fits a list, and so is a prefix that does. SAMPI_GPU_DECLINED: it is for histograms. */
+/* Asks for a window by a sample, in a row whose sums are known: the window is placed by the mass beyond the prefix's
+   end. If all remaining tokens fit a list, or the prefix does, a list is made instead. Returns SAMPI_GPU_DECLINED if
+   histograms must find the end. */
 static int sampi_gpu_first_window(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -347,18 +356,19 @@ static int sampi_gpu_first_window(const sampi_gpu_here *h)
     if (st->ahead || 32 * sampi_gpu_total(count, search->upto + 1) > SAMPI_GPU_WIDTH) return sampi_gpu_ask_window(h);
     search->tries = tries + 1;
     const int known = sampi_gpu_require_list(h, sampi_gpu_floor(search->floor));
-    return known == 1 ? SAMPI_GPU_DECLINED : known; /* 1: that list is there, and the end was not in it */
+    return known == 1 ? SAMPI_GPU_DECLINED : known; /* 1: that list exists already, and the end was not in it */
 }
 
-/* Another window, if the sample has one where the end is now said to be; else histograms of these codes. */
+/* Asks for another window if the sample has one at t, where the end is now estimated; else for a histogram of the codes
+   from lo to hi. */
 static int sampi_gpu_next_window(const sampi_gpu_here *h, double t, uint64_t lo, uint64_t hi, bool even)
 {
     if (h->st->search.tries < SAMPI_GPU_TRIES && sampi_gpu_place_window(h, t) == 1) return sampi_gpu_ask_window(h);
     return sampi_gpu_search_window(h, lo, hi, even);
 }
 
-/* The window's tokens of the prefix in the sums of groups: so these are the draw's. Changed tokens come when it draws,
-   as always. */
+/* Adds the window's tokens of the prefix to the sums of groups, which are then those of the draw. Changed tokens are
+   added when the draw begins, as always. */
 static SAMPI_CALLED void sampi_gpu_join_window(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -377,7 +387,7 @@ static SAMPI_CALLED void sampi_gpu_join_window(const sampi_gpu_here *h)
     h->st->ahead = SAMPI_GPU_AHEAD_MADE;
 }
 
-/* Codes and weights of the list's tokens in what is searched: few of many. */
+/* Copies the codes and weights of those of the list's tokens that are in the range searched, which are few. */
 static void sampi_gpu_list_between(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -404,8 +414,8 @@ static void sampi_gpu_list_between(const sampi_gpu_here *h)
     }
 }
 
-/* The window is there, and mostly the end is in it: in one bucket of its histogram, of which the list has the tokens.
-   Else it is above it, or below it, and the sample tells how far from here. */
+/* Takes over a window. Mostly the end is in it: in one bucket of its histogram, whose tokens are in the list. Else the
+   end is above or below the window, and the sample shows how far. */
 static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -430,7 +440,7 @@ static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
         const double t = sampi_gpu_sampled(sampi_gpu_total(mass, search->upto + 1), mass_below);
         return sampi_gpu_next_window(h, t, lo, end, true);
     }
-    if (st->n_list > SAMP_GPU_LIST && sampi_gpu_fineness(st) > search->per_nat) { /* the sums have come since */
+    if (st->n_list > SAMP_GPU_LIST && sampi_gpu_fineness(st) > search->per_nat) { /* the sums are new */
         sampi_gpu_sample(h);
         const double t = sampi_gpu_sampled_back(sampi_gpu_total(mass, SAMPI_BUCKETS), mass_left);
         return sampi_gpu_next_window(h, t, lo, end, true);
@@ -445,12 +455,12 @@ static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
     return !st->ahead && search->before + n <= SAMP_GPU_LIST ? sampi_gpu_require_list(h, search->key) : 1;
 }
 
-/* The shortest prefix with at least this mass and this many tokens, or all of them: afterwards search.key (and score)
-   are the place of its last token. First in the list of the first tokens; then, by mass, in windows; then among all, by
-   histograms: of all codes, of the codes of one bucket, and so on, until a bucket's tokens fit a list. Last a list of
-   the prefix itself is made, if it is short and no draw is made ahead: what the sampler keeps is then complete. Between
-   two passes search.stage remembers where it was; a step must ask for the same prefix until it gets it, and nothing
-   else meanwhile. */
+/* Finds the shortest prefix with at least this mass and this number of tokens, or all tokens; search.key (and score)
+   are then the place of its last token. It searches first in the list of the first tokens; then, by mass, in windows;
+   then in all tokens by histograms, of all codes, of one bucket's codes, and so on, until a bucket's tokens fit a list.
+   Last it makes a list of the prefix itself, if that is short and the draw's envelope is not summed yet, so that the
+   tokens that the sampler keeps are a complete list. Between passes search.stage records the progress; a step must ask
+   for the same prefix until it is found, and ask nothing else meanwhile. */
 static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, double mean, uint64_t mass,
                                     uint64_t count)
 {
@@ -458,7 +468,8 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
     sampi_gpu_search *search = &st->search;
     int known = sampi_gpu_require_max(h);
     if (known != 1) return known;
-    if (search->stage == SAMPI_SEARCH_WINDOW) { /* which may have come before these were known */
+    if (search->stage == SAMPI_SEARCH_WINDOW) { /* the pass for the window may have been asked for before
+                                                   these were known */
         search->mass = mass;
         search->count = count;
         search->before = 0;
@@ -466,7 +477,7 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
     } else if (search->stage == SAMPI_SEARCH_IDLE) {
         search->by_score = by_score;
         search->mean = mean;
-        /* kept here: a later call must search for the same, whatever it is given */
+        /* stored here: later calls continue this search whatever arguments they get */
         search->mass = mass;
         search->count = count;
         search->before = 0;
@@ -474,7 +485,7 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
         if (known == SAMPI_GPU_DECLINED) known = sampi_gpu_first_window(h);
         if (known == 1) search->tries = 0;
         if (known != SAMPI_GPU_DECLINED) return known;
-        /* all codes there can be: of any score, or from the first token's key down to the smallest logit */
+        /* all possible codes: of any score, or from the first token's key to that of the smallest logit */
         if (by_score) return sampi_gpu_search_window(h, 0, sampi_bits(INFINITY), true);
         return sampi_gpu_search_window(h, ~sampi_gpu_key(st->max, 0), ~SAMPI_GPU_ALL, true);
     }
@@ -487,7 +498,7 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
         sampi_gpu_list_codes(h, by_score, true);
         sampi_gpu_search_list(h);
         search->stage = SAMPI_SEARCH_LIST;
-        /* how long the prefix is: what lies before the bucket, and what the bucket has of it */
+        /* the length of the prefix: the tokens before the bucket, and those in it */
         if (!by_score) sampi_gpu_list_prefix(h, ~search->key, &p);
         if (!by_score && search->before + p.count <= SAMP_GPU_LIST) return sampi_gpu_require_list(h, search->key);
     }
@@ -497,9 +508,9 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
     return 1;
 }
 
-/* Asks whether min_keep tokens have l >= floor. Returns 1 when *enough has the answer, else what require_list or
-   require_sums returns. It lowers *min_keep to the number of tokens where that is smaller. If more tokens reach the
-   floor than a list holds, they are enough as long as min_keep fits a list. Only keep_above calls it. */
+/* Finds whether at least min_keep tokens have a logit >= floor. Returns 1 when *enough has the answer, else what
+   require_list or require_sums returns. It lowers *min_keep to the number of tokens if that is smaller. If more tokens
+   reach the floor than a list holds, they are enough as long as min_keep fits a list. Only keep_above calls it. */
 static int sampi_gpu_enough_above(const sampi_gpu_here *h, uint64_t from, uint64_t *min_keep, bool *enough)
 {
     int known = sampi_gpu_require_list(h, from);
@@ -516,12 +527,12 @@ static int sampi_gpu_enough_above(const sampi_gpu_here *h, uint64_t from, uint64
     return 1;
 }
 
-/* The caller's phase, plus this: min_keep decides, not the floor. */
+/* Added to the caller's phase: min_keep decides, not the floor. */
 enum { SAMPI_PHASE_MIN_KEEP = 16 };
 
-/* Keep l >= floor, but at least the first min_keep in order (>= 1): min_p, by_sums, mirostat_v2. The array is put in
-   order only by the latter. Two questions follow one another here, so the phase says which of them a call belongs to;
-   afterwards it is the caller's again. */
+/* Keeps the tokens with logits >= floor, but at least the first min_keep (>= 1) in order: for min_p, by_sums and
+   mirostat_v2. The CPU's array is sorted only if min_keep decides. Two questions follow one another here, so the phase
+   records to which of them a call belongs; afterwards it is the caller's again. */
 static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t min_keep)
 {
     sampi_gpu_state *st = h->st;
@@ -531,7 +542,7 @@ static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t 
     if (st->memory.phase < SAMPI_PHASE_MIN_KEEP) {
         const uint64_t from = sampi_gpu_floor(sampi_float_up(floor));
         bool enough = false;
-        /* a floor above the maximum is reached by nobody: then min_keep decides at once */
+        /* no token reaches a floor above the maximum: min_keep decides at once */
         if (!(floor > (double)st->max)) known = sampi_gpu_enough_above(h, from, &min_keep, &enough);
         if (known != 1) return known;
         if (enough) {
