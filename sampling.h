@@ -190,86 +190,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9068 samplers/greedy.h               21327 grammar/regex.h
-     277 api/config.h                     9110 samplers/choose.h               21734 grammar/derivatives.h
-     308 api/types.h                      9173 samplers/ratio.h                22557 grammar/vocabulary.h
-     565 api/missing.h                    9240 samplers/draw.h                 23042 grammar/triggers.h
-     579 api/sample.h                     9326 samplers/dist.h                 23380 grammar/matcher.h
-     673 api/chains.h                     9358 samplers/gumbel.h               23675 grammar/store.h
-     940 api/samplers.h                   9428 watermark/function.h            23942 grammar/moving.h
-    1213 api/gumbel.h                     9546 watermark/text.h                24302 grammar/visits.h
-    1236 api/operator.h                   9738 watermark/draw.h                24590 grammar/states.h
-    1287 api/kv.h                         9949 samplers/mirostat.h             24754 grammar/items.h
-    1470 api/llama_cpp.h                 10189 samplers/adaptive_p.h           24883 grammar/masks.h
-    1516 api/text_error.h                10341 samplers/custom.h               25094 grammar/runs.h
-    1533 api/grammar.h                   10402 config/describe.h               25308 grammar/entries.h
-    1801 api/shards.h                    10584 config/from_params.h            25808 grammar/accepting.h
-    1900 api/peers.h                     10648 config/orders.h                 26158 grammar/waiting.h
-    1988 api/drafts.h                    10882 config/numbers.h                26286 grammar/history.h
-    2090 api/constraints.h               11024 config/set.h                    26414 grammar/room.h
-    2420 api/watermark.h                 11180 config/texts.h                  26765 grammar/sampler.h
-    2580 api/parts.h                     11311 config/settings.h               27009 grammar/forced.h
-    2622 base/switches.h                 11424 life/rollback.h                 27178 grammar/hooks.h
-    2941 base/random.h                   11684 life/chain.h                    27302 schema/head.h
-    2964 base/mt19937.h                  11968 life/members.h                  27479 schema/errors.h
-    3039 base/exact.h                    12082 life/update.h                   27591 schema/collections.h
-    3267 base/bits128.h                  12279 life/copy.h                     27625 schema/references.h
-    3348 base/elements.h                 12449 rows/row.h                      27900 schema/strings.h
-    3480 watermark/colours.h             12759 rows/reserve.h                  27962 schema/numbers.h
-    3544 kernels/llama_cpp/contract.h    12828 rows/pieces.h                   28170 schema/sets.h
-    3591 kernels/contract.h              12942 rows/thresholds.h               28426 schema/formats.h
-    3719 kernels/scalar.h                13049 rows/compact.h                  28628 schema/scalars.h
-    3925 kernels/llama_cpp/scalar.h      13233 rows/sums.h                     28931 schema/goals.h
-    3946 kernels/sets.h                  13382 rows/changes.h                  29156 schema/alternatives.h
-    3994 kernels/vectors.h               13463 rows/cuts.h                     29641 schema/objects.h
-    4111 kernels/avx512.h                13913 rows/typical.h                  30162 schema/arrays.h
-    4195 kernels/avx2.h                  14228 rows/tail_free.h                30527 schema/whole.h
-    4257 kernels/sse2.h                  14302 rows/selecting.h                30700 tags/head.h
-    4274 kernels/neon.h                  14433 rows/mirostat.h                 30830 tags/words.h
-    4296 kernels/wasm.h                  14518 watermark/rows.h                30946 tags/inside.h
-    4312 kernels/generic.h               14632 rows/flat.h                     31090 tags/formats.h
-    4332 kernels/shared.h                14679 rows/logprobs.h                 31498 grammar/grammars.h
-    4457 kernels/passes.h                14765 rows/step.h                     31565 peers/tables.h
-    5147 kernels/llama_cpp/passes.h      14782 rows/llama_cpp/sums.h           31966 peers/values.h
-    5231 kernels/check.h                 15108 rows/llama_cpp/samplers.h       32411 peers/llama_server.h
-    5254 kernels/dispatch.h              15585 rows/llama_cpp/step.h           32481 peers/fields.h
-    5464 core/array.h                    15616 run/apply.h                     32747 peers/requests.h
-    5804 core/table.h                    15700 run/writing.h                   32893 shards/head.h
-    6002 core/windows.h                  15824 run/arrays.h                    33044 shards/bytes.h
-    6094 constraints/record.h            15902 run/arrays_llama_cpp.h          33142 shards/merging.h
-    6152 watermark/record.h              16102 run/walk.h                      33433 shards/row.h
-    6172 rows/work.h                     16207 run/finish.h                    33567 shards/answers.h
-    6199 life/past.h                     16247 run/draw_llama_cpp.h            34115 shards/logprobs.h
-    6258 core/record.h                   16323 run/draw.h                      34262 shards/taking.h
-    6398 core/plans.h                    16401 run/sample.h                    34418 shards/asking.h
-    6436 core/fields.h                   16519 watermark/making.h              34555 shards/prefix.h
-    6523 core/owners.h                   16748 watermark/tails.h               35126 shards/plans.h
-    6600 core/mt19937.h                  16848 watermark/detect.h              35630 samplers/plans.h
-    6658 core/no_mt19937.h               17071 run/verify.h                    35893 shards/way.h
-    6692 core/making.h                   17176 run/batch.h                     36042 shards/memory.h
-    6825 core/streams.h                  17327 life/state.h                    36112 shards/batch.h
-    6865 life/state_fields.h             17505 operator/weights.h              36520 drafts/head.h
-    6965 samplers/llama_cpp.h            17593 operator/search.h               36579 drafts/block.h
-    7052 samplers/logit_bias.h           17731 operator/run.h                  36771 drafts/tree.h
-    7154 samplers/patch.h                17899 kv/cells.h                      36906 drafts/relaxed.h
-    7204 samplers/penalties.h            17936 kv/making.h                     36991 constraints/automaton.h
-    7356 samplers/dry.h                  18161 kv/slot.h                       37092 constraints/making.h
-    7815 samplers/cut.h                  18301 kv/sequences.h                  37348 constraints/sampler.h
-    7840 samplers/top_n_sigma.h          18435 kv/data.h                       37443 constraints/constructors.h
-    7950 samplers/top_k.h                18558 kv/update.h                     37810 constraints/patterns.h
-    8007 samplers/tail_free.h            18683 kv/state.h                      38018 constraints/looking.h
-    8132 samplers/typical.h              18892 llama_cpp/functions.h           38085 constraints/thinking.h
-    8208 samplers/top_p.h                18959 llama_cpp/object.h              38337 constraints/schedule.h
-    8251 samplers/min_p.h                19014 llama_cpp/vocabulary.h          38426 constraints/accepting.h
-    8293 samplers/by_sums.h              19091 text/reading.h                  38609 constraints/drawing.h
-    8444 samplers/top_h.h                19202 text/strings.h                  38796 constraints/state.h
-    8497 samplers/min_k.h                19301 text/values.h                   38861 constraints/kind.h
-    8555 samplers/xtc.h                  19457 text/documents.h                38919 constraints/top_p_decay.h
-    8639 samplers/infill.h               19533 grammar/head.h                  39005 constraints/accessors.h
-    8755 samplers/temperature.h          19575 grammar/tree.h                  39113 core/kinds.h
-    8925 samplers/smoothing.h            20620 grammar/finishing.h             39162 base/restore.h
-    9010 samplers/softmax.h              20937 grammar/reading.h               39176 api/license.h
-    9043 samplers/drafted.h              21027 grammar/gbnf.h
+       2 api/opening.h                    9068 samplers/greedy.h               21033 grammar/gbnf.h
+     277 api/config.h                     9110 samplers/choose.h               21333 grammar/regex.h
+     308 api/types.h                      9173 samplers/ratio.h                21740 grammar/derivatives.h
+     565 api/missing.h                    9240 samplers/draw.h                 22563 grammar/vocabulary.h
+     579 api/sample.h                     9326 samplers/dist.h                 23048 grammar/triggers.h
+     673 api/chains.h                     9358 samplers/gumbel.h               23386 grammar/matcher.h
+     940 api/samplers.h                   9428 watermark/function.h            23681 grammar/store.h
+    1213 api/gumbel.h                     9546 watermark/text.h                23948 grammar/moving.h
+    1236 api/operator.h                   9738 watermark/draw.h                24308 grammar/visits.h
+    1287 api/kv.h                         9949 samplers/mirostat.h             24596 grammar/states.h
+    1470 api/llama_cpp.h                 10189 samplers/adaptive_p.h           24760 grammar/items.h
+    1516 api/text_error.h                10341 samplers/custom.h               24889 grammar/masks.h
+    1533 api/grammar.h                   10402 config/describe.h               25100 grammar/runs.h
+    1801 api/shards.h                    10584 config/from_params.h            25314 grammar/entries.h
+    1900 api/peers.h                     10648 config/orders.h                 25814 grammar/accepting.h
+    1988 api/drafts.h                    10882 config/numbers.h                26164 grammar/waiting.h
+    2090 api/constraints.h               11024 config/set.h                    26292 grammar/history.h
+    2420 api/watermark.h                 11180 config/texts.h                  26420 grammar/room.h
+    2580 api/parts.h                     11311 config/settings.h               26771 grammar/sampler.h
+    2622 base/switches.h                 11424 life/rollback.h                 27015 grammar/forced.h
+    2941 base/random.h                   11684 life/chain.h                    27184 grammar/hooks.h
+    2964 base/mt19937.h                  11968 life/members.h                  27308 schema/head.h
+    3039 base/exact.h                    12082 life/update.h                   27485 schema/errors.h
+    3267 base/bits128.h                  12279 life/copy.h                     27597 schema/collections.h
+    3348 base/elements.h                 12449 rows/row.h                      27631 schema/references.h
+    3480 watermark/colours.h             12759 rows/reserve.h                  27906 schema/strings.h
+    3544 kernels/llama_cpp/contract.h    12828 rows/pieces.h                   27968 schema/numbers.h
+    3591 kernels/contract.h              12942 rows/thresholds.h               28176 schema/sets.h
+    3719 kernels/scalar.h                13049 rows/compact.h                  28432 schema/formats.h
+    3925 kernels/llama_cpp/scalar.h      13233 rows/sums.h                     28634 schema/scalars.h
+    3946 kernels/sets.h                  13382 rows/changes.h                  28937 schema/goals.h
+    3994 kernels/vectors.h               13463 rows/cuts.h                     29162 schema/alternatives.h
+    4111 kernels/avx512.h                13913 rows/typical.h                  29647 schema/objects.h
+    4195 kernels/avx2.h                  14228 rows/tail_free.h                30168 schema/arrays.h
+    4257 kernels/sse2.h                  14302 rows/selecting.h                30533 schema/whole.h
+    4274 kernels/neon.h                  14433 rows/mirostat.h                 30706 tags/head.h
+    4296 kernels/wasm.h                  14518 watermark/rows.h                30836 tags/words.h
+    4312 kernels/generic.h               14632 rows/flat.h                     30952 tags/inside.h
+    4332 kernels/shared.h                14679 rows/logprobs.h                 31096 tags/formats.h
+    4457 kernels/passes.h                14765 rows/step.h                     31504 grammar/grammars.h
+    5147 kernels/llama_cpp/passes.h      14782 rows/llama_cpp/sums.h           31571 peers/tables.h
+    5231 kernels/check.h                 15108 rows/llama_cpp/samplers.h       31972 peers/values.h
+    5254 kernels/dispatch.h              15585 rows/llama_cpp/step.h           32417 peers/llama_server.h
+    5464 core/array.h                    15616 run/apply.h                     32487 peers/fields.h
+    5804 core/table.h                    15700 run/writing.h                   32753 peers/requests.h
+    6002 core/windows.h                  15824 run/arrays.h                    32899 shards/head.h
+    6094 constraints/record.h            15902 run/arrays_llama_cpp.h          33050 shards/bytes.h
+    6152 watermark/record.h              16102 run/walk.h                      33148 shards/merging.h
+    6172 rows/work.h                     16207 run/finish.h                    33439 shards/row.h
+    6199 life/past.h                     16247 run/draw_llama_cpp.h            33573 shards/answers.h
+    6258 core/record.h                   16323 run/draw.h                      34121 shards/logprobs.h
+    6398 core/plans.h                    16401 run/sample.h                    34268 shards/taking.h
+    6436 core/fields.h                   16519 watermark/making.h              34424 shards/asking.h
+    6523 core/owners.h                   16748 watermark/tails.h               34561 shards/prefix.h
+    6600 core/mt19937.h                  16848 watermark/detect.h              35132 shards/plans.h
+    6658 core/no_mt19937.h               17071 run/verify.h                    35636 samplers/plans.h
+    6692 core/making.h                   17176 run/batch.h                     35899 shards/way.h
+    6825 core/streams.h                  17327 life/state.h                    36048 shards/memory.h
+    6865 life/state_fields.h             17505 operator/weights.h              36118 shards/batch.h
+    6965 samplers/llama_cpp.h            17593 operator/search.h               36526 drafts/head.h
+    7052 samplers/logit_bias.h           17731 operator/run.h                  36585 drafts/block.h
+    7154 samplers/patch.h                17899 kv/cells.h                      36777 drafts/tree.h
+    7204 samplers/penalties.h            17936 kv/making.h                     36912 drafts/relaxed.h
+    7356 samplers/dry.h                  18161 kv/slot.h                       36997 constraints/automaton.h
+    7815 samplers/cut.h                  18301 kv/sequences.h                  37098 constraints/making.h
+    7840 samplers/top_n_sigma.h          18435 kv/data.h                       37354 constraints/sampler.h
+    7950 samplers/top_k.h                18558 kv/update.h                     37449 constraints/constructors.h
+    8007 samplers/tail_free.h            18683 kv/state.h                      37816 constraints/patterns.h
+    8132 samplers/typical.h              18892 llama_cpp/functions.h           38024 constraints/looking.h
+    8208 samplers/top_p.h                18959 llama_cpp/object.h              38091 constraints/thinking.h
+    8251 samplers/min_p.h                19014 llama_cpp/vocabulary.h          38343 constraints/schedule.h
+    8293 samplers/by_sums.h              19091 text/reading.h                  38432 constraints/accepting.h
+    8444 samplers/top_h.h                19202 text/strings.h                  38615 constraints/drawing.h
+    8497 samplers/min_k.h                19301 text/values.h                   38802 constraints/state.h
+    8555 samplers/xtc.h                  19457 text/documents.h                38867 constraints/kind.h
+    8639 samplers/infill.h               19533 grammar/head.h                  38925 constraints/top_p_decay.h
+    8755 samplers/temperature.h          19575 grammar/tree.h                  39011 constraints/accessors.h
+    8925 samplers/smoothing.h            20242 grammar/building.h              39119 core/kinds.h
+    9010 samplers/softmax.h              20626 grammar/finishing.h             39168 base/restore.h
+    9043 samplers/drafted.h              20943 grammar/reading.h               39182 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -20238,6 +20238,12 @@ static void sampi_tree_free(sampi_tree *t)
     sampi_vec_free(&t->members);
     sampi_vec_free(&t->slots);
 }
+
+/* ---- src/grammar/building.h ---- */
+/* ---- building a tree ----
+   Each function of this room returns the node that matches certain texts, made of the nodes that it gets: a text, a
+   sequence, alternatives, a repetition, a character class, a list of members, a rule. If an argument is a negative
+   status, the function returns this status. */
 
 /* Returns the node that matches the text of n bytes. */
 static sampi_node sampi_tree_text(sampi_tree *t, const char *bytes, size_t n)

@@ -396,6 +396,7 @@ extern "C" {
 #ifdef SAMPLING_GRAMMAR_DECLARED
 #include "grammar/head.h"
 #include "grammar/tree.h"
+#include "grammar/building.h"
 #include "grammar/finishing.h"
 #include "grammar/reading.h"
 #include "grammar/gbnf.h"

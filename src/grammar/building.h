@@ -1,0 +1,382 @@
+/* ---- building a tree ----
+   Each function of this room returns the node that matches certain texts, made of the nodes that it gets: a text, a
+   sequence, alternatives, a repetition, a character class, a list of members, a rule. If an argument is a negative
+   status, the function returns this status. */
+
+/* Returns the node that matches the text of n bytes. */
+static sampi_node sampi_tree_text(sampi_tree *t, const char *bytes, size_t n)
+{
+    return n ? sampi_tree_pooled(t, SAMPI_NODE_TEXT, bytes, n) : SAMPI_EMPTY;
+}
+
+/* Returns the node that matches one byte from lo to hi. */
+static sampi_node sampi_tree_byte(sampi_tree *t, uint32_t lo, uint32_t hi)
+{
+    uint8_t bits[32] = { 0 };
+    for (uint32_t i = lo; i <= hi; i++) bits[i / 8] |= (uint8_t)(1u << i % 8);
+    return sampi_tree_pooled(t, SAMPI_NODE_SET, bits, 32);
+}
+
+/* Returns the node that matches a, followed by b. If parts are appended one by one, the SEQ nodes nest on the left; the
+   derivatives (sampi_join) rebuild such a sequence so that it nests on the right. */
+static sampi_node sampi_tree_seq(sampi_tree *t, sampi_node a, sampi_node b)
+{
+    if (a < 0 || b < 0) return a < 0 ? a : b;
+    if (a == SAMPI_NEVER || b == SAMPI_NEVER) return SAMPI_NEVER;
+    if (a == SAMPI_EMPTY) return b;
+    return b == SAMPI_EMPTY ? a : sampi_tree_node(t, SAMPI_NODE_SEQ, a, b, 0);
+}
+
+/* Returns the node that matches a or b. If both are lists of alternatives, a's alternatives are put in front of b's one
+   by one, so that ALT nodes nest on the right only. */
+static sampi_node sampi_tree_alt(sampi_tree *t, sampi_node a, sampi_node b)
+{
+    if (a < 0 || b < 0) return a < 0 ? a : b;
+    if (a == b || b == SAMPI_NEVER) return a;
+    if (a == SAMPI_NEVER) return b;
+    if (sampi_at(t, a)->kind != SAMPI_NODE_ALT) return sampi_tree_node(t, SAMPI_NODE_ALT, a, b, 0);
+    if (sampi_at(t, b)->kind != SAMPI_NODE_ALT) return sampi_tree_node(t, SAMPI_NODE_ALT, b, a, 0);
+    while (b >= 0 && sampi_at(t, a)->kind == SAMPI_NODE_ALT) {
+        b = sampi_tree_node(t, SAMPI_NODE_ALT, sampi_at(t, a)->a, b, 0);
+        a = sampi_at(t, a)->b;
+    }
+    return b < 0 ? b : sampi_tree_node(t, SAMPI_NODE_ALT, a, b, 0);
+}
+
+/* Returns the node that matches a, repeated at least `least` and at most `most` times (-1: any number of times). The
+   node stores the two bounds; a is not copied. */
+static sampi_node sampi_tree_repeat(sampi_tree *t, sampi_node a, int32_t least, int32_t most)
+{
+    if (a < 0) return a;
+    if (least < 0 || most < -1 || (most >= 0 && most < least)) return SAMP_E_RANGE;
+    if (most == 0 || a == SAMPI_EMPTY) return SAMPI_EMPTY;
+    if (a == SAMPI_NEVER) return least ? SAMPI_NEVER : SAMPI_EMPTY;
+    return least == 1 && most == 1 ? a : sampi_tree_node(t, SAMPI_NODE_REPEAT, a, least, most);
+}
+
+/* Returns whether node n is a repetition from 0 times to any number of times, such as [^"]*. */
+static bool sampi_is_all(const sampi_tree *t, sampi_node n)
+{
+    const sampi_expr *e = sampi_at(t, n);
+    return e->kind == SAMPI_NODE_REPEAT && e->b == 0 && e->c < 0;
+}
+
+/* Returns whether each byte of the set is matched by one of the alternatives of node `one`. */
+static bool sampi_has_bytes(const sampi_tree *t, sampi_node one, const uint8_t set[32])
+{
+    uint8_t left[32], any = 0;
+    memcpy(left, set, sizeof left);
+    for (bool more = true; more;) {
+        const sampi_expr *e = sampi_at(t, one), *first = e->kind == SAMPI_NODE_ALT ? sampi_at(t, e->a) : e;
+        for (int32_t i = 0; i < 32 && first->kind == SAMPI_NODE_SET; i++)
+            left[i] &= (uint8_t)~sampi_bytes_at(t, first->a)[i];
+        more = e->kind == SAMPI_NODE_ALT;
+        one = e->b;
+    }
+    for (int32_t i = 0; i < 32; i++) any |= left[i];
+    return !any;
+}
+
+/* Returns whether a quick look shows that all texts of n are texts of `all`, a node for which sampi_is_all holds. For
+   example all texts of [^"]*word[^"]* are texts of [^"]*. The answer false may also mean that the look found nothing
+   within *patience steps. */
+static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_node all, int32_t *patience)
+{
+    const sampi_node one = sampi_at(t, all)->a;
+    while (--*patience > 0) {
+        if (n == all || n == one || n == SAMPI_EMPTY || n == SAMPI_NEVER) return true;
+        const sampi_expr *e = sampi_at(t, n);
+        uint8_t set[32] = { 0 };
+        switch (e->kind) {
+            case SAMPI_NODE_SET: return sampi_has_bytes(t, one, sampi_bytes_at(t, e->a));
+            case SAMPI_NODE_TEXT:
+                for (int32_t i = 0; i < e->b; i++) {
+                    const uint8_t byte = sampi_bytes_at(t, e->a)[i];
+                    set[byte / 8] |= (uint8_t)(1u << byte % 8);
+                }
+                return sampi_has_bytes(t, one, set);
+            case SAMPI_NODE_REPEAT: n = e->a; continue;
+            case SAMPI_NODE_AND:
+                if (sampi_is_among(t, e->a, all, patience)) return true;
+                n = e->b;
+                continue;
+            case SAMPI_NODE_SEQ:
+            case SAMPI_NODE_ALT:
+                if (!sampi_is_among(t, e->a, all, patience)) return false;
+                n = e->b;
+                continue;
+            default: return false;
+        }
+    }
+    return false;
+}
+
+/* Returns whether a and b have no text in common because b is a NOT node, and a's texts are among those that it
+   excludes. */
+static bool sampi_excludes(const sampi_tree *t, sampi_node b, sampi_node a)
+{
+    int32_t patience = 64;
+    const sampi_expr *e = sampi_at(t, b);
+    return e->kind == SAMPI_NODE_NOT &&
+           (e->a == a || (sampi_is_all(t, e->a) && sampi_is_among(t, a, e->a, &patience)));
+}
+
+/* Returns the node that matches the texts that both a and b match. Both must be regular: they contain no token, no list
+   of members and no recursive rule. */
+static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
+{
+    if (a < 0 || b < 0) return a < 0 ? a : b;
+    if (a == b) return a;
+    if (a == SAMPI_NEVER || b == SAMPI_NEVER) return SAMPI_NEVER;
+    if (sampi_at(t, a)->kind == SAMPI_NODE_NOT && sampi_at(t, a)->a == SAMPI_NEVER) return b;
+    if (sampi_at(t, b)->kind == SAMPI_NODE_NOT && sampi_at(t, b)->a == SAMPI_NEVER) return a;
+    if (sampi_excludes(t, a, b) || sampi_excludes(t, b, a)) return SAMPI_NEVER;
+    return sampi_tree_node(t, SAMPI_NODE_AND, a < b ? a : b, a < b ? b : a, 0);
+}
+
+/* Returns the node that matches a decimal number in JSON's form, without sign or exponent, that is a multiple of m *
+   10^-places. m is 10^8 at most. */
+static sampi_node sampi_tree_multiple(sampi_tree *t, int32_t m, int32_t places)
+{
+    return sampi_tree_node(t, SAMPI_NODE_MULTIPLE, m, 0, 8 * places + SAMPI_MULTIPLE_BEGINS);
+}
+
+/* Returns the node that matches the token `token` of the vocabulary, whatever the token's text is; with `negated` the
+   node matches any other token. */
+static sampi_node sampi_tree_token(sampi_tree *t, samp_token token, bool negated)
+{
+    return token < 0 ? (sampi_node)SAMP_E_RANGE : sampi_tree_node(t, SAMPI_NODE_TOKEN, token, negated, 0);
+}
+
+/* Returns the node that matches the UTF-8 of one code point from lo to hi. lo and hi must have the same length in
+   UTF-8. The allowed range of each byte depends on the bytes before it, so the range is split. */
+static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi, int n_tail, uint32_t mark)
+{
+    if (n_tail == 0) return sampi_tree_byte(t, mark | lo, mark | hi);
+    int shift = 6 * n_tail;
+    uint32_t a = lo >> shift, b = hi >> shift, low = ((uint32_t)1 << shift) - 1;
+    sampi_node node = SAMPI_NEVER;
+    /* the first lead byte apart, if its continuation bytes do not begin at the lowest value */
+    if (a < b && (lo & low)) {
+        node = sampi_tree_seq(t, sampi_tree_byte(t, mark | a, mark | a),
+                              sampi_tree_utf8_range(t, lo & low, low, n_tail - 1, 0x80));
+        lo = ++a << shift;
+    }
+    /* the last lead byte apart, if its continuation bytes do not end at the highest value */
+    if (a < b && (hi & low) != low) {
+        node = sampi_tree_alt(t, node,
+                              sampi_tree_seq(t, sampi_tree_byte(t, mark | b, mark | b),
+                                             sampi_tree_utf8_range(t, 0, hi & low, n_tail - 1, 0x80)));
+        hi = (b-- << shift) - 1;
+    }
+    return sampi_tree_alt(t, node,
+                          sampi_tree_seq(t, sampi_tree_byte(t, mark | a, mark | b),
+                                         sampi_tree_utf8_range(t, lo & low, hi & low, n_tail - 1, 0x80)));
+}
+
+/* Returns the node that matches one code point from lo to hi. Surrogates are left out, because they have no UTF-8. The
+   table has one line for each range of code points with the same length in UTF-8: the upper bits of its lead byte are
+   `lead`, and n_tail bytes follow. */
+static sampi_node sampi_tree_code_points(sampi_tree *t, uint32_t lo, uint32_t hi)
+{
+    static const struct {
+        uint32_t lo, hi, lead;
+        int n_tail;
+    } coded[] = { { 0, 0x7f, 0, 0 },
+                  { 0x80, 0x7ff, 0xc0, 1 },
+                  { 0x800, 0xd7ff, 0xe0, 2 },
+                  { 0xe000, 0xffff, 0xe0, 2 },
+                  { 0x10000, 0x10ffff, 0xf0, 3 } };
+    sampi_node node = SAMPI_NEVER;
+    for (size_t i = 0; i < sizeof coded / sizeof *coded; i++) {
+        uint32_t from = lo > coded[i].lo ? lo : coded[i].lo, to = hi < coded[i].hi ? hi : coded[i].hi;
+        if (from <= to)
+            node = sampi_tree_alt(t, node, sampi_tree_utf8_range(t, from, to, coded[i].n_tail, coded[i].lead));
+    }
+    return node;
+}
+
+/* Ranges of code points [lo, hi] in ascending order; neighbouring ranges have a gap between them. */
+typedef struct sampi_ranges {
+    uint32_t few[8][2], (*at)[2]; /* [n] ranges; `at` points to `few` if they fit there */
+    size_t n;
+} sampi_ranges;
+
+static void sampi_ranges_free(sampi_ranges *r)
+{
+    if (r->at != r->few) SAMP_FREE(r->at);
+}
+
+/* Sorts n ranges of code points and joins those that overlap or touch. A range that ends before it begins is ignored.
+   Returns false if there is no memory. */
+static bool sampi_ranges_make(sampi_ranges *r, const uint32_t (*ranges)[2], size_t n)
+{
+    size_t used = 0, gap;
+    r->n = 0;
+    r->at = n <= sizeof r->few / sizeof *r->few ? r->few : (uint32_t(*)[2])SAMP_MALLOC(n * sizeof *r->at);
+    if (!r->at) return false;
+    for (size_t i = 0; i < n; i++) {
+        if (ranges[i][0] > ranges[i][1] || ranges[i][0] > 0x10ffff) continue;
+        r->at[used][0] = ranges[i][0];
+        r->at[used++][1] = ranges[i][1] > 0x10ffff ? 0x10ffff : ranges[i][1];
+    }
+    for (gap = used / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11)
+        for (size_t i = gap; i < used; i++) {
+            const uint32_t lo = r->at[i][0], hi = r->at[i][1];
+            size_t j = i;
+            for (; j >= gap && r->at[j - gap][0] > lo; j -= gap) {
+                SAMPI_COUNT_STEPS(1);
+                memcpy(r->at[j], r->at[j - gap], sizeof *r->at);
+            }
+            r->at[j][0] = lo;
+            r->at[j][1] = hi;
+        }
+    for (size_t i = 0; i < used; i++)
+        if (r->n > 0 && r->at[i][0] <= r->at[r->n - 1][1] + 1) {
+            if (r->at[i][1] > r->at[r->n - 1][1]) r->at[r->n - 1][1] = r->at[i][1];
+        } else if (r->n++ != i)
+            memcpy(r->at[r->n - 1], r->at[i], sizeof *r->at);
+    return true;
+}
+
+/* Returns the slot of the cache for a character class; NULL if the cache does not take such a class. `how` is the
+   number of the function that makes the class's node. */
+static sampi_class *sampi_class_slot(const sampi_tree *t, const uint32_t (*ranges)[2], size_t n, int32_t how)
+{
+    if (!t->classes || n > 2) return NULL;
+    uint32_t h = (uint32_t)how;
+    for (size_t i = 0; i < n; i++) h = ((h ^ ranges[i][0]) * 0x9E3779B1u ^ ranges[i][1]) * 0x85EBCA77u;
+    return &t->classes[(h >> 13 ^ h >> 24) % SAMPI_CLASSES];
+}
+
+/* Returns the node that matches one code point in one of n ranges, or, if `negated`, a code point in none of them. The
+   ranges may have any order and include both ends. The callback `one` makes the node for the code points lo .. hi. */
+static sampi_node sampi_tree_class_of(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated,
+                                      sampi_node (*one)(sampi_tree *, uint32_t lo, uint32_t hi), int32_t how)
+{
+    sampi_class *kept = sampi_class_slot(t, ranges, n, how += negated);
+    if (kept && kept->how == how && kept->n == (int32_t)n &&
+        (n == 0 || !memcmp(kept->range, ranges, n * sizeof *ranges)))
+        return kept->node;
+    sampi_ranges r;
+    sampi_node node = SAMPI_NEVER;
+    if (!sampi_ranges_make(&r, ranges, n)) return SAMP_E_NOMEM;
+    uint32_t next = 0;
+    for (size_t i = 0; i < r.n && node >= 0; i++) {
+        const uint32_t lo = negated ? next : r.at[i][0], end = negated ? r.at[i][0] : r.at[i][1] + 1;
+        if (lo < end) node = sampi_tree_alt(t, node, one(t, lo, end - 1));
+        next = r.at[i][1] + 1;
+    }
+    if (negated && next <= 0x10ffff) node = sampi_tree_alt(t, node, one(t, next, 0x10ffff));
+    sampi_ranges_free(&r);
+    if (!kept || node < 0) return node;
+    if (n) memcpy(kept->range, ranges, n * sizeof *ranges);
+    kept->n = (int32_t)n;
+    kept->how = how;
+    return kept->node = node;
+}
+
+/* Returns the node that matches the UTF-8 of one code point in one of n ranges; with `negated` a code point in none of
+   them. */
+static sampi_node sampi_tree_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
+{
+    enum { HOW = 2 };
+    if (n > SAMPI_MAX_RANGES) return SAMP_E_RANGE;
+    return sampi_tree_class_of(t, ranges, n, negated, sampi_tree_code_points, HOW);
+}
+
+/* Returns the number of the rule with this name. If there is no such rule, one is made without a body. If the name is
+   empty, each call makes a new rule. */
+static int32_t sampi_tree_rule(sampi_tree *t, const char *name, size_t n)
+{
+    sampi_node text = sampi_tree_text(t, name, n);
+    if (text < 0) return text;
+    if (n && sampi_at(t, text)->c) return sampi_at(t, text)->c - 1;
+    sampi_rule *rule = (sampi_rule *)sampi_vec_add(&t->rules, sizeof *rule, 1);
+    if (!rule) return SAMP_E_NOMEM;
+    memset(rule, 0, sizeof *rule);
+    rule->name = text;
+    rule->body = -1;
+    if (n) sampi_at(t, text)->c = t->rules.n;
+    return t->rules.n - 1;
+}
+
+static sampi_node sampi_tree_ref(sampi_tree *t, int32_t rule)
+{
+    return rule < 0 ? rule : sampi_tree_node(t, SAMPI_NODE_REF, rule, 0, 0);
+}
+
+/* Sets the body of a rule; an earlier body is replaced. Nodes may refer to the rule before it has a body. Returns
+   SAMP_OK, or the status if one of the arguments is a (negative) status. */
+static int sampi_tree_define(sampi_tree *t, int32_t rule, sampi_node body)
+{
+    if (rule < 0 || body < 0) return rule < 0 ? rule : body;
+    sampi_rule_at(t, rule)->body = body;
+    return SAMP_OK;
+}
+
+/* Makes a new rule with this body, and returns a node that calls it. */
+static sampi_node sampi_tree_call(sampi_tree *t, sampi_node body)
+{
+    int32_t rule = sampi_tree_rule(t, "", 0);
+    int status = sampi_tree_define(t, rule, body);
+    if (status) return status;
+    sampi_rule_at(t, rule)->call = true;
+    return sampi_tree_ref(t, rule);
+}
+
+/* Returns the node that matches a list of n members in any order, each at most once, with `separator` between two
+   members. `other` matches a member that is not among the n, and may come several times; SAMPI_NEVER allows no such
+   member. All required members must come. The number of all members must be between `least` and `most` (SIZE_MAX: no
+   upper bound). The members are copied. Each of them becomes a rule that is called, so that the data computed for a
+   member do not depend on the members before it, and are computed once. */
+static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members, size_t n, sampi_node separator,
+                                     sampi_node other, size_t least, size_t most)
+{
+    if (separator < 0 || other < 0) return separator < 0 ? separator : other;
+    for (size_t i = 0; i < n; i++)
+        if (members[i].node < 0) return members[i].node;
+    if (n > SAMPI_MAX_NODES || least > SAMPI_MAX_NODES || least > most) return SAMP_E_RANGE;
+    if (other != SAMPI_NEVER) other = sampi_tree_call(t, other);
+    if (other < 0) return other;
+    sampi_list list = { t->members.n, (int32_t)n, separator, other, (int32_t)least, INT32_MAX, 0 };
+    if (most < SAMPI_MAX_NODES) list.most = (int32_t)most;
+    sampi_member *room = (sampi_member *)sampi_vec_add(&t->members, sizeof *room, (int32_t)n);
+    sampi_list *at = room || n == 0 ? (sampi_list *)sampi_vec_add(&t->lists, sizeof *at, 1) : NULL;
+    if (!at) return SAMP_E_NOMEM;
+    *at = list;
+    for (size_t i = 0; i < n; i++) {
+        room[i].required = members[i].required;
+        room[i].node = members[i].node == SAMPI_NEVER ? SAMPI_NEVER : sampi_tree_call(t, members[i].node);
+        if (room[i].node < 0) return room[i].node;
+    }
+    return sampi_tree_node(t, SAMPI_NODE_MEMBERS, t->lists.n - 1, SAMPI_EMPTY, 0);
+}
+
+/* Does the same as sampi_tree_members, for a list that also must have witnesses: members whose names are not listed but
+   that are required (schema/objects.h). The last `slots` * SAMPI_KINDS_OF_NAMES elements of `members` are groups, a
+   group for each witness; a group has one member for each kind of name. One member of each group must come, and no two
+   witnesses may have the same kind. The members with other names that may come depend on the kinds that the witnesses
+   had so far: others [SAMPI_SETS_OF_KINDS] is indexed by the set of these kinds. */
+static sampi_node sampi_tree_witnesses(sampi_tree *t, const sampi_member *members, size_t n, int32_t slots,
+                                       sampi_node separator, const sampi_node *others, size_t least, size_t most)
+{
+    sampi_node node = sampi_tree_members(t, members, n, separator, SAMPI_NEVER, least, most);
+    sampi_member *table = node < 0 ? NULL
+                                   : (sampi_member *)sampi_vec_add(&t->members, sizeof *table, SAMPI_SETS_OF_KINDS);
+    if (!table) return node < 0 ? node : (sampi_node)SAMP_E_NOMEM;
+    for (int32_t i = 0; i < SAMPI_SETS_OF_KINDS; i++) {
+        int32_t same = 0;
+        while (same < i && others[same] != others[i]) same++;
+        table[i].required = false;
+        table[i].node = same < i                   ? table[same].node
+                        : others[i] == SAMPI_NEVER ? SAMPI_NEVER
+                                                   : sampi_tree_call(t, others[i]);
+        if (table[i].node < 0) return table[i].node;
+    }
+    sampi_list *list = (sampi_list *)t->lists.data + sampi_at(t, node)->a;
+    list->slots = slots;
+    list->other = table[0].node;
+    sampi_at(t, node)->known = sampi_node_known(t, sampi_at(t, node));
+    return node;
+}
