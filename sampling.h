@@ -202,74 +202,74 @@
     1287 api/kv.h                         9949 samplers/mirostat.h             24596 grammar/states.h
     1470 api/llama_cpp.h                 10189 samplers/adaptive_p.h           24760 grammar/items.h
     1516 api/text_error.h                10341 samplers/custom.h               24889 grammar/masks.h
-    1533 api/grammar.h                   10402 config/describe.h               25100 grammar/runs.h
-    1801 api/shards.h                    10584 config/from_params.h            25314 grammar/entries.h
-    1900 api/peers.h                     10648 config/orders.h                 25814 grammar/accepting.h
-    1988 api/drafts.h                    10882 config/numbers.h                26164 grammar/waiting.h
-    2090 api/constraints.h               11024 config/set.h                    26292 grammar/history.h
-    2420 api/watermark.h                 11180 config/texts.h                  26420 grammar/room.h
-    2580 api/parts.h                     11311 config/settings.h               26771 grammar/sampler.h
-    2622 base/switches.h                 11424 life/rollback.h                 27015 grammar/forced.h
-    2941 base/random.h                   11684 life/chain.h                    27184 grammar/hooks.h
-    2964 base/mt19937.h                  11968 life/members.h                  27308 schema/head.h
-    3039 base/exact.h                    12082 life/update.h                   27485 schema/errors.h
-    3267 base/bits128.h                  12279 life/copy.h                     27597 schema/collections.h
-    3348 base/elements.h                 12449 rows/row.h                      27631 schema/references.h
-    3480 watermark/colours.h             12759 rows/reserve.h                  27906 schema/strings.h
-    3544 kernels/llama_cpp/contract.h    12828 rows/pieces.h                   27968 schema/numbers.h
-    3591 kernels/contract.h              12942 rows/thresholds.h               28176 schema/sets.h
-    3719 kernels/scalar.h                13049 rows/compact.h                  28432 schema/formats.h
-    3925 kernels/llama_cpp/scalar.h      13233 rows/sums.h                     28634 schema/scalars.h
-    3946 kernels/sets.h                  13382 rows/changes.h                  28937 schema/goals.h
-    3994 kernels/vectors.h               13463 rows/cuts.h                     29162 schema/alternatives.h
-    4111 kernels/avx512.h                13913 rows/typical.h                  29647 schema/objects.h
-    4195 kernels/avx2.h                  14228 rows/tail_free.h                30168 schema/arrays.h
-    4257 kernels/sse2.h                  14302 rows/selecting.h                30533 schema/whole.h
-    4274 kernels/neon.h                  14433 rows/mirostat.h                 30706 tags/head.h
-    4296 kernels/wasm.h                  14518 watermark/rows.h                30836 tags/words.h
-    4312 kernels/generic.h               14632 rows/flat.h                     30952 tags/inside.h
-    4332 kernels/shared.h                14679 rows/logprobs.h                 31096 tags/formats.h
-    4457 kernels/passes.h                14765 rows/step.h                     31504 grammar/grammars.h
-    5147 kernels/llama_cpp/passes.h      14782 rows/llama_cpp/sums.h           31571 peers/tables.h
-    5231 kernels/check.h                 15108 rows/llama_cpp/samplers.h       31972 peers/values.h
-    5254 kernels/dispatch.h              15585 rows/llama_cpp/step.h           32417 peers/llama_server.h
-    5464 core/array.h                    15616 run/apply.h                     32487 peers/fields.h
-    5804 core/table.h                    15700 run/writing.h                   32753 peers/requests.h
-    6002 core/windows.h                  15824 run/arrays.h                    32899 shards/head.h
-    6094 constraints/record.h            15902 run/arrays_llama_cpp.h          33050 shards/bytes.h
-    6152 watermark/record.h              16102 run/walk.h                      33148 shards/merging.h
-    6172 rows/work.h                     16207 run/finish.h                    33439 shards/row.h
-    6199 life/past.h                     16247 run/draw_llama_cpp.h            33573 shards/answers.h
-    6258 core/record.h                   16323 run/draw.h                      34121 shards/logprobs.h
-    6398 core/plans.h                    16401 run/sample.h                    34268 shards/taking.h
-    6436 core/fields.h                   16519 watermark/making.h              34424 shards/asking.h
-    6523 core/owners.h                   16748 watermark/tails.h               34561 shards/prefix.h
-    6600 core/mt19937.h                  16848 watermark/detect.h              35132 shards/plans.h
-    6658 core/no_mt19937.h               17071 run/verify.h                    35636 samplers/plans.h
-    6692 core/making.h                   17176 run/batch.h                     35899 shards/way.h
-    6825 core/streams.h                  17327 life/state.h                    36048 shards/memory.h
-    6865 life/state_fields.h             17505 operator/weights.h              36118 shards/batch.h
-    6965 samplers/llama_cpp.h            17593 operator/search.h               36526 drafts/head.h
-    7052 samplers/logit_bias.h           17731 operator/run.h                  36585 drafts/block.h
-    7154 samplers/patch.h                17899 kv/cells.h                      36777 drafts/tree.h
-    7204 samplers/penalties.h            17936 kv/making.h                     36912 drafts/relaxed.h
-    7356 samplers/dry.h                  18161 kv/slot.h                       36997 constraints/automaton.h
-    7815 samplers/cut.h                  18301 kv/sequences.h                  37098 constraints/making.h
-    7840 samplers/top_n_sigma.h          18435 kv/data.h                       37354 constraints/sampler.h
-    7950 samplers/top_k.h                18558 kv/update.h                     37449 constraints/constructors.h
-    8007 samplers/tail_free.h            18683 kv/state.h                      37816 constraints/patterns.h
-    8132 samplers/typical.h              18892 llama_cpp/functions.h           38024 constraints/looking.h
-    8208 samplers/top_p.h                18959 llama_cpp/object.h              38091 constraints/thinking.h
-    8251 samplers/min_p.h                19014 llama_cpp/vocabulary.h          38343 constraints/schedule.h
-    8293 samplers/by_sums.h              19091 text/reading.h                  38432 constraints/accepting.h
-    8444 samplers/top_h.h                19202 text/strings.h                  38615 constraints/drawing.h
-    8497 samplers/min_k.h                19301 text/values.h                   38802 constraints/state.h
-    8555 samplers/xtc.h                  19457 text/documents.h                38867 constraints/kind.h
-    8639 samplers/infill.h               19533 grammar/head.h                  38925 constraints/top_p_decay.h
-    8755 samplers/temperature.h          19575 grammar/tree.h                  39011 constraints/accessors.h
-    8925 samplers/smoothing.h            20242 grammar/building.h              39119 core/kinds.h
-    9010 samplers/softmax.h              20626 grammar/finishing.h             39168 base/restore.h
-    9043 samplers/drafted.h              20943 grammar/reading.h               39182 api/license.h
+    1533 api/grammar.h                   10402 config/describe.h               25106 grammar/runs.h
+    1801 api/shards.h                    10584 config/from_params.h            25325 grammar/entries.h
+    1900 api/peers.h                     10648 config/orders.h                 25835 grammar/accepting.h
+    1988 api/drafts.h                    10882 config/numbers.h                26185 grammar/waiting.h
+    2090 api/constraints.h               11024 config/set.h                    26314 grammar/history.h
+    2420 api/watermark.h                 11180 config/texts.h                  26442 grammar/room.h
+    2580 api/parts.h                     11311 config/settings.h               26793 grammar/sampler.h
+    2622 base/switches.h                 11424 life/rollback.h                 27037 grammar/forced.h
+    2941 base/random.h                   11684 life/chain.h                    27206 grammar/hooks.h
+    2964 base/mt19937.h                  11968 life/members.h                  27330 schema/head.h
+    3039 base/exact.h                    12082 life/update.h                   27507 schema/errors.h
+    3267 base/bits128.h                  12279 life/copy.h                     27619 schema/collections.h
+    3348 base/elements.h                 12449 rows/row.h                      27653 schema/references.h
+    3480 watermark/colours.h             12759 rows/reserve.h                  27928 schema/strings.h
+    3544 kernels/llama_cpp/contract.h    12828 rows/pieces.h                   27990 schema/numbers.h
+    3591 kernels/contract.h              12942 rows/thresholds.h               28198 schema/sets.h
+    3719 kernels/scalar.h                13049 rows/compact.h                  28454 schema/formats.h
+    3925 kernels/llama_cpp/scalar.h      13233 rows/sums.h                     28656 schema/scalars.h
+    3946 kernels/sets.h                  13382 rows/changes.h                  28959 schema/goals.h
+    3994 kernels/vectors.h               13463 rows/cuts.h                     29184 schema/alternatives.h
+    4111 kernels/avx512.h                13913 rows/typical.h                  29669 schema/objects.h
+    4195 kernels/avx2.h                  14228 rows/tail_free.h                30190 schema/arrays.h
+    4257 kernels/sse2.h                  14302 rows/selecting.h                30555 schema/whole.h
+    4274 kernels/neon.h                  14433 rows/mirostat.h                 30728 tags/head.h
+    4296 kernels/wasm.h                  14518 watermark/rows.h                30858 tags/words.h
+    4312 kernels/generic.h               14632 rows/flat.h                     30974 tags/inside.h
+    4332 kernels/shared.h                14679 rows/logprobs.h                 31118 tags/formats.h
+    4457 kernels/passes.h                14765 rows/step.h                     31526 grammar/grammars.h
+    5147 kernels/llama_cpp/passes.h      14782 rows/llama_cpp/sums.h           31593 peers/tables.h
+    5231 kernels/check.h                 15108 rows/llama_cpp/samplers.h       31994 peers/values.h
+    5254 kernels/dispatch.h              15585 rows/llama_cpp/step.h           32439 peers/llama_server.h
+    5464 core/array.h                    15616 run/apply.h                     32509 peers/fields.h
+    5804 core/table.h                    15700 run/writing.h                   32775 peers/requests.h
+    6002 core/windows.h                  15824 run/arrays.h                    32921 shards/head.h
+    6094 constraints/record.h            15902 run/arrays_llama_cpp.h          33072 shards/bytes.h
+    6152 watermark/record.h              16102 run/walk.h                      33170 shards/merging.h
+    6172 rows/work.h                     16207 run/finish.h                    33461 shards/row.h
+    6199 life/past.h                     16247 run/draw_llama_cpp.h            33595 shards/answers.h
+    6258 core/record.h                   16323 run/draw.h                      34143 shards/logprobs.h
+    6398 core/plans.h                    16401 run/sample.h                    34290 shards/taking.h
+    6436 core/fields.h                   16519 watermark/making.h              34446 shards/asking.h
+    6523 core/owners.h                   16748 watermark/tails.h               34583 shards/prefix.h
+    6600 core/mt19937.h                  16848 watermark/detect.h              35154 shards/plans.h
+    6658 core/no_mt19937.h               17071 run/verify.h                    35658 samplers/plans.h
+    6692 core/making.h                   17176 run/batch.h                     35921 shards/way.h
+    6825 core/streams.h                  17327 life/state.h                    36070 shards/memory.h
+    6865 life/state_fields.h             17505 operator/weights.h              36140 shards/batch.h
+    6965 samplers/llama_cpp.h            17593 operator/search.h               36548 drafts/head.h
+    7052 samplers/logit_bias.h           17731 operator/run.h                  36607 drafts/block.h
+    7154 samplers/patch.h                17899 kv/cells.h                      36799 drafts/tree.h
+    7204 samplers/penalties.h            17936 kv/making.h                     36934 drafts/relaxed.h
+    7356 samplers/dry.h                  18161 kv/slot.h                       37019 constraints/automaton.h
+    7815 samplers/cut.h                  18301 kv/sequences.h                  37120 constraints/making.h
+    7840 samplers/top_n_sigma.h          18435 kv/data.h                       37376 constraints/sampler.h
+    7950 samplers/top_k.h                18558 kv/update.h                     37471 constraints/constructors.h
+    8007 samplers/tail_free.h            18683 kv/state.h                      37838 constraints/patterns.h
+    8132 samplers/typical.h              18892 llama_cpp/functions.h           38046 constraints/looking.h
+    8208 samplers/top_p.h                18959 llama_cpp/object.h              38113 constraints/thinking.h
+    8251 samplers/min_p.h                19014 llama_cpp/vocabulary.h          38365 constraints/schedule.h
+    8293 samplers/by_sums.h              19091 text/reading.h                  38454 constraints/accepting.h
+    8444 samplers/top_h.h                19202 text/strings.h                  38637 constraints/drawing.h
+    8497 samplers/min_k.h                19301 text/values.h                   38824 constraints/state.h
+    8555 samplers/xtc.h                  19457 text/documents.h                38889 constraints/kind.h
+    8639 samplers/infill.h               19533 grammar/head.h                  38947 constraints/top_p_decay.h
+    8755 samplers/temperature.h          19575 grammar/tree.h                  39033 constraints/accessors.h
+    8925 samplers/smoothing.h            20242 grammar/building.h              39141 core/kinds.h
+    9010 samplers/softmax.h              20626 grammar/finishing.h             39190 base/restore.h
+    9043 samplers/drafted.h              20943 grammar/reading.h               39204 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -24889,10 +24889,12 @@ static void sampi_drop(sampi_matcher *m, sampi_level level)
 /* ---- src/grammar/masks.h ---- */
 /* ---- grammars: masks ----
    A mask is the set of tokens that are allowed at the text's position. It is the union of the entries of all items, and
-   of what walks find behind the nodes where a frame ends in the middle of a token. sampi_walk visits the trie in order.
-   It has a level of items for each byte, and leaves out all nodes below a byte that no item allows. */
+   of the tokens that walks find behind the places of an entry, which are the nodes where a frame ends in the middle of
+   a token. sampi_walk visits the trie in order. For each byte on the way down it has a level of items, and it skips all
+   nodes below a byte that no item allows. */
 
-/* Keeps a set of classes of bytes that was found, for all calls; NULL if there is no room. */
+/* Keeps a computed set of byte classes in the store, for all later calls. Returns its address there; NULL if there is
+   no room. */
 static uint32_t *sampi_keep_classes(sampi_matcher *m, const uint32_t *classes, uint32_t **at)
 {
     uint32_t *room = m->d.status ? NULL : (uint32_t *)sampi_store_room(m, 8 * sizeof *room);
@@ -24902,7 +24904,7 @@ static uint32_t *sampi_keep_classes(sampi_matcher *m, const uint32_t *classes, u
     return room;
 }
 
-/* The classes of bytes that may follow in a state, as a set of bits. */
+/* Returns the set of the byte classes that may follow in a state, as bits. */
 static const uint32_t *sampi_live_of(sampi_matcher *m, int32_t state)
 {
     const uint32_t *known = (const uint32_t *)SAMPI_PTR_GET(&sampi_lex_at(m, state)->live);
@@ -24913,8 +24915,8 @@ static const uint32_t *sampi_live_of(sampi_matcher *m, int32_t state)
     return sampi_keep_classes(m, live, &sampi_lex_at(m, state)->live);
 }
 
-/* The classes of bytes with which the rules may begin that a state calls. Where a state calls many rules, as between
-   the members of an object, most bytes that come begin none of them, and then no rule needs to be called. */
+/* Returns the set of the byte classes with which the rules may begin that a state calls. If a state calls many rules,
+   as between the members of an object, most bytes begin none of them, and then no rule needs to be called. */
 static const uint32_t *sampi_first_of(sampi_matcher *m, int32_t state)
 {
     const uint32_t *known = (const uint32_t *)SAMPI_PTR_GET(&sampi_lex_at(m, state)->first);
@@ -24946,7 +24948,8 @@ static bool sampi_may_call(sampi_matcher *m, int32_t state, uint8_t byte)
     return first && (first[c / 32] >> c % 32 & 1);
 }
 
-/* Enters the calls of a level, if one of them may begin with the byte. before: the number of items below this level. */
+/* Makes the calls of a level's items, if one of the called rules may begin with the byte. `before` is the number of
+   items below this level. */
 static void sampi_enter_level(sampi_matcher *m, sampi_level *level, int32_t before, uint8_t byte)
 {
     bool may = level->state && sampi_may_call(m, level->state, byte);
@@ -24961,7 +24964,7 @@ static void sampi_enter_level(sampi_matcher *m, sampi_level *level, int32_t befo
     *level = sampi_mark(m);
 }
 
-/* Makes a level of the items that were made above the level `before`. Returns false if there are no such items. */
+/* Makes a level of the items that were added above the level `before`. Returns false if no item was added. */
 static bool sampi_make_level(sampi_matcher *m, sampi_level *level, const sampi_level *before)
 {
     if (m->items.n == before->items) return false;
@@ -24981,7 +24984,7 @@ static bool sampi_make_level(sampi_matcher *m, sampi_level *level, const sampi_l
 
 static void sampi_set_bit(uint32_t *bits, uint32_t i) { bits[i / 32] |= 1u << i % 32; }
 
-/* Turns the list of tokens of an entry that is being found into a set of bits. */
+/* Turns the token list of an entry that is being computed into a set of bits. */
 static void sampi_entry_widen(sampi_matcher *m, sampi_entry *entry)
 {
     entry->bits = m->found;
@@ -24991,7 +24994,8 @@ static void sampi_entry_widen(sampi_matcher *m, sampi_entry *entry)
     m->tokens.n = 0;
 }
 
-/* Adds the token of a node of the trie, if it has one, to the entry: to a list, as long as there are few tokens. */
+/* Adds the token of a trie node, if the node has one, to the entry. The entry is a list as long as there are few
+   tokens. */
 static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32_t head)
 {
     const uint32_t token = head >> 8;
@@ -25005,12 +25009,13 @@ static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32
     if ((size_t)m->tokens.n >= m->index->n_mask / 4 + 8) sampi_entry_widen(m, entry);
 }
 
-/* Visits the nodes [i, end) of a trie: node i, the nodes beside it, and all that are below these. The items [from, to)
-   are those in front of these nodes. The entry gets every token that the items allow. If the entry's parent is odd, the
-   entry also gets the nodes where the outermost frame ends and tokens continue. The levels keep what belongs to the
-   nodes on the way down to the current one, so going back costs nothing. The items' own calls were entered before, or
-   must not be entered. *node: where the walk begins; in front of it only the nodes on the way there are visited (0: it
-   begins at i). After an error: where the walk must continue. */
+/* Visits the nodes [i, end) of a trie: node i, its siblings, and all nodes below them. The items [from, to) are those
+   of the text in front of these nodes; their own calls were made before, or must not be made. The entry gets every
+   token that the items allow. If the entry's parent is odd, the entry also gets its places: the nodes where the
+   outermost frame ends and longer tokens continue. The levels keep the items of all nodes on the way down to the
+   current one, so that going back costs nothing. *node is the node at which the walk begins to collect; of the nodes in
+   front of it only those on the way there are visited (0: the walk begins at i). After an error, *node is where the
+   walk must continue. */
 static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from, int32_t to, sampi_entry *entry,
                        uint32_t *node)
 {
@@ -25041,7 +25046,7 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
             sampi_drop(m, *before);
             sampi_enter_level(m, before, level[depth - 2].items, byte);
         }
-        if (before->state) { /* the usual case: one item, without calls or returns */
+        if (before->state) { /* the usual case: one item, which does not call and does not end */
             const int32_t state = sampi_next(m, before->state, byte);
             if (!state) {
                 i += size;
@@ -25084,8 +25089,9 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
     sampi_drop(m, level[0]);
 }
 
-/* Reads a byte of plain text, given what UTF-8 expects. 0: a character may begin; 1 - 3: so many bytes of any tail; 4 -
-   7: those behind E0 ED F0 F4. Returns what UTF-8 expects next; -1: this byte is not allowed. */
+/* Reads a byte of plain text. `expects` is what UTF-8 expects at this byte: 0, a character begins; 1 to 3, that many
+   continuation bytes of any value; 4 to 7, the continuation bytes behind E0, ED, F0 or F4. Returns what UTF-8 expects
+   at the next byte; -1 if this byte is not allowed. */
 static int32_t sampi_plain_next(int32_t expects, int32_t b)
 {
     static const uint8_t lo[8] = { 0, 0x80, 0x80, 0x80, 0xa0, 0x80, 0x90, 0x80 };
@@ -25098,21 +25104,24 @@ static int32_t sampi_plain_next(int32_t expects, int32_t b)
 }
 
 /* ---- src/grammar/runs.h ---- */
-/* ---- runs: texts that a state allows, whatever they are ----
-   A run of a state is a set of kinds of characters and a number, its reach: no text of at most so many characters, all
-   of these kinds, leads from the state to a dead state, to a call or (with `keep`) to the end of its frame. So all
-   tokens that are such texts are allowed, and no walk is needed to find them. The inside of a string has such a run.
-   Most patterns have one. A pattern that counts its characters has one as long as it is far from its bound. */
+/* ---- runs: texts of certain characters are allowed, whatever they are ----
+   A run of a state is a set of kinds of characters and a number of characters, its reach: no text of at most this
+   length, with characters of these kinds only, leads from the state to a dead state, to a call or (with `keep`) to the
+   end of the state's frame. So all tokens that are such texts are allowed, and no walk over the trie is needed to find
+   them. The state inside a string has such a run, and most patterns have one. A pattern that counts its characters has
+   one as long as the count is far from its bound. */
 
-/* What is demanded of the states within a character (never: flags that they must not have) and behind it (behind: flags
-   that it must have; only: the state that it must be, 0: any). */
+/* The conditions on states behind bytes. never: the flags that the state behind each byte must not have. behind: the
+   flags that the state behind a whole character must have. only: the state that must be behind a whole character, or 0
+   for any. */
 typedef struct sampi_demand {
     int32_t never, behind, only;
 } sampi_demand;
 
-/* Returns those of the kinds for which the state allows every character, as `is` demands. The states behind these are
-   pushed on work, some more than once. `expects` is that of sampi_plain_next. Bytes within a character mostly lead to a
-   few states; `through` remembers them, so each is visited once. */
+/* Returns those of `kinds` (of characters) of which the state allows every character, under the conditions `is`. The
+   states behind these characters are pushed on the stack d.work, some more than once. `expects` is as in
+   sampi_plain_next. The bytes within a character mostly lead to a few states; the array `through` remembers these, so
+   that each is visited once. */
 static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expects, uint32_t kinds, sampi_demand is)
 {
     enum { THROUGH = 8 };
@@ -25146,7 +25155,7 @@ static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expec
     return m->d.status ? 0 : kinds;
 }
 
-/* The same, but the states behind the characters are not pushed. */
+/* Does the same for the beginning of a character, without pushing the states behind the characters. */
 static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand is)
 {
     const int32_t bottom = m->d.work.n;
@@ -25155,7 +25164,7 @@ static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand i
     return kinds;
 }
 
-/* The kinds for which the state's node is complete after any one character of the kind, and nothing can follow. */
+/* Returns the kinds of characters of which any single one completes the state's node, so that nothing can follow it. */
 static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
 {
     const sampi_demand done = { SAMPI_STATE_CALLS, SAMPI_STATE_ENDS, sampi_state_of(m, SAMPI_EMPTY) };
@@ -25167,9 +25176,10 @@ static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
     return (uint32_t)one;
 }
 
-/* Is the state's node a number of characters, followed by something that begins with other characters, like a quote?
-   Then the run is known without a search: the function returns its kinds and sets *reach. A longer text of these kinds
-   is not allowed. Strings with a length are of this form; they have too many states to visit each. */
+/* Returns the kinds of the state's run, and its reach in *reach, if the run follows from the form of the state's node;
+   else 0. The form is a number of characters, followed by something that begins with other characters, such as a quote.
+   A longer text of these kinds is not allowed. Strings with a bounded length have this form; they have too many states
+   to visit each. */
 static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
 {
     const sampi_expr e = *sampi_at(&m->d.tree, sampi_through(&m->d, sampi_lex_at(m, state)->node));
@@ -25188,25 +25198,25 @@ static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
     return kinds;
 }
 
-/* Finds a state's run by visiting the states that it leads to, character by character: found [n], each with its depth.
-   If a character of some kind is not allowed, the kind is given up and the search begins again. But if that happens
-   many characters away, or if there are too many states, the run ends there. Characters outside of ASCII are given up
-   too, if they lead to states that must still be made, byte by byte: that takes longer than walking over their
-   tokens. */
+/* Searches for a state's run: visits the states to which it leads, character by character. found [n] are the visited
+   states, each with its depth. If the state does not allow all characters of a kind, the kind is left out and the
+   search begins again. But if that happens many characters away, or if there are too many states, the run ends there.
+   Characters outside of ASCII are left out too if the states to which they lead must still be made, byte by byte: that
+   takes longer than walking over their tokens. Returns the kinds; *reach becomes the number of characters. */
 static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
     enum {
-        MANY = 192,
-        FEW = 12,
-        FAR = 12,
-        LONG = 32,
-        DEAR = 1 << 13,    /* steps for a state */
-        PATIENCE = 1 << 18 /* many steps without a result are expensive */
+        MANY = 192,        /* the largest number of states */
+        FEW = 12,          /* the same, after PATIENCE steps without a result */
+        FAR = 12,          /* characters: from this depth on, a kind that is not allowed ends the run */
+        LONG = 32,         /* characters: the search ends at this depth */
+        DEAR = 1 << 13,    /* the number of steps for each state that is too large */
+        PATIENCE = 1 << 18 /* a search takes half as many steps at most */
     };
     const uint32_t NOT_ASCII = 1u << 15;
     const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
     const int32_t limit = SAMPI_INT_GET(&m->shared->in_vain) < PATIENCE ? MANY : FEW, bottom = m->d.work.n;
-    int64_t before = m->d.budget + m->d.charged; /* charged work is left out: it grows with the search */
+    int64_t before = m->d.budget + m->d.charged; /* charged steps are left out, because they grow with the search */
     int32_t found[MANY] = { state }, found_depth[MANY] = { 0 }, n = 1, depth = 0, level = 1;
     uint32_t kinds = SAMPI_ALL_KINDS;
     *reach = INT32_MAX;
@@ -25224,7 +25234,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
         }
         if (depth == LONG || before - m->d.budget - m->d.charged > PATIENCE / 2 || (taken != kinds && depth >= FAR))
             *reach = depth;
-        if (taken != kinds && depth < FAR) { /* begins again with fewer kinds */
+        if (taken != kinds && depth < FAR) { /* the search begins again with fewer kinds */
             kinds = taken;
             m->d.work.n = bottom;
             sampi_pairs_clear(&m->seen);
@@ -25248,7 +25258,8 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
     }
     if (*reach < FAR && limit == MANY)
         (void)SAMPI_INT_ADD(&m->shared->in_vain, (int32_t)(before - m->d.budget - m->d.charged));
-    for (int32_t i = 0; i < n && !m->d.status; i++) { /* the other states get the rest of the run */
+    /* the other visited states have the rest of this run as their own */
+    for (int32_t i = 0; i < n && !m->d.status; i++) {
         sampi_stretch run = sampi_run_at(m, found[i], keep);
         const int32_t left = *reach == INT32_MAX ? INT32_MAX : *reach - found_depth[i];
         if (left <= 0 || run.stops || sampi_run_at(m, found[i], !keep).stops) continue;
@@ -25260,7 +25271,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
     return m->d.status ? 0 : kinds;
 }
 
-/* Does one of some common characters lead from the state to itself? */
+/* Returns whether one of some common characters leads from the state to itself. */
 static bool sampi_may_stay(sampi_matcher *m, int32_t state)
 {
     static const uint8_t usual[] = { 'e', 's', 'E', 'S', '0', ' ', '-' };
@@ -25269,7 +25280,7 @@ static bool sampi_may_stay(sampi_matcher *m, int32_t state)
     return false;
 }
 
-/* How many plain tokens consist of characters of these kinds? */
+/* Returns the number of plain tokens that consist of characters of these kinds only. */
 static uint32_t sampi_tokens_of_kinds(const samp_vocab_index *index, uint32_t kinds)
 {
     uint32_t n = 0;
@@ -25282,8 +25293,8 @@ static bool sampi_most_tokens(const samp_vocab_index *index, uint32_t kinds)
     return sampi_tokens_of_kinds(index, kinds) >= index->n_listed - index->n_listed / 8;
 }
 
-/* A state's run, which is found if it is not known. far: also if that takes long, and also if a run is known that
-   leaves out many tokens, as the run of a word does, which ends at a space. */
+/* Returns a state's run, which is computed if it is not known. With `far`, it is computed even if that takes long, and
+   also if the known run leaves out many tokens, as the run of a word does, which ends at a space. */
 static sampi_stretch sampi_run_of(sampi_matcher *m, int32_t state, bool keep, bool far)
 {
     enum { ENOUGH = 12 };
@@ -25313,18 +25324,20 @@ static sampi_stretch sampi_run_of(sampi_matcher *m, int32_t state, bool keep, bo
 
 /* ---- src/grammar/entries.h ---- */
 /* ---- grammars: entries ----
-   What an item of a state allows without leaving its frame, found once and kept: the set of tokens (a list while they
-   are few), and the nodes of the trie where its frame ends, from which the caller continues. The plain tokens are found
-   first, by a run where there is one, then by a walk over the trie. */
+   An entry keeps what an item of a state allows within its frame, so that it is computed once: the set of allowed
+   tokens (a list while they are few), and the entry's places, the nodes of the trie where the frame ends and from which
+   the caller continues. Plain tokens are found first: those of the state's run (any text of certain characters is
+   allowed) without a walk, the others by a walk over the trie. */
 
-/* Adds the tokens of a run to bits, which are all 0. */
+/* Adds the tokens of a run to `bits`, in which no bit may be set: all tokens of at most `reach` characters of these
+   kinds. */
 static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint32_t *bits)
 {
     const samp_vocab_index *index = m->index;
     const uint32_t *group = index->groups, *listed = index->listed;
     const uint32_t most = reach < 255               ? (uint32_t)reach
                           : reach < SAMPI_MAX_PIECE ? 254
-                                                    : 255; /* 255: so many characters, or more */
+                                                    : 255; /* 255 in the list means 255 characters or more */
     sampi_charge(&m->d, (int32_t)(index->n_listed / 16));
     const bool rather_clear = sampi_tokens_of_kinds(index, kinds) > index->n_listed / 2;
     if (rather_clear) memcpy(bits, index->plain, index->n_mask * (size_t)4);
@@ -25342,7 +25355,7 @@ static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint
     }
 }
 
-/* Adds the tokens at node i of the trie and below it, or removes them. */
+/* Adds the tokens at node i of the trie and below it to `bits`; with `in` false it removes them. */
 static void sampi_set_below(sampi_matcher *m, uint32_t i, uint32_t *bits, bool in)
 {
     const uint32_t *nodes = m->index->nodes + 2 * (size_t)i, *end = nodes + 2 * (size_t)(nodes[1] >> 10);
@@ -25357,12 +25370,13 @@ static void sampi_set_below(sampi_matcher *m, uint32_t i, uint32_t *bits, bool i
     }
 }
 
-/* The state that most plain ASCII characters lead to, or 0. *n_live: how many of them are allowed. */
+/* Returns the state to which most printable ASCII characters lead, or 0 if no state is reached by most. *n_live becomes
+   the number of those characters that are allowed. */
 static int32_t sampi_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live)
 {
     int32_t usual = 0, lead = 0, n = 0;
     *n_live = 0;
-    /* A count of votes: only the state that leads it at the end can have more than half of them. */
+    /* Boyer and Moore's majority vote: only the candidate that remains can have more than half of the characters. */
     for (int32_t b = 0x20; b < 0x7f; b++) {
         const int32_t next = sampi_next(m, state, (uint8_t)b);
         *n_live += next != 0;
@@ -25373,9 +25387,9 @@ static int32_t sampi_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live
     return n > 64 ? usual : 0;
 }
 
-/* Finds the run with which the walk for a state begins. It is the state's own run. But if most characters lead to
-   another state that allows all characters of some kinds (as behind the beginning of a name that is not listed), it is
-   the run of that other state, unless that run leaves out many tokens that the state's own run has. */
+/* Returns the run with which the walk for a state begins. It is usually the state's own run. But if most characters
+   lead to another state that allows all characters of some kinds (as at the beginning of a name that is not listed), it
+   is the run of that state, unless it leaves out many tokens that the state's own run has. */
 static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, bool keep, sampi_entry *entry)
 {
     enum { FEW = 6, LONG = 12 };
@@ -25403,15 +25417,16 @@ static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, b
     return start;
 }
 
-/* Are these kinds and this number of characters within a run? */
+/* Returns whether n characters of these kinds are within a run. */
 static bool sampi_within(uint32_t kinds, uint32_t n, uint32_t run_kinds, int32_t run_reach)
 {
     return !(kinds & ~run_kinds) && n <= (uint32_t)run_reach;
 }
 
-/* Finds the plain tokens that an item allows. The tokens of a run are added first. Then the walk visits what may differ
-   from the run: other tokens are added, and if the run is not sure, some of its tokens are removed. Where a frame ends
-   or a rule is called, sampi_walk continues. at: as *node of sampi_walk. */
+/* Finds the plain tokens that an item allows. First the tokens of a run are added. Then the walk visits the nodes that
+   may differ from the run: other tokens are added, and if the run is not sure to hold for this state, some of its
+   tokens are removed. Where a frame ends or a rule is called, sampi_walk continues. at->node is used as *node of
+   sampi_walk. */
 static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi_entry *entry, sampi_progress *at)
 {
     const uint32_t *nodes = m->index->nodes;
@@ -25461,7 +25476,7 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
                 sampi_push_item(m, before->state, item.frame);
                 sampi_walk(m, i, i + size, m->items.n - 1, m->items.n, entry, &node);
                 sampi_drop(m, mark);
-                if (m->d.status) { /* this part begins again */
+                if (m->d.status) { /* this part is walked again later */
                     m->tokens.n = m->tokens.n < n_tokens ? m->tokens.n : n_tokens;
                     m->places.n = n_places;
                 }
@@ -25487,7 +25502,7 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
     if (!m->d.status) at->node = 0;
 }
 
-/* A copy that the store keeps; NULL if there is nothing to copy, or no room. */
+/* Copies bytes into the store. Returns the copy; NULL if there is nothing to copy, or no room. */
 static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
 {
     void *room = n && !m->d.status ? sampi_store_room(m, n) : NULL;
@@ -25495,8 +25510,8 @@ static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
     return room;
 }
 
-/* Publishes an entry that was found. Returns its number, or that of an equal one which another thread has published
-   meanwhile; -1 with an error recorded. */
+/* Publishes an entry that was computed. Returns its number, or the number of an equal entry that another thread has
+   published meanwhile; -1 with an error recorded. */
 static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
 {
     sampi_entry entry = *found;
@@ -25518,8 +25533,9 @@ static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
     }
 }
 
-/* Does the walks of an entry, from `at` on. At the root only the state's own bytes count, because what it calls is an
-   item of its own there. Behind places the state's calls must be entered here. */
+/* Does the walks of an entry, from the progress `at` on. For an entry from the roots of the tries only the state's own
+   bytes count, because the rules that it calls are items of their own there. For an entry from places, the state's
+   calls must be made here. */
 static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry, sampi_progress *at)
 {
     sampi_level level = sampi_mark(m);
@@ -25549,7 +25565,7 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry, sampi_progres
     entry->n_tokens = m->tokens.n;
 }
 
-/* Forgets the entry that was begun. */
+/* Frees the entry that samp_grammar_prepare has begun. */
 static void sampi_drop_begun(sampi_matcher *m)
 {
     m->begun.store = 0;
@@ -25566,7 +25582,8 @@ static bool sampi_fill_vec(sampi_vec *vec, const void *from, size_t width, size_
     return room || n == 0;
 }
 
-/* Keeps the part of an entry that was found before the steps ran out. Without memory the entry begins again later. */
+/* Keeps the part of an entry that was computed before the steps ran out. Without memory the part is lost, and the entry
+   is computed from its beginning later. */
 static void sampi_keep_begun(sampi_matcher *m, const sampi_entry *entry, const sampi_progress *at)
 {
     sampi_begun *begun = &m->begun;
@@ -25582,7 +25599,8 @@ static void sampi_keep_begun(sampi_matcher *m, const sampi_entry *entry, const s
     if (!kept) sampi_drop_begun(m);
 }
 
-/* Continues what samp_grammar_prepare has begun, if it was this entry. */
+/* Returns the progress of an entry, and restores its tokens and places, if samp_grammar_prepare has begun this entry;
+   else returns an empty progress. */
 static sampi_progress sampi_find_begun(sampi_matcher *m, sampi_entry *entry)
 {
     sampi_begun *begun = &m->begun;
@@ -25604,8 +25622,8 @@ static sampi_progress sampi_find_begun(sampi_matcher *m, sampi_entry *entry)
     return at;
 }
 
-/* The number of the entry of a state at a parent's places, which is made if it does not exist; -1 with an error
-   recorded. */
+/* Returns the number of the entry of a state at a parent's places, which is computed if it does not exist; -1 with an
+   error recorded. */
 static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
 {
     int32_t at = SAMPI_INT_GET(sampi_entry_slot(m->store, parent, state));
@@ -25624,7 +25642,7 @@ static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
     return at;
 }
 
-/* Pushes an entry in a frame, which the mask must still include. */
+/* Pushes an entry in a frame on the stack of entries that the mask must still include. */
 static void sampi_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame)
 {
     int32_t *room = (int32_t *)sampi_more(&m->d, &m->d.work, sizeof *room, 3);
@@ -25634,7 +25652,7 @@ static void sampi_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int
     room[2] = frame;
 }
 
-/* Adds eight bytes of bits to others. */
+/* Sets in `bits` the bits of `more`, for eight bytes. */
 static inline void sampi_join_eight(uint32_t *bits, const uint32_t *more)
 {
     uint64_t a, b;
@@ -25644,7 +25662,7 @@ static inline void sampi_join_eight(uint32_t *bits, const uint32_t *more)
     memcpy(bits, &a, sizeof a);
 }
 
-/* Adds n words of bits to others. */
+/* Sets in `bits` the bits of `more`, for n words. */
 static void sampi_join_bits(uint32_t *bits, const uint32_t *more, size_t n)
 {
     size_t i = 0;
@@ -25657,8 +25675,8 @@ static void sampi_join_bits(uint32_t *bits, const uint32_t *more, size_t n)
     for (; i < n; i++) bits[i] |= more[i];
 }
 
-/* Adds an entry to the mask, and what can follow its places in the frames that wait for `frame`. With bits NULL it only
-   makes the entries. */
+/* Adds an entry to the mask, and then the entries of all states that wait for `frame`, at the entry's places. With bits
+   NULL the function only computes the entries. */
 static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame, uint32_t *bits)
 {
     const int32_t bottom = m->d.work.n;
@@ -25669,7 +25687,8 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
         const int32_t at = sampi_entry_of(m, top[0], top[1]);
         if (at < 0 || !sampi_pairs_add(&m->d, &m->joined, at, frame)) continue;
         sampi_stamp(&m->store->entries[at].used, m->now);
-        const sampi_entry *entry = sampi_entry_at(m, at); /* not copied as a whole: other threads write `used` */
+        /* the entry is not copied as a whole, because other threads write its member `used` */
+        const sampi_entry *entry = sampi_entry_at(m, at);
         const int32_t *tokens = entry->tokens, n_tokens = entry->n_tokens;
         if (bits && entry->bits) sampi_join_bits(bits, entry->bits, m->index->n_mask);
         if (bits) sampi_charge(&m->d, (entry->bits ? (int32_t)m->index->n_mask : n_tokens) / 8);
@@ -25679,7 +25698,8 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
         sampi_begin_step(m);
         sampi_return(m, frame);
         sampi_close_returns(m, level.items);
-        for (int32_t i = m->items.n; i-- > level.items;) { /* so that the first one is on top */
+        /* in reverse order, so that the first item is on top of the stack */
+        for (int32_t i = m->items.n; i-- > level.items;) {
             const sampi_item item = *sampi_item_at(m, i);
             sampi_mask_push(m, 2 * at + 2 + (item.frame != 0), item.state, item.frame);
         }
@@ -25688,7 +25708,7 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
     m->d.work.n = bottom;
 }
 
-/* Adds the tokens that the state of an item calls by name. */
+/* Adds the tokens that an item's state calls by their numbers. */
 static void sampi_mask_tokens(sampi_matcher *m, const sampi_lex *s, uint32_t *bits)
 {
     const samp_vocab_index *index = m->index;
@@ -25711,7 +25731,7 @@ static bool sampi_matcher_ends(const sampi_matcher *m)
     return false;
 }
 
-/* Makes the mask by entries: the union over the items. bits NULL: as above. */
+/* Makes the mask as the union of the entries of all items. With bits NULL it only computes the entries. */
 static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
 {
     sampi_pairs_clear(&m->joined);
@@ -25721,8 +25741,9 @@ static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
     }
 }
 
-/* Makes the mask by one walk of all items at once, in their own frames. Nothing of it is kept. It is quicker where a
-   grammar is so ambiguous that there are too many ways back through its frames for an entry each. */
+/* Makes the mask by one walk over the tries with all items at once, each in its own frame. Nothing is kept. This is
+   faster if the grammar is so ambiguous that there are too many ways back through its frames to have an entry for
+   each. */
 static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
 {
     sampi_entry all;
@@ -25733,14 +25754,14 @@ static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
     sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, 0, m->n_now, &all, &node);
 }
 
-/* A call that begins, and may do its work again after it got more room: sampi_matcher_turn. */
+/* The progress of a call that may do its work again after it got more memory: see sampi_matcher_turn. */
 typedef struct sampi_turn {
-    int n; /* turns so far */
+    int n; /* the number of turns so far */
     sampi_level before;
 } sampi_turn;
 static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn);
 
-/* Makes the mask of the text's position: by entries, or if these take too many steps, by a walk. */
+/* Makes the mask of the text's position from entries; if these take too many steps, by a walk. */
 static void sampi_mask_place(sampi_matcher *m, uint32_t *bits)
 {
     const samp_vocab *vocab = m->index->vocab;
@@ -25784,8 +25805,8 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
     return m->d.status;
 }
 
-/* Does a part of the next mask's work: `steps` steps; more, if the last calls made no progress with that many. Returns
-   1: all is done, or as much as is allowed; 0: not yet; or a status. */
+/* Does a part of the work for the next mask, in `steps` steps, or in more if the last calls made no progress with that
+   many. Returns 1 if the work is done, or if the allowed steps are used up; 0 if work is left; or a negative status. */
 static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
 {
     enum { MOST = 40 };
@@ -25804,7 +25825,7 @@ static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
         m->idle += m->advances == before ? 1 : m->idle > 0 ? -1 : 0;
         done = !m->d.status;
         if (m->d.status != SAMP_E_FULL || m->d.held.full) continue;
-        m->d.status = SAMP_OK; /* the steps have been used */
+        m->d.status = SAMP_OK; /* the steps of this call are used up */
         m->d.work.n = 0;
         sampi_drop(m, here);
     }
@@ -25813,11 +25834,11 @@ static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
 
 /* ---- src/grammar/accepting.h ---- */
 /* ---- grammars: a token is accepted ----
-   The items move from the position before a token to the one behind it: by the token's bytes, or by its name where the
-   grammar names it (<think>). This room also drops frames that no item can return to, so that their memory does not
-   grow with the text. */
+   The items, which are the matcher's position in the text, move from the position before a token to the one behind it:
+   by the token's bytes, or by its number where the grammar names the token (<think>). This room also drops frames
+   (calls of rules) that no item can return to, so that their memory does not grow with the text. */
 
-/* Notes that the position changes: what was prepared for the old one does not count any more. */
+/* Discards the work that samp_grammar_prepare has done for the old position, when the position changes. */
 static void sampi_leave_place(sampi_matcher *m)
 {
     m->spent = 0;
@@ -25825,7 +25846,7 @@ static void sampi_leave_place(sampi_matcher *m)
     if (m->begun.store) sampi_drop_begun(m);
 }
 
-/* Makes the items from `first` on the text's position. */
+/* Makes the items from index `first` on the text's position. */
 static void sampi_settle_items(sampi_matcher *m, int32_t first)
 {
     m->n_now = m->items.n - first;
@@ -25833,8 +25854,8 @@ static void sampi_settle_items(sampi_matcher *m, int32_t first)
     m->items.n = m->n_now;
 }
 
-/* Appends the items behind a token that is called by name. listed: the token has a text, so it counts as "any other
-   token". */
+/* Appends the items behind a token that the grammar calls by its number. listed: the token has a text, so the grammar's
+   "any other token" includes it. */
 static void sampi_accept_named(sampi_matcher *m, samp_token token, bool listed)
 {
     int32_t first = m->items.n;
@@ -25851,8 +25872,8 @@ static void sampi_accept_named(sampi_matcher *m, samp_token token, bool listed)
     sampi_close(m, first);
 }
 
-/* Reads n bytes from the items [0, n_now). Returns the first of the items behind them; the others may be
-   overwritten. */
+/* Reads n bytes from the items [0, n_now). Returns the index of the first item behind them. Items below this index that
+   are not in [0, n_now) may be overwritten. */
 static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t n)
 {
     int32_t from = 0, to = m->n_now;
@@ -25865,19 +25886,19 @@ static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t
     return from;
 }
 
-/* Item i of all items that must stay valid: first the items of the text's position, then those of the earlier positions
-   that are kept. */
+/* All items that must stay valid have an index here: first the items of the text's position, then those of the earlier
+   positions that are kept. sampi_n_held returns their number, sampi_held_at item i. */
 static int32_t sampi_n_held(const sampi_matcher *m) { return m->n_now + m->past.n; }
 static sampi_item *sampi_held_at(const sampi_matcher *m, int32_t i)
 {
     return i < m->n_now ? sampi_item_at(m, i) : (sampi_item *)m->past.data + (i - m->n_now);
 }
 
-/* Marks the frames that an item can return to: their rule becomes ~rule. Returns false if there is no memory for the
-   marking. */
+/* Marks the frames that an item can return to: the frame's rule becomes ~rule. Returns false if there is no memory for
+   this. */
 static bool sampi_mark_frames(sampi_matcher *m)
 {
-    /* first a stack of frames whose edges must be followed; then a table with an element for each frame */
+    /* room for a stack of frames whose edges must be followed; later a table with the new number of each frame */
     m->d.work.n = 0;
     if (!sampi_vec_add(&m->d.work, sizeof(int32_t), m->frames.n)) return false;
     int32_t *todo = (int32_t *)m->d.work.data, n = 0;
@@ -25897,7 +25918,7 @@ static bool sampi_mark_frames(sampi_matcher *m)
     return true;
 }
 
-/* Marks the edges of a frame that is kept, whose new number is `frame`: their `next` becomes -2 - frame. */
+/* Marks the edges of a frame that is kept and gets the number `frame`: their `next` becomes -2 - frame. */
 static void sampi_claim_edges(sampi_matcher *m, int32_t frame, int32_t first)
 {
     for (int32_t e = first; e >= 0;) {
@@ -25907,9 +25928,9 @@ static void sampi_claim_edges(sampi_matcher *m, int32_t frame, int32_t first)
     }
 }
 
-/* Drops the frames that no item can return to, and their edges; the others keep their order. Everything happens in
-   place. It may only be called between two steps, when no frame is looked up by its rule. Without memory all frames
-   stay. */
+/* Drops the frames that no item can return to, and their edges. The other frames keep their order, and get new numbers.
+   The arrays are compacted in place. The function may only be called between two steps, when no frame is looked up by
+   its rule. If there is no memory for the marks, all frames stay. */
 static void sampi_sweep_frames(sampi_matcher *m)
 {
     int32_t kept = 1, n_edges = 0;
@@ -25930,7 +25951,7 @@ static void sampi_sweep_frames(sampi_matcher *m)
     }
     for (int32_t e = 0; e < m->edges.n; e++) {
         sampi_edge edge = *sampi_edge_at(m, e);
-        if (edge.next >= -1) continue; /* its frame is dropped */
+        if (edge.next >= -1) continue; /* the edge's frame is dropped */
         sampi_frame *frame = sampi_frame_at(m, -2 - edge.next);
         edge.frame = to[edge.frame];
         edge.next = frame->edge;
@@ -25942,7 +25963,7 @@ static void sampi_sweep_frames(sampi_matcher *m)
     m->frames.n = m->live = kept;
 }
 
-/* A copy of an array. Without memory it is empty, and an error is recorded. */
+/* Returns a copy of an array. If there is no memory, the copy is empty and an error is recorded. */
 static sampi_vec sampi_copy_vec(sampi_matcher *m, const sampi_vec *from, size_t width)
 {
     sampi_vec vec;
@@ -25958,7 +25979,8 @@ static sampi_vec sampi_copy_vec(sampi_matcher *m, const sampi_vec *from, size_t 
     return vec;
 }
 
-/* Gives back memory that is not needed any more. Going back never needs more items than there are now. */
+/* Frees memory that is not needed any more. Going back to an earlier position never needs more items than there are
+   now. */
 static void sampi_trim(sampi_matcher *m)
 {
     sampi_trim_workspace(m, true);
@@ -25982,8 +26004,8 @@ static void sampi_begin_text(sampi_matcher *m)
     m->n_now = m->items.n;
 }
 
-/* Forgets the position; the next call finds it again. past_n still has the number of kept positions, and which tokens
-   they belong to. */
+/* Forgets the position; the next call computes it again. The array past_n still has an element for each kept position,
+   so the tokens to which they belong are known. */
 static void sampi_lose_place(sampi_matcher *m)
 {
     m->place_in = 0;
@@ -25995,7 +26017,7 @@ static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n);
 static int sampi_accept_once(sampi_matcher *m, samp_token token);
 
 /* Reads the text again, in the store of this call. Each token may take as many steps as a call. The kept positions
-   before the last tokens are found again too. */
+   before the last tokens are computed again too. */
 static void sampi_read_again(sampi_matcher *m)
 {
     const int32_t n = m->history.n;
@@ -26031,8 +26053,8 @@ static void sampi_read_again(sampi_matcher *m)
     }
 }
 
-/* Renumbers the position for the store of this call, if that store has taken over all its states and nodes from the
-   store of the position. Else returns false, and nothing has changed. */
+/* Gives the position the new numbers of this call's store, if that store has taken over all states and nodes of the
+   position from the store where the position was. Otherwise returns false, and nothing has changed. */
 static bool sampi_move_place(sampi_matcher *m)
 {
     const sampi_store *store = m->store;
@@ -26054,7 +26076,7 @@ static bool sampi_move_place(sampi_matcher *m)
     return true;
 }
 
-/* Brings the matcher to the state between two calls, in the store of this call. */
+/* Brings the matcher to a position of this call's store, as it is between two calls. */
 static void sampi_settle_in(sampi_matcher *m, sampi_turn *turn)
 {
     m->d.status = SAMP_OK;
@@ -26068,7 +26090,7 @@ static void sampi_settle_in(sampi_matcher *m, sampi_turn *turn)
     turn->before = sampi_mark(m);
 }
 
-/* Does the store exceed its limit, because the limit was lowered or others need more? */
+/* Returns whether the store exceeds its limit, because the limit was lowered or other data needs more memory. */
 static bool sampi_store_is_large(const sampi_matcher *m)
 {
     sampi_shared *h = m->shared;
@@ -26077,7 +26099,7 @@ static bool sampi_store_is_large(const sampi_matcher *m)
     return bytes > sampi_store_planned(h, m->store, m->d.held.beside).most;
 }
 
-/* The room that the store of a call has. */
+/* Returns the sizes of the store that the call reads. */
 static sampi_store_plan sampi_store_room_of(const sampi_matcher *m)
 {
     sampi_store_plan room = { 0, 0, 0, 0, 0, false };
@@ -26090,11 +26112,10 @@ static sampi_store_plan sampi_store_room_of(const sampi_matcher *m)
     return room;
 }
 
-/* Gets more room for a call that found none. Each time it tries the next of these: a larger store of states; a
-   store of the same size, into which what was used last is copied; an empty store; if other calls fill that too, a
-   store for this call alone; last, the earlier positions are forgotten, because it is better to continue than to be
-   able to go back. Returns false if all of
-   that was tried. */
+/* Gets more memory for a call that found no room in its store (the data computed for the grammar). Each time it tries
+   the next of these: a larger store; a store of the same size, into which the data used last is copied; an empty store;
+   if other calls fill that one too, a store for this call alone; last, the earlier positions are dropped, because
+   continuing is more useful than a rollback. Returns false if all of these were tried. */
 static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
 {
     enum { LARGER = 1, KEPT = LARGER + 12, EMPTY, OWN, NO_WAY_BACK, HALF = 2 };
@@ -26130,8 +26151,8 @@ static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
     return true;
 }
 
-/* Must the call do its work (again)? True the first time, and again after it got more room. At the end m->d.status is
-   the result. All turns share the steps. */
+/* Returns whether the call must do its work: true the first time, and again each time after it got more memory. When it
+   returns false, m->d.status is the call's result. All turns share the call's steps. */
 static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn)
 {
     if (turn->n == 0) {
@@ -26151,7 +26172,7 @@ static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn)
     return false;
 }
 
-/* Finds the position if it was lost. Returns SAMP_OK, or the error. */
+/* Computes the position if it is not known. Returns SAMP_OK, or the error. */
 static int sampi_matcher_place(sampi_matcher *m)
 {
     sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } };
@@ -26163,19 +26184,20 @@ static int sampi_matcher_place(sampi_matcher *m)
 
 /* ---- src/grammar/waiting.h ---- */
 /* ---- grammars: a lazy grammar before its trigger ----
-   While a lazy grammar waits, each byte moves the positions in the programs of its triggers (triggers.h). Once one of
-   them matches, backtracking finds where in the text the grammar begins, by the rules of std::regex, as in llama.cpp.
-   The grammar then reads the tokens from there on. */
+   While a lazy grammar waits for its trigger, each byte moves the positions in the triggers' programs (triggers.h).
+   Once a program matches, backtracking finds where in the text the grammar begins, by the rules of std::regex, as in
+   llama.cpp. The grammar then reads the tokens from there on. */
 
-/* A way that backtracking may still try: an operation and a position in the text. If op is below 0: the earlier
-   position of slot ~op, which must be restored. */
+/* A choice that backtracking can return to: an operation and a position in the text. If op is negative, the entry
+   restores the earlier position of a group instead: slot ~op becomes `at`. */
 typedef struct sampi_way {
     int32_t op, at;
 } sampi_way;
 
-/* Finds the first way in which a program matches text [n] from `at` on; with `whole` up to the text's end. slots gets
-   where its groups are. Returns false if it does not match, or after an error. An operation that led nowhere at a
-   position is marked in `tried`, so each operation is tried once at each position. */
+/* Finds the first way in which a program matches text [n] from byte `at` on; with `whole` the match must end at the
+   text's end. slots [2 g] and slots [2 g + 1] become the beginning and end of group g, or -1. Returns false if the
+   program does not match, or after an error. Each operation is tried once at each position; `tried` has a bit for each
+   such pair. */
 static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *text, int32_t n, int32_t at, bool whole,
                              uint8_t *tried, int32_t *slots)
 {
@@ -26219,8 +26241,8 @@ static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *tex
     return matched && !m->d.status;
 }
 
-/* Returns where a program's match begins in text [n]; if the match has a group that is not empty, where the first such
-   group begins; -1 if the program does not match, or after an error. */
+/* Returns the position in text [n] where a program's match begins. If the match has groups that are not empty, returns
+   the beginning of the first of these groups. Returns -1 if the program does not match, or after an error. */
 static int32_t sampi_lazy_find(sampi_matcher *m, const sampi_program *p, const uint8_t *text, int32_t n)
 {
     int32_t slots[2 * SAMPI_MAX_GROUPS], start = -1;
@@ -26245,7 +26267,7 @@ static const uint8_t *sampi_piece(const sampi_matcher *m, int32_t i, size_t *n)
     return (const uint8_t *)vocab->token_bytes(vocab, ((const samp_token *)m->history.data)[i], n);
 }
 
-/* Where the grammar begins in the text of all tokens so far, or -1. */
+/* Returns the position in the text of all tokens where the grammar begins, or -1. */
 static int32_t sampi_lazy_start(sampi_matcher *m)
 {
     sampi_vec text = sampi_vec_like(&m->d.work);
@@ -26265,8 +26287,8 @@ static int32_t sampi_lazy_start(sampi_matcher *m)
 
 static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip);
 
-/* Reads the tokens from number i on, the first one without its first `skip` bytes. Returns whether the grammar allows
-   them. */
+/* Lets the grammar read the tokens from index i on, the first one without its first `skip` bytes. Returns whether the
+   grammar allows them. */
 static bool sampi_replay(sampi_matcher *m, int32_t i, size_t skip)
 {
     for (; i < m->history.n && !m->d.status; i++, skip = 0) {
@@ -26277,7 +26299,7 @@ static bool sampi_replay(sampi_matcher *m, int32_t i, size_t skip)
     return !m->d.status;
 }
 
-/* The same from byte `start` of the text on. */
+/* Lets the grammar read the text from byte `start` on. Returns whether the grammar allows it. */
 static bool sampi_replay_text(sampi_matcher *m, int32_t start)
 {
     size_t n, before = 0;

@@ -1,9 +1,9 @@
 /* ---- grammars: a token is accepted ----
-   The items move from the position before a token to the one behind it: by the token's bytes, or by its name where the
-   grammar names it (<think>). This room also drops frames that no item can return to, so that their memory does not
-   grow with the text. */
+   The items, which are the matcher's position in the text, move from the position before a token to the one behind it:
+   by the token's bytes, or by its number where the grammar names the token (<think>). This room also drops frames
+   (calls of rules) that no item can return to, so that their memory does not grow with the text. */
 
-/* Notes that the position changes: what was prepared for the old one does not count any more. */
+/* Discards the work that samp_grammar_prepare has done for the old position, when the position changes. */
 static void sampi_leave_place(sampi_matcher *m)
 {
     m->spent = 0;
@@ -11,7 +11,7 @@ static void sampi_leave_place(sampi_matcher *m)
     if (m->begun.store) sampi_drop_begun(m);
 }
 
-/* Makes the items from `first` on the text's position. */
+/* Makes the items from index `first` on the text's position. */
 static void sampi_settle_items(sampi_matcher *m, int32_t first)
 {
     m->n_now = m->items.n - first;
@@ -19,8 +19,8 @@ static void sampi_settle_items(sampi_matcher *m, int32_t first)
     m->items.n = m->n_now;
 }
 
-/* Appends the items behind a token that is called by name. listed: the token has a text, so it counts as "any other
-   token". */
+/* Appends the items behind a token that the grammar calls by its number. listed: the token has a text, so the grammar's
+   "any other token" includes it. */
 static void sampi_accept_named(sampi_matcher *m, samp_token token, bool listed)
 {
     int32_t first = m->items.n;
@@ -37,8 +37,8 @@ static void sampi_accept_named(sampi_matcher *m, samp_token token, bool listed)
     sampi_close(m, first);
 }
 
-/* Reads n bytes from the items [0, n_now). Returns the first of the items behind them; the others may be
-   overwritten. */
+/* Reads n bytes from the items [0, n_now). Returns the index of the first item behind them. Items below this index that
+   are not in [0, n_now) may be overwritten. */
 static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t n)
 {
     int32_t from = 0, to = m->n_now;
@@ -51,19 +51,19 @@ static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t
     return from;
 }
 
-/* Item i of all items that must stay valid: first the items of the text's position, then those of the earlier positions
-   that are kept. */
+/* All items that must stay valid have an index here: first the items of the text's position, then those of the earlier
+   positions that are kept. sampi_n_held returns their number, sampi_held_at item i. */
 static int32_t sampi_n_held(const sampi_matcher *m) { return m->n_now + m->past.n; }
 static sampi_item *sampi_held_at(const sampi_matcher *m, int32_t i)
 {
     return i < m->n_now ? sampi_item_at(m, i) : (sampi_item *)m->past.data + (i - m->n_now);
 }
 
-/* Marks the frames that an item can return to: their rule becomes ~rule. Returns false if there is no memory for the
-   marking. */
+/* Marks the frames that an item can return to: the frame's rule becomes ~rule. Returns false if there is no memory for
+   this. */
 static bool sampi_mark_frames(sampi_matcher *m)
 {
-    /* first a stack of frames whose edges must be followed; then a table with an element for each frame */
+    /* room for a stack of frames whose edges must be followed; later a table with the new number of each frame */
     m->d.work.n = 0;
     if (!sampi_vec_add(&m->d.work, sizeof(int32_t), m->frames.n)) return false;
     int32_t *todo = (int32_t *)m->d.work.data, n = 0;
@@ -83,7 +83,7 @@ static bool sampi_mark_frames(sampi_matcher *m)
     return true;
 }
 
-/* Marks the edges of a frame that is kept, whose new number is `frame`: their `next` becomes -2 - frame. */
+/* Marks the edges of a frame that is kept and gets the number `frame`: their `next` becomes -2 - frame. */
 static void sampi_claim_edges(sampi_matcher *m, int32_t frame, int32_t first)
 {
     for (int32_t e = first; e >= 0;) {
@@ -93,9 +93,9 @@ static void sampi_claim_edges(sampi_matcher *m, int32_t frame, int32_t first)
     }
 }
 
-/* Drops the frames that no item can return to, and their edges; the others keep their order. Everything happens in
-   place. It may only be called between two steps, when no frame is looked up by its rule. Without memory all frames
-   stay. */
+/* Drops the frames that no item can return to, and their edges. The other frames keep their order, and get new numbers.
+   The arrays are compacted in place. The function may only be called between two steps, when no frame is looked up by
+   its rule. If there is no memory for the marks, all frames stay. */
 static void sampi_sweep_frames(sampi_matcher *m)
 {
     int32_t kept = 1, n_edges = 0;
@@ -116,7 +116,7 @@ static void sampi_sweep_frames(sampi_matcher *m)
     }
     for (int32_t e = 0; e < m->edges.n; e++) {
         sampi_edge edge = *sampi_edge_at(m, e);
-        if (edge.next >= -1) continue; /* its frame is dropped */
+        if (edge.next >= -1) continue; /* the edge's frame is dropped */
         sampi_frame *frame = sampi_frame_at(m, -2 - edge.next);
         edge.frame = to[edge.frame];
         edge.next = frame->edge;
@@ -128,7 +128,7 @@ static void sampi_sweep_frames(sampi_matcher *m)
     m->frames.n = m->live = kept;
 }
 
-/* A copy of an array. Without memory it is empty, and an error is recorded. */
+/* Returns a copy of an array. If there is no memory, the copy is empty and an error is recorded. */
 static sampi_vec sampi_copy_vec(sampi_matcher *m, const sampi_vec *from, size_t width)
 {
     sampi_vec vec;
@@ -144,7 +144,8 @@ static sampi_vec sampi_copy_vec(sampi_matcher *m, const sampi_vec *from, size_t 
     return vec;
 }
 
-/* Gives back memory that is not needed any more. Going back never needs more items than there are now. */
+/* Frees memory that is not needed any more. Going back to an earlier position never needs more items than there are
+   now. */
 static void sampi_trim(sampi_matcher *m)
 {
     sampi_trim_workspace(m, true);
@@ -168,8 +169,8 @@ static void sampi_begin_text(sampi_matcher *m)
     m->n_now = m->items.n;
 }
 
-/* Forgets the position; the next call finds it again. past_n still has the number of kept positions, and which tokens
-   they belong to. */
+/* Forgets the position; the next call computes it again. The array past_n still has an element for each kept position,
+   so the tokens to which they belong are known. */
 static void sampi_lose_place(sampi_matcher *m)
 {
     m->place_in = 0;
@@ -181,7 +182,7 @@ static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n);
 static int sampi_accept_once(sampi_matcher *m, samp_token token);
 
 /* Reads the text again, in the store of this call. Each token may take as many steps as a call. The kept positions
-   before the last tokens are found again too. */
+   before the last tokens are computed again too. */
 static void sampi_read_again(sampi_matcher *m)
 {
     const int32_t n = m->history.n;
@@ -217,8 +218,8 @@ static void sampi_read_again(sampi_matcher *m)
     }
 }
 
-/* Renumbers the position for the store of this call, if that store has taken over all its states and nodes from the
-   store of the position. Else returns false, and nothing has changed. */
+/* Gives the position the new numbers of this call's store, if that store has taken over all states and nodes of the
+   position from the store where the position was. Otherwise returns false, and nothing has changed. */
 static bool sampi_move_place(sampi_matcher *m)
 {
     const sampi_store *store = m->store;
@@ -240,7 +241,7 @@ static bool sampi_move_place(sampi_matcher *m)
     return true;
 }
 
-/* Brings the matcher to the state between two calls, in the store of this call. */
+/* Brings the matcher to a position of this call's store, as it is between two calls. */
 static void sampi_settle_in(sampi_matcher *m, sampi_turn *turn)
 {
     m->d.status = SAMP_OK;
@@ -254,7 +255,7 @@ static void sampi_settle_in(sampi_matcher *m, sampi_turn *turn)
     turn->before = sampi_mark(m);
 }
 
-/* Does the store exceed its limit, because the limit was lowered or others need more? */
+/* Returns whether the store exceeds its limit, because the limit was lowered or other data needs more memory. */
 static bool sampi_store_is_large(const sampi_matcher *m)
 {
     sampi_shared *h = m->shared;
@@ -263,7 +264,7 @@ static bool sampi_store_is_large(const sampi_matcher *m)
     return bytes > sampi_store_planned(h, m->store, m->d.held.beside).most;
 }
 
-/* The room that the store of a call has. */
+/* Returns the sizes of the store that the call reads. */
 static sampi_store_plan sampi_store_room_of(const sampi_matcher *m)
 {
     sampi_store_plan room = { 0, 0, 0, 0, 0, false };
@@ -276,11 +277,10 @@ static sampi_store_plan sampi_store_room_of(const sampi_matcher *m)
     return room;
 }
 
-/* Gets more room for a call that found none. Each time it tries the next of these: a larger store of states; a
-   store of the same size, into which what was used last is copied; an empty store; if other calls fill that too, a
-   store for this call alone; last, the earlier positions are forgotten, because it is better to continue than to be
-   able to go back. Returns false if all of
-   that was tried. */
+/* Gets more memory for a call that found no room in its store (the data computed for the grammar). Each time it tries
+   the next of these: a larger store; a store of the same size, into which the data used last is copied; an empty store;
+   if other calls fill that one too, a store for this call alone; last, the earlier positions are dropped, because
+   continuing is more useful than a rollback. Returns false if all of these were tried. */
 static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
 {
     enum { LARGER = 1, KEPT = LARGER + 12, EMPTY, OWN, NO_WAY_BACK, HALF = 2 };
@@ -316,8 +316,8 @@ static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
     return true;
 }
 
-/* Must the call do its work (again)? True the first time, and again after it got more room. At the end m->d.status is
-   the result. All turns share the steps. */
+/* Returns whether the call must do its work: true the first time, and again each time after it got more memory. When it
+   returns false, m->d.status is the call's result. All turns share the call's steps. */
 static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn)
 {
     if (turn->n == 0) {
@@ -337,7 +337,7 @@ static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn)
     return false;
 }
 
-/* Finds the position if it was lost. Returns SAMP_OK, or the error. */
+/* Computes the position if it is not known. Returns SAMP_OK, or the error. */
 static int sampi_matcher_place(sampi_matcher *m)
 {
     sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } };

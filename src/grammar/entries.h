@@ -1,16 +1,18 @@
 /* ---- grammars: entries ----
-   What an item of a state allows without leaving its frame, found once and kept: the set of tokens (a list while they
-   are few), and the nodes of the trie where its frame ends, from which the caller continues. The plain tokens are found
-   first, by a run where there is one, then by a walk over the trie. */
+   An entry keeps what an item of a state allows within its frame, so that it is computed once: the set of allowed
+   tokens (a list while they are few), and the entry's places, the nodes of the trie where the frame ends and from which
+   the caller continues. Plain tokens are found first: those of the state's run (any text of certain characters is
+   allowed) without a walk, the others by a walk over the trie. */
 
-/* Adds the tokens of a run to bits, which are all 0. */
+/* Adds the tokens of a run to `bits`, in which no bit may be set: all tokens of at most `reach` characters of these
+   kinds. */
 static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint32_t *bits)
 {
     const samp_vocab_index *index = m->index;
     const uint32_t *group = index->groups, *listed = index->listed;
     const uint32_t most = reach < 255               ? (uint32_t)reach
                           : reach < SAMPI_MAX_PIECE ? 254
-                                                    : 255; /* 255: so many characters, or more */
+                                                    : 255; /* 255 in the list means 255 characters or more */
     sampi_charge(&m->d, (int32_t)(index->n_listed / 16));
     const bool rather_clear = sampi_tokens_of_kinds(index, kinds) > index->n_listed / 2;
     if (rather_clear) memcpy(bits, index->plain, index->n_mask * (size_t)4);
@@ -28,7 +30,7 @@ static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint
     }
 }
 
-/* Adds the tokens at node i of the trie and below it, or removes them. */
+/* Adds the tokens at node i of the trie and below it to `bits`; with `in` false it removes them. */
 static void sampi_set_below(sampi_matcher *m, uint32_t i, uint32_t *bits, bool in)
 {
     const uint32_t *nodes = m->index->nodes + 2 * (size_t)i, *end = nodes + 2 * (size_t)(nodes[1] >> 10);
@@ -43,12 +45,13 @@ static void sampi_set_below(sampi_matcher *m, uint32_t i, uint32_t *bits, bool i
     }
 }
 
-/* The state that most plain ASCII characters lead to, or 0. *n_live: how many of them are allowed. */
+/* Returns the state to which most printable ASCII characters lead, or 0 if no state is reached by most. *n_live becomes
+   the number of those characters that are allowed. */
 static int32_t sampi_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live)
 {
     int32_t usual = 0, lead = 0, n = 0;
     *n_live = 0;
-    /* A count of votes: only the state that leads it at the end can have more than half of them. */
+    /* Boyer and Moore's majority vote: only the candidate that remains can have more than half of the characters. */
     for (int32_t b = 0x20; b < 0x7f; b++) {
         const int32_t next = sampi_next(m, state, (uint8_t)b);
         *n_live += next != 0;
@@ -59,9 +62,9 @@ static int32_t sampi_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live
     return n > 64 ? usual : 0;
 }
 
-/* Finds the run with which the walk for a state begins. It is the state's own run. But if most characters lead to
-   another state that allows all characters of some kinds (as behind the beginning of a name that is not listed), it is
-   the run of that other state, unless that run leaves out many tokens that the state's own run has. */
+/* Returns the run with which the walk for a state begins. It is usually the state's own run. But if most characters
+   lead to another state that allows all characters of some kinds (as at the beginning of a name that is not listed), it
+   is the run of that state, unless it leaves out many tokens that the state's own run has. */
 static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, bool keep, sampi_entry *entry)
 {
     enum { FEW = 6, LONG = 12 };
@@ -89,15 +92,16 @@ static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, b
     return start;
 }
 
-/* Are these kinds and this number of characters within a run? */
+/* Returns whether n characters of these kinds are within a run. */
 static bool sampi_within(uint32_t kinds, uint32_t n, uint32_t run_kinds, int32_t run_reach)
 {
     return !(kinds & ~run_kinds) && n <= (uint32_t)run_reach;
 }
 
-/* Finds the plain tokens that an item allows. The tokens of a run are added first. Then the walk visits what may differ
-   from the run: other tokens are added, and if the run is not sure, some of its tokens are removed. Where a frame ends
-   or a rule is called, sampi_walk continues. at: as *node of sampi_walk. */
+/* Finds the plain tokens that an item allows. First the tokens of a run are added. Then the walk visits the nodes that
+   may differ from the run: other tokens are added, and if the run is not sure to hold for this state, some of its
+   tokens are removed. Where a frame ends or a rule is called, sampi_walk continues. at->node is used as *node of
+   sampi_walk. */
 static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi_entry *entry, sampi_progress *at)
 {
     const uint32_t *nodes = m->index->nodes;
@@ -147,7 +151,7 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
                 sampi_push_item(m, before->state, item.frame);
                 sampi_walk(m, i, i + size, m->items.n - 1, m->items.n, entry, &node);
                 sampi_drop(m, mark);
-                if (m->d.status) { /* this part begins again */
+                if (m->d.status) { /* this part is walked again later */
                     m->tokens.n = m->tokens.n < n_tokens ? m->tokens.n : n_tokens;
                     m->places.n = n_places;
                 }
@@ -173,7 +177,7 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
     if (!m->d.status) at->node = 0;
 }
 
-/* A copy that the store keeps; NULL if there is nothing to copy, or no room. */
+/* Copies bytes into the store. Returns the copy; NULL if there is nothing to copy, or no room. */
 static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
 {
     void *room = n && !m->d.status ? sampi_store_room(m, n) : NULL;
@@ -181,8 +185,8 @@ static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
     return room;
 }
 
-/* Publishes an entry that was found. Returns its number, or that of an equal one which another thread has published
-   meanwhile; -1 with an error recorded. */
+/* Publishes an entry that was computed. Returns its number, or the number of an equal entry that another thread has
+   published meanwhile; -1 with an error recorded. */
 static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
 {
     sampi_entry entry = *found;
@@ -204,8 +208,9 @@ static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
     }
 }
 
-/* Does the walks of an entry, from `at` on. At the root only the state's own bytes count, because what it calls is an
-   item of its own there. Behind places the state's calls must be entered here. */
+/* Does the walks of an entry, from the progress `at` on. For an entry from the roots of the tries only the state's own
+   bytes count, because the rules that it calls are items of their own there. For an entry from places, the state's
+   calls must be made here. */
 static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry, sampi_progress *at)
 {
     sampi_level level = sampi_mark(m);
@@ -235,7 +240,7 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry, sampi_progres
     entry->n_tokens = m->tokens.n;
 }
 
-/* Forgets the entry that was begun. */
+/* Frees the entry that samp_grammar_prepare has begun. */
 static void sampi_drop_begun(sampi_matcher *m)
 {
     m->begun.store = 0;
@@ -252,7 +257,8 @@ static bool sampi_fill_vec(sampi_vec *vec, const void *from, size_t width, size_
     return room || n == 0;
 }
 
-/* Keeps the part of an entry that was found before the steps ran out. Without memory the entry begins again later. */
+/* Keeps the part of an entry that was computed before the steps ran out. Without memory the part is lost, and the entry
+   is computed from its beginning later. */
 static void sampi_keep_begun(sampi_matcher *m, const sampi_entry *entry, const sampi_progress *at)
 {
     sampi_begun *begun = &m->begun;
@@ -268,7 +274,8 @@ static void sampi_keep_begun(sampi_matcher *m, const sampi_entry *entry, const s
     if (!kept) sampi_drop_begun(m);
 }
 
-/* Continues what samp_grammar_prepare has begun, if it was this entry. */
+/* Returns the progress of an entry, and restores its tokens and places, if samp_grammar_prepare has begun this entry;
+   else returns an empty progress. */
 static sampi_progress sampi_find_begun(sampi_matcher *m, sampi_entry *entry)
 {
     sampi_begun *begun = &m->begun;
@@ -290,8 +297,8 @@ static sampi_progress sampi_find_begun(sampi_matcher *m, sampi_entry *entry)
     return at;
 }
 
-/* The number of the entry of a state at a parent's places, which is made if it does not exist; -1 with an error
-   recorded. */
+/* Returns the number of the entry of a state at a parent's places, which is computed if it does not exist; -1 with an
+   error recorded. */
 static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
 {
     int32_t at = SAMPI_INT_GET(sampi_entry_slot(m->store, parent, state));
@@ -310,7 +317,7 @@ static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
     return at;
 }
 
-/* Pushes an entry in a frame, which the mask must still include. */
+/* Pushes an entry in a frame on the stack of entries that the mask must still include. */
 static void sampi_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame)
 {
     int32_t *room = (int32_t *)sampi_more(&m->d, &m->d.work, sizeof *room, 3);
@@ -320,7 +327,7 @@ static void sampi_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int
     room[2] = frame;
 }
 
-/* Adds eight bytes of bits to others. */
+/* Sets in `bits` the bits of `more`, for eight bytes. */
 static inline void sampi_join_eight(uint32_t *bits, const uint32_t *more)
 {
     uint64_t a, b;
@@ -330,7 +337,7 @@ static inline void sampi_join_eight(uint32_t *bits, const uint32_t *more)
     memcpy(bits, &a, sizeof a);
 }
 
-/* Adds n words of bits to others. */
+/* Sets in `bits` the bits of `more`, for n words. */
 static void sampi_join_bits(uint32_t *bits, const uint32_t *more, size_t n)
 {
     size_t i = 0;
@@ -343,8 +350,8 @@ static void sampi_join_bits(uint32_t *bits, const uint32_t *more, size_t n)
     for (; i < n; i++) bits[i] |= more[i];
 }
 
-/* Adds an entry to the mask, and what can follow its places in the frames that wait for `frame`. With bits NULL it only
-   makes the entries. */
+/* Adds an entry to the mask, and then the entries of all states that wait for `frame`, at the entry's places. With bits
+   NULL the function only computes the entries. */
 static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame, uint32_t *bits)
 {
     const int32_t bottom = m->d.work.n;
@@ -355,7 +362,8 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
         const int32_t at = sampi_entry_of(m, top[0], top[1]);
         if (at < 0 || !sampi_pairs_add(&m->d, &m->joined, at, frame)) continue;
         sampi_stamp(&m->store->entries[at].used, m->now);
-        const sampi_entry *entry = sampi_entry_at(m, at); /* not copied as a whole: other threads write `used` */
+        /* the entry is not copied as a whole, because other threads write its member `used` */
+        const sampi_entry *entry = sampi_entry_at(m, at);
         const int32_t *tokens = entry->tokens, n_tokens = entry->n_tokens;
         if (bits && entry->bits) sampi_join_bits(bits, entry->bits, m->index->n_mask);
         if (bits) sampi_charge(&m->d, (entry->bits ? (int32_t)m->index->n_mask : n_tokens) / 8);
@@ -365,7 +373,8 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
         sampi_begin_step(m);
         sampi_return(m, frame);
         sampi_close_returns(m, level.items);
-        for (int32_t i = m->items.n; i-- > level.items;) { /* so that the first one is on top */
+        /* in reverse order, so that the first item is on top of the stack */
+        for (int32_t i = m->items.n; i-- > level.items;) {
             const sampi_item item = *sampi_item_at(m, i);
             sampi_mask_push(m, 2 * at + 2 + (item.frame != 0), item.state, item.frame);
         }
@@ -374,7 +383,7 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
     m->d.work.n = bottom;
 }
 
-/* Adds the tokens that the state of an item calls by name. */
+/* Adds the tokens that an item's state calls by their numbers. */
 static void sampi_mask_tokens(sampi_matcher *m, const sampi_lex *s, uint32_t *bits)
 {
     const samp_vocab_index *index = m->index;
@@ -397,7 +406,7 @@ static bool sampi_matcher_ends(const sampi_matcher *m)
     return false;
 }
 
-/* Makes the mask by entries: the union over the items. bits NULL: as above. */
+/* Makes the mask as the union of the entries of all items. With bits NULL it only computes the entries. */
 static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
 {
     sampi_pairs_clear(&m->joined);
@@ -407,8 +416,9 @@ static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
     }
 }
 
-/* Makes the mask by one walk of all items at once, in their own frames. Nothing of it is kept. It is quicker where a
-   grammar is so ambiguous that there are too many ways back through its frames for an entry each. */
+/* Makes the mask by one walk over the tries with all items at once, each in its own frame. Nothing is kept. This is
+   faster if the grammar is so ambiguous that there are too many ways back through its frames to have an entry for
+   each. */
 static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
 {
     sampi_entry all;
@@ -419,14 +429,14 @@ static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
     sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, 0, m->n_now, &all, &node);
 }
 
-/* A call that begins, and may do its work again after it got more room: sampi_matcher_turn. */
+/* The progress of a call that may do its work again after it got more memory: see sampi_matcher_turn. */
 typedef struct sampi_turn {
-    int n; /* turns so far */
+    int n; /* the number of turns so far */
     sampi_level before;
 } sampi_turn;
 static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn);
 
-/* Makes the mask of the text's position: by entries, or if these take too many steps, by a walk. */
+/* Makes the mask of the text's position from entries; if these take too many steps, by a walk. */
 static void sampi_mask_place(sampi_matcher *m, uint32_t *bits)
 {
     const samp_vocab *vocab = m->index->vocab;
@@ -470,8 +480,8 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
     return m->d.status;
 }
 
-/* Does a part of the next mask's work: `steps` steps; more, if the last calls made no progress with that many. Returns
-   1: all is done, or as much as is allowed; 0: not yet; or a status. */
+/* Does a part of the work for the next mask, in `steps` steps, or in more if the last calls made no progress with that
+   many. Returns 1 if the work is done, or if the allowed steps are used up; 0 if work is left; or a negative status. */
 static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
 {
     enum { MOST = 40 };
@@ -490,7 +500,7 @@ static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
         m->idle += m->advances == before ? 1 : m->idle > 0 ? -1 : 0;
         done = !m->d.status;
         if (m->d.status != SAMP_E_FULL || m->d.held.full) continue;
-        m->d.status = SAMP_OK; /* the steps have been used */
+        m->d.status = SAMP_OK; /* the steps of this call are used up */
         m->d.work.n = 0;
         sampi_drop(m, here);
     }

@@ -1,9 +1,11 @@
 /* ---- grammars: masks ----
    A mask is the set of tokens that are allowed at the text's position. It is the union of the entries of all items, and
-   of what walks find behind the nodes where a frame ends in the middle of a token. sampi_walk visits the trie in order.
-   It has a level of items for each byte, and leaves out all nodes below a byte that no item allows. */
+   of the tokens that walks find behind the places of an entry, which are the nodes where a frame ends in the middle of
+   a token. sampi_walk visits the trie in order. For each byte on the way down it has a level of items, and it skips all
+   nodes below a byte that no item allows. */
 
-/* Keeps a set of classes of bytes that was found, for all calls; NULL if there is no room. */
+/* Keeps a computed set of byte classes in the store, for all later calls. Returns its address there; NULL if there is
+   no room. */
 static uint32_t *sampi_keep_classes(sampi_matcher *m, const uint32_t *classes, uint32_t **at)
 {
     uint32_t *room = m->d.status ? NULL : (uint32_t *)sampi_store_room(m, 8 * sizeof *room);
@@ -13,7 +15,7 @@ static uint32_t *sampi_keep_classes(sampi_matcher *m, const uint32_t *classes, u
     return room;
 }
 
-/* The classes of bytes that may follow in a state, as a set of bits. */
+/* Returns the set of the byte classes that may follow in a state, as bits. */
 static const uint32_t *sampi_live_of(sampi_matcher *m, int32_t state)
 {
     const uint32_t *known = (const uint32_t *)SAMPI_PTR_GET(&sampi_lex_at(m, state)->live);
@@ -24,8 +26,8 @@ static const uint32_t *sampi_live_of(sampi_matcher *m, int32_t state)
     return sampi_keep_classes(m, live, &sampi_lex_at(m, state)->live);
 }
 
-/* The classes of bytes with which the rules may begin that a state calls. Where a state calls many rules, as between
-   the members of an object, most bytes that come begin none of them, and then no rule needs to be called. */
+/* Returns the set of the byte classes with which the rules may begin that a state calls. If a state calls many rules,
+   as between the members of an object, most bytes begin none of them, and then no rule needs to be called. */
 static const uint32_t *sampi_first_of(sampi_matcher *m, int32_t state)
 {
     const uint32_t *known = (const uint32_t *)SAMPI_PTR_GET(&sampi_lex_at(m, state)->first);
@@ -57,7 +59,8 @@ static bool sampi_may_call(sampi_matcher *m, int32_t state, uint8_t byte)
     return first && (first[c / 32] >> c % 32 & 1);
 }
 
-/* Enters the calls of a level, if one of them may begin with the byte. before: the number of items below this level. */
+/* Makes the calls of a level's items, if one of the called rules may begin with the byte. `before` is the number of
+   items below this level. */
 static void sampi_enter_level(sampi_matcher *m, sampi_level *level, int32_t before, uint8_t byte)
 {
     bool may = level->state && sampi_may_call(m, level->state, byte);
@@ -72,7 +75,7 @@ static void sampi_enter_level(sampi_matcher *m, sampi_level *level, int32_t befo
     *level = sampi_mark(m);
 }
 
-/* Makes a level of the items that were made above the level `before`. Returns false if there are no such items. */
+/* Makes a level of the items that were added above the level `before`. Returns false if no item was added. */
 static bool sampi_make_level(sampi_matcher *m, sampi_level *level, const sampi_level *before)
 {
     if (m->items.n == before->items) return false;
@@ -92,7 +95,7 @@ static bool sampi_make_level(sampi_matcher *m, sampi_level *level, const sampi_l
 
 static void sampi_set_bit(uint32_t *bits, uint32_t i) { bits[i / 32] |= 1u << i % 32; }
 
-/* Turns the list of tokens of an entry that is being found into a set of bits. */
+/* Turns the token list of an entry that is being computed into a set of bits. */
 static void sampi_entry_widen(sampi_matcher *m, sampi_entry *entry)
 {
     entry->bits = m->found;
@@ -102,7 +105,8 @@ static void sampi_entry_widen(sampi_matcher *m, sampi_entry *entry)
     m->tokens.n = 0;
 }
 
-/* Adds the token of a node of the trie, if it has one, to the entry: to a list, as long as there are few tokens. */
+/* Adds the token of a trie node, if the node has one, to the entry. The entry is a list as long as there are few
+   tokens. */
 static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32_t head)
 {
     const uint32_t token = head >> 8;
@@ -116,12 +120,13 @@ static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32
     if ((size_t)m->tokens.n >= m->index->n_mask / 4 + 8) sampi_entry_widen(m, entry);
 }
 
-/* Visits the nodes [i, end) of a trie: node i, the nodes beside it, and all that are below these. The items [from, to)
-   are those in front of these nodes. The entry gets every token that the items allow. If the entry's parent is odd, the
-   entry also gets the nodes where the outermost frame ends and tokens continue. The levels keep what belongs to the
-   nodes on the way down to the current one, so going back costs nothing. The items' own calls were entered before, or
-   must not be entered. *node: where the walk begins; in front of it only the nodes on the way there are visited (0: it
-   begins at i). After an error: where the walk must continue. */
+/* Visits the nodes [i, end) of a trie: node i, its siblings, and all nodes below them. The items [from, to) are those
+   of the text in front of these nodes; their own calls were made before, or must not be made. The entry gets every
+   token that the items allow. If the entry's parent is odd, the entry also gets its places: the nodes where the
+   outermost frame ends and longer tokens continue. The levels keep the items of all nodes on the way down to the
+   current one, so that going back costs nothing. *node is the node at which the walk begins to collect; of the nodes in
+   front of it only those on the way there are visited (0: the walk begins at i). After an error, *node is where the
+   walk must continue. */
 static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from, int32_t to, sampi_entry *entry,
                        uint32_t *node)
 {
@@ -152,7 +157,7 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
             sampi_drop(m, *before);
             sampi_enter_level(m, before, level[depth - 2].items, byte);
         }
-        if (before->state) { /* the usual case: one item, without calls or returns */
+        if (before->state) { /* the usual case: one item, which does not call and does not end */
             const int32_t state = sampi_next(m, before->state, byte);
             if (!state) {
                 i += size;
@@ -195,8 +200,9 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
     sampi_drop(m, level[0]);
 }
 
-/* Reads a byte of plain text, given what UTF-8 expects. 0: a character may begin; 1 - 3: so many bytes of any tail; 4 -
-   7: those behind E0 ED F0 F4. Returns what UTF-8 expects next; -1: this byte is not allowed. */
+/* Reads a byte of plain text. `expects` is what UTF-8 expects at this byte: 0, a character begins; 1 to 3, that many
+   continuation bytes of any value; 4 to 7, the continuation bytes behind E0, ED, F0 or F4. Returns what UTF-8 expects
+   at the next byte; -1 if this byte is not allowed. */
 static int32_t sampi_plain_next(int32_t expects, int32_t b)
 {
     static const uint8_t lo[8] = { 0, 0x80, 0x80, 0x80, 0xa0, 0x80, 0x90, 0x80 };

@@ -1,18 +1,21 @@
-/* ---- runs: texts that a state allows, whatever they are ----
-   A run of a state is a set of kinds of characters and a number, its reach: no text of at most so many characters, all
-   of these kinds, leads from the state to a dead state, to a call or (with `keep`) to the end of its frame. So all
-   tokens that are such texts are allowed, and no walk is needed to find them. The inside of a string has such a run.
-   Most patterns have one. A pattern that counts its characters has one as long as it is far from its bound. */
+/* ---- runs: texts of certain characters are allowed, whatever they are ----
+   A run of a state is a set of kinds of characters and a number of characters, its reach: no text of at most this
+   length, with characters of these kinds only, leads from the state to a dead state, to a call or (with `keep`) to the
+   end of the state's frame. So all tokens that are such texts are allowed, and no walk over the trie is needed to find
+   them. The state inside a string has such a run, and most patterns have one. A pattern that counts its characters has
+   one as long as the count is far from its bound. */
 
-/* What is demanded of the states within a character (never: flags that they must not have) and behind it (behind: flags
-   that it must have; only: the state that it must be, 0: any). */
+/* The conditions on states behind bytes. never: the flags that the state behind each byte must not have. behind: the
+   flags that the state behind a whole character must have. only: the state that must be behind a whole character, or 0
+   for any. */
 typedef struct sampi_demand {
     int32_t never, behind, only;
 } sampi_demand;
 
-/* Returns those of the kinds for which the state allows every character, as `is` demands. The states behind these are
-   pushed on work, some more than once. `expects` is that of sampi_plain_next. Bytes within a character mostly lead to a
-   few states; `through` remembers them, so each is visited once. */
+/* Returns those of `kinds` (of characters) of which the state allows every character, under the conditions `is`. The
+   states behind these characters are pushed on the stack d.work, some more than once. `expects` is as in
+   sampi_plain_next. The bytes within a character mostly lead to a few states; the array `through` remembers these, so
+   that each is visited once. */
 static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expects, uint32_t kinds, sampi_demand is)
 {
     enum { THROUGH = 8 };
@@ -46,7 +49,7 @@ static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expec
     return m->d.status ? 0 : kinds;
 }
 
-/* The same, but the states behind the characters are not pushed. */
+/* Does the same for the beginning of a character, without pushing the states behind the characters. */
 static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand is)
 {
     const int32_t bottom = m->d.work.n;
@@ -55,7 +58,7 @@ static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand i
     return kinds;
 }
 
-/* The kinds for which the state's node is complete after any one character of the kind, and nothing can follow. */
+/* Returns the kinds of characters of which any single one completes the state's node, so that nothing can follow it. */
 static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
 {
     const sampi_demand done = { SAMPI_STATE_CALLS, SAMPI_STATE_ENDS, sampi_state_of(m, SAMPI_EMPTY) };
@@ -67,9 +70,10 @@ static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
     return (uint32_t)one;
 }
 
-/* Is the state's node a number of characters, followed by something that begins with other characters, like a quote?
-   Then the run is known without a search: the function returns its kinds and sets *reach. A longer text of these kinds
-   is not allowed. Strings with a length are of this form; they have too many states to visit each. */
+/* Returns the kinds of the state's run, and its reach in *reach, if the run follows from the form of the state's node;
+   else 0. The form is a number of characters, followed by something that begins with other characters, such as a quote.
+   A longer text of these kinds is not allowed. Strings with a bounded length have this form; they have too many states
+   to visit each. */
 static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
 {
     const sampi_expr e = *sampi_at(&m->d.tree, sampi_through(&m->d, sampi_lex_at(m, state)->node));
@@ -88,25 +92,25 @@ static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
     return kinds;
 }
 
-/* Finds a state's run by visiting the states that it leads to, character by character: found [n], each with its depth.
-   If a character of some kind is not allowed, the kind is given up and the search begins again. But if that happens
-   many characters away, or if there are too many states, the run ends there. Characters outside of ASCII are given up
-   too, if they lead to states that must still be made, byte by byte: that takes longer than walking over their
-   tokens. */
+/* Searches for a state's run: visits the states to which it leads, character by character. found [n] are the visited
+   states, each with its depth. If the state does not allow all characters of a kind, the kind is left out and the
+   search begins again. But if that happens many characters away, or if there are too many states, the run ends there.
+   Characters outside of ASCII are left out too if the states to which they lead must still be made, byte by byte: that
+   takes longer than walking over their tokens. Returns the kinds; *reach becomes the number of characters. */
 static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
     enum {
-        MANY = 192,
-        FEW = 12,
-        FAR = 12,
-        LONG = 32,
-        DEAR = 1 << 13,    /* steps for a state */
-        PATIENCE = 1 << 18 /* many steps without a result are expensive */
+        MANY = 192,        /* the largest number of states */
+        FEW = 12,          /* the same, after PATIENCE steps without a result */
+        FAR = 12,          /* characters: from this depth on, a kind that is not allowed ends the run */
+        LONG = 32,         /* characters: the search ends at this depth */
+        DEAR = 1 << 13,    /* the number of steps for each state that is too large */
+        PATIENCE = 1 << 18 /* a search takes half as many steps at most */
     };
     const uint32_t NOT_ASCII = 1u << 15;
     const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
     const int32_t limit = SAMPI_INT_GET(&m->shared->in_vain) < PATIENCE ? MANY : FEW, bottom = m->d.work.n;
-    int64_t before = m->d.budget + m->d.charged; /* charged work is left out: it grows with the search */
+    int64_t before = m->d.budget + m->d.charged; /* charged steps are left out, because they grow with the search */
     int32_t found[MANY] = { state }, found_depth[MANY] = { 0 }, n = 1, depth = 0, level = 1;
     uint32_t kinds = SAMPI_ALL_KINDS;
     *reach = INT32_MAX;
@@ -124,7 +128,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
         }
         if (depth == LONG || before - m->d.budget - m->d.charged > PATIENCE / 2 || (taken != kinds && depth >= FAR))
             *reach = depth;
-        if (taken != kinds && depth < FAR) { /* begins again with fewer kinds */
+        if (taken != kinds && depth < FAR) { /* the search begins again with fewer kinds */
             kinds = taken;
             m->d.work.n = bottom;
             sampi_pairs_clear(&m->seen);
@@ -148,7 +152,8 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
     }
     if (*reach < FAR && limit == MANY)
         (void)SAMPI_INT_ADD(&m->shared->in_vain, (int32_t)(before - m->d.budget - m->d.charged));
-    for (int32_t i = 0; i < n && !m->d.status; i++) { /* the other states get the rest of the run */
+    /* the other visited states have the rest of this run as their own */
+    for (int32_t i = 0; i < n && !m->d.status; i++) {
         sampi_stretch run = sampi_run_at(m, found[i], keep);
         const int32_t left = *reach == INT32_MAX ? INT32_MAX : *reach - found_depth[i];
         if (left <= 0 || run.stops || sampi_run_at(m, found[i], !keep).stops) continue;
@@ -160,7 +165,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
     return m->d.status ? 0 : kinds;
 }
 
-/* Does one of some common characters lead from the state to itself? */
+/* Returns whether one of some common characters leads from the state to itself. */
 static bool sampi_may_stay(sampi_matcher *m, int32_t state)
 {
     static const uint8_t usual[] = { 'e', 's', 'E', 'S', '0', ' ', '-' };
@@ -169,7 +174,7 @@ static bool sampi_may_stay(sampi_matcher *m, int32_t state)
     return false;
 }
 
-/* How many plain tokens consist of characters of these kinds? */
+/* Returns the number of plain tokens that consist of characters of these kinds only. */
 static uint32_t sampi_tokens_of_kinds(const samp_vocab_index *index, uint32_t kinds)
 {
     uint32_t n = 0;
@@ -182,8 +187,8 @@ static bool sampi_most_tokens(const samp_vocab_index *index, uint32_t kinds)
     return sampi_tokens_of_kinds(index, kinds) >= index->n_listed - index->n_listed / 8;
 }
 
-/* A state's run, which is found if it is not known. far: also if that takes long, and also if a run is known that
-   leaves out many tokens, as the run of a word does, which ends at a space. */
+/* Returns a state's run, which is computed if it is not known. With `far`, it is computed even if that takes long, and
+   also if the known run leaves out many tokens, as the run of a word does, which ends at a space. */
 static sampi_stretch sampi_run_of(sampi_matcher *m, int32_t state, bool keep, bool far)
 {
     enum { ENOUGH = 12 };

@@ -1,17 +1,18 @@
 /* ---- grammars: a lazy grammar before its trigger ----
-   While a lazy grammar waits, each byte moves the positions in the programs of its triggers (triggers.h). Once one of
-   them matches, backtracking finds where in the text the grammar begins, by the rules of std::regex, as in llama.cpp.
-   The grammar then reads the tokens from there on. */
+   While a lazy grammar waits for its trigger, each byte moves the positions in the triggers' programs (triggers.h).
+   Once a program matches, backtracking finds where in the text the grammar begins, by the rules of std::regex, as in
+   llama.cpp. The grammar then reads the tokens from there on. */
 
-/* A way that backtracking may still try: an operation and a position in the text. If op is below 0: the earlier
-   position of slot ~op, which must be restored. */
+/* A choice that backtracking can return to: an operation and a position in the text. If op is negative, the entry
+   restores the earlier position of a group instead: slot ~op becomes `at`. */
 typedef struct sampi_way {
     int32_t op, at;
 } sampi_way;
 
-/* Finds the first way in which a program matches text [n] from `at` on; with `whole` up to the text's end. slots gets
-   where its groups are. Returns false if it does not match, or after an error. An operation that led nowhere at a
-   position is marked in `tried`, so each operation is tried once at each position. */
+/* Finds the first way in which a program matches text [n] from byte `at` on; with `whole` the match must end at the
+   text's end. slots [2 g] and slots [2 g + 1] become the beginning and end of group g, or -1. Returns false if the
+   program does not match, or after an error. Each operation is tried once at each position; `tried` has a bit for each
+   such pair. */
 static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *text, int32_t n, int32_t at, bool whole,
                              uint8_t *tried, int32_t *slots)
 {
@@ -55,8 +56,8 @@ static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *tex
     return matched && !m->d.status;
 }
 
-/* Returns where a program's match begins in text [n]; if the match has a group that is not empty, where the first such
-   group begins; -1 if the program does not match, or after an error. */
+/* Returns the position in text [n] where a program's match begins. If the match has groups that are not empty, returns
+   the beginning of the first of these groups. Returns -1 if the program does not match, or after an error. */
 static int32_t sampi_lazy_find(sampi_matcher *m, const sampi_program *p, const uint8_t *text, int32_t n)
 {
     int32_t slots[2 * SAMPI_MAX_GROUPS], start = -1;
@@ -81,7 +82,7 @@ static const uint8_t *sampi_piece(const sampi_matcher *m, int32_t i, size_t *n)
     return (const uint8_t *)vocab->token_bytes(vocab, ((const samp_token *)m->history.data)[i], n);
 }
 
-/* Where the grammar begins in the text of all tokens so far, or -1. */
+/* Returns the position in the text of all tokens where the grammar begins, or -1. */
 static int32_t sampi_lazy_start(sampi_matcher *m)
 {
     sampi_vec text = sampi_vec_like(&m->d.work);
@@ -101,8 +102,8 @@ static int32_t sampi_lazy_start(sampi_matcher *m)
 
 static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip);
 
-/* Reads the tokens from number i on, the first one without its first `skip` bytes. Returns whether the grammar allows
-   them. */
+/* Lets the grammar read the tokens from index i on, the first one without its first `skip` bytes. Returns whether the
+   grammar allows them. */
 static bool sampi_replay(sampi_matcher *m, int32_t i, size_t skip)
 {
     for (; i < m->history.n && !m->d.status; i++, skip = 0) {
@@ -113,7 +114,7 @@ static bool sampi_replay(sampi_matcher *m, int32_t i, size_t skip)
     return !m->d.status;
 }
 
-/* The same from byte `start` of the text on. */
+/* Lets the grammar read the text from byte `start` on. Returns whether the grammar allows it. */
 static bool sampi_replay_text(sampi_matcher *m, int32_t start)
 {
     size_t n, before = 0;
