@@ -207,69 +207,69 @@
     1900 api/peers.h                     10648 config/orders.h                 25835 grammar/accepting.h
     1988 api/drafts.h                    10882 config/numbers.h                26185 grammar/waiting.h
     2090 api/constraints.h               11024 config/set.h                    26314 grammar/history.h
-    2420 api/watermark.h                 11180 config/texts.h                  26442 grammar/room.h
-    2580 api/parts.h                     11311 config/settings.h               26793 grammar/sampler.h
-    2622 base/switches.h                 11424 life/rollback.h                 27037 grammar/forced.h
-    2941 base/random.h                   11684 life/chain.h                    27206 grammar/hooks.h
-    2964 base/mt19937.h                  11968 life/members.h                  27330 schema/head.h
-    3039 base/exact.h                    12082 life/update.h                   27507 schema/errors.h
-    3267 base/bits128.h                  12279 life/copy.h                     27619 schema/collections.h
-    3348 base/elements.h                 12449 rows/row.h                      27653 schema/references.h
-    3480 watermark/colours.h             12759 rows/reserve.h                  27928 schema/strings.h
-    3544 kernels/llama_cpp/contract.h    12828 rows/pieces.h                   27990 schema/numbers.h
-    3591 kernels/contract.h              12942 rows/thresholds.h               28198 schema/sets.h
-    3719 kernels/scalar.h                13049 rows/compact.h                  28454 schema/formats.h
-    3925 kernels/llama_cpp/scalar.h      13233 rows/sums.h                     28656 schema/scalars.h
-    3946 kernels/sets.h                  13382 rows/changes.h                  28959 schema/goals.h
-    3994 kernels/vectors.h               13463 rows/cuts.h                     29184 schema/alternatives.h
-    4111 kernels/avx512.h                13913 rows/typical.h                  29669 schema/objects.h
-    4195 kernels/avx2.h                  14228 rows/tail_free.h                30190 schema/arrays.h
-    4257 kernels/sse2.h                  14302 rows/selecting.h                30555 schema/whole.h
-    4274 kernels/neon.h                  14433 rows/mirostat.h                 30728 tags/head.h
-    4296 kernels/wasm.h                  14518 watermark/rows.h                30858 tags/words.h
-    4312 kernels/generic.h               14632 rows/flat.h                     30974 tags/inside.h
-    4332 kernels/shared.h                14679 rows/logprobs.h                 31118 tags/formats.h
-    4457 kernels/passes.h                14765 rows/step.h                     31526 grammar/grammars.h
-    5147 kernels/llama_cpp/passes.h      14782 rows/llama_cpp/sums.h           31593 peers/tables.h
-    5231 kernels/check.h                 15108 rows/llama_cpp/samplers.h       31994 peers/values.h
-    5254 kernels/dispatch.h              15585 rows/llama_cpp/step.h           32439 peers/llama_server.h
-    5464 core/array.h                    15616 run/apply.h                     32509 peers/fields.h
-    5804 core/table.h                    15700 run/writing.h                   32775 peers/requests.h
-    6002 core/windows.h                  15824 run/arrays.h                    32921 shards/head.h
-    6094 constraints/record.h            15902 run/arrays_llama_cpp.h          33072 shards/bytes.h
-    6152 watermark/record.h              16102 run/walk.h                      33170 shards/merging.h
-    6172 rows/work.h                     16207 run/finish.h                    33461 shards/row.h
-    6199 life/past.h                     16247 run/draw_llama_cpp.h            33595 shards/answers.h
-    6258 core/record.h                   16323 run/draw.h                      34143 shards/logprobs.h
-    6398 core/plans.h                    16401 run/sample.h                    34290 shards/taking.h
-    6436 core/fields.h                   16519 watermark/making.h              34446 shards/asking.h
-    6523 core/owners.h                   16748 watermark/tails.h               34583 shards/prefix.h
-    6600 core/mt19937.h                  16848 watermark/detect.h              35154 shards/plans.h
-    6658 core/no_mt19937.h               17071 run/verify.h                    35658 samplers/plans.h
-    6692 core/making.h                   17176 run/batch.h                     35921 shards/way.h
-    6825 core/streams.h                  17327 life/state.h                    36070 shards/memory.h
-    6865 life/state_fields.h             17505 operator/weights.h              36140 shards/batch.h
-    6965 samplers/llama_cpp.h            17593 operator/search.h               36548 drafts/head.h
-    7052 samplers/logit_bias.h           17731 operator/run.h                  36607 drafts/block.h
-    7154 samplers/patch.h                17899 kv/cells.h                      36799 drafts/tree.h
-    7204 samplers/penalties.h            17936 kv/making.h                     36934 drafts/relaxed.h
-    7356 samplers/dry.h                  18161 kv/slot.h                       37019 constraints/automaton.h
-    7815 samplers/cut.h                  18301 kv/sequences.h                  37120 constraints/making.h
-    7840 samplers/top_n_sigma.h          18435 kv/data.h                       37376 constraints/sampler.h
-    7950 samplers/top_k.h                18558 kv/update.h                     37471 constraints/constructors.h
-    8007 samplers/tail_free.h            18683 kv/state.h                      37838 constraints/patterns.h
-    8132 samplers/typical.h              18892 llama_cpp/functions.h           38046 constraints/looking.h
-    8208 samplers/top_p.h                18959 llama_cpp/object.h              38113 constraints/thinking.h
-    8251 samplers/min_p.h                19014 llama_cpp/vocabulary.h          38365 constraints/schedule.h
-    8293 samplers/by_sums.h              19091 text/reading.h                  38454 constraints/accepting.h
-    8444 samplers/top_h.h                19202 text/strings.h                  38637 constraints/drawing.h
-    8497 samplers/min_k.h                19301 text/values.h                   38824 constraints/state.h
-    8555 samplers/xtc.h                  19457 text/documents.h                38889 constraints/kind.h
-    8639 samplers/infill.h               19533 grammar/head.h                  38947 constraints/top_p_decay.h
-    8755 samplers/temperature.h          19575 grammar/tree.h                  39033 constraints/accessors.h
-    8925 samplers/smoothing.h            20242 grammar/building.h              39141 core/kinds.h
-    9010 samplers/softmax.h              20626 grammar/finishing.h             39190 base/restore.h
-    9043 samplers/drafted.h              20943 grammar/reading.h               39204 api/license.h
+    2420 api/watermark.h                 11180 config/texts.h                  26446 grammar/room.h
+    2580 api/parts.h                     11311 config/settings.h               26803 grammar/sampler.h
+    2622 base/switches.h                 11424 life/rollback.h                 27051 grammar/forced.h
+    2941 base/random.h                   11684 life/chain.h                    27222 grammar/hooks.h
+    2964 base/mt19937.h                  11968 life/members.h                  27349 schema/head.h
+    3039 base/exact.h                    12082 life/update.h                   27526 schema/errors.h
+    3267 base/bits128.h                  12279 life/copy.h                     27638 schema/collections.h
+    3348 base/elements.h                 12449 rows/row.h                      27672 schema/references.h
+    3480 watermark/colours.h             12759 rows/reserve.h                  27947 schema/strings.h
+    3544 kernels/llama_cpp/contract.h    12828 rows/pieces.h                   28009 schema/numbers.h
+    3591 kernels/contract.h              12942 rows/thresholds.h               28217 schema/sets.h
+    3719 kernels/scalar.h                13049 rows/compact.h                  28473 schema/formats.h
+    3925 kernels/llama_cpp/scalar.h      13233 rows/sums.h                     28675 schema/scalars.h
+    3946 kernels/sets.h                  13382 rows/changes.h                  28978 schema/goals.h
+    3994 kernels/vectors.h               13463 rows/cuts.h                     29203 schema/alternatives.h
+    4111 kernels/avx512.h                13913 rows/typical.h                  29688 schema/objects.h
+    4195 kernels/avx2.h                  14228 rows/tail_free.h                30209 schema/arrays.h
+    4257 kernels/sse2.h                  14302 rows/selecting.h                30574 schema/whole.h
+    4274 kernels/neon.h                  14433 rows/mirostat.h                 30747 tags/head.h
+    4296 kernels/wasm.h                  14518 watermark/rows.h                30877 tags/words.h
+    4312 kernels/generic.h               14632 rows/flat.h                     30993 tags/inside.h
+    4332 kernels/shared.h                14679 rows/logprobs.h                 31137 tags/formats.h
+    4457 kernels/passes.h                14765 rows/step.h                     31545 grammar/grammars.h
+    5147 kernels/llama_cpp/passes.h      14782 rows/llama_cpp/sums.h           31612 peers/tables.h
+    5231 kernels/check.h                 15108 rows/llama_cpp/samplers.h       32013 peers/values.h
+    5254 kernels/dispatch.h              15585 rows/llama_cpp/step.h           32458 peers/llama_server.h
+    5464 core/array.h                    15616 run/apply.h                     32528 peers/fields.h
+    5804 core/table.h                    15700 run/writing.h                   32794 peers/requests.h
+    6002 core/windows.h                  15824 run/arrays.h                    32940 shards/head.h
+    6094 constraints/record.h            15902 run/arrays_llama_cpp.h          33091 shards/bytes.h
+    6152 watermark/record.h              16102 run/walk.h                      33189 shards/merging.h
+    6172 rows/work.h                     16207 run/finish.h                    33480 shards/row.h
+    6199 life/past.h                     16247 run/draw_llama_cpp.h            33614 shards/answers.h
+    6258 core/record.h                   16323 run/draw.h                      34162 shards/logprobs.h
+    6398 core/plans.h                    16401 run/sample.h                    34309 shards/taking.h
+    6436 core/fields.h                   16519 watermark/making.h              34465 shards/asking.h
+    6523 core/owners.h                   16748 watermark/tails.h               34602 shards/prefix.h
+    6600 core/mt19937.h                  16848 watermark/detect.h              35173 shards/plans.h
+    6658 core/no_mt19937.h               17071 run/verify.h                    35677 samplers/plans.h
+    6692 core/making.h                   17176 run/batch.h                     35940 shards/way.h
+    6825 core/streams.h                  17327 life/state.h                    36089 shards/memory.h
+    6865 life/state_fields.h             17505 operator/weights.h              36159 shards/batch.h
+    6965 samplers/llama_cpp.h            17593 operator/search.h               36567 drafts/head.h
+    7052 samplers/logit_bias.h           17731 operator/run.h                  36626 drafts/block.h
+    7154 samplers/patch.h                17899 kv/cells.h                      36818 drafts/tree.h
+    7204 samplers/penalties.h            17936 kv/making.h                     36953 drafts/relaxed.h
+    7356 samplers/dry.h                  18161 kv/slot.h                       37038 constraints/automaton.h
+    7815 samplers/cut.h                  18301 kv/sequences.h                  37139 constraints/making.h
+    7840 samplers/top_n_sigma.h          18435 kv/data.h                       37395 constraints/sampler.h
+    7950 samplers/top_k.h                18558 kv/update.h                     37490 constraints/constructors.h
+    8007 samplers/tail_free.h            18683 kv/state.h                      37857 constraints/patterns.h
+    8132 samplers/typical.h              18892 llama_cpp/functions.h           38065 constraints/looking.h
+    8208 samplers/top_p.h                18959 llama_cpp/object.h              38132 constraints/thinking.h
+    8251 samplers/min_p.h                19014 llama_cpp/vocabulary.h          38384 constraints/schedule.h
+    8293 samplers/by_sums.h              19091 text/reading.h                  38473 constraints/accepting.h
+    8444 samplers/top_h.h                19202 text/strings.h                  38656 constraints/drawing.h
+    8497 samplers/min_k.h                19301 text/values.h                   38843 constraints/state.h
+    8555 samplers/xtc.h                  19457 text/documents.h                38908 constraints/kind.h
+    8639 samplers/infill.h               19533 grammar/head.h                  38966 constraints/top_p_decay.h
+    8755 samplers/temperature.h          19575 grammar/tree.h                  39052 constraints/accessors.h
+    8925 samplers/smoothing.h            20242 grammar/building.h              39160 core/kinds.h
+    9010 samplers/softmax.h              20626 grammar/finishing.h             39209 base/restore.h
+    9043 samplers/drafted.h              20943 grammar/reading.h               39223 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -26313,10 +26313,10 @@ static bool sampi_replay_text(sampi_matcher *m, int32_t start)
 
 /* ---- src/grammar/history.h ---- */
 /* ---- positions before the last tokens ----
-   The position before each of the last tokens is kept, so that samp_rollback can go back. A position is its items,
-   which stay valid as long as their states and frames are held (sampi_held_at). */
+   The matcher keeps its position before each of the last tokens, so that samp_rollback can go back. A position is a set
+   of items, which stay valid as long as their states and frames are kept (sampi_held_at). */
 
-/* Appends n items to those that are kept. */
+/* Appends n items to the items of the kept positions. Returns false if there is no memory. */
 static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n)
 {
     sampi_item *room = n ? (sampi_item *)sampi_more(&m->d, &m->past, sizeof *room, n) : NULL;
@@ -26324,8 +26324,8 @@ static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n)
     return room || n == 0;
 }
 
-/* Keeps a position, after everything else that can fail. The oldest positions are dropped, many at a time. Returns
-   false if there is no memory. */
+/* Keeps a position, as the last thing that can fail when a token is accepted. n is an element of past_n
+   (sampi_place_size). The oldest positions are dropped, many at a time. Returns false if there is no memory. */
 static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
 {
     int32_t *size = (int32_t *)m->past_n.data, cut = 0, gone = 0, n_items = sampi_place_size(n);
@@ -26345,13 +26345,16 @@ static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
     return size != NULL;
 }
 
-/* A position that was kept: its items are n_now of the kept ones, from `items` on. */
+/* A kept position: its n_now items begin at index `items` of the array past. */
 typedef struct sampi_back_to {
-    int32_t tokens, items, n_now; /* tokens: how many the way back removes, without those that end a generation */
+    /* tokens: the number of tokens that the rollback removes from the history, which has no tokens that end a
+       generation */
+    int32_t tokens, items, n_now;
     bool waiting;
 } sampi_back_to;
 
-/* Finds the position before the last n tokens, and makes room for it. SAMP_E_RANGE: it is not kept; SAMP_E_NOMEM. */
+/* Finds the position before the last n tokens, and makes room for its items. Returns SAMP_OK; SAMP_E_RANGE if this
+   position is not kept; SAMP_E_NOMEM. */
 static int sampi_matcher_find_back(sampi_matcher *m, int32_t n, sampi_back_to *to)
 {
     const int32_t *size = (const int32_t *)m->past_n.data, end = m->past_n.n;
@@ -26369,16 +26372,16 @@ static int sampi_matcher_find_back(sampi_matcher *m, int32_t n, sampi_back_to *t
     }
     m->d.status = SAMP_OK;
     m->items.n = m->n_now;
-    if (!m->place_in) to->items = to->n_now = 0; /* the next call finds the position again */
-    m->d.held.beside = SIZE_MAX; /* they fit in most cases, because they did before; a copy may have less room */
+    if (!m->place_in) to->items = to->n_now = 0; /* the position is not known; the next call computes it */
+    m->d.held.beside = SIZE_MAX; /* the items mostly fit, as they did before; a clone may have less room */
     if (to->n_now > m->n_now) sampi_more(&m->d, &m->items, sizeof(sampi_item), to->n_now - m->n_now);
     m->d.held.beside = 0;
     m->items.n = m->n_now;
     return m->d.status;
 }
 
-/* Goes back to that position. A grammar that was waiting there waits again, and reads the rest of its text once
-   more. */
+/* Goes back to the position before the last n tokens. If the grammar was waiting for its trigger there, it waits again,
+   and reads the text of the remaining tokens once more. */
 static int sampi_matcher_back(sampi_matcher *m, int32_t n)
 {
     sampi_back_to to;
@@ -26402,8 +26405,9 @@ static int sampi_matcher_back(sampi_matcher *m, int32_t n)
     return SAMP_OK;
 }
 
-/* Accepts a token while the grammar waits. SAMP_E_RANGE: the token is the trigger, and the grammar does not allow the
-   text from there on. After every error nothing has changed. With `stays` false nothing changes in any case. */
+/* Accepts a token while the grammar waits for its trigger. Returns SAMP_E_RANGE if the token completes a trigger and
+   the grammar does not allow the text from where it begins. After an error nothing has changed. With `stays` false
+   nothing changes in any case. */
 static int sampi_accept_waiting(sampi_matcher *m, samp_token token, bool stays)
 {
     sampi_lazy *z = &m->lazy;
@@ -26413,7 +26417,7 @@ static int sampi_accept_waiting(sampi_matcher *m, samp_token token, bool stays)
     if (token < 0 || (uint32_t)token >= m->index->n_vocab) return SAMP_E_RANGE;
     sampi_level before = sampi_mark(m);
     sampi_vec items = sampi_copy_vec(m, &m->items, sizeof(sampi_item));
-    if (m->d.status) return m->d.status; /* without the copy there is no way back */
+    if (m->d.status) return m->d.status; /* without the copy the position could not be restored */
     samp_token *kept = (samp_token *)sampi_more(&m->d, &m->history, sizeof *kept, 1);
     sampi_lazy_keep(z, &n_live, &found);
     if (kept) *kept = token;
@@ -26441,11 +26445,12 @@ static int sampi_accept_waiting(sampi_matcher *m, samp_token token, bool stays)
 
 /* ---- src/grammar/room.h ---- */
 /* ---- grammars: the matcher as a whole ----
-   A matcher is made, copied, reset, freed; a token is tried and accepted. If an accept or a mask finds no room, it gets
-   a store with more room and does its work again (sampi_matcher_turn). */
+   This room makes, copies, resets and frees a matcher, and tries and accepts a token. If a call that accepts a token or
+   makes a mask runs out of memory in its store, it gets a store with more room and does its work again
+   (sampi_matcher_turn). */
 
-/* Tries a token, without its first `skip` bytes. The items behind it begin at the returned number; if there are none,
-   the token is not allowed. The text's position does not change yet. */
+/* Tries a token, without its first `skip` bytes. Returns the index of the first item behind the token; if there is no
+   item at this index, the token is not allowed. The text's position does not change yet. */
 static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip)
 {
     size_t n = 0;
@@ -26463,7 +26468,7 @@ static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip
     return first;
 }
 
-/* Accepts a token, in one turn of sampi_matcher_accept. */
+/* Accepts a token once; sampi_matcher_accept repeats this if it runs out of memory. */
 static int sampi_accept_once(sampi_matcher *m, samp_token token)
 {
     if (m->lazy.waiting) return sampi_accept_waiting(m, token, true);
@@ -26486,7 +26491,7 @@ static int sampi_accept_once(sampi_matcher *m, samp_token token)
     return SAMP_OK;
 }
 
-/* Accepts a token. SAMP_E_RANGE: it is not allowed here. After every error nothing has changed. */
+/* Accepts a token. Returns SAMP_E_RANGE if the token is not allowed here. After an error nothing has changed. */
 static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
 {
     int status = SAMP_OK;
@@ -26495,7 +26500,7 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
     return m->d.status ? m->d.status : status;
 }
 
-/* Is a token allowed? Returns 1, 0 or a status. */
+/* Returns 1 if a token is allowed, 0 if it is not, or a negative status. */
 static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
 {
     bool allowed = true;
@@ -26512,7 +26517,8 @@ static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
     return m->d.status ? m->d.status : allowed;
 }
 
-/* Would the grammar, which waits, accept a token? Returns what sampi_matcher_accept would return; nothing changes. */
+/* Returns what sampi_matcher_accept would return for a token while the grammar waits for its trigger. Nothing
+   changes. */
 static int sampi_matcher_probe(sampi_matcher *m, samp_token token)
 {
     int status = SAMP_OK;
@@ -26554,10 +26560,10 @@ static void sampi_matcher_free(sampi_matcher *m)
     SAMP_FREE(m);
 }
 
-/* Makes a matcher with all that never moves, and with empty arrays. */
+/* Makes a matcher with the members that never change, and with empty arrays. */
 static sampi_matcher *sampi_matcher_blank(sampi_shared *h)
 {
-    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX }; /* making one may exceed the limit */
+    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX }; /* without a limit: making a matcher may exceed it */
     sampi_matcher *m = (sampi_matcher *)sampi_hold_block(&held, sizeof *m);
     if (!m) return NULL;
     memset(m, 0, sizeof *m);
@@ -26577,7 +26583,7 @@ static sampi_matcher *sampi_matcher_blank(sampi_shared *h)
     return NULL;
 }
 
-/* Makes the arrays of triggers, which were made outside, the matcher's own. */
+/* Moves the triggers into the matcher, and counts their arrays in its memory account. */
 static void sampi_matcher_adopt(sampi_matcher *m, const sampi_lazy *lazy)
 {
     m->lazy = *lazy;
@@ -26588,8 +26594,9 @@ static void sampi_matcher_adopt(sampi_matcher *m, const sampi_lazy *lazy)
     }
 }
 
-/* The token that a text in angle brackets is, by the vocabulary's own function; -1: it is none, or several. For
-   llama.cpp's vocabulary control tokens are included, as llama.cpp itself does; dry excludes them. */
+/* Returns the token whose text is a text in angle brackets, found by the vocabulary's own function; -1 if the text is
+   not exactly one token. For llama.cpp's vocabulary, control tokens are included, as in llama.cpp itself (the sampler
+   dry excludes them). */
 static samp_token sampi_tokenized(const samp_vocab *vocab, const char *text, size_t n)
 {
     samp_token found[2] = { -1, -1 };
@@ -26600,7 +26607,8 @@ static samp_token sampi_tokenized(const samp_vocab *vocab, const char *text, siz
     return vocab->tokenize(vocab, text, n, found, 2) == 1 ? found[0] : -1;
 }
 
-/* Compares a TEXT with some bytes: below 0 if it is before them, 0 if it is equal, above 0 if it is behind them. */
+/* Compares a TEXT node with n bytes. Returns a negative number if the text sorts before the bytes, 0 if they are equal,
+   else a positive number. */
 static int sampi_text_order(const sampi_tree *t, sampi_node text, const void *bytes, size_t n)
 {
     const sampi_expr *e = sampi_at(t, text);
@@ -26609,7 +26617,7 @@ static int sampi_text_order(const sampi_tree *t, sampi_node text, const void *by
     return order ? order : (length > n) - (length < n);
 }
 
-/* Sorts TEXTs by their bytes with a heap, so no order of them is slow. */
+/* Sorts TEXT nodes by their bytes with heap sort, which is fast for any order. */
 static void sampi_sort_texts(const sampi_tree *t, sampi_node *texts, int32_t n)
 {
     for (int32_t top = n / 2, end = n; end > 1;) {
@@ -26632,9 +26640,9 @@ static void sampi_sort_texts(const sampi_tree *t, sampi_node *texts, int32_t n)
     }
 }
 
-/* Finds the tokens of the texts in angle brackets: h->texts gets them in the order of these texts, with -1 if there is
-   no such token. Without the vocabulary's own function all tokens are compared, in one loop for all texts, and the
-   first equal one counts. */
+/* Finds the tokens of all texts in angle brackets. h->texts gets these texts, sorted, with their tokens; the token is
+   -1 if there is none. If the vocabulary has no function for this, all tokens are compared with the texts in one loop,
+   and the first token with an equal text counts. */
 static int sampi_find_texts(sampi_shared *h)
 {
     const samp_vocab *vocab = h->index->vocab;
@@ -26661,7 +26669,7 @@ static int sampi_find_texts(sampi_shared *h)
         size_t n = 0;
         const char *bytes = vocab->token_bytes(vocab, token, &n);
         int32_t lo = 0, hi = n_texts;
-        while (lo < hi && bytes) { /* the first that is not before it */
+        while (lo < hi && bytes) { /* finds the first text that does not sort before the token's bytes */
             const int32_t middle = lo + (hi - lo) / 2;
             if (sampi_text_order(t, sorted[middle], bytes, n) < 0)
                 lo = middle + 1;
@@ -26688,9 +26696,9 @@ static void sampi_shared_free(sampi_shared *h)
     SAMP_FREE(h);
 }
 
-/* Makes what the samplers of a grammar and an index share. Tokens that the grammar names by their text get their
-   numbers: in each store the text's node has the number in c, where the grammar's tree has a rule's number. NULL: no
-   memory. */
+/* Makes the data that the samplers of a grammar and an index share. Tokens that the grammar names by their texts get
+   their numbers: in a store, member c of the text's node is the token's number, where the grammar's tree has the number
+   of a rule. Returns NULL if there is no memory. */
 static sampi_shared *sampi_shared_make(const samp_vocab_index *index, const samp_grammar *grammar)
 {
     sampi_shared *h = (sampi_shared *)SAMP_MALLOC(sizeof *h);
@@ -26721,8 +26729,8 @@ static sampi_shared *sampi_shared_make(const samp_vocab_index *index, const samp
     return h;
 }
 
-/* Drops the stores of other indexes that no sampler uses, because these indexes may have been freed. A later use makes
-   a new store. */
+/* Frees the stores of other indexes that no sampler uses, because these indexes may have been freed. If such an index
+   is used later, a new store is made. */
 static void sampi_drop_unused(sampi_shared *list, const sampi_shared *used)
 {
     for (sampi_shared *h = list; h; h = h->behind) {
@@ -26732,7 +26740,8 @@ static void sampi_drop_unused(sampi_shared *list, const sampi_shared *used)
     }
 }
 
-/* Returns what they share, which is made and added to the grammar's list if it does not exist. NULL: no memory. */
+/* Returns the data that the samplers of this grammar and index share. It is made and added to the grammar's list if it
+   does not exist. Returns NULL if there is no memory. */
 static sampi_shared *sampi_shared_of(const samp_vocab_index *index, const samp_grammar *grammar)
 {
     sampi_shared **list = &((samp_grammar *)(uintptr_t)grammar)->shared, *made = NULL;
@@ -26759,10 +26768,11 @@ static int sampi_matcher_make(sampi_matcher *m)
     if (!outermost) return SAMP_E_NOMEM;
     outermost->rule = outermost->edge = -1;
     const int status = sampi_matcher_reset(m);
-    return status == SAMP_E_FULL && m->d.held.full ? (int)SAMP_OK : status; /* there may be more room later */
+    /* not an error: a later call may find more memory */
+    return status == SAMP_E_FULL && m->d.held.full ? (int)SAMP_OK : status;
 }
 
-/* Returns a copy of a matcher; NULL: no memory. */
+/* Returns a copy of a matcher; NULL if there is no memory. */
 static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
 {
     sampi_matcher *m = sampi_matcher_blank(from->shared);
@@ -26792,9 +26802,10 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
 
 /* ---- src/grammar/sampler.h ---- */
 /* ---- grammars: the sampler ----
-   samp_init_grammar and the other public functions that take such a sampler (samp_grammar_mask, _sample, _forced, ...).
-   The sampler's ctx is a matcher. Its apply masks what the matcher does not allow. Its accept moves the matcher on, or
-   returns SAMP_E_RANGE, and then nothing has changed. */
+   This room has samp_init_grammar and the other public functions that take such a sampler (samp_grammar_mask, _sample,
+   _forced, ...). The sampler's ctx is a matcher (a grammar with a position in a text). The sampler's apply masks the
+   tokens that the matcher does not allow. Its accept reads a token; if the token is not allowed, it returns
+   SAMP_E_RANGE, and nothing has changed. */
 
 static const char *sampi_grammar_name(const samp_sampler *s)
 {
@@ -26807,7 +26818,7 @@ static int sampi_grammar_accept(samp_sampler *s, samp_token token)
     sampi_matcher *m = (sampi_matcher *)s->ctx;
     const sampi_sampler *top = (const sampi_sampler *)s;
     while (top->owner) top = top->owner;
-    m->depth = top->past.depth > 0 ? top->past.depth : 1; /* at least one, for sampi_unaccept */
+    m->depth = top->past.depth > 0 ? top->past.depth : 1; /* at least one position, for sampi_unaccept */
     return sampi_matcher_accept(m, token);
 }
 static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
@@ -26816,25 +26827,25 @@ static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
 }
 static void sampi_grammar_reset(samp_sampler *s) { sampi_matcher_reset((sampi_matcher *)s->ctx); }
 
-/* Does a waiting grammar refuse a token of the row's draft, because the token is the trigger and the grammar does not
-   allow what follows? Returns 1: then m->bits is the mask of all other tokens; 0; or a status. Without a draft, row is
-   NULL. */
+/* Returns 1 if a grammar that waits for its trigger refuses a token of the row's draft: the token completes the
+   trigger, but the grammar does not allow the text behind it. m->bits is then the mask of all other tokens. Returns 0
+   if the grammar refuses no token, or a negative status. `row` is NULL if there is no draft. */
 static int sampi_refuses_drafted(sampi_matcher *m, const sampi_draft *row)
 {
     int refuses = 0;
     samp_token token;
     for (int32_t at = -1; m->lazy.waiting && row && (token = sampi_next_drafted(row, &at)) >= 0;) {
-        if ((uint32_t)token >= m->index->n_vocab) continue; /* it is masked in any case */
+        if ((uint32_t)token >= m->index->n_vocab) continue; /* the token is masked in any case */
         int status = sampi_matcher_probe(m, token);
         if (status && status != SAMP_E_RANGE) return status;
-        if (status && !refuses++) (void)sampi_matcher_mask(m, m->bits); /* all tokens */
+        if (status && !refuses++) (void)sampi_matcher_mask(m, m->bits); /* sets the bits of all tokens */
         if (status) m->bits[token / 32] &= ~(1u << token % 32);
     }
     return refuses != 0;
 }
 
-/* Masks the tokens that are not allowed. While the grammar waits, it only masks ids above the vocabulary, and the
-   tokens that sampi_refuses_drafted finds. */
+/* Masks the tokens that are not allowed. While the grammar waits for its trigger, these are only ids above the
+   vocabulary, and the tokens that sampi_refuses_drafted finds. */
 static int sampi_grammar_apply(samp_sampler *s, samp_token_data_array *cur)
 {
     sampi_matcher *m = (sampi_matcher *)s->ctx;
@@ -26866,7 +26877,7 @@ static const samp_sampler_i *sampi_grammar_iface(void)
     return &iface;
 }
 
-/* Makes the sampler. `lazy`: the triggers of a lazy grammar, which become the sampler's own; or NULL. */
+/* Makes the sampler. `lazy` is NULL, or the triggers of a lazy grammar; the sampler takes over their arrays. */
 static samp_sampler *sampi_grammar_init(const samp_vocab_index *index, const samp_grammar *grammar, sampi_lazy *lazy)
 {
     sampi_sampler t = sampi_blank(SAMPI_GRAMMAR);
@@ -26924,7 +26935,7 @@ SAMP_API samp_sampler *samp_init_grammar_lazy_patterns(const samp_vocab_index *i
     return sampi_grammar_init_lazy(index, grammar, patterns, n_patterns, true, tokens, n_tokens);
 }
 
-/* Returns the matcher of a sampler; NULL with a status. */
+/* Returns the matcher of a sampler. Returns NULL and sets *status if the sampler has an error or is not a grammar. */
 static sampi_matcher *sampi_matcher_of(const samp_sampler *s, int *status)
 {
     *status = s ? samp_status(s, NULL) : SAMP_E_NULL;
@@ -26998,8 +27009,9 @@ SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s)
     return m ? m->lazy.waiting : status;
 }
 
-/* Limits a row of *n tokens to the vocabulary: tokens above it are masked, so the row may as well end before them. But
-   in llama.cpp's arithmetic masked tokens count, so there it is SAMP_E_RANGE. */
+/* Limits *n, the length of a row, to the size of the vocabulary: tokens above the vocabulary are masked, so the row may
+   end before them. Returns SAMP_E_RANGE if it would have to be limited in llama.cpp's arithmetic, because masked tokens
+   count there. */
 static int sampi_within_vocabulary(const sampi_matcher *m, const sampi_sampler *chain, size_t *n)
 {
     if (*n <= m->index->n_vocab) return SAMP_OK;
@@ -27023,25 +27035,27 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
         if (token >= 0) status = samp_accept(grammar, token);
         if (status != SAMP_E_RANGE || !m->lazy.waiting) break;
         status = allowed ? samp_grammar_mask(grammar, m->bits) : SAMP_OK;
-        /* this token is a trigger, and the grammar does not allow what follows: draw without it */
+        /* this token completes a trigger, and the grammar does not allow the text behind it: draws again without this
+           token */
         m->bits[token / 32] &= ~(1u << token % 32);
         allowed = false;
     }
     if (status || token < 0) return status ? status : token;
     status = samp_accept(chain, token);
-    /* A custom sampler of the chain has refused the token. So the grammar goes back, even if no rollback is kept. */
+    /* A custom sampler of the chain has refused the token. So the grammar takes it back, even if no tokens are kept for
+       a rollback. */
     if (status && samp_rollback(grammar, 1)) sampi_unaccept((sampi_sampler *)grammar);
     return status ? status : token;
 }
 
 /* ---- src/grammar/forced.h ---- */
-/* ---- grammars: what must follow ----
+/* ---- grammars: the text that must follow ----
    samp_grammar_forced returns the bytes with which every text of the grammar continues from here. samp_grammar_draft
    and samp_grammar_certain return tokens of these bytes, which they find in the tries. */
 
-enum { SAMPI_FORCED = 4096 }; /* a grammar may force text without end */
+enum { SAMPI_FORCED = 4096 }; /* a limit, because a grammar may force text without end */
 
-/* The only byte that may follow the items [from, to); -1 if there are several, or none. */
+/* Returns the only byte that may follow the items [from, to); -1 if several bytes or none may follow. */
 static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
 {
     int32_t found = -1;
@@ -27058,7 +27072,7 @@ static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
     return found;
 }
 
-/* Finds the bytes that must follow. Returns how many; the items behind them are [*from, m->items.n). */
+/* Finds the bytes that must follow. Returns their number; the items behind these bytes are [*from, m->items.n). */
 static int32_t sampi_force(sampi_matcher *m, uint8_t *bytes, int32_t *from)
 {
     int32_t n = 0, to = m->n_now;
@@ -27073,7 +27087,7 @@ static int32_t sampi_force(sampi_matcher *m, uint8_t *bytes, int32_t *from)
     return n;
 }
 
-/* The same without the last character, if it may have more bytes. */
+/* Does the same, but leaves out the last character if further bytes of this character may follow. */
 static int32_t sampi_force_whole(sampi_matcher *m, uint8_t *bytes)
 {
     const sampi_level before = sampi_mark(m);
@@ -27103,15 +27117,16 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
     return n;
 }
 
-/* The tokens with which some bytes begin: how many such tokens there are, and the longest of them. If several tokens
-   have the same bytes, the first of the vocabulary counts. */
+/* The tokens with whose bytes a string of bytes begins. n: their number; length: the number of bytes of the longest;
+   longest: the longest token. If several tokens have the same bytes, the one with the smallest number is used. */
 typedef struct sampi_along {
     int32_t n, length;
     samp_token longest;
 } sampi_along;
 
-/* Finds the tokens of one trie with which the bytes begin. Returns the node behind all of the bytes, or 0. If several
-   tokens have the same bytes, the node of the last one has all longer tokens below it. */
+/* Finds the tokens of one trie with which the bytes begin. Returns the trie's node behind all of the bytes, or 0 if
+   there is no such node. If several tokens have the same bytes, they have a node each, and the longer tokens are all
+   below the last of these nodes. */
 static uint32_t sampi_look_along(const samp_vocab_index *index, uint32_t root, const uint8_t *bytes, int32_t n,
                                  sampi_along *along)
 {
@@ -27135,7 +27150,8 @@ static uint32_t sampi_look_along(const samp_vocab_index *index, uint32_t root, c
     return root;
 }
 
-/* Is there a token below a node that the items [from, m->items.n) allow? The items are those at this node. */
+/* Returns whether some token below a trie's node is allowed by the items [from, m->items.n), which are the items at
+   this node. */
 static bool sampi_goes_on(sampi_matcher *m, uint32_t node, int32_t from)
 {
     const uint32_t *nodes = m->index->nodes;
@@ -27159,8 +27175,8 @@ static bool sampi_goes_on(sampi_matcher *m, uint32_t node, int32_t from)
     return found;
 }
 
-/* Writes tokens of what must follow, each time the longest. Stops where a token may continue behind the forced bytes.
-   With `certain` it also stops where more than one token is possible. */
+/* Writes the tokens of the text that must follow, each time the longest possible one. Stops where a token may continue
+   beyond the forced bytes. With `certain` it also stops where more than one token is possible. */
 static int64_t sampi_draft_forced(sampi_matcher *m, samp_token *tokens, size_t n_max, bool certain)
 {
     uint8_t bytes[SAMPI_FORCED];
@@ -27205,11 +27221,11 @@ SAMP_API int64_t samp_grammar_certain(samp_sampler *grammar, samp_token *tokens,
 
 /* ---- src/grammar/hooks.h ---- */
 /* ---- grammars: the hooks of their row in the table of kinds ----
-   A grammar works through its interface, as a custom sampler does, and has hooks for more: it can mask the row before
-   the rest of its chain takes the fast path, it reports how far it can go back, and its saved state is the tokens so
-   far, which loading reads again. */
+   A grammar works through the interface of a custom sampler, and has hooks (functions that the core calls) for more: it
+   can mask the row before the rest of its chain takes the fast path, and it reports how many tokens it can take back.
+   Its saved state is the list of all tokens; loading reads them again. */
 
-/* A clone has a matcher of its own, or the same error. */
+/* Clones a grammar. The clone has a matcher of its own, or the same error. */
 static samp_sampler *sampi_grammar_clone(const sampi_sampler *s)
 {
     sampi_sampler t = sampi_blank(SAMPI_GRAMMAR);
@@ -27223,23 +27239,25 @@ static samp_sampler *sampi_grammar_clone(const sampi_sampler *s)
     return sampi_clone_outside((sampi_sampler *)copy, s);
 }
 
-/* A sampler with an error has no matcher. */
+/* Frees the matcher; a sampler with an error has none. */
 static void sampi_grammar_free(sampi_sampler *s)
 {
     if (!s->status) sampi_matcher_free((sampi_matcher *)s->base.ctx);
 }
 
-/* Makes room for going back n tokens, so that this cannot fail. SAMP_E_RANGE: the position is not kept. */
+/* Makes room for going back n tokens, so that going back cannot fail. Returns SAMP_E_RANGE if that position is not
+   kept. */
 static int sampi_grammar_ready(sampi_sampler *s, int32_t n)
 {
     sampi_back_to to;
     return sampi_matcher_find_back((sampi_matcher *)s->base.ctx, n, &to);
 }
 
-/* How many tokens it can take back. */
+/* Returns the number of tokens that the grammar can take back. */
 static int32_t sampi_grammar_kept(const sampi_sampler *s) { return ((const sampi_matcher *)s->base.ctx)->past_n.n; }
 
-/* The mask of a row of *n tokens. While the grammar waits there is none, or one that excludes tokens of a draft. */
+/* Makes the mask of a row of *n tokens. While the grammar waits for its trigger, there is no mask, or one that excludes
+   tokens of a draft. */
 static int sampi_grammar_row(sampi_sampler *s, const sampi_sampler *chain, size_t *n, uint32_t **bits)
 {
     sampi_matcher *m = (sampi_matcher *)s->base.ctx;
@@ -27250,7 +27268,7 @@ static int sampi_grammar_row(sampi_sampler *s, const sampi_sampler *chain, size_
     return refuses ? (int)SAMP_OK : samp_grammar_mask(&s->base, m->bits);
 }
 
-/* Adds the grammar, its triggers and the vocabulary to the fingerprint. */
+/* Adds the grammar, its triggers and the vocabulary to the fingerprint, a hash of all settings. */
 static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_matcher *m = (const sampi_matcher *)s->base.ctx;
@@ -27272,7 +27290,7 @@ static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash)
     if (z->is_lazy) sampi_mix(hash, sampi_checksum(z->pool.data, (size_t)z->pool.n));
 }
 
-/* Frees the copies of a load that has failed. */
+/* Frees the matchers that a failed load has made. */
 static void sampi_grammar_unmake(void *made)
 {
     for (sampi_matcher *copy = (sampi_matcher *)made, *next; copy; copy = next) {
@@ -27281,9 +27299,9 @@ static void sampi_grammar_unmake(void *made)
     }
 }
 
-/* The state is the tokens so far: reading them again leads to the same position on any machine. A copy of the matcher
-   does so to check them. Then the sampler gets this copy, because reading the tokens a second time
-   could find no memory. */
+/* Writes, checks or reads the saved state, which is the list of all tokens: reading them again leads to the same
+   position on any machine. To check a state, a copy of the matcher reads the tokens. When the state is then read, the
+   sampler gets this copy, because reading the tokens a second time could run out of memory. */
 static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_matcher *m = (sampi_matcher *)s->base.ctx, *copy = (sampi_matcher *)io->made, **end = &copy;
@@ -27321,8 +27339,9 @@ static const sampi_hooks SAMPI_GRAMMAR_HOOKS = {
 };
 /* clang-format on */
 
-/* The name of these samplers is "grammar"; saved states have the name in the table.
-   name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The name of these samplers is "grammar"; in saved states they have the name of the table, "custom". The members of
+   the row: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and apply and fast as llama.cpp
+   computes. */
 #define SAMPI_GRAMMAR_ROW \
     "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_GRAMMAR_HOOKS, NULL, NULL, \
         SAMPI_BY_LLAMA_CPP(NULL, NULL)

@@ -1,10 +1,10 @@
-/* ---- grammars: what must follow ----
+/* ---- grammars: the text that must follow ----
    samp_grammar_forced returns the bytes with which every text of the grammar continues from here. samp_grammar_draft
    and samp_grammar_certain return tokens of these bytes, which they find in the tries. */
 
-enum { SAMPI_FORCED = 4096 }; /* a grammar may force text without end */
+enum { SAMPI_FORCED = 4096 }; /* a limit, because a grammar may force text without end */
 
-/* The only byte that may follow the items [from, to); -1 if there are several, or none. */
+/* Returns the only byte that may follow the items [from, to); -1 if several bytes or none may follow. */
 static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
 {
     int32_t found = -1;
@@ -21,7 +21,7 @@ static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
     return found;
 }
 
-/* Finds the bytes that must follow. Returns how many; the items behind them are [*from, m->items.n). */
+/* Finds the bytes that must follow. Returns their number; the items behind these bytes are [*from, m->items.n). */
 static int32_t sampi_force(sampi_matcher *m, uint8_t *bytes, int32_t *from)
 {
     int32_t n = 0, to = m->n_now;
@@ -36,7 +36,7 @@ static int32_t sampi_force(sampi_matcher *m, uint8_t *bytes, int32_t *from)
     return n;
 }
 
-/* The same without the last character, if it may have more bytes. */
+/* Does the same, but leaves out the last character if further bytes of this character may follow. */
 static int32_t sampi_force_whole(sampi_matcher *m, uint8_t *bytes)
 {
     const sampi_level before = sampi_mark(m);
@@ -66,15 +66,16 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
     return n;
 }
 
-/* The tokens with which some bytes begin: how many such tokens there are, and the longest of them. If several tokens
-   have the same bytes, the first of the vocabulary counts. */
+/* The tokens with whose bytes a string of bytes begins. n: their number; length: the number of bytes of the longest;
+   longest: the longest token. If several tokens have the same bytes, the one with the smallest number is used. */
 typedef struct sampi_along {
     int32_t n, length;
     samp_token longest;
 } sampi_along;
 
-/* Finds the tokens of one trie with which the bytes begin. Returns the node behind all of the bytes, or 0. If several
-   tokens have the same bytes, the node of the last one has all longer tokens below it. */
+/* Finds the tokens of one trie with which the bytes begin. Returns the trie's node behind all of the bytes, or 0 if
+   there is no such node. If several tokens have the same bytes, they have a node each, and the longer tokens are all
+   below the last of these nodes. */
 static uint32_t sampi_look_along(const samp_vocab_index *index, uint32_t root, const uint8_t *bytes, int32_t n,
                                  sampi_along *along)
 {
@@ -98,7 +99,8 @@ static uint32_t sampi_look_along(const samp_vocab_index *index, uint32_t root, c
     return root;
 }
 
-/* Is there a token below a node that the items [from, m->items.n) allow? The items are those at this node. */
+/* Returns whether some token below a trie's node is allowed by the items [from, m->items.n), which are the items at
+   this node. */
 static bool sampi_goes_on(sampi_matcher *m, uint32_t node, int32_t from)
 {
     const uint32_t *nodes = m->index->nodes;
@@ -122,8 +124,8 @@ static bool sampi_goes_on(sampi_matcher *m, uint32_t node, int32_t from)
     return found;
 }
 
-/* Writes tokens of what must follow, each time the longest. Stops where a token may continue behind the forced bytes.
-   With `certain` it also stops where more than one token is possible. */
+/* Writes the tokens of the text that must follow, each time the longest possible one. Stops where a token may continue
+   beyond the forced bytes. With `certain` it also stops where more than one token is possible. */
 static int64_t sampi_draft_forced(sampi_matcher *m, samp_token *tokens, size_t n_max, bool certain)
 {
     uint8_t bytes[SAMPI_FORCED];

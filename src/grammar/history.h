@@ -1,8 +1,8 @@
 /* ---- positions before the last tokens ----
-   The position before each of the last tokens is kept, so that samp_rollback can go back. A position is its items,
-   which stay valid as long as their states and frames are held (sampi_held_at). */
+   The matcher keeps its position before each of the last tokens, so that samp_rollback can go back. A position is a set
+   of items, which stay valid as long as their states and frames are kept (sampi_held_at). */
 
-/* Appends n items to those that are kept. */
+/* Appends n items to the items of the kept positions. Returns false if there is no memory. */
 static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n)
 {
     sampi_item *room = n ? (sampi_item *)sampi_more(&m->d, &m->past, sizeof *room, n) : NULL;
@@ -10,8 +10,8 @@ static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n)
     return room || n == 0;
 }
 
-/* Keeps a position, after everything else that can fail. The oldest positions are dropped, many at a time. Returns
-   false if there is no memory. */
+/* Keeps a position, as the last thing that can fail when a token is accepted. n is an element of past_n
+   (sampi_place_size). The oldest positions are dropped, many at a time. Returns false if there is no memory. */
 static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
 {
     int32_t *size = (int32_t *)m->past_n.data, cut = 0, gone = 0, n_items = sampi_place_size(n);
@@ -31,13 +31,16 @@ static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
     return size != NULL;
 }
 
-/* A position that was kept: its items are n_now of the kept ones, from `items` on. */
+/* A kept position: its n_now items begin at index `items` of the array past. */
 typedef struct sampi_back_to {
-    int32_t tokens, items, n_now; /* tokens: how many the way back removes, without those that end a generation */
+    /* tokens: the number of tokens that the rollback removes from the history, which has no tokens that end a
+       generation */
+    int32_t tokens, items, n_now;
     bool waiting;
 } sampi_back_to;
 
-/* Finds the position before the last n tokens, and makes room for it. SAMP_E_RANGE: it is not kept; SAMP_E_NOMEM. */
+/* Finds the position before the last n tokens, and makes room for its items. Returns SAMP_OK; SAMP_E_RANGE if this
+   position is not kept; SAMP_E_NOMEM. */
 static int sampi_matcher_find_back(sampi_matcher *m, int32_t n, sampi_back_to *to)
 {
     const int32_t *size = (const int32_t *)m->past_n.data, end = m->past_n.n;
@@ -55,16 +58,16 @@ static int sampi_matcher_find_back(sampi_matcher *m, int32_t n, sampi_back_to *t
     }
     m->d.status = SAMP_OK;
     m->items.n = m->n_now;
-    if (!m->place_in) to->items = to->n_now = 0; /* the next call finds the position again */
-    m->d.held.beside = SIZE_MAX; /* they fit in most cases, because they did before; a copy may have less room */
+    if (!m->place_in) to->items = to->n_now = 0; /* the position is not known; the next call computes it */
+    m->d.held.beside = SIZE_MAX; /* the items mostly fit, as they did before; a clone may have less room */
     if (to->n_now > m->n_now) sampi_more(&m->d, &m->items, sizeof(sampi_item), to->n_now - m->n_now);
     m->d.held.beside = 0;
     m->items.n = m->n_now;
     return m->d.status;
 }
 
-/* Goes back to that position. A grammar that was waiting there waits again, and reads the rest of its text once
-   more. */
+/* Goes back to the position before the last n tokens. If the grammar was waiting for its trigger there, it waits again,
+   and reads the text of the remaining tokens once more. */
 static int sampi_matcher_back(sampi_matcher *m, int32_t n)
 {
     sampi_back_to to;
@@ -88,8 +91,9 @@ static int sampi_matcher_back(sampi_matcher *m, int32_t n)
     return SAMP_OK;
 }
 
-/* Accepts a token while the grammar waits. SAMP_E_RANGE: the token is the trigger, and the grammar does not allow the
-   text from there on. After every error nothing has changed. With `stays` false nothing changes in any case. */
+/* Accepts a token while the grammar waits for its trigger. Returns SAMP_E_RANGE if the token completes a trigger and
+   the grammar does not allow the text from where it begins. After an error nothing has changed. With `stays` false
+   nothing changes in any case. */
 static int sampi_accept_waiting(sampi_matcher *m, samp_token token, bool stays)
 {
     sampi_lazy *z = &m->lazy;
@@ -99,7 +103,7 @@ static int sampi_accept_waiting(sampi_matcher *m, samp_token token, bool stays)
     if (token < 0 || (uint32_t)token >= m->index->n_vocab) return SAMP_E_RANGE;
     sampi_level before = sampi_mark(m);
     sampi_vec items = sampi_copy_vec(m, &m->items, sizeof(sampi_item));
-    if (m->d.status) return m->d.status; /* without the copy there is no way back */
+    if (m->d.status) return m->d.status; /* without the copy the position could not be restored */
     samp_token *kept = (samp_token *)sampi_more(&m->d, &m->history, sizeof *kept, 1);
     sampi_lazy_keep(z, &n_live, &found);
     if (kept) *kept = token;

@@ -1,9 +1,9 @@
 /* ---- grammars: the hooks of their row in the table of kinds ----
-   A grammar works through its interface, as a custom sampler does, and has hooks for more: it can mask the row before
-   the rest of its chain takes the fast path, it reports how far it can go back, and its saved state is the tokens so
-   far, which loading reads again. */
+   A grammar works through the interface of a custom sampler, and has hooks (functions that the core calls) for more: it
+   can mask the row before the rest of its chain takes the fast path, and it reports how many tokens it can take back.
+   Its saved state is the list of all tokens; loading reads them again. */
 
-/* A clone has a matcher of its own, or the same error. */
+/* Clones a grammar. The clone has a matcher of its own, or the same error. */
 static samp_sampler *sampi_grammar_clone(const sampi_sampler *s)
 {
     sampi_sampler t = sampi_blank(SAMPI_GRAMMAR);
@@ -17,23 +17,25 @@ static samp_sampler *sampi_grammar_clone(const sampi_sampler *s)
     return sampi_clone_outside((sampi_sampler *)copy, s);
 }
 
-/* A sampler with an error has no matcher. */
+/* Frees the matcher; a sampler with an error has none. */
 static void sampi_grammar_free(sampi_sampler *s)
 {
     if (!s->status) sampi_matcher_free((sampi_matcher *)s->base.ctx);
 }
 
-/* Makes room for going back n tokens, so that this cannot fail. SAMP_E_RANGE: the position is not kept. */
+/* Makes room for going back n tokens, so that going back cannot fail. Returns SAMP_E_RANGE if that position is not
+   kept. */
 static int sampi_grammar_ready(sampi_sampler *s, int32_t n)
 {
     sampi_back_to to;
     return sampi_matcher_find_back((sampi_matcher *)s->base.ctx, n, &to);
 }
 
-/* How many tokens it can take back. */
+/* Returns the number of tokens that the grammar can take back. */
 static int32_t sampi_grammar_kept(const sampi_sampler *s) { return ((const sampi_matcher *)s->base.ctx)->past_n.n; }
 
-/* The mask of a row of *n tokens. While the grammar waits there is none, or one that excludes tokens of a draft. */
+/* Makes the mask of a row of *n tokens. While the grammar waits for its trigger, there is no mask, or one that excludes
+   tokens of a draft. */
 static int sampi_grammar_row(sampi_sampler *s, const sampi_sampler *chain, size_t *n, uint32_t **bits)
 {
     sampi_matcher *m = (sampi_matcher *)s->base.ctx;
@@ -44,7 +46,7 @@ static int sampi_grammar_row(sampi_sampler *s, const sampi_sampler *chain, size_
     return refuses ? (int)SAMP_OK : samp_grammar_mask(&s->base, m->bits);
 }
 
-/* Adds the grammar, its triggers and the vocabulary to the fingerprint. */
+/* Adds the grammar, its triggers and the vocabulary to the fingerprint, a hash of all settings. */
 static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_matcher *m = (const sampi_matcher *)s->base.ctx;
@@ -66,7 +68,7 @@ static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash)
     if (z->is_lazy) sampi_mix(hash, sampi_checksum(z->pool.data, (size_t)z->pool.n));
 }
 
-/* Frees the copies of a load that has failed. */
+/* Frees the matchers that a failed load has made. */
 static void sampi_grammar_unmake(void *made)
 {
     for (sampi_matcher *copy = (sampi_matcher *)made, *next; copy; copy = next) {
@@ -75,9 +77,9 @@ static void sampi_grammar_unmake(void *made)
     }
 }
 
-/* The state is the tokens so far: reading them again leads to the same position on any machine. A copy of the matcher
-   does so to check them. Then the sampler gets this copy, because reading the tokens a second time
-   could find no memory. */
+/* Writes, checks or reads the saved state, which is the list of all tokens: reading them again leads to the same
+   position on any machine. To check a state, a copy of the matcher reads the tokens. When the state is then read, the
+   sampler gets this copy, because reading the tokens a second time could run out of memory. */
 static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_matcher *m = (sampi_matcher *)s->base.ctx, *copy = (sampi_matcher *)io->made, **end = &copy;
@@ -115,8 +117,9 @@ static const sampi_hooks SAMPI_GRAMMAR_HOOKS = {
 };
 /* clang-format on */
 
-/* The name of these samplers is "grammar"; saved states have the name in the table.
-   name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The name of these samplers is "grammar"; in saved states they have the name of the table, "custom". The members of
+   the row: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and apply and fast as llama.cpp
+   computes. */
 #define SAMPI_GRAMMAR_ROW \
     "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_GRAMMAR_HOOKS, NULL, NULL, \
         SAMPI_BY_LLAMA_CPP(NULL, NULL)

@@ -1,9 +1,10 @@
 /* ---- grammars: the matcher as a whole ----
-   A matcher is made, copied, reset, freed; a token is tried and accepted. If an accept or a mask finds no room, it gets
-   a store with more room and does its work again (sampi_matcher_turn). */
+   This room makes, copies, resets and frees a matcher, and tries and accepts a token. If a call that accepts a token or
+   makes a mask runs out of memory in its store, it gets a store with more room and does its work again
+   (sampi_matcher_turn). */
 
-/* Tries a token, without its first `skip` bytes. The items behind it begin at the returned number; if there are none,
-   the token is not allowed. The text's position does not change yet. */
+/* Tries a token, without its first `skip` bytes. Returns the index of the first item behind the token; if there is no
+   item at this index, the token is not allowed. The text's position does not change yet. */
 static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip)
 {
     size_t n = 0;
@@ -21,7 +22,7 @@ static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip
     return first;
 }
 
-/* Accepts a token, in one turn of sampi_matcher_accept. */
+/* Accepts a token once; sampi_matcher_accept repeats this if it runs out of memory. */
 static int sampi_accept_once(sampi_matcher *m, samp_token token)
 {
     if (m->lazy.waiting) return sampi_accept_waiting(m, token, true);
@@ -44,7 +45,7 @@ static int sampi_accept_once(sampi_matcher *m, samp_token token)
     return SAMP_OK;
 }
 
-/* Accepts a token. SAMP_E_RANGE: it is not allowed here. After every error nothing has changed. */
+/* Accepts a token. Returns SAMP_E_RANGE if the token is not allowed here. After an error nothing has changed. */
 static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
 {
     int status = SAMP_OK;
@@ -53,7 +54,7 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
     return m->d.status ? m->d.status : status;
 }
 
-/* Is a token allowed? Returns 1, 0 or a status. */
+/* Returns 1 if a token is allowed, 0 if it is not, or a negative status. */
 static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
 {
     bool allowed = true;
@@ -70,7 +71,8 @@ static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
     return m->d.status ? m->d.status : allowed;
 }
 
-/* Would the grammar, which waits, accept a token? Returns what sampi_matcher_accept would return; nothing changes. */
+/* Returns what sampi_matcher_accept would return for a token while the grammar waits for its trigger. Nothing
+   changes. */
 static int sampi_matcher_probe(sampi_matcher *m, samp_token token)
 {
     int status = SAMP_OK;
@@ -112,10 +114,10 @@ static void sampi_matcher_free(sampi_matcher *m)
     SAMP_FREE(m);
 }
 
-/* Makes a matcher with all that never moves, and with empty arrays. */
+/* Makes a matcher with the members that never change, and with empty arrays. */
 static sampi_matcher *sampi_matcher_blank(sampi_shared *h)
 {
-    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX }; /* making one may exceed the limit */
+    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX }; /* without a limit: making a matcher may exceed it */
     sampi_matcher *m = (sampi_matcher *)sampi_hold_block(&held, sizeof *m);
     if (!m) return NULL;
     memset(m, 0, sizeof *m);
@@ -135,7 +137,7 @@ static sampi_matcher *sampi_matcher_blank(sampi_shared *h)
     return NULL;
 }
 
-/* Makes the arrays of triggers, which were made outside, the matcher's own. */
+/* Moves the triggers into the matcher, and counts their arrays in its memory account. */
 static void sampi_matcher_adopt(sampi_matcher *m, const sampi_lazy *lazy)
 {
     m->lazy = *lazy;
@@ -146,8 +148,9 @@ static void sampi_matcher_adopt(sampi_matcher *m, const sampi_lazy *lazy)
     }
 }
 
-/* The token that a text in angle brackets is, by the vocabulary's own function; -1: it is none, or several. For
-   llama.cpp's vocabulary control tokens are included, as llama.cpp itself does; dry excludes them. */
+/* Returns the token whose text is a text in angle brackets, found by the vocabulary's own function; -1 if the text is
+   not exactly one token. For llama.cpp's vocabulary, control tokens are included, as in llama.cpp itself (the sampler
+   dry excludes them). */
 static samp_token sampi_tokenized(const samp_vocab *vocab, const char *text, size_t n)
 {
     samp_token found[2] = { -1, -1 };
@@ -158,7 +161,8 @@ static samp_token sampi_tokenized(const samp_vocab *vocab, const char *text, siz
     return vocab->tokenize(vocab, text, n, found, 2) == 1 ? found[0] : -1;
 }
 
-/* Compares a TEXT with some bytes: below 0 if it is before them, 0 if it is equal, above 0 if it is behind them. */
+/* Compares a TEXT node with n bytes. Returns a negative number if the text sorts before the bytes, 0 if they are equal,
+   else a positive number. */
 static int sampi_text_order(const sampi_tree *t, sampi_node text, const void *bytes, size_t n)
 {
     const sampi_expr *e = sampi_at(t, text);
@@ -167,7 +171,7 @@ static int sampi_text_order(const sampi_tree *t, sampi_node text, const void *by
     return order ? order : (length > n) - (length < n);
 }
 
-/* Sorts TEXTs by their bytes with a heap, so no order of them is slow. */
+/* Sorts TEXT nodes by their bytes with heap sort, which is fast for any order. */
 static void sampi_sort_texts(const sampi_tree *t, sampi_node *texts, int32_t n)
 {
     for (int32_t top = n / 2, end = n; end > 1;) {
@@ -190,9 +194,9 @@ static void sampi_sort_texts(const sampi_tree *t, sampi_node *texts, int32_t n)
     }
 }
 
-/* Finds the tokens of the texts in angle brackets: h->texts gets them in the order of these texts, with -1 if there is
-   no such token. Without the vocabulary's own function all tokens are compared, in one loop for all texts, and the
-   first equal one counts. */
+/* Finds the tokens of all texts in angle brackets. h->texts gets these texts, sorted, with their tokens; the token is
+   -1 if there is none. If the vocabulary has no function for this, all tokens are compared with the texts in one loop,
+   and the first token with an equal text counts. */
 static int sampi_find_texts(sampi_shared *h)
 {
     const samp_vocab *vocab = h->index->vocab;
@@ -219,7 +223,7 @@ static int sampi_find_texts(sampi_shared *h)
         size_t n = 0;
         const char *bytes = vocab->token_bytes(vocab, token, &n);
         int32_t lo = 0, hi = n_texts;
-        while (lo < hi && bytes) { /* the first that is not before it */
+        while (lo < hi && bytes) { /* finds the first text that does not sort before the token's bytes */
             const int32_t middle = lo + (hi - lo) / 2;
             if (sampi_text_order(t, sorted[middle], bytes, n) < 0)
                 lo = middle + 1;
@@ -246,9 +250,9 @@ static void sampi_shared_free(sampi_shared *h)
     SAMP_FREE(h);
 }
 
-/* Makes what the samplers of a grammar and an index share. Tokens that the grammar names by their text get their
-   numbers: in each store the text's node has the number in c, where the grammar's tree has a rule's number. NULL: no
-   memory. */
+/* Makes the data that the samplers of a grammar and an index share. Tokens that the grammar names by their texts get
+   their numbers: in a store, member c of the text's node is the token's number, where the grammar's tree has the number
+   of a rule. Returns NULL if there is no memory. */
 static sampi_shared *sampi_shared_make(const samp_vocab_index *index, const samp_grammar *grammar)
 {
     sampi_shared *h = (sampi_shared *)SAMP_MALLOC(sizeof *h);
@@ -279,8 +283,8 @@ static sampi_shared *sampi_shared_make(const samp_vocab_index *index, const samp
     return h;
 }
 
-/* Drops the stores of other indexes that no sampler uses, because these indexes may have been freed. A later use makes
-   a new store. */
+/* Frees the stores of other indexes that no sampler uses, because these indexes may have been freed. If such an index
+   is used later, a new store is made. */
 static void sampi_drop_unused(sampi_shared *list, const sampi_shared *used)
 {
     for (sampi_shared *h = list; h; h = h->behind) {
@@ -290,7 +294,8 @@ static void sampi_drop_unused(sampi_shared *list, const sampi_shared *used)
     }
 }
 
-/* Returns what they share, which is made and added to the grammar's list if it does not exist. NULL: no memory. */
+/* Returns the data that the samplers of this grammar and index share. It is made and added to the grammar's list if it
+   does not exist. Returns NULL if there is no memory. */
 static sampi_shared *sampi_shared_of(const samp_vocab_index *index, const samp_grammar *grammar)
 {
     sampi_shared **list = &((samp_grammar *)(uintptr_t)grammar)->shared, *made = NULL;
@@ -317,10 +322,11 @@ static int sampi_matcher_make(sampi_matcher *m)
     if (!outermost) return SAMP_E_NOMEM;
     outermost->rule = outermost->edge = -1;
     const int status = sampi_matcher_reset(m);
-    return status == SAMP_E_FULL && m->d.held.full ? (int)SAMP_OK : status; /* there may be more room later */
+    /* not an error: a later call may find more memory */
+    return status == SAMP_E_FULL && m->d.held.full ? (int)SAMP_OK : status;
 }
 
-/* Returns a copy of a matcher; NULL: no memory. */
+/* Returns a copy of a matcher; NULL if there is no memory. */
 static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
 {
     sampi_matcher *m = sampi_matcher_blank(from->shared);

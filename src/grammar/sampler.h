@@ -1,7 +1,8 @@
 /* ---- grammars: the sampler ----
-   samp_init_grammar and the other public functions that take such a sampler (samp_grammar_mask, _sample, _forced, ...).
-   The sampler's ctx is a matcher. Its apply masks what the matcher does not allow. Its accept moves the matcher on, or
-   returns SAMP_E_RANGE, and then nothing has changed. */
+   This room has samp_init_grammar and the other public functions that take such a sampler (samp_grammar_mask, _sample,
+   _forced, ...). The sampler's ctx is a matcher (a grammar with a position in a text). The sampler's apply masks the
+   tokens that the matcher does not allow. Its accept reads a token; if the token is not allowed, it returns
+   SAMP_E_RANGE, and nothing has changed. */
 
 static const char *sampi_grammar_name(const samp_sampler *s)
 {
@@ -14,7 +15,7 @@ static int sampi_grammar_accept(samp_sampler *s, samp_token token)
     sampi_matcher *m = (sampi_matcher *)s->ctx;
     const sampi_sampler *top = (const sampi_sampler *)s;
     while (top->owner) top = top->owner;
-    m->depth = top->past.depth > 0 ? top->past.depth : 1; /* at least one, for sampi_unaccept */
+    m->depth = top->past.depth > 0 ? top->past.depth : 1; /* at least one position, for sampi_unaccept */
     return sampi_matcher_accept(m, token);
 }
 static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
@@ -23,25 +24,25 @@ static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
 }
 static void sampi_grammar_reset(samp_sampler *s) { sampi_matcher_reset((sampi_matcher *)s->ctx); }
 
-/* Does a waiting grammar refuse a token of the row's draft, because the token is the trigger and the grammar does not
-   allow what follows? Returns 1: then m->bits is the mask of all other tokens; 0; or a status. Without a draft, row is
-   NULL. */
+/* Returns 1 if a grammar that waits for its trigger refuses a token of the row's draft: the token completes the
+   trigger, but the grammar does not allow the text behind it. m->bits is then the mask of all other tokens. Returns 0
+   if the grammar refuses no token, or a negative status. `row` is NULL if there is no draft. */
 static int sampi_refuses_drafted(sampi_matcher *m, const sampi_draft *row)
 {
     int refuses = 0;
     samp_token token;
     for (int32_t at = -1; m->lazy.waiting && row && (token = sampi_next_drafted(row, &at)) >= 0;) {
-        if ((uint32_t)token >= m->index->n_vocab) continue; /* it is masked in any case */
+        if ((uint32_t)token >= m->index->n_vocab) continue; /* the token is masked in any case */
         int status = sampi_matcher_probe(m, token);
         if (status && status != SAMP_E_RANGE) return status;
-        if (status && !refuses++) (void)sampi_matcher_mask(m, m->bits); /* all tokens */
+        if (status && !refuses++) (void)sampi_matcher_mask(m, m->bits); /* sets the bits of all tokens */
         if (status) m->bits[token / 32] &= ~(1u << token % 32);
     }
     return refuses != 0;
 }
 
-/* Masks the tokens that are not allowed. While the grammar waits, it only masks ids above the vocabulary, and the
-   tokens that sampi_refuses_drafted finds. */
+/* Masks the tokens that are not allowed. While the grammar waits for its trigger, these are only ids above the
+   vocabulary, and the tokens that sampi_refuses_drafted finds. */
 static int sampi_grammar_apply(samp_sampler *s, samp_token_data_array *cur)
 {
     sampi_matcher *m = (sampi_matcher *)s->ctx;
@@ -73,7 +74,7 @@ static const samp_sampler_i *sampi_grammar_iface(void)
     return &iface;
 }
 
-/* Makes the sampler. `lazy`: the triggers of a lazy grammar, which become the sampler's own; or NULL. */
+/* Makes the sampler. `lazy` is NULL, or the triggers of a lazy grammar; the sampler takes over their arrays. */
 static samp_sampler *sampi_grammar_init(const samp_vocab_index *index, const samp_grammar *grammar, sampi_lazy *lazy)
 {
     sampi_sampler t = sampi_blank(SAMPI_GRAMMAR);
@@ -131,7 +132,7 @@ SAMP_API samp_sampler *samp_init_grammar_lazy_patterns(const samp_vocab_index *i
     return sampi_grammar_init_lazy(index, grammar, patterns, n_patterns, true, tokens, n_tokens);
 }
 
-/* Returns the matcher of a sampler; NULL with a status. */
+/* Returns the matcher of a sampler. Returns NULL and sets *status if the sampler has an error or is not a grammar. */
 static sampi_matcher *sampi_matcher_of(const samp_sampler *s, int *status)
 {
     *status = s ? samp_status(s, NULL) : SAMP_E_NULL;
@@ -205,8 +206,9 @@ SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s)
     return m ? m->lazy.waiting : status;
 }
 
-/* Limits a row of *n tokens to the vocabulary: tokens above it are masked, so the row may as well end before them. But
-   in llama.cpp's arithmetic masked tokens count, so there it is SAMP_E_RANGE. */
+/* Limits *n, the length of a row, to the size of the vocabulary: tokens above the vocabulary are masked, so the row may
+   end before them. Returns SAMP_E_RANGE if it would have to be limited in llama.cpp's arithmetic, because masked tokens
+   count there. */
 static int sampi_within_vocabulary(const sampi_matcher *m, const sampi_sampler *chain, size_t *n)
 {
     if (*n <= m->index->n_vocab) return SAMP_OK;
@@ -230,13 +232,15 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
         if (token >= 0) status = samp_accept(grammar, token);
         if (status != SAMP_E_RANGE || !m->lazy.waiting) break;
         status = allowed ? samp_grammar_mask(grammar, m->bits) : SAMP_OK;
-        /* this token is a trigger, and the grammar does not allow what follows: draw without it */
+        /* this token completes a trigger, and the grammar does not allow the text behind it: draws again without this
+           token */
         m->bits[token / 32] &= ~(1u << token % 32);
         allowed = false;
     }
     if (status || token < 0) return status ? status : token;
     status = samp_accept(chain, token);
-    /* A custom sampler of the chain has refused the token. So the grammar goes back, even if no rollback is kept. */
+    /* A custom sampler of the chain has refused the token. So the grammar takes it back, even if no tokens are kept for
+       a rollback. */
     if (status && samp_rollback(grammar, 1)) sampi_unaccept((sampi_sampler *)grammar);
     return status ? status : token;
 }
