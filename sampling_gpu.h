@@ -119,15 +119,15 @@
    (see samp_gpu_create), an atomic: of two threads that make the first two contexts both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2604 gpu/prefix.h                     5232 gpu/device.h
-     146 gpu/api.h                        3167 gpu/choosing.h                   5397 gpu/contexts.h
-     284 gpu/switches.h                   3274 gpu/ending.h                     5564 gpu/steps.h
-     356 gpu/records.h                    3429 gpu/answers.h                    5659 gpu/where.h
-     665 gpu/elements.h                   4226 samplers/plans.h                 5828 gpu/sending.h
-     947 gpu/passes.h                     4489 gpu/users.h                      6100 gpu/batch.h
-    1508 gpu/list.h                       4595 gpu/logprobs.h                   6385 gpu/results.h
-    2211 gpu/left.h                       4760 gpu/advance.h                    6682 gpu/canary.h
-    2470 gpu/done.h                       5026 gpu/shapes.h
+       2 gpu/opening.h                    2604 gpu/prefix.h                     5234 gpu/device.h
+     146 gpu/api.h                        3167 gpu/choosing.h                   5400 gpu/contexts.h
+     284 gpu/switches.h                   3274 gpu/ending.h                     5569 gpu/steps.h
+     356 gpu/records.h                    3429 gpu/answers.h                    5664 gpu/where.h
+     665 gpu/elements.h                   4226 samplers/plans.h                 5838 gpu/sending.h
+     947 gpu/passes.h                     4489 gpu/users.h                      6111 gpu/batch.h
+    1508 gpu/list.h                       4595 gpu/logprobs.h                   6397 gpu/results.h
+    2211 gpu/left.h                       4760 gpu/advance.h                    6697 gpu/canary.h
+    2470 gpu/done.h                       5024 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -4986,9 +4986,7 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
     for (;;) {
         const uint32_t epoch = sampi_gpu_peek(&st->epoch);
         const uint64_t mark = (uint64_t)a->batch << 32 | (uint32_t)(epoch + 1), done = a->done[team];
-        if (done >> 32 == a->batch)
-            sampi_gpu_fence(); /* else no pass has ended since the launch: each
-                                                          needs this team */
+        if (done >> 32 == a->batch) sampi_gpu_fence(); /* else no pass has ended since the launch */
         if (a->result[row].batch == a->batch) return;
         if (done != mark) { /* else this team did it in an earlier launch */
             sampi_gpu_bring_near(a, row);
@@ -5025,90 +5023,94 @@ static uint32_t *sampi_gpu_probe_counters; /* [4] see sampi_gpu_count_teams */
 
 /* ---- src/gpu/shapes.h ---- */
 /* ====================================================================================================== >>host
-   What the host does around the kernels. Chains and logits on either side come in; tokens, chains moved on and
-   statuses go out. A batch is divided into jobs for the device and rows for the CPU. Of a job only what the device
-   lacks is sent; one launch or a few run it; results are taken into the chains as if the CPU had sampled.
-   samp_gpu_sample_batch, at the end of gpu/results.h, calls all of it but contexts and samp_gpu_plan. This room has
+   What the host does around the kernels. Chains and logits on either side come in; tokens, updated chains and statuses
+   go out. A batch is divided into jobs for the device and rows for the CPU. Of a job only what the device does not have
+   is sent; one launch or a few run all jobs; results are taken into the chains as if the CPU had sampled.
+   samp_gpu_sample_batch, at the end of gpu/results.h, calls everything except contexts and samp_gpu_plan. This room has
    the host's structs and the layout of both blocks of memory.
 
-   The one thing to know: only sampi_gpu_commit_row changes the chain of a job, after all that can fail on the device
-   has been done. Until then a failure leaves all chains as they were, and the device's copies are forgotten. (The
-   scratch of a sampler may change before: sampi_stream and dry's list are written while a chain is packed.) One thread
-   at a time is in a context, so nothing is locked but launches, which contexts share. */
+   Only sampi_gpu_commit_row changes the chain of a job, after everything that can fail on the device. A failure before
+   leaves all chains as they were, and the device's copies are treated as lost. (The scratch of a sampler may change
+   before: sampi_stream and dry's list are written while a chain is packed.) One thread at a time uses a context, so
+   only launches, which contexts share, are locked. */
 
-/* Where a context's kernels run: nowhere, as plain functions, on the device. */
+/* Where a context's kernels run: not at all, as plain functions on the host, or on the device. */
 
 enum { SAMPI_GPU_ON_CPU, SAMPI_GPU_ON_HOST, SAMPI_GPU_ON_DEVICE };
 
-enum { SAMPI_GPU_FOUND = 4 }; /* the caller's arrays that are remembered: a few that take turns */
+enum { SAMPI_GPU_FOUND = 4 }; /* ranges of the caller's arrays that are remembered: for a few arrays in turns */
 
-enum { SAMPI_GPU_LISTENERS = 2 }; /* so many members are woken one by one; more, by a walk over the chain */
+/* Up to so many members accept the token by direct calls; more, by a walk over the chain. */
+enum { SAMPI_GPU_LISTENERS = 2 };
 
 /* Who samples a row of the batch. */
 enum {
-    SAMPI_GPU_BY_NOBODY, /* it has an error */
+    SAMPI_GPU_BY_NOBODY, /* the row has an error */
     SAMPI_GPU_BY_DEVICE,
     SAMPI_GPU_BY_CPU
 };
 
-/* The chain of a job. If it is kept, the device's copy of it is good for as long as serial and n_edits are the chain's:
-   then the row of another batch begins without anything being sent. (A chain in a chain is never kept: what the outer
-   one does to it is not counted.) */
+/* The chain of a job. If it is kept, the device's copy is valid as long as serial and n_edits are the chain's: the row
+   of a later batch then begins without anything being sent. (A chain within a chain is never kept, because changes by
+   the outer one are not counted.) */
 typedef struct sampi_gpu_slot {
-    sampi_sampler *chain, *last; /* NULL: none; its last active sampler */
-    sampi_sampler *patcher;      /* whose rules stay on the device, or NULL */
+    sampi_sampler *chain, *last; /* the chain, NULL if none; its last active sampler */
+    sampi_sampler *patcher;      /* the sampler whose rules stay on the device, or NULL */
     size_t serial, n_vocab, n_edits;
-    sampi_sampler *listener[SAMPI_GPU_LISTENERS]; /* members that want to know the token, */
-    int n_listeners;                              /* or more than that */
-    bool draws, custom;                           /* some member draws, is the user's */
+    sampi_sampler *listener[SAMPI_GPU_LISTENERS]; /* members that must accept the token */
+    int n_listeners;                              /* their number, or more than SAMPI_GPU_LISTENERS */
+    bool draws, custom;                           /* some member draws; some member is the user's */
     bool kept;
-    int32_t n_top[2]; /* of its log-probabilities, as given and left; -1: none are told */
+    int32_t n_top[2]; /* n_top of its log-probabilities, as given and after the chain; -1: none are asked for */
 } sampi_gpu_slot;
 
-/* A context: one block on the device and one on the host, laid out once. Of the arrays [max_rows] row_of, called,
-   verdict, slot and result are by the number of the job, where and token by that of the caller's row. */
+/* A context: one block on the device and one on the host, laid out once. Of the arrays [max_rows], row_of, called,
+   verdict, slot and result have an element per job; where and token have one per row of the caller's batch. */
 struct samp_gpu {
     samp_gpu_config config;
-    int mode, device, host; /* OpenMP's numbers */
-    char *block;            /* device memory, and a little more of it: see sampi_gpu_reserve */
+    int mode, device, host; /* mode; OpenMP's device numbers */
+    char *block;            /* device memory; keep is 256 bytes more: see sampi_gpu_prepare_device */
     void *keep;
     size_t job_at, data_at, mask_at, zeroed;
-    bool unsure;                       /* a batch has failed: the device may be in the middle of it */
-    size_t args_at, place_at, jobs_at; /* in stage, and from job_at on; rules and ids lie before the args */
-    sampi_gpu_args args;               /* with the device's addresses */
+    bool unsure;                       /* true: a batch has failed, and the device may be in the middle of it */
+    size_t args_at, place_at, jobs_at; /* offsets in stage, and from job_at on; rules and ids come before
+                                          the args */
+    sampi_gpu_args args;               /* addresses are the device's */
     uint32_t batch, launches;
-    uint32_t teams, wait; /* where wait isn't 0: so many run at once */
-    /* first and last byte of what was found to be the device's memory: see sampi_gpu_require_memory */
+    uint32_t teams, wait; /* teams that run at once, if wait is not 0 */
+    /* first and last byte of the ranges that were found to be the device's memory: see sampi_gpu_require_memory */
     uintptr_t found[SAMPI_GPU_FOUND][2];
     uint32_t n_found;
     samp_gpu_perf_data perf;
-    uint32_t most;        /* launches for a batch, far beyond what any chain needs */
-    uint32_t most_splits; /* teams of a row */
+    uint32_t most;        /* most launches for a batch, far more than any chain needs */
+    uint32_t most_splits; /* most teams of a row */
     char name[24];
-    char why[72]; /* why its device is not trusted, as samp_gpu_plan says it; "": it is */
-    /* the host's side, one heap block with this record */
-    char *stage;          /* what goes to the device: rules, ids, args, places, jobs */
+    char why[72]; /* why the device is not trusted, as samp_gpu_plan says it; "": it is trusted */
+    /* the host's side, one block with this struct */
+    char *stage;          /* what is sent to the device: rules, ids, args, places, jobs */
     sampi_gpu_rule *rule; /* [max_rows * SAMPI_RULES] */
-    int32_t *id;          /* [max_rows * SAMPI_RULES * 2] ids, and windows */
+    int32_t *id;          /* [max_rows * SAMPI_RULES * 2] ids, and windows of penalties */
     sampi_gpu_result *result;
-    sampi_gpu_basis *basis;     /* as the device's */
+    sampi_gpu_basis *basis;     /* the device's, copied */
     uint32_t *row_of;           /* [max_rows] the batch's row of each job */
     uint8_t *where;             /* [max_rows] who samples a row of the batch */
     sampi_gpu_slot *slot;       /* [max_rows] */
-    int32_t *called;            /* [max_rows] how many users' samplers a job has called */
-    int32_t *verdict;           /* [max_rows] of a user's sampler on a job: its token + 1, or a status */
+    int32_t *called;            /* [max_rows] how many users' samplers of a job were called */
+    int32_t *verdict;           /* [max_rows] what a job's user's sampler decided: token + 1, or a status */
     samp_token *token;          /* [max_rows] */
     sampi_gpu_item *item;       /* [SAMP_GPU_LIST] */
     samp_token_data *candidate; /* [SAMP_GPU_LIST] */
     char *raw;                  /* [max_vocab] elements */
     uint32_t n_jobs, n_rules, n_ids;
-    uint32_t new_from, new_until; /* jobs that the device does not have */
+    uint32_t new_from, new_until; /* range of jobs that the device does not have */
 };
 
 /* ---- shapes ----
-   A layout is written once, as a list of reservations, and done twice: from NULL for the size, then from the block. */
+   A layout is written once, as a list of reservations, and run twice: with base NULL for the size, then with the
+   block. */
 
-/* Bytes of a logit; 0: logits of this type are not the device's, and sampi_gpu_check refuses the config. */
+/* Returns the bytes of a logit; 0 for a type that the device does not take, for which sampi_gpu_check refuses the
+   config. */
 static size_t sampi_gpu_element_size(samp_dtype dtype)
 {
     if (dtype == SAMP_F16 || dtype == SAMP_BF16) return 2;
@@ -5116,8 +5118,8 @@ static size_t sampi_gpu_element_size(samp_dtype dtype)
     return dtype == SAMP_F64 ? 8 : 0;
 }
 
-/* What is wrong with a config. The most log-probabilities a row asks for must fit its list. For create and size: what
-   follows relies on it, and checks nothing again. */
+/* Returns the status of a config. The most log-probabilities that a row asks for must fit its list. create and size
+   call it; later code relies on it and checks nothing again. */
 static int sampi_gpu_check(const samp_gpu_config *c)
 {
     if (!c) return SAMP_E_NULL;
@@ -5128,7 +5130,7 @@ static int sampi_gpu_check(const samp_gpu_config *c)
     return sampi_gpu_element_size(c->dtype) ? SAMP_OK : SAMP_E_DTYPE;
 }
 
-/* Is there a pass for races? */
+/* Whether the kernels contain the pass for gumbel's race. */
 static bool sampi_gpu_races(void)
 {
 #ifdef SAMPLING_GUMBEL_DECLARED
@@ -5138,27 +5140,27 @@ static bool sampi_gpu_races(void)
 #endif
 }
 
-/* The next part of a block: n elements of that size, on a line of 256 bytes, which every type is content with and which
-   lets a warp's first read begin with a line of the cache. Called by the layouts only; it counts *used up, and touches
-   no memory. */
+/* Reserves the next part of a block, n elements of a size, and returns its address. Parts begin at multiples of 256
+   bytes, which suits every type, and lets a warp's first read begin with a cache line. Only layouts call it; it adds to
+   *used, and touches no memory. */
 static char *sampi_gpu_reserve(char *base, size_t *used, size_t n, size_t size)
 {
-    char *at = base ? base + *used : NULL; /* NULL: what a layout takes is only counted */
-    /* what can't be counted stays too much: no block is that large */
+    char *at = base ? base + *used : NULL; /* NULL: a layout only counts */
+    /* a size that overflows stays the maximum, which no block has */
     const bool fits = n <= (SIZE_MAX / 2 - 255) / size && *used <= SIZE_MAX / 2;
     *used = fits ? *used + ((n * size + 255) & ~(size_t)255) : SIZE_MAX;
     return at;
 }
 
-/* Bytes of what goes to the device for a batch; at, if it is not NULL: where the args, places and jobs are. Rules and
-   ids end where the args begin, and are as long as the batch needs: so that all of it is one piece, sent by one copy.
-   The host's stage and the device's part of the block have the same layout, this one, so an offset is good for both. */
+/* Returns the bytes of what is sent to the device for a batch; at, if not NULL, gets the offsets of args, places and
+   jobs. Rules and ids end where the args begin, and are as long as the batch needs, so that one copy sends everything.
+   The host's stage and the device's part of the block both have this layout, so an offset is valid for both. */
 static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
 {
     size_t used = 0, local[3];
     if (!at) at = local;
     sampi_gpu_reserve(NULL, &used, rows, SAMPI_RULES * (sizeof(sampi_gpu_rule) + 2 * sizeof(int32_t)));
-    sampi_gpu_reserve(NULL, &used, 2, 16); /* both end on a line of 16 bytes */
+    sampi_gpu_reserve(NULL, &used, 2, 16); /* both end at a multiple of 16 bytes */
     at[0] = used;
     sampi_gpu_reserve(NULL, &used, 1, sizeof(sampi_gpu_args));
     at[1] = used;
@@ -5168,15 +5170,15 @@ static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
     return used;
 }
 
-/* The two bases of log-probabilities of a row, and their first keys: all rows' bases, then all keys, close together for
-   the rows and the n_top of a batch, so that they come back in one copy. Host and device lay it out anew for each
-   batch, by these numbers. */
+/* Returns the bytes per row of what log-probabilities are computed from. The array has the two bases of all rows, then
+   the first keys of all rows, packed for the rows and the n_top of one batch, so that one copy brings them back. Host
+   and device compute its layout again for each batch from these two numbers. */
 static size_t sampi_gpu_basis_size(size_t n_top) { return 2 * (sizeof(sampi_gpu_basis) + n_top * sizeof(uint64_t)); }
 
-/* Lay out the device's block; *zeroed = how much of its beginning must be zero; at: the stage, logits, masks. Returns
-   its size. base may be NULL to ask for the sizes only. It writes addresses into `a`, and nothing into the block, which
-   the host cannot reach. It is called once for a context, so that no address changes from one batch to the next.
-   What is zero at first is what tells a new row from one that is under way. */
+/* Lays out the device's block. *zeroed gets the number of bytes at its beginning that must be zero; at, the offsets of
+   stage, logits, masks. Returns its size. base may be NULL, to get the sizes only. The function stores the device's
+   addresses in `a`; it writes nothing to the block itself, which the host cannot access. Each context calls it once, so
+   its addresses are the same for all batches. The zeros distinguish a new row from one that is being run. */
 static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_args *a, size_t *zeroed, size_t at[3])
 {
     const size_t rows = c->max_rows, groups = (c->max_vocab + SAMPI_GROUP - 1) / SAMPI_GROUP;
@@ -5187,7 +5189,7 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     SAMPI_RESERVE(result, sampi_gpu_result, rows);
     SAMPI_RESERVE(done, uint64_t, teams);
     a->hole = (uint32_t *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(uint32_t));
-    *zeroed = used; /* what follows is written before it is read */
+    *zeroed = used; /* the parts after this are written before they are read */
     a->cell = (float *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(float));
     a->cell_sum = (uint32_t *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(uint32_t));
     SAMPI_RESERVE(lane_max, float, teams *SAMPI_WARP);
@@ -5221,7 +5223,7 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     return used;
 }
 
-/* What create would take: the layout without a block. */
+/* Returns what create would take: the layout without a block. */
 SAMP_API size_t samp_gpu_size(const samp_gpu_config *config)
 {
     sampi_gpu_args args;
@@ -5231,9 +5233,9 @@ SAMP_API size_t samp_gpu_size(const samp_gpu_config *config)
 
 /* ---- src/gpu/device.h ---- */
 /* ---- the device, through OpenMP ----
-   How many devices there are, copies to and from them, launches, and two probes when a context is made. Without a
-   device the same functions copy memory and call the kernels as functions. No chain is known here. Memory is taken in
-   gpu/contexts.h. */
+   Everything that the library asks of OpenMP: how many devices there are, copies to and from them, launches, and two
+   probes when a context is made. Without a device the same functions copy host memory and call the kernels as
+   functions. The room handles no chains. gpu/contexts.h allocates memory. */
 
 SAMP_API int samp_gpu_available(void)
 {
@@ -5244,9 +5246,9 @@ SAMP_API int samp_gpu_available(void)
 #endif
 }
 
-/* Copy n bytes to the device or from it: every byte that crosses goes through these two. They return when it is done,
-   so a buffer may be used again at once, and a kernel begins behind all copies before it. A copy that fails is a
-   status, where a kernel that fails ends the process. */
+/* Copies n bytes from the host to the device. Every byte that crosses goes through this function or the next. Both
+   return when the copy is done, so a buffer may be reused at once, and a kernel begins after all copies before it. A
+   copy that fails returns a status; a kernel that fails ends the process. */
 static int sampi_gpu_put(const samp_gpu *gpu, void *to, const void *from, size_t n)
 {
 #if SAMPI_OFFLOAD
@@ -5258,7 +5260,7 @@ static int sampi_gpu_put(const samp_gpu *gpu, void *to, const void *from, size_t
     return SAMP_OK;
 }
 
-/* From the device: results, bases, a list, a row for the CPU. */
+/* Copies n bytes from the device to the host: results, bases of log-probabilities, a list, a row for the CPU. */
 static int sampi_gpu_get(const samp_gpu *gpu, void *to, const void *from, size_t n)
 {
 #if SAMPI_OFFLOAD
@@ -5270,10 +5272,10 @@ static int sampi_gpu_get(const samp_gpu *gpu, void *to, const void *from, size_t
     return SAMP_OK;
 }
 
-/* Do n bytes of the caller's lie in the device's memory? A kernel that reads elsewhere ends
-   the process; a copy from there fails. So the first and the last byte are copied, unless both lie within one of the
-   ranges that were found last. Two copies cost as much as a short kernel: in the steady state there is none. Called
-   before anything is done. */
+/* Checks that n bytes of the caller's are in the device's memory. A kernel that reads elsewhere ends the process; a
+   copy from there fails. So the first and the last byte are copied, unless both lie within one of the ranges that were
+   checked last. Two copies take as long as a short kernel; a program that reuses its buffers has none. It is called
+   before anything else is done. */
 static int sampi_gpu_require_memory(samp_gpu *gpu, const void *p, size_t n)
 {
     const uintptr_t first = (uintptr_t)p, last = first + n - 1;
@@ -5289,10 +5291,11 @@ static int sampi_gpu_require_memory(samp_gpu *gpu, const void *p, size_t n)
 }
 
 #if SAMPI_OFFLOAD
-/* Do all teams that the launch has got run at once? Each counts itself in and waits, as long as one would for a pass,
-   until all have come; those beyond the limit, counter[2], end. A device that runs them in turns lets the first ones
-   wait in vain. counter[3] is how many there are. Called by the kernel, and by nobody else: libgomp gives a kernel as
-   many teams as its registers let run, and another kernel may get others. */
+/* Counts whether all teams (thread blocks) that the launch has got run at once. Each adds itself to counter[0] and
+   waits, as long as it would for a pass, until all have; then it adds itself to counter[1]. Teams beyond the limit,
+   counter[2], end. A device that runs teams in turns lets the first ones wait in vain. counter[3] becomes the number of
+   teams. Only the kernel calls it, because libgomp gives a kernel as many teams as its registers let run at once, and
+   another kernel may get another number. */
 static void sampi_gpu_count_teams(uint32_t *counter, uint32_t team, uint32_t n_teams)
 {
     const uint32_t limit = counter[2], n = limit < n_teams ? limit : n_teams;
@@ -5306,10 +5309,10 @@ static void sampi_gpu_count_teams(uint32_t *counter, uint32_t team, uint32_t n_t
         }
 }
 
-/* All teams, once: each does passes of its rows until they are finished, until it has waited too long, or one if nobody
-   is to wait. thread_limit stands on a target of its own, and the number of teams is a constant: anything else makes
-   libgomp allocate on the device, or copy arguments to it. libgomp may give fewer; with more rows than teams each takes
-   several in turn. Called by launch, and by probe, with nothing bound. */
+/* The kernel: all teams, once. Each does passes of its rows until they are finished, or until it has waited too long;
+   or one pass if teams are not to wait. thread_limit is on a target construct of its own, and the number of teams is a
+   constant: anything else makes libgomp allocate on the device, or copy arguments to it. libgomp may give fewer teams;
+   with more rows than teams each takes several rows in turn. launch calls it, and probe, with sampi_gpu_bound NULL. */
 static void sampi_gpu_kernel(int device)
 {
     SAMPI_IN_TEAMS(device)
@@ -5322,8 +5325,8 @@ static void sampi_gpu_kernel(int device)
     }
 }
 
-/* How many teams (thread blocks) run at once? At most so many of a batch wait for each other. All that the kernel gets,
-   if they do; else half of them, and so on. `fold` lends its memory for the counters: no row needs it yet. */
+/* Finds how many teams run at once; at most so many teams of a batch wait for each other. It tries the number that the
+   kernel gets, then half of it, and so on. The counters are in the memory of `fold`, which no row needs yet. */
 static int sampi_gpu_find_teams(samp_gpu *gpu)
 {
     const int device = gpu->device;
@@ -5345,9 +5348,9 @@ static int sampi_gpu_find_teams(samp_gpu *gpu)
     return SAMP_OK;
 }
 
-/* Does a kernel run there, and how many teams run at once? Globals are shared by all contexts, so that launches and
-   probes are one at a time. Writes gpu->teams and gpu->wait. A device that OpenMP replaces by the host (because the
-   program has no code for it) would run the kernels slowly and unasked: that is an error. */
+/* Checks that a kernel runs on the device, and sets gpu->teams and gpu->wait. All contexts share the globals, so
+   launches and probes run one at a time. If OpenMP replaces the device by the host (because the program has no code for
+   it), the kernels would run slowly, which the program did not ask for: that is an error. */
 static int sampi_gpu_probe(samp_gpu *gpu)
 {
     int on_host = 1, device = gpu->device, status;
@@ -5360,16 +5363,16 @@ static int sampi_gpu_probe(samp_gpu *gpu)
 }
 #endif
 
-/* On the host the teams come one after the other (a test lets them come at once). */
+/* on the host the teams run one after the other (a test runs them at once) */
 #ifndef SAMPI_HOST_TEAMS
 #define SAMPI_HOST_TEAMS(a, n) \
     for (uint32_t team = 0; team < (n); team++) sampi_gpu_team((a), team)
 #endif
 
-/* One launch: passes of all rows. The kernel finds its batch through a global, which is sent again only if another
-   context or device had the last launch. Called by run_batch, with the args on the device already. It returns when the
-   kernel has ended. On the host the same teams are called as functions, and the args are read where the device has
-   them. */
+/* Launches the kernel once: passes of all rows. The kernel finds its batch by a global, which is sent again only if
+   another context or device had the last launch. run_batch calls it when the args are on the device. It returns when
+   the kernel has ended. On the host the same teams are called as functions, and the args are read where the device
+   would have them. */
 static void sampi_gpu_launch(samp_gpu *gpu)
 {
     gpu->perf.n_launches++;
@@ -5396,12 +5399,13 @@ static void sampi_gpu_launch(samp_gpu *gpu)
 
 /* ---- src/gpu/contexts.h ---- */
 /* ---- contexts ----
-   sampi_gpu_open and samp_gpu_free: a config comes in, a context comes out, with all of its memory on both sides.
-   Later calls allocate nothing. The chains are the caller's: a slot of the context remembers one by its address and
-   serial number, and looks at it only while it is in the batch. */
+   sampi_gpu_open makes a context from a config, with all of its memory on both sides; samp_gpu_free frees it. Later
+   calls allocate nothing. Chains belong to the caller: a slot of the context identifies one by its address and serial
+   number, and accesses it only while it is in the batch. */
 
-/* The host's block, which begins with the context itself, so that one SAMP_FREE ends both. From NULL for the size, then
-   from the block; it writes gpu's pointers only. raw is the one row that the CPU is given at a time. */
+/* Lays out the host's block, which begins with the context itself, so that one SAMP_FREE frees both. It is called with
+   base NULL for the size, then with the block; it writes only gpu's pointers. raw has room for one row, the one that
+   the CPU samples. */
 static size_t sampi_gpu_host_layout(const samp_gpu_config *c, char *base, samp_gpu *gpu)
 {
     const size_t rows = c->max_rows;
@@ -5427,7 +5431,7 @@ static size_t sampi_gpu_host_layout(const samp_gpu_config *c, char *base, samp_g
     return used;
 }
 
-/* Memory where the kernels run: in prepare_device, and at no other time. Its bytes are anything at first. */
+/* Allocates memory where the kernels run; only prepare_device calls it. The bytes are undefined. */
 static void *sampi_gpu_alloc(samp_gpu *gpu, size_t n)
 {
 #if SAMPI_OFFLOAD
@@ -5437,7 +5441,7 @@ static void *sampi_gpu_alloc(samp_gpu *gpu, size_t n)
     return SAMP_MALLOC(n);
 }
 
-/* Give back what alloc gave. NULL is fine on either side: a context may be half made. */
+/* Frees what alloc returned. NULL is allowed on either side, because a context may be half made. */
 static void sampi_gpu_release(samp_gpu *gpu, void *p)
 {
 #if SAMPI_OFFLOAD
@@ -5450,8 +5454,8 @@ static void sampi_gpu_release(samp_gpu *gpu, void *p)
     SAMP_FREE(p);
 }
 
-/* Also of a context that create could not finish: the pointers that it has not come to are NULL. sampi_gpu_bound may
-   still point to its args; nobody reads it before the next launch, which sees to it. */
+/* Frees also a context that create could not finish: pointers that were not set yet are NULL. sampi_gpu_bound may still
+   point to its args; it is not read before the next launch, which sets it. */
 SAMP_API void samp_gpu_free(samp_gpu *gpu)
 {
     if (!gpu) return;
@@ -5460,11 +5464,12 @@ SAMP_API void samp_gpu_free(samp_gpu *gpu)
     SAMP_FREE(gpu);
 }
 
-/* The block's beginning, where rows and teams have their state: zeros, in pieces as large as the stage, whose jobs are
-   lost by it: so only at creation, and by start_again, when all slots are forgotten. */
+/* Zeroes the beginning of the block, which has the state of rows and teams. It copies pieces as large as the stage,
+   whose jobs are lost; so only creation calls it, and start_again, when all slots are forgotten. */
 static int sampi_gpu_zero(samp_gpu *gpu)
 {
-    const size_t step = sampi_gpu_stage_size(gpu->config.max_rows, NULL); /* so many are at hand */
+    const size_t step = sampi_gpu_stage_size(gpu->config.max_rows, NULL); /* the size of the stage, which
+                                                                             supplies the zeros */
     int status = SAMP_OK;
     memset(gpu->stage, 0, step);
     for (size_t i = 0; i < gpu->zeroed && !status; i += step)
@@ -5472,10 +5477,10 @@ static int sampi_gpu_zero(samp_gpu *gpu)
     return status;
 }
 
-/* The device's side of a context: the block, its beginning zero, and a small one beside it: while it lives, the driver
-   need not map memory anew for what libgomp allocates in each launch. Writes the context's addresses, which stay as
-   they are; what it has taken when it fails, create gives back. Jobs begin without room for steps: the first batch
-   widens them. */
+/* Makes the device's side of a context: the block, with its beginning zero, and a small one of 256 bytes beside it.
+   While the small one exists, the driver need not map memory again for what libgomp allocates in each launch. It writes
+   the context's addresses, which never change. If it fails, create frees what was allocated. Jobs begin without room
+   for steps; the first batch widens them. */
 static int sampi_gpu_prepare_device(samp_gpu *gpu, const samp_gpu *like)
 {
     size_t zeroed, at[3], size = sampi_gpu_layout(&gpu->config, NULL, &gpu->args, &zeroed, at);
@@ -5498,7 +5503,7 @@ static int sampi_gpu_prepare_device(samp_gpu *gpu, const samp_gpu *like)
     return SAMP_OK;
 }
 
-/* What samp_gpu_device_name says, written once, when the mode is known. */
+/* Writes the text of samp_gpu_device_name, once, when the mode is known. */
 static void sampi_gpu_give_name(samp_gpu *gpu)
 {
     sampi_text t = { gpu->name, sizeof gpu->name, 0 };
@@ -5513,9 +5518,9 @@ static void sampi_gpu_give_name(samp_gpu *gpu)
     gpu->name[t.len] = 0;
 }
 
-/* A context, of whose device nothing is asked but whether kernels run there; `like`, if it is not NULL, is one of that
-   device, which knows. The host's block is taken first: with it there is a context to free, whatever the device then
-   says. launches is what run_batch tries first. */
+/* Makes a context, without a trial of the device; only a probe checks that kernels run there. `like`, if not NULL, is a
+   context of the same device that has the probe's numbers. The host's block is allocated first, so that there is a
+   context to free whatever fails on the device. launches is the number that run_batch tries first. */
 static samp_gpu *sampi_gpu_open(const samp_gpu_config *config, const samp_gpu *like, int *result)
 {
     if ((*result = sampi_gpu_check(config))) return NULL;
@@ -5534,7 +5539,7 @@ static samp_gpu *sampi_gpu_open(const samp_gpu_config *config, const samp_gpu *l
     memset(gpu, 0, sizeof *gpu);
     sampi_gpu_host_layout(config, base, gpu);
     memset(gpu->slot, 0,
-           config->max_rows * sizeof *gpu->slot); /* no chain is on the device: the heap may remember one */
+           config->max_rows * sizeof *gpu->slot); /* no chain is on the device; the heap may have an old slot */
     gpu->config = *config;
     gpu->mode = samp_gpu_available() ? SAMPI_GPU_ON_DEVICE : SAMPI_GPU_ON_CPU;
     if (config->device == SAMP_GPU_HOST) gpu->mode = SAMPI_GPU_ON_HOST;
@@ -5563,16 +5568,16 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu)
 
 /* ---- src/gpu/steps.h ---- */
 /* ---- what the host knows of each kind ----
-   Which step a sampler becomes, what it does to the array, and what of its state comes back from the device. The rest
-   of the host asks these functions and knows no kinds, but for sampi_gpu_fill_rules in gpu/sending.h, which makes the
-   rules of logit_bias, penalties and dry. Only sampi_gpu_update_last changes a sampler. */
+   Which step a sampler becomes, what it does to the array, and which of its state comes back from the device. The rest
+   of the host's code asks these functions and contains no list of kinds, except sampi_gpu_fill_rules in gpu/sending.h,
+   which makes the rules of logit_bias, penalties and dry. Only sampi_gpu_update_last changes a sampler. */
 
-/* Does the device have a step for it? A test hides kinds by this, to see the CPU take over. */
+/* Whether the device has a step for a sampler. A test redefines it to hide kinds, so that the CPU takes over. */
 #ifndef SAMPI_GPU_KNOWS
 #define SAMPI_GPU_KNOWS(s) true
 #endif
 
-/* Is there a plan for its kind? Else the route leaves it to the CPU. */
+/* Whether the sampler's kind has a plan. Otherwise the route leaves it to the CPU. */
 static bool sampi_gpu_has_step(const sampi_sampler *s)
 {
     if (!SAMPI_GPU_KNOWS(s)) return false;
@@ -5585,8 +5590,8 @@ static bool sampi_gpu_has_step(const sampi_sampler *s)
     }
 }
 
-/* A sampler's numbers as its step has them. Of samplers that change single logits only penalties' are needed there: the
-   device counts its window itself; the rules are the host's to make. */
+/* Copies a sampler's numbers to its step. Of samplers that change single logits, only penalties' numbers are needed
+   there, because the device updates its window itself; the host makes the rules. */
 static void sampi_gpu_copy_numbers(sampi_gpu_step *step, const sampi_sampler *s)
 {
     if (s->kind == SAMPI_LOGIT_BIAS || s->kind == SAMPI_DRY) return;
@@ -5594,7 +5599,7 @@ static void sampi_gpu_copy_numbers(sampi_gpu_step *step, const sampi_sampler *s)
     step->now.mu = s->now.mu;
 }
 
-/* A sampler's kind, or that of a simpler one which does the same. */
+/* Returns a sampler's kind, or that of a simpler one that does the same. */
 static sampi_kind sampi_gpu_kind_of(const sampi_sampler *s)
 {
     if (s->kind == SAMPI_TEMP_EXT && !(s->u.temp.delta > 0.0f)) return SAMPI_TEMP;
@@ -5602,26 +5607,26 @@ static sampi_kind sampi_gpu_kind_of(const sampi_sampler *s)
     return s->kind;
 }
 
-/* What the table of kinds in sampling.h says of this one. */
+/* Returns the flags of the sampler's kind in sampling.h's table. */
 static unsigned sampi_gpu_flags(const sampi_sampler *s) { return sampi_traits_of(s->kind)->flags; }
 
-/* It changes single logits by rules, whatever the others are. Such a sampler's step comes with rules, and its tokens
-   are taken out of the row. */
+/* Whether the sampler changes single logits by rules, independently of the others. Its step comes with rules, and their
+   tokens are taken out of the row. */
 static bool sampi_gpu_patches(const sampi_sampler *s) { return sampi_gpu_flags(s) & SAMPI_PATCHES; }
 
-/* After this sampler the array holds no masked tokens, and only those that are left: what the device's list is. The
-   other samplers that remove tokens mask them, or leave masked ones where they are. */
+/* Whether the array after this sampler holds exactly the remaining tokens and no masked ones, as the device's list
+   does. Other samplers that remove tokens mask them, or leave masked ones in place. */
 static bool sampi_gpu_removes(const sampi_sampler *s) { return sampi_gpu_flags(s) & SAMPI_DROPS; }
 
-/* This one masks none: behind one that removes, the array is still the device's list. */
+/* Whether the sampler masks no token: after one that removes tokens, the array is then still the device's list. */
 static bool sampi_gpu_masks_none(const sampi_sampler *s)
 {
     return sampi_gpu_flags(s) & SAMPI_MASKS_NONE && !sampi_temp_masks(s);
 }
 
-/* Can its rules stay on the device, which then moves them on by itself (sampi_gpu_next_rules)? Not dry's, which a token
-   changes all; not those of tokens beyond the vocabulary, of which the device knows nothing; nor those of a long
-   window, for which it has no room. Only asked of samplers that change single logits. */
+/* Whether the sampler's rules can stay on the device, which then updates them itself (sampi_gpu_next_rules). dry's
+   cannot, because a token changes them all; nor can those of tokens beyond the vocabulary, which the device does not
+   have; nor those of a long window, for which it has no room. Only for samplers that change single logits. */
 static bool sampi_gpu_keeps_rules(const sampi_sampler *s, size_t n_vocab)
 {
     if (s->kind == SAMPI_DRY) return false;
@@ -5636,9 +5641,9 @@ static bool sampi_gpu_keeps_rules(const sampi_sampler *s, size_t n_vocab)
     return inside && s->u.penalties.ring.cap <= SAMPI_RULES;
 }
 
-/* The state that the device has left the last sampler in, with the token that it chose and the value that its step has
-   left in the result. Called by commit_row, before the chain accepts the token: adaptive_p takes what is pending into
-   its averages only then. */
+/* Writes the state that the device has computed to the last sampler: the token that it chose, and the value that its
+   step has left in the result. commit_row calls it before the chain accepts the token, because adaptive_p adds its
+   pending probability to its averages only then. */
 static void sampi_gpu_update_last(const sampi_gpu_step *step, sampi_sampler *last, samp_token token, float value)
 {
     if (step->kind != SAMPI_ADAPTIVE_P) {
@@ -5649,8 +5654,8 @@ static void sampi_gpu_update_last(const sampi_gpu_step *step, sampi_sampler *las
     last->now.pending_p = value;
 }
 
-/* The other way: the sampler's state, once it has accepted the token, into the host's copy of its step. The device has
-   done the same to its own, by the same functions; the copy is what is sent, if it must be sent again. */
+/* Copies the last sampler's state, once it has accepted the token, to the host's copy of its step. The device has
+   updated its own copy likewise, by the same functions; the host's copy is sent if the job must be sent again. */
 static void sampi_gpu_follow_last(sampi_gpu_step *step, const sampi_sampler *last)
 {
     if (sampi_gpu_flags(last) & SAMPI_SELECTS) sampi_gpu_copy_numbers(step, last);
@@ -5658,31 +5663,33 @@ static void sampi_gpu_follow_last(sampi_gpu_step *step, const sampi_sampler *las
 
 /* ---- src/gpu/where.h ---- */
 /* ---- where a chain runs ----
-   A chain comes in; a route goes out, which says how many of its samplers run on the device, and why not the others.
-   samp_gpu_plan writes a route as text. A route is found anew for each row that is not kept on the device, and again
-   where a row goes on, so nothing of it must be remembered. Nothing is written but the route, and nothing is sent. */
+   sampi_gpu_find_route takes a chain and returns a route: how many of its samplers run on the device, and why the
+   others do not. samp_gpu_plan writes a route as text. A route is found again for each row that is not kept on the
+   device, and where a row stops or continues, so it need not be stored. The functions write only the route, and send
+   nothing. */
 
 enum { SAMPI_GPU_CHAIN = 64 };
 
 /* What one walk over a chain finds out about it, and where its samplers run. */
 typedef struct sampi_gpu_route {
-    uint64_t checked;    /* bit i: one that is off follows list[i], and looks for NaN all the same */
+    uint64_t checked;    /* bit i: a sampler that is off follows list[i], and still looks for NaN */
     int n, n_device;     /* samplers in the list, of which the first n_device run on the device */
-    const char *why;     /* not the others */
-    int status;          /* what samp_status says of the chain */
-    bool llama, crowded; /* a sampler is MT19937's; there are too many */
-    bool moves;          /* a sampler's numbers follow the tokens, in a way that the device does not know */
-    bool custom, draws;  /* a sampler is the user's; one draws, */
-    int n_listeners;     /* so many want to know the token; more if chains are among them */
+    const char *why;     /* why the others do not */
+    int status;          /* what samp_status returns for the chain */
+    bool llama, crowded; /* a sampler uses MT19937; there are too many samplers */
+    bool moves;          /* a token changes a sampler's numbers in a way that the device does not have */
+    bool custom, draws;  /* a sampler is the user's; a sampler draws */
+    int n_listeners;     /* samplers that must accept the token; more if chains are among them */
     sampi_sampler *listener[SAMPI_GPU_LISTENERS];
-    int n_patchers;                       /* so many change single logits, */
-    sampi_sampler *patcher;               /* this one last */
-    sampi_sampler *list[SAMPI_GPU_CHAIN]; /* the chain's active samplers, in order; last: it need not be cleared */
+    int n_patchers;                       /* samplers that change single logits */
+    sampi_sampler *patcher;               /* the last of these */
+    sampi_sampler *list[SAMPI_GPU_CHAIN]; /* the chain's active samplers, in order; last member, because it
+                                             is not cleared */
 } sampi_gpu_route;
 
-/* One walk over a chain, by find_route and by itself: all that has to be known of its samplers. Chains in it are
-   opened: their members become the row's. A sampler that is off does nothing, but on the CPU it looks for NaN, which a
-   user's sampler before it may have left: `checked` keeps that. The first error on the way is the row's. */
+/* Walks over a chain, and adds what it finds to the route. find_route calls it, and it calls itself for chains within
+   the chain, whose members become the row's. A sampler that is off does nothing, but on the CPU it looks for NaN, which
+   a user's sampler before it may have left: `checked` records that. The first error on the way is the row's. */
 static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
 {
     if (!r->status) r->status = s->status;
@@ -5690,7 +5697,7 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
     if (sampi_is_chain(s) && s->owner) r->n_listeners += SAMPI_GPU_LISTENERS + 1;
     int32_t n = sampi_n_active(s);
     if (sampi_is_chain(s) &&
-        n < s->u.chain.n) { /* a schedule that waits: its clock alone, for which the device has no step */
+        n < s->u.chain.n) { /* a schedule that waits: only its clock runs, for which the device has no step */
         r->draws |= sampi_draws(s);
         r->custom |= sampi_has_custom(s);
         n = 1;
@@ -5705,7 +5712,7 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
     r->draws |= sampi_traits_of(s->kind)->draws != 0;
     if (sampi_traits_of(s->kind)->hooks->accept)
         r->moves |= !(sampi_gpu_flags(s) & SAMPI_PATCHES) && s->kind != SAMPI_ADAPTIVE_P;
-    /* one that is off accepts no token either, as in sampi_accept */
+    /* a sampler that is off accepts no token, as in sampi_accept */
     if (sampi_traits_of(s->kind)->hooks->accept && r->n_listeners++ < SAMPI_GPU_LISTENERS)
         r->listener[r->n_listeners - 1] = s;
     if (sampi_gpu_patches(s)) {
@@ -5716,8 +5723,9 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
     if (r->n < SAMPI_GPU_CHAIN) r->list[r->n++] = s;
 }
 
-/* Can it run on the device: a built-in one if it has a step, a user's sampler only with apply_gpu, and behind one that
-   leaves no masked tokens: its apply could see them on the CPU, and on the device there are none to see. */
+/* Whether a sampler can run on the device. A built-in sampler can if it has a step. A user's sampler can only with
+   apply_gpu, and only after a sampler that leaves no masked tokens: on the CPU its apply could see them, on the device
+   there are none. */
 static bool sampi_gpu_can(const sampi_gpu_route *r, int at)
 {
     if (!sampi_is_custom(r->list[at])) return sampi_gpu_has_step(r->list[at]);
@@ -5726,8 +5734,9 @@ static bool sampi_gpu_can(const sampi_gpu_route *r, int at)
     return r->list[at]->base.iface->apply_gpu && i > 0 && sampi_gpu_removes(r->list[i - 1]);
 }
 
-/* One more than the place of the first user's sampler in the head; 0: there is none. If the chain doesn't run on the
-   device as a whole, the head ends before it: a chain stops for users' samplers or exports, never both. */
+/* Returns 1 + the index of the first user's sampler among those that run on the device; 0 if there is none. If the
+   chain does not run on the device as a whole, the device's part ends before it: a chain stops for users' samplers or
+   exports, never both. */
 static int sampi_gpu_users_before(const sampi_gpu_route *r)
 {
     for (int i = 0; i < r->n_device; i++)
@@ -5735,10 +5744,10 @@ static int sampi_gpu_users_before(const sampi_gpu_route *r)
     return 0;
 }
 
-/* How many of the first n samplers leave an array that is the same on the device as it would be on the CPU: the last
-   one that removes tokens, and what masks none behind it. Others leave masked tokens where the device has none, and
-   whatever goes on from there on the CPU might see the difference; so might it see whether ties or a curve have put
-   smoothing's or log_softmax's tokens out of order. 0: all of it runs on the CPU. */
+/* Returns how many of the first n samplers leave the same array on the device as on the CPU: up to the last one that
+   removes tokens, and those after it that mask none. Others leave masked tokens where the device has none, and the
+   samplers that continue on the CPU might see the difference. They might also see whether ties or a curve have put
+   smoothing's or log_softmax's tokens out of order. 0: the whole chain runs on the CPU. */
 static int sampi_gpu_clean_part(const sampi_gpu_route *r, int n)
 {
     const unsigned keep_order = SAMPI_ONLY_EDITS | SAMPI_BY_CHANCE | SAMPI_ONLY_SHOWS;
@@ -5752,7 +5761,8 @@ static int sampi_gpu_clean_part(const sampi_gpu_route *r, int n)
     return 0;
 }
 
-/* Why none of it can run on the device; NULL: some of it may. For the plan's text, and for find_route to stop early. */
+/* Returns why no sampler of a chain can run on the device; NULL if some may. find_route stops early by it; the plan's
+   text has it. */
 static const char *sampi_gpu_why_not(const samp_gpu *gpu, const sampi_gpu_route *r)
 {
     if (gpu->mode == SAMPI_GPU_ON_CPU) return "no device";
@@ -5761,21 +5771,21 @@ static const char *sampi_gpu_why_not(const samp_gpu *gpu, const sampi_gpu_route 
     return r->crowded ? "too many samplers" : NULL;
 }
 
-/* Where each sampler of a chain runs. On the device if all of them can; else the first ones there, up to where the
-   array is what the CPU would have. The user's samplers are called on the device only if the whole chain is there.
-   Called for a row that is not kept (divide), for one that stops or goes on (call_user, commit_row), and for a plan:
-   the answer must be the same each time, so nobody may change a chain while its batch is under way. */
+/* Finds where each sampler of a chain runs: on the device if all can; otherwise the first ones there, up to where the
+   array is what the CPU would have. Users' samplers are called on the device only if the whole chain is there. It is
+   called for a row that is not kept (divide), for one that stops or continues (call_user, commit_row), and for a plan's
+   text. The answer must be the same each time, so no thread may change a chain while its batch runs. */
 static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gpu_route *r)
 {
     bool selects = false;
-    memset(r, 0, offsetof(sampi_gpu_route, list)); /* the list is long, and n says how much of it counts */
+    memset(r, 0, offsetof(sampi_gpu_route, list)); /* the list is long, and n says how much of it is valid */
     sampi_gpu_flatten(s, r);
     r->why = sampi_gpu_why_not(gpu, r);
     if (r->why) return;
     while (r->n_device < r->n && !selects && sampi_gpu_can(r, r->n_device))
         selects = sampi_gpu_flags(r->list[r->n_device++]) & SAMPI_SELECTS;
-    /* a user's sampler that is last must choose: judge_user sees to that */
-    if (r->n_device == r->n && r->n && sampi_is_custom(r->list[r->n - 1])) selects = true; /* or so it says */
+    /* a user's sampler that is last must choose; judge_user checks that */
+    if (r->n_device == r->n && r->n && sampi_is_custom(r->list[r->n - 1])) selects = true; /* by its own word */
     if (r->n_device == r->n) {
         if (!selects) r->why = "no sampler selects";
         if (selects && r->n > SAMPI_STEPS) r->why = "too many samplers";
@@ -5792,14 +5802,14 @@ static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gp
              : sampi_is_custom(stops)                  ? "a sampler of your own"
                                                        : "not on the device";
     const int user = sampi_gpu_users_before(r);
-    /* not as a whole: so without its users' samplers */
+    /* the chain does not run there as a whole: so not its users' samplers */
     if (user) r->n_device = user - 1;
     if (r->n_device > SAMPI_STEPS - 1) r->n_device = SAMPI_STEPS - 1; /* one step is the export */
     r->n_device = sampi_gpu_clean_part(r, r->n_device);
 }
 
-/* The route as text: what runs on the device, then the rest with its reason. A chain without samplers has only a
-   reason. */
+/* Writes the route as text: the samplers on the device, then the others with the reason. A chain without samplers has
+   only a reason. */
 SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char *buf, size_t size)
 {
     sampi_gpu_route r;
@@ -5827,20 +5837,20 @@ SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char 
 
 /* ---- src/gpu/sending.h ---- */
 /* ---- from a chain to steps ----
-   A chain and its route come in; a job in the stage goes out (the host's copy of what is sent), with its rules and ids
-   behind those of the jobs before. The device may keep what is packed, so it depends on nothing but the chain, the
-   vocabulary and the log-probabilities asked for; the context's slot remembers these three. sampi_gpu_divide
-   (gpu/results.h) calls it for a row whose chain the device does not have. It writes the stage, the context's counts
-   of rules and ids, and the slot. */
+   From a chain to steps. sampi_gpu_pack takes a chain and its route, and writes a job to the stage (the host's copy of
+   what is sent), with its rules and ids after those of the jobs before. The device may keep the job, so it depends only
+   on the chain, the vocabulary and the log-probabilities asked for; the context's slot records these three.
+   sampi_gpu_divide (gpu/results.h) calls it for a row whose chain the device does not have. It writes the stage, the
+   context's counts of rules and ids, and the slot. */
 
-/* One more id that a rule of the row changes; ascending, each once: the device looks ids up by bisection, and a changed
-   token has one logit, however many rules it has. False: too many, and the row goes to the CPU. For add_rule, on
-   gpu->id from job->id on. */
+/* Adds an id to those that the row's rules change, unless it is there. The ids are ascending, because the device
+   searches them by bisection; each occurs once, because a changed token has one logit however many rules it has.
+   Returns false if there are too many; the row then goes to the CPU. For add_rule, on gpu->id from job->id on. */
 static bool sampi_gpu_add_id(samp_gpu *gpu, sampi_gpu_job *job, int32_t id)
 {
     int32_t *list = gpu->id + job->id;
     const uint32_t n = job->n_ids;
-    const bool behind = n == 0 || list[n - 1] < id; /* mostly they come in order */
+    const bool behind = n == 0 || list[n - 1] < id; /* mostly the ids come in order */
     const uint32_t lo = behind ? n : (uint32_t)sampi_find_token(list, sizeof *list, n, id);
     if (lo < n && list[lo] == id) return true;
     if (n == SAMPI_RULES) return false;
@@ -5850,9 +5860,9 @@ static bool sampi_gpu_add_id(samp_gpu *gpu, sampi_gpu_job *job, int32_t id)
     return true;
 }
 
-/* One more rule of a step; they stay sorted by id, those of one id in the order in which they came, which is the order
-   that they count in. The limit is for all rules of a row together, as is the device's room. Written are gpu->rule
-   behind the rules of the row's steps before, and the row's ids. */
+/* Adds a rule to a step. Rules are sorted by id; those with one id keep the order in which they came, which is the
+   order in which they apply. The limit is for all rules of a row together, as is the device's room. Returns false if it
+   is reached. It writes gpu->rule, after the rules of the row's earlier steps, and the row's ids. */
 static bool sampi_gpu_add_rule(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, sampi_gpu_rule rule)
 {
     sampi_gpu_rule *list = gpu->rule + step->rule;
@@ -5864,8 +5874,8 @@ static bool sampi_gpu_add_rule(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step
     return sampi_gpu_add_id(gpu, job, rule.id);
 }
 
-/* logit_bias, for fill_rules: each bias is a rule; -inf masks, which is a scale of 0. A bias is a fall the other way,
-   so the device need not know what made the rule. */
+/* Makes the rules of logit_bias, for fill_rules: one per bias. A bias of -inf masks, which is a scale of 0; any other
+   is a negative fall, so the device need not know which sampler made the rule. */
 static bool sampi_gpu_fill_biases(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
                                   size_t n_vocab)
 {
@@ -5878,9 +5888,9 @@ static bool sampi_gpu_fill_biases(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_s
     return true;
 }
 
-/* The rules of a sampler that changes single logits; false: they are too many. Tokens beyond the vocabulary have none.
-   The numbers are the CPU's, by its own functions; only dry's list is made here, in the sampler's scratch, as each draw
-   on the CPU does it. */
+/* Makes the rules of a sampler that changes single logits; returns false if they are too many. Tokens beyond the
+   vocabulary get none. The CPU's functions compute the numbers; only dry's list is made here, in the sampler's scratch,
+   as each draw on the CPU does. */
 static bool sampi_gpu_fill_rules(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
                                  size_t n_vocab)
 {
@@ -5897,9 +5907,9 @@ static bool sampi_gpu_fill_rules(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_st
     return true;
 }
 
-/* A sampler as a step; false: the device has none for it, or no room for its rules. The route has looked for the former
-   before. Called by pack_steps, which has set at_ordinal: with the kind of draw that makes the stream, and by it the
-   CPU's random numbers. */
+/* Makes a sampler's step; returns false if the device has no step for it (which the route has checked before), or no
+   room for its rules. pack_steps calls it after it has set at_ordinal. The kind of draw and at_ordinal give the stream,
+   which gives the CPU's random numbers. */
 static bool sampi_gpu_fill(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
                            size_t n_vocab)
 {
@@ -5911,15 +5921,16 @@ static bool sampi_gpu_fill(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *st
     return !sampi_gpu_patches(s) || sampi_gpu_fill_rules(gpu, job, step, s, n_vocab);
 }
 
-/* A job in the host's stage: the same bytes as on the device. (sampi_gpu_job_of is the device's.) */
+/* Returns a job in the host's stage, which has the same bytes as on the device. (sampi_gpu_job_of is for the
+   device.) */
 static sampi_gpu_job *sampi_gpu_job_at(const samp_gpu *gpu, uint32_t j)
 {
     return (sampi_gpu_job *)(void *)(gpu->stage + gpu->jobs_at + j * gpu->args.job_size);
 }
 
-/* Room for so many steps in each job. Those of this batch move, the last one first, because they lie one behind the
-   other; the others are forgotten, and all are sent anew. Room never shrinks: a chain that is kept keeps its place.
-   This is what the stage's copies of kept jobs are good for: they can be sent without asking the device. */
+/* Makes room for n_steps steps in each job. The jobs of this batch move, the last one first, because they are one
+   behind the other. Jobs beyond them are forgotten, and all of this batch's are sent again: that needs no question to
+   the device, because the stage has copies of kept jobs. The room never shrinks, so a kept chain stays in its place. */
 static void sampi_gpu_widen_jobs(samp_gpu *gpu, uint32_t n_steps)
 {
     const size_t old = gpu->args.job_size, size = offsetof(sampi_gpu_job, step) + n_steps * sizeof(sampi_gpu_step);
@@ -5932,7 +5943,7 @@ static void sampi_gpu_widen_jobs(samp_gpu *gpu, uint32_t n_steps)
     gpu->new_until = gpu->n_jobs;
 }
 
-/* Nothing that the device has is to be relied on: a batch failed halfway. Returns the status. The next batch begins
+/* Treats everything on the device as lost, because a batch failed halfway. Returns the status. The next batch begins
    with zeros (start_again) and sends every chain. */
 static int sampi_gpu_forget(samp_gpu *gpu, int status)
 {
@@ -5941,8 +5952,8 @@ static int sampi_gpu_forget(samp_gpu *gpu, int status)
     return status;
 }
 
-/* All rows as they are before the first batch, after a failure, or when the numbers of batches are used up: 0 is the
-   number of no batch, and a result from long ago must not be taken for a new one. */
+/* Sets all rows as they are before the first batch, after a failure, or when the numbers of batches are used up: 0 is
+   not the number of a batch, and a very old result must not be taken for a new one. */
 static int sampi_gpu_start_again(samp_gpu *gpu)
 {
     if (gpu->batch == UINT32_MAX) sampi_gpu_forget(gpu, SAMP_OK);
@@ -5953,15 +5964,15 @@ static int sampi_gpu_start_again(samp_gpu *gpu)
     return status;
 }
 
-/* The sampler whose rules can stay on the device: it alone changes single logits, and all of the chain runs there. With
-   two of them a token's place among the changed ids would depend on both. */
+/* Returns the sampler whose rules can stay on the device, or NULL: the only one that changes single logits, in a chain
+   that runs there as a whole. With two of them, a token's index among the changed ids would depend on both. */
 static const sampi_sampler *sampi_gpu_kept_patcher(const sampi_gpu_route *r, size_t n_vocab)
 {
     const bool whole = r->n_device == r->n && !r->custom;
     return whole && r->n_patchers == 1 && sampi_gpu_keeps_rules(r->patcher, n_vocab) ? r->patcher : NULL;
 }
 
-/* A step that is no sampler: an export, or one of the two of log-probabilities, which take k tokens. */
+/* Adds a step that is not a sampler: an export, or one of the two of log-probabilities, which report k tokens. */
 static void sampi_gpu_add_step(sampi_gpu_job *job, uint32_t n, int kind, int32_t k)
 {
     memset(&job->step[n], 0, sizeof(sampi_gpu_step));
@@ -5969,9 +5980,9 @@ static void sampi_gpu_add_step(sampi_gpu_job *job, uint32_t n, int kind, int32_t
     job->step[n].k = (uint32_t)k;
 }
 
-/* Where the id of each rule up to `until` is among the row's changed ids: when all of these are known. Both are
-   ascending, but the rules only within a step: each step begins again. So on the device a rule finds its token without
-   a search. */
+/* Sets, for each rule up to `until`, the index of its id among the row's changed ids, when all of these are known. Both
+   are ascending, but the rules only within a step, so each step begins at 0. The device then finds a rule's token
+   without a search. */
 static void sampi_gpu_place_rules(samp_gpu *gpu, const sampi_gpu_job *job, uint32_t until)
 {
     uint32_t at = 0;
@@ -5982,8 +5993,8 @@ static void sampi_gpu_place_rules(samp_gpu *gpu, const sampi_gpu_job *job, uint3
     }
 }
 
-/* penalties' window goes along with the ids: the device needs it to know which token falls out. Once: it stays there
-   with the rules (sampi_gpu_next_rules). */
+/* Adds the window of penalties to the ids that are sent: the device needs it to know which token leaves the window. It
+   is sent once; then it stays there with the rules (sampi_gpu_next_rules). */
 static void sampi_gpu_send_window(samp_gpu *gpu, sampi_gpu_job *job, const sampi_sampler *penalties)
 {
     job->ring = penalties->u.penalties.ring;
@@ -5992,9 +6003,9 @@ static void sampi_gpu_send_window(samp_gpu *gpu, sampi_gpu_job *job, const sampi
     gpu->n_ids += job->ring.cap;
 }
 
-/* The samplers as steps, and those that log-probabilities (or NULL) take; false: not on the device. Steps that do
-   nothing are left out: softmax if nobody is shown its p, and rules of which there are none. at_ordinal counts also
-   those left out, because a sampler's random numbers depend on how many of its kind stand before it. */
+/* Makes the samplers' steps, and those of log-probabilities (lp may be NULL); returns false if the chain does not fit
+   the device. Steps that do nothing are left out: softmax if no sampler is shown its p, and steps without rules.
+   at_ordinal counts those too, because a sampler's random numbers depend on how many of its kind come before it. */
 static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_gpu_route *r, size_t n_vocab,
                                  const samp_logprobs *lp)
 {
@@ -6021,20 +6032,20 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
         if (sampi_gpu_patches(t) && step->n == 0 && t != kept && (whole || t->kind == SAMPI_DRY)) continue;
         n++;
     }
-    /* the rest of the chain is the CPU's */
+    /* the rest of the chain runs on the CPU */
     if (!whole) sampi_gpu_add_step(job, n++, SAMPI_GPU_EXPORT, 0);
     if (lp) sampi_gpu_add_step(job, n++, SAMPI_GPU_LOGPROBS, lp->processed.n_top);
     job->n_steps = n;
     sampi_gpu_place_rules(gpu, job, rules);
-    /* only now: a chain that doesn't fit leaves no rules behind, and the next one begins where it began */
+    /* only now: a chain that does not fit leaves no rules behind */
     gpu->n_rules = rules;
     gpu->n_ids += job->n_ids;
     if (kept && kept->kind == SAMPI_PENALTIES) sampi_gpu_send_window(gpu, job, kept);
     return true;
 }
 
-/* Can a row's log-probabilities be told by the device? What is wrong with a set is for the CPU to say, as the row's
-   status: so anything that doesn't fit goes there. */
+/* Whether the device can compute a row's log-probabilities. An invalid set goes to the CPU, which returns the row's
+   status. */
 static bool sampi_gpu_fits_logprobs(const samp_gpu *gpu, const samp_logprobs *lp)
 {
     const int32_t most = gpu->config.max_top_logprobs;
@@ -6045,14 +6056,14 @@ static bool sampi_gpu_fits_logprobs(const samp_gpu *gpu, const samp_logprobs *lp
     return good;
 }
 
-/* A chain as the next job, with log-probabilities or NULL; false: not on the device. The slot is the memory of what was
-   sent. Kept is a chain that the device can move on by itself: all of it there, nothing of the user's, and rules, if
-   any, that the device can count. */
+/* Packs a chain as the next job, with log-probabilities or NULL; returns false if the CPU must sample the row. The slot
+   records what was sent. A chain is kept if the device can update it by itself: it runs there as a whole, without
+   users' samplers, and its rules, if any, are those that the device can update. */
 static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_route *r, size_t n_vocab,
                            const samp_logprobs *lp)
 {
     sampi_gpu_slot *slot = &gpu->slot[gpu->n_jobs];
-    /* log-probabilities take two steps more, and are those of a chain that runs on the device as a whole */
+    /* log-probabilities need two steps more, in a chain that runs on the device as a whole */
     if (lp && (r->custom || r->n_device < r->n || r->n > SAMPI_STEPS - 2)) return false;
     sampi_gpu_widen_jobs(gpu, (uint32_t)r->n_device + (lp ? 2 : r->n_device < r->n));
     sampi_gpu_job *job = sampi_gpu_job_at(gpu, gpu->n_jobs);
@@ -6065,12 +6076,12 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
     if (!sampi_gpu_pack_steps(gpu, job, r, n_vocab, lp)) return false;
     slot->chain = s;
     slot->last = r->list[r->n - 1];
-    /* what sampi_gpu_has compares in a later batch */
+    /* sampi_gpu_has compares these in a later batch */
     slot->serial = s->serial;
     slot->n_edits = s->n_edits;
     slot->draws = r->draws;
     slot->custom = r->custom;
-    /* a row that is no chain, or has users' samplers, is told of its token by sampi_accept, all of it */
+    /* a row that is not a chain, or has users' samplers, accepts its token by sampi_accept, as a whole */
     slot->n_listeners = sampi_is_chain(s) && !r->custom ? r->n_listeners : SAMPI_GPU_LISTENERS + 1;
     memcpy(slot->listener, r->listener, sizeof r->listener);
     slot->n_vocab = n_vocab;
@@ -6078,15 +6089,15 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
     slot->n_top[1] = lp ? lp->processed.n_top : -1;
     slot->patcher = job->kept_step ? r->patcher : NULL;
     slot->kept = r->n_device == r->n && !r->custom && !s->owner && !r->moves && (job->kept_step || !r->n_patchers);
-    /* one stretch from the first new job to the last: what is kept in between is sent along */
+    /* one range from the first new job to the last; kept jobs in between are sent too */
     if (gpu->n_jobs < gpu->new_from) gpu->new_from = gpu->n_jobs;
     gpu->new_until = gpu->n_jobs + 1;
     return true;
 }
 
-/* Does the device have this chain, as it is, as the next job, and with these log-probabilities? Then divide packs
-   nothing for it. serial tells chains apart that have had the same address; n_edits counts all that was done to one,
-   and commit_row takes over what it has done itself. Rules that were sent with a batch are gone with it, unless a token
+/* Whether the device has this chain, unchanged, as the next job, and with these log-probabilities; divide then packs
+   nothing for it. serial distinguishes chains that had the same address; n_edits counts all changes of a chain, and
+   commit_row records those that it makes itself. Rules that were sent with a batch are lost after it, unless a token
    has moved them to the row's own place. */
 static bool sampi_gpu_has(const samp_gpu *gpu, const sampi_sampler *s, size_t n_vocab, const samp_logprobs *lp)
 {
@@ -6099,13 +6110,13 @@ static bool sampi_gpu_has(const samp_gpu *gpu, const sampi_sampler *s, size_t n_
 
 /* ---- src/gpu/batch.h ---- */
 /* ---- a batch on the device ----
-   Jobs in the stage come in, results go out. The copies take the time here, whatever their size: so there is one for
-   all that the device lacks, one for results, and those of logits only if they are the host's. Every batch has a
-   number, by which the device tells its results and marks from older ones. No chain has changed yet in a way that a
-   failure would have to undo. Rows that the device does not take are sampled by sampi_gpu_cpu_row. */
+   Jobs in the stage come in, results go out. A copy takes its time whatever its size, so there is one for everything
+   that the device does not have, one for results, and copies of logits only if they are in host memory. Every batch has
+   a number, by which the device distinguishes its results and marks from older ones. The functions here change no
+   chain, so a failure has nothing to restore. Rows that do not run on the device are sampled by sampi_gpu_cpu_row. */
 
-/* The caller's strides and indices may be 0 or NULL for "packed": whoever reads a row's logits or its mask asks these,
-   the CPU's rows as well as the copies. */
+/* The caller's strides may be 0, and row_index NULL, for packed rows. All readers of a row's logits or mask use these
+   functions: the copies to the device and the rows on the CPU. */
 static size_t sampi_gpu_stride(const samp_logits *l) { return l->stride ? l->stride : l->n_vocab; }
 static size_t sampi_gpu_data_row(const samp_logits *l, size_t row)
 {
@@ -6116,8 +6127,8 @@ static const uint32_t *sampi_gpu_mask_row(const samp_logits *l, size_t row)
     return l->mask ? l->mask + row * (l->mask_stride ? l->mask_stride : (l->n_vocab + 31) / 32) : NULL;
 }
 
-/* What the whole batch is refused for, before anything is done. What is wrong with a row only, that row gets as its
-   token. A context's own limits first; then those of samp_sample_batch, by its function. */
+/* Returns the status for which a whole batch is refused, before anything is done. (An error of one row is returned as
+   its token.) A context's own limits come first, then those of samp_sample_batch, by its function. */
 static int sampi_gpu_check_batch(const samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *l,
                                  const samp_token *out)
 {
@@ -6128,7 +6139,8 @@ static int sampi_gpu_check_batch(const samp_gpu *gpu, samp_sampler *const *rows,
     return sampi_check_batch(rows, l);
 }
 
-/* The caller's arrays on the device are there: from the first row that is read to the last one, and `out`. */
+/* Checks that the caller's arrays are in device memory: the logits, from the first row that is read to the last, and
+   `out`. */
 static int sampi_gpu_check_memory(samp_gpu *gpu, const samp_logits *l, const samp_token *out)
 {
     const size_t size = sampi_gpu_element_size(l->dtype), stride = sampi_gpu_stride(l);
@@ -6148,9 +6160,9 @@ static int sampi_gpu_check_memory(samp_gpu *gpu, const samp_logits *l, const sam
     return sampi_gpu_require_memory(gpu, out, l->n_rows * sizeof *out);
 }
 
-/* One row on the CPU, fetched from the device if it is there: by samp_sample_batch, as a batch of one, so that it gets
-   what it would get there. Called when all jobs are done: for rows that were never one, and for those declined, whose
-   chains the device has left alone. Changes the chain and its log-probabilities; returns the token or the status. */
+/* Samples one row on the CPU, fetched if it is on the device, by samp_sample_batch as a batch of one, so that the
+   result is the same. It is called after all jobs, for rows that were never jobs, and for declined ones, whose chains
+   the device has not changed. Changes the chain and its log-probabilities; returns the token or the status. */
 static samp_token sampi_gpu_cpu_row(samp_gpu *gpu, samp_sampler *const *row, const samp_logits *l, size_t r)
 {
     const size_t size = sampi_gpu_element_size(l->dtype);
@@ -6171,9 +6183,9 @@ static samp_token sampi_gpu_cpu_row(samp_gpu *gpu, samp_sampler *const *row, con
     return status ? status : token;
 }
 
-/* The rows of the jobs to the device: their logits if they are the host's, masks, and places. On the device rows of the
-   host's logits lie packed by job; logits that are there already stay where they are. Places are written into the stage
-   for all jobs, kept ones too, because the next batch may have another order of rows; upload_stage sends them. */
+/* Sends the rows of the jobs: their logits if they are in host memory, masks, and places. On the device such logits are
+   packed by job; logits that are there already stay in place. Places are written to the stage for all jobs, also kept
+   ones, because the next batch may have another order of rows; upload_stage sends them. */
 static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
 {
     sampi_gpu_args *a = &gpu->args;
@@ -6193,7 +6205,7 @@ static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
             status = sampi_gpu_put(gpu, gpu->block + gpu->mask_at + j * words * 4, sampi_gpu_mask_row(l, r),
                                    words * 4);
         if (gpu->config.data_on_device || status) continue;
-        uint32_t n = 1; /* neighbours travel together */
+        uint32_t n = 1; /* neighbouring rows are sent together */
         while (!l->mask && stride == l->n_vocab && j + n < gpu->n_jobs &&
                sampi_gpu_data_row(l, gpu->row_of[j + n]) == from + n) {
             place[j + n].data_row = j + n;
@@ -6207,8 +6219,8 @@ static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
     return status;
 }
 
-/* The longest list of top log-probabilities that a job wants: all rows of args.basis have room for so many, which both
-   sides must agree on. */
+/* Returns the largest n_top (top log-probabilities) of a batch's rows. All rows of args.basis have room for so many,
+   and host and device must use the same number. */
 static uint32_t sampi_gpu_most_top(const samp_gpu *gpu, const samp_logits *l)
 {
     int32_t most = 0;
@@ -6220,21 +6232,21 @@ static uint32_t sampi_gpu_most_top(const samp_gpu *gpu, const samp_logits *l)
     return (uint32_t)most;
 }
 
-/* What the device does not have: rules, ids, args and places, which lie in front of the jobs; and of these the new, or
-   one stretch from the first new one to the last. The args go last into the stage, since they hold where the rules are.
-   One copy, or two if many old jobs lie in between. */
+/* Sends what the device does not have: rules, ids, args and places, which come before the jobs; and of the jobs the new
+   ones, as one range from the first to the last. The args are written to the stage last, because they contain where the
+   rules are. It takes one copy, or two if there are many kept jobs before the new ones. */
 static int sampi_gpu_upload_stage(samp_gpu *gpu)
 {
-    enum { NEAR = 16384 }; /* bytes that travel as fast as fewer do */
+    enum { NEAR = 16384 }; /* bytes; fewer take as long */
     const size_t rules = (gpu->n_rules * sizeof *gpu->rule + 15) & ~(size_t)15;
     const size_t ids = (gpu->n_ids * sizeof *gpu->id + 15) & ~(size_t)15;
     size_t from = gpu->args_at - rules - ids, until = gpu->place_at + gpu->n_jobs * sizeof(sampi_gpu_place);
     size_t new_from = gpu->jobs_at + gpu->new_from * gpu->args.job_size;
     size_t new_until = gpu->jobs_at + gpu->new_until * gpu->args.job_size;
-    /* jobs between the places and the first new one would be sent for nothing, unless they are few */
+    /* jobs between the places and the first new one are sent needlessly, so only if they are few */
     const bool any = gpu->new_from < gpu->new_until, together = any && new_from < until + NEAR;
     char *device = gpu->block + gpu->job_at;
-    /* rules and ids to where the args begin, so that what is sent is one piece */
+    /* rules and ids end where the args begin, so that one copy sends all */
     memcpy(gpu->stage + from, gpu->rule, gpu->n_rules * sizeof *gpu->rule);
     memcpy(gpu->stage + from + rules, gpu->id, gpu->n_ids * sizeof *gpu->id);
     gpu->args.rule = (const sampi_gpu_rule *)(const void *)(device + from);
@@ -6247,10 +6259,10 @@ static int sampi_gpu_upload_stage(samp_gpu *gpu)
     return status;
 }
 
-/* A batch to the device: number and shape last, when the rest of the args is known. As many teams work on a row as
-   there are for all rows, but no more than it has groups. They wait for one another only if all of them run at once:
-   else one could wait for a team that can't begin before it ends. So where they wait no more are used than run at once;
-   a row's only team has nobody to wait for. */
+/* Sends a batch. Its number and shape are set when the rest of the args is known. A row gets its share of the teams
+   (thread blocks), but not more than it has groups. Teams wait for each other only if all of them run at once;
+   otherwise a team could wait for one that cannot begin before it ends. So if they wait, no more teams are used than
+   run at once; a row's only team does not wait. */
 static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out)
 {
     sampi_gpu_args *a = &gpu->args;
@@ -6274,8 +6286,8 @@ static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out
     return sampi_gpu_upload_stage(gpu);
 }
 
-/* The user's sampler that a stopped row waits for: of those in its chain, the first that has not been called. The job
-   has a step for each of them, in the same order. */
+/* Returns the index of the user's sampler that a stopped row waits for: the first in its chain that was not called. The
+   job has a step for each of them, in the same order. */
 static int sampi_gpu_stopped_at(const samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r)
 {
     int users = 0;
@@ -6287,10 +6299,10 @@ static int sampi_gpu_stopped_at(const samp_gpu *gpu, uint32_t job, const sampi_g
     return r->n;
 }
 
-/* What a user's sampler has left of n tokens: *token is the one that it has chosen as the chain's last sampler, else
-   -1. For call_user; it reads from the device, where the arrays are. They are looked at there (sampi_gpu_repack), but
-   those of a last sampler, whose row doesn't go on: these as the CPU looks at what apply leaves, and, if one behind it
-   is off, as that one does (checked). */
+/* Checks what a user's sampler has left of n tokens, for call_user. *token becomes the token that it has chosen as the
+   chain's last sampler, else it stays -1. The arrays are on the device, where sampi_gpu_repack checks them. Only those
+   of a last sampler are read and checked here, because its row does not continue: as the CPU checks what apply leaves,
+   and, if a sampler after it is off, as that one does (checked). */
 static int sampi_gpu_judge_user(const samp_gpu *gpu, const samp_gpu_data *data, size_t n, bool last, bool checked,
                                 int32_t *token)
 {
@@ -6315,10 +6327,10 @@ static int sampi_gpu_judge_user(const samp_gpu *gpu, const samp_gpu_data *data, 
     return status;
 }
 
-/* Call the user's sampler of a stopped row, and let the row go on: what the device waits for is the size of what is
-   left. That its result is of this batch is taken back, so that the teams see the row as unfinished again. No kernel
-   runs meanwhile, so both can be written. If the sampler has failed or chosen, the row is only to be put in order: it
-   ends with an error that nobody looks at, since the verdict goes before. */
+/* Calls the user's sampler of a stopped row, and lets the row continue: writes the number of remaining tokens, and
+   withdraws the row's result, so that the teams see the row as unfinished. No kernel runs meanwhile, so both can be
+   written. If the sampler has failed or chosen, the row only needs to end; the error with which it does is ignored,
+   because the verdict overrides it. */
 static int sampi_gpu_call_user(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
 {
     const uint32_t n = gpu->result[job].n_list, none = 0;
@@ -6343,16 +6355,16 @@ static int sampi_gpu_call_user(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
     const bool decided = status || token >= 0;
     if (decided) gpu->verdict[job] = status ? status : token + 1;
     const uint32_t size = decided ? SAMPI_GPU_LEAVE : (uint32_t)data.size;
-    /* first the size, then the row is open again */
+    /* first the size, then the row is unfinished again */
     status = sampi_gpu_put(gpu, &gpu->args.state[job].n_list, &size, sizeof size);
     return status ? status : sampi_gpu_put(gpu, &gpu->args.result[job].batch, &none, sizeof none);
 }
 
-/* Launch until every row has its result. If each pass is a launch, the number that the last batch needed is tried
-   first: asking in between costs a copy, and a launch without work costs little. Where teams wait for one another a
-   launch is mostly enough for all passes; where it was not, a team has waited in vain, and in later batches they wait
-   half as long, in the end not at all. Users' samplers are called between launches. Writes results, counts and
-   verdicts; no chain is told of a token yet. */
+/* Launches kernels until every row has its result. If each pass is a launch, it begins with as many launches as the
+   last batch needed, because a look at the results in between costs a copy, and a launch without work costs little. If
+   teams wait for each other, one launch is mostly enough for all passes; if it was not, a team has waited in vain, and
+   in later batches they wait half as long, in the end not at all. Users' samplers are called between launches. It
+   writes results, counts and verdicts; no chain accepts a token yet. */
 static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
 {
     uint32_t launched = 0, passes = 0, left = gpu->n_jobs, waiting;
@@ -6360,14 +6372,14 @@ static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
         const uint32_t n = launched == 0 ? gpu->launches : 1;
         for (uint32_t i = 0; i < n; i++) sampi_gpu_launch(gpu);
         launched += n;
-        /* no row needs so many: something is wrong with the device, and this loop must end */
+        /* no row needs so many: the device does not work, and this loop must end */
         if (launched > gpu->most) return SAMP_E_DEVICE;
         if (sampi_gpu_get(gpu, gpu->result, gpu->args.result, gpu->n_jobs * sizeof *gpu->result))
             return SAMP_E_DEVICE;
         left = passes = waiting = 0;
         for (uint32_t j = 0; j < gpu->n_jobs; j++) {
             const sampi_gpu_result *res = &gpu->result[j];
-            /* a result of an earlier batch is none */
+            /* a result of an earlier batch does not count */
             const bool stopped = res->batch == gpu->batch && !res->status && res->token == SAMPI_GPU_STOPPED;
             waiting += res->batch != gpu->batch;
             left += stopped || res->batch != gpu->batch;
@@ -6384,11 +6396,12 @@ static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
 
 /* ---- src/gpu/results.h ---- */
 /* ---- what comes back ----
-   Results, and for some rows the list, come in; tokens go out and chains have moved on, as samp_sample_batch would
-   have left them. sampi_gpu_end_job does it for one job after the other, when nothing is left to do on the device but
-   to read a list. The room ends with samp_gpu_sample_batch, which does a whole batch. */
+   Results, and for some rows the list of remaining tokens, come in; tokens go out, and the chains are updated as
+   samp_sample_batch would. sampi_gpu_end_job does it for one job after the other, when the device has only lists left
+   to be read. The room ends with samp_gpu_sample_batch, which runs a whole batch. */
 
-/* The order in which a sampler last put the array, for fetch: by_score is room for it, if it was typical. */
+/* Returns the order in which a sampler last sorted the array, for fetch; by_score is memory for it, if the sampler was
+   typical. */
 static const sampi_order *sampi_gpu_order_of(const sampi_gpu_result *res, sampi_order *by_score)
 {
     by_score->score = sampi_typical_score;
@@ -6397,10 +6410,10 @@ static const sampi_order *sampi_gpu_order_of(const sampi_gpu_result *res, sampi_
     return res->order == SAMPI_GPU_BY_SCORE ? by_score : &SAMPI_BY_LOGIT;
 }
 
-/* The tokens left as the array that the samplers so far would have made of the whole vocabulary: sorted by what the
-   logits were when it was last put in order, with the logits of now, and p of when it was last set. Only sampling.h's
-   own sort puts ties as the CPU would have them. For go_on, behind an export. It writes the context's item and
-   candidate, which serve one row at a time. */
+/* Makes the array that the samplers so far would have made of the whole vocabulary, from the remaining tokens: sorted
+   by the logits at the time of the last sort, with the current logits, and p of the time when it was last set. It uses
+   sampling.h's own sort, because only that puts ties as the CPU would. For go_on, after an export. It writes the
+   context's item and candidate, which serve one row at a time. */
 static int sampi_gpu_fetch(samp_gpu *gpu, uint32_t job, samp_token_data_array *cur)
 {
     const sampi_gpu_result *res = &gpu->result[job];
@@ -6409,7 +6422,7 @@ static int sampi_gpu_fetch(samp_gpu *gpu, uint32_t job, samp_token_data_array *c
     sampi_order by_score;
     int status = sampi_gpu_get(gpu, gpu->item, from, res->n_list * sizeof *from);
     if (status) return status;
-    for (uint32_t i = 0; i < res->n_list; i++) { /* in order by what the logits were then: p carries the index */
+    for (uint32_t i = 0; i < res->n_list; i++) { /* sorted by the logits of that time; p carries the index */
         d[i].id = (samp_token)sampi_gpu_id(gpu->item[i].key);
         d[i].logit = res->order ? gpu->item[i].at_order : 0.0f;
         memcpy(&d[i].p, &i, 4);
@@ -6428,9 +6441,9 @@ static int sampi_gpu_fetch(samp_gpu *gpu, uint32_t job, samp_token_data_array *c
     return SAMP_OK;
 }
 
-/* The rest of a chain, over the tokens left, by the samplers' definitions. ordinal counts what the device has drawn, so
-   that the next sampler of a kind gets its own random numbers. It may change the samplers' pending state (now), which
-   commit_row puts back if this fails. */
+/* Runs the rest of a chain over the remaining tokens, by the samplers' definitions. ordinal counts the draws on the
+   device, so that the next sampler of a kind gets its own random numbers. It may change the samplers' pending state
+   (now), which commit_row restores if this fails. */
 static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r, sampi_sampler *s, samp_token *token)
 {
     samp_token_data_array cur;
@@ -6446,16 +6459,17 @@ static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r
     return !status && (uint32_t)*token >= gpu->args.n_vocab ? (int)SAMP_E_RANGE : status;
 }
 
-/* The step that selects: the last one, but for log-probabilities. Its state is the only one that a step moves on. */
+/* Returns the step that selects: the last one before that of log-probabilities. No other step's numbers change with the
+   token. */
 static sampi_gpu_step *sampi_gpu_selecting(sampi_gpu_job *job)
 {
     sampi_gpu_step *last = &job->step[job->n_steps - 1];
     return last->kind == SAMPI_GPU_LOGPROBS ? last - 1 : last;
 }
 
-/* The device has moved a job on as the host has its chain: so does the host's copy of the job, at the end of
-   commit_row. It is sent again if another job of the batch makes all move (sampi_gpu_widen_jobs). The rules themselves
-   are not followed: their copy in the stage is gone, and the side says where the device has them. */
+/* Updates the host's copy of a job, as the device has updated its own, at the end of commit_row. The copy is sent if
+   another job of a batch makes all jobs move (sampi_gpu_widen_jobs). The rules themselves are not updated: their copy
+   in the stage is lost, and `side` says where the device has them. */
 static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
 {
     const sampi_gpu_slot *slot = &gpu->slot[job];
@@ -6474,11 +6488,11 @@ static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
     copy->n_ids = copy->step[copy->kept_step - 1].n = patcher->u.penalties.n;
 }
 
-/* A job's token into its chain: state, position, acceptance. Only users' samplers, and what runs on the CPU over the
-   tokens left, can fail here: then state and position are put back, and the row has the status. Users' samplers accept
-   first, because they may refuse; then nothing can fail. A row's own error comes back before anything is done: its
-   chain is as it was, and so is the device's. What is done to the chain counts as an edit, so the slot takes its new
-   number. */
+/* Takes a job's token into its chain: state, position, acceptance. Only users' samplers, and those that run on the CPU
+   over the remaining tokens, can fail here: then state and position are restored, and the row gets the status. Users'
+   samplers accept first, because they may refuse; after them nothing can fail. A row's own error returns before
+   anything is done: its chain is as it was, and so is the device's copy. A change of the chain counts as an edit, so
+   the slot records the new number. */
 static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
 {
     const sampi_gpu_result *res = &gpu->result[job];
@@ -6487,12 +6501,12 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
     samp_token token = res->token;
     const uint64_t position = s->position;
     int status = res->status;
-    /* what a user's sampler has said goes before what the device made of the row */
+    /* a user's sampler's decision overrides the device's result */
     if (gpu->verdict[job] < 0) status = gpu->verdict[job];
     if (gpu->verdict[job] > 0) status = SAMP_OK, token = gpu->verdict[job] - 1;
     if (status) return status;
     sampi_moves(s);
-    if (slot->custom || token < 0) sampi_save_state(s); /* what the device has done can fail no more */
+    if (slot->custom || token < 0) sampi_save_state(s); /* what the device has done cannot fail any more */
     if (token < 0) {
         sampi_gpu_route r;
         sampi_gpu_find_route(gpu, s, &r);
@@ -6504,7 +6518,7 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
     if (!status && slot->custom) status = sampi_accept(s, token, true);
     if (!status && slot->n_listeners > SAMPI_GPU_LISTENERS) {
         status = sampi_accept(s, token, false);
-    } else if (!status) { /* the others needn't be woken */
+    } else if (!status) { /* the other members need no call */
         sampi_ring_push(&s->u.chain.ring, s->u.chain.prev, token);
         for (int i = 0; i < slot->n_listeners; i++)
             sampi_traits_of(slot->listener[i]->kind)->hooks->accept(slot->listener[i], token);
@@ -6522,15 +6536,15 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
     return token;
 }
 
-/* All jobs' bases in one copy: they lie close together for this batch. It comes before the first chain moves on,
+/* Copies all jobs' bases at once, which are packed for this batch. That comes before the first chain is updated,
    because it can fail. */
 static int sampi_gpu_get_basis(const samp_gpu *gpu)
 {
     return sampi_gpu_get(gpu, gpu->basis, gpu->args.basis, gpu->n_jobs * sampi_gpu_basis_size(gpu->args.n_top));
 }
 
-/* One set of a job's log-probabilities: 0 as given, 1 left. It writes the caller's set, by the functions that a row on
-   the CPU has, from the same integers; for end_job, once the row has its token. */
+/* Writes one set of a job's log-probabilities to the caller's: set 0 as given, 1 after the chain. It uses the functions
+   of a row on the CPU, on the same integers. For end_job, once the row has its token. */
 static void sampi_gpu_fill_set(const samp_gpu *gpu, uint32_t job, size_t which, samp_token token,
                                samp_logprob_set *set)
 {
@@ -6543,14 +6557,15 @@ static void sampi_gpu_fill_set(const samp_gpu *gpu, uint32_t job, size_t which, 
     sampi_finish_top(set, n, basis->max, basis->z);
 }
 
-/* n bytes from p, line by line, to be written to. */
+/* Prefetches n bytes from p, line by line, for writing. */
 static void sampi_gpu_prefetch_lines(const void *p, size_t n)
 {
     for (size_t i = 0; i < n; i += 64) __builtin_prefetch((const char *)p + i, 1);
 }
 
-/* Samplers are many small blocks, and between two batches a CPU forgets them: ask for the next rows' in time, each
-   thing when what points to it has come. For divide, where a chain must be walked. It writes nothing. */
+/* Prefetches the samplers of later rows. Samplers are many small blocks, which the CPU's cache loses between two
+   batches; a block is asked for when the pointer to it has arrived. For divide, where it must walk a chain. It writes
+   nothing. */
 static void sampi_gpu_prefetch(samp_sampler *const *rows, size_t r, size_t n)
 {
     const sampi_sampler *far = r + 6 < n ? (const sampi_sampler *)rows[r + 6] : NULL;
@@ -6562,8 +6577,7 @@ static void sampi_gpu_prefetch(samp_sampler *const *rows, size_t r, size_t n)
         sampi_gpu_prefetch_lines(soon->u.chain.item[i], sizeof *soon);
 }
 
-/* The same for what is told of its token: for end_job, of the jobs a few further on, whose slots say what will be
-   touched. */
+/* Prefetches what a later job's token will be written to, for end_job; the job's slot says what that is. */
 static void sampi_gpu_prefetch_commit(const samp_gpu *gpu, uint32_t j)
 {
     const sampi_gpu_slot *far = j + 6 < gpu->n_jobs ? &gpu->slot[j + 6] : NULL;
@@ -6582,10 +6596,10 @@ static void sampi_gpu_prefetch_commit(const samp_gpu *gpu, uint32_t j)
     }
 }
 
-/* Which rows go where: jobs are made of those for the device. A row whose chain is there already is recognised without
-   looking at the chain's members: that is most of the host's work saved. Job number n is the n-th row for the device,
-   so a chain is found again only in the same place of the batch. Writes where and token (a row's error) of each row,
-   and what belongs to each job. */
+/* Divides a batch: makes jobs of the rows for the device. A row whose chain is there already is recognised without
+   looking at the chain's members, which saves most of the host's work. Job n is the n-th row for the device, so a chain
+   is recognised only in the same place of the batch. Writes where and token (a row's error) of each row, and the data
+   of each job. */
 static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *l)
 {
     gpu->n_jobs = gpu->n_rules = gpu->n_ids = 0;
@@ -6616,16 +6630,16 @@ static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const sam
     }
 }
 
-/* The result of a job into its row: the token, the chain's state, log-probabilities. True: what the kernels have left
-   in a caller's `out` on the device is the token, or the status. A declined row only changes hands: sampi_gpu_cpu_row
-   comes to it later. */
+/* Takes the result of a job into its row: the token, the chain's state, log-probabilities. Returns true if the kernels
+   have left the row's token, or status, in a caller's `out` on the device. A declined row is only marked for
+   sampi_gpu_cpu_row, which samples it later. */
 static bool sampi_gpu_end_job(samp_gpu *gpu, uint32_t j, samp_sampler *const *rows, const samp_logits *logits)
 {
     const sampi_gpu_result *res = &gpu->result[j];
     const size_t r = gpu->row_of[j];
     if (res->status == SAMPI_GPU_DECLINED) {
         gpu->where[r] = SAMPI_GPU_BY_CPU;
-        gpu->slot[j].kept = false; /* its last sampler may have learnt already */
+        gpu->slot[j].kept = false; /* its last sampler may have learnt from the draw already */
         gpu->perf.n_declined++;
         return false;
     }
@@ -6642,8 +6656,9 @@ static bool sampi_gpu_end_job(samp_gpu *gpu, uint32_t j, samp_sampler *const *ro
     return gpu->token[r] == (res->status ? res->status : res->token);
 }
 
-/* The life of a batch: rows become jobs, the jobs go to the device, kernels run until each has its result, results go
-   into the chains; and the other rows are sampled here. A failure up to there leaves every chain as it was. */
+/* Runs a batch: rows become jobs, the jobs are sent to the device, kernels run until each has its result, and results
+   are taken into the chains; then the CPU samples the other rows. A failure before the results are taken leaves every
+   chain as it was. */
 SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *logits,
                                    samp_token *out)
 {
@@ -6659,12 +6674,12 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
     if (!status) status = sampi_gpu_start_again(gpu);
     if (status) return status;
     sampi_gpu_divide(gpu, rows, logits);
-    /* in any of these three a failure forgets the batch */
+    /* a failure in any of these three forgets the batch */
     if (gpu->n_jobs) status = sampi_gpu_upload(gpu, logits, out);
     if (!status && gpu->n_jobs) status = sampi_gpu_run_batch(gpu, rows);
     if (!status && gpu->n_jobs && logits->logprobs) status = sampi_gpu_get_basis(gpu);
     if (status) return sampi_gpu_forget(gpu, status);
-    size_t written = 0; /* rows whose token the kernels have left in `out`, if that is the device's */
+    size_t written = 0; /* rows whose token the kernels have left in `out`, if that is on the device */
     for (uint32_t j = 0; j < gpu->n_jobs; j++) written += sampi_gpu_end_job(gpu, j, rows, logits);
     for (size_t r = 0; r < n_rows; r++) {
         if (gpu->where[r] != SAMPI_GPU_BY_CPU) continue;
@@ -6675,7 +6690,7 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
         memcpy(out, gpu->token, n_bytes);
         return SAMP_OK;
     }
-    /* the tokens of the other rows are known here only */
+    /* only the host has the tokens of the other rows */
     return written < n_rows ? sampi_gpu_put(gpu, out, gpu->token, n_bytes) : SAMP_OK;
 }
 

@@ -226,9 +226,7 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
     for (;;) {
         const uint32_t epoch = sampi_gpu_peek(&st->epoch);
         const uint64_t mark = (uint64_t)a->batch << 32 | (uint32_t)(epoch + 1), done = a->done[team];
-        if (done >> 32 == a->batch)
-            sampi_gpu_fence(); /* else no pass has ended since the launch: each
-                                                          needs this team */
+        if (done >> 32 == a->batch) sampi_gpu_fence(); /* else no pass has ended since the launch */
         if (a->result[row].batch == a->batch) return;
         if (done != mark) { /* else this team did it in an earlier launch */
             sampi_gpu_bring_near(a, row);

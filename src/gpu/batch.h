@@ -1,11 +1,11 @@
 /* ---- a batch on the device ----
-   Jobs in the stage come in, results go out. The copies take the time here, whatever their size: so there is one for
-   all that the device lacks, one for results, and those of logits only if they are the host's. Every batch has a
-   number, by which the device tells its results and marks from older ones. No chain has changed yet in a way that a
-   failure would have to undo. Rows that the device does not take are sampled by sampi_gpu_cpu_row. */
+   Jobs in the stage come in, results go out. A copy takes its time whatever its size, so there is one for everything
+   that the device does not have, one for results, and copies of logits only if they are in host memory. Every batch has
+   a number, by which the device distinguishes its results and marks from older ones. The functions here change no
+   chain, so a failure has nothing to restore. Rows that do not run on the device are sampled by sampi_gpu_cpu_row. */
 
-/* The caller's strides and indices may be 0 or NULL for "packed": whoever reads a row's logits or its mask asks these,
-   the CPU's rows as well as the copies. */
+/* The caller's strides may be 0, and row_index NULL, for packed rows. All readers of a row's logits or mask use these
+   functions: the copies to the device and the rows on the CPU. */
 static size_t sampi_gpu_stride(const samp_logits *l) { return l->stride ? l->stride : l->n_vocab; }
 static size_t sampi_gpu_data_row(const samp_logits *l, size_t row)
 {
@@ -16,8 +16,8 @@ static const uint32_t *sampi_gpu_mask_row(const samp_logits *l, size_t row)
     return l->mask ? l->mask + row * (l->mask_stride ? l->mask_stride : (l->n_vocab + 31) / 32) : NULL;
 }
 
-/* What the whole batch is refused for, before anything is done. What is wrong with a row only, that row gets as its
-   token. A context's own limits first; then those of samp_sample_batch, by its function. */
+/* Returns the status for which a whole batch is refused, before anything is done. (An error of one row is returned as
+   its token.) A context's own limits come first, then those of samp_sample_batch, by its function. */
 static int sampi_gpu_check_batch(const samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *l,
                                  const samp_token *out)
 {
@@ -28,7 +28,8 @@ static int sampi_gpu_check_batch(const samp_gpu *gpu, samp_sampler *const *rows,
     return sampi_check_batch(rows, l);
 }
 
-/* The caller's arrays on the device are there: from the first row that is read to the last one, and `out`. */
+/* Checks that the caller's arrays are in device memory: the logits, from the first row that is read to the last, and
+   `out`. */
 static int sampi_gpu_check_memory(samp_gpu *gpu, const samp_logits *l, const samp_token *out)
 {
     const size_t size = sampi_gpu_element_size(l->dtype), stride = sampi_gpu_stride(l);
@@ -48,9 +49,9 @@ static int sampi_gpu_check_memory(samp_gpu *gpu, const samp_logits *l, const sam
     return sampi_gpu_require_memory(gpu, out, l->n_rows * sizeof *out);
 }
 
-/* One row on the CPU, fetched from the device if it is there: by samp_sample_batch, as a batch of one, so that it gets
-   what it would get there. Called when all jobs are done: for rows that were never one, and for those declined, whose
-   chains the device has left alone. Changes the chain and its log-probabilities; returns the token or the status. */
+/* Samples one row on the CPU, fetched if it is on the device, by samp_sample_batch as a batch of one, so that the
+   result is the same. It is called after all jobs, for rows that were never jobs, and for declined ones, whose chains
+   the device has not changed. Changes the chain and its log-probabilities; returns the token or the status. */
 static samp_token sampi_gpu_cpu_row(samp_gpu *gpu, samp_sampler *const *row, const samp_logits *l, size_t r)
 {
     const size_t size = sampi_gpu_element_size(l->dtype);
@@ -71,9 +72,9 @@ static samp_token sampi_gpu_cpu_row(samp_gpu *gpu, samp_sampler *const *row, con
     return status ? status : token;
 }
 
-/* The rows of the jobs to the device: their logits if they are the host's, masks, and places. On the device rows of the
-   host's logits lie packed by job; logits that are there already stay where they are. Places are written into the stage
-   for all jobs, kept ones too, because the next batch may have another order of rows; upload_stage sends them. */
+/* Sends the rows of the jobs: their logits if they are in host memory, masks, and places. On the device such logits are
+   packed by job; logits that are there already stay in place. Places are written to the stage for all jobs, also kept
+   ones, because the next batch may have another order of rows; upload_stage sends them. */
 static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
 {
     sampi_gpu_args *a = &gpu->args;
@@ -93,7 +94,7 @@ static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
             status = sampi_gpu_put(gpu, gpu->block + gpu->mask_at + j * words * 4, sampi_gpu_mask_row(l, r),
                                    words * 4);
         if (gpu->config.data_on_device || status) continue;
-        uint32_t n = 1; /* neighbours travel together */
+        uint32_t n = 1; /* neighbouring rows are sent together */
         while (!l->mask && stride == l->n_vocab && j + n < gpu->n_jobs &&
                sampi_gpu_data_row(l, gpu->row_of[j + n]) == from + n) {
             place[j + n].data_row = j + n;
@@ -107,8 +108,8 @@ static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
     return status;
 }
 
-/* The longest list of top log-probabilities that a job wants: all rows of args.basis have room for so many, which both
-   sides must agree on. */
+/* Returns the largest n_top (top log-probabilities) of a batch's rows. All rows of args.basis have room for so many,
+   and host and device must use the same number. */
 static uint32_t sampi_gpu_most_top(const samp_gpu *gpu, const samp_logits *l)
 {
     int32_t most = 0;
@@ -120,21 +121,21 @@ static uint32_t sampi_gpu_most_top(const samp_gpu *gpu, const samp_logits *l)
     return (uint32_t)most;
 }
 
-/* What the device does not have: rules, ids, args and places, which lie in front of the jobs; and of these the new, or
-   one stretch from the first new one to the last. The args go last into the stage, since they hold where the rules are.
-   One copy, or two if many old jobs lie in between. */
+/* Sends what the device does not have: rules, ids, args and places, which come before the jobs; and of the jobs the new
+   ones, as one range from the first to the last. The args are written to the stage last, because they contain where the
+   rules are. It takes one copy, or two if there are many kept jobs before the new ones. */
 static int sampi_gpu_upload_stage(samp_gpu *gpu)
 {
-    enum { NEAR = 16384 }; /* bytes that travel as fast as fewer do */
+    enum { NEAR = 16384 }; /* bytes; fewer take as long */
     const size_t rules = (gpu->n_rules * sizeof *gpu->rule + 15) & ~(size_t)15;
     const size_t ids = (gpu->n_ids * sizeof *gpu->id + 15) & ~(size_t)15;
     size_t from = gpu->args_at - rules - ids, until = gpu->place_at + gpu->n_jobs * sizeof(sampi_gpu_place);
     size_t new_from = gpu->jobs_at + gpu->new_from * gpu->args.job_size;
     size_t new_until = gpu->jobs_at + gpu->new_until * gpu->args.job_size;
-    /* jobs between the places and the first new one would be sent for nothing, unless they are few */
+    /* jobs between the places and the first new one are sent needlessly, so only if they are few */
     const bool any = gpu->new_from < gpu->new_until, together = any && new_from < until + NEAR;
     char *device = gpu->block + gpu->job_at;
-    /* rules and ids to where the args begin, so that what is sent is one piece */
+    /* rules and ids end where the args begin, so that one copy sends all */
     memcpy(gpu->stage + from, gpu->rule, gpu->n_rules * sizeof *gpu->rule);
     memcpy(gpu->stage + from + rules, gpu->id, gpu->n_ids * sizeof *gpu->id);
     gpu->args.rule = (const sampi_gpu_rule *)(const void *)(device + from);
@@ -147,10 +148,10 @@ static int sampi_gpu_upload_stage(samp_gpu *gpu)
     return status;
 }
 
-/* A batch to the device: number and shape last, when the rest of the args is known. As many teams work on a row as
-   there are for all rows, but no more than it has groups. They wait for one another only if all of them run at once:
-   else one could wait for a team that can't begin before it ends. So where they wait no more are used than run at once;
-   a row's only team has nobody to wait for. */
+/* Sends a batch. Its number and shape are set when the rest of the args is known. A row gets its share of the teams
+   (thread blocks), but not more than it has groups. Teams wait for each other only if all of them run at once;
+   otherwise a team could wait for one that cannot begin before it ends. So if they wait, no more teams are used than
+   run at once; a row's only team does not wait. */
 static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out)
 {
     sampi_gpu_args *a = &gpu->args;
@@ -174,8 +175,8 @@ static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out
     return sampi_gpu_upload_stage(gpu);
 }
 
-/* The user's sampler that a stopped row waits for: of those in its chain, the first that has not been called. The job
-   has a step for each of them, in the same order. */
+/* Returns the index of the user's sampler that a stopped row waits for: the first in its chain that was not called. The
+   job has a step for each of them, in the same order. */
 static int sampi_gpu_stopped_at(const samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r)
 {
     int users = 0;
@@ -187,10 +188,10 @@ static int sampi_gpu_stopped_at(const samp_gpu *gpu, uint32_t job, const sampi_g
     return r->n;
 }
 
-/* What a user's sampler has left of n tokens: *token is the one that it has chosen as the chain's last sampler, else
-   -1. For call_user; it reads from the device, where the arrays are. They are looked at there (sampi_gpu_repack), but
-   those of a last sampler, whose row doesn't go on: these as the CPU looks at what apply leaves, and, if one behind it
-   is off, as that one does (checked). */
+/* Checks what a user's sampler has left of n tokens, for call_user. *token becomes the token that it has chosen as the
+   chain's last sampler, else it stays -1. The arrays are on the device, where sampi_gpu_repack checks them. Only those
+   of a last sampler are read and checked here, because its row does not continue: as the CPU checks what apply leaves,
+   and, if a sampler after it is off, as that one does (checked). */
 static int sampi_gpu_judge_user(const samp_gpu *gpu, const samp_gpu_data *data, size_t n, bool last, bool checked,
                                 int32_t *token)
 {
@@ -215,10 +216,10 @@ static int sampi_gpu_judge_user(const samp_gpu *gpu, const samp_gpu_data *data, 
     return status;
 }
 
-/* Call the user's sampler of a stopped row, and let the row go on: what the device waits for is the size of what is
-   left. That its result is of this batch is taken back, so that the teams see the row as unfinished again. No kernel
-   runs meanwhile, so both can be written. If the sampler has failed or chosen, the row is only to be put in order: it
-   ends with an error that nobody looks at, since the verdict goes before. */
+/* Calls the user's sampler of a stopped row, and lets the row continue: writes the number of remaining tokens, and
+   withdraws the row's result, so that the teams see the row as unfinished. No kernel runs meanwhile, so both can be
+   written. If the sampler has failed or chosen, the row only needs to end; the error with which it does is ignored,
+   because the verdict overrides it. */
 static int sampi_gpu_call_user(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
 {
     const uint32_t n = gpu->result[job].n_list, none = 0;
@@ -243,16 +244,16 @@ static int sampi_gpu_call_user(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
     const bool decided = status || token >= 0;
     if (decided) gpu->verdict[job] = status ? status : token + 1;
     const uint32_t size = decided ? SAMPI_GPU_LEAVE : (uint32_t)data.size;
-    /* first the size, then the row is open again */
+    /* first the size, then the row is unfinished again */
     status = sampi_gpu_put(gpu, &gpu->args.state[job].n_list, &size, sizeof size);
     return status ? status : sampi_gpu_put(gpu, &gpu->args.result[job].batch, &none, sizeof none);
 }
 
-/* Launch until every row has its result. If each pass is a launch, the number that the last batch needed is tried
-   first: asking in between costs a copy, and a launch without work costs little. Where teams wait for one another a
-   launch is mostly enough for all passes; where it was not, a team has waited in vain, and in later batches they wait
-   half as long, in the end not at all. Users' samplers are called between launches. Writes results, counts and
-   verdicts; no chain is told of a token yet. */
+/* Launches kernels until every row has its result. If each pass is a launch, it begins with as many launches as the
+   last batch needed, because a look at the results in between costs a copy, and a launch without work costs little. If
+   teams wait for each other, one launch is mostly enough for all passes; if it was not, a team has waited in vain, and
+   in later batches they wait half as long, in the end not at all. Users' samplers are called between launches. It
+   writes results, counts and verdicts; no chain accepts a token yet. */
 static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
 {
     uint32_t launched = 0, passes = 0, left = gpu->n_jobs, waiting;
@@ -260,14 +261,14 @@ static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
         const uint32_t n = launched == 0 ? gpu->launches : 1;
         for (uint32_t i = 0; i < n; i++) sampi_gpu_launch(gpu);
         launched += n;
-        /* no row needs so many: something is wrong with the device, and this loop must end */
+        /* no row needs so many: the device does not work, and this loop must end */
         if (launched > gpu->most) return SAMP_E_DEVICE;
         if (sampi_gpu_get(gpu, gpu->result, gpu->args.result, gpu->n_jobs * sizeof *gpu->result))
             return SAMP_E_DEVICE;
         left = passes = waiting = 0;
         for (uint32_t j = 0; j < gpu->n_jobs; j++) {
             const sampi_gpu_result *res = &gpu->result[j];
-            /* a result of an earlier batch is none */
+            /* a result of an earlier batch does not count */
             const bool stopped = res->batch == gpu->batch && !res->status && res->token == SAMPI_GPU_STOPPED;
             waiting += res->batch != gpu->batch;
             left += stopped || res->batch != gpu->batch;

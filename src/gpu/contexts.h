@@ -1,10 +1,11 @@
 /* ---- contexts ----
-   sampi_gpu_open and samp_gpu_free: a config comes in, a context comes out, with all of its memory on both sides.
-   Later calls allocate nothing. The chains are the caller's: a slot of the context remembers one by its address and
-   serial number, and looks at it only while it is in the batch. */
+   sampi_gpu_open makes a context from a config, with all of its memory on both sides; samp_gpu_free frees it. Later
+   calls allocate nothing. Chains belong to the caller: a slot of the context identifies one by its address and serial
+   number, and accesses it only while it is in the batch. */
 
-/* The host's block, which begins with the context itself, so that one SAMP_FREE ends both. From NULL for the size, then
-   from the block; it writes gpu's pointers only. raw is the one row that the CPU is given at a time. */
+/* Lays out the host's block, which begins with the context itself, so that one SAMP_FREE frees both. It is called with
+   base NULL for the size, then with the block; it writes only gpu's pointers. raw has room for one row, the one that
+   the CPU samples. */
 static size_t sampi_gpu_host_layout(const samp_gpu_config *c, char *base, samp_gpu *gpu)
 {
     const size_t rows = c->max_rows;
@@ -30,7 +31,7 @@ static size_t sampi_gpu_host_layout(const samp_gpu_config *c, char *base, samp_g
     return used;
 }
 
-/* Memory where the kernels run: in prepare_device, and at no other time. Its bytes are anything at first. */
+/* Allocates memory where the kernels run; only prepare_device calls it. The bytes are undefined. */
 static void *sampi_gpu_alloc(samp_gpu *gpu, size_t n)
 {
 #if SAMPI_OFFLOAD
@@ -40,7 +41,7 @@ static void *sampi_gpu_alloc(samp_gpu *gpu, size_t n)
     return SAMP_MALLOC(n);
 }
 
-/* Give back what alloc gave. NULL is fine on either side: a context may be half made. */
+/* Frees what alloc returned. NULL is allowed on either side, because a context may be half made. */
 static void sampi_gpu_release(samp_gpu *gpu, void *p)
 {
 #if SAMPI_OFFLOAD
@@ -53,8 +54,8 @@ static void sampi_gpu_release(samp_gpu *gpu, void *p)
     SAMP_FREE(p);
 }
 
-/* Also of a context that create could not finish: the pointers that it has not come to are NULL. sampi_gpu_bound may
-   still point to its args; nobody reads it before the next launch, which sees to it. */
+/* Frees also a context that create could not finish: pointers that were not set yet are NULL. sampi_gpu_bound may still
+   point to its args; it is not read before the next launch, which sets it. */
 SAMP_API void samp_gpu_free(samp_gpu *gpu)
 {
     if (!gpu) return;
@@ -63,11 +64,12 @@ SAMP_API void samp_gpu_free(samp_gpu *gpu)
     SAMP_FREE(gpu);
 }
 
-/* The block's beginning, where rows and teams have their state: zeros, in pieces as large as the stage, whose jobs are
-   lost by it: so only at creation, and by start_again, when all slots are forgotten. */
+/* Zeroes the beginning of the block, which has the state of rows and teams. It copies pieces as large as the stage,
+   whose jobs are lost; so only creation calls it, and start_again, when all slots are forgotten. */
 static int sampi_gpu_zero(samp_gpu *gpu)
 {
-    const size_t step = sampi_gpu_stage_size(gpu->config.max_rows, NULL); /* so many are at hand */
+    const size_t step = sampi_gpu_stage_size(gpu->config.max_rows, NULL); /* the size of the stage, which
+                                                                             supplies the zeros */
     int status = SAMP_OK;
     memset(gpu->stage, 0, step);
     for (size_t i = 0; i < gpu->zeroed && !status; i += step)
@@ -75,10 +77,10 @@ static int sampi_gpu_zero(samp_gpu *gpu)
     return status;
 }
 
-/* The device's side of a context: the block, its beginning zero, and a small one beside it: while it lives, the driver
-   need not map memory anew for what libgomp allocates in each launch. Writes the context's addresses, which stay as
-   they are; what it has taken when it fails, create gives back. Jobs begin without room for steps: the first batch
-   widens them. */
+/* Makes the device's side of a context: the block, with its beginning zero, and a small one of 256 bytes beside it.
+   While the small one exists, the driver need not map memory again for what libgomp allocates in each launch. It writes
+   the context's addresses, which never change. If it fails, create frees what was allocated. Jobs begin without room
+   for steps; the first batch widens them. */
 static int sampi_gpu_prepare_device(samp_gpu *gpu, const samp_gpu *like)
 {
     size_t zeroed, at[3], size = sampi_gpu_layout(&gpu->config, NULL, &gpu->args, &zeroed, at);
@@ -101,7 +103,7 @@ static int sampi_gpu_prepare_device(samp_gpu *gpu, const samp_gpu *like)
     return SAMP_OK;
 }
 
-/* What samp_gpu_device_name says, written once, when the mode is known. */
+/* Writes the text of samp_gpu_device_name, once, when the mode is known. */
 static void sampi_gpu_give_name(samp_gpu *gpu)
 {
     sampi_text t = { gpu->name, sizeof gpu->name, 0 };
@@ -116,9 +118,9 @@ static void sampi_gpu_give_name(samp_gpu *gpu)
     gpu->name[t.len] = 0;
 }
 
-/* A context, of whose device nothing is asked but whether kernels run there; `like`, if it is not NULL, is one of that
-   device, which knows. The host's block is taken first: with it there is a context to free, whatever the device then
-   says. launches is what run_batch tries first. */
+/* Makes a context, without a trial of the device; only a probe checks that kernels run there. `like`, if not NULL, is a
+   context of the same device that has the probe's numbers. The host's block is allocated first, so that there is a
+   context to free whatever fails on the device. launches is the number that run_batch tries first. */
 static samp_gpu *sampi_gpu_open(const samp_gpu_config *config, const samp_gpu *like, int *result)
 {
     if ((*result = sampi_gpu_check(config))) return NULL;
@@ -137,7 +139,7 @@ static samp_gpu *sampi_gpu_open(const samp_gpu_config *config, const samp_gpu *l
     memset(gpu, 0, sizeof *gpu);
     sampi_gpu_host_layout(config, base, gpu);
     memset(gpu->slot, 0,
-           config->max_rows * sizeof *gpu->slot); /* no chain is on the device: the heap may remember one */
+           config->max_rows * sizeof *gpu->slot); /* no chain is on the device; the heap may have an old slot */
     gpu->config = *config;
     gpu->mode = samp_gpu_available() ? SAMPI_GPU_ON_DEVICE : SAMPI_GPU_ON_CPU;
     if (config->device == SAMP_GPU_HOST) gpu->mode = SAMPI_GPU_ON_HOST;

@@ -1,7 +1,7 @@
 /* ---- the device, through OpenMP ----
-   How many devices there are, copies to and from them, launches, and two probes when a context is made. Without a
-   device the same functions copy memory and call the kernels as functions. No chain is known here. Memory is taken in
-   gpu/contexts.h. */
+   Everything that the library asks of OpenMP: how many devices there are, copies to and from them, launches, and two
+   probes when a context is made. Without a device the same functions copy host memory and call the kernels as
+   functions. The room handles no chains. gpu/contexts.h allocates memory. */
 
 SAMP_API int samp_gpu_available(void)
 {
@@ -12,9 +12,9 @@ SAMP_API int samp_gpu_available(void)
 #endif
 }
 
-/* Copy n bytes to the device or from it: every byte that crosses goes through these two. They return when it is done,
-   so a buffer may be used again at once, and a kernel begins behind all copies before it. A copy that fails is a
-   status, where a kernel that fails ends the process. */
+/* Copies n bytes from the host to the device. Every byte that crosses goes through this function or the next. Both
+   return when the copy is done, so a buffer may be reused at once, and a kernel begins after all copies before it. A
+   copy that fails returns a status; a kernel that fails ends the process. */
 static int sampi_gpu_put(const samp_gpu *gpu, void *to, const void *from, size_t n)
 {
 #if SAMPI_OFFLOAD
@@ -26,7 +26,7 @@ static int sampi_gpu_put(const samp_gpu *gpu, void *to, const void *from, size_t
     return SAMP_OK;
 }
 
-/* From the device: results, bases, a list, a row for the CPU. */
+/* Copies n bytes from the device to the host: results, bases of log-probabilities, a list, a row for the CPU. */
 static int sampi_gpu_get(const samp_gpu *gpu, void *to, const void *from, size_t n)
 {
 #if SAMPI_OFFLOAD
@@ -38,10 +38,10 @@ static int sampi_gpu_get(const samp_gpu *gpu, void *to, const void *from, size_t
     return SAMP_OK;
 }
 
-/* Do n bytes of the caller's lie in the device's memory? A kernel that reads elsewhere ends
-   the process; a copy from there fails. So the first and the last byte are copied, unless both lie within one of the
-   ranges that were found last. Two copies cost as much as a short kernel: in the steady state there is none. Called
-   before anything is done. */
+/* Checks that n bytes of the caller's are in the device's memory. A kernel that reads elsewhere ends the process; a
+   copy from there fails. So the first and the last byte are copied, unless both lie within one of the ranges that were
+   checked last. Two copies take as long as a short kernel; a program that reuses its buffers has none. It is called
+   before anything else is done. */
 static int sampi_gpu_require_memory(samp_gpu *gpu, const void *p, size_t n)
 {
     const uintptr_t first = (uintptr_t)p, last = first + n - 1;
@@ -57,10 +57,11 @@ static int sampi_gpu_require_memory(samp_gpu *gpu, const void *p, size_t n)
 }
 
 #if SAMPI_OFFLOAD
-/* Do all teams that the launch has got run at once? Each counts itself in and waits, as long as one would for a pass,
-   until all have come; those beyond the limit, counter[2], end. A device that runs them in turns lets the first ones
-   wait in vain. counter[3] is how many there are. Called by the kernel, and by nobody else: libgomp gives a kernel as
-   many teams as its registers let run, and another kernel may get others. */
+/* Counts whether all teams (thread blocks) that the launch has got run at once. Each adds itself to counter[0] and
+   waits, as long as it would for a pass, until all have; then it adds itself to counter[1]. Teams beyond the limit,
+   counter[2], end. A device that runs teams in turns lets the first ones wait in vain. counter[3] becomes the number of
+   teams. Only the kernel calls it, because libgomp gives a kernel as many teams as its registers let run at once, and
+   another kernel may get another number. */
 static void sampi_gpu_count_teams(uint32_t *counter, uint32_t team, uint32_t n_teams)
 {
     const uint32_t limit = counter[2], n = limit < n_teams ? limit : n_teams;
@@ -74,10 +75,10 @@ static void sampi_gpu_count_teams(uint32_t *counter, uint32_t team, uint32_t n_t
         }
 }
 
-/* All teams, once: each does passes of its rows until they are finished, until it has waited too long, or one if nobody
-   is to wait. thread_limit stands on a target of its own, and the number of teams is a constant: anything else makes
-   libgomp allocate on the device, or copy arguments to it. libgomp may give fewer; with more rows than teams each takes
-   several in turn. Called by launch, and by probe, with nothing bound. */
+/* The kernel: all teams, once. Each does passes of its rows until they are finished, or until it has waited too long;
+   or one pass if teams are not to wait. thread_limit is on a target construct of its own, and the number of teams is a
+   constant: anything else makes libgomp allocate on the device, or copy arguments to it. libgomp may give fewer teams;
+   with more rows than teams each takes several rows in turn. launch calls it, and probe, with sampi_gpu_bound NULL. */
 static void sampi_gpu_kernel(int device)
 {
     SAMPI_IN_TEAMS(device)
@@ -90,8 +91,8 @@ static void sampi_gpu_kernel(int device)
     }
 }
 
-/* How many teams (thread blocks) run at once? At most so many of a batch wait for each other. All that the kernel gets,
-   if they do; else half of them, and so on. `fold` lends its memory for the counters: no row needs it yet. */
+/* Finds how many teams run at once; at most so many teams of a batch wait for each other. It tries the number that the
+   kernel gets, then half of it, and so on. The counters are in the memory of `fold`, which no row needs yet. */
 static int sampi_gpu_find_teams(samp_gpu *gpu)
 {
     const int device = gpu->device;
@@ -113,9 +114,9 @@ static int sampi_gpu_find_teams(samp_gpu *gpu)
     return SAMP_OK;
 }
 
-/* Does a kernel run there, and how many teams run at once? Globals are shared by all contexts, so that launches and
-   probes are one at a time. Writes gpu->teams and gpu->wait. A device that OpenMP replaces by the host (because the
-   program has no code for it) would run the kernels slowly and unasked: that is an error. */
+/* Checks that a kernel runs on the device, and sets gpu->teams and gpu->wait. All contexts share the globals, so
+   launches and probes run one at a time. If OpenMP replaces the device by the host (because the program has no code for
+   it), the kernels would run slowly, which the program did not ask for: that is an error. */
 static int sampi_gpu_probe(samp_gpu *gpu)
 {
     int on_host = 1, device = gpu->device, status;
@@ -128,16 +129,16 @@ static int sampi_gpu_probe(samp_gpu *gpu)
 }
 #endif
 
-/* On the host the teams come one after the other (a test lets them come at once). */
+/* on the host the teams run one after the other (a test runs them at once) */
 #ifndef SAMPI_HOST_TEAMS
 #define SAMPI_HOST_TEAMS(a, n) \
     for (uint32_t team = 0; team < (n); team++) sampi_gpu_team((a), team)
 #endif
 
-/* One launch: passes of all rows. The kernel finds its batch through a global, which is sent again only if another
-   context or device had the last launch. Called by run_batch, with the args on the device already. It returns when the
-   kernel has ended. On the host the same teams are called as functions, and the args are read where the device has
-   them. */
+/* Launches the kernel once: passes of all rows. The kernel finds its batch by a global, which is sent again only if
+   another context or device had the last launch. run_batch calls it when the args are on the device. It returns when
+   the kernel has ended. On the host the same teams are called as functions, and the args are read where the device
+   would have them. */
 static void sampi_gpu_launch(samp_gpu *gpu)
 {
     gpu->perf.n_launches++;

@@ -1,9 +1,10 @@
 /* ---- what comes back ----
-   Results, and for some rows the list, come in; tokens go out and chains have moved on, as samp_sample_batch would
-   have left them. sampi_gpu_end_job does it for one job after the other, when nothing is left to do on the device but
-   to read a list. The room ends with samp_gpu_sample_batch, which does a whole batch. */
+   Results, and for some rows the list of remaining tokens, come in; tokens go out, and the chains are updated as
+   samp_sample_batch would. sampi_gpu_end_job does it for one job after the other, when the device has only lists left
+   to be read. The room ends with samp_gpu_sample_batch, which runs a whole batch. */
 
-/* The order in which a sampler last put the array, for fetch: by_score is room for it, if it was typical. */
+/* Returns the order in which a sampler last sorted the array, for fetch; by_score is memory for it, if the sampler was
+   typical. */
 static const sampi_order *sampi_gpu_order_of(const sampi_gpu_result *res, sampi_order *by_score)
 {
     by_score->score = sampi_typical_score;
@@ -12,10 +13,10 @@ static const sampi_order *sampi_gpu_order_of(const sampi_gpu_result *res, sampi_
     return res->order == SAMPI_GPU_BY_SCORE ? by_score : &SAMPI_BY_LOGIT;
 }
 
-/* The tokens left as the array that the samplers so far would have made of the whole vocabulary: sorted by what the
-   logits were when it was last put in order, with the logits of now, and p of when it was last set. Only sampling.h's
-   own sort puts ties as the CPU would have them. For go_on, behind an export. It writes the context's item and
-   candidate, which serve one row at a time. */
+/* Makes the array that the samplers so far would have made of the whole vocabulary, from the remaining tokens: sorted
+   by the logits at the time of the last sort, with the current logits, and p of the time when it was last set. It uses
+   sampling.h's own sort, because only that puts ties as the CPU would. For go_on, after an export. It writes the
+   context's item and candidate, which serve one row at a time. */
 static int sampi_gpu_fetch(samp_gpu *gpu, uint32_t job, samp_token_data_array *cur)
 {
     const sampi_gpu_result *res = &gpu->result[job];
@@ -24,7 +25,7 @@ static int sampi_gpu_fetch(samp_gpu *gpu, uint32_t job, samp_token_data_array *c
     sampi_order by_score;
     int status = sampi_gpu_get(gpu, gpu->item, from, res->n_list * sizeof *from);
     if (status) return status;
-    for (uint32_t i = 0; i < res->n_list; i++) { /* in order by what the logits were then: p carries the index */
+    for (uint32_t i = 0; i < res->n_list; i++) { /* sorted by the logits of that time; p carries the index */
         d[i].id = (samp_token)sampi_gpu_id(gpu->item[i].key);
         d[i].logit = res->order ? gpu->item[i].at_order : 0.0f;
         memcpy(&d[i].p, &i, 4);
@@ -43,9 +44,9 @@ static int sampi_gpu_fetch(samp_gpu *gpu, uint32_t job, samp_token_data_array *c
     return SAMP_OK;
 }
 
-/* The rest of a chain, over the tokens left, by the samplers' definitions. ordinal counts what the device has drawn, so
-   that the next sampler of a kind gets its own random numbers. It may change the samplers' pending state (now), which
-   commit_row puts back if this fails. */
+/* Runs the rest of a chain over the remaining tokens, by the samplers' definitions. ordinal counts the draws on the
+   device, so that the next sampler of a kind gets its own random numbers. It may change the samplers' pending state
+   (now), which commit_row restores if this fails. */
 static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r, sampi_sampler *s, samp_token *token)
 {
     samp_token_data_array cur;
@@ -61,16 +62,17 @@ static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r
     return !status && (uint32_t)*token >= gpu->args.n_vocab ? (int)SAMP_E_RANGE : status;
 }
 
-/* The step that selects: the last one, but for log-probabilities. Its state is the only one that a step moves on. */
+/* Returns the step that selects: the last one before that of log-probabilities. No other step's numbers change with the
+   token. */
 static sampi_gpu_step *sampi_gpu_selecting(sampi_gpu_job *job)
 {
     sampi_gpu_step *last = &job->step[job->n_steps - 1];
     return last->kind == SAMPI_GPU_LOGPROBS ? last - 1 : last;
 }
 
-/* The device has moved a job on as the host has its chain: so does the host's copy of the job, at the end of
-   commit_row. It is sent again if another job of the batch makes all move (sampi_gpu_widen_jobs). The rules themselves
-   are not followed: their copy in the stage is gone, and the side says where the device has them. */
+/* Updates the host's copy of a job, as the device has updated its own, at the end of commit_row. The copy is sent if
+   another job of a batch makes all jobs move (sampi_gpu_widen_jobs). The rules themselves are not updated: their copy
+   in the stage is lost, and `side` says where the device has them. */
 static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
 {
     const sampi_gpu_slot *slot = &gpu->slot[job];
@@ -89,11 +91,11 @@ static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
     copy->n_ids = copy->step[copy->kept_step - 1].n = patcher->u.penalties.n;
 }
 
-/* A job's token into its chain: state, position, acceptance. Only users' samplers, and what runs on the CPU over the
-   tokens left, can fail here: then state and position are put back, and the row has the status. Users' samplers accept
-   first, because they may refuse; then nothing can fail. A row's own error comes back before anything is done: its
-   chain is as it was, and so is the device's. What is done to the chain counts as an edit, so the slot takes its new
-   number. */
+/* Takes a job's token into its chain: state, position, acceptance. Only users' samplers, and those that run on the CPU
+   over the remaining tokens, can fail here: then state and position are restored, and the row gets the status. Users'
+   samplers accept first, because they may refuse; after them nothing can fail. A row's own error returns before
+   anything is done: its chain is as it was, and so is the device's copy. A change of the chain counts as an edit, so
+   the slot records the new number. */
 static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
 {
     const sampi_gpu_result *res = &gpu->result[job];
@@ -102,12 +104,12 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
     samp_token token = res->token;
     const uint64_t position = s->position;
     int status = res->status;
-    /* what a user's sampler has said goes before what the device made of the row */
+    /* a user's sampler's decision overrides the device's result */
     if (gpu->verdict[job] < 0) status = gpu->verdict[job];
     if (gpu->verdict[job] > 0) status = SAMP_OK, token = gpu->verdict[job] - 1;
     if (status) return status;
     sampi_moves(s);
-    if (slot->custom || token < 0) sampi_save_state(s); /* what the device has done can fail no more */
+    if (slot->custom || token < 0) sampi_save_state(s); /* what the device has done cannot fail any more */
     if (token < 0) {
         sampi_gpu_route r;
         sampi_gpu_find_route(gpu, s, &r);
@@ -119,7 +121,7 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
     if (!status && slot->custom) status = sampi_accept(s, token, true);
     if (!status && slot->n_listeners > SAMPI_GPU_LISTENERS) {
         status = sampi_accept(s, token, false);
-    } else if (!status) { /* the others needn't be woken */
+    } else if (!status) { /* the other members need no call */
         sampi_ring_push(&s->u.chain.ring, s->u.chain.prev, token);
         for (int i = 0; i < slot->n_listeners; i++)
             sampi_traits_of(slot->listener[i]->kind)->hooks->accept(slot->listener[i], token);
@@ -137,15 +139,15 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
     return token;
 }
 
-/* All jobs' bases in one copy: they lie close together for this batch. It comes before the first chain moves on,
+/* Copies all jobs' bases at once, which are packed for this batch. That comes before the first chain is updated,
    because it can fail. */
 static int sampi_gpu_get_basis(const samp_gpu *gpu)
 {
     return sampi_gpu_get(gpu, gpu->basis, gpu->args.basis, gpu->n_jobs * sampi_gpu_basis_size(gpu->args.n_top));
 }
 
-/* One set of a job's log-probabilities: 0 as given, 1 left. It writes the caller's set, by the functions that a row on
-   the CPU has, from the same integers; for end_job, once the row has its token. */
+/* Writes one set of a job's log-probabilities to the caller's: set 0 as given, 1 after the chain. It uses the functions
+   of a row on the CPU, on the same integers. For end_job, once the row has its token. */
 static void sampi_gpu_fill_set(const samp_gpu *gpu, uint32_t job, size_t which, samp_token token,
                                samp_logprob_set *set)
 {
@@ -158,14 +160,15 @@ static void sampi_gpu_fill_set(const samp_gpu *gpu, uint32_t job, size_t which, 
     sampi_finish_top(set, n, basis->max, basis->z);
 }
 
-/* n bytes from p, line by line, to be written to. */
+/* Prefetches n bytes from p, line by line, for writing. */
 static void sampi_gpu_prefetch_lines(const void *p, size_t n)
 {
     for (size_t i = 0; i < n; i += 64) __builtin_prefetch((const char *)p + i, 1);
 }
 
-/* Samplers are many small blocks, and between two batches a CPU forgets them: ask for the next rows' in time, each
-   thing when what points to it has come. For divide, where a chain must be walked. It writes nothing. */
+/* Prefetches the samplers of later rows. Samplers are many small blocks, which the CPU's cache loses between two
+   batches; a block is asked for when the pointer to it has arrived. For divide, where it must walk a chain. It writes
+   nothing. */
 static void sampi_gpu_prefetch(samp_sampler *const *rows, size_t r, size_t n)
 {
     const sampi_sampler *far = r + 6 < n ? (const sampi_sampler *)rows[r + 6] : NULL;
@@ -177,8 +180,7 @@ static void sampi_gpu_prefetch(samp_sampler *const *rows, size_t r, size_t n)
         sampi_gpu_prefetch_lines(soon->u.chain.item[i], sizeof *soon);
 }
 
-/* The same for what is told of its token: for end_job, of the jobs a few further on, whose slots say what will be
-   touched. */
+/* Prefetches what a later job's token will be written to, for end_job; the job's slot says what that is. */
 static void sampi_gpu_prefetch_commit(const samp_gpu *gpu, uint32_t j)
 {
     const sampi_gpu_slot *far = j + 6 < gpu->n_jobs ? &gpu->slot[j + 6] : NULL;
@@ -197,10 +199,10 @@ static void sampi_gpu_prefetch_commit(const samp_gpu *gpu, uint32_t j)
     }
 }
 
-/* Which rows go where: jobs are made of those for the device. A row whose chain is there already is recognised without
-   looking at the chain's members: that is most of the host's work saved. Job number n is the n-th row for the device,
-   so a chain is found again only in the same place of the batch. Writes where and token (a row's error) of each row,
-   and what belongs to each job. */
+/* Divides a batch: makes jobs of the rows for the device. A row whose chain is there already is recognised without
+   looking at the chain's members, which saves most of the host's work. Job n is the n-th row for the device, so a chain
+   is recognised only in the same place of the batch. Writes where and token (a row's error) of each row, and the data
+   of each job. */
 static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *l)
 {
     gpu->n_jobs = gpu->n_rules = gpu->n_ids = 0;
@@ -231,16 +233,16 @@ static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const sam
     }
 }
 
-/* The result of a job into its row: the token, the chain's state, log-probabilities. True: what the kernels have left
-   in a caller's `out` on the device is the token, or the status. A declined row only changes hands: sampi_gpu_cpu_row
-   comes to it later. */
+/* Takes the result of a job into its row: the token, the chain's state, log-probabilities. Returns true if the kernels
+   have left the row's token, or status, in a caller's `out` on the device. A declined row is only marked for
+   sampi_gpu_cpu_row, which samples it later. */
 static bool sampi_gpu_end_job(samp_gpu *gpu, uint32_t j, samp_sampler *const *rows, const samp_logits *logits)
 {
     const sampi_gpu_result *res = &gpu->result[j];
     const size_t r = gpu->row_of[j];
     if (res->status == SAMPI_GPU_DECLINED) {
         gpu->where[r] = SAMPI_GPU_BY_CPU;
-        gpu->slot[j].kept = false; /* its last sampler may have learnt already */
+        gpu->slot[j].kept = false; /* its last sampler may have learnt from the draw already */
         gpu->perf.n_declined++;
         return false;
     }
@@ -257,8 +259,9 @@ static bool sampi_gpu_end_job(samp_gpu *gpu, uint32_t j, samp_sampler *const *ro
     return gpu->token[r] == (res->status ? res->status : res->token);
 }
 
-/* The life of a batch: rows become jobs, the jobs go to the device, kernels run until each has its result, results go
-   into the chains; and the other rows are sampled here. A failure up to there leaves every chain as it was. */
+/* Runs a batch: rows become jobs, the jobs are sent to the device, kernels run until each has its result, and results
+   are taken into the chains; then the CPU samples the other rows. A failure before the results are taken leaves every
+   chain as it was. */
 SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *logits,
                                    samp_token *out)
 {
@@ -274,12 +277,12 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
     if (!status) status = sampi_gpu_start_again(gpu);
     if (status) return status;
     sampi_gpu_divide(gpu, rows, logits);
-    /* in any of these three a failure forgets the batch */
+    /* a failure in any of these three forgets the batch */
     if (gpu->n_jobs) status = sampi_gpu_upload(gpu, logits, out);
     if (!status && gpu->n_jobs) status = sampi_gpu_run_batch(gpu, rows);
     if (!status && gpu->n_jobs && logits->logprobs) status = sampi_gpu_get_basis(gpu);
     if (status) return sampi_gpu_forget(gpu, status);
-    size_t written = 0; /* rows whose token the kernels have left in `out`, if that is the device's */
+    size_t written = 0; /* rows whose token the kernels have left in `out`, if that is on the device */
     for (uint32_t j = 0; j < gpu->n_jobs; j++) written += sampi_gpu_end_job(gpu, j, rows, logits);
     for (size_t r = 0; r < n_rows; r++) {
         if (gpu->where[r] != SAMPI_GPU_BY_CPU) continue;
@@ -290,6 +293,6 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
         memcpy(out, gpu->token, n_bytes);
         return SAMP_OK;
     }
-    /* the tokens of the other rows are known here only */
+    /* only the host has the tokens of the other rows */
     return written < n_rows ? sampi_gpu_put(gpu, out, gpu->token, n_bytes) : SAMP_OK;
 }

@@ -1,18 +1,18 @@
 /* ---- from a chain to steps ----
-   A chain and its route come in; a job in the stage goes out (the host's copy of what is sent), with its rules and ids
-   behind those of the jobs before. The device may keep what is packed, so it depends on nothing but the chain, the
-   vocabulary and the log-probabilities asked for; the context's slot remembers these three. sampi_gpu_divide
-   (gpu/results.h) calls it for a row whose chain the device does not have. It writes the stage, the context's counts
-   of rules and ids, and the slot. */
+   From a chain to steps. sampi_gpu_pack takes a chain and its route, and writes a job to the stage (the host's copy of
+   what is sent), with its rules and ids after those of the jobs before. The device may keep the job, so it depends only
+   on the chain, the vocabulary and the log-probabilities asked for; the context's slot records these three.
+   sampi_gpu_divide (gpu/results.h) calls it for a row whose chain the device does not have. It writes the stage, the
+   context's counts of rules and ids, and the slot. */
 
-/* One more id that a rule of the row changes; ascending, each once: the device looks ids up by bisection, and a changed
-   token has one logit, however many rules it has. False: too many, and the row goes to the CPU. For add_rule, on
-   gpu->id from job->id on. */
+/* Adds an id to those that the row's rules change, unless it is there. The ids are ascending, because the device
+   searches them by bisection; each occurs once, because a changed token has one logit however many rules it has.
+   Returns false if there are too many; the row then goes to the CPU. For add_rule, on gpu->id from job->id on. */
 static bool sampi_gpu_add_id(samp_gpu *gpu, sampi_gpu_job *job, int32_t id)
 {
     int32_t *list = gpu->id + job->id;
     const uint32_t n = job->n_ids;
-    const bool behind = n == 0 || list[n - 1] < id; /* mostly they come in order */
+    const bool behind = n == 0 || list[n - 1] < id; /* mostly the ids come in order */
     const uint32_t lo = behind ? n : (uint32_t)sampi_find_token(list, sizeof *list, n, id);
     if (lo < n && list[lo] == id) return true;
     if (n == SAMPI_RULES) return false;
@@ -22,9 +22,9 @@ static bool sampi_gpu_add_id(samp_gpu *gpu, sampi_gpu_job *job, int32_t id)
     return true;
 }
 
-/* One more rule of a step; they stay sorted by id, those of one id in the order in which they came, which is the order
-   that they count in. The limit is for all rules of a row together, as is the device's room. Written are gpu->rule
-   behind the rules of the row's steps before, and the row's ids. */
+/* Adds a rule to a step. Rules are sorted by id; those with one id keep the order in which they came, which is the
+   order in which they apply. The limit is for all rules of a row together, as is the device's room. Returns false if it
+   is reached. It writes gpu->rule, after the rules of the row's earlier steps, and the row's ids. */
 static bool sampi_gpu_add_rule(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, sampi_gpu_rule rule)
 {
     sampi_gpu_rule *list = gpu->rule + step->rule;
@@ -36,8 +36,8 @@ static bool sampi_gpu_add_rule(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step
     return sampi_gpu_add_id(gpu, job, rule.id);
 }
 
-/* logit_bias, for fill_rules: each bias is a rule; -inf masks, which is a scale of 0. A bias is a fall the other way,
-   so the device need not know what made the rule. */
+/* Makes the rules of logit_bias, for fill_rules: one per bias. A bias of -inf masks, which is a scale of 0; any other
+   is a negative fall, so the device need not know which sampler made the rule. */
 static bool sampi_gpu_fill_biases(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
                                   size_t n_vocab)
 {
@@ -50,9 +50,9 @@ static bool sampi_gpu_fill_biases(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_s
     return true;
 }
 
-/* The rules of a sampler that changes single logits; false: they are too many. Tokens beyond the vocabulary have none.
-   The numbers are the CPU's, by its own functions; only dry's list is made here, in the sampler's scratch, as each draw
-   on the CPU does it. */
+/* Makes the rules of a sampler that changes single logits; returns false if they are too many. Tokens beyond the
+   vocabulary get none. The CPU's functions compute the numbers; only dry's list is made here, in the sampler's scratch,
+   as each draw on the CPU does. */
 static bool sampi_gpu_fill_rules(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
                                  size_t n_vocab)
 {
@@ -69,9 +69,9 @@ static bool sampi_gpu_fill_rules(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_st
     return true;
 }
 
-/* A sampler as a step; false: the device has none for it, or no room for its rules. The route has looked for the former
-   before. Called by pack_steps, which has set at_ordinal: with the kind of draw that makes the stream, and by it the
-   CPU's random numbers. */
+/* Makes a sampler's step; returns false if the device has no step for it (which the route has checked before), or no
+   room for its rules. pack_steps calls it after it has set at_ordinal. The kind of draw and at_ordinal give the stream,
+   which gives the CPU's random numbers. */
 static bool sampi_gpu_fill(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
                            size_t n_vocab)
 {
@@ -83,15 +83,16 @@ static bool sampi_gpu_fill(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *st
     return !sampi_gpu_patches(s) || sampi_gpu_fill_rules(gpu, job, step, s, n_vocab);
 }
 
-/* A job in the host's stage: the same bytes as on the device. (sampi_gpu_job_of is the device's.) */
+/* Returns a job in the host's stage, which has the same bytes as on the device. (sampi_gpu_job_of is for the
+   device.) */
 static sampi_gpu_job *sampi_gpu_job_at(const samp_gpu *gpu, uint32_t j)
 {
     return (sampi_gpu_job *)(void *)(gpu->stage + gpu->jobs_at + j * gpu->args.job_size);
 }
 
-/* Room for so many steps in each job. Those of this batch move, the last one first, because they lie one behind the
-   other; the others are forgotten, and all are sent anew. Room never shrinks: a chain that is kept keeps its place.
-   This is what the stage's copies of kept jobs are good for: they can be sent without asking the device. */
+/* Makes room for n_steps steps in each job. The jobs of this batch move, the last one first, because they are one
+   behind the other. Jobs beyond them are forgotten, and all of this batch's are sent again: that needs no question to
+   the device, because the stage has copies of kept jobs. The room never shrinks, so a kept chain stays in its place. */
 static void sampi_gpu_widen_jobs(samp_gpu *gpu, uint32_t n_steps)
 {
     const size_t old = gpu->args.job_size, size = offsetof(sampi_gpu_job, step) + n_steps * sizeof(sampi_gpu_step);
@@ -104,7 +105,7 @@ static void sampi_gpu_widen_jobs(samp_gpu *gpu, uint32_t n_steps)
     gpu->new_until = gpu->n_jobs;
 }
 
-/* Nothing that the device has is to be relied on: a batch failed halfway. Returns the status. The next batch begins
+/* Treats everything on the device as lost, because a batch failed halfway. Returns the status. The next batch begins
    with zeros (start_again) and sends every chain. */
 static int sampi_gpu_forget(samp_gpu *gpu, int status)
 {
@@ -113,8 +114,8 @@ static int sampi_gpu_forget(samp_gpu *gpu, int status)
     return status;
 }
 
-/* All rows as they are before the first batch, after a failure, or when the numbers of batches are used up: 0 is the
-   number of no batch, and a result from long ago must not be taken for a new one. */
+/* Sets all rows as they are before the first batch, after a failure, or when the numbers of batches are used up: 0 is
+   not the number of a batch, and a very old result must not be taken for a new one. */
 static int sampi_gpu_start_again(samp_gpu *gpu)
 {
     if (gpu->batch == UINT32_MAX) sampi_gpu_forget(gpu, SAMP_OK);
@@ -125,15 +126,15 @@ static int sampi_gpu_start_again(samp_gpu *gpu)
     return status;
 }
 
-/* The sampler whose rules can stay on the device: it alone changes single logits, and all of the chain runs there. With
-   two of them a token's place among the changed ids would depend on both. */
+/* Returns the sampler whose rules can stay on the device, or NULL: the only one that changes single logits, in a chain
+   that runs there as a whole. With two of them, a token's index among the changed ids would depend on both. */
 static const sampi_sampler *sampi_gpu_kept_patcher(const sampi_gpu_route *r, size_t n_vocab)
 {
     const bool whole = r->n_device == r->n && !r->custom;
     return whole && r->n_patchers == 1 && sampi_gpu_keeps_rules(r->patcher, n_vocab) ? r->patcher : NULL;
 }
 
-/* A step that is no sampler: an export, or one of the two of log-probabilities, which take k tokens. */
+/* Adds a step that is not a sampler: an export, or one of the two of log-probabilities, which report k tokens. */
 static void sampi_gpu_add_step(sampi_gpu_job *job, uint32_t n, int kind, int32_t k)
 {
     memset(&job->step[n], 0, sizeof(sampi_gpu_step));
@@ -141,9 +142,9 @@ static void sampi_gpu_add_step(sampi_gpu_job *job, uint32_t n, int kind, int32_t
     job->step[n].k = (uint32_t)k;
 }
 
-/* Where the id of each rule up to `until` is among the row's changed ids: when all of these are known. Both are
-   ascending, but the rules only within a step: each step begins again. So on the device a rule finds its token without
-   a search. */
+/* Sets, for each rule up to `until`, the index of its id among the row's changed ids, when all of these are known. Both
+   are ascending, but the rules only within a step, so each step begins at 0. The device then finds a rule's token
+   without a search. */
 static void sampi_gpu_place_rules(samp_gpu *gpu, const sampi_gpu_job *job, uint32_t until)
 {
     uint32_t at = 0;
@@ -154,8 +155,8 @@ static void sampi_gpu_place_rules(samp_gpu *gpu, const sampi_gpu_job *job, uint3
     }
 }
 
-/* penalties' window goes along with the ids: the device needs it to know which token falls out. Once: it stays there
-   with the rules (sampi_gpu_next_rules). */
+/* Adds the window of penalties to the ids that are sent: the device needs it to know which token leaves the window. It
+   is sent once; then it stays there with the rules (sampi_gpu_next_rules). */
 static void sampi_gpu_send_window(samp_gpu *gpu, sampi_gpu_job *job, const sampi_sampler *penalties)
 {
     job->ring = penalties->u.penalties.ring;
@@ -164,9 +165,9 @@ static void sampi_gpu_send_window(samp_gpu *gpu, sampi_gpu_job *job, const sampi
     gpu->n_ids += job->ring.cap;
 }
 
-/* The samplers as steps, and those that log-probabilities (or NULL) take; false: not on the device. Steps that do
-   nothing are left out: softmax if nobody is shown its p, and rules of which there are none. at_ordinal counts also
-   those left out, because a sampler's random numbers depend on how many of its kind stand before it. */
+/* Makes the samplers' steps, and those of log-probabilities (lp may be NULL); returns false if the chain does not fit
+   the device. Steps that do nothing are left out: softmax if no sampler is shown its p, and steps without rules.
+   at_ordinal counts those too, because a sampler's random numbers depend on how many of its kind come before it. */
 static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_gpu_route *r, size_t n_vocab,
                                  const samp_logprobs *lp)
 {
@@ -193,20 +194,20 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
         if (sampi_gpu_patches(t) && step->n == 0 && t != kept && (whole || t->kind == SAMPI_DRY)) continue;
         n++;
     }
-    /* the rest of the chain is the CPU's */
+    /* the rest of the chain runs on the CPU */
     if (!whole) sampi_gpu_add_step(job, n++, SAMPI_GPU_EXPORT, 0);
     if (lp) sampi_gpu_add_step(job, n++, SAMPI_GPU_LOGPROBS, lp->processed.n_top);
     job->n_steps = n;
     sampi_gpu_place_rules(gpu, job, rules);
-    /* only now: a chain that doesn't fit leaves no rules behind, and the next one begins where it began */
+    /* only now: a chain that does not fit leaves no rules behind */
     gpu->n_rules = rules;
     gpu->n_ids += job->n_ids;
     if (kept && kept->kind == SAMPI_PENALTIES) sampi_gpu_send_window(gpu, job, kept);
     return true;
 }
 
-/* Can a row's log-probabilities be told by the device? What is wrong with a set is for the CPU to say, as the row's
-   status: so anything that doesn't fit goes there. */
+/* Whether the device can compute a row's log-probabilities. An invalid set goes to the CPU, which returns the row's
+   status. */
 static bool sampi_gpu_fits_logprobs(const samp_gpu *gpu, const samp_logprobs *lp)
 {
     const int32_t most = gpu->config.max_top_logprobs;
@@ -217,14 +218,14 @@ static bool sampi_gpu_fits_logprobs(const samp_gpu *gpu, const samp_logprobs *lp
     return good;
 }
 
-/* A chain as the next job, with log-probabilities or NULL; false: not on the device. The slot is the memory of what was
-   sent. Kept is a chain that the device can move on by itself: all of it there, nothing of the user's, and rules, if
-   any, that the device can count. */
+/* Packs a chain as the next job, with log-probabilities or NULL; returns false if the CPU must sample the row. The slot
+   records what was sent. A chain is kept if the device can update it by itself: it runs there as a whole, without
+   users' samplers, and its rules, if any, are those that the device can update. */
 static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_route *r, size_t n_vocab,
                            const samp_logprobs *lp)
 {
     sampi_gpu_slot *slot = &gpu->slot[gpu->n_jobs];
-    /* log-probabilities take two steps more, and are those of a chain that runs on the device as a whole */
+    /* log-probabilities need two steps more, in a chain that runs on the device as a whole */
     if (lp && (r->custom || r->n_device < r->n || r->n > SAMPI_STEPS - 2)) return false;
     sampi_gpu_widen_jobs(gpu, (uint32_t)r->n_device + (lp ? 2 : r->n_device < r->n));
     sampi_gpu_job *job = sampi_gpu_job_at(gpu, gpu->n_jobs);
@@ -237,12 +238,12 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
     if (!sampi_gpu_pack_steps(gpu, job, r, n_vocab, lp)) return false;
     slot->chain = s;
     slot->last = r->list[r->n - 1];
-    /* what sampi_gpu_has compares in a later batch */
+    /* sampi_gpu_has compares these in a later batch */
     slot->serial = s->serial;
     slot->n_edits = s->n_edits;
     slot->draws = r->draws;
     slot->custom = r->custom;
-    /* a row that is no chain, or has users' samplers, is told of its token by sampi_accept, all of it */
+    /* a row that is not a chain, or has users' samplers, accepts its token by sampi_accept, as a whole */
     slot->n_listeners = sampi_is_chain(s) && !r->custom ? r->n_listeners : SAMPI_GPU_LISTENERS + 1;
     memcpy(slot->listener, r->listener, sizeof r->listener);
     slot->n_vocab = n_vocab;
@@ -250,15 +251,15 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
     slot->n_top[1] = lp ? lp->processed.n_top : -1;
     slot->patcher = job->kept_step ? r->patcher : NULL;
     slot->kept = r->n_device == r->n && !r->custom && !s->owner && !r->moves && (job->kept_step || !r->n_patchers);
-    /* one stretch from the first new job to the last: what is kept in between is sent along */
+    /* one range from the first new job to the last; kept jobs in between are sent too */
     if (gpu->n_jobs < gpu->new_from) gpu->new_from = gpu->n_jobs;
     gpu->new_until = gpu->n_jobs + 1;
     return true;
 }
 
-/* Does the device have this chain, as it is, as the next job, and with these log-probabilities? Then divide packs
-   nothing for it. serial tells chains apart that have had the same address; n_edits counts all that was done to one,
-   and commit_row takes over what it has done itself. Rules that were sent with a batch are gone with it, unless a token
+/* Whether the device has this chain, unchanged, as the next job, and with these log-probabilities; divide then packs
+   nothing for it. serial distinguishes chains that had the same address; n_edits counts all changes of a chain, and
+   commit_row records those that it makes itself. Rules that were sent with a batch are lost after it, unless a token
    has moved them to the row's own place. */
 static bool sampi_gpu_has(const samp_gpu *gpu, const sampi_sampler *s, size_t n_vocab, const samp_logprobs *lp)
 {

@@ -1,88 +1,92 @@
 /* ====================================================================================================== >>host
-   What the host does around the kernels. Chains and logits on either side come in; tokens, chains moved on and
-   statuses go out. A batch is divided into jobs for the device and rows for the CPU. Of a job only what the device
-   lacks is sent; one launch or a few run it; results are taken into the chains as if the CPU had sampled.
-   samp_gpu_sample_batch, at the end of gpu/results.h, calls all of it but contexts and samp_gpu_plan. This room has
+   What the host does around the kernels. Chains and logits on either side come in; tokens, updated chains and statuses
+   go out. A batch is divided into jobs for the device and rows for the CPU. Of a job only what the device does not have
+   is sent; one launch or a few run all jobs; results are taken into the chains as if the CPU had sampled.
+   samp_gpu_sample_batch, at the end of gpu/results.h, calls everything except contexts and samp_gpu_plan. This room has
    the host's structs and the layout of both blocks of memory.
 
-   The one thing to know: only sampi_gpu_commit_row changes the chain of a job, after all that can fail on the device
-   has been done. Until then a failure leaves all chains as they were, and the device's copies are forgotten. (The
-   scratch of a sampler may change before: sampi_stream and dry's list are written while a chain is packed.) One thread
-   at a time is in a context, so nothing is locked but launches, which contexts share. */
+   Only sampi_gpu_commit_row changes the chain of a job, after everything that can fail on the device. A failure before
+   leaves all chains as they were, and the device's copies are treated as lost. (The scratch of a sampler may change
+   before: sampi_stream and dry's list are written while a chain is packed.) One thread at a time uses a context, so
+   only launches, which contexts share, are locked. */
 
-/* Where a context's kernels run: nowhere, as plain functions, on the device. */
+/* Where a context's kernels run: not at all, as plain functions on the host, or on the device. */
 
 enum { SAMPI_GPU_ON_CPU, SAMPI_GPU_ON_HOST, SAMPI_GPU_ON_DEVICE };
 
-enum { SAMPI_GPU_FOUND = 4 }; /* the caller's arrays that are remembered: a few that take turns */
+enum { SAMPI_GPU_FOUND = 4 }; /* ranges of the caller's arrays that are remembered: for a few arrays in turns */
 
-enum { SAMPI_GPU_LISTENERS = 2 }; /* so many members are woken one by one; more, by a walk over the chain */
+/* Up to so many members accept the token by direct calls; more, by a walk over the chain. */
+enum { SAMPI_GPU_LISTENERS = 2 };
 
 /* Who samples a row of the batch. */
 enum {
-    SAMPI_GPU_BY_NOBODY, /* it has an error */
+    SAMPI_GPU_BY_NOBODY, /* the row has an error */
     SAMPI_GPU_BY_DEVICE,
     SAMPI_GPU_BY_CPU
 };
 
-/* The chain of a job. If it is kept, the device's copy of it is good for as long as serial and n_edits are the chain's:
-   then the row of another batch begins without anything being sent. (A chain in a chain is never kept: what the outer
-   one does to it is not counted.) */
+/* The chain of a job. If it is kept, the device's copy is valid as long as serial and n_edits are the chain's: the row
+   of a later batch then begins without anything being sent. (A chain within a chain is never kept, because changes by
+   the outer one are not counted.) */
 typedef struct sampi_gpu_slot {
-    sampi_sampler *chain, *last; /* NULL: none; its last active sampler */
-    sampi_sampler *patcher;      /* whose rules stay on the device, or NULL */
+    sampi_sampler *chain, *last; /* the chain, NULL if none; its last active sampler */
+    sampi_sampler *patcher;      /* the sampler whose rules stay on the device, or NULL */
     size_t serial, n_vocab, n_edits;
-    sampi_sampler *listener[SAMPI_GPU_LISTENERS]; /* members that want to know the token, */
-    int n_listeners;                              /* or more than that */
-    bool draws, custom;                           /* some member draws, is the user's */
+    sampi_sampler *listener[SAMPI_GPU_LISTENERS]; /* members that must accept the token */
+    int n_listeners;                              /* their number, or more than SAMPI_GPU_LISTENERS */
+    bool draws, custom;                           /* some member draws; some member is the user's */
     bool kept;
-    int32_t n_top[2]; /* of its log-probabilities, as given and left; -1: none are told */
+    int32_t n_top[2]; /* n_top of its log-probabilities, as given and after the chain; -1: none are asked for */
 } sampi_gpu_slot;
 
-/* A context: one block on the device and one on the host, laid out once. Of the arrays [max_rows] row_of, called,
-   verdict, slot and result are by the number of the job, where and token by that of the caller's row. */
+/* A context: one block on the device and one on the host, laid out once. Of the arrays [max_rows], row_of, called,
+   verdict, slot and result have an element per job; where and token have one per row of the caller's batch. */
 struct samp_gpu {
     samp_gpu_config config;
-    int mode, device, host; /* OpenMP's numbers */
-    char *block;            /* device memory, and a little more of it: see sampi_gpu_reserve */
+    int mode, device, host; /* mode; OpenMP's device numbers */
+    char *block;            /* device memory; keep is 256 bytes more: see sampi_gpu_prepare_device */
     void *keep;
     size_t job_at, data_at, mask_at, zeroed;
-    bool unsure;                       /* a batch has failed: the device may be in the middle of it */
-    size_t args_at, place_at, jobs_at; /* in stage, and from job_at on; rules and ids lie before the args */
-    sampi_gpu_args args;               /* with the device's addresses */
+    bool unsure;                       /* true: a batch has failed, and the device may be in the middle of it */
+    size_t args_at, place_at, jobs_at; /* offsets in stage, and from job_at on; rules and ids come before
+                                          the args */
+    sampi_gpu_args args;               /* addresses are the device's */
     uint32_t batch, launches;
-    uint32_t teams, wait; /* where wait isn't 0: so many run at once */
-    /* first and last byte of what was found to be the device's memory: see sampi_gpu_require_memory */
+    uint32_t teams, wait; /* teams that run at once, if wait is not 0 */
+    /* first and last byte of the ranges that were found to be the device's memory: see sampi_gpu_require_memory */
     uintptr_t found[SAMPI_GPU_FOUND][2];
     uint32_t n_found;
     samp_gpu_perf_data perf;
-    uint32_t most;        /* launches for a batch, far beyond what any chain needs */
-    uint32_t most_splits; /* teams of a row */
+    uint32_t most;        /* most launches for a batch, far more than any chain needs */
+    uint32_t most_splits; /* most teams of a row */
     char name[24];
-    char why[72]; /* why its device is not trusted, as samp_gpu_plan says it; "": it is */
-    /* the host's side, one heap block with this record */
-    char *stage;          /* what goes to the device: rules, ids, args, places, jobs */
+    char why[72]; /* why the device is not trusted, as samp_gpu_plan says it; "": it is trusted */
+    /* the host's side, one block with this struct */
+    char *stage;          /* what is sent to the device: rules, ids, args, places, jobs */
     sampi_gpu_rule *rule; /* [max_rows * SAMPI_RULES] */
-    int32_t *id;          /* [max_rows * SAMPI_RULES * 2] ids, and windows */
+    int32_t *id;          /* [max_rows * SAMPI_RULES * 2] ids, and windows of penalties */
     sampi_gpu_result *result;
-    sampi_gpu_basis *basis;     /* as the device's */
+    sampi_gpu_basis *basis;     /* the device's, copied */
     uint32_t *row_of;           /* [max_rows] the batch's row of each job */
     uint8_t *where;             /* [max_rows] who samples a row of the batch */
     sampi_gpu_slot *slot;       /* [max_rows] */
-    int32_t *called;            /* [max_rows] how many users' samplers a job has called */
-    int32_t *verdict;           /* [max_rows] of a user's sampler on a job: its token + 1, or a status */
+    int32_t *called;            /* [max_rows] how many users' samplers of a job were called */
+    int32_t *verdict;           /* [max_rows] what a job's user's sampler decided: token + 1, or a status */
     samp_token *token;          /* [max_rows] */
     sampi_gpu_item *item;       /* [SAMP_GPU_LIST] */
     samp_token_data *candidate; /* [SAMP_GPU_LIST] */
     char *raw;                  /* [max_vocab] elements */
     uint32_t n_jobs, n_rules, n_ids;
-    uint32_t new_from, new_until; /* jobs that the device does not have */
+    uint32_t new_from, new_until; /* range of jobs that the device does not have */
 };
 
 /* ---- shapes ----
-   A layout is written once, as a list of reservations, and done twice: from NULL for the size, then from the block. */
+   A layout is written once, as a list of reservations, and run twice: with base NULL for the size, then with the
+   block. */
 
-/* Bytes of a logit; 0: logits of this type are not the device's, and sampi_gpu_check refuses the config. */
+/* Returns the bytes of a logit; 0 for a type that the device does not take, for which sampi_gpu_check refuses the
+   config. */
 static size_t sampi_gpu_element_size(samp_dtype dtype)
 {
     if (dtype == SAMP_F16 || dtype == SAMP_BF16) return 2;
@@ -90,8 +94,8 @@ static size_t sampi_gpu_element_size(samp_dtype dtype)
     return dtype == SAMP_F64 ? 8 : 0;
 }
 
-/* What is wrong with a config. The most log-probabilities a row asks for must fit its list. For create and size: what
-   follows relies on it, and checks nothing again. */
+/* Returns the status of a config. The most log-probabilities that a row asks for must fit its list. create and size
+   call it; later code relies on it and checks nothing again. */
 static int sampi_gpu_check(const samp_gpu_config *c)
 {
     if (!c) return SAMP_E_NULL;
@@ -102,7 +106,7 @@ static int sampi_gpu_check(const samp_gpu_config *c)
     return sampi_gpu_element_size(c->dtype) ? SAMP_OK : SAMP_E_DTYPE;
 }
 
-/* Is there a pass for races? */
+/* Whether the kernels contain the pass for gumbel's race. */
 static bool sampi_gpu_races(void)
 {
 #ifdef SAMPLING_GUMBEL_DECLARED
@@ -112,27 +116,27 @@ static bool sampi_gpu_races(void)
 #endif
 }
 
-/* The next part of a block: n elements of that size, on a line of 256 bytes, which every type is content with and which
-   lets a warp's first read begin with a line of the cache. Called by the layouts only; it counts *used up, and touches
-   no memory. */
+/* Reserves the next part of a block, n elements of a size, and returns its address. Parts begin at multiples of 256
+   bytes, which suits every type, and lets a warp's first read begin with a cache line. Only layouts call it; it adds to
+   *used, and touches no memory. */
 static char *sampi_gpu_reserve(char *base, size_t *used, size_t n, size_t size)
 {
-    char *at = base ? base + *used : NULL; /* NULL: what a layout takes is only counted */
-    /* what can't be counted stays too much: no block is that large */
+    char *at = base ? base + *used : NULL; /* NULL: a layout only counts */
+    /* a size that overflows stays the maximum, which no block has */
     const bool fits = n <= (SIZE_MAX / 2 - 255) / size && *used <= SIZE_MAX / 2;
     *used = fits ? *used + ((n * size + 255) & ~(size_t)255) : SIZE_MAX;
     return at;
 }
 
-/* Bytes of what goes to the device for a batch; at, if it is not NULL: where the args, places and jobs are. Rules and
-   ids end where the args begin, and are as long as the batch needs: so that all of it is one piece, sent by one copy.
-   The host's stage and the device's part of the block have the same layout, this one, so an offset is good for both. */
+/* Returns the bytes of what is sent to the device for a batch; at, if not NULL, gets the offsets of args, places and
+   jobs. Rules and ids end where the args begin, and are as long as the batch needs, so that one copy sends everything.
+   The host's stage and the device's part of the block both have this layout, so an offset is valid for both. */
 static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
 {
     size_t used = 0, local[3];
     if (!at) at = local;
     sampi_gpu_reserve(NULL, &used, rows, SAMPI_RULES * (sizeof(sampi_gpu_rule) + 2 * sizeof(int32_t)));
-    sampi_gpu_reserve(NULL, &used, 2, 16); /* both end on a line of 16 bytes */
+    sampi_gpu_reserve(NULL, &used, 2, 16); /* both end at a multiple of 16 bytes */
     at[0] = used;
     sampi_gpu_reserve(NULL, &used, 1, sizeof(sampi_gpu_args));
     at[1] = used;
@@ -142,15 +146,15 @@ static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
     return used;
 }
 
-/* The two bases of log-probabilities of a row, and their first keys: all rows' bases, then all keys, close together for
-   the rows and the n_top of a batch, so that they come back in one copy. Host and device lay it out anew for each
-   batch, by these numbers. */
+/* Returns the bytes per row of what log-probabilities are computed from. The array has the two bases of all rows, then
+   the first keys of all rows, packed for the rows and the n_top of one batch, so that one copy brings them back. Host
+   and device compute its layout again for each batch from these two numbers. */
 static size_t sampi_gpu_basis_size(size_t n_top) { return 2 * (sizeof(sampi_gpu_basis) + n_top * sizeof(uint64_t)); }
 
-/* Lay out the device's block; *zeroed = how much of its beginning must be zero; at: the stage, logits, masks. Returns
-   its size. base may be NULL to ask for the sizes only. It writes addresses into `a`, and nothing into the block, which
-   the host cannot reach. It is called once for a context, so that no address changes from one batch to the next.
-   What is zero at first is what tells a new row from one that is under way. */
+/* Lays out the device's block. *zeroed gets the number of bytes at its beginning that must be zero; at, the offsets of
+   stage, logits, masks. Returns its size. base may be NULL, to get the sizes only. The function stores the device's
+   addresses in `a`; it writes nothing to the block itself, which the host cannot access. Each context calls it once, so
+   its addresses are the same for all batches. The zeros distinguish a new row from one that is being run. */
 static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_args *a, size_t *zeroed, size_t at[3])
 {
     const size_t rows = c->max_rows, groups = (c->max_vocab + SAMPI_GROUP - 1) / SAMPI_GROUP;
@@ -161,7 +165,7 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     SAMPI_RESERVE(result, sampi_gpu_result, rows);
     SAMPI_RESERVE(done, uint64_t, teams);
     a->hole = (uint32_t *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(uint32_t));
-    *zeroed = used; /* what follows is written before it is read */
+    *zeroed = used; /* the parts after this are written before they are read */
     a->cell = (float *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(float));
     a->cell_sum = (uint32_t *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(uint32_t));
     SAMPI_RESERVE(lane_max, float, teams *SAMPI_WARP);
@@ -195,7 +199,7 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     return used;
 }
 
-/* What create would take: the layout without a block. */
+/* Returns what create would take: the layout without a block. */
 SAMP_API size_t samp_gpu_size(const samp_gpu_config *config)
 {
     sampi_gpu_args args;

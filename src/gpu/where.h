@@ -1,29 +1,31 @@
 /* ---- where a chain runs ----
-   A chain comes in; a route goes out, which says how many of its samplers run on the device, and why not the others.
-   samp_gpu_plan writes a route as text. A route is found anew for each row that is not kept on the device, and again
-   where a row goes on, so nothing of it must be remembered. Nothing is written but the route, and nothing is sent. */
+   sampi_gpu_find_route takes a chain and returns a route: how many of its samplers run on the device, and why the
+   others do not. samp_gpu_plan writes a route as text. A route is found again for each row that is not kept on the
+   device, and where a row stops or continues, so it need not be stored. The functions write only the route, and send
+   nothing. */
 
 enum { SAMPI_GPU_CHAIN = 64 };
 
 /* What one walk over a chain finds out about it, and where its samplers run. */
 typedef struct sampi_gpu_route {
-    uint64_t checked;    /* bit i: one that is off follows list[i], and looks for NaN all the same */
+    uint64_t checked;    /* bit i: a sampler that is off follows list[i], and still looks for NaN */
     int n, n_device;     /* samplers in the list, of which the first n_device run on the device */
-    const char *why;     /* not the others */
-    int status;          /* what samp_status says of the chain */
-    bool llama, crowded; /* a sampler is MT19937's; there are too many */
-    bool moves;          /* a sampler's numbers follow the tokens, in a way that the device does not know */
-    bool custom, draws;  /* a sampler is the user's; one draws, */
-    int n_listeners;     /* so many want to know the token; more if chains are among them */
+    const char *why;     /* why the others do not */
+    int status;          /* what samp_status returns for the chain */
+    bool llama, crowded; /* a sampler uses MT19937; there are too many samplers */
+    bool moves;          /* a token changes a sampler's numbers in a way that the device does not have */
+    bool custom, draws;  /* a sampler is the user's; a sampler draws */
+    int n_listeners;     /* samplers that must accept the token; more if chains are among them */
     sampi_sampler *listener[SAMPI_GPU_LISTENERS];
-    int n_patchers;                       /* so many change single logits, */
-    sampi_sampler *patcher;               /* this one last */
-    sampi_sampler *list[SAMPI_GPU_CHAIN]; /* the chain's active samplers, in order; last: it need not be cleared */
+    int n_patchers;                       /* samplers that change single logits */
+    sampi_sampler *patcher;               /* the last of these */
+    sampi_sampler *list[SAMPI_GPU_CHAIN]; /* the chain's active samplers, in order; last member, because it
+                                             is not cleared */
 } sampi_gpu_route;
 
-/* One walk over a chain, by find_route and by itself: all that has to be known of its samplers. Chains in it are
-   opened: their members become the row's. A sampler that is off does nothing, but on the CPU it looks for NaN, which a
-   user's sampler before it may have left: `checked` keeps that. The first error on the way is the row's. */
+/* Walks over a chain, and adds what it finds to the route. find_route calls it, and it calls itself for chains within
+   the chain, whose members become the row's. A sampler that is off does nothing, but on the CPU it looks for NaN, which
+   a user's sampler before it may have left: `checked` records that. The first error on the way is the row's. */
 static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
 {
     if (!r->status) r->status = s->status;
@@ -31,7 +33,7 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
     if (sampi_is_chain(s) && s->owner) r->n_listeners += SAMPI_GPU_LISTENERS + 1;
     int32_t n = sampi_n_active(s);
     if (sampi_is_chain(s) &&
-        n < s->u.chain.n) { /* a schedule that waits: its clock alone, for which the device has no step */
+        n < s->u.chain.n) { /* a schedule that waits: only its clock runs, for which the device has no step */
         r->draws |= sampi_draws(s);
         r->custom |= sampi_has_custom(s);
         n = 1;
@@ -46,7 +48,7 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
     r->draws |= sampi_traits_of(s->kind)->draws != 0;
     if (sampi_traits_of(s->kind)->hooks->accept)
         r->moves |= !(sampi_gpu_flags(s) & SAMPI_PATCHES) && s->kind != SAMPI_ADAPTIVE_P;
-    /* one that is off accepts no token either, as in sampi_accept */
+    /* a sampler that is off accepts no token, as in sampi_accept */
     if (sampi_traits_of(s->kind)->hooks->accept && r->n_listeners++ < SAMPI_GPU_LISTENERS)
         r->listener[r->n_listeners - 1] = s;
     if (sampi_gpu_patches(s)) {
@@ -57,8 +59,9 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
     if (r->n < SAMPI_GPU_CHAIN) r->list[r->n++] = s;
 }
 
-/* Can it run on the device: a built-in one if it has a step, a user's sampler only with apply_gpu, and behind one that
-   leaves no masked tokens: its apply could see them on the CPU, and on the device there are none to see. */
+/* Whether a sampler can run on the device. A built-in sampler can if it has a step. A user's sampler can only with
+   apply_gpu, and only after a sampler that leaves no masked tokens: on the CPU its apply could see them, on the device
+   there are none. */
 static bool sampi_gpu_can(const sampi_gpu_route *r, int at)
 {
     if (!sampi_is_custom(r->list[at])) return sampi_gpu_has_step(r->list[at]);
@@ -67,8 +70,9 @@ static bool sampi_gpu_can(const sampi_gpu_route *r, int at)
     return r->list[at]->base.iface->apply_gpu && i > 0 && sampi_gpu_removes(r->list[i - 1]);
 }
 
-/* One more than the place of the first user's sampler in the head; 0: there is none. If the chain doesn't run on the
-   device as a whole, the head ends before it: a chain stops for users' samplers or exports, never both. */
+/* Returns 1 + the index of the first user's sampler among those that run on the device; 0 if there is none. If the
+   chain does not run on the device as a whole, the device's part ends before it: a chain stops for users' samplers or
+   exports, never both. */
 static int sampi_gpu_users_before(const sampi_gpu_route *r)
 {
     for (int i = 0; i < r->n_device; i++)
@@ -76,10 +80,10 @@ static int sampi_gpu_users_before(const sampi_gpu_route *r)
     return 0;
 }
 
-/* How many of the first n samplers leave an array that is the same on the device as it would be on the CPU: the last
-   one that removes tokens, and what masks none behind it. Others leave masked tokens where the device has none, and
-   whatever goes on from there on the CPU might see the difference; so might it see whether ties or a curve have put
-   smoothing's or log_softmax's tokens out of order. 0: all of it runs on the CPU. */
+/* Returns how many of the first n samplers leave the same array on the device as on the CPU: up to the last one that
+   removes tokens, and those after it that mask none. Others leave masked tokens where the device has none, and the
+   samplers that continue on the CPU might see the difference. They might also see whether ties or a curve have put
+   smoothing's or log_softmax's tokens out of order. 0: the whole chain runs on the CPU. */
 static int sampi_gpu_clean_part(const sampi_gpu_route *r, int n)
 {
     const unsigned keep_order = SAMPI_ONLY_EDITS | SAMPI_BY_CHANCE | SAMPI_ONLY_SHOWS;
@@ -93,7 +97,8 @@ static int sampi_gpu_clean_part(const sampi_gpu_route *r, int n)
     return 0;
 }
 
-/* Why none of it can run on the device; NULL: some of it may. For the plan's text, and for find_route to stop early. */
+/* Returns why no sampler of a chain can run on the device; NULL if some may. find_route stops early by it; the plan's
+   text has it. */
 static const char *sampi_gpu_why_not(const samp_gpu *gpu, const sampi_gpu_route *r)
 {
     if (gpu->mode == SAMPI_GPU_ON_CPU) return "no device";
@@ -102,21 +107,21 @@ static const char *sampi_gpu_why_not(const samp_gpu *gpu, const sampi_gpu_route 
     return r->crowded ? "too many samplers" : NULL;
 }
 
-/* Where each sampler of a chain runs. On the device if all of them can; else the first ones there, up to where the
-   array is what the CPU would have. The user's samplers are called on the device only if the whole chain is there.
-   Called for a row that is not kept (divide), for one that stops or goes on (call_user, commit_row), and for a plan:
-   the answer must be the same each time, so nobody may change a chain while its batch is under way. */
+/* Finds where each sampler of a chain runs: on the device if all can; otherwise the first ones there, up to where the
+   array is what the CPU would have. Users' samplers are called on the device only if the whole chain is there. It is
+   called for a row that is not kept (divide), for one that stops or continues (call_user, commit_row), and for a plan's
+   text. The answer must be the same each time, so no thread may change a chain while its batch runs. */
 static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gpu_route *r)
 {
     bool selects = false;
-    memset(r, 0, offsetof(sampi_gpu_route, list)); /* the list is long, and n says how much of it counts */
+    memset(r, 0, offsetof(sampi_gpu_route, list)); /* the list is long, and n says how much of it is valid */
     sampi_gpu_flatten(s, r);
     r->why = sampi_gpu_why_not(gpu, r);
     if (r->why) return;
     while (r->n_device < r->n && !selects && sampi_gpu_can(r, r->n_device))
         selects = sampi_gpu_flags(r->list[r->n_device++]) & SAMPI_SELECTS;
-    /* a user's sampler that is last must choose: judge_user sees to that */
-    if (r->n_device == r->n && r->n && sampi_is_custom(r->list[r->n - 1])) selects = true; /* or so it says */
+    /* a user's sampler that is last must choose; judge_user checks that */
+    if (r->n_device == r->n && r->n && sampi_is_custom(r->list[r->n - 1])) selects = true; /* by its own word */
     if (r->n_device == r->n) {
         if (!selects) r->why = "no sampler selects";
         if (selects && r->n > SAMPI_STEPS) r->why = "too many samplers";
@@ -133,14 +138,14 @@ static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gp
              : sampi_is_custom(stops)                  ? "a sampler of your own"
                                                        : "not on the device";
     const int user = sampi_gpu_users_before(r);
-    /* not as a whole: so without its users' samplers */
+    /* the chain does not run there as a whole: so not its users' samplers */
     if (user) r->n_device = user - 1;
     if (r->n_device > SAMPI_STEPS - 1) r->n_device = SAMPI_STEPS - 1; /* one step is the export */
     r->n_device = sampi_gpu_clean_part(r, r->n_device);
 }
 
-/* The route as text: what runs on the device, then the rest with its reason. A chain without samplers has only a
-   reason. */
+/* Writes the route as text: the samplers on the device, then the others with the reason. A chain without samplers has
+   only a reason. */
 SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char *buf, size_t size)
 {
     sampi_gpu_route r;
