@@ -19,115 +19,119 @@
        status = samp_gpu_sample_batch(gpu, chains, &logits, tokens);        // chains [n_rows], as samp_sample_batch
        samp_gpu_free(gpu);
 
-   Logits of a CUDA program work as they are, if libgomp works in CUDA's context: then device memory means the same to
-   both. libgomp opens a device once, at the first use of it by any thread, and takes the context that is current in
-   that thread if it is one of that device; else it makes one of its own, in which no pointer of CUDA's is valid. So
-   before anything else of OpenMP uses the device, in the thread that makes the first call here:
+   Logits of a CUDA program can be used in place if libgomp works in CUDA's context, so that both use the same device
+   addresses. libgomp opens a device once, when any thread first uses it, and takes the context that is current in that
+   thread if it is one of that device. Otherwise it makes a context of its own, in which no pointer of CUDA's is valid.
+   So call these before anything else of OpenMP uses the device, in the thread that makes the first call here:
 
        cudaSetDevice(config.device);                   // the device of that number
        cudaFree(0);                                    // makes its context, and makes it current in this thread
        samp_gpu *gpu = samp_gpu_create(&config, &status);
 
-   Other threads get libgomp's context if they have none; one that has another context of that device current works in
-   that, so let them call cudaSetDevice too, and make no further contexts. CUDA's context must outlive all of
-   libgomp's use (no cudaDeviceReset).
+   Other threads get libgomp's context if they have none. A thread that has another context of that device current works
+   in that one, so such a thread must call cudaSetDevice too, and must not make further contexts. CUDA's context must
+   exist as long as libgomp is used (no cudaDeviceReset).
 
-   Order of streams. What writes the logits must be done before the call: cudaStreamSynchronize, or
-   cudaEventSynchronize, in any thread. When the call returns, the tokens are on the host (or in `out`), and the logits
-   may be written again. samp_gpu_config has no stream, because libgomp has none to set: its plugin launches a target
-   region on the default stream of the context (the NULL stream), waits with cuCtxSynchronize, and copies with
-   cuMemcpy, on that stream too; `omp interop`, which could hand over a stream, is not in gcc 12, and OpenACC's
-   acc_set_cuda_stream is for OpenACC's own regions. It follows for a program that relies on this plugin: streams made
-   without cudaStreamNonBlocking come before the kernels by themselves; another one can be put before them without the
-   host's waiting, by cudaEventRecord in it and cudaStreamWaitEvent of the default stream; and since a launch waits for
-   the context, work of other streams that is under way in it delays the call.
+   Order of streams. The logits must be complete before the call: use cudaStreamSynchronize or cudaEventSynchronize, in
+   any thread. When the call returns, the tokens are on the host (or in `out`), and the logits may be overwritten.
+   samp_gpu_config has no stream, because libgomp lets a program set none: its plugin launches a target region on the
+   default stream of the context (the NULL stream), waits with cuCtxSynchronize, and copies with cuMemcpy, on that
+   stream too. `omp interop`, which could pass a stream, is not in gcc 12, and OpenACC's acc_set_cuda_stream is for
+   OpenACC's own regions. A program that relies on this plugin can conclude: work on streams made without
+   cudaStreamNonBlocking comes before the kernels by itself. Work on another stream can be put before them without
+   blocking the host, by cudaEventRecord in it and cudaStreamWaitEvent of the default stream. And since a launch waits
+   for the whole context, running work of its other streams delays the call.
 
-   Clang, or gcc without -fopenmp, compiles this file too: then samp_gpu_available() is 0, and the same calls sample on
-   the CPU. (cl.exe does not.)
+   Clang, or gcc without -fopenmp, compiles this file too: samp_gpu_available() is then 0, and the same calls sample on
+   the CPU. cl.exe does not compile it.
 
    HOW A TOKEN COMES ABOUT
 
-       host     chain -> steps: parameters, state, changed logits        sent if the device has not got them   >>host
+       host     chain -> steps: parameters, state, changed logits        sent if the device does not have them  >>host
        device   scan      logits -> maxima of cells, NaN found                                                 >>passes
-                advance   one sampler after the other, on what is known                                        >>steps
-                  walk    where a sampler needs a sum or tokens of the row: all teams read it again
-                  list    at most SAMP_GPU_LIST tokens are left: one team does the rest                        >>list
+                advance   one sampler after the other, with what the passes have found                         >>steps
+                  walk    if a sampler needs a sum or tokens of the row: all teams read it again
+                  list    at most SAMP_GPU_LIST tokens remain: one team does the rest                          >>list
        host     tokens and new state                                     one copy from the device per batch
 
    Search for the tags:
-       >>api                                                           what you use; stop there if that is enough
-       >>switches  >>records                                           what the device's compiler and memory get
-       >>elements  >>passes  >>list  >>steps                           one element, all of a row, few tokens, a sampler
-       >>host                                                          what is sent, launched and read back
+       >>api                                                           what a program uses; read no further if that is enough
+       >>switches  >>records                                           macros for the device's compiler, structs in its memory
+       >>elements  >>passes  >>list  >>steps                           one element, a whole row, a list, a sampler
+       >>host                                                          the code that sends, launches and reads back
 
-   A row is worked on by several teams (of one warp each), which share its 1024-element groups. The teams of a row do a
-   pass; the one that finishes last adds the results up and advances the chain as far as it gets without the next pass.
-   A row stays where it is: what samplers did to it is kept as a list of operations, which a pass applies to each
-   element it reads. Logits that penalties, dry or logit_bias change are taken out of the row and kept beside it.
+   Several teams work on a row. (A team of OpenMP is a thread block; here it has one warp.) They share the row's groups
+   of 1024 elements. A pass is one run of all teams of a row over their groups. The team that finishes a pass last adds
+   the results up, and advances the chain as far as it gets without the next pass. The row itself is never written: the
+   samplers' changes of it are kept as a list of operations, which a pass applies to each element it reads. Logits that
+   penalties, dry or logit_bias change are taken out of the row and kept beside it.
 
-   Chains stay on the device. It moves their state on as the host does (the position, mirostat's mu, adaptive_p's
-   averages, penalties' window), so the next batch with the same chain in the same place, the same n_vocab and n_top
-   sends nothing for it, unless something was done to it in between (samp_chain_update, samp_state_load, samp_reset,
-   samp_sample ...), or it has dry, top_p with a decay, several samplers that change single logits, tokens beyond
-   n_vocab or windows of more than 1024 in these, or a sampler of your own, or is part of another chain. The host's
-   chain is always up to date.
+   Chains stay on the device, which updates their state as the host does (the position, mirostat's mu, adaptive_p's
+   averages, penalties' window). So nothing is sent for a chain that is in the same place of the next batch, with the
+   same n_vocab and n_top. It is sent again if it was changed in between (samp_chain_update, samp_state_load,
+   samp_reset, samp_sample ...), or if it has dry, top_p with a decay, several samplers that change single logits,
+   tokens beyond n_vocab or windows of more than 1024 in these, or a sampler of your own, or is part of another chain.
+   The host's chain is always up to date.
 
-   Log-probabilities are two more steps: one before all samplers, where the row is as given, and one after the choice.
-   They tell maximum, sum, the first tokens and ranks; of these the host makes the numbers, as samp_sample_batch does.
+   Log-probabilities are two more steps: one before all samplers, for the row as given, and one after the choice. The
+   device computes maximum, sum, the first tokens and ranks; the host computes the numbers from these, as
+   samp_sample_batch does.
 
-   Between passes, teams of a row wait for each other, so many of them as have run together when the context was made;
-   they wait a bounded time, and what is left undone is done by another launch (then later batches wait for half that
-   time). Where none run together each pass is a launch. A row's only team, with more rows than teams, waits for
-   nobody. Nothing waits on the host.
+   Between passes the teams of a row wait for each other, at most as many teams as ran at once when the context was
+   made. They wait a bounded time; another launch does what is then left undone, and in later batches they wait half
+   that time. On a device that does not run teams at once, each pass is a launch. With more rows than teams, a row has
+   one team, which does not wait. No thread of the host is needed between the passes of a launch.
 
    THE SAME TOKENS. Weights, sums, cuts and draws are the integers of sampling.h (DETERMINISM there): the sums don't
    depend on the order of atomics, and the functions are the same source. Compile with -ffp-contract=off. (NVIDIA's
-   assembler fuses products with sums unasked; the few sums of products here are an fma, which it leaves alone.)
+   assembler fuses products with sums in any case; the few sums of products here are written as an fma, which it leaves
+   unchanged.)
 
-   WHAT RUNS WHERE. All built-in samplers run on the device, but infill, which reads tokens' texts, and constraints
-   other than top_p_decay. A
-   chain goes to the CPU, alone of its batch, where
+   WHAT RUNS WHERE. All built-in samplers run on the device, except infill, which reads tokens' texts, and constraints
+   other than top_p_decay. A chain goes to the CPU, and only that chain of its batch, if
      - its random source is SAMP_RNG_MT19937;
-     - it has more than 24 active samplers (22 if log-probabilities are asked for) and none of your own among them, or
-       more than 1024 changes of single logits, those of each sampler counted;
+     - it has more than 24 active samplers (22 if log-probabilities are asked for) and no sampler of your own among
+       them, or more than 1024 changes of single logits, those of each sampler counted;
      - log-probabilities are asked for, and it has a sampler of your own, or samp_gpu_config.max_top_logprobs is too
        small;
-     - tail_free, xtc with a threshold of 0.001 or less or of which thousands of tokens reach that share of the
-       largest p, mirostat with m above 2048 or a 50th of the row, or thousands of equal logits, or behind what has
-       left more, a sampler of your own behind what has left more, thousands of equal scores in typical, a
-       min_keep of thousands in min_p or top_a and its kin, p_less within 14 nats of the maximum, or top_h and min_k
-       before they know how many to keep meet more than SAMP_GPU_LIST tokens (known only then: the row is fetched and
-       sampled there);
+     - one of these meets more than SAMP_GPU_LIST tokens (known only then: the row is fetched and sampled on the CPU):
+       tail_free; xtc with a threshold of 0.001 or less, or of which thousands of tokens reach that share of the largest
+       p; mirostat with m above 2048 or above a 50th of the row, or with thousands of equal logits, or after samplers
+       that leave more; a sampler of your own after samplers that leave more; typical with thousands of equal scores;
+       min_p, top_a, p_less, p_less_norm, epsilon or eta with a min_keep of thousands; p_less and p_less_norm, of
+       tokens within 14 nats of the maximum; top_h and min_k before they have found how many to keep;
      - a sampler of your own, or one without a step on the device, comes before any that removes tokens.
-   A sampler of your own behind a top_k, top_p, min_p or typical gets the tokens left, exactly the array that
-   samp_apply would have given it (but `sorted` tells of these alone, and a zero has no sign), and the rest of the chain
-   runs on the CPU over these; or it works on the device itself, see samp_gpu_data. samp_gpu_plan tells. A grammar in a
-   chain is such a sampler; as samp_logits.mask (samp_grammar_mask) before a chain without it, it gives the same tokens,
-   and the chain stays on the device.
+   A sampler of your own after a top_k, top_p, min_p or typical gets the remaining tokens, exactly the array that
+   samp_apply would have given it (but `sorted` refers to these alone, and a zero has no sign), and the rest of the
+   chain runs on the CPU over them; or it runs on the device itself, see samp_gpu_data. samp_gpu_plan says which. A
+   grammar in a chain is such a sampler. Used as samp_logits.mask (samp_grammar_mask) instead, before a chain without
+   it, it gives the same tokens, and the chain stays on the device.
 
    MACROS (where the implementation is)
-       SAMP_GPU_LIST     a power of two >= 32, 4096: so many tokens one team takes over. 60 bytes each per row,
-                         68 with log-probabilities.
-       SAMP_GPU_WAIT     how often a team asks for the others before it gives up; 20000
+       SAMP_GPU_LIST     the most tokens of a list, which one team finishes alone: a power of two >= 32, by default
+       4096.
+                         Each takes 60 bytes per row, 68 with log-probabilities.
+       SAMP_GPU_WAIT     how often a team looks whether the others are done before it stops waiting; 20000
 
-   ERRORS are statuses. What libgomp does not let a program catch: a kernel that fails, or a device that is lost, ends
-   the process with libgomp's message. Memory that can't be had, a device that isn't there, a copy that fails do not.
+   ERRORS are statuses. libgomp does not let a program catch some: a kernel that fails, or a device that is lost, ends
+   the process with libgomp's message. Memory that is not available, a device that does not exist, and a copy that fails
+   do not end it.
 
    THREADS. Different contexts may be used by different threads at once (libgomp runs one kernel at a time); one context
-   by one thread at a time. With OpenMP there are four globals more than in sampling.h: which device the kernels are
-   bound to, to what, and a probe's counters, which are written in a critical section; and the verdict on each device
-   (see samp_gpu_create), an atomic: of two threads that make the first two contexts both may try the device. */
+   by one thread at a time. With OpenMP there are four globals more than in sampling.h: the device that the kernels are
+   bound to, what they are bound to, and a probe's counters, which are written in a critical section; and the verdict on
+   each device (see samp_gpu_create), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2604 gpu/prefix.h                     5234 gpu/device.h
-     146 gpu/api.h                        3167 gpu/choosing.h                   5400 gpu/contexts.h
-     284 gpu/switches.h                   3274 gpu/ending.h                     5569 gpu/steps.h
-     356 gpu/records.h                    3429 gpu/answers.h                    5664 gpu/where.h
-     665 gpu/elements.h                   4226 samplers/plans.h                 5838 gpu/sending.h
-     947 gpu/passes.h                     4489 gpu/users.h                      6111 gpu/batch.h
-    1508 gpu/list.h                       4595 gpu/logprobs.h                   6397 gpu/results.h
-    2211 gpu/left.h                       4760 gpu/advance.h                    6697 gpu/canary.h
-    2470 gpu/done.h                       5024 gpu/shapes.h
+       2 gpu/opening.h                    2608 gpu/prefix.h                     5238 gpu/device.h
+     150 gpu/api.h                        3171 gpu/choosing.h                   5404 gpu/contexts.h
+     288 gpu/switches.h                   3278 gpu/ending.h                     5573 gpu/steps.h
+     360 gpu/records.h                    3433 gpu/answers.h                    5668 gpu/where.h
+     669 gpu/elements.h                   4230 samplers/plans.h                 5842 gpu/sending.h
+     951 gpu/passes.h                     4493 gpu/users.h                      6115 gpu/batch.h
+    1512 gpu/list.h                       4599 gpu/logprobs.h                   6401 gpu/results.h
+    2215 gpu/left.h                       4764 gpu/advance.h                    6701 gpu/canary.h
+    2474 gpu/done.h                       5028 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -6696,32 +6700,33 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
 
 /* ---- src/gpu/canary.h ---- */
 /* ---- the canary ----
-   The first context of a device lets it do what the CPU can check: vectors of the kernels' arithmetic, and four small
-   batches whose rows together need every kind of pass and every sampler that has a step. Where anything differs, the
-   device gets no rows from any context of the process: they are sampled on the CPU, and samp_gpu_plan says why. The
-   verdict is made once for each device. samp_gpu_create, at the end, is what calls it. */
+   The trial of a device. The first context of a device makes it compute what the CPU can check: vectors of the kernels'
+   arithmetic, and four small batches whose rows together need every kind of pass and every sampler that has a step. If
+   anything differs, no context of the process gives rows to that device: they are sampled on the CPU, and samp_gpu_plan
+   says why. The verdict is made once for each device. samp_gpu_create, at the end, begins the trial. */
 
-#if !defined(SAMPI_GPU_TRUSTS) && SAMPI_OFFLOAD /* a test has kernels on the host checked too, or has none checked */
+#if !defined(SAMPI_GPU_TRUSTS) && SAMPI_OFFLOAD /* a test checks kernels on the host too, or none */
 #define SAMPI_GPU_TRUSTS(gpu) ((gpu)->mode != SAMPI_GPU_ON_DEVICE)
-#elif !defined(SAMPI_GPU_TRUSTS) /* no device: so no verdict is kept */
+#elif !defined(SAMPI_GPU_TRUSTS) /* without a device no verdict is needed */
 #define SAMPI_GPU_TRUSTS(gpu) true
 #endif
 
-/* More than a list; a third more cells than the list beside the sums wants tokens; a last group that is not full. */
+/* Tokens of a row: more than a list holds; a third more cells (of 32 tokens) than the list that is made with sums wants
+   tokens; and a last group that is not full. */
 #define SAMPI_CANARY_VOCAB (SAMP_GPU_LIST < 8192 ? 11270 : SAMP_GPU_LIST + 3078)
 enum {
     SAMPI_CANARY_ARGUMENTS = 128,
     SAMPI_CANARY_FUNCTIONS = 12,
     SAMPI_CANARY_RANDOM = 8,
     SAMPI_CANARY_VALUES = SAMPI_CANARY_ARGUMENTS * SAMPI_CANARY_FUNCTIONS + 2 * SAMPI_CANARY_RANDOM,
-    SAMPI_CANARY_SHAPES = 5, /* of rows of logits; the last one has a NaN */
+    SAMPI_CANARY_SHAPES = 5, /* rows of logits; the last one has a NaN */
     SAMPI_CANARY_TOP = SAMP_GPU_LIST < 40 ? SAMP_GPU_LIST : 40,
     SAMPI_CANARY_LAUNCHES = 64, /* for one batch: far more than its passes */
-    SAMPI_CANARY_DEVICES = 64   /* whose verdicts are kept */
+    SAMPI_CANARY_DEVICES = 64   /* devices whose verdicts are kept */
 };
 
-/* The rows: the shape of their logits, what samp_gpu_plan calls them, and up to three samplers. Behind one that does
-   not select comes dist. Neighbours with shapes that follow one another are sent in one copy. */
+/* The rows: the shape of their logits, their name for samp_gpu_plan, and up to three samplers. If none of them selects,
+   dist is added. Rows whose shapes are consecutive are sent in one copy. */
 #define SAMPI_CANARY_ROWS(X) \
     X(0, "top-k, top-p, temp", samp_init_top_k(40), samp_init_top_p(0.95f, 1), samp_init_temp(0.8f)) \
     X(1, "top-p, temp", samp_init_top_p(0.9f, 1), samp_init_temp(1.25f), NULL) \
@@ -6764,7 +6769,8 @@ static const char *const sampi_canary_name[] = {
 };
 enum { SAMPI_CANARY_N = (int)(sizeof sampi_canary_name / sizeof *sampi_canary_name) };
 
-/* What was found: a device is right, or the first thing that was not; a row is SAMPI_CANARY_ROW + its number. */
+/* What the trial has found: the device is right, or the first thing that was not; a row is SAMPI_CANARY_ROW + its
+   number. */
 enum {
     SAMPI_CANARY_UNKNOWN,
     SAMPI_CANARY_NO_MEMORY, /* no verdict */
@@ -6777,8 +6783,8 @@ enum {
 
 /* ---- arithmetic ---- */
 
-/* The functions that kernels decide tokens with, each of a few numbers made from x[i]; y [arguments][functions], and
-   random numbers behind them, gets the results' bits. Compiled for both sides. */
+/* Computes, from each x[i], the functions that kernels decide tokens with, and random numbers after them. y
+   [arguments][functions] gets the bits of the results. Compiled for host and device. */
 static void sampi_canary_compute(const float *x, uint64_t *y)
 {
     SAMPI_SIMD()
@@ -6801,11 +6807,12 @@ static void sampi_canary_compute(const float *x, uint64_t *y)
         at[10] = sampi_mulhi(sampi_bits(e), w << 20);
         at[11] = (uint64_t)sampi_key(l) ^ sampi_gpu_nearly_weight(max, l);
     }
-    y += SAMPI_CANARY_ARGUMENTS * SAMPI_CANARY_FUNCTIONS; /* a draw's random numbers: one for all lanes */
+    y += SAMPI_CANARY_ARGUMENTS * SAMPI_CANARY_FUNCTIONS; /* a draw's random numbers, computed alike by all
+                                                             lanes */
     for (uint32_t k = 0; k < SAMPI_CANARY_RANDOM; k++) sampi_random_bits(k << 30, k, 3, k, y + 2 * k);
 }
 
-/* The same on the device. The buckets of a context without rows lend their memory. */
+/* Runs that on the device. A context without rows lends the memory of its buckets. */
 static int sampi_canary_compute_there(samp_gpu *gpu, const float *x, uint64_t *y)
 {
     const size_t n_x = SAMPI_CANARY_ARGUMENTS * sizeof *x;
@@ -6824,12 +6831,12 @@ static int sampi_canary_compute_there(samp_gpu *gpu, const float *x, uint64_t *y
     return sampi_gpu_get(gpu, y, to, n_y);
 }
 
-/* Do both sides compute the same? */
+/* Compares the arithmetic of host and device. */
 static int sampi_canary_arithmetic(samp_gpu *gpu)
 {
     float x[SAMPI_CANARY_ARGUMENTS];
     uint64_t here[SAMPI_CANARY_VALUES], there[SAMPI_CANARY_VALUES];
-    /* from the maximum down to where weights are 0, and masked ones; near the maximum the floats lie close */
+    /* from the maximum down to where weights are 0, and some masked; near the maximum the floats are close together */
     for (int i = 0; i < SAMPI_CANARY_ARGUMENTS; i++)
         x[i] = i % 32 == 31 ? -INFINITY : 32.0f - (float)(i * i) / 507.0f;
     if (sampi_canary_compute_there(gpu, x, there)) return SAMPI_CANARY_FAILED;
@@ -6850,17 +6857,17 @@ typedef struct sampi_canary {
     uint32_t mask[SAMPI_CANARY_N * ((SAMPI_CANARY_VOCAB + 31) / 32)];
 } sampi_canary;
 
-/* The logits: all different and a long nucleus; flat; few values, so that all have equals; Zipf's law with exponent
-   1.1; the first again, with a NaN. */
+/* Returns a logit of a shape. Shape 0: different logits and a long nucleus (the tokens that top_p keeps). 1: flat. 2:
+   few values, so that all have equals. 3: Zipf's law with exponent 1.1. 4: the first again, with a NaN. */
 static float sampi_canary_logit(int shape, uint64_t u)
 {
-    const float x = (float)(int32_t)((u >> 48) + (u >> 32 & 0xFFFF)) / 8192.0f - 8.0f; /* a triangle over [-8, 8] */
+    const float x = (float)(int32_t)((u >> 48) + (u >> 32 & 0xFFFF)) / 8192.0f - 8.0f; /* triangular, [-8, 8] */
     if (shape == 1) return x * 0.25f;
     if (shape == 2) return (float)(int32_t)(x * 2.0f) * 0.5f;
     return shape == 3 ? (float)(-1.1 * sampi_ln((double)((u >> 40) + 1))) : x;
 }
 
-/* x as f16 or bf16, by cutting bits off; below 2^-14 an f16 is 0. */
+/* Returns x as f16 or bf16, by truncating bits; as f16, values below 2^-14 become 0. */
 static uint16_t sampi_canary_half(samp_dtype dtype, float x)
 {
     uint32_t u;
@@ -6871,7 +6878,7 @@ static uint16_t sampi_canary_half(samp_dtype dtype, float x)
     return (uint16_t)(size < 0x38800000u ? 0 : sign | ((size >> 13) - (112 << 10)));
 }
 
-/* All shapes as f32, and masks that leave three of four. */
+/* Makes all shapes as f32, and masks that leave three of four tokens. */
 static void sampi_canary_make_rows(sampi_canary *c)
 {
     uint64_t u = 1;
@@ -6886,7 +6893,7 @@ static void sampi_canary_make_rows(sampi_canary *c)
     }
 }
 
-/* The same in another type, behind it. */
+/* Makes the same logits in another type, in `data`. */
 static const void *sampi_canary_make_data(sampi_canary *c, samp_dtype dtype)
 {
     uint16_t *half = (uint16_t *)(void *)c->data;
@@ -6899,7 +6906,7 @@ static const void *sampi_canary_make_data(sampi_canary *c, samp_dtype dtype)
     return dtype == SAMP_F32 ? (const void *)c->x : (const void *)c->data;
 }
 
-/* Chains in pairs, of which each side gets one. */
+/* Makes each chain twice, one for the device and one for the CPU. */
 static bool sampi_canary_make_chains(sampi_canary *c)
 {
 #define SAMPI_X(shape, name, a, b, c) { a, b, c },
@@ -6917,7 +6924,7 @@ static bool sampi_canary_make_chains(sampi_canary *c)
             good &= samp_chain_add(chain, member[r][i]) == SAMP_OK;
         }
         if (!selects) good &= samp_chain_add(chain, samp_init_dist((uint64_t)r)) == SAMP_OK;
-        for (int i = 0; i < 40; i++) samp_accept(chain, i * i % 61); /* a window to punish */
+        for (int i = 0; i < 40; i++) samp_accept(chain, i * i % 61); /* tokens to penalise */
         c->there[r] = chain;
         c->here[r] = samp_clone(chain);
         c->index[r] = shape_of[r];
@@ -6926,13 +6933,13 @@ static bool sampi_canary_make_chains(sampi_canary *c)
     return good;
 }
 
-/* Wishes for log-probabilities: rows 0 .. N - 1 the device's, the others the CPU's. */
+/* Asks for log-probabilities: sets 0 .. N - 1 are the device's, the others the CPU's. */
 static void sampi_canary_ask(sampi_canary *c)
 {
     memset(c->top, 0, sizeof c->top);
     memset(c->lp, 0, sizeof c->lp);
     for (int r = 0; r < 2 * SAMPI_CANARY_N; r++) {
-        if (r % SAMPI_CANARY_N % 2) continue; /* without lists */
+        if (r % SAMPI_CANARY_N % 2) continue; /* without top log-probabilities */
         c->lp[r].raw.top_logprobs = c->top[r][0];
         c->lp[r].processed.top_logprobs = c->top[r][1];
         c->lp[r].raw.n_top = c->lp[r].processed.n_top = SAMPI_CANARY_TOP;
@@ -6945,7 +6952,7 @@ static bool sampi_canary_same_set(const samp_logprob_set *a, const samp_logprob_
            a->chosen.rank == b->chosen.rank && sampi_bits(a->cumulative_logprob) == sampi_bits(b->cumulative_logprob);
 }
 
-/* Are the chains in the same state, as its bytes say? */
+/* Whether two chains have the same saved state, byte for byte. */
 static bool sampi_canary_same_state(const samp_sampler *a, const samp_sampler *b)
 {
     char x[2048], y[2048];
@@ -6954,7 +6961,7 @@ static bool sampi_canary_same_state(const samp_sampler *a, const samp_sampler *b
            samp_state_save(b, y, n) == SAMP_OK && !memcmp(x, y, n);
 }
 
-/* Is the sum of the first row, as given, what its weights sum to? All of them, to the unit. */
+/* Whether the device's sum of the first row as given is exactly the sum of its weights. */
 static bool sampi_canary_same_sum(const sampi_canary *c, const samp_logits *l)
 {
     const sampi_gpu_basis *basis = c->gpu->basis;
@@ -6964,9 +6971,9 @@ static bool sampi_canary_same_sum(const sampi_canary *c, const samp_logits *l)
     return z == basis->z;
 }
 
-/* A batch on both sides: all rows; again, with what the device has kept of the chains; with masks and
-   log-probabilities; and a few rows of the type that is left. Each in another type, of which only the reading differs.
-   All rows must have been the device's to the end: what it hands back is right in any case. */
+/* Runs a batch on both sides, and compares. Batch 0: all rows; 1: again, with the chains that the device has kept; 2:
+   with masks and log-probabilities; 3: a few rows of the remaining type. Each has another type, which changes only how
+   logits are read. All rows must have finished on the device, because what it gives back to the CPU is always right. */
 static int sampi_canary_batch(sampi_canary *c, int batch)
 {
     static const samp_dtype dtypes[] = { SAMP_F32, SAMP_BF16, SAMP_F16, SAMP_F64 };
@@ -6978,7 +6985,7 @@ static int sampi_canary_batch(sampi_canary *c, int batch)
     l.data = sampi_canary_make_data(c, l.dtype);
     sampi_canary_ask(c);
     c->gpu->config.dtype = l.dtype;
-    c->gpu->most_splits = batch < 2 ? 5 : UINT32_MAX; /* a team with several groups, and with one */
+    c->gpu->most_splits = batch < 2 ? 5 : UINT32_MAX; /* teams with several groups, and with one */
     if (logprobs) l.mask = c->mask, l.logprobs = c->lp;
     int status = samp_gpu_sample_batch(c->gpu, c->there, &l, there);
     if (status) return SAMPI_CANARY_FAILED;
@@ -6986,7 +6993,7 @@ static int sampi_canary_batch(sampi_canary *c, int batch)
     status = samp_sample_batch(c->here, &l, here);
     if (status) return SAMPI_CANARY_NO_MEMORY;
     for (int r = 0; r < n; r++) {
-        const char *top = (const char *)c->top + (size_t)r * sizeof c->top[r]; /* bits */
+        const char *top = (const char *)c->top + (size_t)r * sizeof c->top[r]; /* compared as bits */
         const samp_logprobs *a = &c->lp[r], *b = a + SAMPI_CANARY_N;
         if (there[r] != here[r] || !sampi_canary_same_state(c->there[r], c->here[r]) ||
             !sampi_canary_same_set(&a->raw, &b->raw) || !sampi_canary_same_set(&a->processed, &b->processed) ||
@@ -6997,8 +7004,8 @@ static int sampi_canary_batch(sampi_canary *c, int batch)
     return logprobs && !sampi_canary_same_sum(c, &l) ? SAMPI_CANARY_SUMS : SAMPI_CANARY_RIGHT;
 }
 
-/* The verdict on the device of a context, by a context of its own on the side, which takes what that one has found
-   about teams. */
+/* Returns the verdict on the device of a context. It uses a second context of the device, which takes the number of
+   teams over from the first. */
 static int sampi_canary_sing(const samp_gpu *like)
 {
     const samp_gpu_config config = { like->config.device, SAMPI_CANARY_N, SAMPI_CANARY_VOCAB, SAMP_F64, false, false,
@@ -7025,7 +7032,7 @@ static int sampi_canary_sing(const samp_gpu *like)
     return found;
 }
 
-/* A verdict that another thread makes at the same time is the same one. */
+/* Returns the verdict, from memory or by a trial. If two threads make it at the same time, it is the same. */
 static int sampi_canary_verdict(const samp_gpu *gpu)
 {
     static int32_t verdict[SAMPI_CANARY_DEVICES];
@@ -7037,8 +7044,8 @@ static int sampi_canary_verdict(const samp_gpu *gpu)
     return found;
 }
 
-/* A context whose device is not trusted: its rows go to the CPU, by why_not's reason, and are fetched if they are on
-   the device. Its memory there goes back. */
+/* Makes a context sample on the CPU, because its device is not trusted: why_not returns the reason, and rows that are
+   on the device are fetched. Its other memory there is freed. */
 static void sampi_gpu_distrust(samp_gpu *gpu, int verdict)
 {
     sampi_text t = { gpu->why, sizeof gpu->why, 0 };

@@ -1,30 +1,31 @@
 /* ---- the canary ----
-   The first context of a device lets it do what the CPU can check: vectors of the kernels' arithmetic, and four small
-   batches whose rows together need every kind of pass and every sampler that has a step. Where anything differs, the
-   device gets no rows from any context of the process: they are sampled on the CPU, and samp_gpu_plan says why. The
-   verdict is made once for each device. samp_gpu_create, at the end, is what calls it. */
+   The trial of a device. The first context of a device makes it compute what the CPU can check: vectors of the kernels'
+   arithmetic, and four small batches whose rows together need every kind of pass and every sampler that has a step. If
+   anything differs, no context of the process gives rows to that device: they are sampled on the CPU, and samp_gpu_plan
+   says why. The verdict is made once for each device. samp_gpu_create, at the end, begins the trial. */
 
-#if !defined(SAMPI_GPU_TRUSTS) && SAMPI_OFFLOAD /* a test has kernels on the host checked too, or has none checked */
+#if !defined(SAMPI_GPU_TRUSTS) && SAMPI_OFFLOAD /* a test checks kernels on the host too, or none */
 #define SAMPI_GPU_TRUSTS(gpu) ((gpu)->mode != SAMPI_GPU_ON_DEVICE)
-#elif !defined(SAMPI_GPU_TRUSTS) /* no device: so no verdict is kept */
+#elif !defined(SAMPI_GPU_TRUSTS) /* without a device no verdict is needed */
 #define SAMPI_GPU_TRUSTS(gpu) true
 #endif
 
-/* More than a list; a third more cells than the list beside the sums wants tokens; a last group that is not full. */
+/* Tokens of a row: more than a list holds; a third more cells (of 32 tokens) than the list that is made with sums wants
+   tokens; and a last group that is not full. */
 #define SAMPI_CANARY_VOCAB (SAMP_GPU_LIST < 8192 ? 11270 : SAMP_GPU_LIST + 3078)
 enum {
     SAMPI_CANARY_ARGUMENTS = 128,
     SAMPI_CANARY_FUNCTIONS = 12,
     SAMPI_CANARY_RANDOM = 8,
     SAMPI_CANARY_VALUES = SAMPI_CANARY_ARGUMENTS * SAMPI_CANARY_FUNCTIONS + 2 * SAMPI_CANARY_RANDOM,
-    SAMPI_CANARY_SHAPES = 5, /* of rows of logits; the last one has a NaN */
+    SAMPI_CANARY_SHAPES = 5, /* rows of logits; the last one has a NaN */
     SAMPI_CANARY_TOP = SAMP_GPU_LIST < 40 ? SAMP_GPU_LIST : 40,
     SAMPI_CANARY_LAUNCHES = 64, /* for one batch: far more than its passes */
-    SAMPI_CANARY_DEVICES = 64   /* whose verdicts are kept */
+    SAMPI_CANARY_DEVICES = 64   /* devices whose verdicts are kept */
 };
 
-/* The rows: the shape of their logits, what samp_gpu_plan calls them, and up to three samplers. Behind one that does
-   not select comes dist. Neighbours with shapes that follow one another are sent in one copy. */
+/* The rows: the shape of their logits, their name for samp_gpu_plan, and up to three samplers. If none of them selects,
+   dist is added. Rows whose shapes are consecutive are sent in one copy. */
 #define SAMPI_CANARY_ROWS(X) \
     X(0, "top-k, top-p, temp", samp_init_top_k(40), samp_init_top_p(0.95f, 1), samp_init_temp(0.8f)) \
     X(1, "top-p, temp", samp_init_top_p(0.9f, 1), samp_init_temp(1.25f), NULL) \
@@ -67,7 +68,8 @@ static const char *const sampi_canary_name[] = {
 };
 enum { SAMPI_CANARY_N = (int)(sizeof sampi_canary_name / sizeof *sampi_canary_name) };
 
-/* What was found: a device is right, or the first thing that was not; a row is SAMPI_CANARY_ROW + its number. */
+/* What the trial has found: the device is right, or the first thing that was not; a row is SAMPI_CANARY_ROW + its
+   number. */
 enum {
     SAMPI_CANARY_UNKNOWN,
     SAMPI_CANARY_NO_MEMORY, /* no verdict */
@@ -80,8 +82,8 @@ enum {
 
 /* ---- arithmetic ---- */
 
-/* The functions that kernels decide tokens with, each of a few numbers made from x[i]; y [arguments][functions], and
-   random numbers behind them, gets the results' bits. Compiled for both sides. */
+/* Computes, from each x[i], the functions that kernels decide tokens with, and random numbers after them. y
+   [arguments][functions] gets the bits of the results. Compiled for host and device. */
 static void sampi_canary_compute(const float *x, uint64_t *y)
 {
     SAMPI_SIMD()
@@ -104,11 +106,12 @@ static void sampi_canary_compute(const float *x, uint64_t *y)
         at[10] = sampi_mulhi(sampi_bits(e), w << 20);
         at[11] = (uint64_t)sampi_key(l) ^ sampi_gpu_nearly_weight(max, l);
     }
-    y += SAMPI_CANARY_ARGUMENTS * SAMPI_CANARY_FUNCTIONS; /* a draw's random numbers: one for all lanes */
+    y += SAMPI_CANARY_ARGUMENTS * SAMPI_CANARY_FUNCTIONS; /* a draw's random numbers, computed alike by all
+                                                             lanes */
     for (uint32_t k = 0; k < SAMPI_CANARY_RANDOM; k++) sampi_random_bits(k << 30, k, 3, k, y + 2 * k);
 }
 
-/* The same on the device. The buckets of a context without rows lend their memory. */
+/* Runs that on the device. A context without rows lends the memory of its buckets. */
 static int sampi_canary_compute_there(samp_gpu *gpu, const float *x, uint64_t *y)
 {
     const size_t n_x = SAMPI_CANARY_ARGUMENTS * sizeof *x;
@@ -127,12 +130,12 @@ static int sampi_canary_compute_there(samp_gpu *gpu, const float *x, uint64_t *y
     return sampi_gpu_get(gpu, y, to, n_y);
 }
 
-/* Do both sides compute the same? */
+/* Compares the arithmetic of host and device. */
 static int sampi_canary_arithmetic(samp_gpu *gpu)
 {
     float x[SAMPI_CANARY_ARGUMENTS];
     uint64_t here[SAMPI_CANARY_VALUES], there[SAMPI_CANARY_VALUES];
-    /* from the maximum down to where weights are 0, and masked ones; near the maximum the floats lie close */
+    /* from the maximum down to where weights are 0, and some masked; near the maximum the floats are close together */
     for (int i = 0; i < SAMPI_CANARY_ARGUMENTS; i++)
         x[i] = i % 32 == 31 ? -INFINITY : 32.0f - (float)(i * i) / 507.0f;
     if (sampi_canary_compute_there(gpu, x, there)) return SAMPI_CANARY_FAILED;
@@ -153,17 +156,17 @@ typedef struct sampi_canary {
     uint32_t mask[SAMPI_CANARY_N * ((SAMPI_CANARY_VOCAB + 31) / 32)];
 } sampi_canary;
 
-/* The logits: all different and a long nucleus; flat; few values, so that all have equals; Zipf's law with exponent
-   1.1; the first again, with a NaN. */
+/* Returns a logit of a shape. Shape 0: different logits and a long nucleus (the tokens that top_p keeps). 1: flat. 2:
+   few values, so that all have equals. 3: Zipf's law with exponent 1.1. 4: the first again, with a NaN. */
 static float sampi_canary_logit(int shape, uint64_t u)
 {
-    const float x = (float)(int32_t)((u >> 48) + (u >> 32 & 0xFFFF)) / 8192.0f - 8.0f; /* a triangle over [-8, 8] */
+    const float x = (float)(int32_t)((u >> 48) + (u >> 32 & 0xFFFF)) / 8192.0f - 8.0f; /* triangular, [-8, 8] */
     if (shape == 1) return x * 0.25f;
     if (shape == 2) return (float)(int32_t)(x * 2.0f) * 0.5f;
     return shape == 3 ? (float)(-1.1 * sampi_ln((double)((u >> 40) + 1))) : x;
 }
 
-/* x as f16 or bf16, by cutting bits off; below 2^-14 an f16 is 0. */
+/* Returns x as f16 or bf16, by truncating bits; as f16, values below 2^-14 become 0. */
 static uint16_t sampi_canary_half(samp_dtype dtype, float x)
 {
     uint32_t u;
@@ -174,7 +177,7 @@ static uint16_t sampi_canary_half(samp_dtype dtype, float x)
     return (uint16_t)(size < 0x38800000u ? 0 : sign | ((size >> 13) - (112 << 10)));
 }
 
-/* All shapes as f32, and masks that leave three of four. */
+/* Makes all shapes as f32, and masks that leave three of four tokens. */
 static void sampi_canary_make_rows(sampi_canary *c)
 {
     uint64_t u = 1;
@@ -189,7 +192,7 @@ static void sampi_canary_make_rows(sampi_canary *c)
     }
 }
 
-/* The same in another type, behind it. */
+/* Makes the same logits in another type, in `data`. */
 static const void *sampi_canary_make_data(sampi_canary *c, samp_dtype dtype)
 {
     uint16_t *half = (uint16_t *)(void *)c->data;
@@ -202,7 +205,7 @@ static const void *sampi_canary_make_data(sampi_canary *c, samp_dtype dtype)
     return dtype == SAMP_F32 ? (const void *)c->x : (const void *)c->data;
 }
 
-/* Chains in pairs, of which each side gets one. */
+/* Makes each chain twice, one for the device and one for the CPU. */
 static bool sampi_canary_make_chains(sampi_canary *c)
 {
 #define SAMPI_X(shape, name, a, b, c) { a, b, c },
@@ -220,7 +223,7 @@ static bool sampi_canary_make_chains(sampi_canary *c)
             good &= samp_chain_add(chain, member[r][i]) == SAMP_OK;
         }
         if (!selects) good &= samp_chain_add(chain, samp_init_dist((uint64_t)r)) == SAMP_OK;
-        for (int i = 0; i < 40; i++) samp_accept(chain, i * i % 61); /* a window to punish */
+        for (int i = 0; i < 40; i++) samp_accept(chain, i * i % 61); /* tokens to penalise */
         c->there[r] = chain;
         c->here[r] = samp_clone(chain);
         c->index[r] = shape_of[r];
@@ -229,13 +232,13 @@ static bool sampi_canary_make_chains(sampi_canary *c)
     return good;
 }
 
-/* Wishes for log-probabilities: rows 0 .. N - 1 the device's, the others the CPU's. */
+/* Asks for log-probabilities: sets 0 .. N - 1 are the device's, the others the CPU's. */
 static void sampi_canary_ask(sampi_canary *c)
 {
     memset(c->top, 0, sizeof c->top);
     memset(c->lp, 0, sizeof c->lp);
     for (int r = 0; r < 2 * SAMPI_CANARY_N; r++) {
-        if (r % SAMPI_CANARY_N % 2) continue; /* without lists */
+        if (r % SAMPI_CANARY_N % 2) continue; /* without top log-probabilities */
         c->lp[r].raw.top_logprobs = c->top[r][0];
         c->lp[r].processed.top_logprobs = c->top[r][1];
         c->lp[r].raw.n_top = c->lp[r].processed.n_top = SAMPI_CANARY_TOP;
@@ -248,7 +251,7 @@ static bool sampi_canary_same_set(const samp_logprob_set *a, const samp_logprob_
            a->chosen.rank == b->chosen.rank && sampi_bits(a->cumulative_logprob) == sampi_bits(b->cumulative_logprob);
 }
 
-/* Are the chains in the same state, as its bytes say? */
+/* Whether two chains have the same saved state, byte for byte. */
 static bool sampi_canary_same_state(const samp_sampler *a, const samp_sampler *b)
 {
     char x[2048], y[2048];
@@ -257,7 +260,7 @@ static bool sampi_canary_same_state(const samp_sampler *a, const samp_sampler *b
            samp_state_save(b, y, n) == SAMP_OK && !memcmp(x, y, n);
 }
 
-/* Is the sum of the first row, as given, what its weights sum to? All of them, to the unit. */
+/* Whether the device's sum of the first row as given is exactly the sum of its weights. */
 static bool sampi_canary_same_sum(const sampi_canary *c, const samp_logits *l)
 {
     const sampi_gpu_basis *basis = c->gpu->basis;
@@ -267,9 +270,9 @@ static bool sampi_canary_same_sum(const sampi_canary *c, const samp_logits *l)
     return z == basis->z;
 }
 
-/* A batch on both sides: all rows; again, with what the device has kept of the chains; with masks and
-   log-probabilities; and a few rows of the type that is left. Each in another type, of which only the reading differs.
-   All rows must have been the device's to the end: what it hands back is right in any case. */
+/* Runs a batch on both sides, and compares. Batch 0: all rows; 1: again, with the chains that the device has kept; 2:
+   with masks and log-probabilities; 3: a few rows of the remaining type. Each has another type, which changes only how
+   logits are read. All rows must have finished on the device, because what it gives back to the CPU is always right. */
 static int sampi_canary_batch(sampi_canary *c, int batch)
 {
     static const samp_dtype dtypes[] = { SAMP_F32, SAMP_BF16, SAMP_F16, SAMP_F64 };
@@ -281,7 +284,7 @@ static int sampi_canary_batch(sampi_canary *c, int batch)
     l.data = sampi_canary_make_data(c, l.dtype);
     sampi_canary_ask(c);
     c->gpu->config.dtype = l.dtype;
-    c->gpu->most_splits = batch < 2 ? 5 : UINT32_MAX; /* a team with several groups, and with one */
+    c->gpu->most_splits = batch < 2 ? 5 : UINT32_MAX; /* teams with several groups, and with one */
     if (logprobs) l.mask = c->mask, l.logprobs = c->lp;
     int status = samp_gpu_sample_batch(c->gpu, c->there, &l, there);
     if (status) return SAMPI_CANARY_FAILED;
@@ -289,7 +292,7 @@ static int sampi_canary_batch(sampi_canary *c, int batch)
     status = samp_sample_batch(c->here, &l, here);
     if (status) return SAMPI_CANARY_NO_MEMORY;
     for (int r = 0; r < n; r++) {
-        const char *top = (const char *)c->top + (size_t)r * sizeof c->top[r]; /* bits */
+        const char *top = (const char *)c->top + (size_t)r * sizeof c->top[r]; /* compared as bits */
         const samp_logprobs *a = &c->lp[r], *b = a + SAMPI_CANARY_N;
         if (there[r] != here[r] || !sampi_canary_same_state(c->there[r], c->here[r]) ||
             !sampi_canary_same_set(&a->raw, &b->raw) || !sampi_canary_same_set(&a->processed, &b->processed) ||
@@ -300,8 +303,8 @@ static int sampi_canary_batch(sampi_canary *c, int batch)
     return logprobs && !sampi_canary_same_sum(c, &l) ? SAMPI_CANARY_SUMS : SAMPI_CANARY_RIGHT;
 }
 
-/* The verdict on the device of a context, by a context of its own on the side, which takes what that one has found
-   about teams. */
+/* Returns the verdict on the device of a context. It uses a second context of the device, which takes the number of
+   teams over from the first. */
 static int sampi_canary_sing(const samp_gpu *like)
 {
     const samp_gpu_config config = { like->config.device, SAMPI_CANARY_N, SAMPI_CANARY_VOCAB, SAMP_F64, false, false,
@@ -328,7 +331,7 @@ static int sampi_canary_sing(const samp_gpu *like)
     return found;
 }
 
-/* A verdict that another thread makes at the same time is the same one. */
+/* Returns the verdict, from memory or by a trial. If two threads make it at the same time, it is the same. */
 static int sampi_canary_verdict(const samp_gpu *gpu)
 {
     static int32_t verdict[SAMPI_CANARY_DEVICES];
@@ -340,8 +343,8 @@ static int sampi_canary_verdict(const samp_gpu *gpu)
     return found;
 }
 
-/* A context whose device is not trusted: its rows go to the CPU, by why_not's reason, and are fetched if they are on
-   the device. Its memory there goes back. */
+/* Makes a context sample on the CPU, because its device is not trusted: why_not returns the reason, and rows that are
+   on the device are fetched. Its other memory there is freed. */
 static void sampi_gpu_distrust(samp_gpu *gpu, int verdict)
 {
     sampi_text t = { gpu->why, sizeof gpu->why, 0 };
