@@ -55,10 +55,10 @@
        host     tokens and new state                                     one copy from the device per batch
 
    Search for the tags:
-       >>api                                                           what a program uses; read no further if that is enough
-       >>switches  >>records                                           macros for the device's compiler, structs in its memory
-       >>elements  >>passes  >>list  >>steps                           one element, a whole row, a list, a sampler
-       >>host                                                          the code that sends, launches and reads back
+       >>api                                                what a program uses; read no further if that is enough
+       >>switches  >>records                                macros for the device's compiler, structs in its memory
+       >>elements  >>passes  >>list  >>steps                one element, a whole row, a list, a sampler
+       >>host                                               the code that sends, launches and reads back
 
    Several teams work on a row. (A team of OpenMP is a thread block; here it has one warp.) They share the row's groups
    of 1024 elements. A pass is one run of all teams of a row over their groups. The team that finishes a pass last adds
