@@ -190,86 +190,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9068 samplers/greedy.h               21033 grammar/gbnf.h
-     277 api/config.h                     9110 samplers/choose.h               21333 grammar/regex.h
-     308 api/types.h                      9173 samplers/ratio.h                21740 grammar/derivatives.h
-     565 api/missing.h                    9240 samplers/draw.h                 22563 grammar/vocabulary.h
-     579 api/sample.h                     9326 samplers/dist.h                 23048 grammar/triggers.h
-     673 api/chains.h                     9358 samplers/gumbel.h               23386 grammar/matcher.h
-     940 api/samplers.h                   9428 watermark/function.h            23681 grammar/store.h
-    1213 api/gumbel.h                     9546 watermark/text.h                23948 grammar/moving.h
-    1236 api/operator.h                   9738 watermark/draw.h                24308 grammar/visits.h
-    1287 api/kv.h                         9949 samplers/mirostat.h             24596 grammar/states.h
-    1470 api/llama_cpp.h                 10189 samplers/adaptive_p.h           24760 grammar/items.h
-    1516 api/text_error.h                10341 samplers/custom.h               24889 grammar/masks.h
-    1533 api/grammar.h                   10402 config/describe.h               25106 grammar/runs.h
-    1801 api/shards.h                    10584 config/from_params.h            25325 grammar/entries.h
-    1900 api/peers.h                     10648 config/orders.h                 25835 grammar/accepting.h
-    1988 api/drafts.h                    10882 config/numbers.h                26185 grammar/waiting.h
-    2090 api/constraints.h               11024 config/set.h                    26314 grammar/history.h
-    2420 api/watermark.h                 11180 config/texts.h                  26446 grammar/room.h
-    2580 api/parts.h                     11311 config/settings.h               26803 grammar/sampler.h
-    2622 base/switches.h                 11424 life/rollback.h                 27051 grammar/forced.h
-    2941 base/random.h                   11684 life/chain.h                    27222 grammar/hooks.h
-    2964 base/mt19937.h                  11968 life/members.h                  27349 schema/head.h
-    3039 base/exact.h                    12082 life/update.h                   27526 schema/errors.h
-    3267 base/bits128.h                  12279 life/copy.h                     27638 schema/collections.h
-    3348 base/elements.h                 12449 rows/row.h                      27672 schema/references.h
-    3480 watermark/colours.h             12759 rows/reserve.h                  27947 schema/strings.h
-    3544 kernels/llama_cpp/contract.h    12828 rows/pieces.h                   28009 schema/numbers.h
-    3591 kernels/contract.h              12942 rows/thresholds.h               28217 schema/sets.h
-    3719 kernels/scalar.h                13049 rows/compact.h                  28473 schema/formats.h
-    3925 kernels/llama_cpp/scalar.h      13233 rows/sums.h                     28675 schema/scalars.h
-    3946 kernels/sets.h                  13382 rows/changes.h                  28978 schema/goals.h
-    3994 kernels/vectors.h               13463 rows/cuts.h                     29203 schema/alternatives.h
-    4111 kernels/avx512.h                13913 rows/typical.h                  29688 schema/objects.h
-    4195 kernels/avx2.h                  14228 rows/tail_free.h                30209 schema/arrays.h
-    4257 kernels/sse2.h                  14302 rows/selecting.h                30574 schema/whole.h
-    4274 kernels/neon.h                  14433 rows/mirostat.h                 30747 tags/head.h
-    4296 kernels/wasm.h                  14518 watermark/rows.h                30877 tags/words.h
-    4312 kernels/generic.h               14632 rows/flat.h                     30993 tags/inside.h
-    4332 kernels/shared.h                14679 rows/logprobs.h                 31137 tags/formats.h
-    4457 kernels/passes.h                14765 rows/step.h                     31545 grammar/grammars.h
-    5147 kernels/llama_cpp/passes.h      14782 rows/llama_cpp/sums.h           31612 peers/tables.h
-    5231 kernels/check.h                 15108 rows/llama_cpp/samplers.h       32013 peers/values.h
-    5254 kernels/dispatch.h              15585 rows/llama_cpp/step.h           32458 peers/llama_server.h
-    5464 core/array.h                    15616 run/apply.h                     32528 peers/fields.h
-    5804 core/table.h                    15700 run/writing.h                   32794 peers/requests.h
-    6002 core/windows.h                  15824 run/arrays.h                    32940 shards/head.h
-    6094 constraints/record.h            15902 run/arrays_llama_cpp.h          33091 shards/bytes.h
-    6152 watermark/record.h              16102 run/walk.h                      33189 shards/merging.h
-    6172 rows/work.h                     16207 run/finish.h                    33480 shards/row.h
-    6199 life/past.h                     16247 run/draw_llama_cpp.h            33614 shards/answers.h
-    6258 core/record.h                   16323 run/draw.h                      34162 shards/logprobs.h
-    6398 core/plans.h                    16401 run/sample.h                    34309 shards/taking.h
-    6436 core/fields.h                   16519 watermark/making.h              34465 shards/asking.h
-    6523 core/owners.h                   16748 watermark/tails.h               34602 shards/prefix.h
-    6600 core/mt19937.h                  16848 watermark/detect.h              35173 shards/plans.h
-    6658 core/no_mt19937.h               17071 run/verify.h                    35677 samplers/plans.h
-    6692 core/making.h                   17176 run/batch.h                     35940 shards/way.h
-    6825 core/streams.h                  17327 life/state.h                    36089 shards/memory.h
-    6865 life/state_fields.h             17505 operator/weights.h              36159 shards/batch.h
-    6965 samplers/llama_cpp.h            17593 operator/search.h               36567 drafts/head.h
-    7052 samplers/logit_bias.h           17731 operator/run.h                  36626 drafts/block.h
-    7154 samplers/patch.h                17899 kv/cells.h                      36818 drafts/tree.h
-    7204 samplers/penalties.h            17936 kv/making.h                     36953 drafts/relaxed.h
-    7356 samplers/dry.h                  18161 kv/slot.h                       37038 constraints/automaton.h
-    7815 samplers/cut.h                  18301 kv/sequences.h                  37139 constraints/making.h
-    7840 samplers/top_n_sigma.h          18435 kv/data.h                       37395 constraints/sampler.h
-    7950 samplers/top_k.h                18558 kv/update.h                     37490 constraints/constructors.h
-    8007 samplers/tail_free.h            18683 kv/state.h                      37857 constraints/patterns.h
-    8132 samplers/typical.h              18892 llama_cpp/functions.h           38065 constraints/looking.h
-    8208 samplers/top_p.h                18959 llama_cpp/object.h              38132 constraints/thinking.h
-    8251 samplers/min_p.h                19014 llama_cpp/vocabulary.h          38384 constraints/schedule.h
-    8293 samplers/by_sums.h              19091 text/reading.h                  38473 constraints/accepting.h
-    8444 samplers/top_h.h                19202 text/strings.h                  38656 constraints/drawing.h
-    8497 samplers/min_k.h                19301 text/values.h                   38843 constraints/state.h
-    8555 samplers/xtc.h                  19457 text/documents.h                38908 constraints/kind.h
-    8639 samplers/infill.h               19533 grammar/head.h                  38966 constraints/top_p_decay.h
-    8755 samplers/temperature.h          19575 grammar/tree.h                  39052 constraints/accessors.h
-    8925 samplers/smoothing.h            20242 grammar/building.h              39160 core/kinds.h
-    9010 samplers/softmax.h              20626 grammar/finishing.h             39209 base/restore.h
-    9043 samplers/drafted.h              20943 grammar/reading.h               39223 api/license.h
+       2 api/opening.h                    9133 samplers/greedy.h               21121 grammar/gbnf.h
+     277 api/config.h                     9175 samplers/choose.h               21421 grammar/regex.h
+     308 api/types.h                      9238 samplers/ratio.h                21828 grammar/derivatives.h
+     565 api/missing.h                    9305 samplers/draw.h                 22651 grammar/vocabulary.h
+     579 api/sample.h                     9391 samplers/dist.h                 23136 grammar/triggers.h
+     673 api/chains.h                     9423 samplers/gumbel.h               23474 grammar/matcher.h
+     940 api/samplers.h                   9493 watermark/function.h            23769 grammar/store.h
+    1213 api/gumbel.h                     9611 watermark/text.h                24036 grammar/moving.h
+    1236 api/operator.h                   9803 watermark/draw.h                24396 grammar/visits.h
+    1287 api/kv.h                        10014 samplers/mirostat.h             24684 grammar/states.h
+    1470 api/llama_cpp.h                 10254 samplers/adaptive_p.h           24848 grammar/items.h
+    1516 api/text_error.h                10406 samplers/custom.h               24977 grammar/masks.h
+    1533 api/grammar.h                   10467 config/describe.h               25194 grammar/runs.h
+    1801 api/shards.h                    10650 config/from_params.h            25413 grammar/entries.h
+    1900 api/peers.h                     10716 config/orders.h                 25923 grammar/accepting.h
+    1988 api/drafts.h                    10951 config/numbers.h                26273 grammar/waiting.h
+    2090 api/constraints.h               11095 config/set.h                    26402 grammar/history.h
+    2420 api/watermark.h                 11253 config/texts.h                  26534 grammar/room.h
+    2580 api/parts.h                     11384 config/settings.h               26891 grammar/sampler.h
+    2622 base/switches.h                 11498 life/rollback.h                 27139 grammar/forced.h
+    2948 base/random.h                   11758 life/chain.h                    27310 grammar/hooks.h
+    2971 base/mt19937.h                  12042 life/members.h                  27437 schema/head.h
+    3047 base/exact.h                    12156 life/update.h                   27614 schema/errors.h
+    3280 base/bits128.h                  12353 life/copy.h                     27726 schema/collections.h
+    3361 base/elements.h                 12523 rows/row.h                      27760 schema/references.h
+    3495 watermark/colours.h             12833 rows/reserve.h                  28035 schema/strings.h
+    3559 kernels/llama_cpp/contract.h    12902 rows/pieces.h                   28097 schema/numbers.h
+    3606 kernels/contract.h              13016 rows/thresholds.h               28305 schema/sets.h
+    3734 kernels/scalar.h                13123 rows/compact.h                  28561 schema/formats.h
+    3940 kernels/llama_cpp/scalar.h      13307 rows/sums.h                     28763 schema/scalars.h
+    3961 kernels/sets.h                  13456 rows/changes.h                  29066 schema/goals.h
+    4009 kernels/vectors.h               13537 rows/cuts.h                     29291 schema/alternatives.h
+    4126 kernels/avx512.h                13987 rows/typical.h                  29776 schema/objects.h
+    4210 kernels/avx2.h                  14302 rows/tail_free.h                30297 schema/arrays.h
+    4272 kernels/sse2.h                  14376 rows/selecting.h                30662 schema/whole.h
+    4289 kernels/neon.h                  14507 rows/mirostat.h                 30835 tags/head.h
+    4311 kernels/wasm.h                  14592 watermark/rows.h                30965 tags/words.h
+    4327 kernels/generic.h               14706 rows/flat.h                     31081 tags/inside.h
+    4347 kernels/shared.h                14753 rows/logprobs.h                 31225 tags/formats.h
+    4472 kernels/passes.h                14839 rows/step.h                     31633 grammar/grammars.h
+    5162 kernels/llama_cpp/passes.h      14856 rows/llama_cpp/sums.h           31700 peers/tables.h
+    5246 kernels/check.h                 15182 rows/llama_cpp/samplers.h       32101 peers/values.h
+    5269 kernels/dispatch.h              15659 rows/llama_cpp/step.h           32546 peers/llama_server.h
+    5479 core/array.h                    15690 run/apply.h                     32616 peers/fields.h
+    5821 core/table.h                    15774 run/writing.h                   32882 peers/requests.h
+    6046 core/windows.h                  15898 run/arrays.h                    33028 shards/head.h
+    6139 constraints/record.h            15976 run/arrays_llama_cpp.h          33179 shards/bytes.h
+    6197 watermark/record.h              16176 run/walk.h                      33277 shards/merging.h
+    6217 rows/work.h                     16281 run/finish.h                    33568 shards/row.h
+    6244 life/past.h                     16321 run/draw_llama_cpp.h            33702 shards/answers.h
+    6303 core/record.h                   16397 run/draw.h                      34250 shards/logprobs.h
+    6449 core/plans.h                    16475 run/sample.h                    34397 shards/taking.h
+    6488 core/fields.h                   16593 watermark/making.h              34553 shards/asking.h
+    6580 core/owners.h                   16822 watermark/tails.h               34690 shards/prefix.h
+    6660 core/mt19937.h                  16922 watermark/detect.h              35261 shards/plans.h
+    6719 core/no_mt19937.h               17145 run/verify.h                    35765 samplers/plans.h
+    6754 core/making.h                   17250 run/batch.h                     36028 shards/way.h
+    6889 core/streams.h                  17401 life/state.h                    36177 shards/memory.h
+    6930 life/state_fields.h             17579 operator/weights.h              36247 shards/batch.h
+    7030 samplers/llama_cpp.h            17668 operator/search.h               36655 drafts/head.h
+    7117 samplers/logit_bias.h           17810 operator/run.h                  36714 drafts/block.h
+    7219 samplers/patch.h                17979 kv/cells.h                      36906 drafts/tree.h
+    7269 samplers/penalties.h            18016 kv/making.h                     37041 drafts/relaxed.h
+    7421 samplers/dry.h                  18241 kv/slot.h                       37126 constraints/automaton.h
+    7880 samplers/cut.h                  18381 kv/sequences.h                  37227 constraints/making.h
+    7905 samplers/top_n_sigma.h          18515 kv/data.h                       37483 constraints/sampler.h
+    8015 samplers/top_k.h                18638 kv/update.h                     37578 constraints/constructors.h
+    8072 samplers/tail_free.h            18763 kv/state.h                      37945 constraints/patterns.h
+    8197 samplers/typical.h              18972 llama_cpp/functions.h           38153 constraints/looking.h
+    8273 samplers/top_p.h                19040 llama_cpp/object.h              38220 constraints/thinking.h
+    8316 samplers/min_p.h                19095 llama_cpp/vocabulary.h          38472 constraints/schedule.h
+    8358 samplers/by_sums.h              19173 text/reading.h                  38561 constraints/accepting.h
+    8509 samplers/top_h.h                19285 text/strings.h                  38744 constraints/drawing.h
+    8562 samplers/min_k.h                19386 text/values.h                   38931 constraints/state.h
+    8620 samplers/xtc.h                  19544 text/documents.h                38996 constraints/kind.h
+    8704 samplers/infill.h               19621 grammar/head.h                  39054 constraints/top_p_decay.h
+    8820 samplers/temperature.h          19663 grammar/tree.h                  39140 constraints/accessors.h
+    8990 samplers/smoothing.h            20330 grammar/building.h              39248 core/kinds.h
+    9075 samplers/softmax.h              20714 grammar/finishing.h             39299 base/restore.h
+    9108 samplers/drafted.h              21031 grammar/reading.h               39313 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2621,14 +2621,14 @@ SAMP_API int samp_watermark_find(const samp_watermark *mark, const samp_token *t
 
 /* ---- src/base/switches.h ---- */
 /* ==================================================================================================== >>impl
-   What the library asks of the compiler and the machine. The room refuses compiler flags that would change tokens,
+   What the library asks of the compiler and the machine. This file refuses compiler flags that would change tokens,
    chooses which instruction sets are compiled, and defines the attributes, the memory functions and the atomics that
-   all rooms below use. Its macro SAMPI_OPAQUE keeps a product at its rounded value, so that no compiler fuses it with
-   a sum.
+   all rooms below use. Its macro SAMPI_OPAQUE keeps a product at its rounded value, so that no compiler fuses the
+   product with a sum.
 
-   The room uses the public types alone. Everything from here to the end of the file is compiled once, in the file
-   that defines SAMPLING_IMPLEMENTATION. Exceptions are kernels/vectors.h and kernels/passes.h: the header includes
-   itself once more for each instruction set (kernels/sets.h) to compile them. */
+   This file uses the public types alone. Everything from here to the end of the file is compiled once, in the file that
+   defines SAMPLING_IMPLEMENTATION. Exceptions are kernels/vectors.h and kernels/passes.h: the header includes itself
+   once more for each instruction set (kernels/sets.h) to compile them. */
 #if defined(SAMPLING_GRAMMAR_DECLARED) || defined(SAMPLING_PEERS_DECLARED)
 #define SAMPI_READS_JSON 1
 #else
@@ -2659,8 +2659,8 @@ SAMP_API int samp_watermark_find(const samp_watermark *mark, const samp_token *t
 #define SAMP_FREE(p)   free(p)
 #endif
 
-/* Flags that are refused: they let the compiler choose what a comparison with NaN returns, or the order of a sum. Flags
-   without a predefined macro are undone by a pragma below, or found at run time (sampi_is_exact). */
+/* These flags are refused, because they let the compiler choose the result of a comparison with NaN, or the order of a
+   sum. Similar flags without a predefined macro are undone by a pragma below, or found at run time (sampi_is_exact). */
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || \
     defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(_M_FP_FAST)
 #error \
@@ -2672,10 +2672,10 @@ SAMP_API int samp_watermark_find(const samp_watermark *mark, const samp_token *t
 #error "sampling.h: float arithmetic must be done in float (32-bit x86: -msse2 -mfpmath=sse; s390x: -std=gnu11)"
 #endif
 
-/* clang has no macros for these flags, but a pragma undoes them. It holds up to the end of the file. */
+/* clang has no macros for such flags, but a pragma undoes them. The pragma holds up to the end of the file. */
 #if defined(__clang__)
 #pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wignored-pragmas" /* some targets have no such pragma, and do not need it */
+#pragma clang diagnostic ignored "-Wignored-pragmas" /* some targets have no such pragma and do not need one */
 #pragma float_control(precise, on, push)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(_MSC_VER)
@@ -2700,10 +2700,10 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
                         offsetof(samp_token_data_array, sorted) == 2 * sizeof(void *) + 8,
                     "samp_token_data_array has llama_token_data_array's layout");
 
-/* 1: the compiler knows gcc's vectors, attributes and assembler. Other compilers get the scalar kernels: cl.exe has all
-   intrinsics that kernels/ uses, but kernels/passes.h adds, compares, shifts, indexes and initialises vectors by the
-   operators of C, and cl.exe's __m256 is a union without operators. clang-cl compiles all kernels, and cl.exe can link
-   its object file. */
+/* SAMPI_GNU is 1 if the compiler has gcc's vector types, attributes and assembler. Other compilers get the scalar
+   kernels: cl.exe has all intrinsics that kernels/ uses, but kernels/passes.h adds, compares, shifts, indexes and
+   initialises vectors with the operators of C, and cl.exe's __m256 is a union without operators. clang-cl compiles all
+   kernels, and cl.exe can link its object file. */
 #ifndef SAMPI_GNU
 #if defined(__GNUC__) || defined(__clang__)
 #define SAMPI_GNU 1
@@ -2712,9 +2712,10 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #endif
 #endif
 
-/* The instruction sets that are compiled beside the scalar kernels. gcc for 64-bit Windows aligns the stack to 16 bytes
-   but stores vectors of 32 bytes as if it were aligned to 32 (some builds of gcc do not, and no macro names these), so
-   there it compiles only vectors of 16 bytes. clang aligns the stack as its vectors need. */
+/* The macros below say which instruction sets are compiled beside the scalar kernels. gcc for 64-bit Windows aligns the
+   stack to 16 bytes but stores vectors of 32 bytes as if it were aligned to 32 (some builds of gcc do not, and no macro
+   names these builds). So only vectors of 16 bytes are compiled with gcc for 64-bit Windows. clang aligns the stack as
+   its vectors need. */
 #if !SAMPI_GNU && !defined(SAMP_NO_SIMD)
 #define SAMP_NO_SIMD
 #endif
@@ -2731,7 +2732,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #else
 #define SAMPI_AVX2 0
 #endif
-#if SAMPI_AVX2 && !defined(SAMP_NO_AVX512) /* AVX-512's kernels use some of AVX2's */
+#if SAMPI_AVX2 && !defined(SAMP_NO_AVX512) /* AVX-512's kernels use some functions of AVX2's */
 #define SAMPI_AVX512 1
 #else
 #define SAMPI_AVX512 0
@@ -2746,8 +2747,9 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #else
 #define SAMPI_WASM 0
 #endif
-/* SAMPI_GENERIC: kernels of the compiler's own vector type. They pay where the machine has vector registers. Under
-   WebAssembly without SIMD they take twice as long as the scalar kernels, so they are left out there. */
+/* SAMPI_GENERIC is 1 if kernels in the compiler's own vector type are compiled. They are faster than the scalar kernels
+   where the machine has vector registers. Under WebAssembly without SIMD they take twice as long, so they are left out
+   there. */
 #if defined(__wasm__)
 #define SAMPI_GENERIC 0
 #else
@@ -2757,7 +2759,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #if SAMPI_AVX2 || SAMPI_AVX512
 #include <cpuid.h>
 #include <immintrin.h>
-#if defined(__clang__) && defined(_MSC_VER) /* here immintrin.h leaves out sets that no flag names */
+#if defined(__clang__) && defined(_MSC_VER) /* here immintrin.h leaves out sets that no compiler flag names */
 #include <smmintrin.h>
 #include <avxintrin.h>
 #include <avx2intrin.h>
@@ -2781,16 +2783,18 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #include <wasm_simd128.h>
 #endif
 
-/* The name of this file, which includes itself to compile the kernels. A user who renames the file defines it. */
+/* The name of this file, which includes itself to compile the kernels. A user who renames the file defines this macro
+   as the new name. */
 #ifndef SAMP_SELF_INCLUDE
 #define SAMP_SELF_INCLUDE "sampling.h"
 #endif
 
-/* SAMPI_INLINE: always inlined. For functions inside loops over a row: gcc -O2 would call them, and on a GPU the call
-   costs more than the function.
-   SAMPI_COLD: compiled for size. For functions that run once for a chain or rarely, or whose loops are kernels.
-   SAMPI_CALLED: never inlined. For functions that gcc -O2 would copy into each caller.
-   SAMPI_HOT: compiled for speed. For loops over a row that only cold functions call. */
+/* SAMPI_INLINE marks a function that is always inlined. Functions inside loops over a row have it: gcc -O2 would call
+   them, and on a GPU the call costs more than the function.
+   SAMPI_COLD marks a function that is compiled for size: it runs rarely or once for each chain, or its loops are
+   kernels.
+   SAMPI_CALLED marks a function that is never inlined, because gcc -O2 would copy it into each caller.
+   SAMPI_HOT marks a function that is compiled for speed: a loop over a row that only cold functions call. */
 #if SAMPI_GNU
 #define SAMPI_INLINE static inline __attribute__((always_inline))
 #define SAMPI_COLD   __attribute__((cold))
@@ -2803,7 +2807,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMPI_HOT
 #endif
 
-/* Atomics for what all threads share: the pointer to the kernels, and counts of type size_t. */
+/* Atomic operations on what all threads share: the pointer to the kernels in use, and counters of type size_t. */
 #if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>
 #define SAMPI_LOAD(p)     (const sampi_kernels *)_InterlockedCompareExchangePointer((void *volatile *)(p), NULL, NULL)
@@ -2819,11 +2823,11 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMPI_COUNT(p)    __atomic_add_fetch(p, 1, __ATOMIC_RELAXED)
 #endif
 
-/* Atomics for what the samplers of one grammar share: int32_t (SAMPI_INT_...), size_t (SAMPI_SIZE_...) and pointers
-   (SAMPI_PTR_...).
-   GET: an acquiring load. PUT: a releasing store. ADD, OR: acquire and release; ADD returns the old value. CAS:
+/* Atomic operations on what the samplers of one grammar share: int32_t (SAMPI_INT_...), size_t (SAMPI_SIZE_...) and
+   pointers (SAMPI_PTR_...).
+   GET is an acquiring load, PUT a releasing store. ADD and OR acquire and release; ADD returns the old value. CAS
    replaces `old` by `now` and returns whether it did. All threads see SAMPI_PTR_PUT and all CAS in one order. With
-   SAMP_NO_THREADS all are plain C, for one thread. */
+   SAMP_NO_THREADS all operations are plain C, for one thread. */
 #if defined(SAMP_NO_THREADS)
 #define SAMPI_INT_GET(p)            (*(p))
 #define SAMPI_INT_PUT(p, x)         ((void)(*(p) = (x)))
@@ -2876,15 +2880,16 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMPI_PTR_CAS(p, old, now)  __sync_bool_compare_and_swap(p, old, now)
 #endif
 
-/* A counter for tests. It is in loops whose steps must not grow faster than their input. */
+/* Counts steps for a test, which defines it. It is in loops whose number of steps must not grow faster than their
+   input. */
 #ifndef SAMPI_COUNT_STEPS
 #define SAMPI_COUNT_STEPS(n) ((void)0)
 #endif
 
-/* SAMPI_OPAQUE(x): hides from the compiler where x comes from. x is a rounded product; the compiler must not fuse it
+/* SAMPI_OPAQUE(x) hides from the compiler how x was computed. x is a rounded product, and the compiler must not fuse it
    with the sum that follows, whatever -ffp-contract says. */
 #if !SAMPI_GNU
-#define SAMPI_OPAQUE(x) (*(volatile char *)&(x) = *(volatile char *)&(x)) /* a volatile copy: x may have changed */
+#define SAMPI_OPAQUE(x) (*(volatile char *)&(x) = *(volatile char *)&(x)) /* a volatile copy, so x may have changed */
 #elif defined(__x86_64__) || defined(__i386__)
 #define SAMPI_OPAQUE(x) __asm__("" : "+v"(x))
 #elif defined(__aarch64__)
@@ -2895,14 +2900,15 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMPI_OPAQUE(x) __asm__("" : "+m"(x))
 #endif
 
-/* The same for scalars, in functions that are also compiled for a GPU, where every register has the constraint "r". */
+/* SAMPI_OPAQUE_SCALAR(x) does what SAMPI_OPAQUE does, for scalars in functions that are also compiled for a GPU, where
+   every register has the constraint "r". */
 #if defined(SAMPLING_GPU_H) && defined(_OPENMP)
 #define SAMPI_OPAQUE_SCALAR(x) __asm__("" : "+r"(x))
 #else
 #define SAMPI_OPAQUE_SCALAR(x) SAMPI_OPAQUE(x)
 #endif
 
-/* Returns the rounded product. Each product that is added to something goes through one of these. */
+/* Return the rounded product. Each product that is added to something goes through one of these two functions. */
 static float sampi_roundf(float product)
 {
     SAMPI_OPAQUE_SCALAR(product);
@@ -2914,15 +2920,15 @@ static double sampi_round(double product)
     return product;
 }
 
-/* 1: the machine is big-endian. Stored bytes are always little-endian. */
+/* SAMPI_BIG_ENDIAN is 1 on a big-endian machine. Stored bytes are always little-endian. */
 #if (defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
 #define SAMPI_BIG_ENDIAN 1
 #else
 #define SAMPI_BIG_ENDIAN 0
 #endif
 
-/* The bits of a double as an integer, and the double of such bits. Weights become integers with the first; powers of
-   two become doubles with the second. */
+/* sampi_bits returns the bits of a double as an integer, and sampi_from_bits the double that has these bits. Weights
+   become integers with the first, and powers of two become doubles with the second. */
 static uint64_t sampi_bits(double x)
 {
     uint64_t u;
@@ -2935,16 +2941,17 @@ static double sampi_from_bits(uint64_t u)
     memcpy(&x, &u, 8);
     return x;
 }
-/* |x|, also of an infinity. Not fabs: clang's -fno-honor-infinities affects calls in spite of the pragma. */
+/* Returns |x|, also of an infinity. It does not call fabs, because clang's -fno-honor-infinities affects calls in spite
+   of the pragma. */
 static double sampi_abs(double x) { return sampi_from_bits(sampi_bits(x) & ~((uint64_t)1 << 63)); }
 
 /* ---- src/base/random.h ---- */
 /* ===================================================================================================== >>rng
-   Philox, the random source of all samplers except those in llama.cpp's arithmetic. A key and a counter come in, 128
-   random bits go out. The function has no state, so a draw can be repeated, skipped, or made on another machine.
-   sampi_random in core/streams.h makes the counter. */
+   Philox, the random source of all samplers except those in llama.cpp's arithmetic. The function computes 128 random
+   bits from a key and a counter. It has no state, so a draw can be repeated, skipped, or made on another machine.
+   sampi_random in core/streams.h makes the counter from a sampler's position. */
 
-/* Philox4x32-10: counter [4], key [2] -> out [4].
+/* The generator Philox4x32-10: writes out [4] from counter [4] and key [2].
    Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3". */
 SAMPI_INLINE void sampi_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
@@ -2964,15 +2971,15 @@ SAMPI_INLINE void sampi_philox(const uint32_t counter[4], const uint32_t key[2],
 /* ---- src/base/mt19937.h ---- */
 /* ---- mt19937 ----
    The random source of llama.cpp's arithmetic (SAMP_RNG_MT19937): C++'s std::mt19937, and libstdc++'s uniform floats
-   and doubles made from it. A seed comes in, one number after another goes out. The state has 2.5 KB and belongs to
-   the sampler that draws. Each number changes it, so callers must draw exactly as often as libstdc++ does. For rollback
-   the state can also run backwards (sampi_mt_back). */
+   and doubles made from it. The state of a generator takes 2.5 KB; the sampler that draws owns it. Each number changes
+   it, so callers must draw exactly as often as libstdc++ does. The state can also run backwards, to take back draws
+   (sampi_mt_back). */
 
 /* mt19937 (Matsumoto and Nishimura 1998), seeded and read as std::mt19937. */
 typedef struct sampi_mt {
     uint32_t state[624];
-    uint32_t next;  /* index in state of the next output; 624: new words are due */
-    uint64_t drawn; /* outputs taken since the seed, for sampi_mt_back */
+    uint32_t next;  /* the index in `state` of the next output; at 624, new words must be made first */
+    uint64_t drawn; /* the number of outputs since the seed, for sampi_mt_back */
 } sampi_mt;
 
 /* Seeds the state as std::mt19937's constructor does. */
@@ -3002,10 +3009,10 @@ static uint32_t sampi_mt_next(sampi_mt *mt)
     return y ^ (y >> 18);
 }
 
-/* Takes the state back to where `drawn` outputs had been taken; `drawn` must not be above mt->drawn. The function
-   undoes blocks of 624 words one by one: a word of the earlier block consists of one bit of a word of this block and
-   31 bits of its neighbour. The first block is made from the seed, because only one bit of the seed's own word is
-   left in it. */
+/* Takes the generator back to the state in which `drawn` outputs had been taken; `drawn` must not be above mt->drawn.
+   The function undoes blocks of 624 words, one block after the other. Each word of this block yields a value y, and a
+   word of the earlier block is put together from the top bit of one y and the lower 31 bits of the y before it. The
+   first block is made from the seed, because only one bit of its first word is left. */
 static SAMPI_COLD void sampi_mt_back(sampi_mt *mt, uint64_t drawn, uint32_t seed)
 {
     uint64_t blocks = (drawn + 623) / 624;
@@ -3013,7 +3020,8 @@ static SAMPI_COLD void sampi_mt_back(sampi_mt *mt, uint64_t drawn, uint32_t seed
     for (uint64_t n = (mt->drawn + 623) / 624; blocks && n > blocks; n--)
         for (uint32_t i = 625, y = 0; i-- > 0;) {
             uint32_t x = mt->state[i ? i - 1 : 623] ^ mt->state[i < 228 ? i + 396 : i - 228];
-            uint32_t before = x >> 31 ? (x ^ 0x9908B0DFu) << 1 | 1 : x << 1; /* y of the word before i */
+            /* the value y of the word before word i */
+            uint32_t before = x >> 31 ? (x ^ 0x9908B0DFu) << 1 | 1 : x << 1;
             if (i < 624) mt->state[i] = (y & 0x80000000u) | (before & 0x7FFFFFFFu);
             y = before;
         }
@@ -3022,7 +3030,7 @@ static SAMPI_COLD void sampi_mt_back(sampi_mt *mt, uint64_t drawn, uint32_t seed
     mt->drawn = drawn;
 }
 
-/* What std::uniform_real_distribution<double>(0, 1) and <float>(0, 1) of libstdc++ return with mt19937. */
+/* Return what libstdc++'s std::uniform_real_distribution<double>(0, 1) and <float>(0, 1) return with std::mt19937. */
 static double sampi_mt_double(sampi_mt *mt)
 {
     double low = sampi_mt_next(mt), high = sampi_round((double)sampi_mt_next(mt) * 4294967296.0);
@@ -3038,20 +3046,22 @@ static float sampi_mt_float(sampi_mt *mt)
 #endif
 /* ---- src/base/exact.h ---- */
 /* ==================================================================================================== >>math
-   The arithmetic that DETERMINISM (in the header's first comment) promises: exp, ln, powers, the weight of a token,
-   the envelope of a draw, and order-preserving integers of floats. Logits come in, weights and bounds go out; no
-   function has a state. The functions use +, *, /, sqrt and fma of IEEE doubles and integers, and no libm for exp or
-   ln, so they give the same bits on every machine. All code that decides a token computes with these functions. */
+   The arithmetic that DETERMINISM (in the header's first comment) promises: exp, ln, powers, the weight of a token, the
+   envelope of a draw, and integers that order as the floats they stand for. No function has a state. The functions use
+   +, *, /, sqrt and fma of IEEE doubles and integers, and no libm for exp or ln, so they give the same bits on every
+   machine. All code that decides a token computes with these functions. */
 
 #define SAMPI_TEMP_MIN (1.0f / (1 << 20))
 #define SAMPI_TEMP_MAX ((float)(1 << 20))
 #define SAMPI_LOG2E    1.4426950408889634074
 #define SAMPI_LN2      0.69314718055994530942
 #define SAMPI_ONE      ((uint64_t)1 << 40) /* the weight of the maximum */
-#define SAMPI_INT      4503599627370496.0  /* 2^52: the low bits of x + 2^52 are round(x), for 0 <= x < 2^51 */
-#define SAMPI_SHIFT    6755399441055744.0  /* 1.5 * 2^52: the same for a signed x, relative to this constant's bits */
+/* 2^52: for 0 <= x < 2^51, the low bits of the double x + 2^52 are round(x) */
+#define SAMPI_INT 4503599627370496.0
+/* 1.5 * 2^52: like SAMPI_INT for a signed x; round(x) is the difference from this constant's bits */
+#define SAMPI_SHIFT 6755399441055744.0
 
-/* a + b rounded, and the rounding error, exactly (Knuth's two-sum). */
+/* Returns a + b rounded, and writes the exact rounding error to *error (Knuth's two-sum). */
 static inline double sampi_two_sum(double a, double b, double *error)
 {
     double sum = a + b, rest = sum - a;
@@ -3059,10 +3069,10 @@ static inline double sampi_two_sum(double a, double b, double *error)
     return sum;
 }
 
-/* fma in software, for platforms whose fma is wrong in the last bits (mingw-w64; glibc on MIPS, at least under qemu)
-   or unknown (compilers other than gcc and clang). It is compiled everywhere, so that a test can compare both. Method:
+/* fma in software, for platforms whose fma is wrong in the last bits (mingw-w64; glibc on MIPS, at least under qemu) or
+   unknown (compilers other than gcc and clang). It is compiled everywhere, so that a test can compare both. Method:
    Boldo and Melquiond 2008, "Emulation of a FMA and correctly rounded sums": an exact product, two exact sums, and
-   rounding to odd before the last sum. Right as long as no part overflows or is subnormal. */
+   rounding to odd before the last sum. The result is right as long as no part overflows or is subnormal. */
 static inline double sampi_fma_by_parts(double a, double b, double c)
 {
     double a_up = a * 134217729.0, b_up = b * 134217729.0, error, sum_error, rest; /* Dekker's split by 2^27 + 1 */
@@ -3082,18 +3092,19 @@ static inline double sampi_fma_by_parts(double a, double b, double c)
 #define SAMPI_FMA(a, b, c) fma(a, b, c)
 #endif
 
-/* product + x with both steps rounded. On a GPU the sum is written as fma(product, 1, x), because ptxas would fuse a
-   plain product and sum into one fma. */
+/* Return product + x, with the product and the sum each rounded. On a GPU the sum is written as fma(product, 1, x),
+   because ptxas (the assembler for NVIDIA's GPUs) would fuse a plain product and sum into one fma. */
 #if defined(SAMPLING_GPU_H) && defined(_OPENMP)
 static float sampi_add_to_product(float product, float x) { return fmaf(product, 1.0f, x); }
 static double sampi_add_to_product64(double product, double x) { return fma(product, 1.0, x); }
-#else /* some platforms' fma is not exact */
+#else /* a plain sum elsewhere, because some platforms' fma is not exact */
 static float sampi_add_to_product(float product, float x) { return product + x; }
 static double sampi_add_to_product64(double product, double x) { return product + x; }
 #endif
 
-/* The coefficients of sampi_exp2_poly: 2^f for f in [-1/2, 1/2]. The relative error is below 1e-12 (9.4e-13). The value
-   at 0 is 1, and the value at 1/2 is twice that at -1/2: so neighbouring octaves meet, and the weight is monotone. */
+/* The coefficients of sampi_exp2_poly, the polynomial that approximates 2^f for f in [-1/2, 1/2]. Its relative error is
+   below 1e-12 (9.4e-13). Its value at 0 is 1, and its value at 1/2 is twice that at -1/2. So the pieces of 2^x for
+   neighbouring integer parts of x meet, and a token's weight grows with its logit. */
 #define SAMPI_E1 0.693147180546408
 #define SAMPI_E2 0.24022650698085157
 #define SAMPI_E3 0.05550410942820459
@@ -3116,7 +3127,7 @@ SAMPI_INLINE double sampi_exp2_poly(double f)
     return SAMPI_FMA(p, f, 1.0);
 }
 
-/* 2^40 * exp(l - max) as a double; d = l - max <= 0 in nats, clamped at -700. */
+/* Returns 2^40 * exp(l - max) as a double. The difference l - max is at most 0 nats; it is clamped at -700. */
 SAMPI_INLINE double sampi_exp(float max, float l)
 {
     double d = (double)l - (double)max;
@@ -3126,8 +3137,8 @@ SAMPI_INLINE double sampi_exp(float max, float l)
     return sampi_exp2_poly(f) * sampi_from_bits((sampi_bits(s) + 1023 + 40) << 52);
 }
 
-/* Returns w = round(2^40 * exp(l - max)): 2^40 for the maximum, 0 from about 28.4 nats below it, 0 for a masked
-   token. */
+/* Returns the weight of a token with logit l, an integer: round(2^40 * exp(l - max)). The weight is 2^40 for the
+   maximum, 0 from about 28.4 nats below the maximum, and 0 for a masked token. */
 SAMPI_INLINE uint64_t sampi_weight(float max, float l)
 {
     return sampi_bits(SAMPI_FMA(1.0, sampi_exp(max, l), SAMPI_INT)) - sampi_bits(SAMPI_INT);
@@ -3143,7 +3154,7 @@ static int32_t sampi_key(float x)
     return (int32_t)(((i & INT32_MAX) ^ sign) - sign); /* no branch, because signs are hard to predict */
 }
 
-/* Returns the key for sorts by falling value: the largest float has the smallest key. */
+/* Returns the key for sorting floats in descending order: the largest float has the smallest key. */
 static uint32_t sampi_falling_key(float x) { return (uint32_t)INT32_MAX - (uint32_t)sampi_key(x); }
 
 static float sampi_unkey(int32_t key)
@@ -3154,9 +3165,9 @@ static float sampi_unkey(int32_t key)
     return x;
 }
 
-/* Returns the smallest float that satisfies a monotone predicate: if x satisfies it, every larger float does.
-   The search halves an interval of the floats' keys. The float of `in` satisfies the predicate, or is the result if no
-   smaller one does; that of `out` does not satisfy it. */
+/* Returns the smallest float that satisfies a monotone predicate `holds`: if x satisfies it, every larger float does.
+   The search halves the interval between two keys (integers that order as their floats do, sampi_key). The float of
+   `out` does not satisfy the predicate. The float of `in` does, or it is the result if no smaller float does. */
 SAMPI_INLINE float sampi_least_in(bool (*holds)(const void *, float), const void *what, int64_t out, int64_t in)
 {
     while (in - out > 1) {
@@ -3169,9 +3180,10 @@ SAMPI_INLINE float sampi_least_in(bool (*holds)(const void *, float), const void
     return sampi_unkey((int32_t)in);
 }
 
-#define SAMPI_NO_KEY ((int64_t)sampi_key(-FLT_MAX) - 1) /* below those of all logits */
+#define SAMPI_NO_KEY ((int64_t)sampi_key(-FLT_MAX) - 1) /* one less than the key of -FLT_MAX, the smallest logit */
 
-/* Returns that float among all floats, searching from `guess`; +infinity if no float satisfies the predicate. */
+/* Returns the smallest float of all that satisfies the monotone predicate `holds`, or +infinity if no float does. The
+   search starts at `guess`. */
 static float sampi_least(bool (*holds)(const void *, float), const void *what, float guess)
 {
     int64_t lo = SAMPI_NO_KEY, hi = sampi_key(INFINITY), at = sampi_key(guess);
@@ -3183,12 +3195,12 @@ static float sampi_least(bool (*holds)(const void *, float), const void *what, f
     return sampi_least_in(holds, what, lo, hi);
 }
 
-/* sampi_envelope: an upper bound q in [1, 2^26] of a token's weight: q * 2^14 >= w. With x = (max - l) / ln 2 = n + f,
-   q is the chord 2^-n (1 - f / 2) in units of 2^-26, rounded up; the chord lies above 2^-x by at most 6.2 %. x is
-   computed 2^-20 (relative) too small, which covers the rounding of both f32 steps. q is 0 for tokens 64 octaves below
-   the maximum and for masked tokens: their w is 0. */
+/* sampi_envelope returns an upper bound q in [1, 2^26] of the weight w of a token with logit l: q * 2^14 >= w. Let x =
+   (max - l) / ln 2, with the integer part n and the fraction f. Then q is the chord 2^-n (1 - f / 2) in units of 2^-26,
+   rounded up. The chord lies above 2^-x by at most 6.2 %. x is computed 2^-20 (relative) too small, which covers the
+   rounding of both f32 steps. If x is 64 or more, or the token is masked, q is 0, because w is 0 there. */
 #define SAMPI_ENVELOPE_UNIT 48408768.0f   /* log2 e (1 - 2^-20), in units of 2^-25 */
-#define SAMPI_FAR           2147483648.0f /* 64 octaves in that unit */
+#define SAMPI_FAR           2147483648.0f /* x = 64 in that unit */
 
 SAMPI_INLINE float sampi_octaves(float max, float l) { return (max - l) * SAMPI_ENVELOPE_UNIT; }
 
@@ -3200,14 +3212,15 @@ SAMPI_INLINE uint32_t sampi_envelope(float max, float l)
     return ((((uint32_t)1 << 26) - 1 - (i & 0x1FFFFFFu)) >> (n < 31 ? n : 31)) + 1;
 }
 
-/* Is the envelope of logit x not 0? `what` points to { r, max }: the logit is scaled by r. */
+/* Is the envelope of the logit x * r not 0? `what` points to two floats { r, max }. */
 static bool sampi_is_near(const void *what, float x)
 {
     const float *of = (const float *)what;
     return sampi_octaves(of[1], sampi_roundf(x * of[0])) < SAMPI_FAR;
 }
 
-/* Returns the smallest x >= floor whose envelope is not 0. Kernels skip all logits below it. */
+/* Returns the smallest x >= floor such that the envelope of the logit x * r is not 0. Kernels skip all logits below
+   it. */
 static SAMPI_CALLED float sampi_envelope_floor(float r, float max, float floor)
 {
     const float of[2] = { r, max };
@@ -3216,15 +3229,15 @@ static SAMPI_CALLED float sampi_envelope_floor(float r, float max, float floor)
     return least > floor ? least : floor;
 }
 
-/* Returns the logit that the sampler adaptive_p gives a token of probability p. The curve is llama.cpp's: width 0.3,
-   peak 5, steepness 10. */
+/* Returns the logit that the sampler adaptive_p (llama.cpp's, which prefers tokens whose probability is near a target)
+   gives a token of probability p. `aim` is the target. The curve is llama.cpp's: width 0.3, peak 5, steepness 10. */
 static float sampi_adaptive_p_logit(float p, float aim)
 {
     float x = sampi_roundf(fabsf(p - aim) * (1.0f / 0.3f));
     return 5.0f - x * 10.0f * x / (1.0f + x);
 }
 
-/* 2^t, relative error 1e-12. t is clamped to [-1000, 1000]. */
+/* Returns 2^t with a relative error of 1e-12. t is clamped to [-1000, 1000]. */
 static double sampi_exp2(double t)
 {
     t = t < 1000.0 ? (t > -1000.0 ? t : -1000.0) : 1000.0;
@@ -3232,8 +3245,8 @@ static double sampi_exp2(double t)
     return sampi_exp2_poly(t - (s - SAMPI_SHIFT)) * sampi_from_bits((sampi_bits(s) + 1023) << 52);
 }
 
-/* ln x for a normal x > 0, error 1e-15. With x = 2^n m, m in [1/sqrt 2, sqrt 2], and s = (m - 1) / (m + 1):
-   ln x = n ln 2 + 2 (s + s^3 / 3 + s^5 / 5 + ...). */
+/* Returns ln x for a normal x > 0, with an error of 1e-15. With x = 2^n m, m in [1/sqrt 2, sqrt 2], and s = (m - 1) /
+   (m + 1), ln x = n ln 2 + 2 (s + s^3 / 3 + s^5 / 5 + ...). */
 static double sampi_ln(double x)
 {
     uint64_t u = sampi_bits(x);
@@ -3247,7 +3260,7 @@ static double sampi_ln(double x)
 
 static double sampi_log2(double x) { return sampi_round(sampi_ln(x) * SAMPI_LOG2E); }
 
-/* x^y for x >= 0; 0^0 is 1. */
+/* Returns x^y for x >= 0; 0^0 is 1. */
 static double sampi_pow(double x, double y)
 {
     if (y == 0.0) return 1.0;
@@ -3255,7 +3268,7 @@ static double sampi_pow(double x, double y)
     return sampi_exp2(sampi_round(y * sampi_log2(x)));
 }
 
-/* x^n for n >= 0, by repeated squaring. */
+/* Returns x^n for n >= 0, by repeated squaring. */
 static double sampi_powi(double x, int32_t n)
 {
     double r = 1.0;
@@ -3275,12 +3288,12 @@ typedef struct sampi_u128 {
     uint64_t hi, lo;
 } sampi_u128;
 
-/* a * b from four products of 32 bits. sampi_mul128 calls it where the compiler has no 128-bit integer. It is compiled
-   everywhere, so that a test can compare both. None of the sums can overflow. */
+/* Returns a * b from four products of 32 bits. sampi_mul128 calls this function where the compiler has no 128-bit
+   integer. It is compiled everywhere, so that a test can compare both ways. None of the sums can overflow. */
 static inline sampi_u128 sampi_mul128_by_halves(uint64_t a, uint64_t b)
 {
     uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
-    uint64_t low = a0 * b0, cross = a1 * b0 + (low >> 32); /* neither line can overflow */
+    uint64_t low = a0 * b0, cross = a1 * b0 + (low >> 32); /* neither this line nor the next can overflow */
     uint64_t other = a0 * b1 + (uint32_t)cross;
     sampi_u128 product = { a1 * b1 + (cross >> 32) + (other >> 32), other << 32 | (uint32_t)low };
     return product;
@@ -3323,8 +3336,8 @@ static inline int sampi_leading_zeros(uint64_t x)
 #endif
 }
 
-/* Returns the nearest double, ties to even. The conversion rounds the upper 64 bits; their last bit is set if any bit
-   below them is set, so that a value just above a tie is rounded up. */
+/* Returns the double nearest to x, ties to even. The conversion rounds the upper 64 bits of x. The last of these bits
+   is set if any lower bit of x is set, so that a value just above a tie is rounded up. */
 static inline double sampi_double_of_128(sampi_u128 x)
 {
     if (x.hi == 0) return (double)x.lo;
@@ -3336,8 +3349,8 @@ static inline double sampi_double_of_128(sampi_u128 x)
 
 static uint64_t sampi_mulhi(uint64_t a, uint64_t b) { return sampi_mul128(a, b).hi; }
 
-/* sampi_share: the probability p in [0, 1) as an integer P = p * 2^64.
-   sampi_mass_of: the smallest mass that is at least the share P of z: ceil(P * z / 2^64). */
+/* sampi_share returns the probability p in [0, 1) as an integer P = p * 2^64.
+   sampi_mass_of returns the smallest integer that is at least the share P of the sum z: ceil(P * z / 2^64). */
 static uint64_t sampi_share(double p) { return (uint64_t)(p * 18446744073709551616.0); }
 static uint64_t sampi_mass_of(uint64_t share, uint64_t z)
 {
@@ -3347,12 +3360,12 @@ static uint64_t sampi_mass_of(uint64_t share, uint64_t z)
 
 /* ---- src/base/elements.h ---- */
 /* ---- elements of a row, and bytes ----
-   How the library reads bytes from outside. Elements of a row: f16, bf16 and f64 become f32, and the mask is applied.
-   Words of saved states and messages: least significant byte first, on any machine. Checksums: they detect damage, and
-   they distinguish settings. All functions are pure; they know dtypes and bytes, and no samplers. */
+   How the library reads bytes from outside. The elements of a row of logits (f16, bf16, f64) become f32, and the mask
+   is applied. The 64-bit words of saved states and messages have their least significant byte first, on any machine.
+   Checksums detect damage and distinguish settings. All functions are pure, and none depends on a sampler. */
 
-/* Returns the float that has these 32 bits; the float that a bf16 or an IEEE half represents. All conversions are
-   exact. */
+/* sampi_float_of returns the float that has these 32 bits. The two functions below return the float that a bf16 or an
+   IEEE half represents. All conversions are exact. */
 static float sampi_float_of(uint32_t u)
 {
     float x;
@@ -3362,10 +3375,10 @@ static float sampi_float_of(uint32_t u)
 static float sampi_bf16_to_f32(uint16_t h) { return sampi_float_of((uint32_t)h << 16); }
 static float sampi_f16_to_f32(uint16_t h)
 {
-    int32_t low = h & 0x7FFF; /* exponent 31 (infinity, NaN) becomes 255; below 2^-14 low counts units of 2^-24 */
+    int32_t low = h & 0x7FFF; /* exponent 31 (infinity, NaN) becomes 255; below 2^-14, `low` counts units of 2^-24 */
     uint32_t u = ((uint32_t)low << 13) + ((uint32_t)(low < 0x7C00 ? 112 : 224) << 23);
     float x = low < 0x400 ? (float)low * (1.0f / (1 << 24)) : sampi_float_of(u);
-    return x * (float)(1 - 2 * (h >> 15)); /* no branch, because signs are hard to predict */
+    return x * (float)(1 - 2 * (h >> 15)); /* a product, not a branch, because signs are hard to predict */
 }
 
 #ifdef SAMPLING_KV_DECLARED
@@ -3377,9 +3390,9 @@ static uint16_t sampi_f32_to_f16(float x)
     sign = u >> 16 & 0x8000u;
     u &= 0x7FFFFFFFu;
     if (u > 0x7F800000u) return (uint16_t)(sign | 0x7E00u);
-    if (u >= 0x47800000u) return (uint16_t)(sign | 0x7C00u); /* at least 2^16: infinity */
-    if (u < 0x33000000u) return (uint16_t)sign;              /* less than half of the smallest half: 0 */
-    if (u < 0x38800000u) {                                   /* subnormal: in units of 2^-24 */
+    if (u >= 0x47800000u) return (uint16_t)(sign | 0x7C00u); /* x is at least 2^16: infinity */
+    if (u < 0x33000000u) return (uint16_t)sign;              /* x is less than half of the smallest half: 0 */
+    if (u < 0x38800000u) {                                   /* the half is subnormal: a count of units of 2^-24 */
         shift = 126 - (u >> 23);
         u = (u & 0x7FFFFFu) | 0x800000u;
     } else {
@@ -3388,14 +3401,14 @@ static uint16_t sampi_f32_to_f16(float x)
     rest = u & (((uint32_t)1 << shift) - 1);
     u >>= shift;
     u += rest > (uint32_t)1 << (shift - 1) || (rest == (uint32_t)1 << (shift - 1) && (u & 1));
-    return (uint16_t)(sign | u); /* a carry moves on to the exponent, which is right */
+    return (uint16_t)(sign | u); /* if the rounding carries, the exponent grows by 1, which is right */
 }
 #endif
 
-/* The dtype of a row that is an array of candidates: its elements are the candidates' logits. */
+/* The dtype of a row whose elements are candidates {id, logit, p}. An element's value is the candidate's logit. */
 #define SAMPI_CANDIDATE ((samp_dtype)15)
 
-/* Returns the logit of element i of a row as the caller gave it; -infinity where the mask's bit is 0. */
+/* Returns the logit of element i of a row as the caller gave it, or -infinity if bit i of the mask is 0. */
 static float sampi_element(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
 {
     if (mask && !(mask[i / 32] >> (i % 32) & 1u)) return -INFINITY;
@@ -3405,9 +3418,9 @@ static float sampi_element(const void *x, samp_dtype dtype, const uint32_t *mask
     return dtype == SAMP_F64 ? (float)((const double *)x)[i] : ((const float *)x)[i];
 }
 
-/* Returns the kind of a stretch of the mask: 0 none is set (kernels skip the stretch), 2 all are set (kernels read it
-   as if there were no mask), 1 mixed (kernels test each element). Most masks are uniform over long stretches. `words`
-   is even and not 0. */
+/* Says which bits of `words` words of a mask are set: 0 if no bit is (kernels skip these tokens), 2 if all are (kernels
+   read them as if there were no mask), 1 otherwise (kernels test each token). Most masks are uniform over long
+   stretches. `words` is even and not 0. */
 static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
 {
     uint64_t any = 0, all = ~(uint64_t)0, two;
@@ -3419,7 +3432,7 @@ static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
     return all == ~(uint64_t)0 ? 2 : any != 0;
 }
 
-/* Call f with the dtype as a constant. f is inlined, so each dtype gets code of its own. */
+/* Calls f with the dtype as a constant. f is inlined, so each dtype gets code of its own. */
 #define SAMPI_BY_DTYPE(f, x, dtype, ...) \
     switch (dtype) { \
         case SAMP_F16: return f(x, SAMP_F16, __VA_ARGS__); \
@@ -3429,7 +3442,8 @@ static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
     }
 #define SAMPI_SIZE_OF(dtype) ((size_t)((dtype) == SAMP_F64 ? 8 : (dtype) == SAMP_F32 ? 4 : 2))
 
-/* x with its bytes in little-endian order: the order of stored words. A second call undoes the first. */
+/* Returns x with its bytes in little-endian order, which is the order of stored words. A second call undoes the
+   first. */
 static uint64_t sampi_little(uint64_t x)
 {
 #if SAMPI_BIG_ENDIAN
@@ -3446,7 +3460,8 @@ static uint64_t sampi_little(uint64_t x)
 static uint64_t sampi_checksum_word(uint64_t h, uint64_t x)
 {
     h = (h ^ x) * 0xD1342543DE82EF95u;
-    return (h ^ h >> 29) * 0x9E3779B97F4A7C15u; /* without it, two bits of the next word could cancel a change */
+    /* without this step, two changed bits of the next word could cancel a change of this word */
+    return (h ^ h >> 29) * 0x9E3779B97F4A7C15u;
 }
 
 static uint64_t sampi_checksum(const void *bytes, size_t n)
@@ -3461,8 +3476,8 @@ static uint64_t sampi_checksum(const void *bytes, size_t n)
     return h;
 }
 
-/* Add a number to a fingerprint. The fingerprint is a chain of checksums of 16 bytes, so the order of numbers matters,
-   and a 0 changes it too. */
+/* Adds a number to a fingerprint, a hash of settings. The fingerprint is a chain of checksums of 16 bytes, so the order
+   of the numbers matters, and adding a 0 changes it too. */
 static void sampi_mix(uint64_t *hash, uint64_t x)
 {
     *hash = sampi_checksum_word(sampi_checksum_word(SAMPI_CHECKSUM_START ^ 16, *hash), x);
@@ -5464,35 +5479,34 @@ SAMP_API SAMPI_COLD int samp_isa_force(const char *name)
 /* ---- src/core/array.h ---- */
 /* =================================================================================================== >>array
    Functions on an array of candidates, which samplers share when a chain goes step by step: checks, the order of
-   candidates, sums over them, and cuts. samp_apply gets the array from the user, samp_sample makes it; it may be in any
-   order. Each function changes the array in place or only reads it.
+   candidates, sums over them, and cuts. samp_apply gets the array from the user, and samp_sample makes one. The
+   candidates may be in any order. Each function changes the array in place or only reads it.
 
-   The members of the array depend on each other, and every function here keeps them so. data [0 .. size) are the
-   remaining candidates; the candidates that a cut removes are overwritten or stay after size, and no function reads
-   them again. `sorted` is set only if data is in order (logit descending, id ascending), because other functions then
-   take data [0] for the maximum. `selected` is an index, so it becomes invalid when candidates move or are removed:
-   sampi_run resets it.
+   Every function here keeps the members of the array consistent. data [0 .. size) are the remaining candidates; the
+   candidates that a cut removes are overwritten or stay after size, and no function reads them again. `sorted` is set
+   only if data is in order (logit descending, id ascending), because other functions then take data [0] for the
+   maximum. `selected` is an index, so it becomes invalid when candidates move or are removed: sampi_run resets it.
 
-   The one thing to know: all sums are integers (sampi_weight), so their value does not depend on the array's order.
-   So these functions are free to sort or not. */
+   All sums are sums of integer weights (sampi_weight), so their value does not depend on the array's order. So these
+   functions may sort the array or not. */
 
-/* Checks the array before any built-in sampler (sampi_run calls it for all of them), so the functions below may rely on
-   it: at least one candidate is not masked, and no logit is NaN or +infinity. */
+/* Checks the array before any built-in sampler works on it (sampi_run calls it for all of them): at least one candidate
+   must not be masked, and no logit may be NaN or +infinity. The functions below rely on this. */
 static int sampi_check(const samp_token_data_array *cur) { return sampi_check_with(sampi_use(), cur); }
 
 /* ---- order ---- */
 
-/* The order of candidates: logit descending, then id ascending. With a score, the score comes first, ascending. The
-   order is total if no id occurs twice, so every way to sort gives the same array. */
+/* The order of candidates: logit descending, then id ascending. If there is a score function, candidates are compared
+   by score first, ascending. The order is total if no id occurs twice, so every way to sort gives the same array. */
 typedef struct sampi_order {
     double (*score)(const struct sampi_order *, const samp_token_data *);
-    double max, mean; /* of the row, for scores such as sampi_typical_score */
+    double max, mean; /* the row's maximum and mean, for scores such as sampi_typical_score */
 } sampi_order;
 
 static const sampi_order SAMPI_BY_LOGIT = { NULL, 0.0, 0.0 };
 
 /* Does a come before b? This is the only comparison of candidates: sorts, heaps and argmax use it for every candidate,
-   so a function call would take a third of their time. */
+   so it is inlined: a function call would take a third of their time. */
 SAMPI_INLINE bool sampi_before(const sampi_order *order, const samp_token_data *a, const samp_token_data *b)
 {
     if (order->score) {
@@ -5520,7 +5534,8 @@ static void sampi_insertion_sort(const sampi_order *order, samp_token_data *d, s
     }
 }
 
-/* Moves d[root] down in the heap d[.. end) until neither child comes after it: the step of sampi_heap_sort. */
+/* Moves d[root] down in the heap d[.. end) until neither of its children comes after it in order. sampi_heap_sort calls
+   it for each step. */
 static SAMPI_COLD void sampi_sift_down(const sampi_order *order, samp_token_data *d, size_t root, size_t end)
 {
     for (;;) {
@@ -5533,8 +5548,8 @@ static SAMPI_COLD void sampi_sift_down(const sampi_order *order, samp_token_data
     }
 }
 
-/* Sorts by a heap, whose top is the last in order. It is used after too many bad pivots of quicksort (its callers count
-   them), because it takes O(n log n) for every array. */
+/* Sorts by a heap whose top is the last candidate in order. Quicksort's callers count bad pivots and change to this
+   sort after too many, because it takes O(n log n) for every array. */
 static SAMPI_COLD void sampi_heap_sort(const sampi_order *order, samp_token_data *d, size_t n)
 {
     for (size_t root = n / 2; root > 0; root--) sampi_sift_down(order, d, root - 1, n);
@@ -5557,7 +5572,7 @@ static size_t sampi_partition(const sampi_order *order, samp_token_data *d, size
     samp_token_data pivot = d[mid];
     sampi_swap(&d[0], &d[mid]);
     size_t i = 0, j = n;
-    for (;;) { /* the ends need no check: the pivot stops both loops first, swapped elements later */
+    for (;;) { /* the ends need no check: the pivot stops both loops first, swapped elements stop them later */
         do j--;
         while (sampi_before(order, &pivot, &d[j]));
         while (sampi_before(order, &d[i], &pivot)) i++;
@@ -5567,8 +5582,8 @@ static size_t sampi_partition(const sampi_order *order, samp_token_data *d, size
     }
 }
 
-/* Quicksort of the first k: afterwards d[0 .. k) are the first k in order; the others follow in any order. `depth`
-   bounds the bad cases: after so many nested partitions the heap sort takes over. The callers are sampi_sort, and the
+/* Sorts by quicksort so that d[0 .. k) are the first k in order; the others follow in any order. `depth` bounds the
+   time for bad pivots: after this many nested partitions the heap sort takes over. The callers are sampi_sort, and the
    GPU's host for candidates that come back in another order. */
 static void sampi_sort_part(const sampi_order *order, samp_token_data *d, size_t n, size_t k, int depth)
 {
@@ -5621,8 +5636,8 @@ static SAMPI_CALLED size_t sampi_argmax(const samp_token_data_array *cur)
     return best;
 }
 
-/* Returns the index of a token, or size if it has been removed. Before the first cut the index is nearly always the
-   token's id. */
+/* Returns the index of the candidate with this token id, or `size` if it has been removed. Before the first cut the
+   index is nearly always the id itself. */
 static size_t sampi_find_candidate(const samp_token_data_array *cur, samp_token token)
 {
     size_t at = (size_t)token;
@@ -5632,9 +5647,9 @@ static size_t sampi_find_candidate(const samp_token_data_array *cur, samp_token 
     return at;
 }
 
-/* Returns the index at which a token is, or would be inserted, among n records in ascending order of their first
-   members, which are tokens. size: the bytes of a record. All sorted lists use this search: counts, heads of breakers,
-   changes of a row. */
+/* Returns the index at which a token is, or would be inserted, among n records. The first member of each record is a
+   token, and the records are sorted by it, ascending. `size` is the bytes of a record. All sorted lists of tokens use
+   this search. */
 SAMPI_INLINE size_t sampi_find_token(const void *list, size_t size, size_t n, samp_token token)
 {
     size_t lo = 0, hi = n;
@@ -5648,7 +5663,7 @@ SAMPI_INLINE size_t sampi_find_token(const void *list, size_t size, size_t n, sa
     return lo;
 }
 
-/* Returns the index of a token in an array with ascending ids, or size if it is not there. */
+/* Returns the index of a token in an array with ascending ids, or `size` if the array does not contain the token. */
 static SAMPI_COLD size_t sampi_find_ascending(const samp_token_data_array *cur, samp_token token)
 {
     size_t at = sampi_find_token(cur->data, sizeof *cur->data, cur->size, token);
@@ -5657,8 +5672,9 @@ static SAMPI_COLD size_t sampi_find_ascending(const samp_token_data_array *cur, 
 
 /* ---- sums ---- */
 
-/* Returns the number of unmasked candidates. top_k, the min_keep of cuts and mirostat (ln n) count only these; in
-   >>llama masked candidates count, as in llama.cpp. It takes a loop of its own, for callers that need no sums. */
+/* Returns the number of candidates that are not masked. top_k, the min_keep of cuts and mirostat (ln n) count only
+   these; in llama.cpp's arithmetic (>>llama) masked candidates count too. Callers that also need sums get the number
+   from sampi_sum. */
 static size_t sampi_unmasked(const samp_token_data_array *cur)
 {
     size_t n = 0;
@@ -5666,8 +5682,8 @@ static size_t sampi_unmasked(const samp_token_data_array *cur)
     return n;
 }
 
-/* Copies the logits from index `at` on to x [SAMPI_TILE], because kernels read plain floats. Returns their number, at
-   most a tile (256). */
+/* Copies logits, from index `at` on, to x [SAMPI_TILE], because kernels read plain floats. Returns how many it has
+   copied, at most SAMPI_TILE (256). */
 static size_t sampi_copy_logits(const samp_token_data_array *cur, size_t at, float *x)
 {
     size_t n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
@@ -5675,8 +5691,8 @@ static size_t sampi_copy_logits(const samp_token_data_array *cur, size_t at, flo
     return n;
 }
 
-/* Returns the sums, with weights relative to a maximum that the array need not contain: typical's search on the fast
-   path sums parts of a row. */
+/* Returns the sums over the array, with weights relative to `max`, which the array need not contain: typical's search
+   on the fast path (the executor that works on the row itself) sums parts of a row. */
 static sampi_sums sampi_sum_to(const samp_token_data_array *cur, float max)
 {
     sampi_sums sums = { max, 0, 0, 0, 0 };
@@ -5688,15 +5704,16 @@ static sampi_sums sampi_sum_to(const samp_token_data_array *cur, float max)
     return sums;
 }
 
-/* Returns the maximum, the number of unmasked candidates, and the sums that give probabilities. Nearly every sampler
-   begins with them. */
+/* Returns the array's maximum, the number of its unmasked candidates, and the sums from which probabilities follow.
+   Nearly every sampler begins with this call. */
 static SAMPI_CALLED sampi_sums sampi_sum(const samp_token_data_array *cur)
 {
     return sampi_sum_to(cur, cur->data[sampi_argmax(cur)].logit);
 }
 
-/* sampi_entropy_of: returns the entropy in nats, ln Z + s / z, because -ln p = ln Z + (max - l). If the sums are
-   estimates, `other` is the other end of the interval in which z lies. */
+/* sampi_entropy_of returns the entropy in nats, ln(Z) + s / z. Here Z = z / 2^40 is the sum of exp(l - max), and s is
+   the sum of weight (max - l), because -ln p = ln Z + (max - l). If z is an estimate, `other` is the other end of the
+   interval that contains z; else it is z. */
 static SAMPI_CALLED double sampi_entropy_of(double z, double s, double other)
 {
     return sampi_ln(z / (double)SAMPI_ONE) + s / other;
@@ -5706,8 +5723,8 @@ static SAMPI_CALLED double sampi_entropy(const sampi_sums *sums)
     return sampi_entropy_of((double)sums->z, (double)sums->s, (double)sums->z);
 }
 
-/* Sets p of all candidates. The sums may be those of a larger row: after a cut, p is still the probability before
-   it. */
+/* Sets p of all candidates. The sums may be those of a larger row: after a cut, p is still the probability before the
+   cut. */
 static void sampi_set_p(samp_token_data_array *cur, const sampi_sums *sums)
 {
     float x[SAMPI_TILE], p[SAMPI_TILE + 16];
@@ -5722,7 +5739,7 @@ static void sampi_set_p(samp_token_data_array *cur, const sampi_sums *sums)
 
 /* ---- cuts ---- */
 
-/* Keeps the first k candidates in order, sorted. */
+/* Keeps the first k candidates in order, and leaves them sorted. */
 static SAMPI_CALLED void sampi_cut_to_first(samp_token_data_array *cur, size_t k)
 {
     sampi_sort(&SAMPI_BY_LOGIT, cur, k);
@@ -5730,9 +5747,9 @@ static SAMPI_CALLED void sampi_cut_to_first(samp_token_data_array *cur, size_t k
     cur->sorted = true;
 }
 
-/* Keeps the candidates with l >= floor, in their present order. If these are fewer than min_keep, or there are
-   none, it keeps the first min_keep candidates (at least 1) in order. The caller's min_keep decides whether masked
-   candidates count: in llama.cpp they do. */
+/* Keeps the candidates with a logit >= floor, in the order that they have in the array. If fewer than min_keep
+   candidates, or no candidate, reach the floor, the first min_keep candidates (at least 1) of the sorted array stay.
+   Masked candidates count if the caller's min_keep counts them, as in llama.cpp. */
 static void sampi_keep_above(samp_token_data_array *cur, double floor, size_t min_keep)
 {
     samp_token_data *d = cur->data;
@@ -5748,8 +5765,8 @@ static void sampi_keep_above(samp_token_data_array *cur, double floor, size_t mi
     cur->size = kept;
 }
 
-/* Returns how many of the first k candidates, which are in order, have together at least the mass `required` and are at
-   least min_keep; 0 if k are not enough. */
+/* Returns the length of the shortest prefix that has at least the weight `required` and at least min_keep candidates.
+   Only the first k candidates, which are in order, are searched; if they are not enough, the result is 0. */
 static size_t sampi_prefix_with_mass(const samp_token_data_array *cur, size_t k, float max, uint64_t required,
                                      size_t min_keep)
 {
@@ -5761,16 +5778,16 @@ static size_t sampi_prefix_with_mass(const samp_token_data_array *cur, size_t k,
     return 0;
 }
 
-/* Makes the cut of top_p and typical: keeps the shortest prefix of the order that has the mass `required` (at most
-   sums->z) and at least min_keep tokens, and sets p. Most such prefixes are short, so it sorts the first 64, and then
-   eight times as many until they are enough. */
+/* Makes the cut of top_p and typical: keeps the shortest prefix of the order that has the weight `required` (at most
+   sums->z) and at least min_keep tokens, and sets p. Most such prefixes are short, so the function sorts the first 64
+   candidates, and then eight times as many until they are enough. */
 static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order, const sampi_sums *sums,
                             uint64_t required, size_t min_keep)
 {
     size_t keep = 0;
     if (min_keep > sums->n) min_keep = sums->n;
     for (size_t k = 64; keep == 0; k *= 8) {
-        if (k > sums->n) k = sums->n; /* the last round: all unmasked tokens together have the mass sums->z */
+        if (k > sums->n) k = sums->n; /* the last round: all unmasked tokens together have the weight sums->z */
         sampi_sort(order, cur, k);
         keep = sampi_prefix_with_mass(cur, k, sums->max, required, min_keep);
     }
@@ -5779,8 +5796,8 @@ static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order
     cur->sorted = !order->score;
 }
 
-/* Sorts n keys by their upper halves, stably, 11 bits at a time. The keys go from `from` to `to` and back, three times
-   in all, so the result is in `to`. */
+/* Sorts n keys of 64 bits by their upper halves, stably, 11 bits at a time (radix sort). The keys move between the
+   arrays `from` and `to` three times, so the result is in `to`. */
 static SAMPI_HOT void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
 {
     uint32_t start[3][2049];
@@ -5803,15 +5820,15 @@ static SAMPI_HOT void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
 
 /* ---- src/core/table.h ---- */
 /* ================================================================================================= >>sampler
-   The object behind every samp_sampler, and the table of kinds, which describes each kind of sampler. A constructor
-   (>>params) brings a kind and its numbers; the object is checked and complete.
+   The object behind every samp_sampler, and the table of kinds, which describes each kind (type) of sampler. A
+   constructor (>>params) makes an object from a kind and its parameters, and checks it.
 
    A sampler is one heap block: the record sampi_sampler, then up to four arrays ("parts") at known offsets. So a copy
    of the bytes is a clone; samplers with memory of their own have the hooks clone and free. The sampler that
    samp_sample was called on also owns the workspace, sampi_work.
 
-   The rule of this floor: settings never change after the constructor. A draw changes only `now`, which is restored if
-   the draw fails. A token is accepted after everything that can fail. */
+   Settings never change after the constructor. A draw changes only `now`, which is restored if the draw fails. A token
+   is accepted only after every step that can fail. */
 
 typedef struct sampi_sampler sampi_sampler;
 
@@ -5822,12 +5839,12 @@ typedef struct sampi_field sampi_field;   /* core/fields.h */
 
 /* ---- the kinds of samplers ----
 
-   The list of all kinds, each with its plan (samplers/plans.h). `none`: there is no plan, so executors that run plans
-   leave the sampler to the steps. The order of the list is the default order of a chain.
-   A kind's meaning is in the room of its sampler, which ends with the kind's row of the table: the macro
-   SAMPI_<id>_ROW, the members of sampi_traits in order. The rows decide the samplers' names, checks, saved states,
-   descriptions, how samp_params make them, and which way a draw takes. core/kinds.h makes the table; a kind whose part
-   is not compiled has an empty row there. */
+   The list of all kinds, each with its plan (samplers/plans.h). A plan is the sampler's algorithm for slices and
+   devices; a kind with `none` has no plan, so there the sampler runs step by step over an array. The order of the list
+   is the default order of a chain. The file of each sampler ends with the kind's row of the table: the macro
+   SAMPI_<id>_ROW, which has the members of sampi_traits in order. The rows decide the samplers' names, checks, saved
+   states, descriptions, how samp_params make them, and which executor a draw uses. core/kinds.h makes the table; a kind
+   whose optional part is not compiled has an empty row there. */
 /* clang-format off */
 #ifdef SAMPLING_GUMBEL_DECLARED
 #define SAMPI_GUMBEL_KIND(X) X(GUMBEL, gumbel)
@@ -5874,8 +5891,9 @@ typedef struct sampi_field sampi_field;   /* core/fields.h */
     X(SBW, none)
 /* clang-format on */
 
-/* A kind's number is its index in the list. It is never stored (a fingerprint has the name), so kinds may move.
-   SAMPI_N_KINDS is the length of arrays indexed by kind, and the result of a search by name that finds no kind. */
+/* The number of a kind is its index in the list. It is never stored (a fingerprint has the name instead), so kinds may
+   move in the list. SAMPI_N_KINDS is the length of arrays indexed by kind, and the result of a search by name that
+   finds no kind. */
 typedef enum sampi_kind {
 #define SAMPI_KIND_ID(id, plan) SAMPI_##id,
     SAMPI_KINDS(SAMPI_KIND_ID)
@@ -5883,72 +5901,88 @@ typedef enum sampi_kind {
         SAMPI_N_KINDS
 } sampi_kind;
 
-/* Properties of a kind. Most flags are promises about its apply function; the fast path and the GPU rely on them, and a
-   broken promise gives another token than the steps. Without a flag a kind takes the slow way, which is right. */
+/* Properties of a kind. Most flags are promises about its apply function. The fast path (which works on the row without
+   an array) and the GPU rely on them, and a broken promise gives another token than the apply functions give. Without a
+   flag a kind is run in the slower way, which is always right. */
 enum {
-    SAMPI_SELECTS = 1,           /* selects a token; meant to be the last of a chain */
-    SAMPI_KEEPS_P = 2,           /* leaves p as it was, and the order too unless SAMPI_SORTS or SAMPI_KEEPS_SOME */
-    SAMPI_DROPS = 4,             /* removes masked tokens */
-    SAMPI_DROPS_FAST = 8,        /* its fast function removes them too, except a few */
-    SAMPI_SORTS = 0x10,          /* leaves the candidates in order */
-    SAMPI_KEEPS_SOME = 0x20,     /* sorts if u.cut.min_keep is above 1, to keep tokens that it would cut */
-    SAMPI_TAKES_FLOOR = 0x40,    /* its fast function accepts a dense row with a floor; others get a compact row */
-    SAMPI_ONLY_SHOWS = 0x80,     /* changes no token's chance: the fast path leaves it out */
-    SAMPI_OWN_LOGITS = 0x100,    /* draws from other logits than those it gets */
-    SAMPI_IF_ON = 0x200,         /* is in the default order only if its values switch it on */
-    SAMPI_PATCHES = 0x400,       /* changes the logits of a few tokens, each by a rule */
-    SAMPI_ONLY_EDITS = 0x800,    /* sets or scales logits, and does nothing else */
-    SAMPI_MASKS_NONE = 0x1000,   /* turns no logit into -infinity (temp only at temperature 0) */
-    SAMPI_IF_NAMED = 0x2000,     /* is never in the default order; its parameters count only if an order names it */
-    SAMPI_BY_INTERFACE = 0x4000, /* has no apply in the table: its interface's functions do the work */
-    SAMPI_BY_CHANCE = 0x8000,    /* at random either cuts, or does nothing and writes no p */
+    SAMPI_SELECTS = 1, /* the sampler selects a token, so it should be the last sampler of a chain */
+    /* the sampler leaves p as it was, and the order too unless it has SAMPI_SORTS or SAMPI_KEEPS_SOME */
+    SAMPI_KEEPS_P = 2,
+    SAMPI_DROPS = 4,         /* the sampler removes masked tokens */
+    SAMPI_DROPS_FAST = 8,    /* the sampler's function on a row removes masked tokens too, except a few */
+    SAMPI_SORTS = 0x10,      /* the sampler leaves the candidates in order */
+    SAMPI_KEEPS_SOME = 0x20, /* the sampler sorts if u.cut.min_keep is above 1, to keep tokens that it would cut */
+    /* the sampler's function on a row accepts the row in place with a floor (a least logit); the functions of other
+       kinds get the remaining tokens as a copy */
+    SAMPI_TAKES_FLOOR = 0x40,
+    SAMPI_ONLY_SHOWS = 0x80,   /* the sampler changes no token's probability, so the fast path leaves it out */
+    SAMPI_OWN_LOGITS = 0x100,  /* the sampler draws from logits that it computes, not from those it gets */
+    SAMPI_IF_ON = 0x200,       /* the sampler is in the default order only if its parameters switch it on */
+    SAMPI_PATCHES = 0x400,     /* the sampler changes the logits of a few tokens, each by a rule */
+    SAMPI_ONLY_EDITS = 0x800,  /* the sampler sets or scales logits and does nothing else */
+    SAMPI_MASKS_NONE = 0x1000, /* the sampler turns no logit into -infinity (temp only at temperature 0) */
+    /* the sampler is never in the default order; its parameters count only if an order names it */
+    SAMPI_IF_NAMED = 0x2000,
+    SAMPI_BY_INTERFACE =
+        0x4000,               /* the sampler has no apply in the table; the functions of its interface do the work */
+    SAMPI_BY_CHANCE = 0x8000, /* at random the sampler cuts, or does nothing and writes no p */
 
-    /* The last state of a view (samp_apply on long arrays) in which its fast function gives the same as the steps:
-       nothing is cut; tokens are masked; tokens are gone; the rest is in order. Without one the view closes first. */
+    /* A view is a long array, given to samp_apply, that is worked on as a row. The flag is the last state of a view in
+       which the kind's function on rows gives the same result as its apply. The states, in this order: nothing is cut;
+       tokens are masked; tokens are removed; the rest is in order. For a kind without a flag the view is turned back
+       into an array first. */
     SAMPI_VIEW_DENSE = 0x10000,
     SAMPI_VIEW_MASKED = 0x20000,
     SAMPI_VIEW_DROPPED = 0x30000,
     SAMPI_VIEW_SORTED = 0x40000,
     SAMPI_VIEW = 0x70000,
 
-    /* What its fast function accepts in llama.cpp's arithmetic, and what its apply does there. */
-    SAMPI_LLAMA_DIVIDED = 0x80000,      /* logits that a temperature has yet to divide */
-    SAMPI_LLAMA_BY_ORDER = 0x100000,    /* candidates in order */
-    SAMPI_LLAMA_TAKES_FLOOR = 0x200000, /* a floor, as SAMPI_TAKES_FLOOR */
-    SAMPI_LLAMA_SORTS = 0x400000,       /* its apply sorts first, so the array may be sorted before it */
+    /* The input that its function on rows accepts in llama.cpp's arithmetic, and a property of its apply there. */
+    SAMPI_LLAMA_DIVIDED = 0x80000,      /* the sampler accepts logits that a temperature has yet to divide */
+    SAMPI_LLAMA_BY_ORDER = 0x100000,    /* the sampler accepts candidates in order */
+    SAMPI_LLAMA_TAKES_FLOOR = 0x200000, /* the sampler accepts a row with a floor, as SAMPI_TAKES_FLOOR says */
+    SAMPI_LLAMA_SORTS = 0x400000,       /* the sampler's apply sorts first, so the array may be sorted before it */
 
-    /* What its plan does, for executors that look ahead. */
-    SAMPI_LISTS_FEW = 0x800000,   /* never needs the list of all tokens, which may be long */
-    SAMPI_LISTS_M = 0x1000000,    /* needs the first u.mirostat.m, which may be many */
-    SAMPI_SEEKS_END = 0x2000000,  /* looks for the end of a prefix by mass or by number, or asks for the deviation */
-    SAMPI_CUTS_LAST = 0x4000000,  /* cuts, and behind the cut only draws, if it selects */
-    SAMPI_TO_K = 0x8000000,       /* keeps the first u.top_k.k, and what equals the last of them if u.top_k.ties */
-    SAMPI_TO_FLOOR = 0x10000000,  /* keeps what reaches the maximum + ln u.cut.p, or the first u.cut.min_keep */
-    SAMPI_DRAWS_ALL = 0x20000000, /* draws from all that it gets, by these logits, and nothing else */
-    SAMPI_BY_SCORE = 0x40000000   /* cuts by typical's score, and leaves the candidates in that order */
+    /* What the kind's plan does, for executors that fetch answers before the plan asks. */
+    SAMPI_LISTS_FEW = 0x800000, /* the sampler never needs the list of all tokens, which may be long */
+    SAMPI_LISTS_M = 0x1000000,  /* the sampler needs the first u.mirostat.m tokens, which may be many */
+    /* the sampler looks for the end of a prefix by weight or by number, or asks for the deviation */
+    SAMPI_SEEKS_END = 0x2000000,
+    SAMPI_CUTS_LAST = 0x4000000, /* the sampler cuts, and after the cut it does nothing but draw, if it selects */
+    /* the sampler keeps the first u.top_k.k tokens, with u.top_k.ties also those that equal the last of them */
+    SAMPI_TO_K = 0x8000000,
+    /* the sampler keeps the tokens with a logit of at least the maximum + ln u.cut.p, or the first u.cut.min_keep */
+    SAMPI_TO_FLOOR = 0x10000000,
+    /* the sampler draws from all tokens that it gets, with their logits as they are, and does nothing else */
+    SAMPI_DRAWS_ALL = 0x20000000,
+    SAMPI_BY_SCORE =
+        0x40000000 /* the sampler cuts by typical's score, and leaves the candidates in order of that score */
 };
 
-/* The functions of a kind beyond apply. Each may be NULL.
-     params     copies from samp_params what the fields do not describe
-     prepare    checks what the fields' ranges do not say, and sizes the parts. The fields are already valid. make: a
-                sampler is going to be made; otherwise checks that walk over the vocabulary are left out
+/* The hooks of a kind: functions besides apply that common code calls. Each may be NULL.
+     params     copies those parameters from samp_params that no field describes
+     prepare    checks conditions beyond the ranges of fields, and sizes the parts (the arrays behind the record). Each
+                field is already in its range. If `make` is false, no sampler will be made, and checks that walk over
+                the vocabulary are left out
      build      fills the parts of a new sampler; it reads the caller's list or breakers for the last time
      settings   adds the parts to the fingerprint
-     accept     takes note of a chosen token. It cannot fail, because other samplers may have accepted it already
+     accept     updates the state with a chosen token. It cannot fail, because other samplers may have accepted it
+                already
      reset      sets the state to that of a new sampler: in the constructor and in samp_reset
      state      writes the state to bytes, or reads it (>>state)
-     take_over  copies the state of `old`, the same sampler with other values. old NULL: there was no such sampler, and
-                only the chain's samp_prev has the accepted tokens
-     past       writes to a record's words, or reads from them, what a draw and an accepted token change, except the
-                mt19937 (>>rollback). It is called if the sampler is on
-     clone      copies a sampler that has memory of its own; NULL: no memory. Without this hook the bytes are copied
-     free       frees that memory; the caller frees the record
-     mask       called on a chain's first member when `chain` draws from a row of *n tokens. *bits: the tokens that
-                may be chosen, NULL: all; the caller may change the bits until the next call. *n may get smaller. A
-                sampler with this hook masks tokens, so it must not follow a selector
-     ready      prepares to take n tokens back through the interface, which cannot fail afterwards
-     kept       returns how many tokens it can take back. A kind has both ready and kept or neither; without them the
-                interface is called directly */
+     take_over  copies the state of `old`, the same sampler with other parameters. If old is NULL, there was no such
+                sampler, and the accepted tokens are taken from the chain's samp_prev
+     past       writes what a draw and an accepted token change to the words of a rollback's record, or reads it from
+                them, without the mt19937 (>>rollback). It is called unless the sampler is off
+     clone      copies a sampler that has memory of its own, and returns NULL if there is no memory. Without this hook
+                the bytes are copied
+     free       frees the sampler's own memory; the caller frees the record
+     mask       called on a chain's first member when `chain` draws from a row of *n tokens. It sets *bits to the tokens
+                that may be chosen, or NULL for all; the caller may change the bits until the next call. It may lower
+                *n. A sampler with this hook masks tokens, so it must not follow a sampler that selects
+     ready      prepares to take n accepted tokens back through the interface, so that this cannot fail afterwards
+     kept       returns how many accepted tokens it can take back. A kind has both `ready` and `kept` or neither;
+                without them the interface is called directly */
 typedef struct sampi_hooks {
     void (*params)(sampi_sampler *, const samp_params *);
     void (*prepare)(sampi_sampler *, bool make);
@@ -5966,25 +6000,35 @@ typedef struct sampi_hooks {
     int32_t (*kept)(const sampi_sampler *);
 } sampi_hooks;
 
-/* The hooks from clone to kept of a sampler that has no memory besides its bytes and masks no row. */
+/* The last hooks (clone, free, mask, ready, kept) of a sampler that has no memory besides its bytes and masks no
+   row. */
 #define SAMPI_BYTES_ONLY NULL, NULL, NULL, NULL, NULL
 static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY };
 
-/* A row of the table. Rows name no members, because C++11 has no designated initialisers. */
+/* A row of the table, the properties of one kind. Rows do not name the members, because C++11 has no designated
+   initialisers. */
 typedef struct sampi_traits {
-    const char *name;  /* samp_name's; part of a saved state's fingerprint: must never change */
-    uint32_t draws;    /* its number in Philox's counter; 0: it does not draw. It decides tokens: must never change */
-    char letter;       /* its letter in samp_params.order; 0: no letter */
-    const char *steps; /* its names in samp_params.order, with ';' between; "": no name */
+    /* the name that samp_name returns; it is part of a saved state's fingerprint, so it must never change */
+    const char *name;
+    /* the kind's number in Philox's counter, or 0 if the kind never draws; it decides tokens, so it must never
+       change */
+    uint32_t draws;
+    char letter;       /* the kind's letter in samp_params.order, or 0 for no letter */
+    const char *steps; /* the kind's names in samp_params.order, separated by ';', or "" for no name */
     unsigned flags;
-    const sampi_field *field; /* [n_fields] its numbers (core/fields.h) */
+    const sampi_field *field; /* [n_fields] the descriptions of the kind's parameters (core/fields.h) */
     size_t n_fields;
-    bool (*off)(const sampi_sampler *);                     /* do its values switch it off? NULL: no value does */
-    const sampi_hooks *hooks;                               /* never NULL; other rooms call hooks through it */
-    int (*apply)(sampi_sampler *, samp_token_data_array *); /* its definition over an array; sampi_run calls it */
-    int (*fast)(sampi_row *, sampi_sampler *); /* the same on a row (>>fast); NULL: the row becomes an array */
+    /* returns whether the parameters switch the sampler off; NULL if no value does */
+    bool (*off)(const sampi_sampler *);
+    const sampi_hooks *hooks; /* never NULL; other files call the hooks through it */
+    /* applies the sampler to an array of candidates, which defines it; sampi_run calls the function */
+    int (*apply)(sampi_sampler *, samp_token_data_array *);
+    /* applies the sampler to a row of logits, with the same result as on an array (>>fast); NULL if the row must become
+       an array first */
+    int (*fast)(sampi_row *, sampi_sampler *);
 #ifndef SAMP_NO_MT19937
-    int (*apply_llama)(sampi_sampler *, samp_token_data_array *); /* apply in llama.cpp's arithmetic */
+    /* apply and fast in llama.cpp's arithmetic */
+    int (*apply_llama)(sampi_sampler *, samp_token_data_array *);
     int (*fast_llama)(sampi_row *, sampi_sampler *);
 #define SAMPI_BY_LLAMA_CPP(apply, fast) apply, fast
 #else
@@ -5992,39 +6036,40 @@ typedef struct sampi_traits {
 #endif
 } sampi_traits;
 
-/* The fields and n_fields of a row. */
+/* The members `field` and `n_fields` of a row of the table. */
 #define SAMPI_FIELDS_OF(list) list, sizeof list / sizeof list[0]
 #define SAMPI_NO_FIELDS       NULL, 0
 
-/* Returns the row of a kind. The table is in core/kinds.h, below all rooms whose functions the rows name. */
+/* Returns the row of a kind. The table is in core/kinds.h, below all files whose functions the rows name. */
 static const sampi_traits *sampi_traits_of(sampi_kind kind);
 
 /* ---- src/core/windows.h ---- */
 /* ---- windows of accepted tokens ----
-   Rings of accepted tokens, which penalties, dry and chains have, and the sorted lists of counts that penalties and dry
-   make of them. The room comes before the record, which holds rings. Saved states use them as well. */
+   Rings of the last accepted tokens, which penalties, dry and chains have, and sorted lists of counts, which penalties
+   and dry make from their rings. This file comes before core/record.h, whose struct holds rings. Saved states use both
+   too. */
 
-/* A ring of the last `cap` tokens. `size` of them are there; `head` is where the next one goes. The array of tokens is
-   part 0 of penalties and dry, and `prev` of a chain. */
+/* A ring of the last `cap` tokens: `size` tokens are in it, and the next one is written at index `head`. The array of
+   tokens is part 0 (the first array behind the record) of penalties and dry, and `prev` of a chain. */
 typedef struct sampi_ring {
     uint32_t cap, size, head;
 } sampi_ring;
 
-/* A token and a count: how often it is in a window (penalties), or the length of the repetition that it would continue
-   (dry). */
+/* A token and a count: for penalties, how often the token is in the window; for dry, the length of the repetition that
+   the token would continue. */
 typedef struct sampi_count {
     samp_token token;
     int32_t count;
 } sampi_count;
 
-/* Returns the token `back` places ago, 0 = the newest; back < size. */
+/* Returns the token that was added `back` tokens before the newest, so 0 is the newest; back < size. */
 static samp_token sampi_ring_at(const sampi_ring *r, const samp_token *token, uint32_t back)
 {
     return token[(r->head + r->cap - 1 - back) % r->cap];
 }
 
-/* Adds x as the newest token: an accepted one, or one that a device's steps have drawn. Returns the token that falls
-   out, which penalties must stop counting; -1 if none does; x itself if the ring has no room at all. */
+/* Adds x as the newest token: a token that was accepted, or that a device has drawn. Returns the token that falls out
+   of the ring, which penalties must stop counting; -1 if no token does; x itself if the ring has no room at all. */
 static samp_token sampi_ring_push(sampi_ring *r, samp_token *token, samp_token x)
 {
     samp_token old = -1;
@@ -6038,14 +6083,14 @@ static samp_token sampi_ring_push(sampi_ring *r, samp_token *token, samp_token x
     return old;
 }
 
-/* Returns the index at which a token's entry is, or would be inserted, in a list [n] of counts. */
+/* Returns the index at which a token's entry is, or would be inserted, in a sorted list of n counts. */
 static uint32_t sampi_count_find(const sampi_count *list, uint32_t n, samp_token token)
 {
     return (uint32_t)sampi_find_token(list, sizeof *list, n, token);
 }
 
-/* Returns the entry of a token. If there is none, the function inserts one with count 0 and *n grows; the list must
-   have room, as penalties' lists have, which are as long as the window. */
+/* Returns the entry of a token in a sorted list of *n counts. If there is no such entry, the function inserts one with
+   count 0 and *n grows. The list must have room; the lists of penalties are as long as the window, so they have. */
 static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token token)
 {
     uint32_t i = sampi_count_find(list, *n, token);
@@ -6059,8 +6104,8 @@ static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token to
     return &list[i];
 }
 
-/* Sorts records in place by the bits of their tokens from `bit` down: tokens without the bit first, then each half by
-   the next bit. */
+/* Sorts n entries in place by the bits of their tokens, from `bit` down: entries without the bit first, then each half
+   by the next bit (radix sort). */
 static void sampi_count_sort_from(sampi_count *list, uint32_t n, uint32_t bit)
 {
     for (; n > 1 && bit; bit >>= 1) {
@@ -6081,8 +6126,8 @@ static void sampi_count_sort_from(sampi_count *list, uint32_t n, uint32_t bit)
     }
 }
 
-/* Sorts records by their tokens: one walk over them for each bit in which tokens differ, whatever order they are in,
-   without memory. For dry's list, and for counts that are made anew from a window. */
+/* Sorts n entries by their tokens, without memory, with one walk over them for each bit in which tokens differ. It
+   sorts the list of dry, and counts that are made anew from a window. */
 static void sampi_count_sort(sampi_count *list, uint32_t n)
 {
     uint32_t differ = 0, bit = (uint32_t)1 << 30;
@@ -6258,33 +6303,35 @@ static SAMPI_CALLED samp_token sampi_record_ring(sampi_record *r, sampi_ring *ri
 /* ---- src/core/record.h ---- */
 /* ---- the record ----
    sampi_sampler is what a user's samp_sampler pointer points to. The same struct is also the description of a sampler
-   that a constructor is about to make (t in >>params): then it is on the stack and has no parts. */
+   that a constructor is about to make (t in >>params): then it is on the stack and has no parts, which are the arrays
+   behind it. */
 
-/* The state that apply may change. sampi_save_state copies it before each call, and a call that fails restores it. An
-   mt19937 changes too; `drawn` says how far to go back. Everything else, such as windows and adaptive_p's average,
-   changes only when a token is accepted. */
+/* The state that an apply function may change. sampi_save_state copies it before each call, and a call that fails
+   restores it. The state of an mt19937 changes too, and `drawn` says how far to go back. Everything else, such as
+   windows and adaptive_p's average, changes only when a token is accepted. */
 typedef struct sampi_state {
-    float mu;           /* mirostat */
-    samp_token pending; /* adaptive_p: the token selected last, or -1; watermarks: 0 after the first draw */
+    float mu;           /* mirostat's mu */
+    samp_token pending; /* for adaptive_p the token selected last, or -1; for watermarks 0 after the first draw */
     float pending_p;    /* the probability of that token */
-    uint64_t drawn;     /* mt19937's outputs so far */
+    uint64_t drawn;     /* the number of outputs taken from the mt19937 */
 } sampi_state;
 
-/* Who put a member into its chain. samp_chain_update replaces only members that come from parameters. */
+/* Who has put a member into its chain: the user, samp_params, or a request's grammar. samp_chain_update replaces only
+   members that come from samp_params. */
 typedef enum sampi_maker { SAMPI_BY_HAND, SAMPI_BY_PARAMS, SAMPI_AS_GRAMMAR } sampi_maker;
 
 /* A chain's members, and its last accepted tokens (samp_prev). The chain owns its members and both arrays; samp_free
-   frees them. `prev` stays when members change: a member that was off, or that joins later, learns from it (hook
-   take_over). */
+   frees them. `prev` stays when members change: a member that was off, or that joins later, learns the accepted tokens
+   from it (the hook take_over). */
 typedef struct sampi_chain {
-    sampi_sampler **item; /* [n], memory for cap */
+    sampi_sampler **item; /* [n] the members, with memory for cap */
     int32_t n, cap;
-    samp_token *prev; /* [ring.cap] */
+    samp_token *prev; /* [ring.cap] the last accepted tokens */
     sampi_ring ring;
 } sampi_chain;
 
-/* The numbers of samplers that consist of numbers alone. An executor may copy them to where it works, as a device does.
-   sampi_cut_numbers serves all samplers that cut: p is tail_free's z, min_k's tau, top_n_sigma's n. */
+/* The parameters of samplers that need no arrays. An executor may copy them to where it runs, as a device does.
+   sampi_cut_numbers serves all samplers that cut: its p is tail_free's z, min_k's tau, and top_n_sigma's n. */
 typedef struct sampi_cut_numbers {
     float p;
     size_t min_keep;
@@ -6296,7 +6343,7 @@ typedef struct sampi_xtc_numbers {
 } sampi_xtc_numbers;
 
 typedef struct sampi_top_k_numbers {
-    int32_t k, ties; /* ties 1: all tokens that equal the last one stay */
+    int32_t k, ties; /* if ties is 1, all tokens that equal the k-th stay */
 } sampi_top_k_numbers;
 
 typedef struct sampi_temp_numbers {
@@ -6316,7 +6363,7 @@ typedef struct sampi_adaptive_numbers {
     float target, decay, sum, total;
 } sampi_adaptive_numbers;
 
-/* The members of a union of all of them: a sampler's, and a step's on a device. */
+/* The members of a union of these structs, in a sampler and in a step on a device. */
 #define SAMPI_NUMBERS \
     sampi_cut_numbers cut; \
     sampi_xtc_numbers xtc; \
@@ -6326,56 +6373,60 @@ typedef struct sampi_adaptive_numbers {
     sampi_mirostat_numbers mirostat; \
     sampi_adaptive_numbers adaptive;
 
-/* The constructor sets kind, off, seed, the parts' offsets and most of the union; they never change afterwards. Nor
-   does the status, except a chain's. Draws change now, position, perf, n_edits, past and work. Accepted tokens change
-   the windows (ring) and the average in the union.
-   A new member needs care in three places: samp_clone copies all bytes, sampi_clone_chain does not, and the hook
-   `past` must cover what a draw or a token changes. */
+/* The record behind a samp_sampler. The constructor sets kind, off, seed, the offsets of the parts (the arrays behind
+   the record) and most of the union; they never change afterwards. The status never changes either, except a chain's.
+   Draws change now, position, perf, n_edits, past and work. Accepted tokens change the windows (ring) and the average
+   in the union. Whoever adds a member must look at three places: samp_clone copies all bytes, sampi_clone_chain does
+   not, and the hook `past` must cover what a draw or a token changes. */
 struct sampi_sampler {
-    samp_sampler base; /* first: users hold a pointer to it */
+    samp_sampler base; /* must be the first member: users hold a pointer to it */
     sampi_kind kind;
-    int status;          /* what is wrong with the parameters, or SAMP_OK */
+    int status;          /* the error in the parameters, or SAMP_OK */
     const char *field;   /* the name of the bad parameter, or NULL */
-    bool off;            /* a disabled value: the sampler does nothing */
-    sampi_maker made_by; /* who put it into its chain */
+    bool off;            /* true if the parameters have values with which the sampler does nothing */
+    sampi_maker made_by; /* who has put the sampler into its chain */
     samp_rng_kind rng;
-    uint64_t seed, position; /* position: the number of the next draw; the outermost chain's is used */
-    sampi_sampler *owner;    /* the chain that holds it, or NULL */
-    size_t serial;           /* unique, so that a GPU's context recognises a chain */
-    size_t n_edits;          /* counts changes of s, except those that its owner's draws make */
-    size_t in_batch;         /* its row in the running batch */
+    uint64_t seed, position; /* position: the number of the next draw; a draw uses the outermost chain's */
+    sampi_sampler *owner;    /* the chain that holds this sampler, or NULL */
+    size_t serial;           /* a number that no other sampler has, by which a GPU's context recognises a chain */
+    size_t n_edits;          /* how often s was changed, except by its owner's draws */
+    size_t in_batch;         /* the index of its row in the running batch */
     samp_perf_data perf;
-    uint64_t at_position;            /* in a running apply: the outermost chain's position */
-    uint32_t at_ordinal;             /* in a running apply: how many samplers of its kind come before it */
-    const struct sampi_draft *draft; /* samp_verify's ratio test, in place of the draw; else NULL */
-    sampi_state now, before;         /* before: the state at the start of the running draw */
-    sampi_past past;                 /* rollback's notes of a sampler that is in no chain */
-    sampi_work work;                 /* the workspace of the sampler that samp_sample was called on */
-    size_t part[4], part_size[4];    /* offsets from the record's start, and bytes */
+    uint64_t at_position;            /* while apply runs: the outermost chain's position */
+    uint32_t at_ordinal;             /* while apply runs: the number of samplers of its kind before it */
+    const struct sampi_draft *draft; /* the draft token that samp_verify tests instead of drawing, or NULL */
+    sampi_state now, before;         /* before: the copy of `now` from the start of the running draw */
+    sampi_past past;                 /* rollback's notes, for a sampler that is in no chain */
+    sampi_work work;                 /* the workspace, if samp_sample was called on this sampler */
+    size_t part[4], part_size[4];    /* the parts' offsets from the record's start, and their sizes, both in bytes */
     union {
         SAMPI_NUMBERS
         struct {
             int32_t n_vocab, n;
             const samp_logit_bias *from;
-        } bias; /* part 0: samp_logit_bias [n] */
+        } bias; /* part 0: the biases, samp_logit_bias [n] */
         struct {
             int32_t last_n;
             float repeat, freq, present;
             sampi_ring ring;
             uint32_t n;
-        } penalties; /* parts: 0 the ring, 1 counts [n] with memory for ring.cap */
+        } penalties; /* part 0: the ring of accepted tokens; part 1: counts [n], with memory for ring.cap */
+        /* part 0: the ring of accepted tokens; 1: counts; 2: lengths, int32 [ring.cap]; 3: tails, heads and texts
+           [n_from] of the breakers */
         struct {
             float multiplier, base;
             int32_t allowed, last_n, n_ctx_train;
-            int32_t settled, settled_tail; /* sampi_dry_settle */
+            /* how many tokens ago the nearest known breaker begins, or -1, and the number of tokens in its tail
+               (sampi_dry_settle) */
+            int32_t settled, settled_tail;
             sampi_ring ring;
             const samp_vocab *vocab;
             samp_vocab spelt; /* a copy of *vocab at the time the breakers were tokenised */
             const char *const *from;
-            const sampi_sampler *like; /* a sampler with the same breakers, or NULL */
+            const sampi_sampler *like; /* a sampler with the same breakers, whose tokens are copied, or NULL */
             size_t n_from;
             size_t n_heads, n_tails;
-        } dry; /* parts: 0 the ring, 1 counts, 2 lengths [ring.cap] int32, 3 tails, heads, texts [n_from] */
+        } dry;
         struct {
             const samp_vocab *vocab;
         } infill;
@@ -6383,11 +6434,11 @@ struct sampi_sampler {
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
         sampi_limit limit;
         struct {
-            float p; /* the present p; p and min_keep are laid out as in cut */
+            float p; /* the p in force after the last token; p and min_keep are laid out as in `cut` */
             size_t min_keep;
             float first, factor, lowest;
             const samp_token *from;
-        } decay; /* part 0: the tokens that reset it */
+        } decay; /* part 0: the tokens that set p back to its first value */
 #endif
 #ifdef SAMPLING_WATERMARK_DECLARED
         sampi_watermark mark;
@@ -6397,22 +6448,23 @@ struct sampi_sampler {
 
 /* ---- src/core/plans.h ---- */
 /* ---- plans ----
-   A plan says which questions a sampler asks about a row of logits, and what it does to the row. An executor runs
-   plans; it is any code that runs a chain in another way than step by step over an array: slices, a device. The plans
-   are in the samplers' rooms, after #ifdef SAMPI_PLANS. samplers/plans.h lists these rooms. It is included once for
-   each executor, with SAMPI_ON(name) as the executor's own name of everything that a plan calls: `sums` is
-   sampi_shard_sums for slices and sampi_gpu_sums for a device. run/README.md has an executor's duties, question by
-   question.
+   A plan is a sampler's algorithm in terms of questions about a row of logits ("what is the maximum?") and changes of
+   the row ("remove what is below this floor"). An executor runs plans: it is code that runs a chain in another way than
+   step by step over an array. There are two, one for a vocabulary divided into slices on several machines (>>shards),
+   one for a GPU. The plans are in the samplers' files, after #ifdef SAMPI_PLANS. samplers/plans.h lists these files. It
+   is included once for each executor, with SAMPI_ON(name) as the executor's own name of everything that a plan calls:
+   `sums` is sampi_shard_sums for slices and sampi_gpu_sums for a device. run/README.md describes each question that an
+   executor must answer.
 
    A question returns one of three results: SAMPI_KNOWN with its answer; SAMPI_WAITS if the answer is not there yet (it
    takes a round of messages, or a pass over the row); or a status, which may be one that only the executor understands.
    If the result is not SAMPI_KNOWN, the plan returns it to the executor at once. After SAMPI_WAITS the executor calls
    the plan again, from its beginning. So a plan asks all its questions before it changes anything. A plan that asks
-   again after a change counts its phases in the executor's memory; the phase is 0 when a sampler's turn begins. */
+   again after a change counts its phases in sampi_memory; the phase is 0 when a sampler's turn begins. */
 
 enum { SAMPI_WAITS = 0, SAMPI_KNOWN = 1 };
 
-/* What a plan keeps from one call to the next. */
+/* The variables that a plan keeps from one call to the next. */
 typedef struct sampi_memory {
     int32_t phase;
     float max;
@@ -6420,32 +6472,35 @@ typedef struct sampi_memory {
     uint64_t count;
 } sampi_memory;
 
-/* What a plan will ask after the sums. An executor may fetch the answer together with the sums. */
+/* The question that a plan will ask after the sums. An executor may fetch the answer together with the sums. */
 typedef enum sampi_then {
-    SAMPI_THEN_NOTHING, /* no question about other tokens */
-    SAMPI_THEN_FIRST,   /* the first tokens in order */
-    SAMPI_THEN_PREFIX,  /* the end of a prefix in order of logits, with the share u.cut.p of the mass */
-    SAMPI_THEN_SCORES,  /* the same in order of typical's score */
-    SAMPI_THEN_FLOOR    /* a floor that keeps at least u.cut.min_keep tokens */
+    SAMPI_THEN_NOTHING, /* the plan asks nothing about other tokens */
+    SAMPI_THEN_FIRST,   /* the plan asks for the first tokens in order */
+    SAMPI_THEN_PREFIX,  /* for the end of a prefix in order of logits, with the share u.cut.p of the probability */
+    SAMPI_THEN_SCORES,  /* for the end of such a prefix in order of typical's score */
+    SAMPI_THEN_FLOOR    /* for a floor (a least logit) that keeps at least u.cut.min_keep tokens */
 } sampi_then;
 
-/* What a cut writes besides the candidates it keeps: their order, their p. Only executors that return an array use
-   it. */
+/* What a cut shows of the candidates that it keeps: their order, their p, or both. Only executors that return an array
+   use these flags. */
 enum { SAMPI_SHOWS_ORDER = 1, SAMPI_SHOWS_P = 2 };
 
 /* ---- src/core/fields.h ---- */
 /* ---- the numbers of the samplers ----
-   A field describes one number of a sampler: its name, its members in samp_params and in the record, type, range,
-   default. Each sampler's room has the list of its fields. The lists are the source of the checks in constructors and
-   of parameters, the defaults of samp_params, the text of samp_describe, the names of settings, and the fingerprint in
-   a saved state. */
+   A field describes one parameter of a sampler: its name, its offsets in samp_params and in the sampler's record (the
+   struct behind samp_sampler), its type, range and default. The file of each sampler has the list of its fields. These
+   lists are the source of the checks in constructors and of parameters, the defaults of samp_params, the text of
+   samp_describe, the names of settings, and the fingerprint (a hash of settings) in a saved state. */
 
-/* The type of a field. Switches over it have no default, so the compiler reports each one without a new type. */
+/* The type of a field. Switches over this type have no default case, so the compiler reports each switch that does not
+   handle a new type. */
 typedef enum sampi_type {
     SAMPI_FLOAT,
     SAMPI_INT32,
-    SAMPI_SIZE, /* a min_keep: described only above 1, since 0 and 1 mean the same; no range */
-    SAMPI_SEED, /* from here on not numbers but texts and lists, in samp_params only (SAMPI_CHAIN_FIELDS) */
+    /* a min_keep: it has no range, and samp_describe writes it only above 1, because 0 and 1 have the same effect */
+    SAMPI_SIZE,
+    /* this type and those below are not numbers but texts and lists, in samp_params only (SAMPI_CHAIN_FIELDS) */
+    SAMPI_SEED,
     SAMPI_RNG,
     SAMPI_ORDER,
     SAMPI_BREAKERS,
@@ -6453,45 +6508,47 @@ typedef enum sampi_type {
 } sampi_type;
 
 enum {
-    SAMPI_OPEN = 1,       /* the range is open below */
-    SAMPI_OR_ZERO = 2,    /* 0 is valid besides the range */
-    SAMPI_IF_ABOVE_0 = 4, /* samp_describe leaves it out unless it is above 0 */
-    SAMPI_IF_LAST = 8,    /* samp_describe leaves it out if it left out the field before */
-    SAMPI_PASSING = 16,   /* used only while the sampler is made: not in the fingerprint */
-    SAMPI_OR_ALL = 32,    /* in samp_params -1 is valid too, and means n_ctx_train (sampi_from_params) */
-    SAMPI_LATER = 64      /* younger than the first saved states: in the fingerprint only if it is not 0 */
+    SAMPI_OPEN = 1,       /* the lower end of the range is not in the range */
+    SAMPI_OR_ZERO = 2,    /* 0 is valid too, although it is outside the range */
+    SAMPI_IF_ABOVE_0 = 4, /* samp_describe leaves the field out unless its value is above 0 */
+    SAMPI_IF_LAST = 8,    /* samp_describe leaves the field out if it has left out the field before */
+    SAMPI_PASSING = 16,   /* the value is used only while the sampler is made, so it is not in the fingerprint */
+    SAMPI_OR_ALL = 32,    /* in samp_params -1 is valid too, and is replaced by n_ctx_train (sampi_from_params) */
+    /* the field is younger than the first saved states: it is in the fingerprint only if it is not 0 */
+    SAMPI_LATER = 64
 };
 
-/* `from` and `at` are offsets. A field has the same type in both places, so sampi_from_params copies bytes. */
+/* A field. It has the same type in samp_params and in a sampler, so sampi_from_params copies bytes from one offset to
+   the other. */
 struct sampi_field {
     sampi_type type;
     const char *param; /* the name that samp_status reports */
-    size_t from;       /* the offset in samp_params; SAMPI_NOWHERE: samp_params has no such member */
-    size_t at;         /* the offset in a sampler */
-    double usual;      /* the default */
-    double lo, hi;     /* the range, closed unless SAMPI_OPEN */
-    unsigned how;      /* SAMPI_OPEN and so on */
-    const char *label; /* the name that samp_describe writes, or NULL */
+    size_t from;       /* the offset in samp_params, or SAMPI_NOWHERE if samp_params has no such member */
+    size_t at;         /* the offset in a sampler's record */
+    double usual;      /* the default value */
+    double lo, hi;     /* the lowest and the highest valid value (lo is excluded with SAMPI_OPEN) */
+    unsigned how;      /* flags: SAMPI_OPEN and those below it */
+    const char *label; /* the name that samp_describe writes, or NULL for no text */
 };
 
 #define SAMPI_NOWHERE    (~(size_t)0)
-#define SAMPI_MAX_WINDOW (1 << 22) /* tokens in the windows of penalties and dry */
+#define SAMPI_MAX_WINDOW (1 << 22) /* the largest window of penalties and dry, in tokens */
 
-/* The entries of a room's list of fields. The order of the list is that of samp_describe's text and of the fingerprint,
-   and samp_status reports the first bad field. So a field must never move in its list. */
+/* These macros write the entries of a sampler's list of fields. The order of the list is that of samp_describe's text
+   and of the fingerprint, and samp_status reports the first bad field. So a field must never move in its list. */
 #define SAMPI_FIELD(type, param, member, usual, lo, hi, how, label) \
     { \
         SAMPI_##type, #param, offsetof(samp_params, param), offsetof(sampi_sampler, u.member), usual, lo, hi, how, \
             label \
     }
-#define SAMPI_FIXED(type, param, member, usual, lo, hi, label) /* not in samp_params */ \
+#define SAMPI_FIXED(type, param, member, usual, lo, hi, label) /* for a field that is not in samp_params */ \
     { \
         SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.member), usual, lo, hi, 0, label \
     }
 #define SAMPI_MIN_KEEP(member) SAMPI_FIELD(SIZE, min_keep, member, 0, 0, 0, 0, "min_keep")
 
-/* Returns the value of a field as a double, for checks and texts. `at` points into a sampler or samp_params. A double
-   holds floats and int32 exactly, and a SAMPI_SIZE well enough to compare it with 1. */
+/* sampi_number returns the value of a field as a double, for checks and texts. `at` points to the value, in a sampler
+   or in samp_params. A double holds floats and int32 exactly, and a SAMPI_SIZE well enough to compare it with 1. */
 static SAMPI_COLD double sampi_number(const sampi_field *f, const void *at)
 {
     if (f->type == SAMPI_FLOAT) return (double)*(const float *)at;
@@ -6502,10 +6559,10 @@ static SAMPI_COLD double sampi_field_value(const sampi_sampler *s, const sampi_f
     return sampi_number(f, (const char *)s + f->at);
 }
 
-/* Is the field a text or list of samp_params, and no number? */
+/* Is the field a text or a list of samp_params, not a number? */
 static bool sampi_is_text_field(const sampi_field *f) { return f->type >= SAMPI_SEED; }
 
-/* Returns the bytes of a number. */
+/* Returns the size of a field's value in bytes. */
 static size_t sampi_field_bytes(const sampi_field *f) { return f->type == SAMPI_SIZE ? sizeof(size_t) : 4; }
 
 /* Writes a field's default into a blank record (sampi_blank) or into samp_params (samp_default_params), so that both
@@ -6522,24 +6579,25 @@ static SAMPI_COLD void sampi_field_reset(const sampi_field *f, void *to)
 
 /* ---- src/core/owners.h ---- */
 /* ---- the record's parts, and its owners ----
-   How a part (an array behind the record) is found, how an edit is counted in all chains that hold the sampler, serial
-   numbers, and what a sampler does to a selection. */
+   Functions on one sampler: where its parts (the arrays behind its record) are, how an edit is counted in all chains
+   that hold it, its serial number, and how it affects a selection. */
 
-/* Part i, to read or to write. The members of the record's union say what each part holds. */
+/* Returns part i of a sampler, an array behind its record, to read or to write. The comments on the record's union say
+   what each part holds. */
 static void *sampi_part(const sampi_sampler *s, int i) { return (char *)(uintptr_t)s + s->part[i]; }
 
-/* n rounded up to a multiple of 16. Parts begin at such multiples, which align all that they hold; the cache of >>kv
-   lays out its block in the same way. */
+/* Returns n rounded up to a multiple of 16. Parts begin at such multiples, which are aligned enough for every type in
+   them. The cache of >>kv lays out its block in the same way. */
 static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
 
-/* Kinds without an apply function in the table: chains, and custom samplers. A custom sampler works through its
-   interface: the user's samplers do, and samplers of parts that are made like them. A walk over samplers checks both
-   before it looks up an apply function. */
+/* Chains and custom samplers have no apply function in the table of kinds. A custom sampler works through its
+   interface, samp_sampler_i: the user's own samplers do, and those samplers of the optional parts that are made in the
+   same way. A loop over samplers checks both before it looks up an apply function. */
 static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == SAMPI_CHAIN; }
 static bool sampi_is_custom(const sampi_sampler *s) { return sampi_traits_of(s->kind)->flags & SAMPI_BY_INTERFACE; }
 
-/* sampi_is_clock: is this member the clock of a schedule? sampi_n_active: how many members of a chain take part in a
-   draw: all of them, or 0 for a schedule outside its time. */
+/* sampi_is_clock: is this member the clock of a schedule (a chain that takes part only at certain positions)?
+   sampi_n_active returns how many members of a chain take part in a draw: all, or 0 for a schedule outside its time. */
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
 static bool sampi_is_clock(const sampi_sampler *s)
 {
@@ -6564,28 +6622,30 @@ static int32_t sampi_n_active(const sampi_sampler *s) { return sampi_is_chain(s)
 static bool sampi_idles(const sampi_sampler *s) { return s->off || sampi_is_clock(s); }
 
 /* Counts an edit of s, and of all chains that hold it. Every public function that changes what s would draw, or what it
-   has accepted, calls this first; functions that draw or accept call sampi_moves (>>rollback) instead. The sums of the
-   chains are atomic, because a batch may run members of one chain in several threads. The GPU's copy of a chain is
-   valid as long as this number is the same; without the call a device would draw with old settings. */
+   has accepted, calls this function first; functions that draw or accept call sampi_moves (>>rollback) instead. The
+   counts of the chains are atomic, because a batch may use members of one chain in several threads. A GPU's copy of a
+   chain is valid as long as the chain's count is the same, so without this call a device would draw with old
+   settings. */
 static void sampi_edited(sampi_sampler *s)
 {
     s->n_edits++;
     for (s = s->owner; s; s = s->owner) (void)SAMPI_COUNT(&s->n_edits);
 }
 
-/* Returns a number that no sampler of this process has had before, for each sampler that is made or cloned. An address
-   is no such number, because a new sampler may get a freed one's. The counter is atomic, because several threads may
-   make samplers. */
+/* Returns a number that no sampler of this process has had before; each sampler that is made or cloned gets one. An
+   address would not do, because a new sampler may get a freed sampler's address. The counter is atomic, because several
+   threads may make samplers. */
 static size_t sampi_next_serial(void)
 {
     static size_t last;
     return SAMPI_COUNT(&last);
 }
 
-/* Returns the effect of a sampler on a selection: 1 it selects, 0 it undoes the selection (sampi_run), -1 neither. A
-   chain's answer is that of its last member whose answer is not -1. Under MT19937 samplers do not undo a selection
-   (sampi_run), except a custom sampler of the library's that masks rows (a grammar): behind a selector it would mask a
-   token that is chosen already. Samplers that are off and the user's own samplers answer -1. */
+/* Returns the effect of a sampler on a selection: 1 if it selects a token, 0 if it undoes a selection made before it
+   (sampi_run), -1 if it does neither. A chain has the effect of its last member with an effect other than -1. Under
+   MT19937 no sampler undoes a selection, except a custom sampler of the library that masks rows (a grammar): behind a
+   sampler that selects, it would mask a token that is chosen already. For samplers that are off and for the user's own
+   samplers the result is -1. */
 static SAMPI_COLD int sampi_effect_on_selection(const sampi_sampler *s, samp_rng_kind rng)
 {
     int word = -1;
@@ -6599,13 +6659,13 @@ static SAMPI_COLD int sampi_effect_on_selection(const sampi_sampler *s, samp_rng
 #ifndef SAMP_NO_MT19937
 /* ---- src/core/mt19937.h ---- */
 /* ---- a sampler's mt19937 ----
-   The random source of samplers that draw in llama.cpp's arithmetic (SAMP_RNG_MT19937); it is part 0 of the sampler.
-   The core calls that arithmetic only through this room and the rooms called llama_cpp. With SAMP_NO_MT19937,
-   core/no_mt19937.h takes their place. */
+   The random source of samplers that draw in llama.cpp's arithmetic (SAMP_RNG_MT19937); its state is the sampler's part
+   0 (the first array behind its record). The core calls that arithmetic only through this room and the rooms called
+   llama_cpp. With SAMP_NO_MT19937, core/no_mt19937.h takes their place. */
 
 #define SAMPI_RNG_NAMES "philox or mt19937"
 
-/* Returns the status of a random source: SAMP_E_RANGE if there is no such source. */
+/* Returns SAMP_OK if the random source exists, else SAMP_E_RANGE. */
 static SAMPI_COLD int sampi_rng_status(samp_rng_kind rng)
 {
     return rng == SAMP_RNG_PHILOX || rng == SAMP_RNG_MT19937 ? SAMP_OK : SAMP_E_RANGE;
@@ -6616,24 +6676,25 @@ static bool sampi_is_llama_cpp(const sampi_sampler *s) { return s->rng != SAMP_R
 
 static bool sampi_rng_differs(const sampi_sampler *s, const sampi_sampler *t) { return s->rng != t->rng; }
 
-/* Returns the bytes that a sampler of this kind needs for its mt19937. All kinds that draw have room for one, whatever
-   their random source, because samp_set_rng must not allocate. A sampler that carries an error has none. */
+/* Returns how many bytes a sampler of this kind needs for the state of its mt19937. All kinds that draw reserve them,
+   whatever their random source, because samp_set_rng must not allocate. A sampler that carries an error has no such
+   memory. */
 static size_t sampi_mt_size(sampi_kind kind) { return sampi_traits_of(kind)->draws ? sizeof(sampi_mt) : 0; }
 
 /* Does the sampler have an mt19937 of its own? */
 static bool sampi_has_mt(const sampi_sampler *s) { return sampi_traits_of(s->kind)->draws && s->part_size[0]; }
 
-/* Returns the sampler's mt19937; call it only if sampi_has_mt. Samplers that draw have no other part, so part 0 is
-   free. */
+/* Returns the sampler's mt19937; call it only if sampi_has_mt. Samplers that draw have no other arrays behind their
+   record, so part 0 is free for it. */
 static sampi_mt *sampi_mt_of(const sampi_sampler *s) { return (sampi_mt *)sampi_part(s, 0); }
 
-/* Sets the mt19937 back to the seed. One that is not in use stays unseeded, because seeding takes 624 steps. */
+/* Sets the mt19937 back to the seed. An mt19937 that is not in use stays unseeded, because seeding takes 624 steps. */
 static void sampi_begin_mt(sampi_sampler *s)
 {
     if (sampi_has_mt(s) && sampi_is_llama_cpp(s)) sampi_mt_seed(sampi_mt_of(s), (uint32_t)s->seed);
 }
 
-/* sampi_note_mt notes how many outputs have been taken; sampi_restore_mt goes back to that number. */
+/* sampi_note_mt notes how many outputs of the mt19937 have been taken; sampi_restore_mt goes back to that number. */
 static void sampi_note_mt(sampi_sampler *s)
 {
     if (sampi_has_mt(s)) s->now.drawn = sampi_mt_of(s)->drawn;
@@ -6644,7 +6705,7 @@ static void sampi_restore_mt(sampi_sampler *s)
     if (sampi_has_mt(s)) sampi_mt_back(sampi_mt_of(s), s->now.drawn, (uint32_t)s->seed);
 }
 
-/* Copies the state of `old` to s, if seed and random source are the same. */
+/* Copies the mt19937's state of `old` to s, if both have the same seed and random source. */
 static SAMPI_COLD void sampi_take_over_mt(sampi_sampler *s, const sampi_sampler *old)
 {
     if (!sampi_has_mt(s) || s->rng != old->rng || s->seed != old->seed) return;
@@ -6652,17 +6713,18 @@ static SAMPI_COLD void sampi_take_over_mt(sampi_sampler *s, const sampi_sampler 
     s->now.drawn = old->now.drawn;
 }
 
-/* The apply function of a kind in one of the two arithmetics. */
+/* The apply function of a kind: in llama.cpp's arithmetic if is_llama, else in the library's own. */
 #define sampi_apply_of(traits, is_llama) ((is_llama) ? (traits)->apply_llama : (traits)->apply)
 #else
 /* ---- src/core/no_mt19937.h ---- */
 /* ---- without llama.cpp's arithmetic (SAMP_NO_MT19937) ----
    The names of core/mt19937.h and of the rooms called llama_cpp, for a library without llama.cpp's arithmetic. Each
-   answers that no sampler computes as llama.cpp does, so the compiler drops the code for that case. */
+   function or macro here says that no sampler computes as llama.cpp does, so the compiler drops the code for that
+   case. */
 
 #define SAMPI_RNG_NAMES "philox"
 
-/* Returns the status of a random source: SAMP_E_UNSUPPORTED if it is left out, SAMP_E_RANGE if there is no such
+/* Returns SAMP_OK for Philox, SAMP_E_UNSUPPORTED for MT19937, which is left out, and SAMP_E_RANGE if there is no such
    source. */
 static SAMPI_COLD int sampi_rng_status(samp_rng_kind rng)
 {
@@ -6691,12 +6753,12 @@ static SAMPI_COLD int sampi_rng_status(samp_rng_kind rng)
 #endif
 /* ---- src/core/making.h ---- */
 /* ---- making ----
-   How a sampler is made: a constructor fills a local record t, checks it, then moves it to the heap. An error is noted
-   in the record and not returned. The constructor returns a sampler even then: it carries the error (samp_status) and
-   does nothing. So a caller may build a whole chain and check once. */
+   How a sampler is made: a constructor fills a local record t (the struct behind samp_sampler), checks it, then moves
+   it to the heap. An error is noted in the record and not returned. The constructor returns a sampler even then: it
+   carries the error (samp_status) and does nothing. So a caller may build a whole chain and check its status once. */
 
-/* Returns a record with every field at its default. Each constructor begins with it. A field that the constructor, or
-   samp_params, does not set keeps its default. */
+/* Returns a record of this kind with every field at its default. Each constructor begins with this call. A field that
+   neither the constructor nor samp_params sets keeps its default. */
 static SAMPI_COLD sampi_sampler sampi_blank(sampi_kind kind)
 {
     const sampi_traits *traits = sampi_traits_of(kind);
@@ -6710,8 +6772,8 @@ static SAMPI_COLD sampi_sampler sampi_blank(sampi_kind kind)
     return t;
 }
 
-/* Notes the status and the parameter's name in t, unless `good`. The first requirement that fails decides, because
-   samp_status reports one field. */
+/* Notes the status and the parameter's name in t, unless `good` or an earlier requirement has failed. Only the first
+   failure is noted, because samp_status reports one field. */
 static void sampi_require(sampi_sampler *t, bool good, int status, const char *field)
 {
     if (good || t->status) return;
@@ -6719,7 +6781,7 @@ static void sampi_require(sampi_sampler *t, bool good, int status, const char *f
     t->field = field;
 }
 
-/* Requires that x is in the range of its field. NaN has a status of its own. */
+/* Requires that x is in the range of its field. NaN has its own status, SAMP_E_NAN. */
 static SAMPI_COLD void sampi_require_number(sampi_sampler *t, const sampi_field *f, double x)
 {
     bool above = f->how & SAMPI_OPEN ? x > f->lo : x >= f->lo;
@@ -6728,18 +6790,19 @@ static SAMPI_COLD void sampi_require_number(sampi_sampler *t, const sampi_field 
     sampi_require(t, (above && x <= f->hi) || zero, SAMP_E_RANGE, f->param);
 }
 
-/* Do the sampler's values switch it off? sampi_prepare keeps the answer in s->off. Before that the default order asks
-   which samplers may be left out, and dry whether it needs breakers. The function reads fields only, checked or not. */
+/* Do the sampler's values make it change nothing? sampi_prepare keeps the answer in s->off. Earlier callers are the
+   default order, which leaves such samplers out, and dry, which needs no breakers if it is off. The function only reads
+   fields, and they need not be valid. */
 static bool sampi_is_off(const sampi_sampler *s)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
     return traits->off && traits->off(s);
 }
 
-/* Checks the whole record and writes its status, field, part_size and off, and what the prepare hook writes. It does
-   not use the heap. `make`: a sampler is going to be made of the record, so checks that walk over the vocabulary run
-   too; samp_check_params leaves them out. Constructors and samp_check_params share this function, so they cannot
-   disagree. */
+/* Checks the whole record and writes its status, field, part_size and off, and what the hook `prepare` of its kind
+   writes. The function does not use the heap. If `make` is true, a sampler is going to be made of the record, so checks
+   that walk over the vocabulary run too; samp_check_params leaves these checks out. Constructors and samp_check_params
+   share this function, so they cannot disagree. */
 static SAMPI_COLD void sampi_prepare(sampi_sampler *t, bool make)
 {
     const sampi_traits *traits = sampi_traits_of(t->kind);
@@ -6751,15 +6814,15 @@ static SAMPI_COLD void sampi_prepare(sampi_sampler *t, bool make)
     if (!t->status) t->off = sampi_is_off(t);
 }
 
-/* Sets the random source back to the seed: for a new sampler, samp_reset and samp_set_rng. Philox has no state except
-   the position. */
+/* Sets the random source back to the seed, for a new sampler, samp_reset and samp_set_rng. Philox has no state except
+   the position, so only an mt19937 is seeded. */
 static void sampi_seed(sampi_sampler *s)
 {
     s->now.drawn = 0;
     sampi_begin_mt(s);
 }
 
-/* Sets all state of this sampler to that of a new one. samp_reset visits the members of a chain itself. */
+/* Sets the whole state of this sampler to that of a new one. For a chain, samp_reset calls it for each member too. */
 static SAMPI_COLD void sampi_reset_state(sampi_sampler *s)
 {
     s->position = 0;
@@ -6778,9 +6841,10 @@ static const samp_sampler_i *sampi_builtin(void)
     return &iface;
 }
 
-/* Moves the record t to the heap: one block with the parts behind the record, the only allocation of a constructor. A
-   record with an error becomes a sampler that carries the error and has no parts. NULL: no memory. Chains and clones of
-   custom samplers call it directly, because they have nothing to prepare. */
+/* Moves the record t to the heap: one block with the parts (the sampler's arrays) behind the record, the only
+   allocation of a constructor. A record with an error becomes a sampler that carries the error and has no parts.
+   Returns NULL without memory. Chains and clones of custom samplers call this function directly, because their records
+   need no checks. */
 static SAMPI_COLD samp_sampler *sampi_new(const sampi_sampler *t)
 {
     const sampi_hooks *hooks = sampi_traits_of(t->kind)->hooks;
@@ -6798,7 +6862,7 @@ static SAMPI_COLD samp_sampler *sampi_new(const sampi_sampler *t)
     if (s->status) memset(s->part_size, 0, sizeof s->part_size);
     if (!s->base.iface) {
         s->base.iface = sampi_builtin();
-        s->base.ctx = s; /* a custom sampler's ctx is the user's */
+        s->base.ctx = s; /* the ctx of a custom sampler is the user's */
     }
     if (s->status) return &s->base;
     if (hooks->build) hooks->build(s);
@@ -6806,14 +6870,14 @@ static SAMPI_COLD samp_sampler *sampi_new(const sampi_sampler *t)
     return &s->base;
 }
 
-/* Checks the record and makes the sampler: the end of every constructor except the chain's. */
+/* Checks the record and makes the sampler. Every constructor except the chain's ends with this call. */
 static SAMPI_COLD samp_sampler *sampi_init(sampi_sampler *t)
 {
     sampi_prepare(t, true);
     return sampi_new(t);
 }
 
-/* Makes a sampler that has no numbers except perhaps a seed. The seed is a member of the record, not a field of the
+/* Makes a sampler that has no parameters except perhaps a seed. The seed is a member of the record, not a field of the
    kind, because all samplers that draw have one. */
 static SAMPI_COLD samp_sampler *sampi_init_plain(sampi_kind kind, uint64_t seed)
 {
@@ -6825,11 +6889,12 @@ static SAMPI_COLD samp_sampler *sampi_init_plain(sampi_kind kind, uint64_t seed)
 /* ---- src/core/streams.h ---- */
 /* ---- random numbers of a sampler ----
    The random numbers of all samplers that draw: xtc, the samplers of >>selection, and their forms on rows, slices and a
-   device. Nothing is stored: the numbers are a function of the position. So apply can be repeated, and a row's token
-   is the same in any batch. */
+   device. Nothing is stored: the numbers are a function of the seed and the position (the number of the draw). So apply
+   can be repeated, and a row's token is the same in any batch. */
 
-/* 128 random bits, a function of (seed, position, stream, attempt). Inlined, because on a GPU each lane has its own
-   counter, which must stay in registers. sampi_random_bits is the same as a call. */
+/* Writes 128 random bits to r, a function of (seed, position, stream, attempt). The function is inlined, because on a
+   GPU each lane has its own counter, which must stay in registers. sampi_random_bits returns the same bits and is not
+   inlined. */
 SAMPI_INLINE void sampi_random_of(uint64_t seed, uint64_t position, uint32_t stream, uint32_t attempt, uint64_t r[2])
 {
     uint32_t out[4], key[2] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
@@ -6851,12 +6916,12 @@ SAMP_API uint64_t samp_child_seed(uint64_t seed, uint64_t i)
     return r[0];
 }
 
-/* Returns a stream: the kind of draw and the sampler's ordinal among its kind. Two samplers of a chain never share a
-   stream. */
+/* Returns the number of a sampler's stream of random numbers. It is made of the kind of sampler and its ordinal among
+   the samplers of this kind, so two samplers of a chain never share a stream. */
 static uint32_t sampi_stream(const sampi_sampler *s, uint32_t kind) { return kind << 16 | s->at_ordinal; }
 
-/* Draws the sampler's random bits at its position. attempt: 0 for the first two numbers; a draw that needs more counts
-   up. */
+/* Writes the sampler's random bits at its position to r. `attempt` is 0 for the first two numbers; a draw that needs
+   more numbers counts it up. */
 static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2])
 {
     sampi_random_bits(s->seed, s->at_position, sampi_stream(s, sampi_traits_of(s->kind)->draws), attempt, r);
@@ -10402,19 +10467,19 @@ static const sampi_hooks SAMPI_CUSTOM_HOOKS = {
 /* ---- src/config/describe.h ---- */
 /* =============================================================================================== >>describe
    Samplers as text (samp_describe). Names and fields come from the tables (core/table.h, core/fields.h), so a new
-   sampler needs no code here. The functions read samplers and write only to the caller's buffer. config/texts.h and the
-   GPU's samp_gpu_plan use them too.
+   sampler needs no code here. These functions read samplers and write only to the caller's buffer. config/texts.h and
+   the GPU's samp_gpu_plan call them too.
 
-   There is no printf: the text must not depend on a locale, and the header does not need stdio. */
+   These functions do not use printf: the text must not depend on a locale, and the header does not need stdio. */
 
-/* A text in a buffer buf [size]. Characters beyond the buffer are counted but not written. The last byte is kept for
-   the final 0, which sampi_end_text writes. size 0: nothing is written. */
+/* A text in the buffer buf [size]. Characters beyond the buffer are counted in len but not written. The last byte is
+   kept for the final 0, which sampi_end_text writes. If size is 0, nothing is written. */
 typedef struct sampi_text {
     char *buf;
     size_t size, len;
 } sampi_text;
 
-/* Appends a character, or counts it if the buffer is full. All text goes through this function. */
+/* Appends a character, or only counts it if the buffer is full. All text goes through this function. */
 static SAMPI_COLD void sampi_put_char(sampi_text *t, char c)
 {
     if (t->len + 1 < t->size) t->buf[t->len] = c;
@@ -10438,16 +10503,17 @@ static SAMPI_COLD void sampi_put_u64(sampi_text *t, uint64_t x)
     while (n > 0) sampi_put_char(t, digit[--n]);
 }
 
-/* Appends a signed integer. The negation is unsigned, so that INT64_MIN is right too. */
+/* Appends a signed integer. The negation is done on an unsigned number, so that INT64_MIN is right too. */
 static SAMPI_COLD void sampi_put_i64(sampi_text *t, int64_t x)
 {
     if (x < 0) sampi_put_char(t, '-');
     sampi_put_u64(t, x < 0 ? 0 - (uint64_t)x : (uint64_t)x);
 }
 
-/* Appends a float with `places` significant digits (6 .. 9); with six the text is that of printf's %g. The value is m *
-   2^e. For e > 0 its decimal digits are those of m doubled e times; for e < 0 those of m * 5^-e, with the decimal point
-   moved. So all digits are exact, and the only rounding is that to `places` digits, ties to even. */
+/* Appends a float with `places` significant digits (6 .. 9); with six, the text is that of printf's %g. The value is m
+   * 2^e with an integer m. For e > 0 its decimal digits are those of m doubled e times. For e < 0 they are those of m *
+   5^-e, with the decimal point moved. So all digits are exact, and the only rounding is to `places` digits, ties to
+   even. */
 static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t places)
 {
     uint32_t bits, digits = 0, shown = places, end = 1;
@@ -10459,7 +10525,7 @@ static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t pla
     }
     uint32_t m = bits & 0x7fffff, biased = bits >> 23 & 255;
     int e = (int)(biased ? biased : 1) - 150, n = 0, exponent;
-    uint8_t decimal[112]; /* the last digit first; 2^24 * 5^149 has 112 digits */
+    uint8_t decimal[112]; /* the last digit comes first; 2^24 * 5^149 has 112 digits */
     for (m |= biased ? 0x800000 : 0; m; m /= 10) decimal[n++] = (uint8_t)(m % 10);
     for (int k = e < 0 ? -e : e; k > 0; k--) {
         unsigned carry = 0;
@@ -10467,15 +10533,15 @@ static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t pla
             decimal[i] = (uint8_t)((carry += decimal[i] * (e < 0 ? 5u : 2u)) % 10);
         if (carry) decimal[n++] = (uint8_t)carry;
     }
-    int cut = n - (int)places; /* how many digits are left out */
-    bool above = false;        /* is a digit behind the first one left out not 0? */
+    int cut = n - (int)places; /* the number of digits that are left out */
+    bool above = false;        /* is any digit after the first one that is left out not 0? */
     for (int i = 0; i + 1 < cut; i++) above |= decimal[i] != 0;
     for (int i = n - 1; i >= cut; i--) digits = 10 * digits + (i >= 0 ? decimal[i] : 0u);
     if (cut > 0 && decimal[cut - 1] + (above || digits % 2) > 5) digits++;
-    exponent = cut + (e < 0 ? e : 0); /* value = digits * 10^exponent */
+    exponent = cut + (e < 0 ? e : 0); /* the value is digits * 10^exponent */
     for (uint32_t i = 0; i < places; i++) end *= 10;
     if (digits == end) digits /= 10, exponent++;
-    int point = exponent + (int)places; /* digits before the decimal point */
+    int point = exponent + (int)places; /* the number of digits before the decimal point */
     bool scientific = point > 6 || point < -3;
     while (shown > 1 && digits % 10 == 0) digits /= 10, shown--;
     char place[9];
@@ -10493,9 +10559,9 @@ static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t pla
 }
 static SAMPI_COLD void sampi_put_float(sampi_text *t, float value) { sampi_put_digits(t, value, 6); }
 
-/* Appends a sampler's fields in brackets, such as "(p=0.9, min_keep=2, seed=1)": in the table's order, without those
-   whose flags leave them out, and the seed if the sampler draws. No brackets if there is nothing in them. Not for a
-   sampler with an error, whose values mean nothing. */
+/* Appends a sampler's fields in brackets, such as "(p=0.9, min_keep=2, seed=1)". The fields are in the table's order,
+   without those that their flags leave out. The seed follows if the sampler draws. If there is nothing to write, there
+   are no brackets. A sampler with an error must not be given, because its values mean nothing. */
 static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -10527,9 +10593,9 @@ static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text 
     if (between[0] == ',') sampi_put_char(t, ')');
 }
 
-/* Appends one sampler, or the members of a chain with " -> " between them; a chain in a chain is in brackets. '?'
-   before the name: the sampler is off. '!': it carries an error; then the name is all, and samp_status has the
-   error. */
+/* Appends the text of one sampler, or of the members of a chain with " -> " between them. A chain in a chain is in
+   brackets. A '?' before a name says that the sampler is off (changes nothing). A '!' says that it carries an error;
+   then only the name is written, and samp_status has the error. */
 static SAMPI_COLD void sampi_describe(const sampi_sampler *s, sampi_text *t)
 {
     if (sampi_is_chain(s)) {
@@ -10554,8 +10620,8 @@ static SAMPI_COLD int sampi_end_text(const sampi_text *t)
     return (int)t->len;
 }
 
-/* The returned length is that of the whole text, however large the buffer is. The text of an empty chain is "logits".
-   */
+/* The returned length is that of the whole text, even if the buffer is shorter. The text of an empty chain is
+   "logits". */
 SAMP_API SAMPI_COLD int samp_describe(const samp_sampler *s, char *buf, size_t size)
 {
     sampi_text t = { buf, size, 0 };
@@ -10569,7 +10635,7 @@ SAMP_API SAMPI_COLD int samp_describe(const samp_sampler *s, char *buf, size_t s
 SAMP_API int samp_version(void) { return SAMP_VERSION; }
 
 /* The texts come from the same list as the enum, so every status has one. A positive number is a count, such as
-   samp_verify's, and no error: "ok". */
+   samp_verify's, and not an error, so its text is "ok". */
 SAMP_API SAMPI_COLD const char *samp_strerror(int status)
 {
     switch (status) {
@@ -10583,19 +10649,20 @@ SAMP_API SAMPI_COLD const char *samp_strerror(int status)
 
 /* ---- src/config/from_params.h ---- */
 /* ================================================================================================== >>params
-   Samplers from their numbers, and chains from samp_params. A constructor, in its sampler's room, writes its arguments
+   How parameters become samplers, and samp_params a chain. A constructor, in its sampler's file, writes its arguments
    into a blank record of its kind. sampi_init (core/making.h) checks the record by its fields and the hook `prepare`,
-   and moves it to the heap. Parameters fill a record by the same fields and the hook `params`, so samp_check_params
-   makes the same checks without the heap.
+   and moves it to the heap. samp_params fill a record by the same fields and the kind's hook `params`, so
+   samp_check_params makes the same checks without the heap.
 
-   A constructor does not report errors. It notes the error in the record. The sampler carries it, and so does the
-   chain that the sampler joins. A sampler with an error is never applied.
+   A constructor does not report errors. It notes the error in the record. The sampler carries it, and so does the chain
+   that the sampler joins. A sampler with an error is never applied.
 
-   This room has the default parameters, and the step from samp_params, a flat struct, to the record of one kind.
-   Checking and building (config/orders.h) both use it. Nothing here allocates. */
+   This file has the default parameters, and the function that makes the record of one kind (type of sampler) from
+   samp_params. Checking and building a chain (config/orders.h) both use it. Nothing here allocates memory. */
 
-/* The defaults of all fields. Members that are no field of a sampler (seed, order, mirostat, rng) default to 0 or NULL.
-   Members that several kinds share (min_keep, temp) are written once for each kind, with the same value. */
+/* Returns the defaults of all fields. Members that belong to no sampler's fields (seed, order, mirostat, rng) default
+   to 0 or NULL. Members that several kinds of samplers share (min_keep, temp) are written once for each kind, with the
+   same value. */
 SAMP_API SAMPI_COLD samp_params samp_default_params(void)
 {
     samp_params p;
@@ -10608,8 +10675,8 @@ SAMP_API SAMPI_COLD samp_params samp_default_params(void)
     return p;
 }
 
-/* The default order leaves out samplers that are off. This order names all samplers, because the user may switch any of
-   them on later. */
+/* Returns parameters that change nothing, with an order that names all samplers, because the user may switch any of
+   them on later. The default order would leave out samplers that are off. */
 SAMP_API SAMPI_COLD samp_params samp_plain_params(void)
 {
     samp_params p = samp_default_params();
@@ -10622,8 +10689,8 @@ SAMP_API SAMPI_COLD samp_params samp_plain_params(void)
     return p;
 }
 
-/* Returns the record of a kind with the values of the parameters. It is not checked yet, so only sampi_prepare and
-   sampi_is_off may use it. It points to the parameters' lists until sampi_new has copied them. */
+/* Returns the record of a kind of sampler with the values of the parameters. The record is not checked yet, so only
+   sampi_prepare and sampi_is_off may use it. It points to the parameters' lists until sampi_new has copied them. */
 static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_kind kind)
 {
     sampi_sampler t = sampi_blank(kind);
@@ -10635,8 +10702,9 @@ static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_ki
     return t;
 }
 
-/* Returns the kind that selects the token, the last of the chain that sampi_add_steps builds. mirostat takes precedence
-   over adaptive_target, and that over temp, as samp_chain_from_params says. The parameters must be valid. */
+/* Returns the kind of the sampler that selects the token, the last of the chain that sampi_add_steps builds. mirostat
+   takes precedence over adaptive_target, and adaptive_target over temp, as samp_chain_from_params says. The parameters
+   must be valid. */
 static SAMPI_COLD sampi_kind sampi_selector_of(const samp_params *p)
 {
     if (p->mirostat == 1) return SAMPI_MIROSTAT;
@@ -10647,15 +10715,15 @@ static SAMPI_COLD sampi_kind sampi_selector_of(const samp_params *p)
 
 /* ---- src/config/orders.h ---- */
 /* ---- orders, and the chain from parameters ----
-   samp_params.order names samplers by name or by letter. A walk (sampi_steps) reads it and returns one kind after
-   another. Names and letters are in the table of kinds, so an order can name a new sampler as soon as it has a row. The
-   default order is that of the table.
+   samp_params.order names samplers by name or by letter. sampi_steps reads an order and returns one kind (type of
+   sampler) after another. Names and letters are in the table of kinds, so an order can name a new sampler as soon as it
+   has a row. The default order is that of the table.
 
-   There are two callers: samp_check_params only reads the parameters, samp_chain_from_params makes a sampler of each
-   kind and adds it to a chain. The room uses config/from_params.h and core/making.h. */
+   There are two callers: samp_check_params only checks the parameters, and samp_chain_from_params makes a sampler of
+   each kind and adds it to a chain. */
 
-/* Returns the kind with this name, or SAMPI_N_KINDS if there is none. A row of the table has its names with ';'
-   between. */
+/* Returns the kind with this name, or SAMPI_N_KINDS if there is none. The names of a kind are separated by ';' in the
+   table. */
 static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
@@ -10669,7 +10737,8 @@ static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
     return SAMPI_N_KINDS;
 }
 
-/* Returns the kind with this letter, or SAMPI_N_KINDS if there is none. A kind without a letter has 0 in the table. */
+/* Returns the kind with this letter, or SAMPI_N_KINDS if there is none. In the table a kind without a letter has the
+   letter 0. */
 static SAMPI_COLD sampi_kind sampi_step_lettered(char letter)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++)
@@ -10677,17 +10746,17 @@ static SAMPI_COLD sampi_kind sampi_step_lettered(char letter)
     return SAMPI_N_KINDS;
 }
 
-/* A walk over an order. The text has names with ';' between, or letters; a single name counts as a name. text NULL: the
-   walk goes over the rows of the table. */
+/* The place of a reader in an order of samplers. The order's text has names separated by ';', or letters; a single name
+   counts as a name. If the text is NULL, the order is that of the rows of the table of kinds. */
 typedef struct sampi_steps {
     const samp_params *p;
     const char *text;
     bool letters;
-    int row; /* if text is NULL: the next row */
+    int row; /* if text is NULL, the next row of the table */
 } sampi_steps;
 
-/* Begins a walk, and decides whether the text has letters: "dry" is a name, not the letters d, r and y. "dist" is a
-   name too, one that no order may have. */
+/* Begins to read an order, and decides whether its text has letters or names: "dry" is a name, not the letters d, r and
+   y. "dist" is read as a name too, although no order may have it. */
 static SAMPI_COLD sampi_steps sampi_steps_of(const samp_params *p)
 {
     sampi_steps steps = { p, p->order, false, 0 };
@@ -10697,8 +10766,8 @@ static SAMPI_COLD sampi_steps sampi_steps_of(const samp_params *p)
     return steps;
 }
 
-/* Finds the next kind of the default order. Rows with SAMPI_IF_ON are in it only if the parameters switch the sampler
-   on. Rows without a letter, and rows with SAMPI_IF_NAMED, are not in it. */
+/* Finds the next kind of the default order. Kinds with SAMPI_IF_ON are in this order only if the parameters switch the
+   sampler on. Kinds without a letter, and kinds with SAMPI_IF_NAMED, are not in it. */
 static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *kind)
 {
     while (steps->row < SAMPI_N_KINDS) {
@@ -10711,9 +10780,9 @@ static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *k
     return false;
 }
 
-/* Finds the next kind of an order; false: the walk is over. *kind is SAMPI_N_KINDS for an unknown name. The caller must
-   stop then, because an empty name at the end of the text would be returned again and again. samp_check_params stops;
-   sampi_add_steps gets only orders that have been checked. */
+/* Finds the next kind of an order; returns false at the end. *kind is SAMPI_N_KINDS for an unknown name. The caller
+   must stop then, because an empty name at the end of the text would be returned again and again. samp_check_params
+   stops; sampi_add_steps gets only orders that have been checked. */
 static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
 {
     const char *text = steps->text;
@@ -10732,9 +10801,9 @@ static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
     return true;
 }
 
-/* The members of samp_params that belong to no single sampler. Their numbers are checked first, because samplers are
-   made with them. Texts and lists are checked by hand, and set in config/set.h; there `label` says which values are
-   valid. */
+/* The members of samp_params that belong to no single sampler. Those that are numbers are checked first, because
+   samplers are made with them. Those that are texts and lists have checks of their own, and are set in config/set.h;
+   their `label` says which values are valid. */
 /* clang-format off */
 #define SAMPI_WHOLE(param, usual, lo, hi) \
     { SAMPI_INT32, #param, offsetof(samp_params, param), SAMPI_NOWHERE, usual, lo, hi, 0, NULL }
@@ -10753,7 +10822,7 @@ static const sampi_field SAMPI_CHAIN_FIELDS[] = {
 /* clang-format on */
 #define SAMPI_N_CHAIN_FIELDS (sizeof SAMPI_CHAIN_FIELDS / sizeof SAMPI_CHAIN_FIELDS[0])
 
-/* Notes in `bad` the error in the parameters of a kind, if there is one. */
+/* Notes in `bad` the first error in the parameters of a kind of sampler, if there is one. */
 static SAMPI_COLD void sampi_require_kind(sampi_sampler *bad, const samp_params *p, sampi_kind kind)
 {
     sampi_sampler t = sampi_from_params(p, kind);
@@ -10761,9 +10830,9 @@ static SAMPI_COLD void sampi_require_kind(sampi_sampler *bad, const samp_params 
     sampi_require(bad, !t.status, t.status, t.field);
 }
 
-/* Checks all parameters, also those of samplers that the order leaves out: a bad number is an error even where it has
-   no effect. Exception: mirostat 1, which needs n_vocab, is checked only if it is chosen. `bad` keeps the first error.
-   The heap is not used. */
+/* Checks all parameters, also those of samplers that the order leaves out, because a bad number is an error even where
+   it has no effect. Only mirostat 1, which needs n_vocab, is not checked unless it is chosen. `bad` keeps the first
+   error. The heap is not used. */
 SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **field)
 {
     sampi_sampler bad = sampi_blank(SAMPI_CHAIN);
@@ -10773,7 +10842,7 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
         if (!sampi_is_text_field(f)) sampi_require_number(&bad, f, sampi_number(f, (const char *)p + f->from));
     }
     for (int kind = 0; kind < SAMPI_N_KINDS && !bad.status; kind++) {
-        if (kind == SAMPI_MIROSTAT && p->mirostat != 1) continue; /* it needs n_vocab only if it is chosen */
+        if (kind == SAMPI_MIROSTAT && p->mirostat != 1) continue; /* mirostat 1 needs n_vocab only if it is chosen */
         if (!(sampi_traits_of((sampi_kind)kind)->flags & SAMPI_IF_NAMED))
             sampi_require_kind(&bad, p, (sampi_kind)kind);
     }
@@ -10799,8 +10868,8 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
     return bad.status;
 }
 
-/* Adds one sampler to the chain. The only possible error is memory: then sampi_init returns NULL, and samp_chain_add
-   reports it. */
+/* Makes one sampler and adds it to the chain. The only possible error is missing memory: then sampi_init returns NULL,
+   and samp_chain_add reports it. */
 static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, sampi_kind kind,
                                      const sampi_sampler *dry)
 {
@@ -10812,9 +10881,9 @@ static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, 
     return status;
 }
 
-/* Adds the members of a chain, from valid parameters: logit_bias, which no order can name, then the order, then the
-   selector. With mirostat a temperature takes the place of the order, as in llama.cpp. `dry`: a sampler that may have
-   the same breakers, or NULL. */
+/* Adds the members of a chain, from valid parameters: logit_bias, which no order can name, then the samplers of the
+   order, then the sampler that selects. With mirostat a temperature replaces the samplers of the order, as in
+   llama.cpp. `dry` is a sampler that may have the same breakers, which are copied then, or NULL. */
 static SAMPI_COLD int sampi_add_steps(samp_sampler *chain, const samp_params *p, const sampi_sampler *dry)
 {
     sampi_steps steps = sampi_steps_of(p);
@@ -10825,17 +10894,17 @@ static SAMPI_COLD int sampi_add_steps(samp_sampler *chain, const samp_params *p,
     return status ? status : sampi_add_step(chain, p, sampi_selector_of(p), dry);
 }
 
-/* Notes an error of adding a sampler in the chain, and returns the status. The chain keeps the first such error,
-   because it would be wrong to draw without the missing sampler. */
+/* Notes in the chain that a sampler could not be added, and returns the status. The chain keeps the first such error,
+   because a draw without the missing sampler would be wrong. */
 static int sampi_chain_error(sampi_sampler *c, int status, const char *field)
 {
     if (!c->status) c->status = status, c->field = field;
     return status;
 }
 
-/* Builds a chain without its grammar. Bad parameters give an empty chain that carries the error, so that the caller may
-   check later. If memory runs out, everything is freed and the result is NULL. The random source is set first, because
-   samp_chain_add hands it to the members. */
+/* Builds the chain of samp_params, without the grammar. Bad parameters give an empty chain that carries the error, so
+   that the caller may check later. If memory runs out, everything is freed and the result is NULL. The chain's random
+   source is set first, because samp_chain_add hands it to the members. */
 static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sampi_sampler *dry, int *status)
 {
     samp_sampler *chain = samp_chain_init();
@@ -10881,27 +10950,27 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, i
 
 /* ---- src/config/numbers.h ---- */
 /* ================================================================================================ >>settings
-   samp_params by name (samp_settings): a name and a text set a member, and a member's value can be read as text.
-   Members are found in the tables of fields, so a new field can be set as soon as it has a row. The settings check the
-   form of a text; samp_check_params checks the value. This room has the record and reads numbers; config/set.h,
-   config/texts.h and config/settings.h follow.
+   samp_settings holds samp_params whose members are set by name: a name and a text set a member, and a member's value
+   can be read as text. Members are found in the tables of fields, so a new field can be set as soon as it has a row.
+   Functions on settings check the form of a text; samp_check_params checks the value. This file has the struct and
+   reads numbers; config/set.h, config/texts.h and config/settings.h follow.
 
-   The settings own everything that the members of their parameters point to, one block of memory each. Exception: a
-   vocabulary that was lent (samp_settings_use_vocab). */
+   Settings own everything that the members of their parameters point to, one block of memory each, except a vocabulary
+   that the caller has lent (samp_settings_use_vocab). */
 
 struct samp_settings {
     samp_params params;
-    samp_vocab vocab; /* params.vocab points to it after samp_settings_set_vocab */
+    samp_vocab vocab; /* the vocabulary that samp_settings_set_vocab copies; params.vocab points to it then */
 };
 
 /* ---- reading numbers ----
    The library reads numbers itself, because strtof and strtol depend on the locale and accept blanks and hexadecimals.
-   Each function moves *text behind what it has read; the caller checks what follows. A number that is too large is
-   read to its end, because a wrong form (SAMP_E_FORMAT) is reported before a wrong value (SAMP_E_RANGE). */
+   Each function moves *text to the character after the number; the caller checks what follows. A number that is too
+   large is read to its end, because a wrong form (SAMP_E_FORMAT) is reported before a wrong value (SAMP_E_RANGE). */
 
 static SAMPI_COLD bool sampi_is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Reads an optional sign; true: it is '-'. */
+/* Reads an optional sign. Returns true if it is '-'. */
 static bool sampi_read_sign(const char **text)
 {
     bool negative = **text == '-';
@@ -10909,7 +10978,7 @@ static bool sampi_read_sign(const char **text)
     return negative;
 }
 
-/* Reads at least one digit of a number up to `most`. */
+/* Reads a number of at least one digit, at most `most`. */
 static SAMPI_COLD int sampi_read_digits(const char **text, uint64_t most, uint64_t *out)
 {
     int status = sampi_is_digit(**text) ? SAMP_OK : SAMP_E_FORMAT;
@@ -10921,8 +10990,8 @@ static SAMPI_COLD int sampi_read_digits(const char **text, uint64_t most, uint64
     return status;
 }
 
-/* Reads a text that is an integer from -least to most and nothing else. *out gets it in two's complement; on an error
-   *out is unchanged. */
+/* Reads a text that is an integer from -least to most and nothing else. *out gets the integer in two's complement; on
+   an error *out is unchanged. */
 static SAMPI_COLD int sampi_read_integer(const char *text, uint64_t least, uint64_t most, uint64_t *out)
 {
     uint64_t n;
@@ -10933,12 +11002,13 @@ static SAMPI_COLD int sampi_read_integer(const char *text, uint64_t least, uint6
     return status;
 }
 
-/* An exact decimal: a fixed-point number x of 16-bit words, the lowest first, SAMPI_FRACTION of them behind the point,
-   and `rest`: is anything below the lowest word not 0? A value half way between two floats has at most 112 significant
-   digits. x has memory for 150, so the digits beyond them can only break a tie, which `rest` does. */
+/* An exact decimal is stored as a fixed-point number x of 16-bit words, the lowest first, SAMPI_FRACTION of them behind
+   the point, and `rest`, which says whether anything below the lowest word is not 0. A value half way between two
+   floats has at most 112 significant digits. x has memory for 150, so digits beyond these can only break a tie, for
+   which `rest` is enough. */
 enum { SAMPI_FRACTION = 10, SAMPI_WORDS = 42, SAMPI_DIGITS = 150 };
 
-/* x = 10 x + digit; x must not have a fraction. */
+/* Sets x = 10 x + digit. x must not have a fraction. */
 static SAMPI_COLD void sampi_decimal_grow(uint16_t *x, uint32_t digit)
 {
     for (int i = SAMPI_FRACTION; i < SAMPI_WORDS; i++, digit >>= 16) {
@@ -10947,8 +11017,8 @@ static SAMPI_COLD void sampi_decimal_grow(uint16_t *x, uint32_t digit)
     }
 }
 
-/* Sets x = x / 10, rounded down; returns the remainder. Dividing several times gives the same as one division by the
-   power of ten, rounded down. */
+/* Sets x = x / 10, rounded down, and returns the remainder. Dividing several times gives the same as one division by
+   the power of ten, rounded down. */
 static SAMPI_COLD uint32_t sampi_decimal_shrink(uint16_t *x)
 {
     uint32_t carry = 0;
@@ -10960,9 +11030,9 @@ static SAMPI_COLD uint32_t sampi_decimal_shrink(uint16_t *x)
     return carry;
 }
 
-/* Returns the nearest float to x, ties to even. The leading words make a double of 38 to 53 bits whose last bit is set
-   if anything below is not 0. A double has more bits than a float, so its conversion rounds as x itself would, also to
-   a subnormal. */
+/* Returns the float nearest to x, ties to even. The leading words make a double of 38 to 53 bits, whose last bit is set
+   if anything below is not 0. A double has more bits than a float, so its conversion to float rounds as x itself would,
+   also to a subnormal. */
 static SAMPI_COLD float sampi_decimal_round(const uint16_t *x, uint32_t rest)
 {
     uint64_t leading = 0;
@@ -10978,13 +11048,14 @@ static SAMPI_COLD float sampi_decimal_round(const uint16_t *x, uint32_t rest)
     return (float)((double)(leading | (rest != 0)) * scale);
 }
 
-/* Reads a decimal with an optional point and power of ten. A number that is not 0 but rounds to 0 is SAMP_E_RANGE. */
+/* Reads a decimal number with an optional point and power of ten. A number that is not 0 but rounds to 0 gives
+   SAMP_E_RANGE. */
 static SAMPI_COLD int sampi_read_float(const char **text, float *out)
 {
     uint16_t x[SAMPI_WORDS];
     uint32_t rest = 0;
-    int64_t low = 0, point = 0,
-            n = 0; /* low: the last digit's power of ten; n: digits from the first that is not 0 */
+    /* low is the last digit's power of ten; n counts the digits from the first that is not 0 */
+    int64_t low = 0, point = 0, n = 0;
     bool negative = sampi_read_sign(text);
     const char *t = *text;
     memset(x, 0, sizeof x);
@@ -11008,7 +11079,7 @@ static SAMPI_COLD int sampi_read_float(const char **text, float *out)
         ++*text;
         bool down = sampi_read_sign(text);
         int status = sampi_read_digits(text, (uint64_t)1 << 40, &power);
-        if (status && (n || status != SAMP_E_RANGE)) return status; /* 0 with any power of ten is 0 */
+        if (status && (n || status != SAMP_E_RANGE)) return status; /* 0 times any power of ten is 0 */
         if (n) low += down ? -(int64_t)power : (int64_t)power;
     }
     if (!n) low = 0;
@@ -11024,11 +11095,12 @@ static SAMPI_COLD int sampi_read_float(const char **text, float *out)
 /* ---- src/config/set.h ---- */
 /* ---- settings: set ----
    samp_settings_set: a name and a text give one member of the settings a value. The name is looked up in the tables of
-   fields (core/fields.h). config/numbers.h reads numbers. An entry of a list (logit_bias, dry's breakers) is added in a
-   new block of memory. After an error nothing has changed. */
+   fields (core/fields.h). An entry of a list (logit_bias, dry's breakers) is added by copying the list to a new block
+   of memory. After an error nothing has changed. */
 
-/* Returns the field with this name, or NULL: the first row that has the name, or the first field of the sampler that an
-   order calls by this name. logit_bias's own fields are left out; its list is one of SAMPI_CHAIN_FIELDS. */
+/* Returns the field with this name, or NULL. It is the first field in the tables with that name, or the first field of
+   the sampler that has this name in an order. The fields of logit_bias are left out; its list is one of
+   SAMPI_CHAIN_FIELDS. */
 static SAMPI_COLD const sampi_field *sampi_field_named(const char *name)
 {
     const sampi_kind step = sampi_step_named(name, strlen(name));
@@ -11046,7 +11118,7 @@ static SAMPI_COLD const sampi_field *sampi_field_named(const char *name)
     return found;
 }
 
-/* Reads an entry of logit_bias and moves *text behind it. */
+/* Reads an entry of logit_bias, a token and its bias, and moves *text to the character after it. */
 static SAMPI_COLD int sampi_read_bias(const char **text, samp_logit_bias *out)
 {
     uint64_t token;
@@ -11062,7 +11134,7 @@ static SAMPI_COLD int sampi_read_bias(const char **text, samp_logit_bias *out)
     return bad ? bad : status;
 }
 
-/* Makes a new list of biases: the old entries, then those of the text. Returns a status. */
+/* Makes a new list of biases: the old entries, then those of the text `value`. Returns a status. */
 static SAMPI_COLD int sampi_more_biases(samp_params *p, const char *value, void **block)
 {
     size_t had = (size_t)p->n_logit_bias, n = had + 1;
@@ -11085,8 +11157,8 @@ static SAMPI_COLD int sampi_more_biases(samp_params *p, const char *value, void 
     return SAMP_OK;
 }
 
-/* Makes a new list of breakers: the old ones, then `value`. The block has the pointers first, then the texts. The value
-   "none" makes the list empty. */
+/* Makes a new list of dry's breakers: the old breakers, then `value`. The block of memory has the pointers first, then
+   the texts. The value "none" makes the list empty. */
 static SAMPI_COLD int sampi_more_breakers(const samp_params *p, const char *value, void **block)
 {
     const char *const *old = p->dry_breakers;
@@ -11105,8 +11177,8 @@ static SAMPI_COLD int sampi_more_breakers(const samp_params *p, const char *valu
     return SAMP_OK;
 }
 
-/* Sets a text or list; value NULL: the default. The new block is made before the old one is freed, so an error changes
-   nothing. */
+/* Sets a member that is a text or a list; if value is NULL, to its default. The new block of memory is made before the
+   old one is freed, so an error changes nothing. */
 static SAMPI_COLD int sampi_set_word(samp_params *p, const sampi_field *f, const char *value)
 {
     void *to = (char *)p + f->from, *block = NULL, *old;
@@ -11140,8 +11212,9 @@ static SAMPI_COLD int sampi_set_word(samp_params *p, const sampi_field *f, const
     return SAMP_OK;
 }
 
-/* Sets the member of field f to what the text says; NULL: the default of samp_default_params. On an error nothing is
-   written. samp_check_params checks the ranges (f->lo, f->hi) of all members later. */
+/* Sets the member of field f to the value that the text describes; if the text is NULL, to the default of
+   samp_default_params. On an error nothing is written. samp_check_params checks the ranges (f->lo, f->hi) of all
+   members later. */
 static SAMPI_COLD int sampi_set_field(samp_params *p, const sampi_field *f, const char *value)
 {
     void *to = (char *)p + f->from;
@@ -11179,12 +11252,12 @@ SAMP_API SAMPI_COLD int samp_settings_set(samp_settings *s, const char *name, co
 
 /* ---- src/config/texts.h ---- */
 /* ---- settings: get, ranges, errors ----
-   Settings and errors as text. samp_settings_get writes the shortest text that reads back as the same value.
-   samp_settings_takes writes the values that a setting may have. samp_error_text writes a sentence for a status and its
-   field. The functions read the tables and write with config/describe.h's functions; they change nothing else. */
+   Settings and errors as text. samp_settings_get writes a setting's value as the shortest text that reads back as the
+   same value. samp_settings_takes writes which values a setting may have. samp_error_text writes a sentence for a
+   status and its field. These functions write only to the caller's buffer. */
 
-/* Appends a float with the fewest digits, at least six, that sampi_read_float reads as the same float; nine always
-   do. */
+/* Appends a float with the fewest digits, at least six, with which sampi_read_float reads the same float again. Nine
+   digits are always enough. */
 static SAMPI_COLD void sampi_put_exactly(sampi_text *t, float value)
 {
     char buf[24];
@@ -11199,7 +11272,7 @@ static SAMPI_COLD void sampi_put_exactly(sampi_text *t, float value)
     sampi_put(t, buf);
 }
 
-/* Appends the samplers that an order may name, each with its first name and its letter: "top_k k, ...". */
+/* Appends the list of samplers that an order may name, each with its first name and its letter: "top_k k, ...". */
 static SAMPI_COLD void sampi_put_steps(sampi_text *t)
 {
     const char *between = "";
@@ -11214,7 +11287,7 @@ static SAMPI_COLD void sampi_put_steps(sampi_text *t)
     }
 }
 
-/* Appends the value of field f in p. False: this field has no text. */
+/* Appends the value of field f in p. Returns false if this field has no text. */
 static SAMPI_COLD bool sampi_put_value(sampi_text *t, const sampi_field *f, const samp_params *p)
 {
     const void *at = (const char *)p + f->from;
@@ -11233,7 +11306,7 @@ static SAMPI_COLD bool sampi_put_value(sampi_text *t, const sampi_field *f, cons
     return true;
 }
 
-/* Appends the values that a field may have. */
+/* Appends a text that says which values a field may have. */
 static SAMPI_COLD void sampi_put_range(sampi_text *t, const sampi_field *f)
 {
     bool range = f->type == SAMPI_FLOAT || f->type == SAMPI_INT32;
@@ -11251,7 +11324,7 @@ static SAMPI_COLD void sampi_put_range(sampi_text *t, const sampi_field *f)
     if (f->type == SAMPI_ORDER) sampi_put_steps(t);
 }
 
-/* Writes a setting's value in p, or if p is NULL the values that it may have. */
+/* Writes a setting's value in p; if p is NULL, which values it may have. */
 static SAMPI_COLD int sampi_tell(const samp_params *p, const char *name, char *buf, size_t size)
 {
     sampi_text t = { buf, size, 0 };
@@ -11273,7 +11346,7 @@ SAMP_API SAMPI_COLD int samp_settings_takes(const char *name, char *buf, size_t 
     return sampi_tell(NULL, name, buf, size);
 }
 
-/* Returns the reason of SAMP_E_UNSUPPORTED, by the field that samp_status reports. */
+/* Returns the reason for SAMP_E_UNSUPPORTED, for the field that samp_status reports. */
 static SAMPI_COLD const char *sampi_unsupported(const char *field)
 {
     static const char *const causes[][2] = {
@@ -11286,7 +11359,7 @@ static SAMPI_COLD const char *sampi_unsupported(const char *field)
     return "not supported here";
 }
 
-/* If the field is a setting and its value was wrong, the text also has the values that it may have. */
+/* If the field is a setting and its value was wrong, the text also says which values are valid. */
 SAMP_API SAMPI_COLD int samp_error_text(int status, const char *field, char *buf, size_t size)
 {
     sampi_text t = { buf, size, 0 };
@@ -11311,8 +11384,8 @@ SAMP_API SAMPI_COLD int samp_error_text(int status, const char *field, char *buf
 /* ---- src/config/settings.h ---- */
 /* ---- the settings object, and a vocabulary from a list of tokens ----
    samp_settings holds parameters with copies of all lists (biases, breakers, the order), so that the caller may free
-   its own. samp_settings_params returns them as samp_params. The second half of the room makes a vocabulary from a list
-   of tokens; settings need one to tokenise texts (dry's breakers). */
+   its own lists. samp_settings_params returns them as samp_params. The second half of this file makes a vocabulary from
+   a list of tokens; settings need one to tokenise texts (dry's breakers). */
 
 SAMP_API SAMPI_COLD samp_settings *samp_settings_new(void)
 {
@@ -11358,23 +11431,24 @@ SAMP_API SAMPI_COLD int samp_settings_use_vocab(samp_settings *s, const samp_voc
 }
 
 /* ---- a vocabulary from a list ----
-   One block of memory: the record, the offset of each token, the tokens that end a generation, and the bytes. */
+   A vocabulary made from a list of tokens. One block of memory holds the struct, the offset of each token's bytes, the
+   tokens that end a generation, and the bytes. */
 
 typedef struct sampi_own_vocab {
-    samp_vocab base; /* first: users hold a pointer to it */
-    uint32_t *at;    /* [n_vocab + 1] token t is bytes [at [t], at [t + 1]) */
+    samp_vocab base; /* must be the first member: users hold a pointer to it */
+    uint32_t *at;    /* [n_vocab + 1] the bytes of token t are bytes [at [t]] to bytes [at [t + 1] - 1] */
     char *bytes;
 } sampi_own_vocab;
 
 static const char *sampi_own_bytes(const samp_vocab *vocab, samp_token token, size_t *n_bytes)
 {
-    const sampi_own_vocab *v = (const sampi_own_vocab *)
-                                   vocab->user; /* not vocab itself: settings may hold a copy of base */
+    /* not vocab itself, because settings may hold a copy of `base` */
+    const sampi_own_vocab *v = (const sampi_own_vocab *)vocab->user;
     *n_bytes = v->at[token + 1] - v->at[token];
     return v->bytes + v->at[token];
 }
 
-/* Checks a list of tokens; *total is the number of bytes of all tokens. */
+/* Checks a list of tokens, and sets *total to the number of bytes of all tokens. */
 static SAMPI_COLD int sampi_own_check(const char *bytes, const uint32_t *n_bytes, int32_t n_vocab,
                                       const samp_token *eog, size_t n_eog, size_t *total)
 {
@@ -17504,23 +17578,23 @@ SAMP_API SAMPI_COLD int samp_state_load(samp_sampler *s, const void *bytes, size
 #ifndef SAMP_NO_OPERATOR
 /* ---- src/operator/weights.h ---- */
 /* ================================================================================================ >>operator
-   samp_random_sample, sampling as the operator of a tensor library: a row, a random number and three settings give one
-   index. There is no sampler, no state, and no memory except the caller's workspace. By definition the row is sorted,
-   running sums of its weights are computed, and the random number is looked up in them. The rooms of operator/ use
-   base/, kernels/ and one check of rows/row.h.
+   samp_random_sample, sampling as the operator of a tensor library: it computes an index from a row, a random number
+   and three settings. It has no sampler, no state, and no memory except the caller's workspace. By definition the row
+   is sorted, running sums of its weights are computed, and the random number is looked up in them.
 
-   The row is never sorted. A radix search finds the value at which a count or a mass is reached, digit by digit of its
-   key (sampi_key: floats as integers in the same order), the highest digit first: each pass over the row adds up the
-   number and the mass of the elements with each digit. The maxima of lines show which tiles a pass may skip. Elements
-   equal to the value are then counted by index. This room has the records and the weights.
+   The row is never sorted. A radix search finds the value at which a number of elements or a mass (sum of weights) is
+   reached, digit by digit of its key (sampi_key: floats as integers in the same order), the highest digit first: each
+   pass over the row adds up the number and the mass of the elements with each digit. The maxima of lines (16 elements
+   each) show which tiles (16 lines each) a pass may skip. Elements equal to the value are then counted by index.
 
-   Weights are computed from (x - top) / temperature, rounded to f32 twice, as the operator is defined. This is monotone
-   in x, so all other comparisons are of x itself. */
+   Weights are computed from (x - top) / temperature, rounded to f32 twice, as the operator is defined. A weight never
+   falls as x grows, so all other comparisons are of x itself. */
 
-#define SAMPI_DIGITS 2048 /* 11 bits, so a float has three digits; the sums of a pass take 32 KiB */
+/* the number of values of a digit of 11 bits, so a float has three digits; the sums of a pass take 32 KiB */
+#define SAMPI_DIGITS 2048
 
-/* The elements with one digit in a pass: their number and the sum of their weights. Both are kept, whichever is
-   searched, because the other one says later how much lies above. */
+/* The elements with one digit in a pass: their number and the sum of their weights. Both are kept, although only one of
+   them is searched for, because the other says later how much is above. */
 typedef struct sampi_digit {
     uint64_t mass;
     size_t n;
@@ -17532,14 +17606,14 @@ struct samp_random_sample {
     size_t n;
 };
 
-/* A row that is searched: the caller's, converted to f32 if necessary, or the maxima of its lines. Functions write only
-   to its digits. */
+/* A row that is searched: the caller's row, converted to f32 if necessary, or the maxima of its lines. Functions write
+   only to `digit`. */
 typedef struct sampi_ordered {
-    const float *x; /* [n] no NaN */
+    const float *x; /* [n] the elements, without NaN */
     size_t n;
-    const float *tile; /* [16 * ceil(n / 256)] the maxima of lines, from the kernel; or NULL */
+    const float *tile; /* [16 * ceil(n / 256)] the maxima of lines, which a kernel has written, or NULL */
     float top, temperature;
-    sampi_digit *digit; /* [SAMPI_DIGITS] workspace */
+    sampi_digit *digit; /* [SAMPI_DIGITS] the sums of a pass, in the workspace */
 } sampi_ordered;
 
 /* The state or result of a search: a key, and the number and mass of the elements strictly above it. */
@@ -17550,21 +17624,21 @@ typedef struct sampi_place {
 } sampi_place;
 
 /* ---- weights ----
-   The weight of an element, computed by the same two steps everywhere: with different roundings a search would look for
-   a mass that is not there. */
+   The weight of an element is computed by the same two steps everywhere: with different roundings a search would look
+   for a mass that does not exist. */
 
-/* Returns the argument of exp, rounded to f32 after each of the two steps. */
+/* Returns the argument of exp, (x - top) / temperature, rounded to f32 after each of the two steps. */
 static float sampi_op_scale(const sampi_ordered *row, float x) { return (x - row->top) / row->temperature; }
 
-/* Returns the weight of one element: after a search, to count equal elements. sampi_op_scale has subtracted the
-   maximum, so the maximum here is 0. */
+/* Returns the weight of one element, with which equal elements are counted after a search. sampi_op_scale has
+   subtracted the maximum, so the maximum here is 0. */
 static uint64_t sampi_op_weight(const sampi_ordered *row, float x)
 {
     return sampi_weight(0.0f, sampi_op_scale(row, x));
 }
 
-/* Computes the weights w [n + 16] of x [n], n <= 256: of a tile, or of elements collected from one. The kernel writes
-   up to 16 beyond n. Returns the sum of the weights. */
+/* Computes the weights w [n + 16] of x [n], n <= 256, which are a tile or elements collected from one. The kernel
+   writes up to 16 weights beyond n. Returns the sum of the weights. */
 static uint64_t sampi_op_weights(const sampi_ordered *row, const float *x, size_t n, uint64_t *w)
 {
     float y[SAMPI_TILE];
@@ -17575,13 +17649,14 @@ static uint64_t sampi_op_weights(const sampi_ordered *row, const float *x, size_
     return sampi_use()->weights(y, n, 0.0f, w, NULL);
 }
 
-/* Returns the length of the tile that begins at `at` < n: the last one may be shorter. */
+/* Returns the length of the tile that begins at `at` < n. The last tile may be shorter than SAMPI_TILE. */
 static size_t sampi_op_tile(const sampi_ordered *row, size_t at)
 {
     return row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
 }
 
-/* Returns the mass of the whole row: for topp below 1, which is a share of it, and for topk = n. */
+/* Returns the mass (sum of weights) of the whole row. topp below 1 is a share of it, and with topk = n it is the mass
+   of the first k. */
 static uint64_t sampi_op_total(const sampi_ordered *row)
 {
     uint64_t w[SAMPI_TILE + 16], total = 0;
@@ -17592,13 +17667,14 @@ static uint64_t sampi_op_total(const sampi_ordered *row)
 
 /* ---- src/operator/search.h ---- */
 /* ---- operator: the search for a value ----
-   Finds the element at which a count or a mass is reached. sampi_op_find is a radix search from the top:
-   sampi_op_digits makes a histogram of the keys in the present range, sampi_op_descend chooses a digit, and the next
-   round searches the keys with that digit. sampi_op_nth then turns the value into an index. The search writes only the
-   digits in the workspace. */
+   Finds the element at which, counted from the largest, a number of elements or a mass (sum of weights) is reached.
+   sampi_op_find is a radix search over keys, which are integers that order as the floats do. sampi_op_digits makes a
+   histogram of the keys in the present range by their next digit, sampi_op_descend chooses a digit, and the next round
+   searches the keys with that digit. sampi_op_nth then turns the value into an index. The search writes only to the
+   histogram in the workspace. */
 
-/* Are all elements of the tile at `at` below the floor? A tile has 16 lines, so its maxima are 16 floats. Without
-   maxima the answer is no. */
+/* Are all elements of the tile that begins at `at` below the floor? A tile has 16 lines of 16 elements, so its maxima
+   are 16 floats. Without maxima the answer is no. */
 static bool sampi_op_skips(const sampi_ordered *row, size_t at, float floor)
 {
     if (!row->tile) return false;
@@ -17608,8 +17684,8 @@ static bool sampi_op_skips(const sampi_ordered *row, size_t at, float floor)
     return max < floor;
 }
 
-/* Adds up the elements with keys lo .. lo + span for each digit, (key - lo) >> shift, in row->digit. Keys are
-   subtracted as unsigned numbers: the difference is below 2^32 whatever the signs of the floats. */
+/* Adds up, in row->digit, the number and the mass of the elements with keys lo .. lo + span, for each digit (key - lo)
+   >> shift. Keys are subtracted as unsigned numbers: the difference is below 2^32 whatever the signs of the floats. */
 static void sampi_op_digits(const sampi_ordered *row, int32_t lo, uint32_t span, int shift)
 {
     uint64_t w[SAMPI_TILE + 16];
@@ -17621,7 +17697,8 @@ static void sampi_op_digits(const sampi_ordered *row, int32_t lo, uint32_t span,
         if (sampi_op_skips(row, at, floor)) continue;
         size_t reaching = sampi_use()->collect(row->x + at, NULL, 0, sampi_op_tile(row, at), floor, INFINITY, x, id);
         size_t n = 0;
-        for (size_t i = 0; i < reaching; i++) { /* no branch: an element above the span is overwritten by the next */
+        /* no branch: an element above the span is overwritten by the next one */
+        for (size_t i = 0; i < reaching; i++) {
             uint32_t off = (uint32_t)sampi_key(x[i]) - (uint32_t)lo;
             x[n] = x[i];
             digit[n] = off >> shift;
@@ -17635,8 +17712,9 @@ static void sampi_op_digits(const sampi_ordered *row, int32_t lo, uint32_t span,
     }
 }
 
-/* Walks down from the last digit, adding to *at what lies above, to the digit that brings the number (or the mass) to
-   `required`: *digit. False if all digits together are not enough. */
+/* Goes from the last (highest) digit down, adding the digits' numbers and masses to *at, to the digit with which the
+   number (or the mass) reaches `required`. Writes it to *digit; *at then has the sums above it. Returns false if all
+   digits together are not enough. */
 static bool sampi_op_descend(const sampi_ordered *row, uint32_t last, uint64_t required, bool by_mass,
                              sampi_place *at, uint32_t *digit)
 {
@@ -17653,9 +17731,10 @@ static bool sampi_op_descend(const sampi_ordered *row, uint32_t last, uint64_t r
     return false;
 }
 
-/* Finds the largest value that at least `required` elements (by_mass: elements of that mass) are not below. False if
-   all elements from `floor` on are not enough; then *at has their number and mass. At most three passes: a float has 32
-   bits, a digit 11. By number it finds the k-th largest element, by mass the sampled one. */
+/* Finds the largest value x such that at least `required` elements are >= x (by_mass: such that these elements have at
+   least that mass). By number it finds the k-th largest element, by mass the sampled one. Returns false if all elements
+   from `floor` up are not enough; then *at has their number and mass. The search takes at most three passes, because a
+   float has 32 bits and a digit 11. */
 static bool sampi_op_find(const sampi_ordered *row, float floor, uint64_t required, bool by_mass, sampi_place *at)
 {
     uint32_t span = (uint32_t)sampi_key(row->top) - (uint32_t)sampi_key(floor);
@@ -17663,7 +17742,7 @@ static bool sampi_op_find(const sampi_ordered *row, float floor, uint64_t requir
     at->key = sampi_key(floor);
     at->n = 0;
     at->mass = 0;
-    do { /* the key is in [at->key, at->key + span]; at->n and at->mass are of the elements above */
+    do { /* the key is in [at->key, at->key + span]; at->n and at->mass count the elements above this range */
         uint32_t digit = 0;
         shift = 0;
         while (span >> shift >= SAMPI_DIGITS) shift++;
@@ -17676,8 +17755,7 @@ static bool sampi_op_find(const sampi_ordered *row, float floor, uint64_t requir
 }
 
 /* Returns the index of the nth (1 = first) element equal to x. At least nth such elements must exist, or the loop would
-   not end. x is the value that a search has found, or the maximum for the argmax, whose first occurrence is the
-   smallest index. */
+   not end. x is the value that a search has found; for the argmax it is the maximum, and nth is 1. */
 static size_t sampi_op_nth(const sampi_ordered *row, float x, uint64_t nth)
 {
     for (size_t at = 0;; at += SAMPI_TILE) {
@@ -17690,9 +17768,9 @@ static size_t sampi_op_nth(const sampi_ordered *row, float x, uint64_t nth)
     }
 }
 
-/* Returns the mass of the k largest elements. Raises *floor to a value that none of them is below, except elements of
-   weight 0. The maxima of lines, a sixteenth of the row, are searched first: if k maxima are not below a value, then k
-   elements are not. Of the elements equal to the k-th only those among the k count. */
+/* Returns the mass of the k largest elements. Raises *floor, so that all of these elements are >= *floor, except
+   elements of weight 0. The maxima of lines, a sixteenth of the row, are searched first: if k maxima are not below a
+   value, then k elements are not. Of the elements equal to the k-th largest, only those among the k count. */
 static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *floor)
 {
     sampi_ordered maxima = *row;
@@ -17706,13 +17784,14 @@ static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *floo
     return at.mass + (k - at.n) * sampi_op_weight(row, *floor);
 }
 
-/* Returns the sampled index: the first at which the running mass reaches the share `random` of the first k's mass, but
-   at most random * topp of the row's. random, topp and temperature are above 0 (otherwise the caller takes the argmax).
-   Of the elements equal to the value found, the one that brings the mass to what is required is counted out; their
-   weight is not 0, because the search has found mass at the value. */
+/* Returns the sampled index: the first at which the running sum of weights reaches the share `random` of the first k's
+   mass, but at most random * topp of the row's mass. random, topp and temperature are above 0 (otherwise the caller
+   takes the argmax). The search finds a value; the equal elements that are needed to reach the required mass are then
+   counted. Their weight is not 0, because the search has found mass at the value. */
 static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp, size_t topk)
 {
-    float floor = row->top - 29.0f * row->temperature; /* below it w is 0: e^-28.4 rounds to 0 in units of 2^-40 */
+    /* below it the weight is 0: e^-28.4 rounds to 0 in units of 2^-40 */
+    float floor = row->top - 29.0f * row->temperature;
     sampi_place at;
     uint64_t total = topp < 1.0f || topk == row->n ? sampi_op_total(row) : 0;
     uint64_t top_mass = topk < row->n ? sampi_op_mass_of(row, topk, &floor) : total;
@@ -17722,7 +17801,7 @@ static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp
         if (nucleus < required) required = nucleus;
     }
     if (required == 0) required = 1;
-    sampi_op_find(row, floor, required, true, &at); /* found, because required <= top_mass */
+    sampi_op_find(row, floor, required, true, &at); /* always found, because required <= top_mass */
     float x = sampi_unkey(at.key);
     uint64_t w = sampi_op_weight(row, x);
     return sampi_op_nth(row, x, (required - at.mass + w - 1) / w);
@@ -17730,13 +17809,12 @@ static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp
 
 /* ---- src/operator/run.h ---- */
 /* ---- operator: the public functions ----
-   samp_random_sample_create, _run and the others of api/operator.h. The room checks types and settings, lays out the
-   caller's workspace, converts the row to f32, and writes the index in the type of the result. Only create
-   allocates. */
+   samp_random_sample_create, _run and the others of api/operator.h. They check types and settings, lay out the caller's
+   workspace, convert the row to f32, and write the index in the type of the result. Only _create allocates memory. */
 
-/* Converts a row that is not f32 to floats in out [n], in the workspace. Of f64 it takes the differences to the largest
-   element, to lose as little precision as possible. It finds NaN in f64, because differences would turn infinities into
-   NaN; in other types the maxima show it. */
+/* Converts a row that is not f32 to floats in out [n], in the workspace. For f64, the floats are the differences from
+   the largest element, to lose as little precision as possible. The function finds NaN in f64, because differences
+   would turn infinities into NaN. In rows of other types NaN is found later, in the maxima. */
 static int sampi_op_convert(const samp_random_sample *op, const void *probs, float *out)
 {
     const double *wide = (const double *)probs;
@@ -17754,7 +17832,8 @@ static int sampi_op_convert(const samp_random_sample *op, const void *probs, flo
     return SAMP_OK;
 }
 
-/* Returns the longest row whose indices fit the result's type, at most SAMP_MAX_VOCAB; 0: not an integer type. */
+/* Returns the length of the longest row whose indices fit the result's type, at most SAMP_MAX_VOCAB. Returns 0 if the
+   type is not an integer type. */
 static size_t sampi_op_room(samp_dtype result)
 {
     switch (result) {
@@ -17770,7 +17849,7 @@ static size_t sampi_op_room(samp_dtype result)
     }
 }
 
-/* Writes the index to the result. It has the same bytes in a signed and an unsigned type. memcpy allows any
+/* Writes the index to the result. An index has the same bytes in a signed and an unsigned type. memcpy allows any
    alignment. */
 static void sampi_op_write(samp_dtype result, void *to, size_t index)
 {
@@ -17789,16 +17868,17 @@ static void sampi_op_write(samp_dtype result, void *to, size_t index)
     }
 }
 
-/* Offsets in bytes in the workspace, from its first cache line on: digits, maxima of lines, and the row as floats
-   unless it is f32. The size of the workspace follows from them too. */
+/* Offsets in bytes in the workspace, counted from its first cache line. The workspace holds the digits' sums, the
+   maxima of lines (16 elements each), and the row as floats unless the row is f32. `end` gives the size of the
+   workspace. */
 typedef struct sampi_op_layout {
     size_t tile, x, end;
 } sampi_op_layout;
 
 #define SAMPI_OP_ALIGN 64
 
-/* It depends on the operator alone, so the workspace's size never changes. The maxima are those of whole tiles of 16
-   lines. */
+/* The layout depends on the operator alone, so the workspace's size never changes. The maxima are stored for whole
+   tiles of 16 lines. */
 static sampi_op_layout sampi_op_layout_of(const samp_random_sample *op)
 {
     size_t tiles = (op->n + SAMPI_TILE - 1) / SAMPI_TILE;
@@ -17810,8 +17890,8 @@ static sampi_op_layout sampi_op_layout_of(const samp_random_sample *op)
     return at;
 }
 
-/* Checks the arguments of samp_random_sample_create, so a run need not. Types come first, because the limit of n
-   depends on them. */
+/* Checks the arguments of samp_random_sample_create, so that samp_random_sample_run need not check them. Types are
+   checked first, because the limit of n depends on them. */
 static int sampi_op_check_description(samp_dtype result, samp_dtype probs, size_t n)
 {
     size_t room = sampi_op_room(result);
@@ -17821,7 +17901,7 @@ static int sampi_op_check_description(samp_dtype result, samp_dtype probs, size_
     return n > SAMP_MAX_VOCAB || n > room ? SAMP_E_RANGE : SAMP_OK;
 }
 
-/* The operator's only allocation. */
+/* Allocates the operator, which is its only allocation. */
 SAMP_API SAMPI_COLD samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n,
                                                                   int *status)
 {
@@ -17846,7 +17926,7 @@ SAMP_API SAMPI_COLD size_t samp_random_sample_workspace_size(const samp_random_s
     return op ? SAMPI_OP_ALIGN - 1 + sampi_op_layout_of(op).end : 0;
 }
 
-/* The operator is one block. */
+/* The operator is one block of memory. */
 SAMP_API void samp_random_sample_destroy(samp_random_sample *op)
 {
     if (op) SAMP_FREE(op);
@@ -17861,8 +17941,8 @@ static int sampi_op_check(const samp_random_sample *op, float random, float topp
     return topk >= 1 && (size_t)topk <= op->n ? SAMP_OK : SAMP_E_RANGE;
 }
 
-/* The steps: checks, workspace, the row as floats with its maxima, then the argmax or a search. *result is written
-   last, so an error does not change it. */
+/* Checks the arguments, lays out the workspace, computes the row as floats and its maxima, then takes the argmax or
+   searches. *result is written last, so an error does not change it. */
 SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspace, size_t workspace_size,
                                     void *result, const void *probs, float random, float topp, int32_t topk,
                                     float temperature)
@@ -18892,25 +18972,25 @@ SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, 
 /* ---- src/llama_cpp/functions.h ---- */
 /* =============================================================================================== >>llama_cpp
    Chains in a llama.cpp program (SAMPLING_LLAMA): tokens from llama.cpp's contexts, a sampler object for llama.cpp, and
-   vocabularies of its models. The rooms of llama_cpp/ call the library's public functions only.
-
-   llama.cpp's functions are declared here under other names, and bound to the names that the linker knows: so nothing
-   clashes with llama.h. No struct of llama.cpp is needed, because its array of candidates has the same layout.
+   vocabularies of its models. The files in llama_cpp/ call only public functions of the library. llama.cpp's functions
+   are declared here under other names, and bound to the names that the linker knows, so no declaration clashes with
+   llama.h. No struct of llama.cpp is needed, because its array of candidates has the same layout.
 
    llama.cpp deletes a sampler as a C++ object, so llama.cpp must also make it (llama_sampler_init). */
 
-/* Binds a declaration to llama.cpp's function `name`; it follows the declaration. A program that finds llama.cpp's
+/* Binds a declaration, which comes before the macro, to llama.cpp's function `name`. A program that finds llama.cpp's
    functions at run time defines the macro as nothing, and defines the functions samp_llama_fn_... itself. */
 #ifndef SAMP_LLAMA_SYMBOL
 #define SAMPI_LABEL(prefix)     #prefix
-#define SAMPI_LABEL_OF(prefix)  SAMPI_LABEL(prefix) /* expands the macro first */
+#define SAMPI_LABEL_OF(prefix)  SAMPI_LABEL(prefix) /* a second macro, so that `prefix` is expanded first */
 #define SAMP_LLAMA_SYMBOL(name) __asm__(SAMPI_LABEL_OF(__USER_LABEL_PREFIX__) #name)
 #endif
 
 struct llama_model;
 
-/* llama.cpp's interface of a sampler. Three layouts are in use: six functions; four more for the device's graph; two
-   more again. A version of llama.cpp does not read functions that it does not know, and NULL means "not supported". */
+/* llama.cpp's interface of a sampler. Versions of llama.cpp have three layouts: six functions; four more for samplers
+   in the device's graph; two more again. An older version does not read the functions that it does not have, and NULL
+   means "not supported" to a newer one. */
 typedef struct samp_llama_i {
     const char *(*name)(const struct llama_sampler *);
     void (*accept)(struct llama_sampler *, samp_token);
@@ -18921,7 +19001,7 @@ typedef struct samp_llama_i {
     void (*device[6])(void);
 } samp_llama_i;
 
-/* llama.cpp's sampler object; ctx is the chain. */
+/* llama.cpp's sampler object. ctx points to the chain of this library. */
 typedef struct samp_llama_object {
     const samp_llama_i *iface;
     void *ctx;
@@ -18953,7 +19033,8 @@ SAMP_API samp_token samp_llama_sample(samp_sampler *chain, struct llama_context 
     if (!chain || !ctx) return SAMP_E_NULL;
     const float *logits = samp_llama_fn_logits(ctx, idx);
     const struct llama_vocab *vocab = samp_llama_fn_vocab(samp_llama_fn_model(ctx));
-    return samp_sample(chain, logits, (size_t)samp_llama_fn_n_vocab(vocab)); /* no logits: SAMP_E_NULL */
+    /* without logits the result is SAMP_E_NULL */
+    return samp_sample(chain, logits, (size_t)samp_llama_fn_n_vocab(vocab));
 }
 
 /* ---- src/llama_cpp/object.h ---- */
@@ -18971,8 +19052,8 @@ static void sampi_behind_accept(struct llama_sampler *s, samp_token token) { sam
 static void sampi_behind_reset(struct llama_sampler *s) { samp_reset(sampi_behind(s)); }
 static void sampi_behind_free(struct llama_sampler *s) { samp_free(sampi_behind(s)); }
 
-/* Applies the chain to llama.cpp's array. An array that is refused may be half way through the chain, and a sampler may
-   have selected a candidate: so selected becomes -1. */
+/* Applies the chain to llama.cpp's array of candidates. If samp_apply fails, some samplers may have been applied
+   already, and one may have selected a candidate, so `selected` becomes -1. */
 static void sampi_behind_apply(struct llama_sampler *s, samp_token_data_array *cur)
 {
     if (samp_apply(sampi_behind(s), cur) != SAMP_OK && cur) cur->selected = -1;
@@ -19013,12 +19094,12 @@ SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s)
 
 /* ---- src/llama_cpp/vocabulary.h ---- */
 /* ---- llama.cpp: a model's vocabulary ----
-   samp_llama_vocab makes a samp_vocab of a llama_vocab, in one block of memory: the record, the offset of each token's
-   text, the tokens that end a generation, and the bytes of all texts. llama.cpp tokenises. */
+   samp_llama_vocab makes a samp_vocab from a llama_vocab, in one block of memory: the struct, the offset of each
+   token's text, the tokens that end a generation, and the bytes of all texts. llama.cpp does the tokenising. */
 
 typedef struct sampi_llama_vocab {
-    samp_vocab base; /* first: users hold a pointer to it; user: the llama_vocab */
-    size_t *at;      /* [n_vocab + 1] piece t is bytes [at [t], at [t + 1]) */
+    samp_vocab base; /* must be the first member: users hold a pointer to it; its `user` is the llama_vocab */
+    size_t *at;      /* [n_vocab + 1] the text of token t is bytes [at [t]] to bytes [at [t + 1] - 1] */
     char *bytes;
 } sampi_llama_vocab;
 
@@ -19030,8 +19111,9 @@ static const char *sampi_llama_piece(const samp_vocab *vocab, samp_token token, 
 }
 
 /* Tokenises a text. If the array is too small, llama.cpp writes nothing and returns the number of tokens as a negative
-   number. The tokens of a breaker of dry always fit in the caller's array `few`: so a failed allocation loses no
-   breaker, which would change the sampler. special: names of control tokens become control tokens. */
+   number. The function first tries the array `few` on the stack. It is large enough for every breaker of dry (a text at
+   which a repetition ends), so a failed allocation cannot lose a breaker, which would change the sampler. If `special`
+   is true, names of control tokens in the text become control tokens. */
 static int32_t sampi_llama_tokens(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out,
                                   int32_t n_max, bool special)
 {
@@ -19054,7 +19136,7 @@ static int32_t sampi_llama_tokenize(const samp_vocab *vocab, const char *text, s
     return sampi_llama_tokens(vocab, text, n_bytes, out, n_max, false);
 }
 
-/* Walks over the tokens twice: for their size, then for their texts. */
+/* Walks over the tokens twice: first to count the bytes of their texts, then to copy the texts. */
 SAMP_API SAMPI_COLD samp_vocab *samp_llama_vocab(const struct llama_vocab *vocab)
 {
     if (!vocab) return NULL;
@@ -19090,16 +19172,16 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
 #if SAMPI_READS_JSON
 /* ---- src/text/reading.h ---- */
 /* ==================================================================================================== >>json
-   Readers of grammars, schemas and requests (SAMPLING_GRAMMAR or SAMPLING_PEERS). The rooms of text/ read UTF-8 and
-   JSON (RFC 8259, strictly), and report errors by line and column. This room has the records and the errors; the
+   Readers of grammars, schemas and requests (SAMPLING_GRAMMAR or SAMPLING_PEERS). The files in text/ read UTF-8 and
+   JSON (RFC 8259, strictly), and report errors by line and column. This file has the structs and the errors; the
    readers follow in text/strings.h, text/values.h and text/documents.h.
 
    A JSON document becomes an array of nodes in the order of the text, in one block of memory, whose size is counted
-   beforehand. Equal strings have equal numbers, and a member is found by a hash of its object and its name. Numbers
-   stay text, for exact decimal arithmetic. */
+   beforehand. Each string gets a number, and equal strings get the same one. A member is found by a hash of its object
+   and its name. JSON numbers stay text, for exact decimal arithmetic. */
 
-/* Fills *error with the status and the line and column (in bytes, from 1) of a place in a text, and returns the status.
-   `what` must fit into a message. */
+/* Fills *error with the status and with the line and column (in bytes, from 1) of the place `at` in a text, and returns
+   the status. `what`, the message, must fit into its buffer. */
 static SAMPI_COLD int sampi_text_error(samp_text_error *error, const char *text, const char *at, int status,
                                        const char *what)
 {
@@ -19116,8 +19198,8 @@ static SAMPI_COLD int sampi_text_error(samp_text_error *error, const char *text,
     return status;
 }
 
-/* Reads the code point at the beginning of a text of at least one byte; returns the number of its bytes. 0: not valid
-   UTF-8, or a surrogate. */
+/* Reads the code point at the beginning of a text of at least one byte. Returns the number of its bytes, or 0 if they
+   are not valid UTF-8 or encode a surrogate. */
 static uint32_t sampi_utf8_get(const unsigned char *s, const unsigned char *end, uint32_t *c)
 {
     static const uint32_t least[5] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -19131,7 +19213,7 @@ static uint32_t sampi_utf8_get(const unsigned char *s, const unsigned char *end,
     return *c < least[n] || *c > 0x10ffff || (*c >= 0xd800 && *c < 0xe000) ? 0 : n;
 }
 
-/* Returns the value of a hexadecimal digit, or -1. */
+/* Returns the value of a hexadecimal digit, or -1 for another character. */
 static int sampi_hex_digit(int c)
 {
     return c >= '0' && c <= '9'   ? c - '0'
@@ -19142,8 +19224,8 @@ static int sampi_hex_digit(int c)
 
 enum {
     SAMPI_JSON_DEPTH = 256,    /* the deepest nesting of arrays and objects */
-    SAMPI_JSON_PROBES = 256,   /* steps of a search in a hash table; more count as an attack */
-    SAMPI_JSON_BYTES = 1 << 26 /* the longest text */
+    SAMPI_JSON_PROBES = 256,   /* the most steps of a search in a hash table; more count as an attack */
+    SAMPI_JSON_BYTES = 1 << 26 /* the longest text, in bytes */
 };
 
 typedef enum sampi_json_kind {
@@ -19158,22 +19240,23 @@ typedef enum sampi_json_kind {
 
 typedef struct sampi_json_node {
     uint8_t kind;           /* sampi_json_kind */
-    int32_t parent, next;   /* next: the next child of the same parent; -1: there is none */
-    int32_t first, last, n; /* the children of an array or object */
-    int32_t name;           /* the number of the member's name; -1: not a member */
-    int32_t text;           /* the number of a string's text, or of a number's text as written */
-    uint32_t at;            /* the offset in the source */
+    int32_t parent, next;   /* the parent node, and the next child of the same parent; -1 if there is none */
+    int32_t first, last, n; /* for an array or object: its first and its last child, and their number */
+    int32_t name;           /* the number of the string that names the member; -1 if the node is not a member */
+    int32_t text;           /* the number of the string; for a JSON number, of its text as written */
+    uint32_t at;            /* the offset of the value in the source */
 } sampi_json_node;
 
 typedef struct sampi_json_string {
-    uint32_t at, n; /* in bytes */
+    uint32_t at, n; /* the string's offset in `bytes`, and its length in bytes */
 } sampi_json_string;
 
 typedef struct sampi_json {
     sampi_json_node *nodes;
     sampi_json_string *strings;
-    int32_t *by_text, *by_name; /* hash tables: numbers of strings; numbers of nodes that are members. -1: free */
-    char *bytes;                /* of all strings, unescaped */
+    /* hash tables of the numbers of strings and of the nodes that are members; -1: a free slot */
+    int32_t *by_text, *by_name;
+    char *bytes; /* the bytes of all strings, unescaped */
     int32_t n_nodes, n_strings;
     uint32_t n_bytes, text_mask, name_mask;
     const char *source;
@@ -19204,14 +19287,16 @@ static SAMPI_COLD int32_t sampi_json_wrong(sampi_json_reader *r, const char *mes
    A string is unescaped, checked as UTF-8, stored in the document's block, and given a number. Equal strings have equal
    numbers. A search in the table of strings takes at most 256 steps, so an attacker's strings cannot make it slow. */
 
-/* Returns the hash of bytes for a table of 2^k entries: the upper half of the checksum, whose bits each depend on all
-   bytes. The lowest bits do not depend on the last bytes of a word, in which names like item-001 differ. */
+/* Returns the hash of bytes for a table of 2^k entries: the upper half of their checksum, each bit of which depends on
+   all bytes. The lowest bits of the checksum would not do: they do not depend on the last bytes of a word of eight, in
+   which names like item-001 differ. */
 static SAMPI_COLD uint32_t sampi_place_of(const void *bytes, size_t n)
 {
     return (uint32_t)(sampi_checksum(bytes, n) >> 32);
 }
 
-/* Returns the slot of a text in the table, which has its number or is free; NULL: too many texts collide. */
+/* Returns the slot of a text in the hash table, which is free or has the text's number. Returns NULL if too many texts
+   collide. */
 static SAMPI_COLD int32_t *sampi_json_slot(const sampi_json *doc, const char *text, size_t n)
 {
     uint32_t h = sampi_place_of(text, n);
@@ -19223,7 +19308,7 @@ static SAMPI_COLD int32_t *sampi_json_slot(const sampi_json *doc, const char *te
     return NULL;
 }
 
-/* Returns the number of the string that was written after all others: a new one, or that of an equal string. */
+/* Returns the number of the string that was written last: a new number, or that of an equal string. */
 static SAMPI_COLD int32_t sampi_json_intern(sampi_json_reader *r, uint32_t n)
 {
     sampi_json *doc = r->doc;
@@ -19236,7 +19321,7 @@ static SAMPI_COLD int32_t sampi_json_intern(sampi_json_reader *r, uint32_t n)
     return *slot = doc->n_strings++;
 }
 
-/* Writes a code point in UTF-8; returns the number of bytes. */
+/* Writes a code point in UTF-8 and returns the number of bytes. */
 static SAMPI_COLD uint32_t sampi_utf8_put(char *out, uint32_t c)
 {
     if (c < 0x80) return out[0] = (char)c, 1;
@@ -19246,7 +19331,7 @@ static SAMPI_COLD uint32_t sampi_utf8_put(char *out, uint32_t c)
     return n;
 }
 
-/* Reads the four digits after \u. */
+/* Reads the four hexadecimal digits after \u. */
 static SAMPI_COLD int32_t sampi_json_hex(sampi_json_reader *r)
 {
     int32_t c = 0;
@@ -19258,7 +19343,7 @@ static SAMPI_COLD int32_t sampi_json_hex(sampi_json_reader *r)
     return c;
 }
 
-/* Reads an escape after its backslash; returns the code point, or -1. */
+/* Reads an escape sequence after its backslash. Returns the code point, or -1 on an error. */
 static SAMPI_COLD int32_t sampi_json_escape(sampi_json_reader *r)
 {
     static const char escapes[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
@@ -19276,7 +19361,7 @@ static SAMPI_COLD int32_t sampi_json_escape(sampi_json_reader *r)
     return low < 0 ? -1 : 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
 }
 
-/* Reads a string from its quote on; returns its number. */
+/* Reads a string, beginning with its quote. Returns the string's number. */
 static SAMPI_COLD int32_t sampi_json_text(sampi_json_reader *r)
 {
     char *out = r->doc->bytes + r->doc->n_bytes;
@@ -19300,8 +19385,8 @@ static SAMPI_COLD int32_t sampi_json_text(sampi_json_reader *r)
 
 /* ---- src/text/values.h ---- */
 /* ---- JSON: values ----
-   The reader of values: numbers, words, strings, arrays and objects become nodes, one after another, without recursion.
-   It checks depth, commas and names by RFC 8259. Numbers stay text. It uses text/strings.h. */
+   Reads JSON values. Numbers, the words null, true and false, strings, arrays and objects become nodes, one after
+   another, without recursion. Depth, commas and names are checked by RFC 8259. Numbers stay text. */
 
 static SAMPI_COLD size_t sampi_json_digits(sampi_json_reader *r)
 {
@@ -19336,7 +19421,7 @@ static SAMPI_COLD void sampi_json_space(sampi_json_reader *r)
     while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r')) r->at++;
 }
 
-/* Skips space, and reads the byte c if it is next; returns whether it was. */
+/* Skips space, and reads the byte c if it comes next. Returns whether c did. */
 static SAMPI_COLD bool sampi_json_next(sampi_json_reader *r, char c)
 {
     sampi_json_space(r);
@@ -19345,7 +19430,7 @@ static SAMPI_COLD bool sampi_json_next(sampi_json_reader *r, char c)
     return true;
 }
 
-/* Returns the slot of a member in the table of names; NULL: too many names collide. */
+/* Returns the slot of a member in the hash table of names, or NULL if too many names collide. */
 static SAMPI_COLD int32_t *sampi_json_member_slot(const sampi_json *doc, int32_t object, int32_t name)
 {
     uint64_t key = ((uint64_t)(uint32_t)object << 32 | (uint32_t)name) * 0x9e3779b97f4a7c15u;
@@ -19357,7 +19442,8 @@ static SAMPI_COLD int32_t *sampi_json_member_slot(const sampi_json *doc, int32_t
     return NULL;
 }
 
-/* Reads a word if it is next; returns whether it was. The caller checks what follows it. */
+/* Reads one of the words null, true and false if it comes next. Returns whether it did. The caller checks what follows
+   the word. */
 static SAMPI_COLD bool sampi_json_word(sampi_json_reader *r, const char *word)
 {
     size_t n = strlen(word);
@@ -19366,8 +19452,8 @@ static SAMPI_COLD bool sampi_json_word(sampi_json_reader *r, const char *word)
     return true;
 }
 
-/* Reads a value and returns its node. Of an array or object it reads only the opening bracket; *inside: it has a
-   child. */
+/* Reads a value and returns its node. For an array or object, only the opening bracket is read, and *inside says
+   whether the array or object has a child. */
 static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent, int32_t name, bool *inside)
 {
     sampi_json *doc = r->doc;
@@ -19424,18 +19510,19 @@ static SAMPI_COLD int32_t sampi_json_name(sampi_json_reader *r, int32_t object)
         return sampi_json_wrong(r, slot ? "this name is there twice" : "too many names collide");
     }
     if (!sampi_json_next(r, ':')) return sampi_json_wrong(r, "expected a colon");
-    *slot = r->doc->n_nodes; /* the node that the member will be */
+    *slot = r->doc->n_nodes; /* the node that will be the member */
     return name;
 }
 
-/* Reads a value with everything inside it. The nodes' parents lead back out of an array or object. */
+/* Reads a value with everything inside it. After the last child of an array or object, reading continues with its
+   parent. */
 static SAMPI_COLD void sampi_json_values(sampi_json_reader *r)
 {
     const sampi_json_node *nodes = r->doc->nodes;
     bool inside;
     int32_t node = sampi_json_value(r, -1, -1, &inside);
     if (!inside) return;
-    for (r->depth = 1; r->depth > 0 && !r->status;) { /* a child of node is next */
+    for (r->depth = 1; r->depth > 0 && !r->status;) { /* the next value is a child of node */
         const bool object = nodes[node].kind == SAMPI_JSON_OBJECT;
         int32_t name = object ? sampi_json_name(r, node) : -1, child;
         if (r->status) return;
@@ -19456,14 +19543,15 @@ static SAMPI_COLD void sampi_json_values(sampi_json_reader *r)
 
 /* ---- src/text/documents.h ---- */
 /* ---- JSON: documents ----
-   sampi_json_read makes a document of a text, or reports the place of the first error; peers/, schema/ and tags/ call
-   it. It counts the memory in advance and allocates one block. sampi_json_member finds a member of an object by
-   name. */
+   sampi_json_read makes a JSON document (an array of nodes) from a text, or reports the place of the first error;
+   peers/, schema/ and tags/ call it. The function counts the memory in advance and allocates one block.
+   sampi_json_member finds a member of an object by name. */
 
 static SAMPI_COLD void sampi_json_free(sampi_json *doc) { SAMP_FREE(doc->nodes); }
 
 /* Allocates memory for a text's nodes and strings. Every node but the first follows a comma, bracket or brace, and
-   every name has a colon: these are counted. */
+   every member's name is followed by a colon. So counting these characters gives upper bounds of the numbers of nodes
+   and names. */
 static SAMPI_COLD int sampi_json_room(sampi_json *doc)
 {
     size_t n_nodes = 1, n_names = 0, text_size = 2, name_size = 2;
@@ -19489,8 +19577,8 @@ static SAMPI_COLD int sampi_json_room(sampi_json *doc)
     return SAMP_OK;
 }
 
-/* Reads a document of n bytes that end with a 0. The text must outlive the document. On an error *error has the place.
-   Node 0 is the whole text's value. */
+/* Reads a document of n bytes that are followed by a 0. The text must outlive the document. On an error, *error says
+   where in the text it is. Node 0 is the value of the whole text. */
 static SAMPI_COLD int sampi_json_read(sampi_json *doc, const char *text, size_t n, samp_text_error *error)
 {
     memset(doc, 0, sizeof *doc);
@@ -19512,14 +19600,14 @@ static SAMPI_COLD int sampi_json_read(sampi_json *doc, const char *text, size_t 
     return r.status;
 }
 
-/* Returns the number of the document's string with this text; -1: there is none. */
+/* Returns the number of the document's string with these bytes, or -1 if there is no such string. */
 static SAMPI_COLD int32_t sampi_json_find(const sampi_json *doc, const char *text, size_t n)
 {
     const int32_t *slot = sampi_json_slot(doc, text, n);
     return slot ? *slot : -1;
 }
 
-/* Returns the object's member with this name; -1: there is none, or the node is no object. */
+/* Returns the object's member with this name, or -1 if there is none or the node is not an object. */
 static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node, int32_t name)
 {
     if (node < 0 || name < 0 || doc->nodes[node].kind != SAMPI_JSON_OBJECT) return -1;
@@ -39159,9 +39247,10 @@ SAMP_API int32_t samp_schedule_holds(const samp_sampler *s)
 
 /* ---- src/core/kinds.h ---- */
 /* ---- the table of kinds ----
-   sampi_traits_of and its table: one row for each kind of sampler (core/table.h). The room comes after all rooms of
-   samplers, because the rows name their functions. Each sampler's row is in its own room; only the chain's row is here,
-   because the functions of chains are spread over life/. */
+   sampi_traits_of and the table of kinds: a kind is a type of sampler, such as top_p, and has one row in the table
+   (core/table.h). This file comes after the files of all samplers, because the rows name their functions. Each
+   sampler's row is in its own file. Only the chain's row is here, because the functions of chains are spread over
+   life/. */
 
 /* clang-format off */
 /* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
@@ -39176,7 +39265,7 @@ static const sampi_hooks SAMPI_CHAIN_HOOKS = {
 #define SAMPI_CHAIN_ROW \
     "chain", 0, 0, "", 0, SAMPI_NO_FIELDS, NULL, &SAMPI_CHAIN_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL, NULL)
 
-/* The row of a kind whose part is not compiled: no sampler of that kind can exist. */
+/* The row of a kind whose optional part is not compiled. No sampler of that kind can exist. */
 #define SAMPI_NO_ROW \
     "", 0, 0, "", SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL, NULL)
 #ifndef SAMPI_GUMBEL_ROW
@@ -39195,7 +39284,8 @@ static const sampi_hooks SAMPI_CHAIN_HOOKS = {
 #define SAMPI_SBW_ROW       SAMPI_NO_ROW
 #endif
 
-/* Returns the row of a kind; never NULL. Code that depends on the kind asks the row, instead of comparing kinds. */
+/* Returns the row of a kind; never NULL. Code whose action depends on the kind reads the row, instead of comparing
+   kinds. */
 static const sampi_traits *sampi_traits_of(sampi_kind kind)
 {
     static const sampi_traits traits[SAMPI_N_KINDS] = {

@@ -8,12 +8,12 @@ typedef struct sampi_u128 {
     uint64_t hi, lo;
 } sampi_u128;
 
-/* a * b from four products of 32 bits. sampi_mul128 calls it where the compiler has no 128-bit integer. It is compiled
-   everywhere, so that a test can compare both. None of the sums can overflow. */
+/* Returns a * b from four products of 32 bits. sampi_mul128 calls this function where the compiler has no 128-bit
+   integer. It is compiled everywhere, so that a test can compare both ways. None of the sums can overflow. */
 static inline sampi_u128 sampi_mul128_by_halves(uint64_t a, uint64_t b)
 {
     uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
-    uint64_t low = a0 * b0, cross = a1 * b0 + (low >> 32); /* neither line can overflow */
+    uint64_t low = a0 * b0, cross = a1 * b0 + (low >> 32); /* neither this line nor the next can overflow */
     uint64_t other = a0 * b1 + (uint32_t)cross;
     sampi_u128 product = { a1 * b1 + (cross >> 32) + (other >> 32), other << 32 | (uint32_t)low };
     return product;
@@ -56,8 +56,8 @@ static inline int sampi_leading_zeros(uint64_t x)
 #endif
 }
 
-/* Returns the nearest double, ties to even. The conversion rounds the upper 64 bits; their last bit is set if any bit
-   below them is set, so that a value just above a tie is rounded up. */
+/* Returns the double nearest to x, ties to even. The conversion rounds the upper 64 bits of x. The last of these bits
+   is set if any lower bit of x is set, so that a value just above a tie is rounded up. */
 static inline double sampi_double_of_128(sampi_u128 x)
 {
     if (x.hi == 0) return (double)x.lo;
@@ -69,8 +69,8 @@ static inline double sampi_double_of_128(sampi_u128 x)
 
 static uint64_t sampi_mulhi(uint64_t a, uint64_t b) { return sampi_mul128(a, b).hi; }
 
-/* sampi_share: the probability p in [0, 1) as an integer P = p * 2^64.
-   sampi_mass_of: the smallest mass that is at least the share P of z: ceil(P * z / 2^64). */
+/* sampi_share returns the probability p in [0, 1) as an integer P = p * 2^64.
+   sampi_mass_of returns the smallest integer that is at least the share P of the sum z: ceil(P * z / 2^64). */
 static uint64_t sampi_share(double p) { return (uint64_t)(p * 18446744073709551616.0); }
 static uint64_t sampi_mass_of(uint64_t share, uint64_t z)
 {

@@ -1,14 +1,14 @@
 /* ---- mt19937 ----
    The random source of llama.cpp's arithmetic (SAMP_RNG_MT19937): C++'s std::mt19937, and libstdc++'s uniform floats
-   and doubles made from it. A seed comes in, one number after another goes out. The state has 2.5 KB and belongs to
-   the sampler that draws. Each number changes it, so callers must draw exactly as often as libstdc++ does. For rollback
-   the state can also run backwards (sampi_mt_back). */
+   and doubles made from it. The state of a generator takes 2.5 KB; the sampler that draws owns it. Each number changes
+   it, so callers must draw exactly as often as libstdc++ does. The state can also run backwards, to take back draws
+   (sampi_mt_back). */
 
 /* mt19937 (Matsumoto and Nishimura 1998), seeded and read as std::mt19937. */
 typedef struct sampi_mt {
     uint32_t state[624];
-    uint32_t next;  /* index in state of the next output; 624: new words are due */
-    uint64_t drawn; /* outputs taken since the seed, for sampi_mt_back */
+    uint32_t next;  /* the index in `state` of the next output; at 624, new words must be made first */
+    uint64_t drawn; /* the number of outputs since the seed, for sampi_mt_back */
 } sampi_mt;
 
 /* Seeds the state as std::mt19937's constructor does. */
@@ -38,10 +38,10 @@ static uint32_t sampi_mt_next(sampi_mt *mt)
     return y ^ (y >> 18);
 }
 
-/* Takes the state back to where `drawn` outputs had been taken; `drawn` must not be above mt->drawn. The function
-   undoes blocks of 624 words one by one: a word of the earlier block consists of one bit of a word of this block and
-   31 bits of its neighbour. The first block is made from the seed, because only one bit of the seed's own word is
-   left in it. */
+/* Takes the generator back to the state in which `drawn` outputs had been taken; `drawn` must not be above mt->drawn.
+   The function undoes blocks of 624 words, one block after the other. Each word of this block yields a value y, and a
+   word of the earlier block is put together from the top bit of one y and the lower 31 bits of the y before it. The
+   first block is made from the seed, because only one bit of its first word is left. */
 static SAMPI_COLD void sampi_mt_back(sampi_mt *mt, uint64_t drawn, uint32_t seed)
 {
     uint64_t blocks = (drawn + 623) / 624;
@@ -49,7 +49,8 @@ static SAMPI_COLD void sampi_mt_back(sampi_mt *mt, uint64_t drawn, uint32_t seed
     for (uint64_t n = (mt->drawn + 623) / 624; blocks && n > blocks; n--)
         for (uint32_t i = 625, y = 0; i-- > 0;) {
             uint32_t x = mt->state[i ? i - 1 : 623] ^ mt->state[i < 228 ? i + 396 : i - 228];
-            uint32_t before = x >> 31 ? (x ^ 0x9908B0DFu) << 1 | 1 : x << 1; /* y of the word before i */
+            /* the value y of the word before word i */
+            uint32_t before = x >> 31 ? (x ^ 0x9908B0DFu) << 1 | 1 : x << 1;
             if (i < 624) mt->state[i] = (y & 0x80000000u) | (before & 0x7FFFFFFFu);
             y = before;
         }
@@ -58,7 +59,7 @@ static SAMPI_COLD void sampi_mt_back(sampi_mt *mt, uint64_t drawn, uint32_t seed
     mt->drawn = drawn;
 }
 
-/* What std::uniform_real_distribution<double>(0, 1) and <float>(0, 1) of libstdc++ return with mt19937. */
+/* Return what libstdc++'s std::uniform_real_distribution<double>(0, 1) and <float>(0, 1) return with std::mt19937. */
 static double sampi_mt_double(sampi_mt *mt)
 {
     double low = sampi_mt_next(mt), high = sampi_round((double)sampi_mt_next(mt) * 4294967296.0);

@@ -1,9 +1,9 @@
 /* ===================================================================================================== >>rng
-   Philox, the random source of all samplers except those in llama.cpp's arithmetic. A key and a counter come in, 128
-   random bits go out. The function has no state, so a draw can be repeated, skipped, or made on another machine.
-   sampi_random in core/streams.h makes the counter. */
+   Philox, the random source of all samplers except those in llama.cpp's arithmetic. The function computes 128 random
+   bits from a key and a counter. It has no state, so a draw can be repeated, skipped, or made on another machine.
+   sampi_random in core/streams.h makes the counter from a sampler's position. */
 
-/* Philox4x32-10: counter [4], key [2] -> out [4].
+/* The generator Philox4x32-10: writes out [4] from counter [4] and key [2].
    Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3". */
 SAMPI_INLINE void sampi_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {

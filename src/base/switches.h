@@ -1,12 +1,12 @@
 /* ==================================================================================================== >>impl
-   What the library asks of the compiler and the machine. The room refuses compiler flags that would change tokens,
+   What the library asks of the compiler and the machine. This file refuses compiler flags that would change tokens,
    chooses which instruction sets are compiled, and defines the attributes, the memory functions and the atomics that
-   all rooms below use. Its macro SAMPI_OPAQUE keeps a product at its rounded value, so that no compiler fuses it with
-   a sum.
+   all rooms below use. Its macro SAMPI_OPAQUE keeps a product at its rounded value, so that no compiler fuses the
+   product with a sum.
 
-   The room uses the public types alone. Everything from here to the end of the file is compiled once, in the file
-   that defines SAMPLING_IMPLEMENTATION. Exceptions are kernels/vectors.h and kernels/passes.h: the header includes
-   itself once more for each instruction set (kernels/sets.h) to compile them. */
+   This file uses the public types alone. Everything from here to the end of the file is compiled once, in the file that
+   defines SAMPLING_IMPLEMENTATION. Exceptions are kernels/vectors.h and kernels/passes.h: the header includes itself
+   once more for each instruction set (kernels/sets.h) to compile them. */
 #if defined(SAMPLING_GRAMMAR_DECLARED) || defined(SAMPLING_PEERS_DECLARED)
 #define SAMPI_READS_JSON 1
 #else
@@ -37,8 +37,8 @@
 #define SAMP_FREE(p)   free(p)
 #endif
 
-/* Flags that are refused: they let the compiler choose what a comparison with NaN returns, or the order of a sum. Flags
-   without a predefined macro are undone by a pragma below, or found at run time (sampi_is_exact). */
+/* These flags are refused, because they let the compiler choose the result of a comparison with NaN, or the order of a
+   sum. Similar flags without a predefined macro are undone by a pragma below, or found at run time (sampi_is_exact). */
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || \
     defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(_M_FP_FAST)
 #error \
@@ -50,10 +50,10 @@
 #error "sampling.h: float arithmetic must be done in float (32-bit x86: -msse2 -mfpmath=sse; s390x: -std=gnu11)"
 #endif
 
-/* clang has no macros for these flags, but a pragma undoes them. It holds up to the end of the file. */
+/* clang has no macros for such flags, but a pragma undoes them. The pragma holds up to the end of the file. */
 #if defined(__clang__)
 #pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wignored-pragmas" /* some targets have no such pragma, and do not need it */
+#pragma clang diagnostic ignored "-Wignored-pragmas" /* some targets have no such pragma and do not need one */
 #pragma float_control(precise, on, push)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(_MSC_VER)
@@ -78,10 +78,10 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
                         offsetof(samp_token_data_array, sorted) == 2 * sizeof(void *) + 8,
                     "samp_token_data_array has llama_token_data_array's layout");
 
-/* 1: the compiler knows gcc's vectors, attributes and assembler. Other compilers get the scalar kernels: cl.exe has all
-   intrinsics that kernels/ uses, but kernels/passes.h adds, compares, shifts, indexes and initialises vectors by the
-   operators of C, and cl.exe's __m256 is a union without operators. clang-cl compiles all kernels, and cl.exe can link
-   its object file. */
+/* SAMPI_GNU is 1 if the compiler has gcc's vector types, attributes and assembler. Other compilers get the scalar
+   kernels: cl.exe has all intrinsics that kernels/ uses, but kernels/passes.h adds, compares, shifts, indexes and
+   initialises vectors with the operators of C, and cl.exe's __m256 is a union without operators. clang-cl compiles all
+   kernels, and cl.exe can link its object file. */
 #ifndef SAMPI_GNU
 #if defined(__GNUC__) || defined(__clang__)
 #define SAMPI_GNU 1
@@ -90,9 +90,10 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #endif
 #endif
 
-/* The instruction sets that are compiled beside the scalar kernels. gcc for 64-bit Windows aligns the stack to 16 bytes
-   but stores vectors of 32 bytes as if it were aligned to 32 (some builds of gcc do not, and no macro names these), so
-   there it compiles only vectors of 16 bytes. clang aligns the stack as its vectors need. */
+/* The macros below say which instruction sets are compiled beside the scalar kernels. gcc for 64-bit Windows aligns the
+   stack to 16 bytes but stores vectors of 32 bytes as if it were aligned to 32 (some builds of gcc do not, and no macro
+   names these builds). So only vectors of 16 bytes are compiled with gcc for 64-bit Windows. clang aligns the stack as
+   its vectors need. */
 #if !SAMPI_GNU && !defined(SAMP_NO_SIMD)
 #define SAMP_NO_SIMD
 #endif
@@ -109,7 +110,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #else
 #define SAMPI_AVX2 0
 #endif
-#if SAMPI_AVX2 && !defined(SAMP_NO_AVX512) /* AVX-512's kernels use some of AVX2's */
+#if SAMPI_AVX2 && !defined(SAMP_NO_AVX512) /* AVX-512's kernels use some functions of AVX2's */
 #define SAMPI_AVX512 1
 #else
 #define SAMPI_AVX512 0
@@ -124,8 +125,9 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #else
 #define SAMPI_WASM 0
 #endif
-/* SAMPI_GENERIC: kernels of the compiler's own vector type. They pay where the machine has vector registers. Under
-   WebAssembly without SIMD they take twice as long as the scalar kernels, so they are left out there. */
+/* SAMPI_GENERIC is 1 if kernels in the compiler's own vector type are compiled. They are faster than the scalar kernels
+   where the machine has vector registers. Under WebAssembly without SIMD they take twice as long, so they are left out
+   there. */
 #if defined(__wasm__)
 #define SAMPI_GENERIC 0
 #else
@@ -135,7 +137,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #if SAMPI_AVX2 || SAMPI_AVX512
 #include <cpuid.h>
 #include <immintrin.h>
-#if defined(__clang__) && defined(_MSC_VER) /* here immintrin.h leaves out sets that no flag names */
+#if defined(__clang__) && defined(_MSC_VER) /* here immintrin.h leaves out sets that no compiler flag names */
 #include <smmintrin.h>
 #include <avxintrin.h>
 #include <avx2intrin.h>
@@ -159,16 +161,18 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #include <wasm_simd128.h>
 #endif
 
-/* The name of this file, which includes itself to compile the kernels. A user who renames the file defines it. */
+/* The name of this file, which includes itself to compile the kernels. A user who renames the file defines this macro
+   as the new name. */
 #ifndef SAMP_SELF_INCLUDE
 #define SAMP_SELF_INCLUDE "sampling.h"
 #endif
 
-/* SAMPI_INLINE: always inlined. For functions inside loops over a row: gcc -O2 would call them, and on a GPU the call
-   costs more than the function.
-   SAMPI_COLD: compiled for size. For functions that run once for a chain or rarely, or whose loops are kernels.
-   SAMPI_CALLED: never inlined. For functions that gcc -O2 would copy into each caller.
-   SAMPI_HOT: compiled for speed. For loops over a row that only cold functions call. */
+/* SAMPI_INLINE marks a function that is always inlined. Functions inside loops over a row have it: gcc -O2 would call
+   them, and on a GPU the call costs more than the function.
+   SAMPI_COLD marks a function that is compiled for size: it runs rarely or once for each chain, or its loops are
+   kernels.
+   SAMPI_CALLED marks a function that is never inlined, because gcc -O2 would copy it into each caller.
+   SAMPI_HOT marks a function that is compiled for speed: a loop over a row that only cold functions call. */
 #if SAMPI_GNU
 #define SAMPI_INLINE static inline __attribute__((always_inline))
 #define SAMPI_COLD   __attribute__((cold))
@@ -181,7 +185,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMPI_HOT
 #endif
 
-/* Atomics for what all threads share: the pointer to the kernels, and counts of type size_t. */
+/* Atomic operations on what all threads share: the pointer to the kernels in use, and counters of type size_t. */
 #if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>
 #define SAMPI_LOAD(p)     (const sampi_kernels *)_InterlockedCompareExchangePointer((void *volatile *)(p), NULL, NULL)
@@ -197,11 +201,11 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMPI_COUNT(p)    __atomic_add_fetch(p, 1, __ATOMIC_RELAXED)
 #endif
 
-/* Atomics for what the samplers of one grammar share: int32_t (SAMPI_INT_...), size_t (SAMPI_SIZE_...) and pointers
-   (SAMPI_PTR_...).
-   GET: an acquiring load. PUT: a releasing store. ADD, OR: acquire and release; ADD returns the old value. CAS:
+/* Atomic operations on what the samplers of one grammar share: int32_t (SAMPI_INT_...), size_t (SAMPI_SIZE_...) and
+   pointers (SAMPI_PTR_...).
+   GET is an acquiring load, PUT a releasing store. ADD and OR acquire and release; ADD returns the old value. CAS
    replaces `old` by `now` and returns whether it did. All threads see SAMPI_PTR_PUT and all CAS in one order. With
-   SAMP_NO_THREADS all are plain C, for one thread. */
+   SAMP_NO_THREADS all operations are plain C, for one thread. */
 #if defined(SAMP_NO_THREADS)
 #define SAMPI_INT_GET(p)            (*(p))
 #define SAMPI_INT_PUT(p, x)         ((void)(*(p) = (x)))
@@ -254,15 +258,16 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMPI_PTR_CAS(p, old, now)  __sync_bool_compare_and_swap(p, old, now)
 #endif
 
-/* A counter for tests. It is in loops whose steps must not grow faster than their input. */
+/* Counts steps for a test, which defines it. It is in loops whose number of steps must not grow faster than their
+   input. */
 #ifndef SAMPI_COUNT_STEPS
 #define SAMPI_COUNT_STEPS(n) ((void)0)
 #endif
 
-/* SAMPI_OPAQUE(x): hides from the compiler where x comes from. x is a rounded product; the compiler must not fuse it
+/* SAMPI_OPAQUE(x) hides from the compiler how x was computed. x is a rounded product, and the compiler must not fuse it
    with the sum that follows, whatever -ffp-contract says. */
 #if !SAMPI_GNU
-#define SAMPI_OPAQUE(x) (*(volatile char *)&(x) = *(volatile char *)&(x)) /* a volatile copy: x may have changed */
+#define SAMPI_OPAQUE(x) (*(volatile char *)&(x) = *(volatile char *)&(x)) /* a volatile copy, so x may have changed */
 #elif defined(__x86_64__) || defined(__i386__)
 #define SAMPI_OPAQUE(x) __asm__("" : "+v"(x))
 #elif defined(__aarch64__)
@@ -273,14 +278,15 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMPI_OPAQUE(x) __asm__("" : "+m"(x))
 #endif
 
-/* The same for scalars, in functions that are also compiled for a GPU, where every register has the constraint "r". */
+/* SAMPI_OPAQUE_SCALAR(x) does what SAMPI_OPAQUE does, for scalars in functions that are also compiled for a GPU, where
+   every register has the constraint "r". */
 #if defined(SAMPLING_GPU_H) && defined(_OPENMP)
 #define SAMPI_OPAQUE_SCALAR(x) __asm__("" : "+r"(x))
 #else
 #define SAMPI_OPAQUE_SCALAR(x) SAMPI_OPAQUE(x)
 #endif
 
-/* Returns the rounded product. Each product that is added to something goes through one of these. */
+/* Return the rounded product. Each product that is added to something goes through one of these two functions. */
 static float sampi_roundf(float product)
 {
     SAMPI_OPAQUE_SCALAR(product);
@@ -292,15 +298,15 @@ static double sampi_round(double product)
     return product;
 }
 
-/* 1: the machine is big-endian. Stored bytes are always little-endian. */
+/* SAMPI_BIG_ENDIAN is 1 on a big-endian machine. Stored bytes are always little-endian. */
 #if (defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
 #define SAMPI_BIG_ENDIAN 1
 #else
 #define SAMPI_BIG_ENDIAN 0
 #endif
 
-/* The bits of a double as an integer, and the double of such bits. Weights become integers with the first; powers of
-   two become doubles with the second. */
+/* sampi_bits returns the bits of a double as an integer, and sampi_from_bits the double that has these bits. Weights
+   become integers with the first, and powers of two become doubles with the second. */
 static uint64_t sampi_bits(double x)
 {
     uint64_t u;
@@ -313,5 +319,6 @@ static double sampi_from_bits(uint64_t u)
     memcpy(&x, &u, 8);
     return x;
 }
-/* |x|, also of an infinity. Not fabs: clang's -fno-honor-infinities affects calls in spite of the pragma. */
+/* Returns |x|, also of an infinity. It does not call fabs, because clang's -fno-honor-infinities affects calls in spite
+   of the pragma. */
 static double sampi_abs(double x) { return sampi_from_bits(sampi_bits(x) & ~((uint64_t)1 << 63)); }

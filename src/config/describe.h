@@ -1,18 +1,18 @@
 /* =============================================================================================== >>describe
    Samplers as text (samp_describe). Names and fields come from the tables (core/table.h, core/fields.h), so a new
-   sampler needs no code here. The functions read samplers and write only to the caller's buffer. config/texts.h and the
-   GPU's samp_gpu_plan use them too.
+   sampler needs no code here. These functions read samplers and write only to the caller's buffer. config/texts.h and
+   the GPU's samp_gpu_plan call them too.
 
-   There is no printf: the text must not depend on a locale, and the header does not need stdio. */
+   These functions do not use printf: the text must not depend on a locale, and the header does not need stdio. */
 
-/* A text in a buffer buf [size]. Characters beyond the buffer are counted but not written. The last byte is kept for
-   the final 0, which sampi_end_text writes. size 0: nothing is written. */
+/* A text in the buffer buf [size]. Characters beyond the buffer are counted in len but not written. The last byte is
+   kept for the final 0, which sampi_end_text writes. If size is 0, nothing is written. */
 typedef struct sampi_text {
     char *buf;
     size_t size, len;
 } sampi_text;
 
-/* Appends a character, or counts it if the buffer is full. All text goes through this function. */
+/* Appends a character, or only counts it if the buffer is full. All text goes through this function. */
 static SAMPI_COLD void sampi_put_char(sampi_text *t, char c)
 {
     if (t->len + 1 < t->size) t->buf[t->len] = c;
@@ -36,16 +36,17 @@ static SAMPI_COLD void sampi_put_u64(sampi_text *t, uint64_t x)
     while (n > 0) sampi_put_char(t, digit[--n]);
 }
 
-/* Appends a signed integer. The negation is unsigned, so that INT64_MIN is right too. */
+/* Appends a signed integer. The negation is done on an unsigned number, so that INT64_MIN is right too. */
 static SAMPI_COLD void sampi_put_i64(sampi_text *t, int64_t x)
 {
     if (x < 0) sampi_put_char(t, '-');
     sampi_put_u64(t, x < 0 ? 0 - (uint64_t)x : (uint64_t)x);
 }
 
-/* Appends a float with `places` significant digits (6 .. 9); with six the text is that of printf's %g. The value is m *
-   2^e. For e > 0 its decimal digits are those of m doubled e times; for e < 0 those of m * 5^-e, with the decimal point
-   moved. So all digits are exact, and the only rounding is that to `places` digits, ties to even. */
+/* Appends a float with `places` significant digits (6 .. 9); with six, the text is that of printf's %g. The value is m
+   * 2^e with an integer m. For e > 0 its decimal digits are those of m doubled e times. For e < 0 they are those of m *
+   5^-e, with the decimal point moved. So all digits are exact, and the only rounding is to `places` digits, ties to
+   even. */
 static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t places)
 {
     uint32_t bits, digits = 0, shown = places, end = 1;
@@ -57,7 +58,7 @@ static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t pla
     }
     uint32_t m = bits & 0x7fffff, biased = bits >> 23 & 255;
     int e = (int)(biased ? biased : 1) - 150, n = 0, exponent;
-    uint8_t decimal[112]; /* the last digit first; 2^24 * 5^149 has 112 digits */
+    uint8_t decimal[112]; /* the last digit comes first; 2^24 * 5^149 has 112 digits */
     for (m |= biased ? 0x800000 : 0; m; m /= 10) decimal[n++] = (uint8_t)(m % 10);
     for (int k = e < 0 ? -e : e; k > 0; k--) {
         unsigned carry = 0;
@@ -65,15 +66,15 @@ static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t pla
             decimal[i] = (uint8_t)((carry += decimal[i] * (e < 0 ? 5u : 2u)) % 10);
         if (carry) decimal[n++] = (uint8_t)carry;
     }
-    int cut = n - (int)places; /* how many digits are left out */
-    bool above = false;        /* is a digit behind the first one left out not 0? */
+    int cut = n - (int)places; /* the number of digits that are left out */
+    bool above = false;        /* is any digit after the first one that is left out not 0? */
     for (int i = 0; i + 1 < cut; i++) above |= decimal[i] != 0;
     for (int i = n - 1; i >= cut; i--) digits = 10 * digits + (i >= 0 ? decimal[i] : 0u);
     if (cut > 0 && decimal[cut - 1] + (above || digits % 2) > 5) digits++;
-    exponent = cut + (e < 0 ? e : 0); /* value = digits * 10^exponent */
+    exponent = cut + (e < 0 ? e : 0); /* the value is digits * 10^exponent */
     for (uint32_t i = 0; i < places; i++) end *= 10;
     if (digits == end) digits /= 10, exponent++;
-    int point = exponent + (int)places; /* digits before the decimal point */
+    int point = exponent + (int)places; /* the number of digits before the decimal point */
     bool scientific = point > 6 || point < -3;
     while (shown > 1 && digits % 10 == 0) digits /= 10, shown--;
     char place[9];
@@ -91,9 +92,9 @@ static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t pla
 }
 static SAMPI_COLD void sampi_put_float(sampi_text *t, float value) { sampi_put_digits(t, value, 6); }
 
-/* Appends a sampler's fields in brackets, such as "(p=0.9, min_keep=2, seed=1)": in the table's order, without those
-   whose flags leave them out, and the seed if the sampler draws. No brackets if there is nothing in them. Not for a
-   sampler with an error, whose values mean nothing. */
+/* Appends a sampler's fields in brackets, such as "(p=0.9, min_keep=2, seed=1)". The fields are in the table's order,
+   without those that their flags leave out. The seed follows if the sampler draws. If there is nothing to write, there
+   are no brackets. A sampler with an error must not be given, because its values mean nothing. */
 static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -125,9 +126,9 @@ static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text 
     if (between[0] == ',') sampi_put_char(t, ')');
 }
 
-/* Appends one sampler, or the members of a chain with " -> " between them; a chain in a chain is in brackets. '?'
-   before the name: the sampler is off. '!': it carries an error; then the name is all, and samp_status has the
-   error. */
+/* Appends the text of one sampler, or of the members of a chain with " -> " between them. A chain in a chain is in
+   brackets. A '?' before a name says that the sampler is off (changes nothing). A '!' says that it carries an error;
+   then only the name is written, and samp_status has the error. */
 static SAMPI_COLD void sampi_describe(const sampi_sampler *s, sampi_text *t)
 {
     if (sampi_is_chain(s)) {
@@ -152,8 +153,8 @@ static SAMPI_COLD int sampi_end_text(const sampi_text *t)
     return (int)t->len;
 }
 
-/* The returned length is that of the whole text, however large the buffer is. The text of an empty chain is "logits".
-   */
+/* The returned length is that of the whole text, even if the buffer is shorter. The text of an empty chain is
+   "logits". */
 SAMP_API SAMPI_COLD int samp_describe(const samp_sampler *s, char *buf, size_t size)
 {
     sampi_text t = { buf, size, 0 };
@@ -167,7 +168,7 @@ SAMP_API SAMPI_COLD int samp_describe(const samp_sampler *s, char *buf, size_t s
 SAMP_API int samp_version(void) { return SAMP_VERSION; }
 
 /* The texts come from the same list as the enum, so every status has one. A positive number is a count, such as
-   samp_verify's, and no error: "ok". */
+   samp_verify's, and not an error, so its text is "ok". */
 SAMP_API SAMPI_COLD const char *samp_strerror(int status)
 {
     switch (status) {

@@ -1,17 +1,18 @@
 /* ================================================================================================== >>params
-   Samplers from their numbers, and chains from samp_params. A constructor, in its sampler's room, writes its arguments
+   How parameters become samplers, and samp_params a chain. A constructor, in its sampler's file, writes its arguments
    into a blank record of its kind. sampi_init (core/making.h) checks the record by its fields and the hook `prepare`,
-   and moves it to the heap. Parameters fill a record by the same fields and the hook `params`, so samp_check_params
-   makes the same checks without the heap.
+   and moves it to the heap. samp_params fill a record by the same fields and the kind's hook `params`, so
+   samp_check_params makes the same checks without the heap.
 
-   A constructor does not report errors. It notes the error in the record. The sampler carries it, and so does the
-   chain that the sampler joins. A sampler with an error is never applied.
+   A constructor does not report errors. It notes the error in the record. The sampler carries it, and so does the chain
+   that the sampler joins. A sampler with an error is never applied.
 
-   This room has the default parameters, and the step from samp_params, a flat struct, to the record of one kind.
-   Checking and building (config/orders.h) both use it. Nothing here allocates. */
+   This file has the default parameters, and the function that makes the record of one kind (type of sampler) from
+   samp_params. Checking and building a chain (config/orders.h) both use it. Nothing here allocates memory. */
 
-/* The defaults of all fields. Members that are no field of a sampler (seed, order, mirostat, rng) default to 0 or NULL.
-   Members that several kinds share (min_keep, temp) are written once for each kind, with the same value. */
+/* Returns the defaults of all fields. Members that belong to no sampler's fields (seed, order, mirostat, rng) default
+   to 0 or NULL. Members that several kinds of samplers share (min_keep, temp) are written once for each kind, with the
+   same value. */
 SAMP_API SAMPI_COLD samp_params samp_default_params(void)
 {
     samp_params p;
@@ -24,8 +25,8 @@ SAMP_API SAMPI_COLD samp_params samp_default_params(void)
     return p;
 }
 
-/* The default order leaves out samplers that are off. This order names all samplers, because the user may switch any of
-   them on later. */
+/* Returns parameters that change nothing, with an order that names all samplers, because the user may switch any of
+   them on later. The default order would leave out samplers that are off. */
 SAMP_API SAMPI_COLD samp_params samp_plain_params(void)
 {
     samp_params p = samp_default_params();
@@ -38,8 +39,8 @@ SAMP_API SAMPI_COLD samp_params samp_plain_params(void)
     return p;
 }
 
-/* Returns the record of a kind with the values of the parameters. It is not checked yet, so only sampi_prepare and
-   sampi_is_off may use it. It points to the parameters' lists until sampi_new has copied them. */
+/* Returns the record of a kind of sampler with the values of the parameters. The record is not checked yet, so only
+   sampi_prepare and sampi_is_off may use it. It points to the parameters' lists until sampi_new has copied them. */
 static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_kind kind)
 {
     sampi_sampler t = sampi_blank(kind);
@@ -51,8 +52,9 @@ static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_ki
     return t;
 }
 
-/* Returns the kind that selects the token, the last of the chain that sampi_add_steps builds. mirostat takes precedence
-   over adaptive_target, and that over temp, as samp_chain_from_params says. The parameters must be valid. */
+/* Returns the kind of the sampler that selects the token, the last of the chain that sampi_add_steps builds. mirostat
+   takes precedence over adaptive_target, and adaptive_target over temp, as samp_chain_from_params says. The parameters
+   must be valid. */
 static SAMPI_COLD sampi_kind sampi_selector_of(const samp_params *p)
 {
     if (p->mirostat == 1) return SAMPI_MIROSTAT;

@@ -1,25 +1,25 @@
 /* ================================================================================================ >>settings
-   samp_params by name (samp_settings): a name and a text set a member, and a member's value can be read as text.
-   Members are found in the tables of fields, so a new field can be set as soon as it has a row. The settings check the
-   form of a text; samp_check_params checks the value. This room has the record and reads numbers; config/set.h,
-   config/texts.h and config/settings.h follow.
+   samp_settings holds samp_params whose members are set by name: a name and a text set a member, and a member's value
+   can be read as text. Members are found in the tables of fields, so a new field can be set as soon as it has a row.
+   Functions on settings check the form of a text; samp_check_params checks the value. This file has the struct and
+   reads numbers; config/set.h, config/texts.h and config/settings.h follow.
 
-   The settings own everything that the members of their parameters point to, one block of memory each. Exception: a
-   vocabulary that was lent (samp_settings_use_vocab). */
+   Settings own everything that the members of their parameters point to, one block of memory each, except a vocabulary
+   that the caller has lent (samp_settings_use_vocab). */
 
 struct samp_settings {
     samp_params params;
-    samp_vocab vocab; /* params.vocab points to it after samp_settings_set_vocab */
+    samp_vocab vocab; /* the vocabulary that samp_settings_set_vocab copies; params.vocab points to it then */
 };
 
 /* ---- reading numbers ----
    The library reads numbers itself, because strtof and strtol depend on the locale and accept blanks and hexadecimals.
-   Each function moves *text behind what it has read; the caller checks what follows. A number that is too large is
-   read to its end, because a wrong form (SAMP_E_FORMAT) is reported before a wrong value (SAMP_E_RANGE). */
+   Each function moves *text to the character after the number; the caller checks what follows. A number that is too
+   large is read to its end, because a wrong form (SAMP_E_FORMAT) is reported before a wrong value (SAMP_E_RANGE). */
 
 static SAMPI_COLD bool sampi_is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Reads an optional sign; true: it is '-'. */
+/* Reads an optional sign. Returns true if it is '-'. */
 static bool sampi_read_sign(const char **text)
 {
     bool negative = **text == '-';
@@ -27,7 +27,7 @@ static bool sampi_read_sign(const char **text)
     return negative;
 }
 
-/* Reads at least one digit of a number up to `most`. */
+/* Reads a number of at least one digit, at most `most`. */
 static SAMPI_COLD int sampi_read_digits(const char **text, uint64_t most, uint64_t *out)
 {
     int status = sampi_is_digit(**text) ? SAMP_OK : SAMP_E_FORMAT;
@@ -39,8 +39,8 @@ static SAMPI_COLD int sampi_read_digits(const char **text, uint64_t most, uint64
     return status;
 }
 
-/* Reads a text that is an integer from -least to most and nothing else. *out gets it in two's complement; on an error
-   *out is unchanged. */
+/* Reads a text that is an integer from -least to most and nothing else. *out gets the integer in two's complement; on
+   an error *out is unchanged. */
 static SAMPI_COLD int sampi_read_integer(const char *text, uint64_t least, uint64_t most, uint64_t *out)
 {
     uint64_t n;
@@ -51,12 +51,13 @@ static SAMPI_COLD int sampi_read_integer(const char *text, uint64_t least, uint6
     return status;
 }
 
-/* An exact decimal: a fixed-point number x of 16-bit words, the lowest first, SAMPI_FRACTION of them behind the point,
-   and `rest`: is anything below the lowest word not 0? A value half way between two floats has at most 112 significant
-   digits. x has memory for 150, so the digits beyond them can only break a tie, which `rest` does. */
+/* An exact decimal is stored as a fixed-point number x of 16-bit words, the lowest first, SAMPI_FRACTION of them behind
+   the point, and `rest`, which says whether anything below the lowest word is not 0. A value half way between two
+   floats has at most 112 significant digits. x has memory for 150, so digits beyond these can only break a tie, for
+   which `rest` is enough. */
 enum { SAMPI_FRACTION = 10, SAMPI_WORDS = 42, SAMPI_DIGITS = 150 };
 
-/* x = 10 x + digit; x must not have a fraction. */
+/* Sets x = 10 x + digit. x must not have a fraction. */
 static SAMPI_COLD void sampi_decimal_grow(uint16_t *x, uint32_t digit)
 {
     for (int i = SAMPI_FRACTION; i < SAMPI_WORDS; i++, digit >>= 16) {
@@ -65,8 +66,8 @@ static SAMPI_COLD void sampi_decimal_grow(uint16_t *x, uint32_t digit)
     }
 }
 
-/* Sets x = x / 10, rounded down; returns the remainder. Dividing several times gives the same as one division by the
-   power of ten, rounded down. */
+/* Sets x = x / 10, rounded down, and returns the remainder. Dividing several times gives the same as one division by
+   the power of ten, rounded down. */
 static SAMPI_COLD uint32_t sampi_decimal_shrink(uint16_t *x)
 {
     uint32_t carry = 0;
@@ -78,9 +79,9 @@ static SAMPI_COLD uint32_t sampi_decimal_shrink(uint16_t *x)
     return carry;
 }
 
-/* Returns the nearest float to x, ties to even. The leading words make a double of 38 to 53 bits whose last bit is set
-   if anything below is not 0. A double has more bits than a float, so its conversion rounds as x itself would, also to
-   a subnormal. */
+/* Returns the float nearest to x, ties to even. The leading words make a double of 38 to 53 bits, whose last bit is set
+   if anything below is not 0. A double has more bits than a float, so its conversion to float rounds as x itself would,
+   also to a subnormal. */
 static SAMPI_COLD float sampi_decimal_round(const uint16_t *x, uint32_t rest)
 {
     uint64_t leading = 0;
@@ -96,13 +97,14 @@ static SAMPI_COLD float sampi_decimal_round(const uint16_t *x, uint32_t rest)
     return (float)((double)(leading | (rest != 0)) * scale);
 }
 
-/* Reads a decimal with an optional point and power of ten. A number that is not 0 but rounds to 0 is SAMP_E_RANGE. */
+/* Reads a decimal number with an optional point and power of ten. A number that is not 0 but rounds to 0 gives
+   SAMP_E_RANGE. */
 static SAMPI_COLD int sampi_read_float(const char **text, float *out)
 {
     uint16_t x[SAMPI_WORDS];
     uint32_t rest = 0;
-    int64_t low = 0, point = 0,
-            n = 0; /* low: the last digit's power of ten; n: digits from the first that is not 0 */
+    /* low is the last digit's power of ten; n counts the digits from the first that is not 0 */
+    int64_t low = 0, point = 0, n = 0;
     bool negative = sampi_read_sign(text);
     const char *t = *text;
     memset(x, 0, sizeof x);
@@ -126,7 +128,7 @@ static SAMPI_COLD int sampi_read_float(const char **text, float *out)
         ++*text;
         bool down = sampi_read_sign(text);
         int status = sampi_read_digits(text, (uint64_t)1 << 40, &power);
-        if (status && (n || status != SAMP_E_RANGE)) return status; /* 0 with any power of ten is 0 */
+        if (status && (n || status != SAMP_E_RANGE)) return status; /* 0 times any power of ten is 0 */
         if (n) low += down ? -(int64_t)power : (int64_t)power;
     }
     if (!n) low = 0;

@@ -1,13 +1,13 @@
 /* ---- orders, and the chain from parameters ----
-   samp_params.order names samplers by name or by letter. A walk (sampi_steps) reads it and returns one kind after
-   another. Names and letters are in the table of kinds, so an order can name a new sampler as soon as it has a row. The
-   default order is that of the table.
+   samp_params.order names samplers by name or by letter. sampi_steps reads an order and returns one kind (type of
+   sampler) after another. Names and letters are in the table of kinds, so an order can name a new sampler as soon as it
+   has a row. The default order is that of the table.
 
-   There are two callers: samp_check_params only reads the parameters, samp_chain_from_params makes a sampler of each
-   kind and adds it to a chain. The room uses config/from_params.h and core/making.h. */
+   There are two callers: samp_check_params only checks the parameters, and samp_chain_from_params makes a sampler of
+   each kind and adds it to a chain. */
 
-/* Returns the kind with this name, or SAMPI_N_KINDS if there is none. A row of the table has its names with ';'
-   between. */
+/* Returns the kind with this name, or SAMPI_N_KINDS if there is none. The names of a kind are separated by ';' in the
+   table. */
 static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
@@ -21,7 +21,8 @@ static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
     return SAMPI_N_KINDS;
 }
 
-/* Returns the kind with this letter, or SAMPI_N_KINDS if there is none. A kind without a letter has 0 in the table. */
+/* Returns the kind with this letter, or SAMPI_N_KINDS if there is none. In the table a kind without a letter has the
+   letter 0. */
 static SAMPI_COLD sampi_kind sampi_step_lettered(char letter)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++)
@@ -29,17 +30,17 @@ static SAMPI_COLD sampi_kind sampi_step_lettered(char letter)
     return SAMPI_N_KINDS;
 }
 
-/* A walk over an order. The text has names with ';' between, or letters; a single name counts as a name. text NULL: the
-   walk goes over the rows of the table. */
+/* The place of a reader in an order of samplers. The order's text has names separated by ';', or letters; a single name
+   counts as a name. If the text is NULL, the order is that of the rows of the table of kinds. */
 typedef struct sampi_steps {
     const samp_params *p;
     const char *text;
     bool letters;
-    int row; /* if text is NULL: the next row */
+    int row; /* if text is NULL, the next row of the table */
 } sampi_steps;
 
-/* Begins a walk, and decides whether the text has letters: "dry" is a name, not the letters d, r and y. "dist" is a
-   name too, one that no order may have. */
+/* Begins to read an order, and decides whether its text has letters or names: "dry" is a name, not the letters d, r and
+   y. "dist" is read as a name too, although no order may have it. */
 static SAMPI_COLD sampi_steps sampi_steps_of(const samp_params *p)
 {
     sampi_steps steps = { p, p->order, false, 0 };
@@ -49,8 +50,8 @@ static SAMPI_COLD sampi_steps sampi_steps_of(const samp_params *p)
     return steps;
 }
 
-/* Finds the next kind of the default order. Rows with SAMPI_IF_ON are in it only if the parameters switch the sampler
-   on. Rows without a letter, and rows with SAMPI_IF_NAMED, are not in it. */
+/* Finds the next kind of the default order. Kinds with SAMPI_IF_ON are in this order only if the parameters switch the
+   sampler on. Kinds without a letter, and kinds with SAMPI_IF_NAMED, are not in it. */
 static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *kind)
 {
     while (steps->row < SAMPI_N_KINDS) {
@@ -63,9 +64,9 @@ static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *k
     return false;
 }
 
-/* Finds the next kind of an order; false: the walk is over. *kind is SAMPI_N_KINDS for an unknown name. The caller must
-   stop then, because an empty name at the end of the text would be returned again and again. samp_check_params stops;
-   sampi_add_steps gets only orders that have been checked. */
+/* Finds the next kind of an order; returns false at the end. *kind is SAMPI_N_KINDS for an unknown name. The caller
+   must stop then, because an empty name at the end of the text would be returned again and again. samp_check_params
+   stops; sampi_add_steps gets only orders that have been checked. */
 static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
 {
     const char *text = steps->text;
@@ -84,9 +85,9 @@ static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
     return true;
 }
 
-/* The members of samp_params that belong to no single sampler. Their numbers are checked first, because samplers are
-   made with them. Texts and lists are checked by hand, and set in config/set.h; there `label` says which values are
-   valid. */
+/* The members of samp_params that belong to no single sampler. Those that are numbers are checked first, because
+   samplers are made with them. Those that are texts and lists have checks of their own, and are set in config/set.h;
+   their `label` says which values are valid. */
 /* clang-format off */
 #define SAMPI_WHOLE(param, usual, lo, hi) \
     { SAMPI_INT32, #param, offsetof(samp_params, param), SAMPI_NOWHERE, usual, lo, hi, 0, NULL }
@@ -105,7 +106,7 @@ static const sampi_field SAMPI_CHAIN_FIELDS[] = {
 /* clang-format on */
 #define SAMPI_N_CHAIN_FIELDS (sizeof SAMPI_CHAIN_FIELDS / sizeof SAMPI_CHAIN_FIELDS[0])
 
-/* Notes in `bad` the error in the parameters of a kind, if there is one. */
+/* Notes in `bad` the first error in the parameters of a kind of sampler, if there is one. */
 static SAMPI_COLD void sampi_require_kind(sampi_sampler *bad, const samp_params *p, sampi_kind kind)
 {
     sampi_sampler t = sampi_from_params(p, kind);
@@ -113,9 +114,9 @@ static SAMPI_COLD void sampi_require_kind(sampi_sampler *bad, const samp_params 
     sampi_require(bad, !t.status, t.status, t.field);
 }
 
-/* Checks all parameters, also those of samplers that the order leaves out: a bad number is an error even where it has
-   no effect. Exception: mirostat 1, which needs n_vocab, is checked only if it is chosen. `bad` keeps the first error.
-   The heap is not used. */
+/* Checks all parameters, also those of samplers that the order leaves out, because a bad number is an error even where
+   it has no effect. Only mirostat 1, which needs n_vocab, is not checked unless it is chosen. `bad` keeps the first
+   error. The heap is not used. */
 SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **field)
 {
     sampi_sampler bad = sampi_blank(SAMPI_CHAIN);
@@ -125,7 +126,7 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
         if (!sampi_is_text_field(f)) sampi_require_number(&bad, f, sampi_number(f, (const char *)p + f->from));
     }
     for (int kind = 0; kind < SAMPI_N_KINDS && !bad.status; kind++) {
-        if (kind == SAMPI_MIROSTAT && p->mirostat != 1) continue; /* it needs n_vocab only if it is chosen */
+        if (kind == SAMPI_MIROSTAT && p->mirostat != 1) continue; /* mirostat 1 needs n_vocab only if it is chosen */
         if (!(sampi_traits_of((sampi_kind)kind)->flags & SAMPI_IF_NAMED))
             sampi_require_kind(&bad, p, (sampi_kind)kind);
     }
@@ -151,8 +152,8 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
     return bad.status;
 }
 
-/* Adds one sampler to the chain. The only possible error is memory: then sampi_init returns NULL, and samp_chain_add
-   reports it. */
+/* Makes one sampler and adds it to the chain. The only possible error is missing memory: then sampi_init returns NULL,
+   and samp_chain_add reports it. */
 static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, sampi_kind kind,
                                      const sampi_sampler *dry)
 {
@@ -164,9 +165,9 @@ static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, 
     return status;
 }
 
-/* Adds the members of a chain, from valid parameters: logit_bias, which no order can name, then the order, then the
-   selector. With mirostat a temperature takes the place of the order, as in llama.cpp. `dry`: a sampler that may have
-   the same breakers, or NULL. */
+/* Adds the members of a chain, from valid parameters: logit_bias, which no order can name, then the samplers of the
+   order, then the sampler that selects. With mirostat a temperature replaces the samplers of the order, as in
+   llama.cpp. `dry` is a sampler that may have the same breakers, which are copied then, or NULL. */
 static SAMPI_COLD int sampi_add_steps(samp_sampler *chain, const samp_params *p, const sampi_sampler *dry)
 {
     sampi_steps steps = sampi_steps_of(p);
@@ -177,17 +178,17 @@ static SAMPI_COLD int sampi_add_steps(samp_sampler *chain, const samp_params *p,
     return status ? status : sampi_add_step(chain, p, sampi_selector_of(p), dry);
 }
 
-/* Notes an error of adding a sampler in the chain, and returns the status. The chain keeps the first such error,
-   because it would be wrong to draw without the missing sampler. */
+/* Notes in the chain that a sampler could not be added, and returns the status. The chain keeps the first such error,
+   because a draw without the missing sampler would be wrong. */
 static int sampi_chain_error(sampi_sampler *c, int status, const char *field)
 {
     if (!c->status) c->status = status, c->field = field;
     return status;
 }
 
-/* Builds a chain without its grammar. Bad parameters give an empty chain that carries the error, so that the caller may
-   check later. If memory runs out, everything is freed and the result is NULL. The random source is set first, because
-   samp_chain_add hands it to the members. */
+/* Builds the chain of samp_params, without the grammar. Bad parameters give an empty chain that carries the error, so
+   that the caller may check later. If memory runs out, everything is freed and the result is NULL. The chain's random
+   source is set first, because samp_chain_add hands it to the members. */
 static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sampi_sampler *dry, int *status)
 {
     samp_sampler *chain = samp_chain_init();

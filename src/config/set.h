@@ -1,10 +1,11 @@
 /* ---- settings: set ----
    samp_settings_set: a name and a text give one member of the settings a value. The name is looked up in the tables of
-   fields (core/fields.h). config/numbers.h reads numbers. An entry of a list (logit_bias, dry's breakers) is added in a
-   new block of memory. After an error nothing has changed. */
+   fields (core/fields.h). An entry of a list (logit_bias, dry's breakers) is added by copying the list to a new block
+   of memory. After an error nothing has changed. */
 
-/* Returns the field with this name, or NULL: the first row that has the name, or the first field of the sampler that an
-   order calls by this name. logit_bias's own fields are left out; its list is one of SAMPI_CHAIN_FIELDS. */
+/* Returns the field with this name, or NULL. It is the first field in the tables with that name, or the first field of
+   the sampler that has this name in an order. The fields of logit_bias are left out; its list is one of
+   SAMPI_CHAIN_FIELDS. */
 static SAMPI_COLD const sampi_field *sampi_field_named(const char *name)
 {
     const sampi_kind step = sampi_step_named(name, strlen(name));
@@ -22,7 +23,7 @@ static SAMPI_COLD const sampi_field *sampi_field_named(const char *name)
     return found;
 }
 
-/* Reads an entry of logit_bias and moves *text behind it. */
+/* Reads an entry of logit_bias, a token and its bias, and moves *text to the character after it. */
 static SAMPI_COLD int sampi_read_bias(const char **text, samp_logit_bias *out)
 {
     uint64_t token;
@@ -38,7 +39,7 @@ static SAMPI_COLD int sampi_read_bias(const char **text, samp_logit_bias *out)
     return bad ? bad : status;
 }
 
-/* Makes a new list of biases: the old entries, then those of the text. Returns a status. */
+/* Makes a new list of biases: the old entries, then those of the text `value`. Returns a status. */
 static SAMPI_COLD int sampi_more_biases(samp_params *p, const char *value, void **block)
 {
     size_t had = (size_t)p->n_logit_bias, n = had + 1;
@@ -61,8 +62,8 @@ static SAMPI_COLD int sampi_more_biases(samp_params *p, const char *value, void 
     return SAMP_OK;
 }
 
-/* Makes a new list of breakers: the old ones, then `value`. The block has the pointers first, then the texts. The value
-   "none" makes the list empty. */
+/* Makes a new list of dry's breakers: the old breakers, then `value`. The block of memory has the pointers first, then
+   the texts. The value "none" makes the list empty. */
 static SAMPI_COLD int sampi_more_breakers(const samp_params *p, const char *value, void **block)
 {
     const char *const *old = p->dry_breakers;
@@ -81,8 +82,8 @@ static SAMPI_COLD int sampi_more_breakers(const samp_params *p, const char *valu
     return SAMP_OK;
 }
 
-/* Sets a text or list; value NULL: the default. The new block is made before the old one is freed, so an error changes
-   nothing. */
+/* Sets a member that is a text or a list; if value is NULL, to its default. The new block of memory is made before the
+   old one is freed, so an error changes nothing. */
 static SAMPI_COLD int sampi_set_word(samp_params *p, const sampi_field *f, const char *value)
 {
     void *to = (char *)p + f->from, *block = NULL, *old;
@@ -116,8 +117,9 @@ static SAMPI_COLD int sampi_set_word(samp_params *p, const sampi_field *f, const
     return SAMP_OK;
 }
 
-/* Sets the member of field f to what the text says; NULL: the default of samp_default_params. On an error nothing is
-   written. samp_check_params checks the ranges (f->lo, f->hi) of all members later. */
+/* Sets the member of field f to the value that the text describes; if the text is NULL, to the default of
+   samp_default_params. On an error nothing is written. samp_check_params checks the ranges (f->lo, f->hi) of all
+   members later. */
 static SAMPI_COLD int sampi_set_field(samp_params *p, const sampi_field *f, const char *value)
 {
     void *to = (char *)p + f->from;

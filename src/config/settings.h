@@ -1,7 +1,7 @@
 /* ---- the settings object, and a vocabulary from a list of tokens ----
    samp_settings holds parameters with copies of all lists (biases, breakers, the order), so that the caller may free
-   its own. samp_settings_params returns them as samp_params. The second half of the room makes a vocabulary from a list
-   of tokens; settings need one to tokenise texts (dry's breakers). */
+   its own lists. samp_settings_params returns them as samp_params. The second half of this file makes a vocabulary from
+   a list of tokens; settings need one to tokenise texts (dry's breakers). */
 
 SAMP_API SAMPI_COLD samp_settings *samp_settings_new(void)
 {
@@ -47,23 +47,24 @@ SAMP_API SAMPI_COLD int samp_settings_use_vocab(samp_settings *s, const samp_voc
 }
 
 /* ---- a vocabulary from a list ----
-   One block of memory: the record, the offset of each token, the tokens that end a generation, and the bytes. */
+   A vocabulary made from a list of tokens. One block of memory holds the struct, the offset of each token's bytes, the
+   tokens that end a generation, and the bytes. */
 
 typedef struct sampi_own_vocab {
-    samp_vocab base; /* first: users hold a pointer to it */
-    uint32_t *at;    /* [n_vocab + 1] token t is bytes [at [t], at [t + 1]) */
+    samp_vocab base; /* must be the first member: users hold a pointer to it */
+    uint32_t *at;    /* [n_vocab + 1] the bytes of token t are bytes [at [t]] to bytes [at [t + 1] - 1] */
     char *bytes;
 } sampi_own_vocab;
 
 static const char *sampi_own_bytes(const samp_vocab *vocab, samp_token token, size_t *n_bytes)
 {
-    const sampi_own_vocab *v = (const sampi_own_vocab *)
-                                   vocab->user; /* not vocab itself: settings may hold a copy of base */
+    /* not vocab itself, because settings may hold a copy of `base` */
+    const sampi_own_vocab *v = (const sampi_own_vocab *)vocab->user;
     *n_bytes = v->at[token + 1] - v->at[token];
     return v->bytes + v->at[token];
 }
 
-/* Checks a list of tokens; *total is the number of bytes of all tokens. */
+/* Checks a list of tokens, and sets *total to the number of bytes of all tokens. */
 static SAMPI_COLD int sampi_own_check(const char *bytes, const uint32_t *n_bytes, int32_t n_vocab,
                                       const samp_token *eog, size_t n_eog, size_t *total)
 {

@@ -1,10 +1,10 @@
 /* ---- settings: get, ranges, errors ----
-   Settings and errors as text. samp_settings_get writes the shortest text that reads back as the same value.
-   samp_settings_takes writes the values that a setting may have. samp_error_text writes a sentence for a status and its
-   field. The functions read the tables and write with config/describe.h's functions; they change nothing else. */
+   Settings and errors as text. samp_settings_get writes a setting's value as the shortest text that reads back as the
+   same value. samp_settings_takes writes which values a setting may have. samp_error_text writes a sentence for a
+   status and its field. These functions write only to the caller's buffer. */
 
-/* Appends a float with the fewest digits, at least six, that sampi_read_float reads as the same float; nine always
-   do. */
+/* Appends a float with the fewest digits, at least six, with which sampi_read_float reads the same float again. Nine
+   digits are always enough. */
 static SAMPI_COLD void sampi_put_exactly(sampi_text *t, float value)
 {
     char buf[24];
@@ -19,7 +19,7 @@ static SAMPI_COLD void sampi_put_exactly(sampi_text *t, float value)
     sampi_put(t, buf);
 }
 
-/* Appends the samplers that an order may name, each with its first name and its letter: "top_k k, ...". */
+/* Appends the list of samplers that an order may name, each with its first name and its letter: "top_k k, ...". */
 static SAMPI_COLD void sampi_put_steps(sampi_text *t)
 {
     const char *between = "";
@@ -34,7 +34,7 @@ static SAMPI_COLD void sampi_put_steps(sampi_text *t)
     }
 }
 
-/* Appends the value of field f in p. False: this field has no text. */
+/* Appends the value of field f in p. Returns false if this field has no text. */
 static SAMPI_COLD bool sampi_put_value(sampi_text *t, const sampi_field *f, const samp_params *p)
 {
     const void *at = (const char *)p + f->from;
@@ -53,7 +53,7 @@ static SAMPI_COLD bool sampi_put_value(sampi_text *t, const sampi_field *f, cons
     return true;
 }
 
-/* Appends the values that a field may have. */
+/* Appends a text that says which values a field may have. */
 static SAMPI_COLD void sampi_put_range(sampi_text *t, const sampi_field *f)
 {
     bool range = f->type == SAMPI_FLOAT || f->type == SAMPI_INT32;
@@ -71,7 +71,7 @@ static SAMPI_COLD void sampi_put_range(sampi_text *t, const sampi_field *f)
     if (f->type == SAMPI_ORDER) sampi_put_steps(t);
 }
 
-/* Writes a setting's value in p, or if p is NULL the values that it may have. */
+/* Writes a setting's value in p; if p is NULL, which values it may have. */
 static SAMPI_COLD int sampi_tell(const samp_params *p, const char *name, char *buf, size_t size)
 {
     sampi_text t = { buf, size, 0 };
@@ -93,7 +93,7 @@ SAMP_API SAMPI_COLD int samp_settings_takes(const char *name, char *buf, size_t 
     return sampi_tell(NULL, name, buf, size);
 }
 
-/* Returns the reason of SAMP_E_UNSUPPORTED, by the field that samp_status reports. */
+/* Returns the reason for SAMP_E_UNSUPPORTED, for the field that samp_status reports. */
 static SAMPI_COLD const char *sampi_unsupported(const char *field)
 {
     static const char *const causes[][2] = {
@@ -106,7 +106,7 @@ static SAMPI_COLD const char *sampi_unsupported(const char *field)
     return "not supported here";
 }
 
-/* If the field is a setting and its value was wrong, the text also has the values that it may have. */
+/* If the field is a setting and its value was wrong, the text also says which values are valid. */
 SAMP_API SAMPI_COLD int samp_error_text(int status, const char *field, char *buf, size_t size)
 {
     sampi_text t = { buf, size, 0 };

@@ -1,34 +1,33 @@
 /* =================================================================================================== >>array
    Functions on an array of candidates, which samplers share when a chain goes step by step: checks, the order of
-   candidates, sums over them, and cuts. samp_apply gets the array from the user, samp_sample makes it; it may be in any
-   order. Each function changes the array in place or only reads it.
+   candidates, sums over them, and cuts. samp_apply gets the array from the user, and samp_sample makes one. The
+   candidates may be in any order. Each function changes the array in place or only reads it.
 
-   The members of the array depend on each other, and every function here keeps them so. data [0 .. size) are the
-   remaining candidates; the candidates that a cut removes are overwritten or stay after size, and no function reads
-   them again. `sorted` is set only if data is in order (logit descending, id ascending), because other functions then
-   take data [0] for the maximum. `selected` is an index, so it becomes invalid when candidates move or are removed:
-   sampi_run resets it.
+   Every function here keeps the members of the array consistent. data [0 .. size) are the remaining candidates; the
+   candidates that a cut removes are overwritten or stay after size, and no function reads them again. `sorted` is set
+   only if data is in order (logit descending, id ascending), because other functions then take data [0] for the
+   maximum. `selected` is an index, so it becomes invalid when candidates move or are removed: sampi_run resets it.
 
-   The one thing to know: all sums are integers (sampi_weight), so their value does not depend on the array's order.
-   So these functions are free to sort or not. */
+   All sums are sums of integer weights (sampi_weight), so their value does not depend on the array's order. So these
+   functions may sort the array or not. */
 
-/* Checks the array before any built-in sampler (sampi_run calls it for all of them), so the functions below may rely on
-   it: at least one candidate is not masked, and no logit is NaN or +infinity. */
+/* Checks the array before any built-in sampler works on it (sampi_run calls it for all of them): at least one candidate
+   must not be masked, and no logit may be NaN or +infinity. The functions below rely on this. */
 static int sampi_check(const samp_token_data_array *cur) { return sampi_check_with(sampi_use(), cur); }
 
 /* ---- order ---- */
 
-/* The order of candidates: logit descending, then id ascending. With a score, the score comes first, ascending. The
-   order is total if no id occurs twice, so every way to sort gives the same array. */
+/* The order of candidates: logit descending, then id ascending. If there is a score function, candidates are compared
+   by score first, ascending. The order is total if no id occurs twice, so every way to sort gives the same array. */
 typedef struct sampi_order {
     double (*score)(const struct sampi_order *, const samp_token_data *);
-    double max, mean; /* of the row, for scores such as sampi_typical_score */
+    double max, mean; /* the row's maximum and mean, for scores such as sampi_typical_score */
 } sampi_order;
 
 static const sampi_order SAMPI_BY_LOGIT = { NULL, 0.0, 0.0 };
 
 /* Does a come before b? This is the only comparison of candidates: sorts, heaps and argmax use it for every candidate,
-   so a function call would take a third of their time. */
+   so it is inlined: a function call would take a third of their time. */
 SAMPI_INLINE bool sampi_before(const sampi_order *order, const samp_token_data *a, const samp_token_data *b)
 {
     if (order->score) {
@@ -56,7 +55,8 @@ static void sampi_insertion_sort(const sampi_order *order, samp_token_data *d, s
     }
 }
 
-/* Moves d[root] down in the heap d[.. end) until neither child comes after it: the step of sampi_heap_sort. */
+/* Moves d[root] down in the heap d[.. end) until neither of its children comes after it in order. sampi_heap_sort calls
+   it for each step. */
 static SAMPI_COLD void sampi_sift_down(const sampi_order *order, samp_token_data *d, size_t root, size_t end)
 {
     for (;;) {
@@ -69,8 +69,8 @@ static SAMPI_COLD void sampi_sift_down(const sampi_order *order, samp_token_data
     }
 }
 
-/* Sorts by a heap, whose top is the last in order. It is used after too many bad pivots of quicksort (its callers count
-   them), because it takes O(n log n) for every array. */
+/* Sorts by a heap whose top is the last candidate in order. Quicksort's callers count bad pivots and change to this
+   sort after too many, because it takes O(n log n) for every array. */
 static SAMPI_COLD void sampi_heap_sort(const sampi_order *order, samp_token_data *d, size_t n)
 {
     for (size_t root = n / 2; root > 0; root--) sampi_sift_down(order, d, root - 1, n);
@@ -93,7 +93,7 @@ static size_t sampi_partition(const sampi_order *order, samp_token_data *d, size
     samp_token_data pivot = d[mid];
     sampi_swap(&d[0], &d[mid]);
     size_t i = 0, j = n;
-    for (;;) { /* the ends need no check: the pivot stops both loops first, swapped elements later */
+    for (;;) { /* the ends need no check: the pivot stops both loops first, swapped elements stop them later */
         do j--;
         while (sampi_before(order, &pivot, &d[j]));
         while (sampi_before(order, &d[i], &pivot)) i++;
@@ -103,8 +103,8 @@ static size_t sampi_partition(const sampi_order *order, samp_token_data *d, size
     }
 }
 
-/* Quicksort of the first k: afterwards d[0 .. k) are the first k in order; the others follow in any order. `depth`
-   bounds the bad cases: after so many nested partitions the heap sort takes over. The callers are sampi_sort, and the
+/* Sorts by quicksort so that d[0 .. k) are the first k in order; the others follow in any order. `depth` bounds the
+   time for bad pivots: after this many nested partitions the heap sort takes over. The callers are sampi_sort, and the
    GPU's host for candidates that come back in another order. */
 static void sampi_sort_part(const sampi_order *order, samp_token_data *d, size_t n, size_t k, int depth)
 {
@@ -157,8 +157,8 @@ static SAMPI_CALLED size_t sampi_argmax(const samp_token_data_array *cur)
     return best;
 }
 
-/* Returns the index of a token, or size if it has been removed. Before the first cut the index is nearly always the
-   token's id. */
+/* Returns the index of the candidate with this token id, or `size` if it has been removed. Before the first cut the
+   index is nearly always the id itself. */
 static size_t sampi_find_candidate(const samp_token_data_array *cur, samp_token token)
 {
     size_t at = (size_t)token;
@@ -168,9 +168,9 @@ static size_t sampi_find_candidate(const samp_token_data_array *cur, samp_token 
     return at;
 }
 
-/* Returns the index at which a token is, or would be inserted, among n records in ascending order of their first
-   members, which are tokens. size: the bytes of a record. All sorted lists use this search: counts, heads of breakers,
-   changes of a row. */
+/* Returns the index at which a token is, or would be inserted, among n records. The first member of each record is a
+   token, and the records are sorted by it, ascending. `size` is the bytes of a record. All sorted lists of tokens use
+   this search. */
 SAMPI_INLINE size_t sampi_find_token(const void *list, size_t size, size_t n, samp_token token)
 {
     size_t lo = 0, hi = n;
@@ -184,7 +184,7 @@ SAMPI_INLINE size_t sampi_find_token(const void *list, size_t size, size_t n, sa
     return lo;
 }
 
-/* Returns the index of a token in an array with ascending ids, or size if it is not there. */
+/* Returns the index of a token in an array with ascending ids, or `size` if the array does not contain the token. */
 static SAMPI_COLD size_t sampi_find_ascending(const samp_token_data_array *cur, samp_token token)
 {
     size_t at = sampi_find_token(cur->data, sizeof *cur->data, cur->size, token);
@@ -193,8 +193,9 @@ static SAMPI_COLD size_t sampi_find_ascending(const samp_token_data_array *cur, 
 
 /* ---- sums ---- */
 
-/* Returns the number of unmasked candidates. top_k, the min_keep of cuts and mirostat (ln n) count only these; in
-   >>llama masked candidates count, as in llama.cpp. It takes a loop of its own, for callers that need no sums. */
+/* Returns the number of candidates that are not masked. top_k, the min_keep of cuts and mirostat (ln n) count only
+   these; in llama.cpp's arithmetic (>>llama) masked candidates count too. Callers that also need sums get the number
+   from sampi_sum. */
 static size_t sampi_unmasked(const samp_token_data_array *cur)
 {
     size_t n = 0;
@@ -202,8 +203,8 @@ static size_t sampi_unmasked(const samp_token_data_array *cur)
     return n;
 }
 
-/* Copies the logits from index `at` on to x [SAMPI_TILE], because kernels read plain floats. Returns their number, at
-   most a tile (256). */
+/* Copies logits, from index `at` on, to x [SAMPI_TILE], because kernels read plain floats. Returns how many it has
+   copied, at most SAMPI_TILE (256). */
 static size_t sampi_copy_logits(const samp_token_data_array *cur, size_t at, float *x)
 {
     size_t n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
@@ -211,8 +212,8 @@ static size_t sampi_copy_logits(const samp_token_data_array *cur, size_t at, flo
     return n;
 }
 
-/* Returns the sums, with weights relative to a maximum that the array need not contain: typical's search on the fast
-   path sums parts of a row. */
+/* Returns the sums over the array, with weights relative to `max`, which the array need not contain: typical's search
+   on the fast path (the executor that works on the row itself) sums parts of a row. */
 static sampi_sums sampi_sum_to(const samp_token_data_array *cur, float max)
 {
     sampi_sums sums = { max, 0, 0, 0, 0 };
@@ -224,15 +225,16 @@ static sampi_sums sampi_sum_to(const samp_token_data_array *cur, float max)
     return sums;
 }
 
-/* Returns the maximum, the number of unmasked candidates, and the sums that give probabilities. Nearly every sampler
-   begins with them. */
+/* Returns the array's maximum, the number of its unmasked candidates, and the sums from which probabilities follow.
+   Nearly every sampler begins with this call. */
 static SAMPI_CALLED sampi_sums sampi_sum(const samp_token_data_array *cur)
 {
     return sampi_sum_to(cur, cur->data[sampi_argmax(cur)].logit);
 }
 
-/* sampi_entropy_of: returns the entropy in nats, ln Z + s / z, because -ln p = ln Z + (max - l). If the sums are
-   estimates, `other` is the other end of the interval in which z lies. */
+/* sampi_entropy_of returns the entropy in nats, ln(Z) + s / z. Here Z = z / 2^40 is the sum of exp(l - max), and s is
+   the sum of weight (max - l), because -ln p = ln Z + (max - l). If z is an estimate, `other` is the other end of the
+   interval that contains z; else it is z. */
 static SAMPI_CALLED double sampi_entropy_of(double z, double s, double other)
 {
     return sampi_ln(z / (double)SAMPI_ONE) + s / other;
@@ -242,8 +244,8 @@ static SAMPI_CALLED double sampi_entropy(const sampi_sums *sums)
     return sampi_entropy_of((double)sums->z, (double)sums->s, (double)sums->z);
 }
 
-/* Sets p of all candidates. The sums may be those of a larger row: after a cut, p is still the probability before
-   it. */
+/* Sets p of all candidates. The sums may be those of a larger row: after a cut, p is still the probability before the
+   cut. */
 static void sampi_set_p(samp_token_data_array *cur, const sampi_sums *sums)
 {
     float x[SAMPI_TILE], p[SAMPI_TILE + 16];
@@ -258,7 +260,7 @@ static void sampi_set_p(samp_token_data_array *cur, const sampi_sums *sums)
 
 /* ---- cuts ---- */
 
-/* Keeps the first k candidates in order, sorted. */
+/* Keeps the first k candidates in order, and leaves them sorted. */
 static SAMPI_CALLED void sampi_cut_to_first(samp_token_data_array *cur, size_t k)
 {
     sampi_sort(&SAMPI_BY_LOGIT, cur, k);
@@ -266,9 +268,9 @@ static SAMPI_CALLED void sampi_cut_to_first(samp_token_data_array *cur, size_t k
     cur->sorted = true;
 }
 
-/* Keeps the candidates with l >= floor, in their present order. If these are fewer than min_keep, or there are
-   none, it keeps the first min_keep candidates (at least 1) in order. The caller's min_keep decides whether masked
-   candidates count: in llama.cpp they do. */
+/* Keeps the candidates with a logit >= floor, in the order that they have in the array. If fewer than min_keep
+   candidates, or no candidate, reach the floor, the first min_keep candidates (at least 1) of the sorted array stay.
+   Masked candidates count if the caller's min_keep counts them, as in llama.cpp. */
 static void sampi_keep_above(samp_token_data_array *cur, double floor, size_t min_keep)
 {
     samp_token_data *d = cur->data;
@@ -284,8 +286,8 @@ static void sampi_keep_above(samp_token_data_array *cur, double floor, size_t mi
     cur->size = kept;
 }
 
-/* Returns how many of the first k candidates, which are in order, have together at least the mass `required` and are at
-   least min_keep; 0 if k are not enough. */
+/* Returns the length of the shortest prefix that has at least the weight `required` and at least min_keep candidates.
+   Only the first k candidates, which are in order, are searched; if they are not enough, the result is 0. */
 static size_t sampi_prefix_with_mass(const samp_token_data_array *cur, size_t k, float max, uint64_t required,
                                      size_t min_keep)
 {
@@ -297,16 +299,16 @@ static size_t sampi_prefix_with_mass(const samp_token_data_array *cur, size_t k,
     return 0;
 }
 
-/* Makes the cut of top_p and typical: keeps the shortest prefix of the order that has the mass `required` (at most
-   sums->z) and at least min_keep tokens, and sets p. Most such prefixes are short, so it sorts the first 64, and then
-   eight times as many until they are enough. */
+/* Makes the cut of top_p and typical: keeps the shortest prefix of the order that has the weight `required` (at most
+   sums->z) and at least min_keep tokens, and sets p. Most such prefixes are short, so the function sorts the first 64
+   candidates, and then eight times as many until they are enough. */
 static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order, const sampi_sums *sums,
                             uint64_t required, size_t min_keep)
 {
     size_t keep = 0;
     if (min_keep > sums->n) min_keep = sums->n;
     for (size_t k = 64; keep == 0; k *= 8) {
-        if (k > sums->n) k = sums->n; /* the last round: all unmasked tokens together have the mass sums->z */
+        if (k > sums->n) k = sums->n; /* the last round: all unmasked tokens together have the weight sums->z */
         sampi_sort(order, cur, k);
         keep = sampi_prefix_with_mass(cur, k, sums->max, required, min_keep);
     }
@@ -315,8 +317,8 @@ static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order
     cur->sorted = !order->score;
 }
 
-/* Sorts n keys by their upper halves, stably, 11 bits at a time. The keys go from `from` to `to` and back, three times
-   in all, so the result is in `to`. */
+/* Sorts n keys of 64 bits by their upper halves, stably, 11 bits at a time (radix sort). The keys move between the
+   arrays `from` and `to` three times, so the result is in `to`. */
 static SAMPI_HOT void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
 {
     uint32_t start[3][2049];

@@ -1,7 +1,8 @@
 /* ---- the table of kinds ----
-   sampi_traits_of and its table: one row for each kind of sampler (core/table.h). The room comes after all rooms of
-   samplers, because the rows name their functions. Each sampler's row is in its own room; only the chain's row is here,
-   because the functions of chains are spread over life/. */
+   sampi_traits_of and the table of kinds: a kind is a type of sampler, such as top_p, and has one row in the table
+   (core/table.h). This file comes after the files of all samplers, because the rows name their functions. Each
+   sampler's row is in its own file. Only the chain's row is here, because the functions of chains are spread over
+   life/. */
 
 /* clang-format off */
 /* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
@@ -16,7 +17,7 @@ static const sampi_hooks SAMPI_CHAIN_HOOKS = {
 #define SAMPI_CHAIN_ROW \
     "chain", 0, 0, "", 0, SAMPI_NO_FIELDS, NULL, &SAMPI_CHAIN_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL, NULL)
 
-/* The row of a kind whose part is not compiled: no sampler of that kind can exist. */
+/* The row of a kind whose optional part is not compiled. No sampler of that kind can exist. */
 #define SAMPI_NO_ROW \
     "", 0, 0, "", SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL, NULL)
 #ifndef SAMPI_GUMBEL_ROW
@@ -35,7 +36,8 @@ static const sampi_hooks SAMPI_CHAIN_HOOKS = {
 #define SAMPI_SBW_ROW       SAMPI_NO_ROW
 #endif
 
-/* Returns the row of a kind; never NULL. Code that depends on the kind asks the row, instead of comparing kinds. */
+/* Returns the row of a kind; never NULL. Code whose action depends on the kind reads the row, instead of comparing
+   kinds. */
 static const sampi_traits *sampi_traits_of(sampi_kind kind)
 {
     static const sampi_traits traits[SAMPI_N_KINDS] = {

@@ -1,10 +1,10 @@
 /* ---- making ----
-   How a sampler is made: a constructor fills a local record t, checks it, then moves it to the heap. An error is noted
-   in the record and not returned. The constructor returns a sampler even then: it carries the error (samp_status) and
-   does nothing. So a caller may build a whole chain and check once. */
+   How a sampler is made: a constructor fills a local record t (the struct behind samp_sampler), checks it, then moves
+   it to the heap. An error is noted in the record and not returned. The constructor returns a sampler even then: it
+   carries the error (samp_status) and does nothing. So a caller may build a whole chain and check its status once. */
 
-/* Returns a record with every field at its default. Each constructor begins with it. A field that the constructor, or
-   samp_params, does not set keeps its default. */
+/* Returns a record of this kind with every field at its default. Each constructor begins with this call. A field that
+   neither the constructor nor samp_params sets keeps its default. */
 static SAMPI_COLD sampi_sampler sampi_blank(sampi_kind kind)
 {
     const sampi_traits *traits = sampi_traits_of(kind);
@@ -18,8 +18,8 @@ static SAMPI_COLD sampi_sampler sampi_blank(sampi_kind kind)
     return t;
 }
 
-/* Notes the status and the parameter's name in t, unless `good`. The first requirement that fails decides, because
-   samp_status reports one field. */
+/* Notes the status and the parameter's name in t, unless `good` or an earlier requirement has failed. Only the first
+   failure is noted, because samp_status reports one field. */
 static void sampi_require(sampi_sampler *t, bool good, int status, const char *field)
 {
     if (good || t->status) return;
@@ -27,7 +27,7 @@ static void sampi_require(sampi_sampler *t, bool good, int status, const char *f
     t->field = field;
 }
 
-/* Requires that x is in the range of its field. NaN has a status of its own. */
+/* Requires that x is in the range of its field. NaN has its own status, SAMP_E_NAN. */
 static SAMPI_COLD void sampi_require_number(sampi_sampler *t, const sampi_field *f, double x)
 {
     bool above = f->how & SAMPI_OPEN ? x > f->lo : x >= f->lo;
@@ -36,18 +36,19 @@ static SAMPI_COLD void sampi_require_number(sampi_sampler *t, const sampi_field 
     sampi_require(t, (above && x <= f->hi) || zero, SAMP_E_RANGE, f->param);
 }
 
-/* Do the sampler's values switch it off? sampi_prepare keeps the answer in s->off. Before that the default order asks
-   which samplers may be left out, and dry whether it needs breakers. The function reads fields only, checked or not. */
+/* Do the sampler's values make it change nothing? sampi_prepare keeps the answer in s->off. Earlier callers are the
+   default order, which leaves such samplers out, and dry, which needs no breakers if it is off. The function only reads
+   fields, and they need not be valid. */
 static bool sampi_is_off(const sampi_sampler *s)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
     return traits->off && traits->off(s);
 }
 
-/* Checks the whole record and writes its status, field, part_size and off, and what the prepare hook writes. It does
-   not use the heap. `make`: a sampler is going to be made of the record, so checks that walk over the vocabulary run
-   too; samp_check_params leaves them out. Constructors and samp_check_params share this function, so they cannot
-   disagree. */
+/* Checks the whole record and writes its status, field, part_size and off, and what the hook `prepare` of its kind
+   writes. The function does not use the heap. If `make` is true, a sampler is going to be made of the record, so checks
+   that walk over the vocabulary run too; samp_check_params leaves these checks out. Constructors and samp_check_params
+   share this function, so they cannot disagree. */
 static SAMPI_COLD void sampi_prepare(sampi_sampler *t, bool make)
 {
     const sampi_traits *traits = sampi_traits_of(t->kind);
@@ -59,15 +60,15 @@ static SAMPI_COLD void sampi_prepare(sampi_sampler *t, bool make)
     if (!t->status) t->off = sampi_is_off(t);
 }
 
-/* Sets the random source back to the seed: for a new sampler, samp_reset and samp_set_rng. Philox has no state except
-   the position. */
+/* Sets the random source back to the seed, for a new sampler, samp_reset and samp_set_rng. Philox has no state except
+   the position, so only an mt19937 is seeded. */
 static void sampi_seed(sampi_sampler *s)
 {
     s->now.drawn = 0;
     sampi_begin_mt(s);
 }
 
-/* Sets all state of this sampler to that of a new one. samp_reset visits the members of a chain itself. */
+/* Sets the whole state of this sampler to that of a new one. For a chain, samp_reset calls it for each member too. */
 static SAMPI_COLD void sampi_reset_state(sampi_sampler *s)
 {
     s->position = 0;
@@ -86,9 +87,10 @@ static const samp_sampler_i *sampi_builtin(void)
     return &iface;
 }
 
-/* Moves the record t to the heap: one block with the parts behind the record, the only allocation of a constructor. A
-   record with an error becomes a sampler that carries the error and has no parts. NULL: no memory. Chains and clones of
-   custom samplers call it directly, because they have nothing to prepare. */
+/* Moves the record t to the heap: one block with the parts (the sampler's arrays) behind the record, the only
+   allocation of a constructor. A record with an error becomes a sampler that carries the error and has no parts.
+   Returns NULL without memory. Chains and clones of custom samplers call this function directly, because their records
+   need no checks. */
 static SAMPI_COLD samp_sampler *sampi_new(const sampi_sampler *t)
 {
     const sampi_hooks *hooks = sampi_traits_of(t->kind)->hooks;
@@ -106,7 +108,7 @@ static SAMPI_COLD samp_sampler *sampi_new(const sampi_sampler *t)
     if (s->status) memset(s->part_size, 0, sizeof s->part_size);
     if (!s->base.iface) {
         s->base.iface = sampi_builtin();
-        s->base.ctx = s; /* a custom sampler's ctx is the user's */
+        s->base.ctx = s; /* the ctx of a custom sampler is the user's */
     }
     if (s->status) return &s->base;
     if (hooks->build) hooks->build(s);
@@ -114,14 +116,14 @@ static SAMPI_COLD samp_sampler *sampi_new(const sampi_sampler *t)
     return &s->base;
 }
 
-/* Checks the record and makes the sampler: the end of every constructor except the chain's. */
+/* Checks the record and makes the sampler. Every constructor except the chain's ends with this call. */
 static SAMPI_COLD samp_sampler *sampi_init(sampi_sampler *t)
 {
     sampi_prepare(t, true);
     return sampi_new(t);
 }
 
-/* Makes a sampler that has no numbers except perhaps a seed. The seed is a member of the record, not a field of the
+/* Makes a sampler that has no parameters except perhaps a seed. The seed is a member of the record, not a field of the
    kind, because all samplers that draw have one. */
 static SAMPI_COLD samp_sampler *sampi_init_plain(sampi_kind kind, uint64_t seed)
 {

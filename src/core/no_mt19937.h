@@ -1,10 +1,11 @@
 /* ---- without llama.cpp's arithmetic (SAMP_NO_MT19937) ----
    The names of core/mt19937.h and of the rooms called llama_cpp, for a library without llama.cpp's arithmetic. Each
-   answers that no sampler computes as llama.cpp does, so the compiler drops the code for that case. */
+   function or macro here says that no sampler computes as llama.cpp does, so the compiler drops the code for that
+   case. */
 
 #define SAMPI_RNG_NAMES "philox"
 
-/* Returns the status of a random source: SAMP_E_UNSUPPORTED if it is left out, SAMP_E_RANGE if there is no such
+/* Returns SAMP_OK for Philox, SAMP_E_UNSUPPORTED for MT19937, which is left out, and SAMP_E_RANGE if there is no such
    source. */
 static SAMPI_COLD int sampi_rng_status(samp_rng_kind rng)
 {

@@ -1,22 +1,23 @@
 /* ---- the record's parts, and its owners ----
-   How a part (an array behind the record) is found, how an edit is counted in all chains that hold the sampler, serial
-   numbers, and what a sampler does to a selection. */
+   Functions on one sampler: where its parts (the arrays behind its record) are, how an edit is counted in all chains
+   that hold it, its serial number, and how it affects a selection. */
 
-/* Part i, to read or to write. The members of the record's union say what each part holds. */
+/* Returns part i of a sampler, an array behind its record, to read or to write. The comments on the record's union say
+   what each part holds. */
 static void *sampi_part(const sampi_sampler *s, int i) { return (char *)(uintptr_t)s + s->part[i]; }
 
-/* n rounded up to a multiple of 16. Parts begin at such multiples, which align all that they hold; the cache of >>kv
-   lays out its block in the same way. */
+/* Returns n rounded up to a multiple of 16. Parts begin at such multiples, which are aligned enough for every type in
+   them. The cache of >>kv lays out its block in the same way. */
 static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
 
-/* Kinds without an apply function in the table: chains, and custom samplers. A custom sampler works through its
-   interface: the user's samplers do, and samplers of parts that are made like them. A walk over samplers checks both
-   before it looks up an apply function. */
+/* Chains and custom samplers have no apply function in the table of kinds. A custom sampler works through its
+   interface, samp_sampler_i: the user's own samplers do, and those samplers of the optional parts that are made in the
+   same way. A loop over samplers checks both before it looks up an apply function. */
 static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == SAMPI_CHAIN; }
 static bool sampi_is_custom(const sampi_sampler *s) { return sampi_traits_of(s->kind)->flags & SAMPI_BY_INTERFACE; }
 
-/* sampi_is_clock: is this member the clock of a schedule? sampi_n_active: how many members of a chain take part in a
-   draw: all of them, or 0 for a schedule outside its time. */
+/* sampi_is_clock: is this member the clock of a schedule (a chain that takes part only at certain positions)?
+   sampi_n_active returns how many members of a chain take part in a draw: all, or 0 for a schedule outside its time. */
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
 static bool sampi_is_clock(const sampi_sampler *s)
 {
@@ -41,28 +42,30 @@ static int32_t sampi_n_active(const sampi_sampler *s) { return sampi_is_chain(s)
 static bool sampi_idles(const sampi_sampler *s) { return s->off || sampi_is_clock(s); }
 
 /* Counts an edit of s, and of all chains that hold it. Every public function that changes what s would draw, or what it
-   has accepted, calls this first; functions that draw or accept call sampi_moves (>>rollback) instead. The sums of the
-   chains are atomic, because a batch may run members of one chain in several threads. The GPU's copy of a chain is
-   valid as long as this number is the same; without the call a device would draw with old settings. */
+   has accepted, calls this function first; functions that draw or accept call sampi_moves (>>rollback) instead. The
+   counts of the chains are atomic, because a batch may use members of one chain in several threads. A GPU's copy of a
+   chain is valid as long as the chain's count is the same, so without this call a device would draw with old
+   settings. */
 static void sampi_edited(sampi_sampler *s)
 {
     s->n_edits++;
     for (s = s->owner; s; s = s->owner) (void)SAMPI_COUNT(&s->n_edits);
 }
 
-/* Returns a number that no sampler of this process has had before, for each sampler that is made or cloned. An address
-   is no such number, because a new sampler may get a freed one's. The counter is atomic, because several threads may
-   make samplers. */
+/* Returns a number that no sampler of this process has had before; each sampler that is made or cloned gets one. An
+   address would not do, because a new sampler may get a freed sampler's address. The counter is atomic, because several
+   threads may make samplers. */
 static size_t sampi_next_serial(void)
 {
     static size_t last;
     return SAMPI_COUNT(&last);
 }
 
-/* Returns the effect of a sampler on a selection: 1 it selects, 0 it undoes the selection (sampi_run), -1 neither. A
-   chain's answer is that of its last member whose answer is not -1. Under MT19937 samplers do not undo a selection
-   (sampi_run), except a custom sampler of the library's that masks rows (a grammar): behind a selector it would mask a
-   token that is chosen already. Samplers that are off and the user's own samplers answer -1. */
+/* Returns the effect of a sampler on a selection: 1 if it selects a token, 0 if it undoes a selection made before it
+   (sampi_run), -1 if it does neither. A chain has the effect of its last member with an effect other than -1. Under
+   MT19937 no sampler undoes a selection, except a custom sampler of the library that masks rows (a grammar): behind a
+   sampler that selects, it would mask a token that is chosen already. For samplers that are off and for the user's own
+   samplers the result is -1. */
 static SAMPI_COLD int sampi_effect_on_selection(const sampi_sampler *s, samp_rng_kind rng)
 {
     int word = -1;

@@ -1,10 +1,11 @@
 /* ---- random numbers of a sampler ----
    The random numbers of all samplers that draw: xtc, the samplers of >>selection, and their forms on rows, slices and a
-   device. Nothing is stored: the numbers are a function of the position. So apply can be repeated, and a row's token
-   is the same in any batch. */
+   device. Nothing is stored: the numbers are a function of the seed and the position (the number of the draw). So apply
+   can be repeated, and a row's token is the same in any batch. */
 
-/* 128 random bits, a function of (seed, position, stream, attempt). Inlined, because on a GPU each lane has its own
-   counter, which must stay in registers. sampi_random_bits is the same as a call. */
+/* Writes 128 random bits to r, a function of (seed, position, stream, attempt). The function is inlined, because on a
+   GPU each lane has its own counter, which must stay in registers. sampi_random_bits returns the same bits and is not
+   inlined. */
 SAMPI_INLINE void sampi_random_of(uint64_t seed, uint64_t position, uint32_t stream, uint32_t attempt, uint64_t r[2])
 {
     uint32_t out[4], key[2] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
@@ -26,12 +27,12 @@ SAMP_API uint64_t samp_child_seed(uint64_t seed, uint64_t i)
     return r[0];
 }
 
-/* Returns a stream: the kind of draw and the sampler's ordinal among its kind. Two samplers of a chain never share a
-   stream. */
+/* Returns the number of a sampler's stream of random numbers. It is made of the kind of sampler and its ordinal among
+   the samplers of this kind, so two samplers of a chain never share a stream. */
 static uint32_t sampi_stream(const sampi_sampler *s, uint32_t kind) { return kind << 16 | s->at_ordinal; }
 
-/* Draws the sampler's random bits at its position. attempt: 0 for the first two numbers; a draw that needs more counts
-   up. */
+/* Writes the sampler's random bits at its position to r. `attempt` is 0 for the first two numbers; a draw that needs
+   more numbers counts it up. */
 static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2])
 {
     sampi_random_bits(s->seed, s->at_position, sampi_stream(s, sampi_traits_of(s->kind)->draws), attempt, r);

@@ -1,13 +1,13 @@
 /* ================================================================================================= >>sampler
-   The object behind every samp_sampler, and the table of kinds, which describes each kind of sampler. A constructor
-   (>>params) brings a kind and its numbers; the object is checked and complete.
+   The object behind every samp_sampler, and the table of kinds, which describes each kind (type) of sampler. A
+   constructor (>>params) makes an object from a kind and its parameters, and checks it.
 
    A sampler is one heap block: the record sampi_sampler, then up to four arrays ("parts") at known offsets. So a copy
    of the bytes is a clone; samplers with memory of their own have the hooks clone and free. The sampler that
    samp_sample was called on also owns the workspace, sampi_work.
 
-   The rule of this floor: settings never change after the constructor. A draw changes only `now`, which is restored if
-   the draw fails. A token is accepted after everything that can fail. */
+   Settings never change after the constructor. A draw changes only `now`, which is restored if the draw fails. A token
+   is accepted only after every step that can fail. */
 
 typedef struct sampi_sampler sampi_sampler;
 
@@ -18,12 +18,12 @@ typedef struct sampi_field sampi_field;   /* core/fields.h */
 
 /* ---- the kinds of samplers ----
 
-   The list of all kinds, each with its plan (samplers/plans.h). `none`: there is no plan, so executors that run plans
-   leave the sampler to the steps. The order of the list is the default order of a chain.
-   A kind's meaning is in the room of its sampler, which ends with the kind's row of the table: the macro
-   SAMPI_<id>_ROW, the members of sampi_traits in order. The rows decide the samplers' names, checks, saved states,
-   descriptions, how samp_params make them, and which way a draw takes. core/kinds.h makes the table; a kind whose part
-   is not compiled has an empty row there. */
+   The list of all kinds, each with its plan (samplers/plans.h). A plan is the sampler's algorithm for slices and
+   devices; a kind with `none` has no plan, so there the sampler runs step by step over an array. The order of the list
+   is the default order of a chain. The file of each sampler ends with the kind's row of the table: the macro
+   SAMPI_<id>_ROW, which has the members of sampi_traits in order. The rows decide the samplers' names, checks, saved
+   states, descriptions, how samp_params make them, and which executor a draw uses. core/kinds.h makes the table; a kind
+   whose optional part is not compiled has an empty row there. */
 /* clang-format off */
 #ifdef SAMPLING_GUMBEL_DECLARED
 #define SAMPI_GUMBEL_KIND(X) X(GUMBEL, gumbel)
@@ -70,8 +70,9 @@ typedef struct sampi_field sampi_field;   /* core/fields.h */
     X(SBW, none)
 /* clang-format on */
 
-/* A kind's number is its index in the list. It is never stored (a fingerprint has the name), so kinds may move.
-   SAMPI_N_KINDS is the length of arrays indexed by kind, and the result of a search by name that finds no kind. */
+/* The number of a kind is its index in the list. It is never stored (a fingerprint has the name instead), so kinds may
+   move in the list. SAMPI_N_KINDS is the length of arrays indexed by kind, and the result of a search by name that
+   finds no kind. */
 typedef enum sampi_kind {
 #define SAMPI_KIND_ID(id, plan) SAMPI_##id,
     SAMPI_KINDS(SAMPI_KIND_ID)
@@ -79,72 +80,88 @@ typedef enum sampi_kind {
         SAMPI_N_KINDS
 } sampi_kind;
 
-/* Properties of a kind. Most flags are promises about its apply function; the fast path and the GPU rely on them, and a
-   broken promise gives another token than the steps. Without a flag a kind takes the slow way, which is right. */
+/* Properties of a kind. Most flags are promises about its apply function. The fast path (which works on the row without
+   an array) and the GPU rely on them, and a broken promise gives another token than the apply functions give. Without a
+   flag a kind is run in the slower way, which is always right. */
 enum {
-    SAMPI_SELECTS = 1,           /* selects a token; meant to be the last of a chain */
-    SAMPI_KEEPS_P = 2,           /* leaves p as it was, and the order too unless SAMPI_SORTS or SAMPI_KEEPS_SOME */
-    SAMPI_DROPS = 4,             /* removes masked tokens */
-    SAMPI_DROPS_FAST = 8,        /* its fast function removes them too, except a few */
-    SAMPI_SORTS = 0x10,          /* leaves the candidates in order */
-    SAMPI_KEEPS_SOME = 0x20,     /* sorts if u.cut.min_keep is above 1, to keep tokens that it would cut */
-    SAMPI_TAKES_FLOOR = 0x40,    /* its fast function accepts a dense row with a floor; others get a compact row */
-    SAMPI_ONLY_SHOWS = 0x80,     /* changes no token's chance: the fast path leaves it out */
-    SAMPI_OWN_LOGITS = 0x100,    /* draws from other logits than those it gets */
-    SAMPI_IF_ON = 0x200,         /* is in the default order only if its values switch it on */
-    SAMPI_PATCHES = 0x400,       /* changes the logits of a few tokens, each by a rule */
-    SAMPI_ONLY_EDITS = 0x800,    /* sets or scales logits, and does nothing else */
-    SAMPI_MASKS_NONE = 0x1000,   /* turns no logit into -infinity (temp only at temperature 0) */
-    SAMPI_IF_NAMED = 0x2000,     /* is never in the default order; its parameters count only if an order names it */
-    SAMPI_BY_INTERFACE = 0x4000, /* has no apply in the table: its interface's functions do the work */
-    SAMPI_BY_CHANCE = 0x8000,    /* at random either cuts, or does nothing and writes no p */
+    SAMPI_SELECTS = 1, /* the sampler selects a token, so it should be the last sampler of a chain */
+    /* the sampler leaves p as it was, and the order too unless it has SAMPI_SORTS or SAMPI_KEEPS_SOME */
+    SAMPI_KEEPS_P = 2,
+    SAMPI_DROPS = 4,         /* the sampler removes masked tokens */
+    SAMPI_DROPS_FAST = 8,    /* the sampler's function on a row removes masked tokens too, except a few */
+    SAMPI_SORTS = 0x10,      /* the sampler leaves the candidates in order */
+    SAMPI_KEEPS_SOME = 0x20, /* the sampler sorts if u.cut.min_keep is above 1, to keep tokens that it would cut */
+    /* the sampler's function on a row accepts the row in place with a floor (a least logit); the functions of other
+       kinds get the remaining tokens as a copy */
+    SAMPI_TAKES_FLOOR = 0x40,
+    SAMPI_ONLY_SHOWS = 0x80,   /* the sampler changes no token's probability, so the fast path leaves it out */
+    SAMPI_OWN_LOGITS = 0x100,  /* the sampler draws from logits that it computes, not from those it gets */
+    SAMPI_IF_ON = 0x200,       /* the sampler is in the default order only if its parameters switch it on */
+    SAMPI_PATCHES = 0x400,     /* the sampler changes the logits of a few tokens, each by a rule */
+    SAMPI_ONLY_EDITS = 0x800,  /* the sampler sets or scales logits and does nothing else */
+    SAMPI_MASKS_NONE = 0x1000, /* the sampler turns no logit into -infinity (temp only at temperature 0) */
+    /* the sampler is never in the default order; its parameters count only if an order names it */
+    SAMPI_IF_NAMED = 0x2000,
+    SAMPI_BY_INTERFACE =
+        0x4000,               /* the sampler has no apply in the table; the functions of its interface do the work */
+    SAMPI_BY_CHANCE = 0x8000, /* at random the sampler cuts, or does nothing and writes no p */
 
-    /* The last state of a view (samp_apply on long arrays) in which its fast function gives the same as the steps:
-       nothing is cut; tokens are masked; tokens are gone; the rest is in order. Without one the view closes first. */
+    /* A view is a long array, given to samp_apply, that is worked on as a row. The flag is the last state of a view in
+       which the kind's function on rows gives the same result as its apply. The states, in this order: nothing is cut;
+       tokens are masked; tokens are removed; the rest is in order. For a kind without a flag the view is turned back
+       into an array first. */
     SAMPI_VIEW_DENSE = 0x10000,
     SAMPI_VIEW_MASKED = 0x20000,
     SAMPI_VIEW_DROPPED = 0x30000,
     SAMPI_VIEW_SORTED = 0x40000,
     SAMPI_VIEW = 0x70000,
 
-    /* What its fast function accepts in llama.cpp's arithmetic, and what its apply does there. */
-    SAMPI_LLAMA_DIVIDED = 0x80000,      /* logits that a temperature has yet to divide */
-    SAMPI_LLAMA_BY_ORDER = 0x100000,    /* candidates in order */
-    SAMPI_LLAMA_TAKES_FLOOR = 0x200000, /* a floor, as SAMPI_TAKES_FLOOR */
-    SAMPI_LLAMA_SORTS = 0x400000,       /* its apply sorts first, so the array may be sorted before it */
+    /* The input that its function on rows accepts in llama.cpp's arithmetic, and a property of its apply there. */
+    SAMPI_LLAMA_DIVIDED = 0x80000,      /* the sampler accepts logits that a temperature has yet to divide */
+    SAMPI_LLAMA_BY_ORDER = 0x100000,    /* the sampler accepts candidates in order */
+    SAMPI_LLAMA_TAKES_FLOOR = 0x200000, /* the sampler accepts a row with a floor, as SAMPI_TAKES_FLOOR says */
+    SAMPI_LLAMA_SORTS = 0x400000,       /* the sampler's apply sorts first, so the array may be sorted before it */
 
-    /* What its plan does, for executors that look ahead. */
-    SAMPI_LISTS_FEW = 0x800000,   /* never needs the list of all tokens, which may be long */
-    SAMPI_LISTS_M = 0x1000000,    /* needs the first u.mirostat.m, which may be many */
-    SAMPI_SEEKS_END = 0x2000000,  /* looks for the end of a prefix by mass or by number, or asks for the deviation */
-    SAMPI_CUTS_LAST = 0x4000000,  /* cuts, and behind the cut only draws, if it selects */
-    SAMPI_TO_K = 0x8000000,       /* keeps the first u.top_k.k, and what equals the last of them if u.top_k.ties */
-    SAMPI_TO_FLOOR = 0x10000000,  /* keeps what reaches the maximum + ln u.cut.p, or the first u.cut.min_keep */
-    SAMPI_DRAWS_ALL = 0x20000000, /* draws from all that it gets, by these logits, and nothing else */
-    SAMPI_BY_SCORE = 0x40000000   /* cuts by typical's score, and leaves the candidates in that order */
+    /* What the kind's plan does, for executors that fetch answers before the plan asks. */
+    SAMPI_LISTS_FEW = 0x800000, /* the sampler never needs the list of all tokens, which may be long */
+    SAMPI_LISTS_M = 0x1000000,  /* the sampler needs the first u.mirostat.m tokens, which may be many */
+    /* the sampler looks for the end of a prefix by weight or by number, or asks for the deviation */
+    SAMPI_SEEKS_END = 0x2000000,
+    SAMPI_CUTS_LAST = 0x4000000, /* the sampler cuts, and after the cut it does nothing but draw, if it selects */
+    /* the sampler keeps the first u.top_k.k tokens, with u.top_k.ties also those that equal the last of them */
+    SAMPI_TO_K = 0x8000000,
+    /* the sampler keeps the tokens with a logit of at least the maximum + ln u.cut.p, or the first u.cut.min_keep */
+    SAMPI_TO_FLOOR = 0x10000000,
+    /* the sampler draws from all tokens that it gets, with their logits as they are, and does nothing else */
+    SAMPI_DRAWS_ALL = 0x20000000,
+    SAMPI_BY_SCORE =
+        0x40000000 /* the sampler cuts by typical's score, and leaves the candidates in order of that score */
 };
 
-/* The functions of a kind beyond apply. Each may be NULL.
-     params     copies from samp_params what the fields do not describe
-     prepare    checks what the fields' ranges do not say, and sizes the parts. The fields are already valid. make: a
-                sampler is going to be made; otherwise checks that walk over the vocabulary are left out
+/* The hooks of a kind: functions besides apply that common code calls. Each may be NULL.
+     params     copies those parameters from samp_params that no field describes
+     prepare    checks conditions beyond the ranges of fields, and sizes the parts (the arrays behind the record). Each
+                field is already in its range. If `make` is false, no sampler will be made, and checks that walk over
+                the vocabulary are left out
      build      fills the parts of a new sampler; it reads the caller's list or breakers for the last time
      settings   adds the parts to the fingerprint
-     accept     takes note of a chosen token. It cannot fail, because other samplers may have accepted it already
+     accept     updates the state with a chosen token. It cannot fail, because other samplers may have accepted it
+                already
      reset      sets the state to that of a new sampler: in the constructor and in samp_reset
      state      writes the state to bytes, or reads it (>>state)
-     take_over  copies the state of `old`, the same sampler with other values. old NULL: there was no such sampler, and
-                only the chain's samp_prev has the accepted tokens
-     past       writes to a record's words, or reads from them, what a draw and an accepted token change, except the
-                mt19937 (>>rollback). It is called if the sampler is on
-     clone      copies a sampler that has memory of its own; NULL: no memory. Without this hook the bytes are copied
-     free       frees that memory; the caller frees the record
-     mask       called on a chain's first member when `chain` draws from a row of *n tokens. *bits: the tokens that
-                may be chosen, NULL: all; the caller may change the bits until the next call. *n may get smaller. A
-                sampler with this hook masks tokens, so it must not follow a selector
-     ready      prepares to take n tokens back through the interface, which cannot fail afterwards
-     kept       returns how many tokens it can take back. A kind has both ready and kept or neither; without them the
-                interface is called directly */
+     take_over  copies the state of `old`, the same sampler with other parameters. If old is NULL, there was no such
+                sampler, and the accepted tokens are taken from the chain's samp_prev
+     past       writes what a draw and an accepted token change to the words of a rollback's record, or reads it from
+                them, without the mt19937 (>>rollback). It is called unless the sampler is off
+     clone      copies a sampler that has memory of its own, and returns NULL if there is no memory. Without this hook
+                the bytes are copied
+     free       frees the sampler's own memory; the caller frees the record
+     mask       called on a chain's first member when `chain` draws from a row of *n tokens. It sets *bits to the tokens
+                that may be chosen, or NULL for all; the caller may change the bits until the next call. It may lower
+                *n. A sampler with this hook masks tokens, so it must not follow a sampler that selects
+     ready      prepares to take n accepted tokens back through the interface, so that this cannot fail afterwards
+     kept       returns how many accepted tokens it can take back. A kind has both `ready` and `kept` or neither;
+                without them the interface is called directly */
 typedef struct sampi_hooks {
     void (*params)(sampi_sampler *, const samp_params *);
     void (*prepare)(sampi_sampler *, bool make);
@@ -162,25 +179,35 @@ typedef struct sampi_hooks {
     int32_t (*kept)(const sampi_sampler *);
 } sampi_hooks;
 
-/* The hooks from clone to kept of a sampler that has no memory besides its bytes and masks no row. */
+/* The last hooks (clone, free, mask, ready, kept) of a sampler that has no memory besides its bytes and masks no
+   row. */
 #define SAMPI_BYTES_ONLY NULL, NULL, NULL, NULL, NULL
 static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY };
 
-/* A row of the table. Rows name no members, because C++11 has no designated initialisers. */
+/* A row of the table, the properties of one kind. Rows do not name the members, because C++11 has no designated
+   initialisers. */
 typedef struct sampi_traits {
-    const char *name;  /* samp_name's; part of a saved state's fingerprint: must never change */
-    uint32_t draws;    /* its number in Philox's counter; 0: it does not draw. It decides tokens: must never change */
-    char letter;       /* its letter in samp_params.order; 0: no letter */
-    const char *steps; /* its names in samp_params.order, with ';' between; "": no name */
+    /* the name that samp_name returns; it is part of a saved state's fingerprint, so it must never change */
+    const char *name;
+    /* the kind's number in Philox's counter, or 0 if the kind never draws; it decides tokens, so it must never
+       change */
+    uint32_t draws;
+    char letter;       /* the kind's letter in samp_params.order, or 0 for no letter */
+    const char *steps; /* the kind's names in samp_params.order, separated by ';', or "" for no name */
     unsigned flags;
-    const sampi_field *field; /* [n_fields] its numbers (core/fields.h) */
+    const sampi_field *field; /* [n_fields] the descriptions of the kind's parameters (core/fields.h) */
     size_t n_fields;
-    bool (*off)(const sampi_sampler *);                     /* do its values switch it off? NULL: no value does */
-    const sampi_hooks *hooks;                               /* never NULL; other rooms call hooks through it */
-    int (*apply)(sampi_sampler *, samp_token_data_array *); /* its definition over an array; sampi_run calls it */
-    int (*fast)(sampi_row *, sampi_sampler *); /* the same on a row (>>fast); NULL: the row becomes an array */
+    /* returns whether the parameters switch the sampler off; NULL if no value does */
+    bool (*off)(const sampi_sampler *);
+    const sampi_hooks *hooks; /* never NULL; other files call the hooks through it */
+    /* applies the sampler to an array of candidates, which defines it; sampi_run calls the function */
+    int (*apply)(sampi_sampler *, samp_token_data_array *);
+    /* applies the sampler to a row of logits, with the same result as on an array (>>fast); NULL if the row must become
+       an array first */
+    int (*fast)(sampi_row *, sampi_sampler *);
 #ifndef SAMP_NO_MT19937
-    int (*apply_llama)(sampi_sampler *, samp_token_data_array *); /* apply in llama.cpp's arithmetic */
+    /* apply and fast in llama.cpp's arithmetic */
+    int (*apply_llama)(sampi_sampler *, samp_token_data_array *);
     int (*fast_llama)(sampi_row *, sampi_sampler *);
 #define SAMPI_BY_LLAMA_CPP(apply, fast) apply, fast
 #else
@@ -188,9 +215,9 @@ typedef struct sampi_traits {
 #endif
 } sampi_traits;
 
-/* The fields and n_fields of a row. */
+/* The members `field` and `n_fields` of a row of the table. */
 #define SAMPI_FIELDS_OF(list) list, sizeof list / sizeof list[0]
 #define SAMPI_NO_FIELDS       NULL, 0
 
-/* Returns the row of a kind. The table is in core/kinds.h, below all rooms whose functions the rows name. */
+/* Returns the row of a kind. The table is in core/kinds.h, below all files whose functions the rows name. */
 static const sampi_traits *sampi_traits_of(sampi_kind kind);

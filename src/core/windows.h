@@ -1,28 +1,29 @@
 /* ---- windows of accepted tokens ----
-   Rings of accepted tokens, which penalties, dry and chains have, and the sorted lists of counts that penalties and dry
-   make of them. The room comes before the record, which holds rings. Saved states use them as well. */
+   Rings of the last accepted tokens, which penalties, dry and chains have, and sorted lists of counts, which penalties
+   and dry make from their rings. This file comes before core/record.h, whose struct holds rings. Saved states use both
+   too. */
 
-/* A ring of the last `cap` tokens. `size` of them are there; `head` is where the next one goes. The array of tokens is
-   part 0 of penalties and dry, and `prev` of a chain. */
+/* A ring of the last `cap` tokens: `size` tokens are in it, and the next one is written at index `head`. The array of
+   tokens is part 0 (the first array behind the record) of penalties and dry, and `prev` of a chain. */
 typedef struct sampi_ring {
     uint32_t cap, size, head;
 } sampi_ring;
 
-/* A token and a count: how often it is in a window (penalties), or the length of the repetition that it would continue
-   (dry). */
+/* A token and a count: for penalties, how often the token is in the window; for dry, the length of the repetition that
+   the token would continue. */
 typedef struct sampi_count {
     samp_token token;
     int32_t count;
 } sampi_count;
 
-/* Returns the token `back` places ago, 0 = the newest; back < size. */
+/* Returns the token that was added `back` tokens before the newest, so 0 is the newest; back < size. */
 static samp_token sampi_ring_at(const sampi_ring *r, const samp_token *token, uint32_t back)
 {
     return token[(r->head + r->cap - 1 - back) % r->cap];
 }
 
-/* Adds x as the newest token: an accepted one, or one that a device's steps have drawn. Returns the token that falls
-   out, which penalties must stop counting; -1 if none does; x itself if the ring has no room at all. */
+/* Adds x as the newest token: a token that was accepted, or that a device has drawn. Returns the token that falls out
+   of the ring, which penalties must stop counting; -1 if no token does; x itself if the ring has no room at all. */
 static samp_token sampi_ring_push(sampi_ring *r, samp_token *token, samp_token x)
 {
     samp_token old = -1;
@@ -36,14 +37,14 @@ static samp_token sampi_ring_push(sampi_ring *r, samp_token *token, samp_token x
     return old;
 }
 
-/* Returns the index at which a token's entry is, or would be inserted, in a list [n] of counts. */
+/* Returns the index at which a token's entry is, or would be inserted, in a sorted list of n counts. */
 static uint32_t sampi_count_find(const sampi_count *list, uint32_t n, samp_token token)
 {
     return (uint32_t)sampi_find_token(list, sizeof *list, n, token);
 }
 
-/* Returns the entry of a token. If there is none, the function inserts one with count 0 and *n grows; the list must
-   have room, as penalties' lists have, which are as long as the window. */
+/* Returns the entry of a token in a sorted list of *n counts. If there is no such entry, the function inserts one with
+   count 0 and *n grows. The list must have room; the lists of penalties are as long as the window, so they have. */
 static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token token)
 {
     uint32_t i = sampi_count_find(list, *n, token);
@@ -57,8 +58,8 @@ static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token to
     return &list[i];
 }
 
-/* Sorts records in place by the bits of their tokens from `bit` down: tokens without the bit first, then each half by
-   the next bit. */
+/* Sorts n entries in place by the bits of their tokens, from `bit` down: entries without the bit first, then each half
+   by the next bit (radix sort). */
 static void sampi_count_sort_from(sampi_count *list, uint32_t n, uint32_t bit)
 {
     for (; n > 1 && bit; bit >>= 1) {
@@ -79,8 +80,8 @@ static void sampi_count_sort_from(sampi_count *list, uint32_t n, uint32_t bit)
     }
 }
 
-/* Sorts records by their tokens: one walk over them for each bit in which tokens differ, whatever order they are in,
-   without memory. For dry's list, and for counts that are made anew from a window. */
+/* Sorts n entries by their tokens, without memory, with one walk over them for each bit in which tokens differ. It
+   sorts the list of dry, and counts that are made anew from a window. */
 static void sampi_count_sort(sampi_count *list, uint32_t n)
 {
     uint32_t differ = 0, bit = (uint32_t)1 << 30;

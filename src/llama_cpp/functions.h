@@ -1,24 +1,24 @@
 /* =============================================================================================== >>llama_cpp
    Chains in a llama.cpp program (SAMPLING_LLAMA): tokens from llama.cpp's contexts, a sampler object for llama.cpp, and
-   vocabularies of its models. The rooms of llama_cpp/ call the library's public functions only.
-
-   llama.cpp's functions are declared here under other names, and bound to the names that the linker knows: so nothing
-   clashes with llama.h. No struct of llama.cpp is needed, because its array of candidates has the same layout.
+   vocabularies of its models. The files in llama_cpp/ call only public functions of the library. llama.cpp's functions
+   are declared here under other names, and bound to the names that the linker knows, so no declaration clashes with
+   llama.h. No struct of llama.cpp is needed, because its array of candidates has the same layout.
 
    llama.cpp deletes a sampler as a C++ object, so llama.cpp must also make it (llama_sampler_init). */
 
-/* Binds a declaration to llama.cpp's function `name`; it follows the declaration. A program that finds llama.cpp's
+/* Binds a declaration, which comes before the macro, to llama.cpp's function `name`. A program that finds llama.cpp's
    functions at run time defines the macro as nothing, and defines the functions samp_llama_fn_... itself. */
 #ifndef SAMP_LLAMA_SYMBOL
 #define SAMPI_LABEL(prefix)     #prefix
-#define SAMPI_LABEL_OF(prefix)  SAMPI_LABEL(prefix) /* expands the macro first */
+#define SAMPI_LABEL_OF(prefix)  SAMPI_LABEL(prefix) /* a second macro, so that `prefix` is expanded first */
 #define SAMP_LLAMA_SYMBOL(name) __asm__(SAMPI_LABEL_OF(__USER_LABEL_PREFIX__) #name)
 #endif
 
 struct llama_model;
 
-/* llama.cpp's interface of a sampler. Three layouts are in use: six functions; four more for the device's graph; two
-   more again. A version of llama.cpp does not read functions that it does not know, and NULL means "not supported". */
+/* llama.cpp's interface of a sampler. Versions of llama.cpp have three layouts: six functions; four more for samplers
+   in the device's graph; two more again. An older version does not read the functions that it does not have, and NULL
+   means "not supported" to a newer one. */
 typedef struct samp_llama_i {
     const char *(*name)(const struct llama_sampler *);
     void (*accept)(struct llama_sampler *, samp_token);
@@ -29,7 +29,7 @@ typedef struct samp_llama_i {
     void (*device[6])(void);
 } samp_llama_i;
 
-/* llama.cpp's sampler object; ctx is the chain. */
+/* llama.cpp's sampler object. ctx points to the chain of this library. */
 typedef struct samp_llama_object {
     const samp_llama_i *iface;
     void *ctx;
@@ -61,5 +61,6 @@ SAMP_API samp_token samp_llama_sample(samp_sampler *chain, struct llama_context 
     if (!chain || !ctx) return SAMP_E_NULL;
     const float *logits = samp_llama_fn_logits(ctx, idx);
     const struct llama_vocab *vocab = samp_llama_fn_vocab(samp_llama_fn_model(ctx));
-    return samp_sample(chain, logits, (size_t)samp_llama_fn_n_vocab(vocab)); /* no logits: SAMP_E_NULL */
+    /* without logits the result is SAMP_E_NULL */
+    return samp_sample(chain, logits, (size_t)samp_llama_fn_n_vocab(vocab));
 }

@@ -12,8 +12,8 @@ static void sampi_behind_accept(struct llama_sampler *s, samp_token token) { sam
 static void sampi_behind_reset(struct llama_sampler *s) { samp_reset(sampi_behind(s)); }
 static void sampi_behind_free(struct llama_sampler *s) { samp_free(sampi_behind(s)); }
 
-/* Applies the chain to llama.cpp's array. An array that is refused may be half way through the chain, and a sampler may
-   have selected a candidate: so selected becomes -1. */
+/* Applies the chain to llama.cpp's array of candidates. If samp_apply fails, some samplers may have been applied
+   already, and one may have selected a candidate, so `selected` becomes -1. */
 static void sampi_behind_apply(struct llama_sampler *s, samp_token_data_array *cur)
 {
     if (samp_apply(sampi_behind(s), cur) != SAMP_OK && cur) cur->selected = -1;

@@ -1,10 +1,10 @@
 /* ---- llama.cpp: a model's vocabulary ----
-   samp_llama_vocab makes a samp_vocab of a llama_vocab, in one block of memory: the record, the offset of each token's
-   text, the tokens that end a generation, and the bytes of all texts. llama.cpp tokenises. */
+   samp_llama_vocab makes a samp_vocab from a llama_vocab, in one block of memory: the struct, the offset of each
+   token's text, the tokens that end a generation, and the bytes of all texts. llama.cpp does the tokenising. */
 
 typedef struct sampi_llama_vocab {
-    samp_vocab base; /* first: users hold a pointer to it; user: the llama_vocab */
-    size_t *at;      /* [n_vocab + 1] piece t is bytes [at [t], at [t + 1]) */
+    samp_vocab base; /* must be the first member: users hold a pointer to it; its `user` is the llama_vocab */
+    size_t *at;      /* [n_vocab + 1] the text of token t is bytes [at [t]] to bytes [at [t + 1] - 1] */
     char *bytes;
 } sampi_llama_vocab;
 
@@ -16,8 +16,9 @@ static const char *sampi_llama_piece(const samp_vocab *vocab, samp_token token, 
 }
 
 /* Tokenises a text. If the array is too small, llama.cpp writes nothing and returns the number of tokens as a negative
-   number. The tokens of a breaker of dry always fit in the caller's array `few`: so a failed allocation loses no
-   breaker, which would change the sampler. special: names of control tokens become control tokens. */
+   number. The function first tries the array `few` on the stack. It is large enough for every breaker of dry (a text at
+   which a repetition ends), so a failed allocation cannot lose a breaker, which would change the sampler. If `special`
+   is true, names of control tokens in the text become control tokens. */
 static int32_t sampi_llama_tokens(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out,
                                   int32_t n_max, bool special)
 {
@@ -40,7 +41,7 @@ static int32_t sampi_llama_tokenize(const samp_vocab *vocab, const char *text, s
     return sampi_llama_tokens(vocab, text, n_bytes, out, n_max, false);
 }
 
-/* Walks over the tokens twice: for their size, then for their texts. */
+/* Walks over the tokens twice: first to count the bytes of their texts, then to copy the texts. */
 SAMP_API SAMPI_COLD samp_vocab *samp_llama_vocab(const struct llama_vocab *vocab)
 {
     if (!vocab) return NULL;

@@ -1,11 +1,10 @@
 /* ---- operator: the public functions ----
-   samp_random_sample_create, _run and the others of api/operator.h. The room checks types and settings, lays out the
-   caller's workspace, converts the row to f32, and writes the index in the type of the result. Only create
-   allocates. */
+   samp_random_sample_create, _run and the others of api/operator.h. They check types and settings, lay out the caller's
+   workspace, convert the row to f32, and write the index in the type of the result. Only _create allocates memory. */
 
-/* Converts a row that is not f32 to floats in out [n], in the workspace. Of f64 it takes the differences to the largest
-   element, to lose as little precision as possible. It finds NaN in f64, because differences would turn infinities into
-   NaN; in other types the maxima show it. */
+/* Converts a row that is not f32 to floats in out [n], in the workspace. For f64, the floats are the differences from
+   the largest element, to lose as little precision as possible. The function finds NaN in f64, because differences
+   would turn infinities into NaN. In rows of other types NaN is found later, in the maxima. */
 static int sampi_op_convert(const samp_random_sample *op, const void *probs, float *out)
 {
     const double *wide = (const double *)probs;
@@ -23,7 +22,8 @@ static int sampi_op_convert(const samp_random_sample *op, const void *probs, flo
     return SAMP_OK;
 }
 
-/* Returns the longest row whose indices fit the result's type, at most SAMP_MAX_VOCAB; 0: not an integer type. */
+/* Returns the length of the longest row whose indices fit the result's type, at most SAMP_MAX_VOCAB. Returns 0 if the
+   type is not an integer type. */
 static size_t sampi_op_room(samp_dtype result)
 {
     switch (result) {
@@ -39,7 +39,7 @@ static size_t sampi_op_room(samp_dtype result)
     }
 }
 
-/* Writes the index to the result. It has the same bytes in a signed and an unsigned type. memcpy allows any
+/* Writes the index to the result. An index has the same bytes in a signed and an unsigned type. memcpy allows any
    alignment. */
 static void sampi_op_write(samp_dtype result, void *to, size_t index)
 {
@@ -58,16 +58,17 @@ static void sampi_op_write(samp_dtype result, void *to, size_t index)
     }
 }
 
-/* Offsets in bytes in the workspace, from its first cache line on: digits, maxima of lines, and the row as floats
-   unless it is f32. The size of the workspace follows from them too. */
+/* Offsets in bytes in the workspace, counted from its first cache line. The workspace holds the digits' sums, the
+   maxima of lines (16 elements each), and the row as floats unless the row is f32. `end` gives the size of the
+   workspace. */
 typedef struct sampi_op_layout {
     size_t tile, x, end;
 } sampi_op_layout;
 
 #define SAMPI_OP_ALIGN 64
 
-/* It depends on the operator alone, so the workspace's size never changes. The maxima are those of whole tiles of 16
-   lines. */
+/* The layout depends on the operator alone, so the workspace's size never changes. The maxima are stored for whole
+   tiles of 16 lines. */
 static sampi_op_layout sampi_op_layout_of(const samp_random_sample *op)
 {
     size_t tiles = (op->n + SAMPI_TILE - 1) / SAMPI_TILE;
@@ -79,8 +80,8 @@ static sampi_op_layout sampi_op_layout_of(const samp_random_sample *op)
     return at;
 }
 
-/* Checks the arguments of samp_random_sample_create, so a run need not. Types come first, because the limit of n
-   depends on them. */
+/* Checks the arguments of samp_random_sample_create, so that samp_random_sample_run need not check them. Types are
+   checked first, because the limit of n depends on them. */
 static int sampi_op_check_description(samp_dtype result, samp_dtype probs, size_t n)
 {
     size_t room = sampi_op_room(result);
@@ -90,7 +91,7 @@ static int sampi_op_check_description(samp_dtype result, samp_dtype probs, size_
     return n > SAMP_MAX_VOCAB || n > room ? SAMP_E_RANGE : SAMP_OK;
 }
 
-/* The operator's only allocation. */
+/* Allocates the operator, which is its only allocation. */
 SAMP_API SAMPI_COLD samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n,
                                                                   int *status)
 {
@@ -115,7 +116,7 @@ SAMP_API SAMPI_COLD size_t samp_random_sample_workspace_size(const samp_random_s
     return op ? SAMPI_OP_ALIGN - 1 + sampi_op_layout_of(op).end : 0;
 }
 
-/* The operator is one block. */
+/* The operator is one block of memory. */
 SAMP_API void samp_random_sample_destroy(samp_random_sample *op)
 {
     if (op) SAMP_FREE(op);
@@ -130,8 +131,8 @@ static int sampi_op_check(const samp_random_sample *op, float random, float topp
     return topk >= 1 && (size_t)topk <= op->n ? SAMP_OK : SAMP_E_RANGE;
 }
 
-/* The steps: checks, workspace, the row as floats with its maxima, then the argmax or a search. *result is written
-   last, so an error does not change it. */
+/* Checks the arguments, lays out the workspace, computes the row as floats and its maxima, then takes the argmax or
+   searches. *result is written last, so an error does not change it. */
 SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspace, size_t workspace_size,
                                     void *result, const void *probs, float random, float topp, int32_t topk,
                                     float temperature)

@@ -1,11 +1,12 @@
 /* ---- operator: the search for a value ----
-   Finds the element at which a count or a mass is reached. sampi_op_find is a radix search from the top:
-   sampi_op_digits makes a histogram of the keys in the present range, sampi_op_descend chooses a digit, and the next
-   round searches the keys with that digit. sampi_op_nth then turns the value into an index. The search writes only the
-   digits in the workspace. */
+   Finds the element at which, counted from the largest, a number of elements or a mass (sum of weights) is reached.
+   sampi_op_find is a radix search over keys, which are integers that order as the floats do. sampi_op_digits makes a
+   histogram of the keys in the present range by their next digit, sampi_op_descend chooses a digit, and the next round
+   searches the keys with that digit. sampi_op_nth then turns the value into an index. The search writes only to the
+   histogram in the workspace. */
 
-/* Are all elements of the tile at `at` below the floor? A tile has 16 lines, so its maxima are 16 floats. Without
-   maxima the answer is no. */
+/* Are all elements of the tile that begins at `at` below the floor? A tile has 16 lines of 16 elements, so its maxima
+   are 16 floats. Without maxima the answer is no. */
 static bool sampi_op_skips(const sampi_ordered *row, size_t at, float floor)
 {
     if (!row->tile) return false;
@@ -15,8 +16,8 @@ static bool sampi_op_skips(const sampi_ordered *row, size_t at, float floor)
     return max < floor;
 }
 
-/* Adds up the elements with keys lo .. lo + span for each digit, (key - lo) >> shift, in row->digit. Keys are
-   subtracted as unsigned numbers: the difference is below 2^32 whatever the signs of the floats. */
+/* Adds up, in row->digit, the number and the mass of the elements with keys lo .. lo + span, for each digit (key - lo)
+   >> shift. Keys are subtracted as unsigned numbers: the difference is below 2^32 whatever the signs of the floats. */
 static void sampi_op_digits(const sampi_ordered *row, int32_t lo, uint32_t span, int shift)
 {
     uint64_t w[SAMPI_TILE + 16];
@@ -28,7 +29,8 @@ static void sampi_op_digits(const sampi_ordered *row, int32_t lo, uint32_t span,
         if (sampi_op_skips(row, at, floor)) continue;
         size_t reaching = sampi_use()->collect(row->x + at, NULL, 0, sampi_op_tile(row, at), floor, INFINITY, x, id);
         size_t n = 0;
-        for (size_t i = 0; i < reaching; i++) { /* no branch: an element above the span is overwritten by the next */
+        /* no branch: an element above the span is overwritten by the next one */
+        for (size_t i = 0; i < reaching; i++) {
             uint32_t off = (uint32_t)sampi_key(x[i]) - (uint32_t)lo;
             x[n] = x[i];
             digit[n] = off >> shift;
@@ -42,8 +44,9 @@ static void sampi_op_digits(const sampi_ordered *row, int32_t lo, uint32_t span,
     }
 }
 
-/* Walks down from the last digit, adding to *at what lies above, to the digit that brings the number (or the mass) to
-   `required`: *digit. False if all digits together are not enough. */
+/* Goes from the last (highest) digit down, adding the digits' numbers and masses to *at, to the digit with which the
+   number (or the mass) reaches `required`. Writes it to *digit; *at then has the sums above it. Returns false if all
+   digits together are not enough. */
 static bool sampi_op_descend(const sampi_ordered *row, uint32_t last, uint64_t required, bool by_mass,
                              sampi_place *at, uint32_t *digit)
 {
@@ -60,9 +63,10 @@ static bool sampi_op_descend(const sampi_ordered *row, uint32_t last, uint64_t r
     return false;
 }
 
-/* Finds the largest value that at least `required` elements (by_mass: elements of that mass) are not below. False if
-   all elements from `floor` on are not enough; then *at has their number and mass. At most three passes: a float has 32
-   bits, a digit 11. By number it finds the k-th largest element, by mass the sampled one. */
+/* Finds the largest value x such that at least `required` elements are >= x (by_mass: such that these elements have at
+   least that mass). By number it finds the k-th largest element, by mass the sampled one. Returns false if all elements
+   from `floor` up are not enough; then *at has their number and mass. The search takes at most three passes, because a
+   float has 32 bits and a digit 11. */
 static bool sampi_op_find(const sampi_ordered *row, float floor, uint64_t required, bool by_mass, sampi_place *at)
 {
     uint32_t span = (uint32_t)sampi_key(row->top) - (uint32_t)sampi_key(floor);
@@ -70,7 +74,7 @@ static bool sampi_op_find(const sampi_ordered *row, float floor, uint64_t requir
     at->key = sampi_key(floor);
     at->n = 0;
     at->mass = 0;
-    do { /* the key is in [at->key, at->key + span]; at->n and at->mass are of the elements above */
+    do { /* the key is in [at->key, at->key + span]; at->n and at->mass count the elements above this range */
         uint32_t digit = 0;
         shift = 0;
         while (span >> shift >= SAMPI_DIGITS) shift++;
@@ -83,8 +87,7 @@ static bool sampi_op_find(const sampi_ordered *row, float floor, uint64_t requir
 }
 
 /* Returns the index of the nth (1 = first) element equal to x. At least nth such elements must exist, or the loop would
-   not end. x is the value that a search has found, or the maximum for the argmax, whose first occurrence is the
-   smallest index. */
+   not end. x is the value that a search has found; for the argmax it is the maximum, and nth is 1. */
 static size_t sampi_op_nth(const sampi_ordered *row, float x, uint64_t nth)
 {
     for (size_t at = 0;; at += SAMPI_TILE) {
@@ -97,9 +100,9 @@ static size_t sampi_op_nth(const sampi_ordered *row, float x, uint64_t nth)
     }
 }
 
-/* Returns the mass of the k largest elements. Raises *floor to a value that none of them is below, except elements of
-   weight 0. The maxima of lines, a sixteenth of the row, are searched first: if k maxima are not below a value, then k
-   elements are not. Of the elements equal to the k-th only those among the k count. */
+/* Returns the mass of the k largest elements. Raises *floor, so that all of these elements are >= *floor, except
+   elements of weight 0. The maxima of lines, a sixteenth of the row, are searched first: if k maxima are not below a
+   value, then k elements are not. Of the elements equal to the k-th largest, only those among the k count. */
 static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *floor)
 {
     sampi_ordered maxima = *row;
@@ -113,13 +116,14 @@ static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *floo
     return at.mass + (k - at.n) * sampi_op_weight(row, *floor);
 }
 
-/* Returns the sampled index: the first at which the running mass reaches the share `random` of the first k's mass, but
-   at most random * topp of the row's. random, topp and temperature are above 0 (otherwise the caller takes the argmax).
-   Of the elements equal to the value found, the one that brings the mass to what is required is counted out; their
-   weight is not 0, because the search has found mass at the value. */
+/* Returns the sampled index: the first at which the running sum of weights reaches the share `random` of the first k's
+   mass, but at most random * topp of the row's mass. random, topp and temperature are above 0 (otherwise the caller
+   takes the argmax). The search finds a value; the equal elements that are needed to reach the required mass are then
+   counted. Their weight is not 0, because the search has found mass at the value. */
 static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp, size_t topk)
 {
-    float floor = row->top - 29.0f * row->temperature; /* below it w is 0: e^-28.4 rounds to 0 in units of 2^-40 */
+    /* below it the weight is 0: e^-28.4 rounds to 0 in units of 2^-40 */
+    float floor = row->top - 29.0f * row->temperature;
     sampi_place at;
     uint64_t total = topp < 1.0f || topk == row->n ? sampi_op_total(row) : 0;
     uint64_t top_mass = topk < row->n ? sampi_op_mass_of(row, topk, &floor) : total;
@@ -129,7 +133,7 @@ static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp
         if (nucleus < required) required = nucleus;
     }
     if (required == 0) required = 1;
-    sampi_op_find(row, floor, required, true, &at); /* found, because required <= top_mass */
+    sampi_op_find(row, floor, required, true, &at); /* always found, because required <= top_mass */
     float x = sampi_unkey(at.key);
     uint64_t w = sampi_op_weight(row, x);
     return sampi_op_nth(row, x, (required - at.mass + w - 1) / w);

@@ -1,12 +1,13 @@
 /* ---- JSON: documents ----
-   sampi_json_read makes a document of a text, or reports the place of the first error; peers/, schema/ and tags/ call
-   it. It counts the memory in advance and allocates one block. sampi_json_member finds a member of an object by
-   name. */
+   sampi_json_read makes a JSON document (an array of nodes) from a text, or reports the place of the first error;
+   peers/, schema/ and tags/ call it. The function counts the memory in advance and allocates one block.
+   sampi_json_member finds a member of an object by name. */
 
 static SAMPI_COLD void sampi_json_free(sampi_json *doc) { SAMP_FREE(doc->nodes); }
 
 /* Allocates memory for a text's nodes and strings. Every node but the first follows a comma, bracket or brace, and
-   every name has a colon: these are counted. */
+   every member's name is followed by a colon. So counting these characters gives upper bounds of the numbers of nodes
+   and names. */
 static SAMPI_COLD int sampi_json_room(sampi_json *doc)
 {
     size_t n_nodes = 1, n_names = 0, text_size = 2, name_size = 2;
@@ -32,8 +33,8 @@ static SAMPI_COLD int sampi_json_room(sampi_json *doc)
     return SAMP_OK;
 }
 
-/* Reads a document of n bytes that end with a 0. The text must outlive the document. On an error *error has the place.
-   Node 0 is the whole text's value. */
+/* Reads a document of n bytes that are followed by a 0. The text must outlive the document. On an error, *error says
+   where in the text it is. Node 0 is the value of the whole text. */
 static SAMPI_COLD int sampi_json_read(sampi_json *doc, const char *text, size_t n, samp_text_error *error)
 {
     memset(doc, 0, sizeof *doc);
@@ -55,14 +56,14 @@ static SAMPI_COLD int sampi_json_read(sampi_json *doc, const char *text, size_t 
     return r.status;
 }
 
-/* Returns the number of the document's string with this text; -1: there is none. */
+/* Returns the number of the document's string with these bytes, or -1 if there is no such string. */
 static SAMPI_COLD int32_t sampi_json_find(const sampi_json *doc, const char *text, size_t n)
 {
     const int32_t *slot = sampi_json_slot(doc, text, n);
     return slot ? *slot : -1;
 }
 
-/* Returns the object's member with this name; -1: there is none, or the node is no object. */
+/* Returns the object's member with this name, or -1 if there is none or the node is not an object. */
 static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node, int32_t name)
 {
     if (node < 0 || name < 0 || doc->nodes[node].kind != SAMPI_JSON_OBJECT) return -1;

@@ -1,14 +1,14 @@
 /* ==================================================================================================== >>json
-   Readers of grammars, schemas and requests (SAMPLING_GRAMMAR or SAMPLING_PEERS). The rooms of text/ read UTF-8 and
-   JSON (RFC 8259, strictly), and report errors by line and column. This room has the records and the errors; the
+   Readers of grammars, schemas and requests (SAMPLING_GRAMMAR or SAMPLING_PEERS). The files in text/ read UTF-8 and
+   JSON (RFC 8259, strictly), and report errors by line and column. This file has the structs and the errors; the
    readers follow in text/strings.h, text/values.h and text/documents.h.
 
    A JSON document becomes an array of nodes in the order of the text, in one block of memory, whose size is counted
-   beforehand. Equal strings have equal numbers, and a member is found by a hash of its object and its name. Numbers
-   stay text, for exact decimal arithmetic. */
+   beforehand. Each string gets a number, and equal strings get the same one. A member is found by a hash of its object
+   and its name. JSON numbers stay text, for exact decimal arithmetic. */
 
-/* Fills *error with the status and the line and column (in bytes, from 1) of a place in a text, and returns the status.
-   `what` must fit into a message. */
+/* Fills *error with the status and with the line and column (in bytes, from 1) of the place `at` in a text, and returns
+   the status. `what`, the message, must fit into its buffer. */
 static SAMPI_COLD int sampi_text_error(samp_text_error *error, const char *text, const char *at, int status,
                                        const char *what)
 {
@@ -25,8 +25,8 @@ static SAMPI_COLD int sampi_text_error(samp_text_error *error, const char *text,
     return status;
 }
 
-/* Reads the code point at the beginning of a text of at least one byte; returns the number of its bytes. 0: not valid
-   UTF-8, or a surrogate. */
+/* Reads the code point at the beginning of a text of at least one byte. Returns the number of its bytes, or 0 if they
+   are not valid UTF-8 or encode a surrogate. */
 static uint32_t sampi_utf8_get(const unsigned char *s, const unsigned char *end, uint32_t *c)
 {
     static const uint32_t least[5] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -40,7 +40,7 @@ static uint32_t sampi_utf8_get(const unsigned char *s, const unsigned char *end,
     return *c < least[n] || *c > 0x10ffff || (*c >= 0xd800 && *c < 0xe000) ? 0 : n;
 }
 
-/* Returns the value of a hexadecimal digit, or -1. */
+/* Returns the value of a hexadecimal digit, or -1 for another character. */
 static int sampi_hex_digit(int c)
 {
     return c >= '0' && c <= '9'   ? c - '0'
@@ -51,8 +51,8 @@ static int sampi_hex_digit(int c)
 
 enum {
     SAMPI_JSON_DEPTH = 256,    /* the deepest nesting of arrays and objects */
-    SAMPI_JSON_PROBES = 256,   /* steps of a search in a hash table; more count as an attack */
-    SAMPI_JSON_BYTES = 1 << 26 /* the longest text */
+    SAMPI_JSON_PROBES = 256,   /* the most steps of a search in a hash table; more count as an attack */
+    SAMPI_JSON_BYTES = 1 << 26 /* the longest text, in bytes */
 };
 
 typedef enum sampi_json_kind {
@@ -67,22 +67,23 @@ typedef enum sampi_json_kind {
 
 typedef struct sampi_json_node {
     uint8_t kind;           /* sampi_json_kind */
-    int32_t parent, next;   /* next: the next child of the same parent; -1: there is none */
-    int32_t first, last, n; /* the children of an array or object */
-    int32_t name;           /* the number of the member's name; -1: not a member */
-    int32_t text;           /* the number of a string's text, or of a number's text as written */
-    uint32_t at;            /* the offset in the source */
+    int32_t parent, next;   /* the parent node, and the next child of the same parent; -1 if there is none */
+    int32_t first, last, n; /* for an array or object: its first and its last child, and their number */
+    int32_t name;           /* the number of the string that names the member; -1 if the node is not a member */
+    int32_t text;           /* the number of the string; for a JSON number, of its text as written */
+    uint32_t at;            /* the offset of the value in the source */
 } sampi_json_node;
 
 typedef struct sampi_json_string {
-    uint32_t at, n; /* in bytes */
+    uint32_t at, n; /* the string's offset in `bytes`, and its length in bytes */
 } sampi_json_string;
 
 typedef struct sampi_json {
     sampi_json_node *nodes;
     sampi_json_string *strings;
-    int32_t *by_text, *by_name; /* hash tables: numbers of strings; numbers of nodes that are members. -1: free */
-    char *bytes;                /* of all strings, unescaped */
+    /* hash tables of the numbers of strings and of the nodes that are members; -1: a free slot */
+    int32_t *by_text, *by_name;
+    char *bytes; /* the bytes of all strings, unescaped */
     int32_t n_nodes, n_strings;
     uint32_t n_bytes, text_mask, name_mask;
     const char *source;

@@ -2,14 +2,16 @@
    A string is unescaped, checked as UTF-8, stored in the document's block, and given a number. Equal strings have equal
    numbers. A search in the table of strings takes at most 256 steps, so an attacker's strings cannot make it slow. */
 
-/* Returns the hash of bytes for a table of 2^k entries: the upper half of the checksum, whose bits each depend on all
-   bytes. The lowest bits do not depend on the last bytes of a word, in which names like item-001 differ. */
+/* Returns the hash of bytes for a table of 2^k entries: the upper half of their checksum, each bit of which depends on
+   all bytes. The lowest bits of the checksum would not do: they do not depend on the last bytes of a word of eight, in
+   which names like item-001 differ. */
 static SAMPI_COLD uint32_t sampi_place_of(const void *bytes, size_t n)
 {
     return (uint32_t)(sampi_checksum(bytes, n) >> 32);
 }
 
-/* Returns the slot of a text in the table, which has its number or is free; NULL: too many texts collide. */
+/* Returns the slot of a text in the hash table, which is free or has the text's number. Returns NULL if too many texts
+   collide. */
 static SAMPI_COLD int32_t *sampi_json_slot(const sampi_json *doc, const char *text, size_t n)
 {
     uint32_t h = sampi_place_of(text, n);
@@ -21,7 +23,7 @@ static SAMPI_COLD int32_t *sampi_json_slot(const sampi_json *doc, const char *te
     return NULL;
 }
 
-/* Returns the number of the string that was written after all others: a new one, or that of an equal string. */
+/* Returns the number of the string that was written last: a new number, or that of an equal string. */
 static SAMPI_COLD int32_t sampi_json_intern(sampi_json_reader *r, uint32_t n)
 {
     sampi_json *doc = r->doc;
@@ -34,7 +36,7 @@ static SAMPI_COLD int32_t sampi_json_intern(sampi_json_reader *r, uint32_t n)
     return *slot = doc->n_strings++;
 }
 
-/* Writes a code point in UTF-8; returns the number of bytes. */
+/* Writes a code point in UTF-8 and returns the number of bytes. */
 static SAMPI_COLD uint32_t sampi_utf8_put(char *out, uint32_t c)
 {
     if (c < 0x80) return out[0] = (char)c, 1;
@@ -44,7 +46,7 @@ static SAMPI_COLD uint32_t sampi_utf8_put(char *out, uint32_t c)
     return n;
 }
 
-/* Reads the four digits after \u. */
+/* Reads the four hexadecimal digits after \u. */
 static SAMPI_COLD int32_t sampi_json_hex(sampi_json_reader *r)
 {
     int32_t c = 0;
@@ -56,7 +58,7 @@ static SAMPI_COLD int32_t sampi_json_hex(sampi_json_reader *r)
     return c;
 }
 
-/* Reads an escape after its backslash; returns the code point, or -1. */
+/* Reads an escape sequence after its backslash. Returns the code point, or -1 on an error. */
 static SAMPI_COLD int32_t sampi_json_escape(sampi_json_reader *r)
 {
     static const char escapes[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
@@ -74,7 +76,7 @@ static SAMPI_COLD int32_t sampi_json_escape(sampi_json_reader *r)
     return low < 0 ? -1 : 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
 }
 
-/* Reads a string from its quote on; returns its number. */
+/* Reads a string, beginning with its quote. Returns the string's number. */
 static SAMPI_COLD int32_t sampi_json_text(sampi_json_reader *r)
 {
     char *out = r->doc->bytes + r->doc->n_bytes;

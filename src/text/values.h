@@ -1,6 +1,6 @@
 /* ---- JSON: values ----
-   The reader of values: numbers, words, strings, arrays and objects become nodes, one after another, without recursion.
-   It checks depth, commas and names by RFC 8259. Numbers stay text. It uses text/strings.h. */
+   Reads JSON values. Numbers, the words null, true and false, strings, arrays and objects become nodes, one after
+   another, without recursion. Depth, commas and names are checked by RFC 8259. Numbers stay text. */
 
 static SAMPI_COLD size_t sampi_json_digits(sampi_json_reader *r)
 {
@@ -35,7 +35,7 @@ static SAMPI_COLD void sampi_json_space(sampi_json_reader *r)
     while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r')) r->at++;
 }
 
-/* Skips space, and reads the byte c if it is next; returns whether it was. */
+/* Skips space, and reads the byte c if it comes next. Returns whether c did. */
 static SAMPI_COLD bool sampi_json_next(sampi_json_reader *r, char c)
 {
     sampi_json_space(r);
@@ -44,7 +44,7 @@ static SAMPI_COLD bool sampi_json_next(sampi_json_reader *r, char c)
     return true;
 }
 
-/* Returns the slot of a member in the table of names; NULL: too many names collide. */
+/* Returns the slot of a member in the hash table of names, or NULL if too many names collide. */
 static SAMPI_COLD int32_t *sampi_json_member_slot(const sampi_json *doc, int32_t object, int32_t name)
 {
     uint64_t key = ((uint64_t)(uint32_t)object << 32 | (uint32_t)name) * 0x9e3779b97f4a7c15u;
@@ -56,7 +56,8 @@ static SAMPI_COLD int32_t *sampi_json_member_slot(const sampi_json *doc, int32_t
     return NULL;
 }
 
-/* Reads a word if it is next; returns whether it was. The caller checks what follows it. */
+/* Reads one of the words null, true and false if it comes next. Returns whether it did. The caller checks what follows
+   the word. */
 static SAMPI_COLD bool sampi_json_word(sampi_json_reader *r, const char *word)
 {
     size_t n = strlen(word);
@@ -65,8 +66,8 @@ static SAMPI_COLD bool sampi_json_word(sampi_json_reader *r, const char *word)
     return true;
 }
 
-/* Reads a value and returns its node. Of an array or object it reads only the opening bracket; *inside: it has a
-   child. */
+/* Reads a value and returns its node. For an array or object, only the opening bracket is read, and *inside says
+   whether the array or object has a child. */
 static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent, int32_t name, bool *inside)
 {
     sampi_json *doc = r->doc;
@@ -123,18 +124,19 @@ static SAMPI_COLD int32_t sampi_json_name(sampi_json_reader *r, int32_t object)
         return sampi_json_wrong(r, slot ? "this name is there twice" : "too many names collide");
     }
     if (!sampi_json_next(r, ':')) return sampi_json_wrong(r, "expected a colon");
-    *slot = r->doc->n_nodes; /* the node that the member will be */
+    *slot = r->doc->n_nodes; /* the node that will be the member */
     return name;
 }
 
-/* Reads a value with everything inside it. The nodes' parents lead back out of an array or object. */
+/* Reads a value with everything inside it. After the last child of an array or object, reading continues with its
+   parent. */
 static SAMPI_COLD void sampi_json_values(sampi_json_reader *r)
 {
     const sampi_json_node *nodes = r->doc->nodes;
     bool inside;
     int32_t node = sampi_json_value(r, -1, -1, &inside);
     if (!inside) return;
-    for (r->depth = 1; r->depth > 0 && !r->status;) { /* a child of node is next */
+    for (r->depth = 1; r->depth > 0 && !r->status;) { /* the next value is a child of node */
         const bool object = nodes[node].kind == SAMPI_JSON_OBJECT;
         int32_t name = object ? sampi_json_name(r, node) : -1, child;
         if (r->status) return;
