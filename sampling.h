@@ -212,64 +212,64 @@
     2622 base/switches.h                 11498 life/rollback.h                 27139 grammar/forced.h
     2948 base/random.h                   11758 life/chain.h                    27310 grammar/hooks.h
     2971 base/mt19937.h                  12042 life/members.h                  27437 schema/head.h
-    3047 base/exact.h                    12156 life/update.h                   27614 schema/errors.h
-    3280 base/bits128.h                  12353 life/copy.h                     27726 schema/collections.h
-    3361 base/elements.h                 12523 rows/row.h                      27760 schema/references.h
-    3495 watermark/colours.h             12833 rows/reserve.h                  28035 schema/strings.h
-    3559 kernels/llama_cpp/contract.h    12902 rows/pieces.h                   28097 schema/numbers.h
-    3606 kernels/contract.h              13016 rows/thresholds.h               28305 schema/sets.h
-    3734 kernels/scalar.h                13123 rows/compact.h                  28561 schema/formats.h
-    3940 kernels/llama_cpp/scalar.h      13307 rows/sums.h                     28763 schema/scalars.h
-    3961 kernels/sets.h                  13456 rows/changes.h                  29066 schema/goals.h
-    4009 kernels/vectors.h               13537 rows/cuts.h                     29291 schema/alternatives.h
-    4126 kernels/avx512.h                13987 rows/typical.h                  29776 schema/objects.h
-    4210 kernels/avx2.h                  14302 rows/tail_free.h                30297 schema/arrays.h
-    4272 kernels/sse2.h                  14376 rows/selecting.h                30662 schema/whole.h
-    4289 kernels/neon.h                  14507 rows/mirostat.h                 30835 tags/head.h
-    4311 kernels/wasm.h                  14592 watermark/rows.h                30965 tags/words.h
-    4327 kernels/generic.h               14706 rows/flat.h                     31081 tags/inside.h
-    4347 kernels/shared.h                14753 rows/logprobs.h                 31225 tags/formats.h
-    4472 kernels/passes.h                14839 rows/step.h                     31633 grammar/grammars.h
-    5162 kernels/llama_cpp/passes.h      14856 rows/llama_cpp/sums.h           31700 peers/tables.h
-    5246 kernels/check.h                 15182 rows/llama_cpp/samplers.h       32101 peers/values.h
-    5269 kernels/dispatch.h              15659 rows/llama_cpp/step.h           32546 peers/llama_server.h
-    5479 core/array.h                    15690 run/apply.h                     32616 peers/fields.h
-    5821 core/table.h                    15774 run/writing.h                   32882 peers/requests.h
-    6046 core/windows.h                  15898 run/arrays.h                    33028 shards/head.h
-    6139 constraints/record.h            15976 run/arrays_llama_cpp.h          33179 shards/bytes.h
-    6197 watermark/record.h              16176 run/walk.h                      33277 shards/merging.h
-    6217 rows/work.h                     16281 run/finish.h                    33568 shards/row.h
-    6244 life/past.h                     16321 run/draw_llama_cpp.h            33702 shards/answers.h
-    6303 core/record.h                   16397 run/draw.h                      34250 shards/logprobs.h
-    6449 core/plans.h                    16475 run/sample.h                    34397 shards/taking.h
-    6488 core/fields.h                   16593 watermark/making.h              34553 shards/asking.h
-    6580 core/owners.h                   16822 watermark/tails.h               34690 shards/prefix.h
-    6660 core/mt19937.h                  16922 watermark/detect.h              35261 shards/plans.h
-    6719 core/no_mt19937.h               17145 run/verify.h                    35765 samplers/plans.h
-    6754 core/making.h                   17250 run/batch.h                     36028 shards/way.h
-    6889 core/streams.h                  17401 life/state.h                    36177 shards/memory.h
-    6930 life/state_fields.h             17579 operator/weights.h              36247 shards/batch.h
-    7030 samplers/llama_cpp.h            17668 operator/search.h               36655 drafts/head.h
-    7117 samplers/logit_bias.h           17810 operator/run.h                  36714 drafts/block.h
-    7219 samplers/patch.h                17979 kv/cells.h                      36906 drafts/tree.h
-    7269 samplers/penalties.h            18016 kv/making.h                     37041 drafts/relaxed.h
-    7421 samplers/dry.h                  18241 kv/slot.h                       37126 constraints/automaton.h
-    7880 samplers/cut.h                  18381 kv/sequences.h                  37227 constraints/making.h
-    7905 samplers/top_n_sigma.h          18515 kv/data.h                       37483 constraints/sampler.h
-    8015 samplers/top_k.h                18638 kv/update.h                     37578 constraints/constructors.h
-    8072 samplers/tail_free.h            18763 kv/state.h                      37945 constraints/patterns.h
-    8197 samplers/typical.h              18972 llama_cpp/functions.h           38153 constraints/looking.h
-    8273 samplers/top_p.h                19040 llama_cpp/object.h              38220 constraints/thinking.h
-    8316 samplers/min_p.h                19095 llama_cpp/vocabulary.h          38472 constraints/schedule.h
-    8358 samplers/by_sums.h              19173 text/reading.h                  38561 constraints/accepting.h
-    8509 samplers/top_h.h                19285 text/strings.h                  38744 constraints/drawing.h
-    8562 samplers/min_k.h                19386 text/values.h                   38931 constraints/state.h
-    8620 samplers/xtc.h                  19544 text/documents.h                38996 constraints/kind.h
-    8704 samplers/infill.h               19621 grammar/head.h                  39054 constraints/top_p_decay.h
-    8820 samplers/temperature.h          19663 grammar/tree.h                  39140 constraints/accessors.h
-    8990 samplers/smoothing.h            20330 grammar/building.h              39248 core/kinds.h
-    9075 samplers/softmax.h              20714 grammar/finishing.h             39299 base/restore.h
-    9108 samplers/drafted.h              21031 grammar/reading.h               39313 api/license.h
+    3047 base/exact.h                    12156 life/update.h                   27622 schema/errors.h
+    3280 base/bits128.h                  12353 life/copy.h                     27735 schema/collections.h
+    3361 base/elements.h                 12523 rows/row.h                      27770 schema/references.h
+    3495 watermark/colours.h             12833 rows/reserve.h                  28050 schema/strings.h
+    3559 kernels/llama_cpp/contract.h    12902 rows/pieces.h                   28112 schema/numbers.h
+    3606 kernels/contract.h              13016 rows/thresholds.h               28322 schema/sets.h
+    3734 kernels/scalar.h                13123 rows/compact.h                  28582 schema/formats.h
+    3940 kernels/llama_cpp/scalar.h      13307 rows/sums.h                     28786 schema/scalars.h
+    3961 kernels/sets.h                  13456 rows/changes.h                  29096 schema/goals.h
+    4009 kernels/vectors.h               13537 rows/cuts.h                     29325 schema/alternatives.h
+    4126 kernels/avx512.h                13987 rows/typical.h                  29818 schema/objects.h
+    4210 kernels/avx2.h                  14302 rows/tail_free.h                30348 schema/arrays.h
+    4272 kernels/sse2.h                  14376 rows/selecting.h                30721 schema/whole.h
+    4289 kernels/neon.h                  14507 rows/mirostat.h                 30895 tags/head.h
+    4311 kernels/wasm.h                  14592 watermark/rows.h                31026 tags/words.h
+    4327 kernels/generic.h               14706 rows/flat.h                     31144 tags/inside.h
+    4347 kernels/shared.h                14753 rows/logprobs.h                 31289 tags/formats.h
+    4472 kernels/passes.h                14839 rows/step.h                     31703 grammar/grammars.h
+    5162 kernels/llama_cpp/passes.h      14856 rows/llama_cpp/sums.h           31770 peers/tables.h
+    5246 kernels/check.h                 15182 rows/llama_cpp/samplers.h       32171 peers/values.h
+    5269 kernels/dispatch.h              15659 rows/llama_cpp/step.h           32616 peers/llama_server.h
+    5479 core/array.h                    15690 run/apply.h                     32686 peers/fields.h
+    5821 core/table.h                    15774 run/writing.h                   32952 peers/requests.h
+    6046 core/windows.h                  15898 run/arrays.h                    33098 shards/head.h
+    6139 constraints/record.h            15976 run/arrays_llama_cpp.h          33249 shards/bytes.h
+    6197 watermark/record.h              16176 run/walk.h                      33347 shards/merging.h
+    6217 rows/work.h                     16281 run/finish.h                    33638 shards/row.h
+    6244 life/past.h                     16321 run/draw_llama_cpp.h            33772 shards/answers.h
+    6303 core/record.h                   16397 run/draw.h                      34320 shards/logprobs.h
+    6449 core/plans.h                    16475 run/sample.h                    34467 shards/taking.h
+    6488 core/fields.h                   16593 watermark/making.h              34623 shards/asking.h
+    6580 core/owners.h                   16822 watermark/tails.h               34760 shards/prefix.h
+    6660 core/mt19937.h                  16922 watermark/detect.h              35331 shards/plans.h
+    6719 core/no_mt19937.h               17145 run/verify.h                    35835 samplers/plans.h
+    6754 core/making.h                   17250 run/batch.h                     36098 shards/way.h
+    6889 core/streams.h                  17401 life/state.h                    36247 shards/memory.h
+    6930 life/state_fields.h             17579 operator/weights.h              36317 shards/batch.h
+    7030 samplers/llama_cpp.h            17668 operator/search.h               36725 drafts/head.h
+    7117 samplers/logit_bias.h           17810 operator/run.h                  36784 drafts/block.h
+    7219 samplers/patch.h                17979 kv/cells.h                      36976 drafts/tree.h
+    7269 samplers/penalties.h            18016 kv/making.h                     37111 drafts/relaxed.h
+    7421 samplers/dry.h                  18241 kv/slot.h                       37196 constraints/automaton.h
+    7880 samplers/cut.h                  18381 kv/sequences.h                  37297 constraints/making.h
+    7905 samplers/top_n_sigma.h          18515 kv/data.h                       37553 constraints/sampler.h
+    8015 samplers/top_k.h                18638 kv/update.h                     37648 constraints/constructors.h
+    8072 samplers/tail_free.h            18763 kv/state.h                      38015 constraints/patterns.h
+    8197 samplers/typical.h              18972 llama_cpp/functions.h           38223 constraints/looking.h
+    8273 samplers/top_p.h                19040 llama_cpp/object.h              38290 constraints/thinking.h
+    8316 samplers/min_p.h                19095 llama_cpp/vocabulary.h          38542 constraints/schedule.h
+    8358 samplers/by_sums.h              19173 text/reading.h                  38631 constraints/accepting.h
+    8509 samplers/top_h.h                19285 text/strings.h                  38814 constraints/drawing.h
+    8562 samplers/min_k.h                19386 text/values.h                   39001 constraints/state.h
+    8620 samplers/xtc.h                  19544 text/documents.h                39066 constraints/kind.h
+    8704 samplers/infill.h               19621 grammar/head.h                  39124 constraints/top_p_decay.h
+    8820 samplers/temperature.h          19663 grammar/tree.h                  39210 constraints/accessors.h
+    8990 samplers/smoothing.h            20330 grammar/building.h              39318 core/kinds.h
+    9075 samplers/softmax.h              20714 grammar/finishing.h             39369 base/restore.h
+    9108 samplers/drafted.h              21031 grammar/reading.h               39383 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -27436,27 +27436,27 @@ static const sampi_hooks SAMPI_GRAMMAR_HOOKS = {
 
 /* ---- src/schema/head.h ---- */
 /* ================================================================================================== >>schema
-   JSON schemas (2020-12, and the names that drafts 4 to 7 have for the same) as trees of expressions. One rule comes
-   before all others: no text that violates the schema is accepted. A keyword that cannot be expressed is never left
-   out: the schema is refused, with the keyword's name and place.
+   JSON schemas (2020-12, and the older names that drafts 4 to 7 have for the same keywords) as trees of expressions.
+   The first rule is that no text which violates the schema is accepted. So a keyword that cannot be expressed is never
+   ignored: the schema is refused, with the keyword's name and position.
 
-   A literal is one condition on a value: it satisfies a schema, or it must not; it equals a value, or it must not. A
-   goal is a set of literals that one value must satisfy together. The goal of a property, say, has a literal for each
-   schema that names this property. The texts that a goal allows are computed in two ways:
-     null, booleans, numbers, strings    These are called scalars here. Their texts are regular: keywords make sets of
-                                         texts, and allOf, anyOf, oneOf, not and if combine these sets with and, or and
-                                         complement.
+   A literal is one condition on a value: the value satisfies a schema, or must not; it equals another value, or must
+   not. A goal is a set of literals that one value must satisfy together. For example, the goal of a property has a
+   literal for each schema that names this property. The texts that a goal allows are computed in two ways:
+     null, booleans, numbers, strings    They are called scalars here. Their texts are regular sets: keywords give sets
+                                         of texts, and allOf, anyOf, oneOf, not and if combine these sets by union,
+                                         intersection and complement.
      arrays, objects                     The goal is split into alternatives that have no allOf, anyOf and so on. Each
-                                         alternative is one shape of array or object; its items or members have goals
-                                         again.
+                                         alternative is one shape of an array or object, whose items or members have
+                                         goals again.
    Each goal that allows arrays or objects becomes one rule of the grammar, so schemas may be recursive.
 
-   Complements are exact because the grammar allows only some spellings of a value that is constrained, and a set has
-   either all of these spellings or none: numbers without an exponent, strings with the shortest escape of each
+   Complements are exact because the grammar allows only some spellings of a value that is constrained, and a set
+   contains either all of these spellings or none: numbers without an exponent, strings with the shortest escape of each
    character. A number or string that no keyword constrains may have any spelling. */
 
 /* clang-format off */
-/* A keyword: its name here, its name in a schema, and what its value may be (SAMPI_SCHEMA_VALUES). */
+/* A keyword: its name in this code, its name in a schema, and the values that it may have (SAMPI_SCHEMA_VALUES). */
 #define SAMPI_SCHEMA_KEYS(X) \
     X(TYPE, "type", TEXT_OR_LIST) X(CONST, "const", ANY) X(ENUM, "enum", LIST) X(NOT, "not", SCHEMA) \
     X(ALL_OF, "allOf", LIST) X(ANY_OF, "anyOf", LIST) X(ONE_OF, "oneOf", LIST) \
@@ -27489,9 +27489,9 @@ typedef enum sampi_schema_key {
         SAMPI_KEY_LAST
 } sampi_schema_key;
 
-/* What the value of a keyword may be: a set of JSON's types as bits, and how an error message calls it. */
+/* The values that a keyword may have: a set of JSON's types as bits, and their name in an error message. */
 #define SAMPI_SCHEMA_VALUES(X) \
-    X(ANY, 0x7f, "") /* any value, or checked where it is read */ \
+    X(ANY, 0x7f, "") /* any value, or the value is checked where it is read */ \
     X(BOOL, 1 << SAMPI_JSON_FALSE | 1 << SAMPI_JSON_TRUE, "true or false") \
     X(NUMBER, 1 << SAMPI_JSON_NUMBER, "a number") \
     X(TEXT, 1 << SAMPI_JSON_STRING, "a string") \
@@ -27499,7 +27499,7 @@ typedef enum sampi_schema_key {
     X(MEMBERS, 1 << SAMPI_JSON_OBJECT, "an object") \
     X(TEXT_OR_LIST, SAMPI_VALUE_TEXT | SAMPI_VALUE_LIST, "a string, or an array of them") \
     X(SCHEMA, SAMPI_VALUE_BOOL | SAMPI_VALUE_MEMBERS, "a schema") \
-    X(SCHEMA_OR_LIST, SAMPI_VALUE_SCHEMA | SAMPI_VALUE_LIST, "a schema") /* an array up to draft 7 */ \
+    X(SCHEMA_OR_LIST, SAMPI_VALUE_SCHEMA | SAMPI_VALUE_LIST, "a schema") /* a list up to draft 7 */ \
     X(LIST_OR_BOOL, SAMPI_VALUE_LIST | SAMPI_VALUE_BOOL, "an array") /* a boolean in draft 3; scalars ignore it */ \
     X(NUMBER_OR_BOOL, SAMPI_VALUE_NUMBER | SAMPI_VALUE_BOOL, "a number") /* a boolean in draft 4 */
 enum {
@@ -27509,7 +27509,7 @@ enum {
         SAMPI_VALUE_LAST
 };
 
-/* Sets of types, as bits. DEEP: arrays and objects. */
+/* Sets of JSON's types, as bits. DEEP is the set of arrays and objects. */
 enum {
     SAMPI_T_NULL = 1,
     SAMPI_T_FALSE = 2,
@@ -27522,13 +27522,14 @@ enum {
     SAMPI_T_DEEP = SAMPI_T_ARRAY | SAMPI_T_OBJECT
 };
 
-/* A condition on a value: a node of the document (a schema or a value) times 4, plus one of these. IS, ISNT: the value
-   must satisfy that schema, or must not. EQUALS, DIFFERS: it must equal that value, or must not. */
+/* A literal, which is one condition on a value: the number of a node of the document (a schema or a value) times 4,
+   plus one of these kinds. IS: the value must satisfy that schema. ISNT: it must not satisfy it. EQUALS: it must equal
+   that value. DIFFERS: it must differ from it. */
 typedef int32_t sampi_literal;
 enum { SAMPI_IS = 0, SAMPI_ISNT = 1, SAMPI_EQUALS = 2, SAMPI_DIFFERS = 3 };
 
-/* A set of texts of numbers, or of strings: all of them (n = SAMPI_ANY), the texts of a node of the tree (n =
-   SAMPI_SOME), or a list of n values, which are nodes of the document; the list begins at `list` in the arena. */
+/* A set of texts of numbers, or of strings. n = SAMPI_ANY: all texts. n = SAMPI_SOME: the texts that `node` of the tree
+   matches. n >= 0: a list of n values, as nodes of the document; the list begins at index `list` of the arena. */
 typedef struct sampi_texts {
     sampi_node node;
     int32_t list, n;
@@ -27536,71 +27537,78 @@ typedef struct sampi_texts {
 enum { SAMPI_ANY = -1, SAMPI_SOME = -2 };
 
 typedef struct sampi_scalars {
-    unsigned types; /* null, false and true */
+    unsigned types; /* a set of the types null, false and true */
     sampi_texts number, string;
 } sampi_scalars;
 
 typedef struct sampi_goal {
-    int32_t first, n; /* its literals, ascending, in the arena */
-    int32_t rule;     /* -1: no rule was made for it */
-    uint8_t possible; /* is there a value that satisfies it? */
+    int32_t first, n; /* the goal's literals, in ascending order, are n elements of the arena from index `first` on */
+    int32_t rule;     /* the number of the goal's rule in the tree; -1 if it has none */
+    /* SAMPI_YES or SAMPI_NO if it is known whether some value satisfies the goal, else SAMPI_UNKNOWN */
+    uint8_t possible;
 } sampi_goal;
 enum { SAMPI_UNKNOWN, SAMPI_YES, SAMPI_NO };
 
 typedef struct sampi_schema {
     sampi_json doc;
     sampi_tree *tree;
-    int status;                     /* the first error; every step after it does nothing */
-    bool in_order;                  /* option "ordered": members in the schema's order */
-    int draft;                      /* 4 to 7; 8 for 2019 and later */
-    int32_t key[SAMPI_KEY_LAST];    /* each keyword's string in the document; -1: absent */
-    uint8_t *key_of;                /* [n_strings] keyword + 1; 0: not a keyword */
-    sampi_scalars *scalars;         /* [2 * n_nodes] of schemas: an under- and an overestimate */
-    uint8_t *scalars_known;         /* [2 * n_nodes] 0: not made, 1: being made, 2: made */
-    sampi_vec goals, slots;         /* sampi_goal; a hash table of their numbers */
-    sampi_vec arena;                /* int32_t: literals of goals, lists of texts. Only grows */
-    sampi_vec stack;                /* int32_t: what functions collect; each restores its length */
+    int status;                  /* the first error; every later function does nothing */
+    bool in_order;               /* the option "ordered": members come in the schema's order */
+    int draft;                   /* the draft of JSON schema: 4 to 7; 8 for 2019 and later */
+    int32_t key[SAMPI_KEY_LAST]; /* each keyword's string in the document; -1 if the document does not have it */
+    uint8_t *key_of;             /* [n_strings] the keyword of each string, + 1; 0 if the string is not a keyword */
+    sampi_scalars *scalars; /* [2 * n_nodes] the scalars that each schema allows: an under- and an overestimate */
+    uint8_t *scalars_known; /* [2 * n_nodes] 0: not computed, 1: being computed, 2: computed */
+    sampi_vec goals, slots; /* goals: sampi_goal; slots: a hash table of their indexes */
+    sampi_vec arena;        /* int32_t: the literals of goals, and lists of texts; it only grows */
+    sampi_vec stack; /* int32_t: a stack on which functions collect numbers; each function restores its length */
     sampi_vec atoms, todo;          /* stacks of sampi_atom and of sampi_todo (alternatives.h) */
-    sampi_vec queue;                /* goals whose rules have no body yet */
-    sampi_vec asked;                /* sampi_asked: schemas whose scalars are being made */
-    sampi_vec resources, anchors;   /* sampi_resource, sampi_anchor: targets of references */
-    sampi_vec addresses, by_anchor; /* the resources' addresses; a hash table of anchors */
-    sampi_deriver deriver;          /* for sampi_schema_matches; owns only its work and memo */
-    sampi_byte_classes bytes;       /* the deriver's classes of bytes: one for each byte */
-    int32_t *targets;               /* [n_nodes] the target of a $ref; -1: not found yet */
-    int32_t *listed;                /* [n_strings] see sampi_object_name */
-    int32_t *pattern_of;            /* [n_strings] its node as a regular expression, + 1; 0: not made */
-    int32_t *resource_of;           /* [n_nodes] the resource that a node is in */
-    uint8_t *stands;                /* [n_nodes] SAMPI_STANDS_*: is a node a schema? */
-    int32_t *value_of;              /* [n_strings] the first string of an equal number, + 1; 0: not looked up yet */
-    int32_t *marks;                 /* [n_strings] the round in which a string was marked: sampi_texts_mark */
-    int32_t *children;              /* [n_nodes] where the arena lists an array's children, + 1; 0: not listed */
-    sampi_vec values;               /* int32_t: a hash table of numbers: a number's string, or -1 */
-    int32_t n_values, round;        /* how many numbers are in `values`; the current round of marks */
-    sampi_texts marked;             /* the list whose values are marked */
-    int32_t spare;                  /* work that the last counted step still pays for: sampi_schema_work */
-    uint8_t *says;                  /* [n_nodes] sampi_schema_says + 1; 0: not counted yet */
-    sampi_node formats[2][32];      /* [upper bound?][line of the table of formats]; 0: not made */
-    int64_t steps;                  /* how many steps are left */
-    int choices;                    /* depth of calls of sampi_expand and sampi_finish_objects */
-    int level;                      /* depth of questions whether something is possible */
-    sampi_node space, comma, colon; /* white space, a comma, a colon, as the options say */
-    sampi_node any, string;         /* a string's character in any spelling; any string */
-    sampi_node character, shortest; /* the same two in the shortest spelling */
-    sampi_node number, plain, magnitude, fraction, digits; /* a number; no exponent; nor sign; .digits; digits */
+    sampi_vec queue;                /* int32_t: the goals whose rules have no body yet */
+    sampi_vec asked;                /* sampi_asked: a stack of the schemas whose scalars are being computed */
+    sampi_vec resources, anchors;   /* sampi_resource, sampi_anchor: the targets of references */
+    sampi_vec addresses, by_anchor; /* addresses: the resources' addresses; by_anchor: a hash table of anchors */
+    sampi_deriver deriver;          /* computes derivatives for sampi_schema_matches; owns only its stack and memo */
+    sampi_byte_classes bytes;       /* the classes of bytes for the deriver; each byte is a class of its own */
+    int32_t *targets;               /* [n_nodes] the target of a $ref; -1 if it was not found yet */
+    /* [n_strings] the index of a name in an object's list of names, + 1; else 0 (sampi_object_name) */
+    int32_t *listed;
+    int32_t *pattern_of;  /* [n_strings] the node of a string as a regular expression, + 1; 0 if it was not made */
+    int32_t *resource_of; /* [n_nodes] the resource to which a node belongs */
+    uint8_t *stands;      /* [n_nodes] SAMPI_STANDS_*: whether a node is a schema */
+    int32_t *value_of;    /* [n_strings] the first string with an equal number, + 1; 0 if it was not looked up yet */
+    int32_t *marks;       /* [n_strings] the round in which a string was last marked (sampi_texts_mark) */
+    /* [n_nodes] the index of an array's list of children in the arena, + 1; 0 if there is no list */
+    int32_t *children;
+    sampi_vec values;        /* int32_t: a hash table of numbers; a slot is a number's string, or -1 if it is free */
+    int32_t n_values, round; /* n_values: how many numbers `values` contains; round: the current round of marks */
+    sampi_texts marked;      /* the list whose values are marked */
+    int32_t spare;           /* units of work that are already paid by the last counted step (sampi_schema_work) */
+    uint8_t *says;           /* [n_nodes] the result of sampi_schema_says, + 1; 0 if it was not computed yet */
+    /* [1: the upper bound][line of the table of formats] the node of a format; 0 if it was not made */
+    sampi_node formats[2][32];
+    int64_t steps; /* the number of steps that may still be taken */
+    int choices;   /* the number of calls of sampi_expand and sampi_finish_objects within one another */
+    int level;     /* the number of questions within one another whether a schema or goal is possible */
+    sampi_node space, comma, colon; /* nodes for white space, a comma and a colon, as the options say */
+    sampi_node any, string;         /* nodes for one character of a string in any spelling, and for any string */
+    sampi_node character, shortest; /* the same for the shortest spelling: one character, and any string */
+    /* nodes for: any number; a number without an exponent; the same without a sign; an optional fraction; whole
+       digits */
+    sampi_node number, plain, magnitude, fraction, digits;
 } sampi_schema;
 
-#ifndef SAMPI_SCHEMA_STEPS /* tests set a smaller one */
+#ifndef SAMPI_SCHEMA_STEPS /* tests set a smaller number */
 #define SAMPI_SCHEMA_STEPS (1 << 17)
 #endif
 
+/* Limits of one document. */
 enum {
     SAMPI_SCHEMA_GOALS = 1 << 16,
-    SAMPI_SCHEMA_NESTING = 400,
-    SAMPI_SCHEMA_CHOICES = 80,
-    SAMPI_SCHEMA_PREFIX = 4096,
-    SAMPI_SCHEMA_PATTERNS = 10,
-    SAMPI_SCHEMA_DERIVED = 1 << 25 /* steps of derivatives for one document */
+    SAMPI_SCHEMA_NESTING = 400,    /* schemas within one another */
+    SAMPI_SCHEMA_CHOICES = 80,     /* choices within one another */
+    SAMPI_SCHEMA_PREFIX = 4096,    /* items of an array with schemas of their own */
+    SAMPI_SCHEMA_PATTERNS = 10,    /* patterns of one object */
+    SAMPI_SCHEMA_DERIVED = 1 << 25 /* the number of steps of derivatives for one document */
 };
 
 static sampi_json_node *sampi_doc(const sampi_schema *x, int32_t node) { return &x->doc.nodes[node]; }
@@ -27613,8 +27621,8 @@ static const char *sampi_doc_text(const sampi_schema *x, int32_t string, size_t 
 
 /* ---- src/schema/errors.h ---- */
 /* ---- schemas: errors, and looking up keywords ----
-   An error is a JSON pointer to the place in the schema, and a sentence. The first error is kept. Work is counted here
-   too (sampi_schema_step), so that the time for a schema is bounded. */
+   An error is a JSON pointer to the position in the schema, and a sentence. Only the first error is kept. Work is
+   counted here too (sampi_schema_step), so that the time for a schema is bounded. */
 
 /* Writes the path from the root to a node, as a JSON pointer, into text[size]. */
 static SAMPI_COLD void sampi_schema_pointer(const sampi_schema *x, int32_t node, char *text, size_t size)
@@ -27647,7 +27655,7 @@ static SAMPI_COLD void sampi_schema_pointer(const sampi_schema *x, int32_t node,
     text[n] = 0;
 }
 
-/* Notes an error, its place in the schema and its text, if it is the first one. */
+/* Records an error, with its position in the schema and its text, if it is the first error. */
 static SAMPI_COLD void sampi_schema_fail(sampi_schema *x, int32_t node, int status, const char *text)
 {
     char message[160];
@@ -27671,8 +27679,8 @@ static SAMPI_COLD void sampi_malformed(sampi_schema *x, int32_t node, const char
     sampi_schema_fail(x, node, SAMP_E_FORMAT, text);
 }
 
-/* The keyword's value in a schema; -1: the keyword is absent, or its value has a wrong type, which is an error. Up to
-   draft 7, keywords beside a $ref do not count. */
+/* Returns the node of a keyword's value in a schema; -1 if the schema does not have the keyword, or if the value's type
+   is wrong, which is an error. Up to draft 7, keywords beside a $ref are ignored. */
 static SAMPI_COLD int32_t sampi_keyword(sampi_schema *x, int32_t schema, sampi_schema_key key)
 {
 #define SAMPI_SCHEMA_MAY_BE(key, name, value) SAMPI_VALUE_##value,
@@ -27689,7 +27697,7 @@ static SAMPI_COLD int32_t sampi_keyword(sampi_schema *x, int32_t schema, sampi_s
     return -1;
 }
 
-/* The text's number of a name in a list of names; -1, and an error, if it is no string. */
+/* Returns the string of a name in a list of names; -1, with an error, if the node is not a string. */
 static SAMPI_COLD int32_t sampi_schema_string_of(sampi_schema *x, int32_t node)
 {
     if (sampi_doc(x, node)->kind == SAMPI_JSON_STRING) return sampi_doc(x, node)->text;
@@ -27704,7 +27712,7 @@ static SAMPI_COLD void sampi_schema_check(sampi_schema *x, int status)
         sampi_schema_fail(x, 0, status, status == SAMP_E_NOMEM ? "out of memory" : "the grammar becomes too large");
 }
 
-/* Counts a step; false: it is one too many, or there has been an error. */
+/* Counts a step of work. Returns false if there are too many steps, or if an error was recorded before. */
 static SAMPI_COLD bool sampi_schema_step(sampi_schema *x, int32_t node)
 {
     if (!x->status && --x->steps < 0)
@@ -27712,7 +27720,8 @@ static SAMPI_COLD bool sampi_schema_step(sampi_schema *x, int32_t node)
     return !x->status;
 }
 
-/* Work that is less than a step: of the size of a node that is looked for, or of 64 bytes. */
+/* Counts n units of work; 16 units are one step. A unit is about the work of looking up one node, or of handling 64
+   bytes. Returns false as sampi_schema_step does. */
 static SAMPI_COLD bool sampi_schema_work(sampi_schema *x, int32_t node, size_t n)
 {
     enum { STEP = 16 };
@@ -27725,8 +27734,8 @@ static SAMPI_COLD bool sampi_schema_work(sampi_schema *x, int32_t node, size_t n
 
 /* ---- src/schema/collections.h ---- */
 /* ---- schemas: lists of numbers ----
-   A list that grows, in the schema's record (sampi_schema). Out of memory becomes the schema's error, and later calls
-   do nothing. */
+   Functions for growing lists of int32_t in the schema's struct (sampi_schema). If memory runs out, this becomes the
+   schema's error, and later calls do nothing. */
 
 static SAMPI_COLD void sampi_push(sampi_schema *x, sampi_vec *vec, int32_t value)
 {
@@ -27746,7 +27755,8 @@ static unsigned sampi_type_of(const sampi_schema *x, int32_t value)
     return types[sampi_doc(x, value)->kind];
 }
 
-/* Child i of an array of the document, or -1. The first call for an array lists all its children. */
+/* Returns child number i of an array of the document, or -1. The first call for an array makes a list of all its
+   children. */
 static SAMPI_COLD int32_t sampi_doc_child(sampi_schema *x, int32_t array, int32_t i)
 {
     if (i < 0 || i >= sampi_doc(x, array)->n) return -1;
@@ -27759,27 +27769,31 @@ static SAMPI_COLD int32_t sampi_doc_child(sampi_schema *x, int32_t array, int32_
 
 /* ---- src/schema/references.h ---- */
 /* ---- references ----
-   A $ref is an address and, behind a #, a place in the schema at that address: a JSON pointer, or the name of an
-   anchor. Addresses are relative to the nearest $id around the $ref. Only schemas within this text can be found. */
+   A $ref is an address and, behind a #, a position in the schema at that address: a JSON pointer, or the name of an
+   anchor. The address is relative to the nearest $id around the $ref. Only schemas within the same document are
+   found. */
 
-enum { SAMPI_URI = 1024, SAMPI_ADDRESSES = 1 << 24 /* of all addresses, in bytes */ };
+/* Limits in bytes: the length of one address, and the sum of the lengths of all addresses. */
+enum { SAMPI_URI = 1024, SAMPI_ADDRESSES = 1 << 24 };
 
-/* Is a node a schema? What is in a const, in an enum or behind an unknown keyword only looks like one (NOWHERE). */
-enum { SAMPI_STANDS_NOWHERE, SAMPI_STANDS_SCHEMA, SAMPI_STANDS_AROUND }; /* AROUND: its children are schemas */
+/* The answer to whether a node of the document is a schema. NOWHERE: it is not, even if it looks like one, as a value
+   in a const, in an enum or behind an unknown keyword does. AROUND: it is not, but its children are schemas. */
+enum { SAMPI_STANDS_NOWHERE, SAMPI_STANDS_SCHEMA, SAMPI_STANDS_AROUND };
 
 typedef struct sampi_resource {
-    int32_t node;  /* a schema with an address of its own, or the root */
-    int32_t at, n; /* its address, made absolute, in x->addresses; n = 0: no address */
+    int32_t node;  /* the node of a schema with an address of its own, or the root */
+    int32_t at, n; /* the absolute address: n bytes from index `at` on in x->addresses; n = 0 if it has no address */
 } sampi_resource;
 
-/* What a reference can find: a schema by its address (resource -1), or by an anchor within a resource. */
+/* A target of references: a schema with an address (`resource` is -1 and `name` is the address), or with an anchor
+   `name` within a resource. */
 typedef struct sampi_anchor {
     int32_t resource, node;
     const char *name;
     size_t n;
 } sampi_anchor;
 
-/* Is a child a schema, or an object or array of schemas? `parent` is the answer for its parent. */
+/* Returns SAMPI_STANDS_* for a node of the document; `parent` is the result for the node's parent. */
 static SAMPI_COLD uint8_t sampi_schema_stands(const sampi_schema *x, const sampi_json_node *n, uint8_t parent)
 {
     static const sampi_schema_key of_one[] = { SAMPI_KEY_NOT,
@@ -27810,7 +27824,7 @@ static SAMPI_COLD uint8_t sampi_schema_stands(const sampi_schema *x, const sampi
     return SAMPI_STANDS_NOWHERE;
 }
 
-/* The $id of a schema (draft 4: id), as a string's number; -1 if it has no $id. */
+/* Returns the string of a schema's $id (in draft 4: id); -1 if it has none. */
 static SAMPI_COLD int32_t sampi_schema_id(sampi_schema *x, int32_t schema)
 {
     int32_t node = sampi_keyword(x, schema, x->draft == 4 ? SAMPI_KEY_OLD_ID : SAMPI_KEY_ID);
@@ -27818,16 +27832,16 @@ static SAMPI_COLD int32_t sampi_schema_id(sampi_schema *x, int32_t schema)
     return has ? sampi_doc(x, node)->text : -1;
 }
 
-static SAMPI_COLD size_t sampi_uri_end(const char *text, size_t n) /* the length before the # */
+static SAMPI_COLD size_t sampi_uri_end(const char *text, size_t n) /* returns the length of the part before the # */
 {
     size_t end = 0;
     while (end < n && text[end] != '#') end++;
     return end;
 }
 
-/* Resolves a reference (the part before its #) against the address in `base`, and writes the result there. Returns its
-   length; 0 if it is too long or is of a form that is not supported: it begins with a dot (./, ../), or the base has a
-   host but no path. */
+/* Resolves a reference (the part before its #) against the address of n bytes in `base`, and writes the result there.
+   Returns the result's length. Returns 0 if the result is too long, or if the reference is not supported: it begins
+   with a dot (./, ../), or the base has a host but no path. */
 static SAMPI_COLD size_t sampi_uri_join(char *base, size_t n, const char *ref, size_t n_ref)
 {
     size_t scheme = 0, path = 0, keep = 0;
@@ -27860,8 +27874,8 @@ static const char *sampi_resource_address(const sampi_schema *x, int32_t i)
     return (const char *)sampi_vec_at(&x->addresses, 1, sampi_resource_at(x, i)->at);
 }
 
-/* Adds a resource with its $id (a string's number, or -1), inside another one (-1: it is the root). Returns its
-   number. */
+/* Adds a resource with its $id (a string of the document, or -1), which is inside the resource `around` (-1: it is the
+   root). Returns the resource's index. */
 static SAMPI_COLD int32_t sampi_resource_add(sampi_schema *x, int32_t node, int32_t around, int32_t id)
 {
     char address[SAMPI_URI];
@@ -27880,8 +27894,8 @@ static SAMPI_COLD int32_t sampi_resource_add(sampi_schema *x, int32_t node, int3
     return x->resources.n - 1;
 }
 
-/* The slot of an anchor in the hash table: the slot that has it, or the free one that it would get; NULL if too many
-   collide, or if there is no table. */
+/* Returns the slot of the hash table that has an anchor, or the free slot that the anchor would get. Returns NULL if
+   there are too many collisions, or if there is no table. */
 static SAMPI_COLD int32_t *sampi_anchor_slot(const sampi_schema *x, int32_t resource, const char *name, size_t n)
 {
     uint32_t mask = (uint32_t)x->by_anchor.n - 1;
@@ -27911,7 +27925,7 @@ static SAMPI_COLD void sampi_anchor_add(sampi_schema *x, int32_t resource, int32
     room->n = n;
 }
 
-/* Adds the anchors of a schema: $anchor, $dynamicAnchor, or an $id that is only # and a name. */
+/* Adds the anchors of a schema: $anchor, $dynamicAnchor, or an $id that has only a # and a name. */
 static SAMPI_COLD void sampi_anchors_of(sampi_schema *x, int32_t schema)
 {
     static const sampi_schema_key keys[2] = { SAMPI_KEY_ANCHOR, SAMPI_KEY_DYNAMIC_ANCHOR };
@@ -27927,8 +27941,9 @@ static SAMPI_COLD void sampi_anchors_of(sampi_schema *x, int32_t schema)
     }
 }
 
-/* Finds which nodes are schemas, the resource of each, and every name that a reference may use. It visits the
-   document's nodes once, parents first. If two schemas have the same name, the first counts. */
+/* Finds out for all nodes of the document whether they are schemas, which resource they belong to, and by which names
+   references can find them. Parents are visited before their children. If two schemas have the same name, the first one
+   counts. */
 static SAMPI_COLD void sampi_schema_places(sampi_schema *x)
 {
     if (x->resources.n) return;
@@ -27958,7 +27973,7 @@ static SAMPI_COLD void sampi_schema_places(sampi_schema *x)
     }
 }
 
-/* The node that a JSON pointer leads to from `node`, or -1. */
+/* Returns the node to which a JSON pointer leads from `node`, or -1. */
 static SAMPI_COLD int32_t sampi_json_pointed(sampi_schema *x, int32_t node, const char *at, const char *end)
 {
     const sampi_json *doc = &x->doc;
@@ -27984,7 +27999,7 @@ static SAMPI_COLD int32_t sampi_json_pointed(sampi_schema *x, int32_t node, cons
     return node;
 }
 
-/* Decodes the percent escapes of the part behind the #. Returns its length. */
+/* Decodes the percent escapes of the part behind the #. Returns the length of the result. */
 static SAMPI_COLD size_t sampi_uri_decode(const char *text, size_t n, char *out)
 {
     size_t used = 0;
@@ -27997,7 +28012,7 @@ static SAMPI_COLD size_t sampi_uri_decode(const char *text, size_t n, char *out)
     return used;
 }
 
-/* The schema that the value of a $ref refers to, searched for once; -1 on error. */
+/* Returns the schema to which the value of a $ref refers; -1 if there is an error. Each reference is looked up once. */
 static SAMPI_COLD int32_t sampi_schema_target(sampi_schema *x, int32_t ref)
 {
     char address[SAMPI_URI], place[SAMPI_URI];
@@ -28034,10 +28049,10 @@ static SAMPI_COLD int32_t sampi_schema_target(sampi_schema *x, int32_t ref)
 
 /* ---- src/schema/strings.h ---- */
 /* ---- schemas: JSON's strings ----
-   A text in its shortest spelling between quotes ("\n" as \n, letters as they are): the one that the grammar allows for
-   values and names. */
+   A JSON string can spell a character in several ways. Values and names that a schema constrains have only the shortest
+   spelling in the grammar: a line feed is \n, a letter is itself. */
 
-/* Writes the shortest spelling of a code point in a JSON string, and returns its number of bytes. */
+/* Writes the shortest spelling of a code point in a JSON string. Returns the number of bytes. */
 static SAMPI_COLD uint32_t sampi_json_spell(char *out, uint32_t c)
 {
     static const char escaped[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt", hex[] = "0123456789abcdef";
@@ -28051,7 +28066,7 @@ static SAMPI_COLD uint32_t sampi_json_spell(char *out, uint32_t c)
     return 6;
 }
 
-/* A text as a JSON string, with its quotes. */
+/* Returns the node of a string of the document as a JSON string, with its quotes. */
 static SAMPI_COLD sampi_node sampi_schema_quoted(sampi_schema *x, int32_t string)
 {
     size_t n, used = 0;
@@ -28070,7 +28085,7 @@ static SAMPI_COLD sampi_node sampi_schema_quoted(sampi_schema *x, int32_t string
     return node;
 }
 
-/* One of the code points lo .. hi, in its shortest spelling. */
+/* Returns the node of one code point from lo to hi, in its shortest spelling. */
 static SAMPI_COLD sampi_node sampi_schema_range(sampi_tree *t, uint32_t lo, uint32_t hi)
 {
     static const uint32_t raw[3][2] = { { 0x20, 0x21 }, { 0x23, 0x5b }, { 0x5d, 0x10ffff } };
@@ -28087,7 +28102,7 @@ static SAMPI_COLD sampi_node sampi_schema_range(sampi_tree *t, uint32_t lo, uint
     return node;
 }
 
-/* A node between quotes. */
+/* Returns the node `inside` between quotes. */
 static SAMPI_COLD sampi_node sampi_schema_in_quotes(sampi_tree *t, sampi_node inside)
 {
     sampi_node quote = sampi_tree_text(t, "\"", 1);
@@ -28096,19 +28111,20 @@ static SAMPI_COLD sampi_node sampi_schema_in_quotes(sampi_tree *t, sampi_node in
 
 /* ---- src/schema/numbers.h ---- */
 /* ---- schemas: numbers ----
-   Bounds and multipleOf as sets of texts: all decimals that are at least, or at most, a given number, digit by digit.
-   minimum 25 becomes "25 to 29, or 30 to 99, or three digits or more", with fractions as JSON writes them. */
+   Bounds and multipleOf become sets of texts: all decimals that are at least, or at most, a given number, compared
+   digit by digit. For example, minimum 25 becomes "25 to 29, or 30 to 99, or three digits or more", with fractions as
+   JSON writes them. */
 
-/* A decimal number: 0.d1 d2 d3 ... times 10 to the power of `point`. d1 and the last digit are not 0. Zero has no
-   digits. */
+/* A decimal number: 0.d1 d2 d3 ... times 10 to the power of `point`, with n digits. The first and the last digit are
+   not 0. The number zero has no digits. */
 typedef struct sampi_decimal {
     bool negative;
     int32_t n, point;
     char d[400];
 } sampi_decimal;
 
-/* Reads the number that a string of the document is. Returns false if it has more than 400 digits, or an exponent that
-   puts the point further away than that. This is not an error yet. */
+/* Reads a string of the document as a decimal number. Returns false if it has more than 400 digits, or if the exponent
+   puts the point further away than that. The function records no error. */
 static SAMPI_COLD bool sampi_decimal_of(const sampi_schema *x, int32_t string, sampi_decimal *d)
 {
     size_t n, i = 0;
@@ -28136,7 +28152,7 @@ static SAMPI_COLD bool sampi_decimal_of(const sampi_schema *x, int32_t string, s
     return d->point <= (int32_t)sizeof d->d && d->point >= -(int32_t)sizeof d->d;
 }
 
-/* Reads the number of a node. */
+/* Reads the decimal number at a node, as sampi_decimal_of does. */
 static SAMPI_COLD bool sampi_decimal_read(const sampi_schema *x, int32_t node, sampi_decimal *d)
 {
     return sampi_decimal_of(x, sampi_doc(x, node)->text, d);
@@ -28154,8 +28170,8 @@ static SAMPI_COLD void sampi_schema_decimal(sampi_schema *x, int32_t node, sampi
     if (!sampi_decimal_read(x, node, d)) sampi_schema_fail(x, node, SAMP_E_RANGE, "this number has too many digits");
 }
 
-/* Returns the value of a keyword that is a count (maxItems and so on): a whole number that is not negative, in any
-   spelling. If the keyword is absent, returns `absent`. A value of INT32_MAX or more is larger than any text: as a
+/* Returns the value of a keyword that is a count (maxItems and so on): a whole number of 0 or more, in any spelling. If
+   the schema does not have the keyword, returns `absent`. A value of INT32_MAX or more is larger than any text: as a
    maximum it becomes INT32_MAX, which means no bound; as a minimum (absent = 0) it is an error. */
 static SAMPI_COLD int32_t sampi_schema_count(sampi_schema *x, int32_t schema, sampi_schema_key key, int32_t absent)
 {
@@ -28172,11 +28188,12 @@ static SAMPI_COLD int32_t sampi_schema_count(sampi_schema *x, int32_t schema, sa
     return INT32_MAX;
 }
 
-/* The digits of a number as it is written without an exponent: how many are before the point (at least one), how many
-   behind it (no more than needed), and digit i. */
+/* The digits of a number in the spelling without an exponent. sampi_decimal_whole returns the number of digits before
+   the point (at least 1), sampi_decimal_tail the number of digits behind it (as few as possible), sampi_decimal_digit
+   digit i. */
 static int32_t sampi_decimal_whole(const sampi_decimal *d) { return d->point > 1 ? d->point : 1; }
 static int32_t sampi_decimal_tail(const sampi_decimal *d) { return d->n > d->point ? d->n - d->point : 0; }
-static int sampi_decimal_digit(const sampi_decimal *d, int32_t i) /* i = 0: the first digit */
+static int sampi_decimal_digit(const sampi_decimal *d, int32_t i) /* i = 0 is the first digit */
 {
     i += d->point - sampi_decimal_whole(d);
     return i >= 0 && i < d->n ? d->d[i] : '0';
@@ -28187,16 +28204,16 @@ static SAMPI_COLD sampi_node sampi_schema_optional(sampi_tree *t, sampi_node a)
     return sampi_tree_repeat(t, a, 0, 1);
 }
 
-/* At least `least` and at most `most` digits (-1: any number of them), each from a to b. */
+/* Returns the node of at least `least` and at most `most` digits (-1: any number), each from a to b. */
 static SAMPI_COLD sampi_node sampi_schema_digits(sampi_tree *t, int a, int b, int32_t least, int32_t most)
 {
     return a > b ? (sampi_node)SAMPI_NEVER
                  : sampi_tree_repeat(t, sampi_tree_byte(t, (uint32_t)a, (uint32_t)b), least, most);
 }
 
-/* Texts of digits that are compared with n digits of d, those from `first` on. If all are the same, `same` follows. At
-   the first digit that is larger, any digits fill the n places and `larger` follows; with any_tail `larger` follows
-   that digit directly. */
+/* Returns the node of texts of digits that are compared with the n digits of d from index `first` on. If all digits are
+   equal, `same` must follow. At the first digit that is larger, any digits fill the remaining positions and then
+   `larger` follows; with any_tail `larger` follows that digit directly. */
 static SAMPI_COLD sampi_node sampi_schema_from_digits(sampi_tree *t, const sampi_decimal *d, int32_t first, int32_t n,
                                                       sampi_node same, sampi_node larger, bool any_tail)
 {
@@ -28211,7 +28228,7 @@ static SAMPI_COLD sampi_node sampi_schema_from_digits(sampi_tree *t, const sampi
     return same;
 }
 
-/* The numbers without sign that are at least |d|; with `strict`, more than |d|. */
+/* Returns the node of the numbers without a sign that are at least |d|, or, with `strict`, greater than |d|. */
 static SAMPI_COLD sampi_node sampi_schema_above(const sampi_schema *x, const sampi_decimal *d, bool strict)
 {
     sampi_tree *t = x->tree;
@@ -28230,7 +28247,7 @@ static SAMPI_COLD sampi_node sampi_schema_above(const sampi_schema *x, const sam
     return sampi_tree_alt(t, same, sampi_tree_seq(t, longer, x->fraction));
 }
 
-/* The texts of `all` that are not in a; `all` must contain only valid UTF-8. */
+/* Returns the node of the texts of `all` that are not texts of a. All texts of `all` must be valid UTF-8. */
 static SAMPI_COLD sampi_node sampi_schema_except(sampi_tree *t, sampi_node all, sampi_node a)
 {
     return sampi_tree_and(t, all, a < 0 ? a : sampi_tree_node(t, SAMPI_NODE_NOT, a, 0, 0));
@@ -28241,7 +28258,7 @@ static SAMPI_COLD sampi_node sampi_schema_minus(sampi_tree *t, sampi_node a)
     return sampi_tree_seq(t, sampi_tree_text(t, "-", 1), a);
 }
 
-/* The numbers that are at least d; with `strict`, more than d. */
+/* Returns the node of the numbers that are at least d, or, with `strict`, greater than d. */
 static SAMPI_COLD sampi_node sampi_schema_at_least(const sampi_schema *x, const sampi_decimal *d, bool strict)
 {
     sampi_tree *t = x->tree;
@@ -28251,8 +28268,8 @@ static SAMPI_COLD sampi_node sampi_schema_at_least(const sampi_schema *x, const 
     return sampi_tree_alt(t, x->magnitude, sampi_schema_minus(t, small));
 }
 
-/* The spellings that the grammar allows for the number at `node`: without an exponent, with any number of zeros at the
-   end of the fraction; 0 also as -0. */
+/* Returns the node of the spellings that the grammar allows for the number at `node`: without an exponent, with any
+   number of zeros at the end of the fraction; 0 also as -0. */
 static SAMPI_COLD sampi_node sampi_schema_exactly(const sampi_schema *x, int32_t node)
 {
     sampi_tree *t = x->tree;
@@ -28271,7 +28288,7 @@ static SAMPI_COLD sampi_node sampi_schema_exactly(const sampi_schema *x, int32_t
     return d.negative ? sampi_schema_minus(t, number) : number;
 }
 
-/* The whole numbers. In draft 4, 1.0 is not one. */
+/* Returns the node of the whole numbers. In draft 4, 1.0 is not a whole number. */
 static SAMPI_COLD sampi_node sampi_schema_whole(const sampi_schema *x)
 {
     sampi_tree *t = x->tree;
@@ -28281,8 +28298,8 @@ static SAMPI_COLD sampi_node sampi_schema_whole(const sampi_schema *x)
     return x->draft == 4 ? whole : sampi_tree_seq(t, whole, sampi_schema_optional(t, point));
 }
 
-/* The multiples of m * 10^e: the matcher keeps the remainder of the digits so far modulo m. If e is above 0, e zeros
-   follow. */
+/* Returns the node of the multiples of the number at `node`, which is m * 10^e: a MULTIPLE node keeps the remainder
+   modulo m of the digits so far. If e is positive, e zeros must follow. */
 static SAMPI_COLD sampi_node sampi_schema_multiples(sampi_schema *x, int32_t node)
 {
     sampi_tree *t = x->tree;
@@ -28304,8 +28321,9 @@ static SAMPI_COLD sampi_node sampi_schema_multiples(sampi_schema *x, int32_t nod
 
 /* ---- src/schema/sets.h ---- */
 /* ---- schemas: sets of texts ----
-   A set is all texts, the texts of an expression, or a list of values. And, or and complement return lists where they
-   can: removing "abc" from a list is cheaper than an expression for all strings but "abc". */
+   A set of texts (sampi_texts) is all texts, the texts of an expression, or a list of values. Union, intersection and
+   complement return lists if they can: removing "abc" from a list is cheaper than an expression for all strings but
+   "abc". */
 
 static sampi_texts sampi_texts_any(void)
 {
@@ -28326,8 +28344,8 @@ static SAMPI_COLD sampi_texts sampi_texts_some(sampi_schema *x, sampi_node node)
     return some;
 }
 
-/* The slot of a number in the hash table of numbers: the slot that has it, or the free one that it would get; NULL if
-   too many numbers collide. */
+/* Returns the slot of the hash table of numbers that has a number, or the free slot that the number would get. Returns
+   NULL if there are too many collisions. */
 static SAMPI_COLD int32_t *sampi_value_slot(const sampi_schema *x, const sampi_decimal *d)
 {
     const uint32_t mask = (uint32_t)x->values.n - 1;
@@ -28341,7 +28359,7 @@ static SAMPI_COLD int32_t *sampi_value_slot(const sampi_schema *x, const sampi_d
     return NULL;
 }
 
-/* Doubles the hash table of numbers and enters all of them again. */
+/* Doubles the hash table of numbers and enters all numbers again. */
 static SAMPI_COLD bool sampi_values_rehash(sampi_schema *x)
 {
     sampi_vec old = x->values;
@@ -28360,8 +28378,8 @@ static SAMPI_COLD bool sampi_values_rehash(sampi_schema *x)
     return !x->status;
 }
 
-/* The string that represents the value of a number or a string of the document. Equal values have the same one (1 and
-   1.0). */
+/* Returns the string that stands for the value of a number or string of the document. Equal values have the same
+   string: 1 and 1.0, for example. */
 static SAMPI_COLD int32_t sampi_schema_value(sampi_schema *x, int32_t node)
 {
     const int32_t string = sampi_doc(x, node)->text;
@@ -28381,7 +28399,7 @@ static SAMPI_COLD int32_t sampi_schema_value(sampi_schema *x, int32_t node)
     return value;
 }
 
-/* The texts of one value, which is a number or a string. */
+/* Returns the node of the texts of one value, which is a number or a string. */
 static SAMPI_COLD sampi_node sampi_schema_value_text(sampi_schema *x, int32_t value)
 {
     return sampi_doc(x, value)->kind == SAMPI_JSON_STRING ? sampi_schema_quoted(x, sampi_doc(x, value)->text)
@@ -28398,8 +28416,8 @@ static SAMPI_COLD sampi_node sampi_texts_node(sampi_schema *x, sampi_texts a, bo
     return node;
 }
 
-/* Marks the values of a list (not SAMPI_ANY or SAMPI_SOME) for sampi_is_marked. If the list was marked before and has
-   grown since, only the new values are marked. */
+/* Marks the values of a list (not SAMPI_ANY or SAMPI_SOME), so that sampi_is_marked finds them. If the list was the
+   last one marked and has only grown since, only its new values are marked. */
 static SAMPI_COLD void sampi_texts_mark(sampi_schema *x, sampi_texts list)
 {
     int32_t i = x->marked.list == list.list && x->marked.n <= list.n ? x->marked.n : 0;
@@ -28413,7 +28431,7 @@ static SAMPI_COLD void sampi_texts_mark(sampi_schema *x, sampi_texts list)
 }
 static SAMPI_COLD bool sampi_is_marked(const sampi_schema *x, int32_t value) { return x->marks[value] == x->round; }
 
-/* The values of list a that are in list b; with `in` false, those that are not. */
+/* Returns the values of list a that are in list b; with `in` false, those that are not in list b. */
 static SAMPI_COLD sampi_texts sampi_texts_filter(sampi_schema *x, sampi_texts a, sampi_texts b, bool in)
 {
     sampi_texts both = { SAMPI_NEVER, x->arena.n, 0 };
@@ -28426,8 +28444,8 @@ static SAMPI_COLD sampi_texts sampi_texts_filter(sampi_schema *x, sampi_texts a,
     return both;
 }
 
-/* Is the node "all strings of some length"? If so, *r gets the repetition: characters r->a, at least r->b and at most
-   r->c of them (-1: any number). */
+/* Returns whether the node is "all strings of a certain length". If so, *r is the repetition in it: characters r->a, at
+   least r->b and at most r->c of them (-1: any number). */
 static SAMPI_COLD bool sampi_schema_length(const sampi_schema *x, sampi_node node, sampi_expr *r)
 {
     const sampi_tree *t = x->tree;
@@ -28437,21 +28455,22 @@ static SAMPI_COLD bool sampi_schema_length(const sampi_schema *x, sampi_node nod
     const sampi_expr e = *sampi_at(t, behind);
     if (e.b != quote) return false;
     *r = *sampi_at(t, e.a);
-    if (r->kind != SAMPI_NODE_REPEAT) { /* one character is not a REPEAT */
+    if (r->kind != SAMPI_NODE_REPEAT) { /* a length of 1 is not a REPEAT node */
         r->a = e.a;
         r->b = r->c = 1;
     }
     return r->a == x->any || r->a == x->character;
 }
 
-/* Strings of at least `least` and at most `most` characters (-1: any number). */
+/* Returns the node of the strings of at least `least` and at most `most` characters (-1: any number). */
 static SAMPI_COLD sampi_node sampi_schema_long(const sampi_schema *x, sampi_node character, int32_t least,
                                                int32_t most)
 {
     return sampi_schema_in_quotes(x->tree, sampi_tree_repeat(x->tree, character, least, most));
 }
 
-/* Does the node match the multiples of a number? Then that number is r->a times 10 to the power of -r->c. */
+/* Returns whether the node matches the multiples of a number. If so, that number is r->a times 10 to the power of
+   -r->c. */
 static SAMPI_COLD bool sampi_schema_is_multiples(const sampi_schema *x, sampi_node node, sampi_expr *r)
 {
     const sampi_tree *t = x->tree;
@@ -28463,7 +28482,8 @@ static SAMPI_COLD bool sampi_schema_is_multiples(const sampi_schema *x, sampi_no
     return begins && sign == sampi_schema_optional(x->tree, sampi_tree_text(x->tree, "-", 1));
 }
 
-/* The texts of the common multiples of two numbers, as multiples of one; NEVER if that one is too large. */
+/* Returns the node of the common multiples of two numbers, as the multiples of one number; NEVER if that number is too
+   large. */
 static SAMPI_COLD sampi_node sampi_schema_common_multiples(sampi_schema *x, const sampi_expr *p, const sampi_expr *q)
 {
     enum { MOST = 100000000 };
@@ -28483,8 +28503,8 @@ static SAMPI_COLD sampi_node sampi_schema_common_multiples(sampi_schema *x, cons
                           sampi_tree_multiple(t, (int32_t)a, places));
 }
 
-/* The texts that match both a and b, if b is multiples and a is too, or is an AND of multiples and something else; else
-   NEVER. */
+/* Returns the node of the texts that both a and b match, if b is the multiples of a number and a is too, or is an AND
+   of multiples and something else. Otherwise returns NEVER. */
 static SAMPI_COLD sampi_node sampi_schema_both_multiples(sampi_schema *x, sampi_node a, sampi_node b)
 {
     sampi_expr p, q;
@@ -28500,8 +28520,8 @@ static SAMPI_COLD sampi_node sampi_schema_both_multiples(sampi_schema *x, sampi_
     return SAMPI_NEVER;
 }
 
-/* The texts that match both a and b. Two ranges of length become one range, and two multiples one multiple: counters
-   side by side would need too many states. */
+/* Returns the node of the texts that both a and b match. Two ranges of lengths become one range, and two sets of
+   multiples become one: two counters in one expression would need too many states. */
 static SAMPI_COLD sampi_node sampi_schema_both(sampi_schema *x, sampi_node a, sampi_node b)
 {
     sampi_expr p, q;
@@ -28522,7 +28542,8 @@ static SAMPI_COLD sampi_texts sampi_texts_and(sampi_schema *x, sampi_texts a, sa
     return sampi_texts_some(x, sampi_schema_both(x, sampi_texts_node(x, a, string), sampi_texts_node(x, b, string)));
 }
 
-/* The texts of a or b. Two lists become one, in place if b's new values directly follow list a. */
+/* Returns the union of two sets. Two lists become one, without copying list a if b's new values directly follow it in
+   the arena. */
 static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sampi_texts b, bool string)
 {
     if (a.n == SAMPI_ANY || b.n == 0) return a;
@@ -28532,7 +28553,7 @@ static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sam
             x, sampi_tree_alt(x->tree, sampi_texts_node(x, a, string), sampi_texts_node(x, b, string)));
     sampi_texts either = sampi_texts_filter(x, b, a, false);
     int32_t list = x->arena.n;
-    if (a.list + a.n == either.list) { /* the new values directly follow a's list */
+    if (a.list + a.n == either.list) { /* the new values directly follow list a */
         a.n += either.n;
         return a;
     }
@@ -28543,7 +28564,7 @@ static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sam
     return either;
 }
 
-/* The complement of a. A range of lengths becomes the shorter and the longer strings. */
+/* Returns the complement of a set. The complement of a range of lengths is the shorter and the longer strings. */
 static SAMPI_COLD sampi_texts sampi_texts_not(sampi_schema *x, sampi_texts a, bool string)
 {
     if (a.n == SAMPI_ANY) return sampi_texts_none();
@@ -28560,18 +28581,19 @@ static SAMPI_COLD sampi_texts sampi_texts_not(sampi_schema *x, sampi_texts a, bo
 
 /* ---- src/schema/formats.h ---- */
 /* ---- schemas: `pattern` and `format` ----
-   A pattern is read by the reader of regular expressions, over code points. A format has a regular expression here.
-   Some formats are not regular. They have two regular sets as bounds: one that is within the format, and one that
+   The reader of regular expressions reads a pattern, over code points. A format has a regular expression in this room.
+   Some formats are not regular. They have two regular sets as bounds: one that is contained in the format, and one that
    contains it. The first bound is used where the schema must hold, the second where it must not hold. */
 
-/* A class of code points for sampi_tree_regex, each code point in its shortest spelling. */
+/* Returns the node of a class of code points for sampi_tree_regex, each code point in its shortest spelling. */
 static SAMPI_COLD sampi_node sampi_schema_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
 {
     enum { HOW = 4 };
     return sampi_tree_class_of(t, ranges, n, negated, sampi_schema_range, HOW);
 }
 
-/* The strings that match a regular expression; errors name the document's node. With `search` it may match anywhere. */
+/* Returns the node of the strings that match a regular expression. With `search` the match may be anywhere in the
+   string. Errors are reported at `node` of the document. */
 static SAMPI_COLD sampi_node sampi_schema_regex(sampi_schema *x, int32_t node, const char *text, size_t n,
                                                 bool search)
 {
@@ -28581,13 +28603,14 @@ static SAMPI_COLD sampi_node sampi_schema_regex(sampi_schema *x, int32_t node, c
     return x->status ? (sampi_node)SAMPI_NEVER : sampi_schema_in_quotes(x->tree, inside);
 }
 
-/* The strings that match a pattern of the document (a string's number), made once for each. */
+/* Returns the node of the strings that match a pattern, which is a string of the document. The node of each pattern is
+   made once. */
 static SAMPI_COLD sampi_node sampi_schema_pattern(sampi_schema *x, int32_t node, int32_t string)
 {
     size_t n;
     if (x->pattern_of[string]) return x->pattern_of[string] - 1;
     if (!sampi_schema_work(x, node, 4 * x->doc.strings[string].n)) return SAMPI_NEVER;
-    char *text = NULL; /* followed by a 0 */
+    char *text = NULL; /* a copy, followed by a 0 */
     const char *bytes = sampi_doc_text(x, string, &n);
     if (!(text = (char *)SAMP_MALLOC(n + 1)))
         return sampi_schema_fail(x, node, SAMP_E_NOMEM, "out of memory"), SAMPI_NEVER;
@@ -28599,15 +28622,15 @@ static SAMPI_COLD sampi_node sampi_schema_pattern(sampi_schema *x, int32_t node,
     return found;
 }
 
-/* The names that match the pattern of a member of patternProperties. */
+/* Returns the node of the names that match the pattern of a member of patternProperties. */
 static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t member)
 {
     return sampi_schema_pattern(x, member, sampi_doc(x, member)->name);
 }
 
-/* The standard's formats. Some formats are not regular and have two bounds that are: every text of the lower bound has
-   the format, and every text with the format is in the upper bound (upper NULL: the lower bound is exact). If a name
-   has several lines, all of them must hold. */
+/* The formats of the standard. A format that is not regular has two bounds: every text of the lower bound has the
+   format, and the upper bound contains every text with the format. If the upper bound is NULL, the lower bound is
+   exact. If a name has several lines, all of them must hold. */
 #define SAMPI_RE_DATE \
     "((\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8])))" \
     "|(\\d\\d(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)"
@@ -28643,12 +28666,12 @@ static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t
 #define SAMPI_RE_MONTHS "\\d+M(\\d+D)?"
 #define SAMPI_RE_CLOCKS "T(\\d+H(\\d+M(\\d+S)?)?|\\d+M(\\d+S)?|\\d+S)"
 
-/* The strings that have a format; with `over` its upper bound. A format that is not in the table allows every string,
-   as the standard requires. */
+/* Returns the set of strings that have a format; with `over`, the format's upper bound. A format that is not in the
+   table allows every string, as the standard requires. */
 static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node, bool over)
 {
     static const struct {
-        const char *name, *lower, *upper; /* lower NULL: not supported */
+        const char *name, *lower, *upper; /* lower: NULL if the format is not supported */
     } formats[] = {
         { "date", SAMPI_RE_DATE, NULL },
         { "time", SAMPI_RE_TIME, SAMPI_RE_TIMES },
@@ -28694,7 +28717,7 @@ static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node,
     return all;
 }
 
-/* Brackets, between which a text may be empty, with white space inside them. */
+/* Returns the node of a pair of brackets around `inside`, with white space at both ends. */
 static SAMPI_COLD sampi_node sampi_schema_bracket(sampi_schema *x, const char *open, sampi_node inside,
                                                   const char *close)
 {
@@ -28704,8 +28727,8 @@ static SAMPI_COLD sampi_node sampi_schema_bracket(sampi_schema *x, const char *o
                           sampi_tree_seq(t, x->space, sampi_tree_seq(t, inside, end)));
 }
 
-/* Makes the deriver; each use lends it the tree. All uses for one document share its steps, so that no document takes
-   more than a second. Returns false if there is no memory. */
+/* Makes the deriver, which computes derivatives in the schema's tree. All uses for one document share its limit of
+   steps, so that no document takes more than a second. Returns false if there is no memory. */
 static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
 {
     sampi_deriver *d = &x->deriver;
@@ -28719,8 +28742,8 @@ static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
     return sampi_memo_make(d);
 }
 
-/* Does a regular node match a text (a node of kind TEXT)? It is derived by one byte after the other. New nodes go into
-   this tree. */
+/* Returns whether a regular node matches a text (a TEXT node): computes the derivatives by the text's bytes one after
+   the other. New nodes are added to the schema's tree. */
 static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sampi_node text)
 {
     sampi_deriver *d = &x->deriver;
@@ -28728,7 +28751,7 @@ static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sa
     if (!x->status && !sampi_schema_deriver(x)) sampi_schema_check(x, SAMP_E_NOMEM);
     if (x->status) return false;
     const sampi_expr e = *sampi_at(x->tree, text);
-    d->tree = *x->tree; /* the deriver may make the tree grow */
+    d->tree = *x->tree; /* the deriver works on a copy of the tree's struct, and may make the tree grow */
     for (int32_t i = 0; i < e.b && node != SAMPI_NEVER; i++)
         node = sampi_derive(d, node, sampi_bytes_at(&d->tree, e.a)[i]);
     *x->tree = d->tree;
@@ -28736,7 +28759,7 @@ static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sa
     return sampi_at(x->tree, node)->known & SAMPI_KNOWN_EMPTY;
 }
 
-/* Does a regular node match any text at all? The answer is true also if the search takes too long. All searches
+/* Returns whether a regular node matches any text. The answer is also true if the search takes too long. All searches
    together may take half of the deriver's steps. */
 static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node)
 {
@@ -28762,9 +28785,9 @@ static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node)
 
 /* ---- src/schema/scalars.h ---- */
 /* ---- schemas: null, booleans, numbers, strings ----
-   The scalars that a schema allows are three sets: a set of null, false and true, the texts of numbers, the texts of
-   strings. Keywords narrow them: allOf is their and, anyOf their or, not their complement; oneOf is each schema without
-   the others. */
+   The scalars that a schema allows are three sets: a set of null, false and true, a set of texts of numbers, a set of
+   texts of strings. Keywords narrow them: allOf is an intersection, anyOf a union, not a complement; oneOf allows what
+   exactly one of its schemas allows. */
 
 static SAMPI_COLD sampi_scalars sampi_scalars_of(unsigned types)
 {
@@ -28775,7 +28798,7 @@ static SAMPI_COLD sampi_scalars sampi_scalars_of(unsigned types)
     return s;
 }
 
-/* Set operations on each of the three sets. The arguments are copies; a list in the arena never changes. */
+/* Operations on each of the three sets. The arguments are copies; a list in the arena never changes. */
 static SAMPI_COLD sampi_scalars sampi_scalars_and(sampi_schema *x, sampi_scalars a, sampi_scalars b)
 {
     a.types &= b.types;
@@ -28800,7 +28823,8 @@ static SAMPI_COLD sampi_scalars sampi_scalars_not(sampi_schema *x, sampi_scalars
     return a;
 }
 
-/* The set of types that a `type` keyword allows (a name, or a list of names). *whole: numbers must be whole. */
+/* Returns the set of types that a `type` keyword allows (a name, or a list of names). *whole becomes true if numbers
+   must be whole. */
 static SAMPI_COLD unsigned sampi_schema_types(sampi_schema *x, int32_t node, bool *whole)
 {
     static const struct {
@@ -28829,8 +28853,8 @@ static SAMPI_COLD unsigned sampi_schema_types(sampi_schema *x, int32_t node, boo
     return types | (*whole ? SAMPI_T_NUMBER : 0);
 }
 
-/* The numbers within one bound. In draft 4 exclusiveMinimum is a boolean that makes minimum exclusive; the same holds
-   for maximum. */
+/* Returns the set of numbers within one bound. In draft 4, exclusiveMinimum is a boolean that makes `minimum`
+   exclusive, and exclusiveMaximum is the same for `maximum`. */
 static SAMPI_COLD sampi_texts sampi_schema_bound(sampi_schema *x, int32_t schema, bool upper, bool exclusive)
 {
     sampi_schema_key keys[2][2] = { { SAMPI_KEY_MINIMUM, SAMPI_KEY_EXCLUSIVE_MINIMUM },
@@ -28853,7 +28877,8 @@ static SAMPI_COLD sampi_texts sampi_schema_numbers(sampi_schema *x, int32_t sche
     return node < 0 ? all : sampi_texts_and(x, all, sampi_texts_some(x, sampi_schema_multiples(x, node)), false);
 }
 
-/* The strings that minLength, maxLength, pattern and format allow; `over`: as in sampi_schema_scalars. */
+/* Returns the set of strings that minLength, maxLength, pattern and format allow; `over` is as in
+   sampi_schema_scalars. */
 static SAMPI_COLD sampi_texts sampi_schema_strings(sampi_schema *x, int32_t schema, bool over)
 {
     sampi_texts all = sampi_texts_any();
@@ -28872,7 +28897,7 @@ static SAMPI_COLD sampi_texts sampi_schema_strings(sampi_schema *x, int32_t sche
     return all;
 }
 
-/* The scalars of a const or an enum; `values` is the value of const, or the array of the enum. */
+/* Returns the scalars of a const (one is true, and `values` is the value) or of an enum (`values` is the array). */
 static SAMPI_COLD sampi_scalars sampi_schema_values(sampi_schema *x, int32_t values, bool one)
 {
     sampi_scalars s = sampi_scalars_of(0);
@@ -28888,18 +28913,18 @@ static SAMPI_COLD sampi_scalars sampi_schema_values(sampi_schema *x, int32_t val
                 sampi_schema_fail(x, i, SAMP_E_RANGE, "this number has too many digits");
             sampi_push(x, &x->arena, i);
         }
-        texts->n = x->arena.n - texts->list; /* fewer after an error */
+        texts->n = x->arena.n - texts->list; /* fewer elements if there was an error */
     }
     return s;
 }
 
 static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t schema, bool over);
 
-/* Exactly one of the schemas in an array. The loop keeps two sets, for the schemas that it has visited: the scalars
-   that satisfy exactly one of them, and those that satisfy any of them. */
+/* Returns the scalars that satisfy exactly one of the schemas in an array. The loop keeps two sets for the schemas that
+   it has visited: the scalars that satisfy exactly one of them, and those that satisfy any of them. */
 static SAMPI_COLD sampi_scalars sampi_scalars_one_of(sampi_schema *x, int32_t array, bool over)
 {
-    sampi_scalars one = sampi_scalars_of(0), any = one; /* any: estimated the other way */
+    sampi_scalars one = sampi_scalars_of(0), any = one; /* `any` is subtracted, so it is estimated the other way */
     for (int32_t i = sampi_doc(x, array)->first; i >= 0 && sampi_schema_step(x, i); i = sampi_doc(x, i)->next) {
         sampi_scalars s = sampi_schema_scalars(x, i, over), wide = sampi_schema_scalars(x, i, !over);
         sampi_scalars late = sampi_scalars_and(x, s, sampi_scalars_not(x, any));
@@ -28909,7 +28934,8 @@ static SAMPI_COLD sampi_scalars sampi_scalars_one_of(sampi_schema *x, int32_t ar
     return one;
 }
 
-/* What the keywords allow that apply other schemas to the same value: $ref, allOf, anyOf, oneOf, not, if. */
+/* Returns the scalars that are allowed by the keywords which apply other schemas to the same value: $ref, allOf, anyOf,
+   oneOf, not, if. */
 static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t schema, bool over)
 {
     sampi_scalars all = sampi_scalars_of(SAMPI_T_ALL);
@@ -28922,7 +28948,8 @@ static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t s
         all = sampi_scalars_and(x, all, sampi_schema_scalars(x, i, over));
     if (any_of >= 0) {
         sampi_scalars any = sampi_scalars_of(0);
-        /* first all numbers, then all strings: a list grows in place only while it is the last one in memory */
+        /* first all numbers, then all strings, because a list grows in place only while it is the last one in the
+           arena */
         for (int string = 0; string < 2; string++)
             for (int32_t i = sampi_doc(x, any_of)->first; i >= 0 && !x->status; i = sampi_doc(x, i)->next) {
                 const sampi_scalars s = sampi_schema_scalars(x, i, over);
@@ -28947,13 +28974,14 @@ static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t s
     return all;
 }
 
-/* A schema whose scalars are being made. slot: its index in x->scalars; part: a line of the table below; at: the next
-   schema that is needed, or -1; way: 0 if it is needed with the same estimate, 1 with the opposite one. */
+/* A schema whose scalars are being computed. slot: its index in x->scalars; part: a line of the table below, which is
+   one keyword; at: the next schema that this keyword needs, or -1; way: 0 if that schema is needed with the same
+   estimate, 1 if it is needed with the opposite one. */
 typedef struct sampi_asked {
     int32_t slot, part, at, way;
 } sampi_asked;
 
-/* The next scalars that sampi_scalars_applied will need, as an index of x->scalars; -1 if it needs no more. */
+/* Returns the index in x->scalars of the next scalars that sampi_scalars_applied will need; -1 if it needs no more. */
 static SAMPI_COLD int32_t sampi_scalars_next(sampi_schema *x, sampi_asked *a)
 {
     enum { SAME = 1, OTHER = 2, LAST = 8 };
@@ -28993,7 +29021,7 @@ static SAMPI_COLD int32_t sampi_scalars_next(sampi_schema *x, sampi_asked *a)
     return -1;
 }
 
-/* Are a schema's scalars known? If so, they are in *s. */
+/* Returns whether a schema's scalars are known already. If so, *s is set to them. */
 static SAMPI_COLD bool sampi_scalars_known(sampi_schema *x, int32_t schema, bool over, sampi_scalars *s)
 {
     *s = sampi_scalars_of(SAMPI_T_ALL);
@@ -29006,7 +29034,8 @@ static SAMPI_COLD bool sampi_scalars_known(sampi_schema *x, int32_t schema, bool
     return true;
 }
 
-/* Begins to make a schema's scalars: computes what its own keywords allow, and pushes it on the stack x->asked. */
+/* Begins to compute a schema's scalars: computes what its own keywords allow, and pushes the schema on the stack
+   x->asked. */
 static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool over)
 {
     static const sampi_schema_key refused[2] = { SAMPI_KEY_DYNAMIC_REF, SAMPI_KEY_RECURSIVE_REF };
@@ -29038,9 +29067,10 @@ static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool
     room->at = -1;
 }
 
-/* The scalars that a schema allows. Some keywords have only bounds (some formats): the result is then at most what the
-   schema allows, or with `over` at least that. A complement turns one estimate into the other. Each schema's scalars
-   are made once, after those of the schemas that it applies. A stack replaces recursion. */
+/* Returns the scalars that a schema allows. For some keywords (some formats) only bounds can be expressed: the result
+   is then a subset of what the schema allows, or, with `over`, a superset. A complement turns one estimate into the
+   other. Each schema's scalars are computed once, after those of the schemas that it applies. A stack is used instead
+   of recursion. */
 static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t schema, bool over)
 {
     sampi_scalars s;
@@ -29065,13 +29095,13 @@ static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t sc
 
 /* ---- src/schema/goals.h ---- */
 /* ---- schemas: goals ----
-   A goal is a set of literals (head.h) that one value must satisfy. Equal goals have the same number. A goal becomes a
-   set of scalars, or a rule whose body is made later (whole.h), so schemas may be recursive. */
+   A goal is a set of literals (conditions, see head.h) that one value must satisfy. Equal goals have the same number. A
+   goal becomes a set of scalars, or a rule whose body is made later (whole.h); so schemas may be recursive. */
 
 static sampi_goal *sampi_goal_at(const sampi_schema *x, int32_t goal) { return (sampi_goal *)x->goals.data + goal; }
 static sampi_literal sampi_literal_of(int32_t node, int meant) { return (sampi_literal)(node * 4 + meant); }
 
-/* How many keywords of a schema put a condition on a value: 0, 1, or 2 for two and more. */
+/* Returns how many keywords of a schema put a condition on a value: 0, 1, or 2 for two or more. */
 static SAMPI_COLD int32_t sampi_schema_says(sampi_schema *x, int32_t schema)
 {
     int32_t n = 0;
@@ -29086,15 +29116,15 @@ static SAMPI_COLD int32_t sampi_schema_says(sampi_schema *x, int32_t schema)
     return n;
 }
 
-/* Adds a literal to the goal that the stack has from `first` on. The literals are sorted, each is there once, and one
-   that every value satisfies is left out. Returns false if no value satisfies it. */
+/* Adds a literal to the goal on the stack, which begins at index `first`. The literals are sorted and have no
+   duplicates; a literal that every value satisfies is left out. Returns false if no value satisfies the literal. */
 static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_literal literal)
 {
     int32_t node = literal >> 2, meant = literal & 3, at = first, ref;
     if (meant < SAMPI_EQUALS) {
         for (int hops = 0; hops < 32 && sampi_schema_says(x, node) == 1; hops++) {
             if ((ref = sampi_keyword(x, node, SAMPI_KEY_REF)) < 0) break;
-            if ((node = sampi_schema_target(x, ref)) < 0) return true; /* an error */
+            if ((node = sampi_schema_target(x, ref)) < 0) return true; /* there was an error */
         }
         int kind = sampi_doc(x, node)->kind;
         if (kind == (meant == SAMPI_IS ? SAMPI_JSON_FALSE : SAMPI_JSON_TRUE)) return false;
@@ -29102,7 +29132,7 @@ static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_lite
         if (!sampi_schema_says(x, node)) return meant == SAMPI_IS;
         literal = sampi_literal_of(node, meant);
     }
-    for (int32_t end = x->stack.n; at < end;) { /* finds the first literal that is not below it */
+    for (int32_t end = x->stack.n; at < end;) { /* finds the first literal that is not less than the new one */
         const int32_t middle = at + (end - at) / 2;
         const bool below = *sampi_ints(&x->stack, middle) < literal;
         *(below ? &at : &end) = middle + below;
@@ -29116,7 +29146,7 @@ static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_lite
     return true;
 }
 
-/* The slot of a goal in the hash table: the slot that has it, or the free one that it would get. */
+/* Returns the slot of the hash table that has a goal with these literals, or the free slot that the goal would get. */
 static SAMPI_COLD int32_t *sampi_goal_slot(const sampi_schema *x, const int32_t *literals, int32_t n)
 {
     uint32_t mask = (uint32_t)x->slots.n - 1, h = sampi_place_of(literals, (size_t)n * sizeof *literals);
@@ -29139,7 +29169,8 @@ static SAMPI_COLD bool sampi_goals_rehash(sampi_schema *x)
     return true;
 }
 
-/* Returns the goal of the literals that the stack has from `first` on, and removes them from the stack. */
+/* Returns the goal whose literals are on the stack from index `first` on, and removes them from the stack. A new goal
+   is made if there is none with these literals. */
 static SAMPI_COLD int32_t sampi_goal_taken(sampi_schema *x, int32_t first)
 {
     int32_t n = x->stack.n - first;
@@ -29166,7 +29197,7 @@ static sampi_literal sampi_goal_literal(const sampi_schema *x, int32_t goal, int
     return *sampi_ints(&x->arena, sampi_goal_at(x, goal)->first + i);
 }
 
-/* The scalars that satisfy all literals of a goal. */
+/* Returns the scalars that satisfy all literals of a goal. */
 static SAMPI_COLD sampi_scalars sampi_goal_scalars(sampi_schema *x, int32_t goal)
 {
     sampi_scalars all = sampi_scalars_of(SAMPI_T_ALL);
@@ -29180,7 +29211,8 @@ static SAMPI_COLD sampi_scalars sampi_goal_scalars(sampi_schema *x, int32_t goal
     return all;
 }
 
-/* Which of arrays and objects a literal may allow, as a set of types: all that it does allow, or more. */
+/* Returns which of arrays and objects a literal may allow, as a set of types. The set may contain a type that is not
+   allowed, but omits no type that is. */
 static SAMPI_COLD unsigned sampi_literal_deep(sampi_schema *x, sampi_literal literal, int depth)
 {
     int32_t node = literal >> 2, meant = literal & 3, at;
@@ -29229,12 +29261,14 @@ static SAMPI_COLD unsigned sampi_goal_deep(sampi_schema *x, int32_t goal)
 
 static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsigned type);
 
-/* Does any value satisfy a goal? False only if none does; true also where an exact answer would take too long. */
+/* Returns whether any value satisfies a goal. The answer false is exact; the answer true may also mean that an exact
+   answer would take too long. */
 static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
 {
     uint8_t known = sampi_goal_at(x, goal)->possible;
     if (x->status || known != SAMPI_UNKNOWN) return x->status || known != SAMPI_NO;
-    sampi_goal_at(x, goal)->possible = SAMPI_YES; /* the answer if it is asked again meanwhile */
+    /* the answer if this function is called again for the same goal meanwhile */
+    sampi_goal_at(x, goal)->possible = SAMPI_YES;
     sampi_scalars s = sampi_goal_scalars(x, goal);
     bool possible = s.types || s.number.n || s.string.n;
     unsigned deep = possible ? 0 : sampi_goal_deep(x, goal);
@@ -29244,7 +29278,7 @@ static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
     return possible;
 }
 
-/* The texts of all scalars that a goal allows. */
+/* Returns the node of the texts of all scalars that a goal allows. */
 static SAMPI_COLD sampi_node sampi_goal_scalars_node(sampi_schema *x, int32_t goal)
 {
     sampi_tree *t = x->tree;
@@ -29255,8 +29289,8 @@ static SAMPI_COLD sampi_node sampi_goal_scalars_node(sampi_schema *x, int32_t go
     return s.types & SAMPI_T_TRUE ? sampi_tree_alt(t, sampi_tree_text(t, "true", 4), node) : node;
 }
 
-/* The node of a goal: its texts themselves if it allows only scalars, else a call of its rule, whose body is made
-   later. */
+/* Returns the node of a goal: the texts themselves if the goal allows only scalars, else a reference to the goal's
+   rule, whose body is made later. */
 static SAMPI_COLD sampi_node sampi_goal_node(sampi_schema *x, int32_t goal)
 {
     if (x->status || !sampi_goal_possible(x, goal)) return SAMPI_NEVER;
@@ -29269,8 +29303,8 @@ static SAMPI_COLD sampi_node sampi_goal_node(sampi_schema *x, int32_t goal)
     return sampi_tree_ref(x->tree, sampi_goal_at(x, goal)->rule);
 }
 
-/* The array of the schemas of the first items: prefixItems, or in drafts 4 to 2019 an array in items. -1: there is no
-   such array. */
+/* Returns the array of the schemas of the first items: prefixItems, or in drafts 4 to 2019 an array in items. Returns
+   -1 if there is no such array. */
 static SAMPI_COLD int32_t sampi_schema_prefix(sampi_schema *x, int32_t schema)
 {
     int32_t prefix = sampi_keyword(x, schema, SAMPI_KEY_PREFIX_ITEMS),
@@ -29279,8 +29313,8 @@ static SAMPI_COLD int32_t sampi_schema_prefix(sampi_schema *x, int32_t schema)
     return items >= 0 && sampi_doc(x, items)->kind == SAMPI_JSON_ARRAY ? items : -1;
 }
 
-/* The schema of the items behind the first ones (sampi_schema_prefix). -1: there is none, so any item is allowed.
-   Without an array of first items, additionalItems has no effect. */
+/* Returns the schema of the items behind the first ones (sampi_schema_prefix). Returns -1 if there is none, so that any
+   item is allowed. Without an array of first items, additionalItems has no effect. */
 static SAMPI_COLD int32_t sampi_schema_rest(sampi_schema *x, int32_t schema)
 {
     int32_t items = sampi_keyword(x, schema, SAMPI_KEY_ITEMS);
@@ -29290,31 +29324,34 @@ static SAMPI_COLD int32_t sampi_schema_rest(sampi_schema *x, int32_t schema)
 
 /* ---- src/schema/alternatives.h ---- */
 /* ---- alternatives ----
-   The arrays and objects that satisfy a goal. sampi_expand splits the goal's literals one after the other. Where a
-   keyword offers a choice (anyOf, oneOf, if and so on) it follows every choice; one sequence of choices is a way. At
-   the end of a way only atoms remain: simple conditions that together describe one shape of array or object.
-   A schema that must not hold is split last. Often it cannot hold together with the atoms anyway, so nothing has to be
-   excluded: this is how the branches of a oneOf exclude each other. */
+   This room finds the arrays and objects that satisfy a goal (a set of conditions on one value, each a literal).
+   sampi_expand splits the goal's literals one after the other. Where a keyword offers a choice (anyOf, oneOf, if and so
+   on), it follows every choice; one sequence of choices is called a way. At the end of a way only atoms remain: simple
+   conditions that together describe one shape of array or object. Schemas that must not hold are split last. Often such
+   a schema cannot hold together with the atoms anyway, and then nothing has to be excluded: this is how the branches of
+   a oneOf exclude each other. */
 
-/* An atom: one simple condition on an array or object. The names node, name, literal and with are members of
-   sampi_atom. */
+/* The kinds of atoms. An atom is one simple condition on an array or object. The names node, name, literal and with are
+   members of sampi_atom. */
 typedef enum sampi_atom_kind {
-    SAMPI_ATOM_GROUP,   /* what the keywords of schema `node` ask of its items or members */
-    SAMPI_ATOM_VALUE,   /* it equals value `node` */
-    SAMPI_ATOM_FORBID,  /* it has no member `name` */
-    SAMPI_ATOM_REQUIRE, /* it has a member `name` */
-    SAMPI_ATOM_MEMBER,  /* its member `name`, if it has one, satisfies `literal` */
-    SAMPI_ATOM_LEAST,   /* it has at least, at most `name` members or items */
-    SAMPI_ATOM_MOST,
-    SAMPI_ATOM_ITEM,    /* its item number `name`, if it has one, satisfies `literal` */
-    SAMPI_ATOM_ITEMS,   /* all its items satisfy `literal` */
+    /* the array or object satisfies what the keywords of schema `node` demand of its items or members */
+    SAMPI_ATOM_GROUP,
+    SAMPI_ATOM_VALUE,   /* the array or object equals value `node` */
+    SAMPI_ATOM_FORBID,  /* the object has no member `name` */
+    SAMPI_ATOM_REQUIRE, /* the object has a member `name` */
+    SAMPI_ATOM_MEMBER,  /* the value of member `name`, if the object has one, satisfies `literal` */
+    SAMPI_ATOM_LEAST,   /* there are at least `name` members or items */
+    SAMPI_ATOM_MOST,    /* there are at most `name` members or items */
+    SAMPI_ATOM_ITEM,    /* item number `name`, if the array has one, satisfies `literal` */
+    SAMPI_ATOM_ITEMS,   /* all items satisfy `literal` */
     SAMPI_ATOM_SOME,    /* at least `name` items satisfy `literal` */
-    SAMPI_ATOM_EXISTS,  /* some member violates the keyword at `node`: its name is in sampi_exists_names, and
-                          its value satisfies `literal` */
-    SAMPI_ATOM_WITNESS, /* as EXISTS; the member's name is not listed (objects.h) */
-    SAMPI_ATOM_JOINED,  /* as EXISTS; the member is that of witness `with` */
-    SAMPI_ATOM_MET,     /* as EXISTS; other atoms ensure it */
-    SAMPI_ATOM_REFUSED  /* keyword or value `node` must not hold, which cannot be expressed */
+    /* some member of the object violates the keyword at `node`: its name is in sampi_exists_names, and its value
+       satisfies `literal` */
+    SAMPI_ATOM_EXISTS,
+    SAMPI_ATOM_WITNESS, /* as EXISTS, and the member's name is not listed (objects.h) */
+    SAMPI_ATOM_JOINED,  /* as EXISTS, and the member is that of the witness `with` */
+    SAMPI_ATOM_MET,     /* as EXISTS, and other atoms ensure the member */
+    SAMPI_ATOM_REFUSED  /* the keyword or value `node` must not hold, which cannot be expressed */
 } sampi_atom_kind;
 
 typedef struct sampi_atom {
@@ -29323,14 +29360,14 @@ typedef struct sampi_atom {
     sampi_literal literal;
 } sampi_atom;
 
-/* What still has to be split, as linked lists in x->todo. `node` depends on the kind. */
+/* The kinds of conditions that still have to be split. They are linked lists in x->todo. */
 typedef enum sampi_todo_kind {
-    SAMPI_TODO_LITERAL, /* node: a literal */
-    SAMPI_TODO_ANY_OF,  /* node: an array of schemas */
+    SAMPI_TODO_LITERAL, /* `node` is a literal */
+    SAMPI_TODO_ANY_OF,  /* `node` is an array of schemas */
     SAMPI_TODO_ONE_OF,
-    SAMPI_TODO_IF,        /* node: the schema with if, then, else */
-    SAMPI_TODO_VALUES,    /* node: an array of values */
-    SAMPI_TODO_DEPENDENCY /* node: a member of dependentRequired, dependentSchemas or dependencies */
+    SAMPI_TODO_IF,        /* `node` is the schema that has if, then, else */
+    SAMPI_TODO_VALUES,    /* `node` is an array of values */
+    SAMPI_TODO_DEPENDENCY /* `node` is a member of dependentRequired, dependentSchemas or dependencies */
 } sampi_todo_kind;
 
 typedef struct sampi_todo {
@@ -29338,14 +29375,14 @@ typedef struct sampi_todo {
     int32_t node, next;
 } sampi_todo;
 
-/* The alternatives of one goal. */
+/* The alternatives of one goal, while they are collected. */
 typedef struct sampi_shapes {
     unsigned type; /* SAMPI_T_ARRAY or SAMPI_T_OBJECT */
-    bool ask;      /* only find out whether there is one: `found` */
-    bool found;
-    int32_t first; /* its atoms begin here in x->atoms */
+    bool ask;      /* true: only `found` is computed */
+    bool found;    /* there is an alternative */
+    int32_t first; /* the first atom of the current way, as an index of x->atoms */
     int depth;
-    sampi_node node; /* all alternatives so far */
+    sampi_node node; /* the alternatives so far, as one node */
 } sampi_shapes;
 
 static sampi_atom *sampi_atom_at(const sampi_schema *x, int32_t i) { return (sampi_atom *)x->atoms.data + i; }
@@ -29365,7 +29402,7 @@ static SAMPI_COLD void sampi_atom_add(sampi_schema *x, sampi_atom_kind kind, int
     a->literal = literal;
 }
 
-/* Puts an entry in front of a list of x->todo. Returns the new list, or -1. */
+/* Puts an entry in front of a list in x->todo. Returns the new list, or -1 if there is no memory. */
 static SAMPI_COLD int32_t sampi_todo_add(sampi_schema *x, sampi_todo_kind kind, int32_t node, int32_t next)
 {
     sampi_todo *d = (sampi_todo *)sampi_vec_add(&x->todo, sizeof *d, 1);
@@ -29384,7 +29421,8 @@ static SAMPI_COLD int32_t sampi_todo_literal(sampi_schema *x, int32_t node, int 
 static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t now, int32_t later);
 static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s);
 
-/* Follows one way, with one more literal to split. x->todo and x->atoms are as before afterwards. */
+/* Follows one way of a choice, on which one more literal must be split. x->todo and x->atoms are restored
+   afterwards. */
 static SAMPI_COLD void sampi_way_literal(sampi_schema *x, sampi_shapes *s, int32_t node, int meant, int32_t now,
                                          int32_t later)
 {
@@ -29406,7 +29444,8 @@ static SAMPI_COLD void sampi_way_atom(sampi_schema *x, sampi_shapes *s, sampi_at
     x->atoms.n = atoms;
 }
 
-/* Can a schema hold together with the atoms so far? The answer is true where the question is nested too deeply. */
+/* Returns whether a schema can hold together with the atoms so far. If the question is nested too deeply, the answer is
+   true. */
 static SAMPI_COLD bool sampi_may_hold(sampi_schema *x, const sampi_shapes *s, int32_t schema)
 {
     if (x->level >= 3) return true;
@@ -29427,7 +29466,7 @@ static SAMPI_COLD bool sampi_schema_allows(sampi_schema *x, int32_t schema, unsi
     return node < 0 || (sampi_schema_types(x, node, &whole) & type);
 }
 
-/* Is this atom on the way already? Then the same schema is applied again, and adds nothing. */
+/* Returns whether the current way has this atom already. If so, the same schema is applied again, and adds nothing. */
 static SAMPI_COLD bool sampi_has_atom(const sampi_schema *x, const sampi_shapes *s, sampi_atom_kind kind,
                                       int32_t node)
 {
@@ -29436,8 +29475,8 @@ static SAMPI_COLD bool sampi_has_atom(const sampi_schema *x, const sampi_shapes 
     return false;
 }
 
-/* Splits a schema that must hold: its own keywords become an atom, and the schemas that it applies go to the lists of
-   what is still to split. Returns false if it cannot hold. */
+/* Splits a schema that must hold: its own keywords become an atom, and the schemas that it applies are added to the
+   lists of conditions that must still be split. Returns false if the schema cannot hold. */
 static SAMPI_COLD bool sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t *now_at,
                                        int32_t *later_at)
 {
@@ -29469,7 +29508,7 @@ static SAMPI_COLD bool sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t
     return true;
 }
 
-/* Follows the way in which some member violates a keyword that does not list names one by one. */
+/* Follows the way on which some member violates a keyword that does not list names one by one. */
 static SAMPI_COLD void sampi_way_exists(sampi_schema *x, sampi_shapes *s, int32_t node, sampi_schema_key key,
                                         int32_t now, int32_t later)
 {
@@ -29481,8 +29520,8 @@ static SAMPI_COLD void sampi_way_exists(sampi_schema *x, sampi_shapes *s, int32_
     x->atoms.n = atoms;
 }
 
-/* The first of the names that an object must have, or -1. In draft 3, `required` was a boolean in the member's
-   schema. */
+/* Returns the first of the names that an object must have, or -1. In draft 3, `required` was a boolean in the member's
+   schema, which is an error here. */
 static SAMPI_COLD int32_t sampi_schema_required(sampi_schema *x, int32_t schema)
 {
     int32_t at = sampi_keyword(x, schema, SAMPI_KEY_REQUIRED);
@@ -29492,9 +29531,9 @@ static SAMPI_COLD int32_t sampi_schema_required(sampi_schema *x, int32_t schema)
     return -1;
 }
 
-/* Follows the ways in which the members of an object violate a schema: each way violates one keyword. The names in
-   `required` and `properties` come first, and each of their ways keeps the conditions of those before it, so no two of
-   these ways allow the same value. */
+/* Follows the ways on which the members of an object violate a schema; each way violates one keyword. The ways of the
+   names in `required` and `properties` come first, and each of them keeps the conditions of those before it, so no two
+   of these ways allow the same value. */
 static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now,
                                                 int32_t later)
 {
@@ -29530,7 +29569,7 @@ static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s
     x->atoms.n = n_atoms;
 }
 
-/* Follows the ways in which the items of an array, or their number, violate a schema. */
+/* Follows the ways on which the items of an array, or their number, violate a schema. */
 static SAMPI_COLD void sampi_expand_isnt_array(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now,
                                                int32_t later)
 {
@@ -29567,7 +29606,7 @@ static SAMPI_COLD void sampi_expand_isnt_array(sampi_schema *x, sampi_shapes *s,
             sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, at, 0, now, later);
 }
 
-/* Follows the ways in which "exactly one of the schemas" is violated: none holds, or two hold. */
+/* Follows the ways on which "exactly one of the schemas" is violated: no schema holds, or two hold. */
 static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, int32_t array, int32_t now,
                                              int32_t later)
 {
@@ -29584,8 +29623,9 @@ static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, i
         }
 }
 
-/* Handles a schema that must not hold. Returns true if the schema cannot hold together with the atoms: then nothing has
-   to be excluded. Else there is one way for each keyword to be violated; all are followed here. */
+/* Handles a schema that must not hold. Returns true if the schema cannot hold together with the atoms, so that nothing
+   has to be excluded. Otherwise follows all ways on which the schema is violated, one for each keyword, and returns
+   false. */
 static SAMPI_COLD bool sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
 {
     int32_t at, todo = x->todo.n, atoms = x->atoms.n;
@@ -29628,7 +29668,7 @@ static SAMPI_COLD bool sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32
     return false;
 }
 
-/* What fits one of the schemas (anyOf); with `only` exactly one of them (oneOf). */
+/* Follows the ways on which one of the schemas holds (anyOf); with `only`, exactly one of them (oneOf). */
 static SAMPI_COLD void sampi_expand_of(sampi_schema *x, sampi_shapes *s, int32_t array, bool only, int32_t now,
                                        int32_t later)
 {
@@ -29641,8 +29681,8 @@ static SAMPI_COLD void sampi_expand_of(sampi_schema *x, sampi_shapes *s, int32_t
     }
 }
 
-/* dependentRequired, dependentSchemas, dependencies of drafts 4 to 7: the member is absent, or what it requires
-   holds. */
+/* Follows the ways of one member of dependentRequired, dependentSchemas or dependencies (drafts 4 to 7): the member
+   with this name is absent, or what it requires holds. */
 static SAMPI_COLD void sampi_expand_dependency(sampi_schema *x, sampi_shapes *s, int32_t node, int32_t now,
                                                int32_t later)
 {
@@ -29650,7 +29690,7 @@ static SAMPI_COLD void sampi_expand_dependency(sampi_schema *x, sampi_shapes *s,
     sampi_way_atom(x, s, SAMPI_ATOM_FORBID, node, name, now, later);
     sampi_atom_add(x, SAMPI_ATOM_REQUIRE, node, name, 0);
     if (sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY || sampi_doc(x, node)->kind == SAMPI_JSON_STRING) {
-        bool list = sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY; /* draft 3: one name without a list */
+        bool list = sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY; /* in draft 3, one name without a list */
         for (int32_t i = list ? sampi_doc(x, node)->first : node; i >= 0; i = list ? sampi_doc(x, i)->next : -1) {
             int32_t other = sampi_schema_string_of(x, i);
             if (other >= 0) sampi_atom_add(x, SAMPI_ATOM_REQUIRE, i, other, 0);
@@ -29677,7 +29717,7 @@ static SAMPI_COLD void sampi_expand_if(sampi_schema *x, sampi_shapes *s, int32_t
     x->todo.n = todo;
 }
 
-/* A value that the array or object must equal, or must not. */
+/* Handles a value that the array or object must equal, or must not equal. */
 static SAMPI_COLD void sampi_expand_value(sampi_schema *x, sampi_shapes *s, int32_t value, int meant, int32_t now,
                                           int32_t later)
 {
@@ -29688,7 +29728,7 @@ static SAMPI_COLD void sampi_expand_value(sampi_schema *x, sampi_shapes *s, int3
         sampi_way_atom(x, s, meant == SAMPI_EQUALS ? SAMPI_ATOM_VALUE : SAMPI_ATOM_REFUSED, value, 0, now, later);
 }
 
-/* Follows each way of an entry that offers a choice. */
+/* Follows each way of a condition that offers a choice. */
 static SAMPI_COLD void sampi_expand_ways(sampi_schema *x, sampi_shapes *s, sampi_todo d, int32_t now, int32_t later)
 {
     switch (d.kind) {
@@ -29704,8 +29744,8 @@ static SAMPI_COLD void sampi_expand_ways(sampi_schema *x, sampi_shapes *s, sampi
     }
 }
 
-/* Counts one more nested choice; false if there are too many. Choices recurse, each with some hundred bytes of
-   stack. */
+/* Counts one more choice within the current ones. Returns false if there are too many. Each nested choice is a
+   recursion, which takes some hundred bytes of stack. */
 static SAMPI_COLD bool sampi_schema_choice(sampi_schema *x)
 {
     if (++x->choices > SAMPI_SCHEMA_CHOICES)
@@ -29713,7 +29753,8 @@ static SAMPI_COLD bool sampi_schema_choice(sampi_schema *x)
     return !x->status;
 }
 
-/* Follows every way from here: first all entries of the list `now`, then those of `later`, which must not hold. */
+/* Follows every way from here: first splits all conditions of the list `now`, then those of the list `later`, which are
+   schemas and values that must not hold. */
 static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t now, int32_t later)
 {
     const int32_t atoms = x->atoms.n, todo = x->todo.n, depth = s->depth;
@@ -29754,8 +29795,9 @@ static SAMPI_COLD void sampi_expand_goal(sampi_schema *x, sampi_shapes *s, int32
     x->todo.n = todo;
 }
 
-/* The arrays, or the objects, that satisfy a goal, as one node: one alternative for each way that sampi_expand finds.
-   This may be called while another goal is being split: it leaves that goal's atoms as they are. */
+/* Returns the arrays, or the objects, that satisfy a goal, as one node. The node has one alternative for each way that
+   sampi_expand finds. The function may be called while another goal is being split: it leaves that goal's atoms
+   unchanged. */
 static SAMPI_COLD sampi_node sampi_goal_shapes(sampi_schema *x, int32_t goal, unsigned type)
 {
     sampi_shapes s = { type, false, false, x->atoms.n, 0, SAMPI_NEVER };
@@ -29775,43 +29817,45 @@ static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsig
 
 /* ---- src/schema/objects.h ---- */
 /* ---- schemas: objects ----
-   One shape of an object as a grammar. Its atoms mention names (in properties, required and so on). Such names are
-   listed: each has a goal for its value, and is required or not. All other names share what patternProperties and
-   additionalProperties say of them. Then there is the number of members. Members may come in any order: the matcher
-   keeps the set of those still to come. With the option "ordered" they come in the schema's order.
+   This room makes the grammar of one shape of an object. The shape is a list of atoms (simple conditions, see
+   alternatives.h). Names that the atoms mention (from properties, required and so on) are called listed: each has a
+   goal (conditions on the value), and is required or not. All other names share the conditions of patternProperties and
+   additionalProperties. The number of members is bounded. Members may come in any order: the matcher keeps the set of
+   the members that have come. With the option "ordered" they come in the schema's order.
 
    A witness is a member that must exist, without a listed name, because it violates a keyword that must not hold. */
 
-/* A listed name: some atom mentions it. */
+/* A listed name, which is a name that some atom mentions. */
 typedef struct sampi_name {
     int32_t name; /* a string of the document */
-    int32_t goal; /* the goal of its value; -1: it must be absent */
+    int32_t goal; /* the goal of the member's value; -1 if the member must be absent */
     bool required;
 } sampi_name;
 
-/* A member that must exist and whose name is not listed; it violates some keyword. */
+/* A witness: a member that must exist and whose name is not listed; it violates some keyword. */
 typedef struct sampi_witness {
     sampi_texts names;
     sampi_node node;
-    bool bound; /* could a later member of the same name undo the violation? */
+    bool bound; /* a later member of the same name could undo the violation */
 } sampi_witness;
 
-/* An object that is being made. */
+/* An object whose grammar is being made. */
 typedef struct sampi_object {
     sampi_shapes *shapes;
-    int32_t last;        /* its atoms are those from shapes->first to here */
-    sampi_vec names;     /* sampi_name, in the order in which they were met */
-    sampi_vec patterns;  /* int32_t: nodes of the document, each pattern once */
+    int32_t last;        /* the object's atoms are those from index shapes->first up to this index */
+    sampi_vec names;     /* sampi_name, in the order in which the names were met */
+    sampi_vec patterns;  /* int32_t: nodes of the document; each pattern once */
     sampi_vec witnesses; /* sampi_witness */
-    int32_t n_witnesses; /* how many witnesses there will be */
-    bool by_kind;        /* must the kinds of names distinguish them (below)? */
-    uint32_t kinds;      /* sampi_object_others takes only names of these kinds, as bits; 0: of all kinds */
-    sampi_texts allowed; /* allowed names: propertyNames */
+    int32_t n_witnesses; /* the number of witnesses that the atoms demand */
+    bool by_kind;        /* the witnesses' names must have different kinds (see below) */
+    uint32_t kinds;      /* if not 0, sampi_object_others takes only names of these kinds, as bits */
+    sampi_texts allowed; /* the set of allowed names (propertyNames) */
     int32_t least, most;
-    bool closed; /* no other members, because it equals a value */
+    bool closed; /* no other members are allowed, because the object equals a value */
 } sampi_object;
 
-/* Lists a name if it is not listed yet. x->listed says where it is in the list, while names are collected. */
+/* Adds a name to the list, if it is not listed yet. While names are collected, x->listed has the index of each listed
+   name, + 1. */
 static SAMPI_COLD void sampi_object_name(sampi_schema *x, sampi_object *o, int32_t name, bool required)
 {
     sampi_name *n = NULL;
@@ -29831,7 +29875,7 @@ static SAMPI_COLD void sampi_object_name(sampi_schema *x, sampi_object *o, int32
     n->required |= required;
 }
 
-/* Collects what the keywords of one schema say: names, patterns, bounds of the number of members. */
+/* Collects what the keywords of one schema demand: names, patterns, bounds on the number of members. */
 static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int32_t schema)
 {
     int32_t at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
@@ -29857,7 +29901,7 @@ static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int3
         sampi_refuse(x, at, "not supported");
 }
 
-/* Lists all names that the atoms mention, each once, and collects the conditions on all members together. */
+/* Lists all names that the atoms mention, each once, and collects the conditions on the object as a whole. */
 static SAMPI_COLD void sampi_object_collect(sampi_schema *x, sampi_object *o)
 {
     for (int32_t i = o->shapes->first; i < o->last && !x->status; i++) {
@@ -29876,8 +29920,9 @@ static SAMPI_COLD void sampi_object_collect(sampi_schema *x, sampi_object *o)
     for (int32_t i = 0; i < o->names.n; i++) x->listed[((sampi_name *)o->names.data)[i].name] = 0;
 }
 
-/* Adds the conditions of one schema on a member's value to the goal on the stack. `name` is a listed name, or -1 for
-   any name that is not listed; `bits` are the patterns that it matches. */
+/* Adds the conditions that one schema puts on a member's value to the goal on the stack. `name` is a listed name, or -1
+   for a name that is not listed; `bits` is the set of the patterns that the name matches. Returns false if no value
+   satisfies them. */
 static SAMPI_COLD bool sampi_object_says(sampi_schema *x, const sampi_object *o, int32_t schema, int32_t name,
                                          uint32_t bits, int32_t first)
 {
@@ -29896,15 +29941,16 @@ static SAMPI_COLD bool sampi_object_says(sampi_schema *x, const sampi_object *o,
     return possible && (matched || others < 0 || sampi_goal_add(x, first, sampi_literal_of(others, SAMPI_IS)));
 }
 
-/* Is an atom a condition on one of `witnesses`, which are bits? */
+/* Returns whether an atom is a condition on one of `witnesses`, which is a set of bits. */
 static SAMPI_COLD bool sampi_atom_is_met(const sampi_schema *x, sampi_atom a, uint64_t witnesses)
 {
     if (a.kind == SAMPI_ATOM_JOINED) a = *sampi_atom_at(x, a.with);
     return a.kind == SAMPI_ATOM_WITNESS && (witnesses >> a.with & 1);
 }
 
-/* The goal of the value of a member of this name, or of a name that is not listed (-1); the name matches the patterns
-   in `bits`, and the member violates what each of `witnesses` must violate. -1: no such member is possible. */
+/* Returns the goal of the value of a member with this name (-1: a name that is not listed). The name matches the
+   patterns in `bits`, and the member violates the keywords that each of `witnesses` must violate. Returns -1 if there
+   can be no such member. */
 static SAMPI_COLD int32_t sampi_object_goal(sampi_schema *x, const sampi_object *o, int32_t name, uint32_t bits,
                                             uint64_t witnesses)
 {
@@ -29926,7 +29972,7 @@ static SAMPI_COLD int32_t sampi_object_goal(sampi_schema *x, const sampi_object 
     return goal >= 0 && sampi_goal_possible(x, goal) ? goal : -1;
 }
 
-/* Is a string of the document in a set of texts? */
+/* Returns whether a string of the document is in a set of texts. */
 static SAMPI_COLD bool sampi_texts_have(sampi_schema *x, sampi_texts a, int32_t string)
 {
     if (a.n == SAMPI_ANY) return true;
@@ -29935,14 +29981,15 @@ static SAMPI_COLD bool sampi_texts_have(sampi_schema *x, sampi_texts a, int32_t 
     return sampi_is_marked(x, string);
 }
 
-/* Finds the goals of the listed names; with shapes->ask only those of the required names. Returns false if a required
+/* Computes the goals of the listed names; with shapes->ask only those of required names. Returns false if a required
    member is impossible. */
 static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
 {
     bool possible = true;
     const size_t n_atoms = (size_t)(o->last - o->shapes->first);
     for (int32_t i = 0; i < o->names.n && possible && sampi_schema_step(x, 0); i++) {
-        if (n_atoms > 4 && !sampi_schema_work(x, 0, n_atoms / 2)) break; /* a name's work: it visits all atoms */
+        /* the work for one name, which visits all atoms */
+        if (n_atoms > 4 && !sampi_schema_work(x, 0, n_atoms / 2)) break;
         sampi_name n = ((sampi_name *)o->names.data)[i];
         uint32_t bits = 0;
         if (o->shapes->ask && !n.required) continue;
@@ -29958,13 +30005,14 @@ static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
 }
 
 /* ---- names that come twice ----
-   If a name comes twice in an object, the last member counts. So a witness must not be followed by a member of the same
-   name that does not violate the same keyword. A grammar cannot remember a name of any length, but it can remember a
-   checksum of it, called its kind: one of eight. Behind a witness, an unlisted name must be of another kind, or its
-   member must violate the same keyword, if the witness could have that name. Two witnesses have names of two kinds, so
-   they count as two members. */
+   If a name comes twice in an object, the last member counts. So a witness (see above) must not be followed by a member
+   of the same name that does not violate the same keyword. A grammar cannot remember a name of any length, but it can
+   remember a checksum of the name, called its kind; there are eight kinds. If a witness could have the name of a later
+   unlisted member, that name must be of another kind, or the member must violate the same keyword. Two witnesses have
+   names of two different kinds, so they count as two members. */
 
-/* The texts of one kind. The kind's three bits are the parities of the lowest three bits of all bytes. */
+/* Returns the node of the texts of one kind. The three bits of a kind are the parities of the three lowest bits of all
+   bytes. */
 static SAMPI_COLD sampi_node sampi_schema_kind(sampi_schema *x, int32_t kind)
 {
     sampi_tree *t = x->tree;
@@ -29982,8 +30030,8 @@ static SAMPI_COLD sampi_node sampi_schema_kind(sampi_schema *x, int32_t kind)
     return all;
 }
 
-/* Those of the names whose kind is in the set `kinds` (one kind, or all but a few), each name in its shortest
-   spelling. */
+/* Returns the names whose kind is in the set `kinds`, each name in its shortest spelling. The set has one kind, or all
+   kinds but a few. */
 static SAMPI_COLD sampi_texts sampi_texts_of_kinds(sampi_schema *x, sampi_texts names, uint32_t kinds)
 {
     if (names.n == 0) return names;
@@ -30008,8 +30056,9 @@ static SAMPI_COLD sampi_node sampi_object_pair(sampi_schema *x, sampi_node name,
     return sampi_tree_seq(x->tree, name, sampi_tree_seq(x->tree, x->colon, value));
 }
 
-/* The members whose names are in `names`; none of these names is listed. Of the first i patterns these names match
-   exactly those in `bits`; each further pattern splits the names into those that match it and the others. */
+/* Returns the node of the members whose names are in `names`; none of these names is listed. Of the first i patterns
+   the names match exactly those in `bits`. Each further pattern splits the names into those that match it and the
+   others. */
 static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
                                                  uint32_t bits, uint64_t witnesses)
 {
@@ -30031,7 +30080,7 @@ static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_ob
                     : sampi_object_pair(x, sampi_texts_node(x, names, true), sampi_goal_node(x, goal));
 }
 
-/* All allowed names that are not listed. */
+/* Returns the set of all allowed names that are not listed. */
 static SAMPI_COLD sampi_texts sampi_object_unlisted(sampi_schema *x, const sampi_object *o)
 {
     sampi_node listed = SAMPI_NEVER;
@@ -30040,8 +30089,8 @@ static SAMPI_COLD sampi_texts sampi_object_unlisted(sampi_schema *x, const sampi
     return sampi_texts_and(x, o->allowed, sampi_texts_not(x, sampi_texts_some(x, listed), true), true);
 }
 
-/* Members in the schema's order, then the others. behind [0]: what may follow here if there is no member yet; behind
-   [1]: if there is one. */
+/* Returns the node of members in the schema's order, followed by the other members. behind [0] is what may follow if no
+   member has come yet, behind [1] what may follow if one has. */
 static SAMPI_COLD sampi_node sampi_object_in_order(sampi_schema *x, const sampi_member *members, int32_t n,
                                                    sampi_node other)
 {
@@ -30059,8 +30108,8 @@ static SAMPI_COLD sampi_node sampi_object_in_order(sampi_schema *x, const sampi_
     return behind[0];
 }
 
-/* The members with unlisted names that may follow all witnesses. If such a name could also be the name of a witness (of
-   those from number i on), the member must violate what this witness violates. */
+/* Returns the node of the members with unlisted names that may follow all witnesses. If such a name could also be the
+   name of a witness with index i or more, the member must violate what this witness violates. */
 static SAMPI_COLD sampi_node sampi_object_bound(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
                                                 uint64_t witnesses)
 {
@@ -30074,7 +30123,7 @@ static SAMPI_COLD sampi_node sampi_object_bound(sampi_schema *x, const sampi_obj
     return sampi_tree_alt(x->tree, with, sampi_object_bound(x, o, out, i + 1, witnesses));
 }
 
-/* The members that may come behind witnesses, for each set of the kinds that the witnesses' names may have: others
+/* Computes the members that may come behind witnesses, for each set of the kinds that the witnesses' names have: others
    [SAMPI_SETS_OF_KINDS]. */
 static SAMPI_COLD void sampi_object_behind(sampi_schema *x, sampi_object *o, sampi_node other, sampi_node *others)
 {
@@ -30104,8 +30153,8 @@ static SAMPI_COLD void sampi_member_add(sampi_schema *x, sampi_vec *list, sampi_
     room->required = required;
 }
 
-/* Lists the members of the listed names, then the witnesses: one entry for each, or with by_kind one for each kind.
-   Returns how many members there must be. */
+/* Lists the members of the listed names, and then the witnesses: one element for each witness, or, with by_kind, one
+   for each witness and kind. Returns the number of required members. */
 static SAMPI_COLD int32_t sampi_object_members(sampi_schema *x, sampi_object *o, sampi_vec *list)
 {
     int32_t n_required = o->witnesses.n;
@@ -30128,10 +30177,10 @@ static SAMPI_COLD int32_t sampi_object_members(sampi_schema *x, sampi_object *o,
     return n_required;
 }
 
-/* The node of an object. minProperties counts different names. A name that is not listed may come twice, so a
+/* Returns the node of an object. minProperties counts different names. A name that is not listed may come twice, so a
    minProperties that needs two such members is refused, unless witnesses with names of different kinds are enough. With
-   the option "ordered", witnesses come behind the listed members; where members are counted, or by_kind is set, they
-   come in any order all the same. */
+   the option "ordered", witnesses come behind the listed members. But if members must be counted, or if by_kind is set,
+   members come in any order. */
 static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o, sampi_node other)
 {
     sampi_tree *t = x->tree;
@@ -30139,7 +30188,7 @@ static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o,
     memset(&list, 0, sizeof list);
     int32_t n_required = sampi_object_members(x, o, &list), n_names = n_required;
     size_t most = o->most < INT32_MAX ? (size_t)o->most : SIZE_MAX;
-    /* how many names are certain to differ */
+    /* the number of names that certainly differ from each other */
     if (o->witnesses.n && !o->by_kind) n_names -= o->witnesses.n - 1;
     if (!o->witnesses.n && o->least == n_names + 1) n_names++;
     if (o->least > n_names && other != SAMPI_NEVER)
@@ -30167,7 +30216,7 @@ static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o,
     return sampi_schema_bracket(x, "{", inside, "}");
 }
 
-/* The names of the members that can violate the keyword of an EXISTS atom. */
+/* Returns the set of names of the members that can violate the keyword of an EXISTS atom. */
 static SAMPI_COLD sampi_texts sampi_exists_names(sampi_schema *x, sampi_atom a)
 {
     if (a.name == SAMPI_KEY_PATTERN_PROPERTIES) return sampi_texts_some(x, sampi_schema_named_pattern(x, a.node));
@@ -30200,7 +30249,8 @@ static SAMPI_COLD void sampi_object_end(sampi_object *o)
     sampi_vec_free(&o->witnesses);
 }
 
-/* Collects the members that must exist and are not listed. Returns false if one of them is impossible. */
+/* Collects the witnesses: the members that must exist and whose names are not listed. Returns false if one of them is
+   impossible. */
 static SAMPI_COLD bool sampi_object_witnesses(sampi_schema *x, sampi_object *o)
 {
     if (o->n_witnesses > 64) sampi_refuse(x, 0, "more than 64 members that must break something");
@@ -30228,7 +30278,8 @@ static SAMPI_COLD bool sampi_object_witnesses(sampi_schema *x, sampi_object *o)
     return true;
 }
 
-/* Sets by_kind also if minProperties counts on more than one witness; their names must then differ. */
+/* Also sets by_kind if minProperties can be reached only with more than one witness; the witnesses' names must then
+   differ. */
 static SAMPI_COLD void sampi_object_tell_apart(sampi_schema *x, sampi_object *o)
 {
     int32_t n_required = 0;
@@ -30238,7 +30289,7 @@ static SAMPI_COLD void sampi_object_tell_apart(sampi_schema *x, sampi_object *o)
         sampi_refuse(x, sampi_atom_at(x, o->shapes->first)->node, "more than 4 members that must break something");
 }
 
-/* Makes an object of the atoms, which contain no EXISTS. */
+/* Makes an object from the current atoms, none of which is an EXISTS. */
 static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
 {
     sampi_object o;
@@ -30256,8 +30307,8 @@ static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
     sampi_object_end(&o);
 }
 
-/* Makes objects of the atoms. The member that an EXISTS asks for has one of the listed names, or it is a witness of its
-   own, or it is the same member as an earlier witness. Each of these is tried. */
+/* Makes objects from the current atoms. The member that an EXISTS atom demands has one of the listed names, or it is a
+   witness of its own, or it is the same member as an earlier witness. All of these cases are tried. */
 static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
 {
     int32_t i = s->first, n_atoms = x->atoms.n;
@@ -30296,28 +30347,30 @@ static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
 
 /* ---- src/schema/arrays.h ---- */
 /* ---- schemas: arrays ----
-   One shape of an array as a grammar: the first items, which have goals of their own, then the others; the number of
-   items; how many items must satisfy some schema (contains); uniqueItems, if every item is one of a few values. */
+   This room makes the grammar of one shape of an array, which is a list of atoms (simple conditions, see
+   alternatives.h): the first items, which have goals (conditions) of their own; the other items; the number of items;
+   how many items must satisfy some schema (contains); and uniqueItems, if every item is one of a few values. */
 
-/* Between `least` and `most` items satisfy a literal. */
+/* A condition on an array: between `least` and `most` items satisfy a literal. */
 enum { SAMPI_SOMES = 3 };
 typedef struct sampi_some {
     sampi_literal literal;
-    int32_t least, most; /* most: INT32_MAX = no bound */
+    int32_t least, most; /* most: INT32_MAX if there is no upper bound */
 } sampi_some;
 
-/* An array that is being made. */
+/* An array whose grammar is being made. */
 typedef struct sampi_array {
     sampi_shapes *shapes;
-    int32_t last;     /* its atoms are those from shapes->first to here */
-    int32_t n_prefix; /* how many items have goals of their own */
+    int32_t last;     /* the array's atoms are those from index shapes->first up to this index */
+    int32_t n_prefix; /* the number of first items that have goals of their own */
     int32_t least, most;
-    int32_t unique; /* the node of uniqueItems; -1: absent */
+    int32_t unique; /* the node of uniqueItems; -1 if there is none */
     int32_t n_some;
     sampi_some some[SAMPI_SOMES];
 } sampi_array;
 
-/* Adds a condition: between `least` and `most` items satisfy a literal. Two on the same literal are joined. */
+/* Adds the condition that between `least` and `most` items satisfy a literal. Two conditions on the same literal are
+   joined. */
 static SAMPI_COLD void sampi_array_some(sampi_schema *x, sampi_array *a, sampi_literal literal, int32_t least,
                                         int32_t most)
 {
@@ -30339,7 +30392,7 @@ static SAMPI_COLD void sampi_array_some(sampi_schema *x, sampi_array *a, sampi_l
     if (most < some->most) some->most = most;
 }
 
-/* Collects what the keywords of one schema say of the array. */
+/* Collects what the keywords of one schema demand of the array. */
 static SAMPI_COLD void sampi_array_group(sampi_schema *x, sampi_array *a, int32_t schema)
 {
     int32_t prefix = sampi_schema_prefix(x, schema), at;
@@ -30362,9 +30415,10 @@ static SAMPI_COLD void sampi_array_group(sampi_schema *x, sampi_array *a, int32_
         sampi_refuse(x, at, "not supported");
 }
 
-/* The goal of item i, or with i = n_prefix of all items behind the first ones; -1: no such item is possible. `which` is
-   a set of bits, one for each literal of a->some (-1: no such condition). The item must satisfy the literals whose bits
-   are set; of the others it must not satisfy those that have an upper bound. */
+/* Returns the goal of item i, or, with i = n_prefix, of each item behind the first ones; -1 if no such item is
+   possible. `which` is a set of bits, one for each condition in a->some (-1: these conditions are ignored). The item
+   must satisfy the literals whose bits are set. Of the other literals it must violate those that have an upper
+   bound. */
 static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a, int32_t i, int32_t which)
 {
     int32_t first = x->stack.n;
@@ -30391,7 +30445,7 @@ static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a
     return goal >= 0 && sampi_goal_possible(x, goal) ? goal : -1;
 }
 
-/* Collects what all atoms say of the array. If no item is possible at some index, `most` becomes that index. */
+/* Collects what all atoms demand of the array. If no item is possible at some index, `most` becomes that index. */
 static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
 {
     for (int32_t i = a->shapes->first; i < a->last && !x->status; i++) {
@@ -30415,7 +30469,7 @@ static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
         if (sampi_array_goal(x, a, i, -1) < 0) a->most = i;
 }
 
-/* Is the node one of the members? Equal sets of texts have the same node. */
+/* Returns whether the node is one of the members. Equal sets of texts have the same node. */
 static SAMPI_COLD bool sampi_is_member(sampi_schema *x, const sampi_vec *members, sampi_node node)
 {
     for (int32_t i = 0; i < members->n; i++) {
@@ -30425,7 +30479,7 @@ static SAMPI_COLD bool sampi_is_member(sampi_schema *x, const sampi_vec *members
     return false;
 }
 
-/* Adds a value that may come once, if it is new. An enum may have a value twice. */
+/* Adds a value that may come once in the array, unless it is in the list already; an enum may have a value twice. */
 static SAMPI_COLD void sampi_array_value(sampi_schema *x, sampi_vec *members, sampi_node node)
 {
     if (x->status || sampi_is_member(x, members, node)) return;
@@ -30438,7 +30492,7 @@ static SAMPI_COLD void sampi_array_value(sampi_schema *x, sampi_vec *members, sa
     room->required = false;
 }
 
-/* The spellings of a whole number below 100 and not negative. */
+/* Returns the node of the spellings of a whole number from 0 to 99. */
 static SAMPI_COLD sampi_node sampi_array_whole(sampi_schema *x, int32_t value)
 {
     sampi_tree *t = x->tree;
@@ -30448,8 +30502,8 @@ static SAMPI_COLD sampi_node sampi_array_whole(sampi_schema *x, int32_t value)
                           sampi_schema_optional(t, zeros));
 }
 
-/* Adds each whole number between -100 and 100 that `numbers` allows as a value of its own. Returns false if it allows
-   other numbers too. */
+/* Adds each whole number between -100 and 100 that `numbers` allows as a value of its own. Returns false if `numbers`
+   allows other numbers too. */
 static SAMPI_COLD bool sampi_array_wholes(sampi_schema *x, sampi_vec *members, sampi_node numbers)
 {
     enum { END = 100 };
@@ -30468,7 +30522,8 @@ static SAMPI_COLD bool sampi_array_wholes(sampi_schema *x, sampi_vec *members, s
     return !x->status;
 }
 
-/* uniqueItems, where every item is one of a few values: the array has them in any order, none twice. */
+/* Returns the node of the items with uniqueItems, where every item is one of a few values: the values come in any
+   order, each at most once. */
 static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
 {
     sampi_node node = SAMPI_NEVER;
@@ -30499,9 +30554,10 @@ static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
     return node;
 }
 
-/* The counts of all a->some are packed into one number, `found`. Returns this number after one more item that satisfies
-   the literals in `which`. A count without an upper bound stops at `least`. -1: one count becomes too large; -2: one
-   such count is at its end, so the item need not be distinguished from one that does not satisfy that literal. */
+/* Counts one more item, which satisfies the literals in `which`. `found` has the counts of all conditions in a->some,
+   packed into one number; the function returns the new number. A count without an upper bound stops at `least`. Returns
+   -1 if a count becomes too large. Returns -2 if a count that stops has reached its end, so that the item need not be
+   distinguished from one that violates this literal. */
 static int32_t sampi_array_count(const sampi_array *a, int32_t found, int32_t which)
 {
     for (int32_t k = 0, unit = 1; k < a->n_some; k++) {
@@ -30514,7 +30570,7 @@ static int32_t sampi_array_count(const sampi_array *a, int32_t found, int32_t wh
     return found;
 }
 
-/* Has each literal of a->some been satisfied often enough? */
+/* Returns whether each literal of a->some has been satisfied often enough. */
 static bool sampi_array_enough(const sampi_array *a, int32_t found)
 {
     for (int32_t k = 0; k < a->n_some; k++) {
@@ -30525,7 +30581,8 @@ static bool sampi_array_enough(const sampi_array *a, int32_t found)
     return true;
 }
 
-/* Item i with the comma before it, for each set of literals of a->some that it satisfies: items []. */
+/* Computes the nodes of item i with the comma before it: items [which] for each set of literals of a->some that the
+   item satisfies. */
 static SAMPI_COLD void sampi_array_ways(sampi_schema *x, const sampi_array *a, int32_t i, sampi_node *items)
 {
     const sampi_node before = i ? x->comma : (sampi_node)SAMPI_EMPTY;
@@ -30535,8 +30592,9 @@ static SAMPI_COLD void sampi_array_ways(sampi_schema *x, const sampi_array *a, i
     }
 }
 
-/* Any number of items from count `found` on: items that leave it as it is, then one that increases it, and so on.
-   behind [] has the same for all larger counts; items [] as in sampi_array_ways, with a comma before each. */
+/* Returns the node of any number of items after the counts `found`: items that leave the counts unchanged, then one
+   that increases a count, and so on. behind [] has these nodes for all larger counts; items [] is as in
+   sampi_array_ways, with a comma before each item. */
 static SAMPI_COLD sampi_node sampi_array_tail(const sampi_schema *x, const sampi_array *a, int32_t found,
                                               const sampi_node *items, const sampi_node *behind)
 {
@@ -30550,8 +30608,8 @@ static SAMPI_COLD sampi_node sampi_array_tail(const sampi_schema *x, const sampi
     return sampi_tree_seq(t, sampi_tree_repeat(t, others, 0, -1), more);
 }
 
-/* Items with counts (a->some). From the last item back to the first, x->stack gets what may follow item i for each
-   value of `found`. */
+/* Returns the node of the items of an array with counts (a->some). From the last item back to the first, x->stack gets
+   the node of what may follow item i, for each value of `found`. */
 static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_array *a)
 {
     enum { MOST = 4096, WAYS = 1 << SAMPI_SOMES };
@@ -30576,7 +30634,7 @@ static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_ar
     for (int32_t i = (int32_t)last; i-- > 0 && !x->status;) {
         sampi_array_ways(x, a, i, items);
         for (int32_t found = 0; found < n && !x->status; found++) {
-            /* place[] of a count above `found` still has what may follow item i + 1 */
+            /* place [] for counts above `found` still has what may follow item i + 1 */
             sampi_node *place = sampi_ints(&x->stack, first), node = SAMPI_NEVER;
             for (int32_t which = 0; which < 1 << a->n_some; which++) {
                 const int32_t next = sampi_array_count(a, found, which);
@@ -30591,7 +30649,8 @@ static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_ar
     return node;
 }
 
-/* Items without counts: first those with goals of their own, then the others. */
+/* Returns the node of the items of an array without counts: first the items with goals of their own, then the
+   others. */
 static SAMPI_COLD sampi_node sampi_array_items(sampi_schema *x, const sampi_array *a)
 {
     sampi_tree *t = x->tree;
@@ -30601,7 +30660,7 @@ static SAMPI_COLD sampi_node sampi_array_items(sampi_schema *x, const sampi_arra
     if (most != 0) {
         int32_t least = a->least > n ? a->least - n : 0;
         rest = sampi_goal_node(x, sampi_array_goal(x, a, a->n_prefix, -1));
-        if (n == 0) { /* the first item has no comma */
+        if (n == 0) { /* the first item has no comma before it */
             behind = sampi_tree_repeat(t, sampi_tree_seq(t, x->comma, rest), least ? least - 1 : 0,
                                        most < 0 ? -1 : most - 1);
             rest = sampi_tree_seq(t, rest, behind);
@@ -30617,7 +30676,7 @@ static SAMPI_COLD sampi_node sampi_array_items(sampi_schema *x, const sampi_arra
     return behind;
 }
 
-/* Makes an array of the atoms. */
+/* Makes an array from the current atoms. */
 static SAMPI_COLD void sampi_finish_array(sampi_schema *x, sampi_shapes *s)
 {
     sampi_array a = { s, x->atoms.n, 0, 0, INT32_MAX, -1, 0, { { 0, 0, 0 } } };
@@ -30637,7 +30696,7 @@ static SAMPI_COLD void sampi_finish_array(sampi_schema *x, sampi_shapes *s)
     s->node = sampi_tree_alt(x->tree, sampi_schema_bracket(x, "[", inside, "]"), s->node);
 }
 
-/* The end of a way: its atoms make one shape, or contradict each other. */
+/* Ends a way: its atoms make one shape of an array or object, or they contradict each other. */
 static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s)
 {
     int32_t refused = -1;
@@ -30661,10 +30720,10 @@ static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s)
 
 /* ---- src/schema/whole.h ---- */
 /* ---- schemas: a whole schema ----
-   sampi_schema_tree reads the words of `options`, looks up the keywords of the document, makes the goal of its root,
-   and then the body of each rule that a goal has asked for, until all rules have one. */
+   sampi_schema_tree reads the options, looks up the keywords of the document, and makes the goal (the conditions) of
+   its root. Then it makes the body of each rule that a goal has asked for, until all rules have one. */
 
-/* Reads the words of `options`, see samp_grammar_init. */
+/* Reads the words of `options`, which samp_grammar_init describes. */
 static SAMPI_COLD int sampi_schema_options(sampi_schema *x, const char *options)
 {
     static const char *const known[3] = { "ordered", "compact", "spaced" };
@@ -30714,7 +30773,7 @@ static SAMPI_COLD void sampi_schema_constants(sampi_schema *x)
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) sampi_schema_check(x, made[i]);
 }
 
-/* Looks up the document's keywords, and which draft it follows. */
+/* Looks up the document's keywords, and finds which draft of JSON schema it follows. */
 static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
 {
     static const char *const names[] = {
@@ -30754,7 +30813,7 @@ static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
         if (text[i + 7] < '4' || text[i + 7] > '7') sampi_refuse(x, dialect, "not a draft from 4 on");
         x->draft = text[i + 7] - '0';
     }
-    /* A keyword that the draft does not have yet is ignored. */
+    /* A keyword that does not exist in the document's draft is ignored. */
     static const struct {
         sampi_schema_key key;
         int draft;
@@ -30780,7 +30839,7 @@ static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
     return x->status;
 }
 
-/* Makes the bodies of all rules; each body may ask for more rules. */
+/* Makes the bodies of all rules. Each body may ask for more rules. */
 static SAMPI_COLD void sampi_schema_rules(sampi_schema *x)
 {
     for (int32_t i = 0; i < x->queue.n && !x->status; i++) {
@@ -30804,8 +30863,9 @@ static SAMPI_COLD void sampi_schema_free(sampi_schema *x)
     sampi_json_free(&x->doc);
 }
 
-/* Adds the texts that satisfy a JSON schema to the tree, and returns their node; `options` is samp_grammar_init's root.
-   Returns a status, with *error, if the text is not a schema or cannot be expressed. */
+/* Adds the texts that satisfy a JSON schema to the tree, and returns their node; `options` is the parameter `root` of
+   samp_grammar_init. If the text is not a schema or cannot be expressed, the function fills *error and returns a
+   status. */
 static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *text, const char *options,
                                                samp_grammar_error *error)
 {
@@ -30834,33 +30894,33 @@ static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *tex
 
 /* ---- src/tags/head.h ---- */
 /* ====================================================================================================== >>tags
-   Structural tags, as XGrammar and vLLM have them: a JSON document that describes a text, for instance free text with
-   calls of tools in it. The document is made of formats. A format is an object with a type; it describes a piece of the
-   text and may contain other formats, JSON schemas, grammars and regular expressions. sampi_tags_tree turns the
-   document into one expression of the tree (grammar/tree.h), so a matcher does not know tags. Free text up to a trigger
-   is a text that ends with the trigger, and has no trigger that ends earlier: an AND with a NOT. The states of this
-   expression are those of a search for all triggers at once.
+   Structural tags, as XGrammar and vLLM have them. A structural tag is a JSON document that describes a text, such as
+   free text with calls of tools in it. The document consists of formats. A format is an object with a type; it
+   describes a piece of the text, and may contain other formats, JSON schemas, grammars and regular expressions.
+   sampi_tags_tree turns the document into one expression of the tree (grammar/tree.h), so a matcher needs no code for
+   tags. Free text up to a trigger is a text that ends with the trigger, and in which no trigger ends earlier: an AND
+   with a NOT. The states of this expression are those of a search for all triggers at once.
 
    In these rooms an int32_t `node` is a node of the JSON document, and a sampi_node is a node of the tree. This room
    reads members of the document and reports errors, with a JSON pointer as schemas do. */
 
-/* A structural tag while it is read. The document, the tree, the options and the first error are those of x, which is
-   not used as a schema otherwise. */
+/* A structural tag while it is read. The document, the tree, the options and the first error are members of x; its
+   other members are not used. */
 typedef struct sampi_tags {
     sampi_schema x;
     bool in_order;
-    int space;             /* white space in JSON: 0: any, 1: none, 2: spaced */
-    sampi_node any, bytes; /* any characters, as of GBNF's dot; any bytes */
+    int space; /* the white space that JSON texts may have: 0: any, 1: none, 2: one space behind , and : */
+    sampi_node any, bytes; /* any: any characters, as many of GBNF's dot; bytes: any bytes */
 } sampi_tags;
 
-/* The end of the tag around a format: one of these strings (NEVER: no string), or a token of the document (-1: no
-   token). */
+/* The end of the tag around a format: one of the strings that `words` matches (NEVER: there is none), or the token at
+   the document's node `token` (-1: there is none). */
 typedef struct sampi_tags_end {
     sampi_node words;
     int32_t token;
 } sampi_tags_end;
 
-/* Returns the node of the tree, or a status. If the tree failed (made < 0), the error is reported at this node of the
+/* Returns `made`, or the status of an error. If `made` is a negative status, the error is reported at `node` of the
    document. */
 static SAMPI_COLD sampi_node sampi_tags_check(sampi_tags *g, int32_t node, sampi_node made)
 {
@@ -30885,13 +30945,13 @@ static SAMPI_COLD bool sampi_tags_is(const sampi_tags *g, int32_t node, sampi_js
     return node >= 0 && sampi_doc(&g->x, node)->kind == kind;
 }
 
-/* Returns the member of an object with this name; -1: there is no such member. */
+/* Returns the member with this name of an object; -1 if it has no such member. */
 static SAMPI_COLD int32_t sampi_tags_member(const sampi_tags *g, int32_t node, const char *name)
 {
     return sampi_json_member(&g->x.doc, node, sampi_json_find(&g->x.doc, name, strlen(name)));
 }
 
-/* Returns the member with this name, which must be of this kind; otherwise reports an error and returns -1. */
+/* Returns the member with this name, which must have this kind of value; otherwise reports an error and returns -1. */
 static SAMPI_COLD int32_t sampi_tags_required(sampi_tags *g, int32_t node, const char *name, sampi_json_kind kind)
 {
     static const char *const expected[] = { "null", "false", "true", "a number", "a text", "a list", "an object" };
@@ -30917,7 +30977,8 @@ static SAMPI_COLD bool sampi_tags_flag(sampi_tags *g, int32_t node, const char *
     return sampi_tags_is(g, member, SAMPI_JSON_TRUE);
 }
 
-/* Returns a whole number from `least` up to 2^31 - 1; otherwise reports an error and returns `least`. */
+/* Returns the whole number at a node, which must be from `least` to 2^31 - 1; otherwise reports an error and returns
+   `least`. */
 static SAMPI_COLD int32_t sampi_tags_integer(sampi_tags *g, int32_t node, int32_t least)
 {
     size_t n = 0;
@@ -30933,14 +30994,14 @@ static SAMPI_COLD int32_t sampi_tags_integer(sampi_tags *g, int32_t node, int32_
     return least;
 }
 
-/* Returns the whole number (0 or more) of a member; -1 if the member is null or missing. */
+/* Returns the whole number (0 or more) of the member with this name; -1 if the member is null or missing. */
 static SAMPI_COLD int32_t sampi_tags_count(sampi_tags *g, int32_t node, const char *name)
 {
     const int32_t member = sampi_tags_member(g, node, name);
     return member < 0 || sampi_tags_is(g, member, SAMPI_JSON_NULL) ? -1 : sampi_tags_integer(g, member, 0);
 }
 
-/* Is a name [n] in a list, whose names are separated by `between`? */
+/* Returns whether a name of n bytes is in a list of names, which are separated by the character `between`. */
 static SAMPI_COLD bool sampi_tags_is_listed(const char *names, char between, const char *name, size_t n)
 {
     const char ends[2] = { between, 0 };
@@ -30951,8 +31012,8 @@ static SAMPI_COLD bool sampi_tags_is_listed(const char *names, char between, con
     return false;
 }
 
-/* Refuses each member whose name is not in the list, because its meaning is not known. The names are separated by
-   semicolons. */
+/* Refuses each member whose name is not in the list, because its meaning is not known. The names of the list are
+   separated by semicolons. */
 static SAMPI_COLD void sampi_tags_allow_members(sampi_tags *g, int32_t node, const char *names)
 {
     for (int32_t i = sampi_doc(&g->x, node)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
@@ -30964,8 +31025,8 @@ static SAMPI_COLD void sampi_tags_allow_members(sampi_tags *g, int32_t node, con
 
 /* ---- src/tags/words.h ---- */
 /* ---- structural tags: strings, tokens and free text ----
-   The expressions of which formats are made. Free text is any text without certain strings: triggers, excluded strings,
-   the end of the tag around it. */
+   This room makes the expressions (nodes of the grammar's tree) of which formats consist. Free text is any text without
+   certain strings: triggers, excluded strings, and the end of the tag around it. */
 
 static SAMPI_COLD sampi_node sampi_tags_text(sampi_tags *g, int32_t string)
 {
@@ -30974,8 +31035,8 @@ static SAMPI_COLD sampi_node sampi_tags_text(sampi_tags *g, int32_t string)
     return sampi_tags_check(g, string, sampi_tree_text(g->x.tree, text, n));
 }
 
-/* Returns the expression of one string of a list, or of a single string; NEVER for an empty list. empty: an
-   empty string is allowed. */
+/* Returns the expression of any one string of a list, or of a single string; NEVER for an empty list. With `empty` an
+   empty string is allowed in the list. */
 static SAMPI_COLD sampi_node sampi_tags_strings(sampi_tags *g, int32_t list, bool empty)
 {
     const bool alone = sampi_tags_is(g, list, SAMPI_JSON_STRING);
@@ -30992,8 +31053,8 @@ static SAMPI_COLD sampi_node sampi_tags_strings(sampi_tags *g, int32_t list, boo
     return sampi_tags_check(g, list, words);
 }
 
-/* Returns the strings that free text must not contain: those of the member "excludes", and the end of the tag around
-   it. */
+/* Returns the expression of the strings that free text must not contain: those of the member "excludes", and the end of
+   the tag around the free text. */
 static SAMPI_COLD sampi_node sampi_tags_excluded(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
     const int32_t excludes = sampi_tags_member(g, node, "excludes");
@@ -31001,8 +31062,8 @@ static SAMPI_COLD sampi_node sampi_tags_excluded(sampi_tags *g, int32_t node, sa
     return sampi_tree_alt(g->x.tree, words, end.words);
 }
 
-/* Returns the expression of all bytes that contain one of the words: anywhere, or with `before` somewhere before the
-   last byte. */
+/* Returns the expression of all texts that contain one of the words: anywhere, or, with `before`, at a position where
+   it ends before the text's last byte. */
 static SAMPI_COLD sampi_node sampi_tags_containing(sampi_tags *g, sampi_node words, bool before)
 {
     sampi_tree *t = g->x.tree;
@@ -31011,14 +31072,14 @@ static SAMPI_COLD sampi_node sampi_tags_containing(sampi_tags *g, sampi_node wor
     return words == SAMPI_NEVER ? words : sampi_tree_seq(t, g->bytes, sampi_tree_seq(t, words, behind));
 }
 
-/* Returns the texts of a that are not texts of b. */
+/* Returns the expression of the texts of a that are not texts of b. */
 static SAMPI_COLD sampi_node sampi_tags_and_not(sampi_tags *g, sampi_node a, sampi_node b)
 {
     const sampi_node not_b = b <= SAMPI_NEVER ? b : sampi_tree_node(g->x.tree, SAMPI_NODE_NOT, b, 0, 0);
     return not_b == SAMPI_NEVER ? a : sampi_tree_and(g->x.tree, a, not_b);
 }
 
-/* Returns free text without the words, of at most `most` characters (-1: any number). */
+/* Returns the expression of free text without the words, of at most `most` characters (-1: any number). */
 static SAMPI_COLD sampi_node sampi_tags_free_text(sampi_tags *g, sampi_node words, int32_t most)
 {
     static const uint32_t zero[1][2] = { { 0, 0 } };
@@ -31027,8 +31088,8 @@ static SAMPI_COLD sampi_node sampi_tags_free_text(sampi_tags *g, sampi_node word
     return sampi_tags_and_not(g, any, sampi_tags_containing(g, words, false));
 }
 
-/* Returns free text that ends with a trigger, in which no trigger ends before the last byte, and which contains no
-   excluded word. */
+/* Returns the expression of free text that ends with `trigger` and contains no excluded word. None of `triggers` may
+   end before the text's last byte. */
 static SAMPI_COLD sampi_node sampi_tags_text_up_to(sampi_tags *g, sampi_node trigger, sampi_node triggers,
                                                    sampi_node excluded)
 {
@@ -31038,7 +31099,8 @@ static SAMPI_COLD sampi_node sampi_tags_text_up_to(sampi_tags *g, sampi_node tri
     return sampi_tags_and_not(g, sampi_tree_seq(t, g->any, trigger), sampi_tree_alt(t, before, out));
 }
 
-/* Returns the expression of a token, given by its number or its text; with `negated` that of any other token. */
+/* Returns the expression of a token, which the document gives by its number or its text; with `negated` the expression
+   of any other token. */
 static SAMPI_COLD sampi_node sampi_tags_token(sampi_tags *g, int32_t value, bool negated)
 {
     sampi_tree *t = g->x.tree;
@@ -31052,15 +31114,16 @@ static SAMPI_COLD sampi_node sampi_tags_token(sampi_tags *g, int32_t value, bool
     return sampi_tags_check(g, value, sampi_tree_token(t, sampi_tags_integer(g, value, 0), negated));
 }
 
-/* Are two tokens of the document written in the same way? */
+/* Returns whether two tokens of the document are written in the same way. */
 static SAMPI_COLD bool sampi_tags_same_token(const sampi_tags *g, int32_t a, int32_t b)
 {
     return sampi_doc(&g->x, a)->kind == sampi_doc(&g->x, b)->kind &&
            sampi_doc(&g->x, a)->text == sampi_doc(&g->x, b)->text;
 }
 
-/* Returns the one token that a format excludes: the one of its list, the token that ends the tag around it, or `other`
-   (-1: no other). More than one, or no token at all, is refused, because only one token can be negated. */
+/* Returns the one token that a format excludes, as a node of the document: the token in its list, the token that ends
+   the tag around the format, or `other` (-1: no other). It is an error if there are several, or none, because the tree
+   can negate exactly one token. */
 static SAMPI_COLD int32_t sampi_tags_one_excluded(sampi_tags *g, int32_t node, const char *name, sampi_tags_end end,
                                                   int32_t other)
 {
@@ -31080,11 +31143,12 @@ static SAMPI_COLD int32_t sampi_tags_one_excluded(sampi_tags *g, int32_t node, c
 
 /* ---- src/tags/inside.h ---- */
 /* ---- structural tags: schemas, grammars and regular expressions in them ----
-   A JSON schema is a part of the document itself; a grammar or a regular expression is a string of it. Each is read by
-   its own reader from a copy of its text. The place of an error in the copy is converted to the place in the
-   document. */
+   A JSON schema within a structural tag is a part of the document; a grammar or a regular expression is a string of the
+   document. Each of them is read by its own reader from a copy of its text. The position of an error in the copy is
+   converted to the position in the document. */
 
-/* Returns the offset in the source of byte `at` of a string. An escape in the source may mean several bytes. */
+/* Returns the offset in the document's source of byte `at` of a string. An escape in the source may stand for several
+   bytes. */
 static SAMPI_COLD size_t sampi_tags_source_at(const sampi_json *doc, int32_t string, size_t at)
 {
     const char *from = doc->source + doc->nodes[string].at + 1, *p = from;
@@ -31095,7 +31159,7 @@ static SAMPI_COLD size_t sampi_tags_source_at(const sampi_json *doc, int32_t str
             p += 2, n++;
         } else {
             const int high = sampi_hex_digit(p[2]) << 4 | sampi_hex_digit(p[3]);
-            const bool pair = high >= 0xd8 && high < 0xdc; /* the second half follows */
+            const bool pair = high >= 0xd8 && high < 0xdc; /* the second surrogate follows */
             n += pair ? 4 : high >= 8 ? 3 : high > 0 || sampi_hex_digit(p[4]) >= 8 ? 2 : 1;
             p += pair ? 12 : 6;
         }
@@ -31103,9 +31167,9 @@ static SAMPI_COLD size_t sampi_tags_source_at(const sampi_json *doc, int32_t str
     return (size_t)(p - doc->source);
 }
 
-/* Converts the error of another reader to an error of the document, and returns its status. The text of that reader has
-   the bytes [n] at `text`, and begins at `node`. The error of a schema has a JSON pointer within the schema; it is
-   appended to the pointer of the node. */
+/* Converts the error of another reader to an error of the document, and returns its status. That reader has read the n
+   bytes at `text`, which begin at `node` of the document. The error of a schema contains a JSON pointer within the
+   schema, which is appended to the pointer of the node. */
 static SAMPI_COLD sampi_node sampi_tags_inner_error(sampi_tags *g, int32_t node, const char *text, size_t n,
                                                     const samp_text_error *inner)
 {
@@ -31131,7 +31195,7 @@ static SAMPI_COLD sampi_node sampi_tags_inner_error(sampi_tags *g, int32_t node,
     return sampi_json_fail(doc, offset, inner->status, message);
 }
 
-/* Returns the number of bytes that a value has in the source. */
+/* Returns the number of bytes of a value in the document's source. */
 static SAMPI_COLD size_t sampi_tags_value_length(const sampi_json *doc, int32_t node)
 {
     const char *from = doc->source + doc->nodes[node].at, *p = from;
@@ -31146,7 +31210,7 @@ static SAMPI_COLD size_t sampi_tags_value_length(const sampi_json *doc, int32_t 
     return (size_t)(p - from);
 }
 
-/* Returns a copy of a text with a 0 after it; NULL, and an error: no memory. */
+/* Returns a copy of a text with a 0 behind it; NULL, with an error, if there is no memory. */
 static SAMPI_COLD char *sampi_tags_copy(sampi_tags *g, int32_t node, const char *text, size_t n)
 {
     char *copy = g->x.status ? NULL : (char *)SAMP_MALLOC(n + 1);
@@ -31159,8 +31223,8 @@ static SAMPI_COLD char *sampi_tags_copy(sampi_tags *g, int32_t node, const char 
     return copy;
 }
 
-/* Returns the expression of a JSON schema. Members of objects come in the schema's order (in_order) or in any order.
-   The caller takes in_order from "any_order" if the format has it, else from the grammar's options. */
+/* Returns the expression of a JSON schema. Members of objects come in the schema's order (in_order), or in any order.
+   The caller takes in_order from the format's member "any_order" if there is one, else from the grammar's options. */
 static SAMPI_COLD sampi_node sampi_tags_schema(sampi_tags *g, int32_t schema, bool in_order)
 {
     static const char *const options[2][3] = { { "", "compact", "spaced" },
@@ -31176,8 +31240,8 @@ static SAMPI_COLD sampi_node sampi_tags_schema(sampi_tags *g, int32_t schema, bo
     return node;
 }
 
-/* Returns the expression of a GBNF grammar. It has rules of its own: their names are erased afterwards, so another
-   grammar of the document may use them again. */
+/* Returns the expression of a GBNF grammar. The grammar has rules of its own: their names are removed afterwards, so
+   that another grammar of the document may use the same names. */
 static SAMPI_COLD sampi_node sampi_tags_gbnf(sampi_tags *g, int32_t string, char *text, size_t n)
 {
     samp_text_error inner;
@@ -31224,9 +31288,9 @@ static SAMPI_COLD sampi_node sampi_tags_string(sampi_tags *g, int32_t string, bo
 
 /* ---- src/tags/formats.h ---- */
 /* ---- structural tags: formats ----
-   One function for each type of format, and sampi_tags_format, which calls them by the type. Each function returns the
-   expression of the texts that its format allows. `end` is the end of the tag around a format: free text must not
-   contain it. */
+   This room has one function for each type of format, and sampi_tags_format, which calls the function of a type. Each
+   function returns the expression of the texts that its format allows. The parameter `end` is the end of the tag around
+   the format; free text must not contain it. */
 
 static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, sampi_tags_end end);
 
@@ -31237,7 +31301,8 @@ static SAMPI_COLD sampi_node sampi_tags_content(sampi_tags *g, int32_t node, sam
     return content < 0 ? g->x.status : sampi_tags_format(g, content, end);
 }
 
-/* Returns the expression of the formats in the member "elements": all of them in sequence, or one of them. */
+/* Returns the expression of the formats in the member "elements": with `sequence` all of them, one after the other;
+   else any one of them. */
 static SAMPI_COLD sampi_node sampi_tags_elements(sampi_tags *g, int32_t node, sampi_tags_end end, bool sequence)
 {
     const int32_t list = sampi_tags_required(g, node, "elements", SAMPI_JSON_ARRAY);
@@ -31252,7 +31317,7 @@ static SAMPI_COLD sampi_node sampi_tags_elements(sampi_tags *g, int32_t node, sa
     return all;
 }
 
-/* Returns the token of a format of the type "token"; -1: an error. */
+/* Returns the token of a format of the type "token", as a node of the document; -1 if there is an error. */
 static SAMPI_COLD int32_t sampi_tags_token_of(sampi_tags *g, int32_t node)
 {
     const int32_t type = sampi_tags_required(g, node, "type", SAMPI_JSON_STRING),
@@ -31268,11 +31333,11 @@ static SAMPI_COLD int32_t sampi_tags_token_of(sampi_tags *g, int32_t node)
 
 /* The parts of a tag. */
 typedef struct sampi_tags_tag {
-    int32_t begin;          /* its begin in the document: a string or a token */
-    sampi_node all, behind; /* the whole tag; the tag without its begin */
+    int32_t begin;          /* the beginning of the tag in the document: a string or a token */
+    sampi_node all, behind; /* all: the whole tag; behind: the tag without its beginning */
 } sampi_tags_tag;
 
-/* Reads a tag: {"begin":...,"content":...,"end":...}, or with `old` the older form
+/* Reads a tag: {"begin":...,"content":...,"end":...}, or, with `old`, the older form
    {"begin":...,"schema":...,"end":...}. */
 static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node, bool old)
 {
@@ -31296,7 +31361,7 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
         last = inner.words = sampi_tags_strings(g, end, true);
         if (last == SAMPI_NEVER) sampi_malformed(&g->x, end, "expected a text");
         if (last > 0 && sampi_at(t, last)->known & SAMPI_KNOWN_EMPTY)
-            inner.words = SAMPI_NEVER; /* an end that may be empty cannot limit free text */
+            inner.words = SAMPI_NEVER; /* an end that may be the empty string cannot limit free text */
     }
     if (!old && sampi_tags_is(g, begin, SAMPI_JSON_OBJECT))
         begin = sampi_tags_token_of(g, begin);
@@ -31316,9 +31381,9 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
     return tag;
 }
 
-/* Returns the expression of a format whose tags follow free text: triggered tags and dispatch. bodies: free text, then
-   a tag; whole: a tag without free text before it; behind: the free text after the last tag. at_least_one: the text
-   begins with a tag; stop_after_first: it ends with the first tag. */
+/* Returns the expression of a format whose tags follow free text (triggered tags and dispatch). bodies: free text, then
+   a tag; whole: a tag without free text before it; behind: the free text behind the last tag. With at_least_one the
+   text begins with a tag; with stop_after_first it ends behind the first tag. */
 static SAMPI_COLD sampi_node sampi_tags_dispatched(sampi_tags *g, int32_t node, sampi_node bodies, sampi_node whole,
                                                    sampi_node behind, bool at_least_one, bool stop_after_first)
 {
@@ -31328,7 +31393,8 @@ static SAMPI_COLD sampi_node sampi_tags_dispatched(sampi_tags *g, int32_t node, 
     return sampi_tags_check(g, node, at_least_one ? sampi_tree_seq(t, whole, all) : all);
 }
 
-/* Returns the trigger with which a tag's begin begins. It is an error, and -1, if no trigger fits, or several do. */
+/* Returns the trigger with which the beginning of a tag begins. If no trigger or several fit, reports an error and
+   returns -1. */
 static SAMPI_COLD int32_t sampi_tags_trigger_of(sampi_tags *g, int32_t triggers, int32_t begin)
 {
     size_t n, length;
@@ -31344,7 +31410,8 @@ static SAMPI_COLD int32_t sampi_tags_trigger_of(sampi_tags *g, int32_t triggers,
     return g->x.status ? -1 : found;
 }
 
-/* The format triggered_tags; with `old` the older form, in which the whole document is such a format. */
+/* Returns the expression of the format triggered_tags; with `old` that of the older form, in which the whole document
+   is such a format. */
 static SAMPI_COLD sampi_node sampi_tags_triggered(sampi_tags *g, int32_t node, sampi_tags_end end, bool old)
 {
     sampi_tree *t = g->x.tree;
@@ -31377,7 +31444,7 @@ static SAMPI_COLD sampi_node sampi_tags_triggered(sampi_tags *g, int32_t node, s
     return sampi_tags_dispatched(g, node, bodies, whole, behind, at_least_one, stop);
 }
 
-/* The format token_triggered_tags, with one trigger token. */
+/* Returns the expression of the format token_triggered_tags, which must have exactly one trigger token. */
 static SAMPI_COLD sampi_node sampi_tags_by_token(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
     sampi_tree *t = g->x.tree;
@@ -31402,7 +31469,7 @@ static SAMPI_COLD sampi_node sampi_tags_by_token(sampi_tags *g, int32_t node, sa
     return sampi_tags_dispatched(g, node, sampi_tree_seq(t, free, whole), whole, free, at_least_one, stop);
 }
 
-/* The format dispatch: pairs of a text and the format that follows it. */
+/* Returns the expression of the format dispatch: pairs of a text and the format that follows it. */
 static SAMPI_COLD sampi_node sampi_tags_dispatch(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
     sampi_tree *t = g->x.tree;
@@ -31432,7 +31499,7 @@ static SAMPI_COLD sampi_node sampi_tags_dispatch(sampi_tags *g, int32_t node, sa
     return sampi_tags_dispatched(g, node, bodies, SAMPI_NEVER, behind, false, stop);
 }
 
-/* The format tags_with_separator. */
+/* Returns the expression of the format tags_with_separator. */
 static SAMPI_COLD sampi_node sampi_tags_separated(sampi_tags *g, int32_t node)
 {
     sampi_tree *t = g->x.tree;
@@ -31451,7 +31518,7 @@ static SAMPI_COLD sampi_node sampi_tags_separated(sampi_tags *g, int32_t node)
     return sampi_tags_check(g, node, at_least_one ? all : sampi_tree_alt(t, all, SAMPI_EMPTY));
 }
 
-/* The format json_schema, in the style "json" only. */
+/* Returns the expression of the format json_schema. Only its style "json" is supported. */
 static SAMPI_COLD sampi_node sampi_tags_json_schema(sampi_tags *g, int32_t node)
 {
     const int32_t schema = sampi_tags_member(g, node, "json_schema"), style = sampi_tags_member(g, node, "style");
@@ -31470,7 +31537,7 @@ static SAMPI_COLD sampi_node sampi_tags_json_schema(sampi_tags *g, int32_t node)
     return g->x.status ? g->x.status : sampi_tags_schema(g, schema, order < 0 ? g->in_order : !any);
 }
 
-/* The formats any_tokens (many) and exclude_token. */
+/* Returns the expression of the format any_tokens (many), or of exclude_token. */
 static SAMPI_COLD sampi_node sampi_tags_tokens(sampi_tags *g, int32_t node, sampi_tags_end end, bool many)
 {
     const int32_t most = many ? sampi_tags_count(g, node, "max_tokens") : 1;
@@ -31479,7 +31546,8 @@ static SAMPI_COLD sampi_node sampi_tags_tokens(sampi_tags *g, int32_t node, samp
     return sampi_tags_check(g, node, many ? sampi_tree_repeat(g->x.tree, one, 0, most) : one);
 }
 
-/* The formats optional, plus, star and repeat: the content, `least` to `most` times (-1: no limit). */
+/* Returns the expression of the formats optional, plus, star and repeat: the content, from `least` to `most` times (-1:
+   any number of times). */
 static SAMPI_COLD sampi_node sampi_tags_repeated(sampi_tags *g, int32_t node, sampi_tags_end end, int32_t least,
                                                  int32_t most)
 {
@@ -31488,7 +31556,7 @@ static SAMPI_COLD sampi_node sampi_tags_repeated(sampi_tags *g, int32_t node, sa
     return sampi_tags_check(g, node, sampi_tree_repeat(g->x.tree, one, least, most));
 }
 
-/* The types of formats: a name for the enum, the type in the document, the members besides "type". */
+/* The types of formats: the name for the enum, the name in the document, the names of the members besides "type". */
 /* clang-format off */
 #define SAMPI_TAGS_FORMATS(X) \
     X(CONST_STRING, "const_string", "value") X(ANY_TEXT, "any_text", "excludes;max_chars;max_tokens") \
@@ -31510,7 +31578,8 @@ typedef enum sampi_tags_type {
         SAMPI_TAGS_NONE
 } sampi_tags_type;
 
-/* Returns the type of a format. It is an error, and NONE, if the type is unknown, or has no such member. */
+/* Returns the type of a format. If the type is unknown, or the format has a member that its type does not have, reports
+   an error and returns NONE. */
 static SAMPI_COLD sampi_tags_type sampi_tags_type_of(sampi_tags *g, int32_t node)
 {
     static const char *const known[][2] = {
@@ -31532,7 +31601,7 @@ static SAMPI_COLD sampi_tags_type sampi_tags_type_of(sampi_tags *g, int32_t node
     return g->x.status ? SAMPI_TAGS_NONE : (sampi_tags_type)i;
 }
 
-/* Returns the expression of a format. end: the end of the tag around it. */
+/* Returns the expression of a format. `end` is the end of the tag around it. */
 static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
     const sampi_tags_type type = g->x.status ? SAMPI_TAGS_NONE : sampi_tags_type_of(g, node);
@@ -31583,8 +31652,9 @@ static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, samp
 }
 
 /* Adds the texts of a structural tag to the tree, and returns their expression. The document is
-   {"type":"structural_tag","format":...}, or has the older form with "structures" and "triggers"; `options` are as the
-   root of samp_grammar_init. Returns a status below 0, and *error, if the document is bad. */
+   {"type":"structural_tag","format":...}, or it has the older form with "structures" and "triggers". `options` is the
+   parameter `root` of samp_grammar_init. If the document is not valid, the function fills *error and returns a negative
+   status. */
 static SAMPI_COLD sampi_node sampi_tags_tree(sampi_tree *tree, const char *text, const char *options,
                                              samp_text_error *error)
 {

@@ -1,29 +1,32 @@
 /* ---- alternatives ----
-   The arrays and objects that satisfy a goal. sampi_expand splits the goal's literals one after the other. Where a
-   keyword offers a choice (anyOf, oneOf, if and so on) it follows every choice; one sequence of choices is a way. At
-   the end of a way only atoms remain: simple conditions that together describe one shape of array or object.
-   A schema that must not hold is split last. Often it cannot hold together with the atoms anyway, so nothing has to be
-   excluded: this is how the branches of a oneOf exclude each other. */
+   This room finds the arrays and objects that satisfy a goal (a set of conditions on one value, each a literal).
+   sampi_expand splits the goal's literals one after the other. Where a keyword offers a choice (anyOf, oneOf, if and so
+   on), it follows every choice; one sequence of choices is called a way. At the end of a way only atoms remain: simple
+   conditions that together describe one shape of array or object. Schemas that must not hold are split last. Often such
+   a schema cannot hold together with the atoms anyway, and then nothing has to be excluded: this is how the branches of
+   a oneOf exclude each other. */
 
-/* An atom: one simple condition on an array or object. The names node, name, literal and with are members of
-   sampi_atom. */
+/* The kinds of atoms. An atom is one simple condition on an array or object. The names node, name, literal and with are
+   members of sampi_atom. */
 typedef enum sampi_atom_kind {
-    SAMPI_ATOM_GROUP,   /* what the keywords of schema `node` ask of its items or members */
-    SAMPI_ATOM_VALUE,   /* it equals value `node` */
-    SAMPI_ATOM_FORBID,  /* it has no member `name` */
-    SAMPI_ATOM_REQUIRE, /* it has a member `name` */
-    SAMPI_ATOM_MEMBER,  /* its member `name`, if it has one, satisfies `literal` */
-    SAMPI_ATOM_LEAST,   /* it has at least, at most `name` members or items */
-    SAMPI_ATOM_MOST,
-    SAMPI_ATOM_ITEM,    /* its item number `name`, if it has one, satisfies `literal` */
-    SAMPI_ATOM_ITEMS,   /* all its items satisfy `literal` */
+    /* the array or object satisfies what the keywords of schema `node` demand of its items or members */
+    SAMPI_ATOM_GROUP,
+    SAMPI_ATOM_VALUE,   /* the array or object equals value `node` */
+    SAMPI_ATOM_FORBID,  /* the object has no member `name` */
+    SAMPI_ATOM_REQUIRE, /* the object has a member `name` */
+    SAMPI_ATOM_MEMBER,  /* the value of member `name`, if the object has one, satisfies `literal` */
+    SAMPI_ATOM_LEAST,   /* there are at least `name` members or items */
+    SAMPI_ATOM_MOST,    /* there are at most `name` members or items */
+    SAMPI_ATOM_ITEM,    /* item number `name`, if the array has one, satisfies `literal` */
+    SAMPI_ATOM_ITEMS,   /* all items satisfy `literal` */
     SAMPI_ATOM_SOME,    /* at least `name` items satisfy `literal` */
-    SAMPI_ATOM_EXISTS,  /* some member violates the keyword at `node`: its name is in sampi_exists_names, and
-                          its value satisfies `literal` */
-    SAMPI_ATOM_WITNESS, /* as EXISTS; the member's name is not listed (objects.h) */
-    SAMPI_ATOM_JOINED,  /* as EXISTS; the member is that of witness `with` */
-    SAMPI_ATOM_MET,     /* as EXISTS; other atoms ensure it */
-    SAMPI_ATOM_REFUSED  /* keyword or value `node` must not hold, which cannot be expressed */
+    /* some member of the object violates the keyword at `node`: its name is in sampi_exists_names, and its value
+       satisfies `literal` */
+    SAMPI_ATOM_EXISTS,
+    SAMPI_ATOM_WITNESS, /* as EXISTS, and the member's name is not listed (objects.h) */
+    SAMPI_ATOM_JOINED,  /* as EXISTS, and the member is that of the witness `with` */
+    SAMPI_ATOM_MET,     /* as EXISTS, and other atoms ensure the member */
+    SAMPI_ATOM_REFUSED  /* the keyword or value `node` must not hold, which cannot be expressed */
 } sampi_atom_kind;
 
 typedef struct sampi_atom {
@@ -32,14 +35,14 @@ typedef struct sampi_atom {
     sampi_literal literal;
 } sampi_atom;
 
-/* What still has to be split, as linked lists in x->todo. `node` depends on the kind. */
+/* The kinds of conditions that still have to be split. They are linked lists in x->todo. */
 typedef enum sampi_todo_kind {
-    SAMPI_TODO_LITERAL, /* node: a literal */
-    SAMPI_TODO_ANY_OF,  /* node: an array of schemas */
+    SAMPI_TODO_LITERAL, /* `node` is a literal */
+    SAMPI_TODO_ANY_OF,  /* `node` is an array of schemas */
     SAMPI_TODO_ONE_OF,
-    SAMPI_TODO_IF,        /* node: the schema with if, then, else */
-    SAMPI_TODO_VALUES,    /* node: an array of values */
-    SAMPI_TODO_DEPENDENCY /* node: a member of dependentRequired, dependentSchemas or dependencies */
+    SAMPI_TODO_IF,        /* `node` is the schema that has if, then, else */
+    SAMPI_TODO_VALUES,    /* `node` is an array of values */
+    SAMPI_TODO_DEPENDENCY /* `node` is a member of dependentRequired, dependentSchemas or dependencies */
 } sampi_todo_kind;
 
 typedef struct sampi_todo {
@@ -47,14 +50,14 @@ typedef struct sampi_todo {
     int32_t node, next;
 } sampi_todo;
 
-/* The alternatives of one goal. */
+/* The alternatives of one goal, while they are collected. */
 typedef struct sampi_shapes {
     unsigned type; /* SAMPI_T_ARRAY or SAMPI_T_OBJECT */
-    bool ask;      /* only find out whether there is one: `found` */
-    bool found;
-    int32_t first; /* its atoms begin here in x->atoms */
+    bool ask;      /* true: only `found` is computed */
+    bool found;    /* there is an alternative */
+    int32_t first; /* the first atom of the current way, as an index of x->atoms */
     int depth;
-    sampi_node node; /* all alternatives so far */
+    sampi_node node; /* the alternatives so far, as one node */
 } sampi_shapes;
 
 static sampi_atom *sampi_atom_at(const sampi_schema *x, int32_t i) { return (sampi_atom *)x->atoms.data + i; }
@@ -74,7 +77,7 @@ static SAMPI_COLD void sampi_atom_add(sampi_schema *x, sampi_atom_kind kind, int
     a->literal = literal;
 }
 
-/* Puts an entry in front of a list of x->todo. Returns the new list, or -1. */
+/* Puts an entry in front of a list in x->todo. Returns the new list, or -1 if there is no memory. */
 static SAMPI_COLD int32_t sampi_todo_add(sampi_schema *x, sampi_todo_kind kind, int32_t node, int32_t next)
 {
     sampi_todo *d = (sampi_todo *)sampi_vec_add(&x->todo, sizeof *d, 1);
@@ -93,7 +96,8 @@ static SAMPI_COLD int32_t sampi_todo_literal(sampi_schema *x, int32_t node, int 
 static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t now, int32_t later);
 static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s);
 
-/* Follows one way, with one more literal to split. x->todo and x->atoms are as before afterwards. */
+/* Follows one way of a choice, on which one more literal must be split. x->todo and x->atoms are restored
+   afterwards. */
 static SAMPI_COLD void sampi_way_literal(sampi_schema *x, sampi_shapes *s, int32_t node, int meant, int32_t now,
                                          int32_t later)
 {
@@ -115,7 +119,8 @@ static SAMPI_COLD void sampi_way_atom(sampi_schema *x, sampi_shapes *s, sampi_at
     x->atoms.n = atoms;
 }
 
-/* Can a schema hold together with the atoms so far? The answer is true where the question is nested too deeply. */
+/* Returns whether a schema can hold together with the atoms so far. If the question is nested too deeply, the answer is
+   true. */
 static SAMPI_COLD bool sampi_may_hold(sampi_schema *x, const sampi_shapes *s, int32_t schema)
 {
     if (x->level >= 3) return true;
@@ -136,7 +141,7 @@ static SAMPI_COLD bool sampi_schema_allows(sampi_schema *x, int32_t schema, unsi
     return node < 0 || (sampi_schema_types(x, node, &whole) & type);
 }
 
-/* Is this atom on the way already? Then the same schema is applied again, and adds nothing. */
+/* Returns whether the current way has this atom already. If so, the same schema is applied again, and adds nothing. */
 static SAMPI_COLD bool sampi_has_atom(const sampi_schema *x, const sampi_shapes *s, sampi_atom_kind kind,
                                       int32_t node)
 {
@@ -145,8 +150,8 @@ static SAMPI_COLD bool sampi_has_atom(const sampi_schema *x, const sampi_shapes 
     return false;
 }
 
-/* Splits a schema that must hold: its own keywords become an atom, and the schemas that it applies go to the lists of
-   what is still to split. Returns false if it cannot hold. */
+/* Splits a schema that must hold: its own keywords become an atom, and the schemas that it applies are added to the
+   lists of conditions that must still be split. Returns false if the schema cannot hold. */
 static SAMPI_COLD bool sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t *now_at,
                                        int32_t *later_at)
 {
@@ -178,7 +183,7 @@ static SAMPI_COLD bool sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t
     return true;
 }
 
-/* Follows the way in which some member violates a keyword that does not list names one by one. */
+/* Follows the way on which some member violates a keyword that does not list names one by one. */
 static SAMPI_COLD void sampi_way_exists(sampi_schema *x, sampi_shapes *s, int32_t node, sampi_schema_key key,
                                         int32_t now, int32_t later)
 {
@@ -190,8 +195,8 @@ static SAMPI_COLD void sampi_way_exists(sampi_schema *x, sampi_shapes *s, int32_
     x->atoms.n = atoms;
 }
 
-/* The first of the names that an object must have, or -1. In draft 3, `required` was a boolean in the member's
-   schema. */
+/* Returns the first of the names that an object must have, or -1. In draft 3, `required` was a boolean in the member's
+   schema, which is an error here. */
 static SAMPI_COLD int32_t sampi_schema_required(sampi_schema *x, int32_t schema)
 {
     int32_t at = sampi_keyword(x, schema, SAMPI_KEY_REQUIRED);
@@ -201,9 +206,9 @@ static SAMPI_COLD int32_t sampi_schema_required(sampi_schema *x, int32_t schema)
     return -1;
 }
 
-/* Follows the ways in which the members of an object violate a schema: each way violates one keyword. The names in
-   `required` and `properties` come first, and each of their ways keeps the conditions of those before it, so no two of
-   these ways allow the same value. */
+/* Follows the ways on which the members of an object violate a schema; each way violates one keyword. The ways of the
+   names in `required` and `properties` come first, and each of them keeps the conditions of those before it, so no two
+   of these ways allow the same value. */
 static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now,
                                                 int32_t later)
 {
@@ -239,7 +244,7 @@ static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s
     x->atoms.n = n_atoms;
 }
 
-/* Follows the ways in which the items of an array, or their number, violate a schema. */
+/* Follows the ways on which the items of an array, or their number, violate a schema. */
 static SAMPI_COLD void sampi_expand_isnt_array(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now,
                                                int32_t later)
 {
@@ -276,7 +281,7 @@ static SAMPI_COLD void sampi_expand_isnt_array(sampi_schema *x, sampi_shapes *s,
             sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, at, 0, now, later);
 }
 
-/* Follows the ways in which "exactly one of the schemas" is violated: none holds, or two hold. */
+/* Follows the ways on which "exactly one of the schemas" is violated: no schema holds, or two hold. */
 static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, int32_t array, int32_t now,
                                              int32_t later)
 {
@@ -293,8 +298,9 @@ static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, i
         }
 }
 
-/* Handles a schema that must not hold. Returns true if the schema cannot hold together with the atoms: then nothing has
-   to be excluded. Else there is one way for each keyword to be violated; all are followed here. */
+/* Handles a schema that must not hold. Returns true if the schema cannot hold together with the atoms, so that nothing
+   has to be excluded. Otherwise follows all ways on which the schema is violated, one for each keyword, and returns
+   false. */
 static SAMPI_COLD bool sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
 {
     int32_t at, todo = x->todo.n, atoms = x->atoms.n;
@@ -337,7 +343,7 @@ static SAMPI_COLD bool sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32
     return false;
 }
 
-/* What fits one of the schemas (anyOf); with `only` exactly one of them (oneOf). */
+/* Follows the ways on which one of the schemas holds (anyOf); with `only`, exactly one of them (oneOf). */
 static SAMPI_COLD void sampi_expand_of(sampi_schema *x, sampi_shapes *s, int32_t array, bool only, int32_t now,
                                        int32_t later)
 {
@@ -350,8 +356,8 @@ static SAMPI_COLD void sampi_expand_of(sampi_schema *x, sampi_shapes *s, int32_t
     }
 }
 
-/* dependentRequired, dependentSchemas, dependencies of drafts 4 to 7: the member is absent, or what it requires
-   holds. */
+/* Follows the ways of one member of dependentRequired, dependentSchemas or dependencies (drafts 4 to 7): the member
+   with this name is absent, or what it requires holds. */
 static SAMPI_COLD void sampi_expand_dependency(sampi_schema *x, sampi_shapes *s, int32_t node, int32_t now,
                                                int32_t later)
 {
@@ -359,7 +365,7 @@ static SAMPI_COLD void sampi_expand_dependency(sampi_schema *x, sampi_shapes *s,
     sampi_way_atom(x, s, SAMPI_ATOM_FORBID, node, name, now, later);
     sampi_atom_add(x, SAMPI_ATOM_REQUIRE, node, name, 0);
     if (sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY || sampi_doc(x, node)->kind == SAMPI_JSON_STRING) {
-        bool list = sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY; /* draft 3: one name without a list */
+        bool list = sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY; /* in draft 3, one name without a list */
         for (int32_t i = list ? sampi_doc(x, node)->first : node; i >= 0; i = list ? sampi_doc(x, i)->next : -1) {
             int32_t other = sampi_schema_string_of(x, i);
             if (other >= 0) sampi_atom_add(x, SAMPI_ATOM_REQUIRE, i, other, 0);
@@ -386,7 +392,7 @@ static SAMPI_COLD void sampi_expand_if(sampi_schema *x, sampi_shapes *s, int32_t
     x->todo.n = todo;
 }
 
-/* A value that the array or object must equal, or must not. */
+/* Handles a value that the array or object must equal, or must not equal. */
 static SAMPI_COLD void sampi_expand_value(sampi_schema *x, sampi_shapes *s, int32_t value, int meant, int32_t now,
                                           int32_t later)
 {
@@ -397,7 +403,7 @@ static SAMPI_COLD void sampi_expand_value(sampi_schema *x, sampi_shapes *s, int3
         sampi_way_atom(x, s, meant == SAMPI_EQUALS ? SAMPI_ATOM_VALUE : SAMPI_ATOM_REFUSED, value, 0, now, later);
 }
 
-/* Follows each way of an entry that offers a choice. */
+/* Follows each way of a condition that offers a choice. */
 static SAMPI_COLD void sampi_expand_ways(sampi_schema *x, sampi_shapes *s, sampi_todo d, int32_t now, int32_t later)
 {
     switch (d.kind) {
@@ -413,8 +419,8 @@ static SAMPI_COLD void sampi_expand_ways(sampi_schema *x, sampi_shapes *s, sampi
     }
 }
 
-/* Counts one more nested choice; false if there are too many. Choices recurse, each with some hundred bytes of
-   stack. */
+/* Counts one more choice within the current ones. Returns false if there are too many. Each nested choice is a
+   recursion, which takes some hundred bytes of stack. */
 static SAMPI_COLD bool sampi_schema_choice(sampi_schema *x)
 {
     if (++x->choices > SAMPI_SCHEMA_CHOICES)
@@ -422,7 +428,8 @@ static SAMPI_COLD bool sampi_schema_choice(sampi_schema *x)
     return !x->status;
 }
 
-/* Follows every way from here: first all entries of the list `now`, then those of `later`, which must not hold. */
+/* Follows every way from here: first splits all conditions of the list `now`, then those of the list `later`, which are
+   schemas and values that must not hold. */
 static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t now, int32_t later)
 {
     const int32_t atoms = x->atoms.n, todo = x->todo.n, depth = s->depth;
@@ -463,8 +470,9 @@ static SAMPI_COLD void sampi_expand_goal(sampi_schema *x, sampi_shapes *s, int32
     x->todo.n = todo;
 }
 
-/* The arrays, or the objects, that satisfy a goal, as one node: one alternative for each way that sampi_expand finds.
-   This may be called while another goal is being split: it leaves that goal's atoms as they are. */
+/* Returns the arrays, or the objects, that satisfy a goal, as one node. The node has one alternative for each way that
+   sampi_expand finds. The function may be called while another goal is being split: it leaves that goal's atoms
+   unchanged. */
 static SAMPI_COLD sampi_node sampi_goal_shapes(sampi_schema *x, int32_t goal, unsigned type)
 {
     sampi_shapes s = { type, false, false, x->atoms.n, 0, SAMPI_NEVER };

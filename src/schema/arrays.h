@@ -1,26 +1,28 @@
 /* ---- schemas: arrays ----
-   One shape of an array as a grammar: the first items, which have goals of their own, then the others; the number of
-   items; how many items must satisfy some schema (contains); uniqueItems, if every item is one of a few values. */
+   This room makes the grammar of one shape of an array, which is a list of atoms (simple conditions, see
+   alternatives.h): the first items, which have goals (conditions) of their own; the other items; the number of items;
+   how many items must satisfy some schema (contains); and uniqueItems, if every item is one of a few values. */
 
-/* Between `least` and `most` items satisfy a literal. */
+/* A condition on an array: between `least` and `most` items satisfy a literal. */
 enum { SAMPI_SOMES = 3 };
 typedef struct sampi_some {
     sampi_literal literal;
-    int32_t least, most; /* most: INT32_MAX = no bound */
+    int32_t least, most; /* most: INT32_MAX if there is no upper bound */
 } sampi_some;
 
-/* An array that is being made. */
+/* An array whose grammar is being made. */
 typedef struct sampi_array {
     sampi_shapes *shapes;
-    int32_t last;     /* its atoms are those from shapes->first to here */
-    int32_t n_prefix; /* how many items have goals of their own */
+    int32_t last;     /* the array's atoms are those from index shapes->first up to this index */
+    int32_t n_prefix; /* the number of first items that have goals of their own */
     int32_t least, most;
-    int32_t unique; /* the node of uniqueItems; -1: absent */
+    int32_t unique; /* the node of uniqueItems; -1 if there is none */
     int32_t n_some;
     sampi_some some[SAMPI_SOMES];
 } sampi_array;
 
-/* Adds a condition: between `least` and `most` items satisfy a literal. Two on the same literal are joined. */
+/* Adds the condition that between `least` and `most` items satisfy a literal. Two conditions on the same literal are
+   joined. */
 static SAMPI_COLD void sampi_array_some(sampi_schema *x, sampi_array *a, sampi_literal literal, int32_t least,
                                         int32_t most)
 {
@@ -42,7 +44,7 @@ static SAMPI_COLD void sampi_array_some(sampi_schema *x, sampi_array *a, sampi_l
     if (most < some->most) some->most = most;
 }
 
-/* Collects what the keywords of one schema say of the array. */
+/* Collects what the keywords of one schema demand of the array. */
 static SAMPI_COLD void sampi_array_group(sampi_schema *x, sampi_array *a, int32_t schema)
 {
     int32_t prefix = sampi_schema_prefix(x, schema), at;
@@ -65,9 +67,10 @@ static SAMPI_COLD void sampi_array_group(sampi_schema *x, sampi_array *a, int32_
         sampi_refuse(x, at, "not supported");
 }
 
-/* The goal of item i, or with i = n_prefix of all items behind the first ones; -1: no such item is possible. `which` is
-   a set of bits, one for each literal of a->some (-1: no such condition). The item must satisfy the literals whose bits
-   are set; of the others it must not satisfy those that have an upper bound. */
+/* Returns the goal of item i, or, with i = n_prefix, of each item behind the first ones; -1 if no such item is
+   possible. `which` is a set of bits, one for each condition in a->some (-1: these conditions are ignored). The item
+   must satisfy the literals whose bits are set. Of the other literals it must violate those that have an upper
+   bound. */
 static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a, int32_t i, int32_t which)
 {
     int32_t first = x->stack.n;
@@ -94,7 +97,7 @@ static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a
     return goal >= 0 && sampi_goal_possible(x, goal) ? goal : -1;
 }
 
-/* Collects what all atoms say of the array. If no item is possible at some index, `most` becomes that index. */
+/* Collects what all atoms demand of the array. If no item is possible at some index, `most` becomes that index. */
 static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
 {
     for (int32_t i = a->shapes->first; i < a->last && !x->status; i++) {
@@ -118,7 +121,7 @@ static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
         if (sampi_array_goal(x, a, i, -1) < 0) a->most = i;
 }
 
-/* Is the node one of the members? Equal sets of texts have the same node. */
+/* Returns whether the node is one of the members. Equal sets of texts have the same node. */
 static SAMPI_COLD bool sampi_is_member(sampi_schema *x, const sampi_vec *members, sampi_node node)
 {
     for (int32_t i = 0; i < members->n; i++) {
@@ -128,7 +131,7 @@ static SAMPI_COLD bool sampi_is_member(sampi_schema *x, const sampi_vec *members
     return false;
 }
 
-/* Adds a value that may come once, if it is new. An enum may have a value twice. */
+/* Adds a value that may come once in the array, unless it is in the list already; an enum may have a value twice. */
 static SAMPI_COLD void sampi_array_value(sampi_schema *x, sampi_vec *members, sampi_node node)
 {
     if (x->status || sampi_is_member(x, members, node)) return;
@@ -141,7 +144,7 @@ static SAMPI_COLD void sampi_array_value(sampi_schema *x, sampi_vec *members, sa
     room->required = false;
 }
 
-/* The spellings of a whole number below 100 and not negative. */
+/* Returns the node of the spellings of a whole number from 0 to 99. */
 static SAMPI_COLD sampi_node sampi_array_whole(sampi_schema *x, int32_t value)
 {
     sampi_tree *t = x->tree;
@@ -151,8 +154,8 @@ static SAMPI_COLD sampi_node sampi_array_whole(sampi_schema *x, int32_t value)
                           sampi_schema_optional(t, zeros));
 }
 
-/* Adds each whole number between -100 and 100 that `numbers` allows as a value of its own. Returns false if it allows
-   other numbers too. */
+/* Adds each whole number between -100 and 100 that `numbers` allows as a value of its own. Returns false if `numbers`
+   allows other numbers too. */
 static SAMPI_COLD bool sampi_array_wholes(sampi_schema *x, sampi_vec *members, sampi_node numbers)
 {
     enum { END = 100 };
@@ -171,7 +174,8 @@ static SAMPI_COLD bool sampi_array_wholes(sampi_schema *x, sampi_vec *members, s
     return !x->status;
 }
 
-/* uniqueItems, where every item is one of a few values: the array has them in any order, none twice. */
+/* Returns the node of the items with uniqueItems, where every item is one of a few values: the values come in any
+   order, each at most once. */
 static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
 {
     sampi_node node = SAMPI_NEVER;
@@ -202,9 +206,10 @@ static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
     return node;
 }
 
-/* The counts of all a->some are packed into one number, `found`. Returns this number after one more item that satisfies
-   the literals in `which`. A count without an upper bound stops at `least`. -1: one count becomes too large; -2: one
-   such count is at its end, so the item need not be distinguished from one that does not satisfy that literal. */
+/* Counts one more item, which satisfies the literals in `which`. `found` has the counts of all conditions in a->some,
+   packed into one number; the function returns the new number. A count without an upper bound stops at `least`. Returns
+   -1 if a count becomes too large. Returns -2 if a count that stops has reached its end, so that the item need not be
+   distinguished from one that violates this literal. */
 static int32_t sampi_array_count(const sampi_array *a, int32_t found, int32_t which)
 {
     for (int32_t k = 0, unit = 1; k < a->n_some; k++) {
@@ -217,7 +222,7 @@ static int32_t sampi_array_count(const sampi_array *a, int32_t found, int32_t wh
     return found;
 }
 
-/* Has each literal of a->some been satisfied often enough? */
+/* Returns whether each literal of a->some has been satisfied often enough. */
 static bool sampi_array_enough(const sampi_array *a, int32_t found)
 {
     for (int32_t k = 0; k < a->n_some; k++) {
@@ -228,7 +233,8 @@ static bool sampi_array_enough(const sampi_array *a, int32_t found)
     return true;
 }
 
-/* Item i with the comma before it, for each set of literals of a->some that it satisfies: items []. */
+/* Computes the nodes of item i with the comma before it: items [which] for each set of literals of a->some that the
+   item satisfies. */
 static SAMPI_COLD void sampi_array_ways(sampi_schema *x, const sampi_array *a, int32_t i, sampi_node *items)
 {
     const sampi_node before = i ? x->comma : (sampi_node)SAMPI_EMPTY;
@@ -238,8 +244,9 @@ static SAMPI_COLD void sampi_array_ways(sampi_schema *x, const sampi_array *a, i
     }
 }
 
-/* Any number of items from count `found` on: items that leave it as it is, then one that increases it, and so on.
-   behind [] has the same for all larger counts; items [] as in sampi_array_ways, with a comma before each. */
+/* Returns the node of any number of items after the counts `found`: items that leave the counts unchanged, then one
+   that increases a count, and so on. behind [] has these nodes for all larger counts; items [] is as in
+   sampi_array_ways, with a comma before each item. */
 static SAMPI_COLD sampi_node sampi_array_tail(const sampi_schema *x, const sampi_array *a, int32_t found,
                                               const sampi_node *items, const sampi_node *behind)
 {
@@ -253,8 +260,8 @@ static SAMPI_COLD sampi_node sampi_array_tail(const sampi_schema *x, const sampi
     return sampi_tree_seq(t, sampi_tree_repeat(t, others, 0, -1), more);
 }
 
-/* Items with counts (a->some). From the last item back to the first, x->stack gets what may follow item i for each
-   value of `found`. */
+/* Returns the node of the items of an array with counts (a->some). From the last item back to the first, x->stack gets
+   the node of what may follow item i, for each value of `found`. */
 static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_array *a)
 {
     enum { MOST = 4096, WAYS = 1 << SAMPI_SOMES };
@@ -279,7 +286,7 @@ static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_ar
     for (int32_t i = (int32_t)last; i-- > 0 && !x->status;) {
         sampi_array_ways(x, a, i, items);
         for (int32_t found = 0; found < n && !x->status; found++) {
-            /* place[] of a count above `found` still has what may follow item i + 1 */
+            /* place [] for counts above `found` still has what may follow item i + 1 */
             sampi_node *place = sampi_ints(&x->stack, first), node = SAMPI_NEVER;
             for (int32_t which = 0; which < 1 << a->n_some; which++) {
                 const int32_t next = sampi_array_count(a, found, which);
@@ -294,7 +301,8 @@ static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_ar
     return node;
 }
 
-/* Items without counts: first those with goals of their own, then the others. */
+/* Returns the node of the items of an array without counts: first the items with goals of their own, then the
+   others. */
 static SAMPI_COLD sampi_node sampi_array_items(sampi_schema *x, const sampi_array *a)
 {
     sampi_tree *t = x->tree;
@@ -304,7 +312,7 @@ static SAMPI_COLD sampi_node sampi_array_items(sampi_schema *x, const sampi_arra
     if (most != 0) {
         int32_t least = a->least > n ? a->least - n : 0;
         rest = sampi_goal_node(x, sampi_array_goal(x, a, a->n_prefix, -1));
-        if (n == 0) { /* the first item has no comma */
+        if (n == 0) { /* the first item has no comma before it */
             behind = sampi_tree_repeat(t, sampi_tree_seq(t, x->comma, rest), least ? least - 1 : 0,
                                        most < 0 ? -1 : most - 1);
             rest = sampi_tree_seq(t, rest, behind);
@@ -320,7 +328,7 @@ static SAMPI_COLD sampi_node sampi_array_items(sampi_schema *x, const sampi_arra
     return behind;
 }
 
-/* Makes an array of the atoms. */
+/* Makes an array from the current atoms. */
 static SAMPI_COLD void sampi_finish_array(sampi_schema *x, sampi_shapes *s)
 {
     sampi_array a = { s, x->atoms.n, 0, 0, INT32_MAX, -1, 0, { { 0, 0, 0 } } };
@@ -340,7 +348,7 @@ static SAMPI_COLD void sampi_finish_array(sampi_schema *x, sampi_shapes *s)
     s->node = sampi_tree_alt(x->tree, sampi_schema_bracket(x, "[", inside, "]"), s->node);
 }
 
-/* The end of a way: its atoms make one shape, or contradict each other. */
+/* Ends a way: its atoms make one shape of an array or object, or they contradict each other. */
 static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s)
 {
     int32_t refused = -1;

@@ -1,6 +1,6 @@
 /* ---- schemas: lists of numbers ----
-   A list that grows, in the schema's record (sampi_schema). Out of memory becomes the schema's error, and later calls
-   do nothing. */
+   Functions for growing lists of int32_t in the schema's struct (sampi_schema). If memory runs out, this becomes the
+   schema's error, and later calls do nothing. */
 
 static SAMPI_COLD void sampi_push(sampi_schema *x, sampi_vec *vec, int32_t value)
 {
@@ -20,7 +20,8 @@ static unsigned sampi_type_of(const sampi_schema *x, int32_t value)
     return types[sampi_doc(x, value)->kind];
 }
 
-/* Child i of an array of the document, or -1. The first call for an array lists all its children. */
+/* Returns child number i of an array of the document, or -1. The first call for an array makes a list of all its
+   children. */
 static SAMPI_COLD int32_t sampi_doc_child(sampi_schema *x, int32_t array, int32_t i)
 {
     if (i < 0 || i >= sampi_doc(x, array)->n) return -1;

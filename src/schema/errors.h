@@ -1,6 +1,6 @@
 /* ---- schemas: errors, and looking up keywords ----
-   An error is a JSON pointer to the place in the schema, and a sentence. The first error is kept. Work is counted here
-   too (sampi_schema_step), so that the time for a schema is bounded. */
+   An error is a JSON pointer to the position in the schema, and a sentence. Only the first error is kept. Work is
+   counted here too (sampi_schema_step), so that the time for a schema is bounded. */
 
 /* Writes the path from the root to a node, as a JSON pointer, into text[size]. */
 static SAMPI_COLD void sampi_schema_pointer(const sampi_schema *x, int32_t node, char *text, size_t size)
@@ -33,7 +33,7 @@ static SAMPI_COLD void sampi_schema_pointer(const sampi_schema *x, int32_t node,
     text[n] = 0;
 }
 
-/* Notes an error, its place in the schema and its text, if it is the first one. */
+/* Records an error, with its position in the schema and its text, if it is the first error. */
 static SAMPI_COLD void sampi_schema_fail(sampi_schema *x, int32_t node, int status, const char *text)
 {
     char message[160];
@@ -57,8 +57,8 @@ static SAMPI_COLD void sampi_malformed(sampi_schema *x, int32_t node, const char
     sampi_schema_fail(x, node, SAMP_E_FORMAT, text);
 }
 
-/* The keyword's value in a schema; -1: the keyword is absent, or its value has a wrong type, which is an error. Up to
-   draft 7, keywords beside a $ref do not count. */
+/* Returns the node of a keyword's value in a schema; -1 if the schema does not have the keyword, or if the value's type
+   is wrong, which is an error. Up to draft 7, keywords beside a $ref are ignored. */
 static SAMPI_COLD int32_t sampi_keyword(sampi_schema *x, int32_t schema, sampi_schema_key key)
 {
 #define SAMPI_SCHEMA_MAY_BE(key, name, value) SAMPI_VALUE_##value,
@@ -75,7 +75,7 @@ static SAMPI_COLD int32_t sampi_keyword(sampi_schema *x, int32_t schema, sampi_s
     return -1;
 }
 
-/* The text's number of a name in a list of names; -1, and an error, if it is no string. */
+/* Returns the string of a name in a list of names; -1, with an error, if the node is not a string. */
 static SAMPI_COLD int32_t sampi_schema_string_of(sampi_schema *x, int32_t node)
 {
     if (sampi_doc(x, node)->kind == SAMPI_JSON_STRING) return sampi_doc(x, node)->text;
@@ -90,7 +90,7 @@ static SAMPI_COLD void sampi_schema_check(sampi_schema *x, int status)
         sampi_schema_fail(x, 0, status, status == SAMP_E_NOMEM ? "out of memory" : "the grammar becomes too large");
 }
 
-/* Counts a step; false: it is one too many, or there has been an error. */
+/* Counts a step of work. Returns false if there are too many steps, or if an error was recorded before. */
 static SAMPI_COLD bool sampi_schema_step(sampi_schema *x, int32_t node)
 {
     if (!x->status && --x->steps < 0)
@@ -98,7 +98,8 @@ static SAMPI_COLD bool sampi_schema_step(sampi_schema *x, int32_t node)
     return !x->status;
 }
 
-/* Work that is less than a step: of the size of a node that is looked for, or of 64 bytes. */
+/* Counts n units of work; 16 units are one step. A unit is about the work of looking up one node, or of handling 64
+   bytes. Returns false as sampi_schema_step does. */
 static SAMPI_COLD bool sampi_schema_work(sampi_schema *x, int32_t node, size_t n)
 {
     enum { STEP = 16 };

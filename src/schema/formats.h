@@ -1,16 +1,17 @@
 /* ---- schemas: `pattern` and `format` ----
-   A pattern is read by the reader of regular expressions, over code points. A format has a regular expression here.
-   Some formats are not regular. They have two regular sets as bounds: one that is within the format, and one that
+   The reader of regular expressions reads a pattern, over code points. A format has a regular expression in this room.
+   Some formats are not regular. They have two regular sets as bounds: one that is contained in the format, and one that
    contains it. The first bound is used where the schema must hold, the second where it must not hold. */
 
-/* A class of code points for sampi_tree_regex, each code point in its shortest spelling. */
+/* Returns the node of a class of code points for sampi_tree_regex, each code point in its shortest spelling. */
 static SAMPI_COLD sampi_node sampi_schema_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
 {
     enum { HOW = 4 };
     return sampi_tree_class_of(t, ranges, n, negated, sampi_schema_range, HOW);
 }
 
-/* The strings that match a regular expression; errors name the document's node. With `search` it may match anywhere. */
+/* Returns the node of the strings that match a regular expression. With `search` the match may be anywhere in the
+   string. Errors are reported at `node` of the document. */
 static SAMPI_COLD sampi_node sampi_schema_regex(sampi_schema *x, int32_t node, const char *text, size_t n,
                                                 bool search)
 {
@@ -20,13 +21,14 @@ static SAMPI_COLD sampi_node sampi_schema_regex(sampi_schema *x, int32_t node, c
     return x->status ? (sampi_node)SAMPI_NEVER : sampi_schema_in_quotes(x->tree, inside);
 }
 
-/* The strings that match a pattern of the document (a string's number), made once for each. */
+/* Returns the node of the strings that match a pattern, which is a string of the document. The node of each pattern is
+   made once. */
 static SAMPI_COLD sampi_node sampi_schema_pattern(sampi_schema *x, int32_t node, int32_t string)
 {
     size_t n;
     if (x->pattern_of[string]) return x->pattern_of[string] - 1;
     if (!sampi_schema_work(x, node, 4 * x->doc.strings[string].n)) return SAMPI_NEVER;
-    char *text = NULL; /* followed by a 0 */
+    char *text = NULL; /* a copy, followed by a 0 */
     const char *bytes = sampi_doc_text(x, string, &n);
     if (!(text = (char *)SAMP_MALLOC(n + 1)))
         return sampi_schema_fail(x, node, SAMP_E_NOMEM, "out of memory"), SAMPI_NEVER;
@@ -38,15 +40,15 @@ static SAMPI_COLD sampi_node sampi_schema_pattern(sampi_schema *x, int32_t node,
     return found;
 }
 
-/* The names that match the pattern of a member of patternProperties. */
+/* Returns the node of the names that match the pattern of a member of patternProperties. */
 static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t member)
 {
     return sampi_schema_pattern(x, member, sampi_doc(x, member)->name);
 }
 
-/* The standard's formats. Some formats are not regular and have two bounds that are: every text of the lower bound has
-   the format, and every text with the format is in the upper bound (upper NULL: the lower bound is exact). If a name
-   has several lines, all of them must hold. */
+/* The formats of the standard. A format that is not regular has two bounds: every text of the lower bound has the
+   format, and the upper bound contains every text with the format. If the upper bound is NULL, the lower bound is
+   exact. If a name has several lines, all of them must hold. */
 #define SAMPI_RE_DATE \
     "((\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8])))" \
     "|(\\d\\d(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)"
@@ -82,12 +84,12 @@ static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t
 #define SAMPI_RE_MONTHS "\\d+M(\\d+D)?"
 #define SAMPI_RE_CLOCKS "T(\\d+H(\\d+M(\\d+S)?)?|\\d+M(\\d+S)?|\\d+S)"
 
-/* The strings that have a format; with `over` its upper bound. A format that is not in the table allows every string,
-   as the standard requires. */
+/* Returns the set of strings that have a format; with `over`, the format's upper bound. A format that is not in the
+   table allows every string, as the standard requires. */
 static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node, bool over)
 {
     static const struct {
-        const char *name, *lower, *upper; /* lower NULL: not supported */
+        const char *name, *lower, *upper; /* lower: NULL if the format is not supported */
     } formats[] = {
         { "date", SAMPI_RE_DATE, NULL },
         { "time", SAMPI_RE_TIME, SAMPI_RE_TIMES },
@@ -133,7 +135,7 @@ static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node,
     return all;
 }
 
-/* Brackets, between which a text may be empty, with white space inside them. */
+/* Returns the node of a pair of brackets around `inside`, with white space at both ends. */
 static SAMPI_COLD sampi_node sampi_schema_bracket(sampi_schema *x, const char *open, sampi_node inside,
                                                   const char *close)
 {
@@ -143,8 +145,8 @@ static SAMPI_COLD sampi_node sampi_schema_bracket(sampi_schema *x, const char *o
                           sampi_tree_seq(t, x->space, sampi_tree_seq(t, inside, end)));
 }
 
-/* Makes the deriver; each use lends it the tree. All uses for one document share its steps, so that no document takes
-   more than a second. Returns false if there is no memory. */
+/* Makes the deriver, which computes derivatives in the schema's tree. All uses for one document share its limit of
+   steps, so that no document takes more than a second. Returns false if there is no memory. */
 static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
 {
     sampi_deriver *d = &x->deriver;
@@ -158,8 +160,8 @@ static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
     return sampi_memo_make(d);
 }
 
-/* Does a regular node match a text (a node of kind TEXT)? It is derived by one byte after the other. New nodes go into
-   this tree. */
+/* Returns whether a regular node matches a text (a TEXT node): computes the derivatives by the text's bytes one after
+   the other. New nodes are added to the schema's tree. */
 static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sampi_node text)
 {
     sampi_deriver *d = &x->deriver;
@@ -167,7 +169,7 @@ static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sa
     if (!x->status && !sampi_schema_deriver(x)) sampi_schema_check(x, SAMP_E_NOMEM);
     if (x->status) return false;
     const sampi_expr e = *sampi_at(x->tree, text);
-    d->tree = *x->tree; /* the deriver may make the tree grow */
+    d->tree = *x->tree; /* the deriver works on a copy of the tree's struct, and may make the tree grow */
     for (int32_t i = 0; i < e.b && node != SAMPI_NEVER; i++)
         node = sampi_derive(d, node, sampi_bytes_at(&d->tree, e.a)[i]);
     *x->tree = d->tree;
@@ -175,7 +177,7 @@ static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sa
     return sampi_at(x->tree, node)->known & SAMPI_KNOWN_EMPTY;
 }
 
-/* Does a regular node match any text at all? The answer is true also if the search takes too long. All searches
+/* Returns whether a regular node matches any text. The answer is also true if the search takes too long. All searches
    together may take half of the deriver's steps. */
 static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node)
 {

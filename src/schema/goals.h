@@ -1,11 +1,11 @@
 /* ---- schemas: goals ----
-   A goal is a set of literals (head.h) that one value must satisfy. Equal goals have the same number. A goal becomes a
-   set of scalars, or a rule whose body is made later (whole.h), so schemas may be recursive. */
+   A goal is a set of literals (conditions, see head.h) that one value must satisfy. Equal goals have the same number. A
+   goal becomes a set of scalars, or a rule whose body is made later (whole.h); so schemas may be recursive. */
 
 static sampi_goal *sampi_goal_at(const sampi_schema *x, int32_t goal) { return (sampi_goal *)x->goals.data + goal; }
 static sampi_literal sampi_literal_of(int32_t node, int meant) { return (sampi_literal)(node * 4 + meant); }
 
-/* How many keywords of a schema put a condition on a value: 0, 1, or 2 for two and more. */
+/* Returns how many keywords of a schema put a condition on a value: 0, 1, or 2 for two or more. */
 static SAMPI_COLD int32_t sampi_schema_says(sampi_schema *x, int32_t schema)
 {
     int32_t n = 0;
@@ -20,15 +20,15 @@ static SAMPI_COLD int32_t sampi_schema_says(sampi_schema *x, int32_t schema)
     return n;
 }
 
-/* Adds a literal to the goal that the stack has from `first` on. The literals are sorted, each is there once, and one
-   that every value satisfies is left out. Returns false if no value satisfies it. */
+/* Adds a literal to the goal on the stack, which begins at index `first`. The literals are sorted and have no
+   duplicates; a literal that every value satisfies is left out. Returns false if no value satisfies the literal. */
 static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_literal literal)
 {
     int32_t node = literal >> 2, meant = literal & 3, at = first, ref;
     if (meant < SAMPI_EQUALS) {
         for (int hops = 0; hops < 32 && sampi_schema_says(x, node) == 1; hops++) {
             if ((ref = sampi_keyword(x, node, SAMPI_KEY_REF)) < 0) break;
-            if ((node = sampi_schema_target(x, ref)) < 0) return true; /* an error */
+            if ((node = sampi_schema_target(x, ref)) < 0) return true; /* there was an error */
         }
         int kind = sampi_doc(x, node)->kind;
         if (kind == (meant == SAMPI_IS ? SAMPI_JSON_FALSE : SAMPI_JSON_TRUE)) return false;
@@ -36,7 +36,7 @@ static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_lite
         if (!sampi_schema_says(x, node)) return meant == SAMPI_IS;
         literal = sampi_literal_of(node, meant);
     }
-    for (int32_t end = x->stack.n; at < end;) { /* finds the first literal that is not below it */
+    for (int32_t end = x->stack.n; at < end;) { /* finds the first literal that is not less than the new one */
         const int32_t middle = at + (end - at) / 2;
         const bool below = *sampi_ints(&x->stack, middle) < literal;
         *(below ? &at : &end) = middle + below;
@@ -50,7 +50,7 @@ static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_lite
     return true;
 }
 
-/* The slot of a goal in the hash table: the slot that has it, or the free one that it would get. */
+/* Returns the slot of the hash table that has a goal with these literals, or the free slot that the goal would get. */
 static SAMPI_COLD int32_t *sampi_goal_slot(const sampi_schema *x, const int32_t *literals, int32_t n)
 {
     uint32_t mask = (uint32_t)x->slots.n - 1, h = sampi_place_of(literals, (size_t)n * sizeof *literals);
@@ -73,7 +73,8 @@ static SAMPI_COLD bool sampi_goals_rehash(sampi_schema *x)
     return true;
 }
 
-/* Returns the goal of the literals that the stack has from `first` on, and removes them from the stack. */
+/* Returns the goal whose literals are on the stack from index `first` on, and removes them from the stack. A new goal
+   is made if there is none with these literals. */
 static SAMPI_COLD int32_t sampi_goal_taken(sampi_schema *x, int32_t first)
 {
     int32_t n = x->stack.n - first;
@@ -100,7 +101,7 @@ static sampi_literal sampi_goal_literal(const sampi_schema *x, int32_t goal, int
     return *sampi_ints(&x->arena, sampi_goal_at(x, goal)->first + i);
 }
 
-/* The scalars that satisfy all literals of a goal. */
+/* Returns the scalars that satisfy all literals of a goal. */
 static SAMPI_COLD sampi_scalars sampi_goal_scalars(sampi_schema *x, int32_t goal)
 {
     sampi_scalars all = sampi_scalars_of(SAMPI_T_ALL);
@@ -114,7 +115,8 @@ static SAMPI_COLD sampi_scalars sampi_goal_scalars(sampi_schema *x, int32_t goal
     return all;
 }
 
-/* Which of arrays and objects a literal may allow, as a set of types: all that it does allow, or more. */
+/* Returns which of arrays and objects a literal may allow, as a set of types. The set may contain a type that is not
+   allowed, but omits no type that is. */
 static SAMPI_COLD unsigned sampi_literal_deep(sampi_schema *x, sampi_literal literal, int depth)
 {
     int32_t node = literal >> 2, meant = literal & 3, at;
@@ -163,12 +165,14 @@ static SAMPI_COLD unsigned sampi_goal_deep(sampi_schema *x, int32_t goal)
 
 static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsigned type);
 
-/* Does any value satisfy a goal? False only if none does; true also where an exact answer would take too long. */
+/* Returns whether any value satisfies a goal. The answer false is exact; the answer true may also mean that an exact
+   answer would take too long. */
 static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
 {
     uint8_t known = sampi_goal_at(x, goal)->possible;
     if (x->status || known != SAMPI_UNKNOWN) return x->status || known != SAMPI_NO;
-    sampi_goal_at(x, goal)->possible = SAMPI_YES; /* the answer if it is asked again meanwhile */
+    /* the answer if this function is called again for the same goal meanwhile */
+    sampi_goal_at(x, goal)->possible = SAMPI_YES;
     sampi_scalars s = sampi_goal_scalars(x, goal);
     bool possible = s.types || s.number.n || s.string.n;
     unsigned deep = possible ? 0 : sampi_goal_deep(x, goal);
@@ -178,7 +182,7 @@ static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
     return possible;
 }
 
-/* The texts of all scalars that a goal allows. */
+/* Returns the node of the texts of all scalars that a goal allows. */
 static SAMPI_COLD sampi_node sampi_goal_scalars_node(sampi_schema *x, int32_t goal)
 {
     sampi_tree *t = x->tree;
@@ -189,8 +193,8 @@ static SAMPI_COLD sampi_node sampi_goal_scalars_node(sampi_schema *x, int32_t go
     return s.types & SAMPI_T_TRUE ? sampi_tree_alt(t, sampi_tree_text(t, "true", 4), node) : node;
 }
 
-/* The node of a goal: its texts themselves if it allows only scalars, else a call of its rule, whose body is made
-   later. */
+/* Returns the node of a goal: the texts themselves if the goal allows only scalars, else a reference to the goal's
+   rule, whose body is made later. */
 static SAMPI_COLD sampi_node sampi_goal_node(sampi_schema *x, int32_t goal)
 {
     if (x->status || !sampi_goal_possible(x, goal)) return SAMPI_NEVER;
@@ -203,8 +207,8 @@ static SAMPI_COLD sampi_node sampi_goal_node(sampi_schema *x, int32_t goal)
     return sampi_tree_ref(x->tree, sampi_goal_at(x, goal)->rule);
 }
 
-/* The array of the schemas of the first items: prefixItems, or in drafts 4 to 2019 an array in items. -1: there is no
-   such array. */
+/* Returns the array of the schemas of the first items: prefixItems, or in drafts 4 to 2019 an array in items. Returns
+   -1 if there is no such array. */
 static SAMPI_COLD int32_t sampi_schema_prefix(sampi_schema *x, int32_t schema)
 {
     int32_t prefix = sampi_keyword(x, schema, SAMPI_KEY_PREFIX_ITEMS),
@@ -213,8 +217,8 @@ static SAMPI_COLD int32_t sampi_schema_prefix(sampi_schema *x, int32_t schema)
     return items >= 0 && sampi_doc(x, items)->kind == SAMPI_JSON_ARRAY ? items : -1;
 }
 
-/* The schema of the items behind the first ones (sampi_schema_prefix). -1: there is none, so any item is allowed.
-   Without an array of first items, additionalItems has no effect. */
+/* Returns the schema of the items behind the first ones (sampi_schema_prefix). Returns -1 if there is none, so that any
+   item is allowed. Without an array of first items, additionalItems has no effect. */
 static SAMPI_COLD int32_t sampi_schema_rest(sampi_schema *x, int32_t schema)
 {
     int32_t items = sampi_keyword(x, schema, SAMPI_KEY_ITEMS);

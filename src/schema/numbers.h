@@ -1,17 +1,18 @@
 /* ---- schemas: numbers ----
-   Bounds and multipleOf as sets of texts: all decimals that are at least, or at most, a given number, digit by digit.
-   minimum 25 becomes "25 to 29, or 30 to 99, or three digits or more", with fractions as JSON writes them. */
+   Bounds and multipleOf become sets of texts: all decimals that are at least, or at most, a given number, compared
+   digit by digit. For example, minimum 25 becomes "25 to 29, or 30 to 99, or three digits or more", with fractions as
+   JSON writes them. */
 
-/* A decimal number: 0.d1 d2 d3 ... times 10 to the power of `point`. d1 and the last digit are not 0. Zero has no
-   digits. */
+/* A decimal number: 0.d1 d2 d3 ... times 10 to the power of `point`, with n digits. The first and the last digit are
+   not 0. The number zero has no digits. */
 typedef struct sampi_decimal {
     bool negative;
     int32_t n, point;
     char d[400];
 } sampi_decimal;
 
-/* Reads the number that a string of the document is. Returns false if it has more than 400 digits, or an exponent that
-   puts the point further away than that. This is not an error yet. */
+/* Reads a string of the document as a decimal number. Returns false if it has more than 400 digits, or if the exponent
+   puts the point further away than that. The function records no error. */
 static SAMPI_COLD bool sampi_decimal_of(const sampi_schema *x, int32_t string, sampi_decimal *d)
 {
     size_t n, i = 0;
@@ -39,7 +40,7 @@ static SAMPI_COLD bool sampi_decimal_of(const sampi_schema *x, int32_t string, s
     return d->point <= (int32_t)sizeof d->d && d->point >= -(int32_t)sizeof d->d;
 }
 
-/* Reads the number of a node. */
+/* Reads the decimal number at a node, as sampi_decimal_of does. */
 static SAMPI_COLD bool sampi_decimal_read(const sampi_schema *x, int32_t node, sampi_decimal *d)
 {
     return sampi_decimal_of(x, sampi_doc(x, node)->text, d);
@@ -57,8 +58,8 @@ static SAMPI_COLD void sampi_schema_decimal(sampi_schema *x, int32_t node, sampi
     if (!sampi_decimal_read(x, node, d)) sampi_schema_fail(x, node, SAMP_E_RANGE, "this number has too many digits");
 }
 
-/* Returns the value of a keyword that is a count (maxItems and so on): a whole number that is not negative, in any
-   spelling. If the keyword is absent, returns `absent`. A value of INT32_MAX or more is larger than any text: as a
+/* Returns the value of a keyword that is a count (maxItems and so on): a whole number of 0 or more, in any spelling. If
+   the schema does not have the keyword, returns `absent`. A value of INT32_MAX or more is larger than any text: as a
    maximum it becomes INT32_MAX, which means no bound; as a minimum (absent = 0) it is an error. */
 static SAMPI_COLD int32_t sampi_schema_count(sampi_schema *x, int32_t schema, sampi_schema_key key, int32_t absent)
 {
@@ -75,11 +76,12 @@ static SAMPI_COLD int32_t sampi_schema_count(sampi_schema *x, int32_t schema, sa
     return INT32_MAX;
 }
 
-/* The digits of a number as it is written without an exponent: how many are before the point (at least one), how many
-   behind it (no more than needed), and digit i. */
+/* The digits of a number in the spelling without an exponent. sampi_decimal_whole returns the number of digits before
+   the point (at least 1), sampi_decimal_tail the number of digits behind it (as few as possible), sampi_decimal_digit
+   digit i. */
 static int32_t sampi_decimal_whole(const sampi_decimal *d) { return d->point > 1 ? d->point : 1; }
 static int32_t sampi_decimal_tail(const sampi_decimal *d) { return d->n > d->point ? d->n - d->point : 0; }
-static int sampi_decimal_digit(const sampi_decimal *d, int32_t i) /* i = 0: the first digit */
+static int sampi_decimal_digit(const sampi_decimal *d, int32_t i) /* i = 0 is the first digit */
 {
     i += d->point - sampi_decimal_whole(d);
     return i >= 0 && i < d->n ? d->d[i] : '0';
@@ -90,16 +92,16 @@ static SAMPI_COLD sampi_node sampi_schema_optional(sampi_tree *t, sampi_node a)
     return sampi_tree_repeat(t, a, 0, 1);
 }
 
-/* At least `least` and at most `most` digits (-1: any number of them), each from a to b. */
+/* Returns the node of at least `least` and at most `most` digits (-1: any number), each from a to b. */
 static SAMPI_COLD sampi_node sampi_schema_digits(sampi_tree *t, int a, int b, int32_t least, int32_t most)
 {
     return a > b ? (sampi_node)SAMPI_NEVER
                  : sampi_tree_repeat(t, sampi_tree_byte(t, (uint32_t)a, (uint32_t)b), least, most);
 }
 
-/* Texts of digits that are compared with n digits of d, those from `first` on. If all are the same, `same` follows. At
-   the first digit that is larger, any digits fill the n places and `larger` follows; with any_tail `larger` follows
-   that digit directly. */
+/* Returns the node of texts of digits that are compared with the n digits of d from index `first` on. If all digits are
+   equal, `same` must follow. At the first digit that is larger, any digits fill the remaining positions and then
+   `larger` follows; with any_tail `larger` follows that digit directly. */
 static SAMPI_COLD sampi_node sampi_schema_from_digits(sampi_tree *t, const sampi_decimal *d, int32_t first, int32_t n,
                                                       sampi_node same, sampi_node larger, bool any_tail)
 {
@@ -114,7 +116,7 @@ static SAMPI_COLD sampi_node sampi_schema_from_digits(sampi_tree *t, const sampi
     return same;
 }
 
-/* The numbers without sign that are at least |d|; with `strict`, more than |d|. */
+/* Returns the node of the numbers without a sign that are at least |d|, or, with `strict`, greater than |d|. */
 static SAMPI_COLD sampi_node sampi_schema_above(const sampi_schema *x, const sampi_decimal *d, bool strict)
 {
     sampi_tree *t = x->tree;
@@ -133,7 +135,7 @@ static SAMPI_COLD sampi_node sampi_schema_above(const sampi_schema *x, const sam
     return sampi_tree_alt(t, same, sampi_tree_seq(t, longer, x->fraction));
 }
 
-/* The texts of `all` that are not in a; `all` must contain only valid UTF-8. */
+/* Returns the node of the texts of `all` that are not texts of a. All texts of `all` must be valid UTF-8. */
 static SAMPI_COLD sampi_node sampi_schema_except(sampi_tree *t, sampi_node all, sampi_node a)
 {
     return sampi_tree_and(t, all, a < 0 ? a : sampi_tree_node(t, SAMPI_NODE_NOT, a, 0, 0));
@@ -144,7 +146,7 @@ static SAMPI_COLD sampi_node sampi_schema_minus(sampi_tree *t, sampi_node a)
     return sampi_tree_seq(t, sampi_tree_text(t, "-", 1), a);
 }
 
-/* The numbers that are at least d; with `strict`, more than d. */
+/* Returns the node of the numbers that are at least d, or, with `strict`, greater than d. */
 static SAMPI_COLD sampi_node sampi_schema_at_least(const sampi_schema *x, const sampi_decimal *d, bool strict)
 {
     sampi_tree *t = x->tree;
@@ -154,8 +156,8 @@ static SAMPI_COLD sampi_node sampi_schema_at_least(const sampi_schema *x, const 
     return sampi_tree_alt(t, x->magnitude, sampi_schema_minus(t, small));
 }
 
-/* The spellings that the grammar allows for the number at `node`: without an exponent, with any number of zeros at the
-   end of the fraction; 0 also as -0. */
+/* Returns the node of the spellings that the grammar allows for the number at `node`: without an exponent, with any
+   number of zeros at the end of the fraction; 0 also as -0. */
 static SAMPI_COLD sampi_node sampi_schema_exactly(const sampi_schema *x, int32_t node)
 {
     sampi_tree *t = x->tree;
@@ -174,7 +176,7 @@ static SAMPI_COLD sampi_node sampi_schema_exactly(const sampi_schema *x, int32_t
     return d.negative ? sampi_schema_minus(t, number) : number;
 }
 
-/* The whole numbers. In draft 4, 1.0 is not one. */
+/* Returns the node of the whole numbers. In draft 4, 1.0 is not a whole number. */
 static SAMPI_COLD sampi_node sampi_schema_whole(const sampi_schema *x)
 {
     sampi_tree *t = x->tree;
@@ -184,8 +186,8 @@ static SAMPI_COLD sampi_node sampi_schema_whole(const sampi_schema *x)
     return x->draft == 4 ? whole : sampi_tree_seq(t, whole, sampi_schema_optional(t, point));
 }
 
-/* The multiples of m * 10^e: the matcher keeps the remainder of the digits so far modulo m. If e is above 0, e zeros
-   follow. */
+/* Returns the node of the multiples of the number at `node`, which is m * 10^e: a MULTIPLE node keeps the remainder
+   modulo m of the digits so far. If e is positive, e zeros must follow. */
 static SAMPI_COLD sampi_node sampi_schema_multiples(sampi_schema *x, int32_t node)
 {
     sampi_tree *t = x->tree;

@@ -1,41 +1,43 @@
 /* ---- schemas: objects ----
-   One shape of an object as a grammar. Its atoms mention names (in properties, required and so on). Such names are
-   listed: each has a goal for its value, and is required or not. All other names share what patternProperties and
-   additionalProperties say of them. Then there is the number of members. Members may come in any order: the matcher
-   keeps the set of those still to come. With the option "ordered" they come in the schema's order.
+   This room makes the grammar of one shape of an object. The shape is a list of atoms (simple conditions, see
+   alternatives.h). Names that the atoms mention (from properties, required and so on) are called listed: each has a
+   goal (conditions on the value), and is required or not. All other names share the conditions of patternProperties and
+   additionalProperties. The number of members is bounded. Members may come in any order: the matcher keeps the set of
+   the members that have come. With the option "ordered" they come in the schema's order.
 
    A witness is a member that must exist, without a listed name, because it violates a keyword that must not hold. */
 
-/* A listed name: some atom mentions it. */
+/* A listed name, which is a name that some atom mentions. */
 typedef struct sampi_name {
     int32_t name; /* a string of the document */
-    int32_t goal; /* the goal of its value; -1: it must be absent */
+    int32_t goal; /* the goal of the member's value; -1 if the member must be absent */
     bool required;
 } sampi_name;
 
-/* A member that must exist and whose name is not listed; it violates some keyword. */
+/* A witness: a member that must exist and whose name is not listed; it violates some keyword. */
 typedef struct sampi_witness {
     sampi_texts names;
     sampi_node node;
-    bool bound; /* could a later member of the same name undo the violation? */
+    bool bound; /* a later member of the same name could undo the violation */
 } sampi_witness;
 
-/* An object that is being made. */
+/* An object whose grammar is being made. */
 typedef struct sampi_object {
     sampi_shapes *shapes;
-    int32_t last;        /* its atoms are those from shapes->first to here */
-    sampi_vec names;     /* sampi_name, in the order in which they were met */
-    sampi_vec patterns;  /* int32_t: nodes of the document, each pattern once */
+    int32_t last;        /* the object's atoms are those from index shapes->first up to this index */
+    sampi_vec names;     /* sampi_name, in the order in which the names were met */
+    sampi_vec patterns;  /* int32_t: nodes of the document; each pattern once */
     sampi_vec witnesses; /* sampi_witness */
-    int32_t n_witnesses; /* how many witnesses there will be */
-    bool by_kind;        /* must the kinds of names distinguish them (below)? */
-    uint32_t kinds;      /* sampi_object_others takes only names of these kinds, as bits; 0: of all kinds */
-    sampi_texts allowed; /* allowed names: propertyNames */
+    int32_t n_witnesses; /* the number of witnesses that the atoms demand */
+    bool by_kind;        /* the witnesses' names must have different kinds (see below) */
+    uint32_t kinds;      /* if not 0, sampi_object_others takes only names of these kinds, as bits */
+    sampi_texts allowed; /* the set of allowed names (propertyNames) */
     int32_t least, most;
-    bool closed; /* no other members, because it equals a value */
+    bool closed; /* no other members are allowed, because the object equals a value */
 } sampi_object;
 
-/* Lists a name if it is not listed yet. x->listed says where it is in the list, while names are collected. */
+/* Adds a name to the list, if it is not listed yet. While names are collected, x->listed has the index of each listed
+   name, + 1. */
 static SAMPI_COLD void sampi_object_name(sampi_schema *x, sampi_object *o, int32_t name, bool required)
 {
     sampi_name *n = NULL;
@@ -55,7 +57,7 @@ static SAMPI_COLD void sampi_object_name(sampi_schema *x, sampi_object *o, int32
     n->required |= required;
 }
 
-/* Collects what the keywords of one schema say: names, patterns, bounds of the number of members. */
+/* Collects what the keywords of one schema demand: names, patterns, bounds on the number of members. */
 static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int32_t schema)
 {
     int32_t at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
@@ -81,7 +83,7 @@ static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int3
         sampi_refuse(x, at, "not supported");
 }
 
-/* Lists all names that the atoms mention, each once, and collects the conditions on all members together. */
+/* Lists all names that the atoms mention, each once, and collects the conditions on the object as a whole. */
 static SAMPI_COLD void sampi_object_collect(sampi_schema *x, sampi_object *o)
 {
     for (int32_t i = o->shapes->first; i < o->last && !x->status; i++) {
@@ -100,8 +102,9 @@ static SAMPI_COLD void sampi_object_collect(sampi_schema *x, sampi_object *o)
     for (int32_t i = 0; i < o->names.n; i++) x->listed[((sampi_name *)o->names.data)[i].name] = 0;
 }
 
-/* Adds the conditions of one schema on a member's value to the goal on the stack. `name` is a listed name, or -1 for
-   any name that is not listed; `bits` are the patterns that it matches. */
+/* Adds the conditions that one schema puts on a member's value to the goal on the stack. `name` is a listed name, or -1
+   for a name that is not listed; `bits` is the set of the patterns that the name matches. Returns false if no value
+   satisfies them. */
 static SAMPI_COLD bool sampi_object_says(sampi_schema *x, const sampi_object *o, int32_t schema, int32_t name,
                                          uint32_t bits, int32_t first)
 {
@@ -120,15 +123,16 @@ static SAMPI_COLD bool sampi_object_says(sampi_schema *x, const sampi_object *o,
     return possible && (matched || others < 0 || sampi_goal_add(x, first, sampi_literal_of(others, SAMPI_IS)));
 }
 
-/* Is an atom a condition on one of `witnesses`, which are bits? */
+/* Returns whether an atom is a condition on one of `witnesses`, which is a set of bits. */
 static SAMPI_COLD bool sampi_atom_is_met(const sampi_schema *x, sampi_atom a, uint64_t witnesses)
 {
     if (a.kind == SAMPI_ATOM_JOINED) a = *sampi_atom_at(x, a.with);
     return a.kind == SAMPI_ATOM_WITNESS && (witnesses >> a.with & 1);
 }
 
-/* The goal of the value of a member of this name, or of a name that is not listed (-1); the name matches the patterns
-   in `bits`, and the member violates what each of `witnesses` must violate. -1: no such member is possible. */
+/* Returns the goal of the value of a member with this name (-1: a name that is not listed). The name matches the
+   patterns in `bits`, and the member violates the keywords that each of `witnesses` must violate. Returns -1 if there
+   can be no such member. */
 static SAMPI_COLD int32_t sampi_object_goal(sampi_schema *x, const sampi_object *o, int32_t name, uint32_t bits,
                                             uint64_t witnesses)
 {
@@ -150,7 +154,7 @@ static SAMPI_COLD int32_t sampi_object_goal(sampi_schema *x, const sampi_object 
     return goal >= 0 && sampi_goal_possible(x, goal) ? goal : -1;
 }
 
-/* Is a string of the document in a set of texts? */
+/* Returns whether a string of the document is in a set of texts. */
 static SAMPI_COLD bool sampi_texts_have(sampi_schema *x, sampi_texts a, int32_t string)
 {
     if (a.n == SAMPI_ANY) return true;
@@ -159,14 +163,15 @@ static SAMPI_COLD bool sampi_texts_have(sampi_schema *x, sampi_texts a, int32_t 
     return sampi_is_marked(x, string);
 }
 
-/* Finds the goals of the listed names; with shapes->ask only those of the required names. Returns false if a required
+/* Computes the goals of the listed names; with shapes->ask only those of required names. Returns false if a required
    member is impossible. */
 static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
 {
     bool possible = true;
     const size_t n_atoms = (size_t)(o->last - o->shapes->first);
     for (int32_t i = 0; i < o->names.n && possible && sampi_schema_step(x, 0); i++) {
-        if (n_atoms > 4 && !sampi_schema_work(x, 0, n_atoms / 2)) break; /* a name's work: it visits all atoms */
+        /* the work for one name, which visits all atoms */
+        if (n_atoms > 4 && !sampi_schema_work(x, 0, n_atoms / 2)) break;
         sampi_name n = ((sampi_name *)o->names.data)[i];
         uint32_t bits = 0;
         if (o->shapes->ask && !n.required) continue;
@@ -182,13 +187,14 @@ static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
 }
 
 /* ---- names that come twice ----
-   If a name comes twice in an object, the last member counts. So a witness must not be followed by a member of the same
-   name that does not violate the same keyword. A grammar cannot remember a name of any length, but it can remember a
-   checksum of it, called its kind: one of eight. Behind a witness, an unlisted name must be of another kind, or its
-   member must violate the same keyword, if the witness could have that name. Two witnesses have names of two kinds, so
-   they count as two members. */
+   If a name comes twice in an object, the last member counts. So a witness (see above) must not be followed by a member
+   of the same name that does not violate the same keyword. A grammar cannot remember a name of any length, but it can
+   remember a checksum of the name, called its kind; there are eight kinds. If a witness could have the name of a later
+   unlisted member, that name must be of another kind, or the member must violate the same keyword. Two witnesses have
+   names of two different kinds, so they count as two members. */
 
-/* The texts of one kind. The kind's three bits are the parities of the lowest three bits of all bytes. */
+/* Returns the node of the texts of one kind. The three bits of a kind are the parities of the three lowest bits of all
+   bytes. */
 static SAMPI_COLD sampi_node sampi_schema_kind(sampi_schema *x, int32_t kind)
 {
     sampi_tree *t = x->tree;
@@ -206,8 +212,8 @@ static SAMPI_COLD sampi_node sampi_schema_kind(sampi_schema *x, int32_t kind)
     return all;
 }
 
-/* Those of the names whose kind is in the set `kinds` (one kind, or all but a few), each name in its shortest
-   spelling. */
+/* Returns the names whose kind is in the set `kinds`, each name in its shortest spelling. The set has one kind, or all
+   kinds but a few. */
 static SAMPI_COLD sampi_texts sampi_texts_of_kinds(sampi_schema *x, sampi_texts names, uint32_t kinds)
 {
     if (names.n == 0) return names;
@@ -232,8 +238,9 @@ static SAMPI_COLD sampi_node sampi_object_pair(sampi_schema *x, sampi_node name,
     return sampi_tree_seq(x->tree, name, sampi_tree_seq(x->tree, x->colon, value));
 }
 
-/* The members whose names are in `names`; none of these names is listed. Of the first i patterns these names match
-   exactly those in `bits`; each further pattern splits the names into those that match it and the others. */
+/* Returns the node of the members whose names are in `names`; none of these names is listed. Of the first i patterns
+   the names match exactly those in `bits`. Each further pattern splits the names into those that match it and the
+   others. */
 static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
                                                  uint32_t bits, uint64_t witnesses)
 {
@@ -255,7 +262,7 @@ static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_ob
                     : sampi_object_pair(x, sampi_texts_node(x, names, true), sampi_goal_node(x, goal));
 }
 
-/* All allowed names that are not listed. */
+/* Returns the set of all allowed names that are not listed. */
 static SAMPI_COLD sampi_texts sampi_object_unlisted(sampi_schema *x, const sampi_object *o)
 {
     sampi_node listed = SAMPI_NEVER;
@@ -264,8 +271,8 @@ static SAMPI_COLD sampi_texts sampi_object_unlisted(sampi_schema *x, const sampi
     return sampi_texts_and(x, o->allowed, sampi_texts_not(x, sampi_texts_some(x, listed), true), true);
 }
 
-/* Members in the schema's order, then the others. behind [0]: what may follow here if there is no member yet; behind
-   [1]: if there is one. */
+/* Returns the node of members in the schema's order, followed by the other members. behind [0] is what may follow if no
+   member has come yet, behind [1] what may follow if one has. */
 static SAMPI_COLD sampi_node sampi_object_in_order(sampi_schema *x, const sampi_member *members, int32_t n,
                                                    sampi_node other)
 {
@@ -283,8 +290,8 @@ static SAMPI_COLD sampi_node sampi_object_in_order(sampi_schema *x, const sampi_
     return behind[0];
 }
 
-/* The members with unlisted names that may follow all witnesses. If such a name could also be the name of a witness (of
-   those from number i on), the member must violate what this witness violates. */
+/* Returns the node of the members with unlisted names that may follow all witnesses. If such a name could also be the
+   name of a witness with index i or more, the member must violate what this witness violates. */
 static SAMPI_COLD sampi_node sampi_object_bound(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
                                                 uint64_t witnesses)
 {
@@ -298,7 +305,7 @@ static SAMPI_COLD sampi_node sampi_object_bound(sampi_schema *x, const sampi_obj
     return sampi_tree_alt(x->tree, with, sampi_object_bound(x, o, out, i + 1, witnesses));
 }
 
-/* The members that may come behind witnesses, for each set of the kinds that the witnesses' names may have: others
+/* Computes the members that may come behind witnesses, for each set of the kinds that the witnesses' names have: others
    [SAMPI_SETS_OF_KINDS]. */
 static SAMPI_COLD void sampi_object_behind(sampi_schema *x, sampi_object *o, sampi_node other, sampi_node *others)
 {
@@ -328,8 +335,8 @@ static SAMPI_COLD void sampi_member_add(sampi_schema *x, sampi_vec *list, sampi_
     room->required = required;
 }
 
-/* Lists the members of the listed names, then the witnesses: one entry for each, or with by_kind one for each kind.
-   Returns how many members there must be. */
+/* Lists the members of the listed names, and then the witnesses: one element for each witness, or, with by_kind, one
+   for each witness and kind. Returns the number of required members. */
 static SAMPI_COLD int32_t sampi_object_members(sampi_schema *x, sampi_object *o, sampi_vec *list)
 {
     int32_t n_required = o->witnesses.n;
@@ -352,10 +359,10 @@ static SAMPI_COLD int32_t sampi_object_members(sampi_schema *x, sampi_object *o,
     return n_required;
 }
 
-/* The node of an object. minProperties counts different names. A name that is not listed may come twice, so a
+/* Returns the node of an object. minProperties counts different names. A name that is not listed may come twice, so a
    minProperties that needs two such members is refused, unless witnesses with names of different kinds are enough. With
-   the option "ordered", witnesses come behind the listed members; where members are counted, or by_kind is set, they
-   come in any order all the same. */
+   the option "ordered", witnesses come behind the listed members. But if members must be counted, or if by_kind is set,
+   members come in any order. */
 static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o, sampi_node other)
 {
     sampi_tree *t = x->tree;
@@ -363,7 +370,7 @@ static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o,
     memset(&list, 0, sizeof list);
     int32_t n_required = sampi_object_members(x, o, &list), n_names = n_required;
     size_t most = o->most < INT32_MAX ? (size_t)o->most : SIZE_MAX;
-    /* how many names are certain to differ */
+    /* the number of names that certainly differ from each other */
     if (o->witnesses.n && !o->by_kind) n_names -= o->witnesses.n - 1;
     if (!o->witnesses.n && o->least == n_names + 1) n_names++;
     if (o->least > n_names && other != SAMPI_NEVER)
@@ -391,7 +398,7 @@ static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o,
     return sampi_schema_bracket(x, "{", inside, "}");
 }
 
-/* The names of the members that can violate the keyword of an EXISTS atom. */
+/* Returns the set of names of the members that can violate the keyword of an EXISTS atom. */
 static SAMPI_COLD sampi_texts sampi_exists_names(sampi_schema *x, sampi_atom a)
 {
     if (a.name == SAMPI_KEY_PATTERN_PROPERTIES) return sampi_texts_some(x, sampi_schema_named_pattern(x, a.node));
@@ -424,7 +431,8 @@ static SAMPI_COLD void sampi_object_end(sampi_object *o)
     sampi_vec_free(&o->witnesses);
 }
 
-/* Collects the members that must exist and are not listed. Returns false if one of them is impossible. */
+/* Collects the witnesses: the members that must exist and whose names are not listed. Returns false if one of them is
+   impossible. */
 static SAMPI_COLD bool sampi_object_witnesses(sampi_schema *x, sampi_object *o)
 {
     if (o->n_witnesses > 64) sampi_refuse(x, 0, "more than 64 members that must break something");
@@ -452,7 +460,8 @@ static SAMPI_COLD bool sampi_object_witnesses(sampi_schema *x, sampi_object *o)
     return true;
 }
 
-/* Sets by_kind also if minProperties counts on more than one witness; their names must then differ. */
+/* Also sets by_kind if minProperties can be reached only with more than one witness; the witnesses' names must then
+   differ. */
 static SAMPI_COLD void sampi_object_tell_apart(sampi_schema *x, sampi_object *o)
 {
     int32_t n_required = 0;
@@ -462,7 +471,7 @@ static SAMPI_COLD void sampi_object_tell_apart(sampi_schema *x, sampi_object *o)
         sampi_refuse(x, sampi_atom_at(x, o->shapes->first)->node, "more than 4 members that must break something");
 }
 
-/* Makes an object of the atoms, which contain no EXISTS. */
+/* Makes an object from the current atoms, none of which is an EXISTS. */
 static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
 {
     sampi_object o;
@@ -480,8 +489,8 @@ static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
     sampi_object_end(&o);
 }
 
-/* Makes objects of the atoms. The member that an EXISTS asks for has one of the listed names, or it is a witness of its
-   own, or it is the same member as an earlier witness. Each of these is tried. */
+/* Makes objects from the current atoms. The member that an EXISTS atom demands has one of the listed names, or it is a
+   witness of its own, or it is the same member as an earlier witness. All of these cases are tried. */
 static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
 {
     int32_t i = s->first, n_atoms = x->atoms.n;

@@ -1,25 +1,29 @@
 /* ---- references ----
-   A $ref is an address and, behind a #, a place in the schema at that address: a JSON pointer, or the name of an
-   anchor. Addresses are relative to the nearest $id around the $ref. Only schemas within this text can be found. */
+   A $ref is an address and, behind a #, a position in the schema at that address: a JSON pointer, or the name of an
+   anchor. The address is relative to the nearest $id around the $ref. Only schemas within the same document are
+   found. */
 
-enum { SAMPI_URI = 1024, SAMPI_ADDRESSES = 1 << 24 /* of all addresses, in bytes */ };
+/* Limits in bytes: the length of one address, and the sum of the lengths of all addresses. */
+enum { SAMPI_URI = 1024, SAMPI_ADDRESSES = 1 << 24 };
 
-/* Is a node a schema? What is in a const, in an enum or behind an unknown keyword only looks like one (NOWHERE). */
-enum { SAMPI_STANDS_NOWHERE, SAMPI_STANDS_SCHEMA, SAMPI_STANDS_AROUND }; /* AROUND: its children are schemas */
+/* The answer to whether a node of the document is a schema. NOWHERE: it is not, even if it looks like one, as a value
+   in a const, in an enum or behind an unknown keyword does. AROUND: it is not, but its children are schemas. */
+enum { SAMPI_STANDS_NOWHERE, SAMPI_STANDS_SCHEMA, SAMPI_STANDS_AROUND };
 
 typedef struct sampi_resource {
-    int32_t node;  /* a schema with an address of its own, or the root */
-    int32_t at, n; /* its address, made absolute, in x->addresses; n = 0: no address */
+    int32_t node;  /* the node of a schema with an address of its own, or the root */
+    int32_t at, n; /* the absolute address: n bytes from index `at` on in x->addresses; n = 0 if it has no address */
 } sampi_resource;
 
-/* What a reference can find: a schema by its address (resource -1), or by an anchor within a resource. */
+/* A target of references: a schema with an address (`resource` is -1 and `name` is the address), or with an anchor
+   `name` within a resource. */
 typedef struct sampi_anchor {
     int32_t resource, node;
     const char *name;
     size_t n;
 } sampi_anchor;
 
-/* Is a child a schema, or an object or array of schemas? `parent` is the answer for its parent. */
+/* Returns SAMPI_STANDS_* for a node of the document; `parent` is the result for the node's parent. */
 static SAMPI_COLD uint8_t sampi_schema_stands(const sampi_schema *x, const sampi_json_node *n, uint8_t parent)
 {
     static const sampi_schema_key of_one[] = { SAMPI_KEY_NOT,
@@ -50,7 +54,7 @@ static SAMPI_COLD uint8_t sampi_schema_stands(const sampi_schema *x, const sampi
     return SAMPI_STANDS_NOWHERE;
 }
 
-/* The $id of a schema (draft 4: id), as a string's number; -1 if it has no $id. */
+/* Returns the string of a schema's $id (in draft 4: id); -1 if it has none. */
 static SAMPI_COLD int32_t sampi_schema_id(sampi_schema *x, int32_t schema)
 {
     int32_t node = sampi_keyword(x, schema, x->draft == 4 ? SAMPI_KEY_OLD_ID : SAMPI_KEY_ID);
@@ -58,16 +62,16 @@ static SAMPI_COLD int32_t sampi_schema_id(sampi_schema *x, int32_t schema)
     return has ? sampi_doc(x, node)->text : -1;
 }
 
-static SAMPI_COLD size_t sampi_uri_end(const char *text, size_t n) /* the length before the # */
+static SAMPI_COLD size_t sampi_uri_end(const char *text, size_t n) /* returns the length of the part before the # */
 {
     size_t end = 0;
     while (end < n && text[end] != '#') end++;
     return end;
 }
 
-/* Resolves a reference (the part before its #) against the address in `base`, and writes the result there. Returns its
-   length; 0 if it is too long or is of a form that is not supported: it begins with a dot (./, ../), or the base has a
-   host but no path. */
+/* Resolves a reference (the part before its #) against the address of n bytes in `base`, and writes the result there.
+   Returns the result's length. Returns 0 if the result is too long, or if the reference is not supported: it begins
+   with a dot (./, ../), or the base has a host but no path. */
 static SAMPI_COLD size_t sampi_uri_join(char *base, size_t n, const char *ref, size_t n_ref)
 {
     size_t scheme = 0, path = 0, keep = 0;
@@ -100,8 +104,8 @@ static const char *sampi_resource_address(const sampi_schema *x, int32_t i)
     return (const char *)sampi_vec_at(&x->addresses, 1, sampi_resource_at(x, i)->at);
 }
 
-/* Adds a resource with its $id (a string's number, or -1), inside another one (-1: it is the root). Returns its
-   number. */
+/* Adds a resource with its $id (a string of the document, or -1), which is inside the resource `around` (-1: it is the
+   root). Returns the resource's index. */
 static SAMPI_COLD int32_t sampi_resource_add(sampi_schema *x, int32_t node, int32_t around, int32_t id)
 {
     char address[SAMPI_URI];
@@ -120,8 +124,8 @@ static SAMPI_COLD int32_t sampi_resource_add(sampi_schema *x, int32_t node, int3
     return x->resources.n - 1;
 }
 
-/* The slot of an anchor in the hash table: the slot that has it, or the free one that it would get; NULL if too many
-   collide, or if there is no table. */
+/* Returns the slot of the hash table that has an anchor, or the free slot that the anchor would get. Returns NULL if
+   there are too many collisions, or if there is no table. */
 static SAMPI_COLD int32_t *sampi_anchor_slot(const sampi_schema *x, int32_t resource, const char *name, size_t n)
 {
     uint32_t mask = (uint32_t)x->by_anchor.n - 1;
@@ -151,7 +155,7 @@ static SAMPI_COLD void sampi_anchor_add(sampi_schema *x, int32_t resource, int32
     room->n = n;
 }
 
-/* Adds the anchors of a schema: $anchor, $dynamicAnchor, or an $id that is only # and a name. */
+/* Adds the anchors of a schema: $anchor, $dynamicAnchor, or an $id that has only a # and a name. */
 static SAMPI_COLD void sampi_anchors_of(sampi_schema *x, int32_t schema)
 {
     static const sampi_schema_key keys[2] = { SAMPI_KEY_ANCHOR, SAMPI_KEY_DYNAMIC_ANCHOR };
@@ -167,8 +171,9 @@ static SAMPI_COLD void sampi_anchors_of(sampi_schema *x, int32_t schema)
     }
 }
 
-/* Finds which nodes are schemas, the resource of each, and every name that a reference may use. It visits the
-   document's nodes once, parents first. If two schemas have the same name, the first counts. */
+/* Finds out for all nodes of the document whether they are schemas, which resource they belong to, and by which names
+   references can find them. Parents are visited before their children. If two schemas have the same name, the first one
+   counts. */
 static SAMPI_COLD void sampi_schema_places(sampi_schema *x)
 {
     if (x->resources.n) return;
@@ -198,7 +203,7 @@ static SAMPI_COLD void sampi_schema_places(sampi_schema *x)
     }
 }
 
-/* The node that a JSON pointer leads to from `node`, or -1. */
+/* Returns the node to which a JSON pointer leads from `node`, or -1. */
 static SAMPI_COLD int32_t sampi_json_pointed(sampi_schema *x, int32_t node, const char *at, const char *end)
 {
     const sampi_json *doc = &x->doc;
@@ -224,7 +229,7 @@ static SAMPI_COLD int32_t sampi_json_pointed(sampi_schema *x, int32_t node, cons
     return node;
 }
 
-/* Decodes the percent escapes of the part behind the #. Returns its length. */
+/* Decodes the percent escapes of the part behind the #. Returns the length of the result. */
 static SAMPI_COLD size_t sampi_uri_decode(const char *text, size_t n, char *out)
 {
     size_t used = 0;
@@ -237,7 +242,7 @@ static SAMPI_COLD size_t sampi_uri_decode(const char *text, size_t n, char *out)
     return used;
 }
 
-/* The schema that the value of a $ref refers to, searched for once; -1 on error. */
+/* Returns the schema to which the value of a $ref refers; -1 if there is an error. Each reference is looked up once. */
 static SAMPI_COLD int32_t sampi_schema_target(sampi_schema *x, int32_t ref)
 {
     char address[SAMPI_URI], place[SAMPI_URI];

@@ -1,7 +1,7 @@
 /* ---- schemas: null, booleans, numbers, strings ----
-   The scalars that a schema allows are three sets: a set of null, false and true, the texts of numbers, the texts of
-   strings. Keywords narrow them: allOf is their and, anyOf their or, not their complement; oneOf is each schema without
-   the others. */
+   The scalars that a schema allows are three sets: a set of null, false and true, a set of texts of numbers, a set of
+   texts of strings. Keywords narrow them: allOf is an intersection, anyOf a union, not a complement; oneOf allows what
+   exactly one of its schemas allows. */
 
 static SAMPI_COLD sampi_scalars sampi_scalars_of(unsigned types)
 {
@@ -12,7 +12,7 @@ static SAMPI_COLD sampi_scalars sampi_scalars_of(unsigned types)
     return s;
 }
 
-/* Set operations on each of the three sets. The arguments are copies; a list in the arena never changes. */
+/* Operations on each of the three sets. The arguments are copies; a list in the arena never changes. */
 static SAMPI_COLD sampi_scalars sampi_scalars_and(sampi_schema *x, sampi_scalars a, sampi_scalars b)
 {
     a.types &= b.types;
@@ -37,7 +37,8 @@ static SAMPI_COLD sampi_scalars sampi_scalars_not(sampi_schema *x, sampi_scalars
     return a;
 }
 
-/* The set of types that a `type` keyword allows (a name, or a list of names). *whole: numbers must be whole. */
+/* Returns the set of types that a `type` keyword allows (a name, or a list of names). *whole becomes true if numbers
+   must be whole. */
 static SAMPI_COLD unsigned sampi_schema_types(sampi_schema *x, int32_t node, bool *whole)
 {
     static const struct {
@@ -66,8 +67,8 @@ static SAMPI_COLD unsigned sampi_schema_types(sampi_schema *x, int32_t node, boo
     return types | (*whole ? SAMPI_T_NUMBER : 0);
 }
 
-/* The numbers within one bound. In draft 4 exclusiveMinimum is a boolean that makes minimum exclusive; the same holds
-   for maximum. */
+/* Returns the set of numbers within one bound. In draft 4, exclusiveMinimum is a boolean that makes `minimum`
+   exclusive, and exclusiveMaximum is the same for `maximum`. */
 static SAMPI_COLD sampi_texts sampi_schema_bound(sampi_schema *x, int32_t schema, bool upper, bool exclusive)
 {
     sampi_schema_key keys[2][2] = { { SAMPI_KEY_MINIMUM, SAMPI_KEY_EXCLUSIVE_MINIMUM },
@@ -90,7 +91,8 @@ static SAMPI_COLD sampi_texts sampi_schema_numbers(sampi_schema *x, int32_t sche
     return node < 0 ? all : sampi_texts_and(x, all, sampi_texts_some(x, sampi_schema_multiples(x, node)), false);
 }
 
-/* The strings that minLength, maxLength, pattern and format allow; `over`: as in sampi_schema_scalars. */
+/* Returns the set of strings that minLength, maxLength, pattern and format allow; `over` is as in
+   sampi_schema_scalars. */
 static SAMPI_COLD sampi_texts sampi_schema_strings(sampi_schema *x, int32_t schema, bool over)
 {
     sampi_texts all = sampi_texts_any();
@@ -109,7 +111,7 @@ static SAMPI_COLD sampi_texts sampi_schema_strings(sampi_schema *x, int32_t sche
     return all;
 }
 
-/* The scalars of a const or an enum; `values` is the value of const, or the array of the enum. */
+/* Returns the scalars of a const (one is true, and `values` is the value) or of an enum (`values` is the array). */
 static SAMPI_COLD sampi_scalars sampi_schema_values(sampi_schema *x, int32_t values, bool one)
 {
     sampi_scalars s = sampi_scalars_of(0);
@@ -125,18 +127,18 @@ static SAMPI_COLD sampi_scalars sampi_schema_values(sampi_schema *x, int32_t val
                 sampi_schema_fail(x, i, SAMP_E_RANGE, "this number has too many digits");
             sampi_push(x, &x->arena, i);
         }
-        texts->n = x->arena.n - texts->list; /* fewer after an error */
+        texts->n = x->arena.n - texts->list; /* fewer elements if there was an error */
     }
     return s;
 }
 
 static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t schema, bool over);
 
-/* Exactly one of the schemas in an array. The loop keeps two sets, for the schemas that it has visited: the scalars
-   that satisfy exactly one of them, and those that satisfy any of them. */
+/* Returns the scalars that satisfy exactly one of the schemas in an array. The loop keeps two sets for the schemas that
+   it has visited: the scalars that satisfy exactly one of them, and those that satisfy any of them. */
 static SAMPI_COLD sampi_scalars sampi_scalars_one_of(sampi_schema *x, int32_t array, bool over)
 {
-    sampi_scalars one = sampi_scalars_of(0), any = one; /* any: estimated the other way */
+    sampi_scalars one = sampi_scalars_of(0), any = one; /* `any` is subtracted, so it is estimated the other way */
     for (int32_t i = sampi_doc(x, array)->first; i >= 0 && sampi_schema_step(x, i); i = sampi_doc(x, i)->next) {
         sampi_scalars s = sampi_schema_scalars(x, i, over), wide = sampi_schema_scalars(x, i, !over);
         sampi_scalars late = sampi_scalars_and(x, s, sampi_scalars_not(x, any));
@@ -146,7 +148,8 @@ static SAMPI_COLD sampi_scalars sampi_scalars_one_of(sampi_schema *x, int32_t ar
     return one;
 }
 
-/* What the keywords allow that apply other schemas to the same value: $ref, allOf, anyOf, oneOf, not, if. */
+/* Returns the scalars that are allowed by the keywords which apply other schemas to the same value: $ref, allOf, anyOf,
+   oneOf, not, if. */
 static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t schema, bool over)
 {
     sampi_scalars all = sampi_scalars_of(SAMPI_T_ALL);
@@ -159,7 +162,8 @@ static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t s
         all = sampi_scalars_and(x, all, sampi_schema_scalars(x, i, over));
     if (any_of >= 0) {
         sampi_scalars any = sampi_scalars_of(0);
-        /* first all numbers, then all strings: a list grows in place only while it is the last one in memory */
+        /* first all numbers, then all strings, because a list grows in place only while it is the last one in the
+           arena */
         for (int string = 0; string < 2; string++)
             for (int32_t i = sampi_doc(x, any_of)->first; i >= 0 && !x->status; i = sampi_doc(x, i)->next) {
                 const sampi_scalars s = sampi_schema_scalars(x, i, over);
@@ -184,13 +188,14 @@ static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t s
     return all;
 }
 
-/* A schema whose scalars are being made. slot: its index in x->scalars; part: a line of the table below; at: the next
-   schema that is needed, or -1; way: 0 if it is needed with the same estimate, 1 with the opposite one. */
+/* A schema whose scalars are being computed. slot: its index in x->scalars; part: a line of the table below, which is
+   one keyword; at: the next schema that this keyword needs, or -1; way: 0 if that schema is needed with the same
+   estimate, 1 if it is needed with the opposite one. */
 typedef struct sampi_asked {
     int32_t slot, part, at, way;
 } sampi_asked;
 
-/* The next scalars that sampi_scalars_applied will need, as an index of x->scalars; -1 if it needs no more. */
+/* Returns the index in x->scalars of the next scalars that sampi_scalars_applied will need; -1 if it needs no more. */
 static SAMPI_COLD int32_t sampi_scalars_next(sampi_schema *x, sampi_asked *a)
 {
     enum { SAME = 1, OTHER = 2, LAST = 8 };
@@ -230,7 +235,7 @@ static SAMPI_COLD int32_t sampi_scalars_next(sampi_schema *x, sampi_asked *a)
     return -1;
 }
 
-/* Are a schema's scalars known? If so, they are in *s. */
+/* Returns whether a schema's scalars are known already. If so, *s is set to them. */
 static SAMPI_COLD bool sampi_scalars_known(sampi_schema *x, int32_t schema, bool over, sampi_scalars *s)
 {
     *s = sampi_scalars_of(SAMPI_T_ALL);
@@ -243,7 +248,8 @@ static SAMPI_COLD bool sampi_scalars_known(sampi_schema *x, int32_t schema, bool
     return true;
 }
 
-/* Begins to make a schema's scalars: computes what its own keywords allow, and pushes it on the stack x->asked. */
+/* Begins to compute a schema's scalars: computes what its own keywords allow, and pushes the schema on the stack
+   x->asked. */
 static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool over)
 {
     static const sampi_schema_key refused[2] = { SAMPI_KEY_DYNAMIC_REF, SAMPI_KEY_RECURSIVE_REF };
@@ -275,9 +281,10 @@ static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool
     room->at = -1;
 }
 
-/* The scalars that a schema allows. Some keywords have only bounds (some formats): the result is then at most what the
-   schema allows, or with `over` at least that. A complement turns one estimate into the other. Each schema's scalars
-   are made once, after those of the schemas that it applies. A stack replaces recursion. */
+/* Returns the scalars that a schema allows. For some keywords (some formats) only bounds can be expressed: the result
+   is then a subset of what the schema allows, or, with `over`, a superset. A complement turns one estimate into the
+   other. Each schema's scalars are computed once, after those of the schemas that it applies. A stack is used instead
+   of recursion. */
 static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t schema, bool over)
 {
     sampi_scalars s;

@@ -1,6 +1,7 @@
 /* ---- schemas: sets of texts ----
-   A set is all texts, the texts of an expression, or a list of values. And, or and complement return lists where they
-   can: removing "abc" from a list is cheaper than an expression for all strings but "abc". */
+   A set of texts (sampi_texts) is all texts, the texts of an expression, or a list of values. Union, intersection and
+   complement return lists if they can: removing "abc" from a list is cheaper than an expression for all strings but
+   "abc". */
 
 static sampi_texts sampi_texts_any(void)
 {
@@ -21,8 +22,8 @@ static SAMPI_COLD sampi_texts sampi_texts_some(sampi_schema *x, sampi_node node)
     return some;
 }
 
-/* The slot of a number in the hash table of numbers: the slot that has it, or the free one that it would get; NULL if
-   too many numbers collide. */
+/* Returns the slot of the hash table of numbers that has a number, or the free slot that the number would get. Returns
+   NULL if there are too many collisions. */
 static SAMPI_COLD int32_t *sampi_value_slot(const sampi_schema *x, const sampi_decimal *d)
 {
     const uint32_t mask = (uint32_t)x->values.n - 1;
@@ -36,7 +37,7 @@ static SAMPI_COLD int32_t *sampi_value_slot(const sampi_schema *x, const sampi_d
     return NULL;
 }
 
-/* Doubles the hash table of numbers and enters all of them again. */
+/* Doubles the hash table of numbers and enters all numbers again. */
 static SAMPI_COLD bool sampi_values_rehash(sampi_schema *x)
 {
     sampi_vec old = x->values;
@@ -55,8 +56,8 @@ static SAMPI_COLD bool sampi_values_rehash(sampi_schema *x)
     return !x->status;
 }
 
-/* The string that represents the value of a number or a string of the document. Equal values have the same one (1 and
-   1.0). */
+/* Returns the string that stands for the value of a number or string of the document. Equal values have the same
+   string: 1 and 1.0, for example. */
 static SAMPI_COLD int32_t sampi_schema_value(sampi_schema *x, int32_t node)
 {
     const int32_t string = sampi_doc(x, node)->text;
@@ -76,7 +77,7 @@ static SAMPI_COLD int32_t sampi_schema_value(sampi_schema *x, int32_t node)
     return value;
 }
 
-/* The texts of one value, which is a number or a string. */
+/* Returns the node of the texts of one value, which is a number or a string. */
 static SAMPI_COLD sampi_node sampi_schema_value_text(sampi_schema *x, int32_t value)
 {
     return sampi_doc(x, value)->kind == SAMPI_JSON_STRING ? sampi_schema_quoted(x, sampi_doc(x, value)->text)
@@ -93,8 +94,8 @@ static SAMPI_COLD sampi_node sampi_texts_node(sampi_schema *x, sampi_texts a, bo
     return node;
 }
 
-/* Marks the values of a list (not SAMPI_ANY or SAMPI_SOME) for sampi_is_marked. If the list was marked before and has
-   grown since, only the new values are marked. */
+/* Marks the values of a list (not SAMPI_ANY or SAMPI_SOME), so that sampi_is_marked finds them. If the list was the
+   last one marked and has only grown since, only its new values are marked. */
 static SAMPI_COLD void sampi_texts_mark(sampi_schema *x, sampi_texts list)
 {
     int32_t i = x->marked.list == list.list && x->marked.n <= list.n ? x->marked.n : 0;
@@ -108,7 +109,7 @@ static SAMPI_COLD void sampi_texts_mark(sampi_schema *x, sampi_texts list)
 }
 static SAMPI_COLD bool sampi_is_marked(const sampi_schema *x, int32_t value) { return x->marks[value] == x->round; }
 
-/* The values of list a that are in list b; with `in` false, those that are not. */
+/* Returns the values of list a that are in list b; with `in` false, those that are not in list b. */
 static SAMPI_COLD sampi_texts sampi_texts_filter(sampi_schema *x, sampi_texts a, sampi_texts b, bool in)
 {
     sampi_texts both = { SAMPI_NEVER, x->arena.n, 0 };
@@ -121,8 +122,8 @@ static SAMPI_COLD sampi_texts sampi_texts_filter(sampi_schema *x, sampi_texts a,
     return both;
 }
 
-/* Is the node "all strings of some length"? If so, *r gets the repetition: characters r->a, at least r->b and at most
-   r->c of them (-1: any number). */
+/* Returns whether the node is "all strings of a certain length". If so, *r is the repetition in it: characters r->a, at
+   least r->b and at most r->c of them (-1: any number). */
 static SAMPI_COLD bool sampi_schema_length(const sampi_schema *x, sampi_node node, sampi_expr *r)
 {
     const sampi_tree *t = x->tree;
@@ -132,21 +133,22 @@ static SAMPI_COLD bool sampi_schema_length(const sampi_schema *x, sampi_node nod
     const sampi_expr e = *sampi_at(t, behind);
     if (e.b != quote) return false;
     *r = *sampi_at(t, e.a);
-    if (r->kind != SAMPI_NODE_REPEAT) { /* one character is not a REPEAT */
+    if (r->kind != SAMPI_NODE_REPEAT) { /* a length of 1 is not a REPEAT node */
         r->a = e.a;
         r->b = r->c = 1;
     }
     return r->a == x->any || r->a == x->character;
 }
 
-/* Strings of at least `least` and at most `most` characters (-1: any number). */
+/* Returns the node of the strings of at least `least` and at most `most` characters (-1: any number). */
 static SAMPI_COLD sampi_node sampi_schema_long(const sampi_schema *x, sampi_node character, int32_t least,
                                                int32_t most)
 {
     return sampi_schema_in_quotes(x->tree, sampi_tree_repeat(x->tree, character, least, most));
 }
 
-/* Does the node match the multiples of a number? Then that number is r->a times 10 to the power of -r->c. */
+/* Returns whether the node matches the multiples of a number. If so, that number is r->a times 10 to the power of
+   -r->c. */
 static SAMPI_COLD bool sampi_schema_is_multiples(const sampi_schema *x, sampi_node node, sampi_expr *r)
 {
     const sampi_tree *t = x->tree;
@@ -158,7 +160,8 @@ static SAMPI_COLD bool sampi_schema_is_multiples(const sampi_schema *x, sampi_no
     return begins && sign == sampi_schema_optional(x->tree, sampi_tree_text(x->tree, "-", 1));
 }
 
-/* The texts of the common multiples of two numbers, as multiples of one; NEVER if that one is too large. */
+/* Returns the node of the common multiples of two numbers, as the multiples of one number; NEVER if that number is too
+   large. */
 static SAMPI_COLD sampi_node sampi_schema_common_multiples(sampi_schema *x, const sampi_expr *p, const sampi_expr *q)
 {
     enum { MOST = 100000000 };
@@ -178,8 +181,8 @@ static SAMPI_COLD sampi_node sampi_schema_common_multiples(sampi_schema *x, cons
                           sampi_tree_multiple(t, (int32_t)a, places));
 }
 
-/* The texts that match both a and b, if b is multiples and a is too, or is an AND of multiples and something else; else
-   NEVER. */
+/* Returns the node of the texts that both a and b match, if b is the multiples of a number and a is too, or is an AND
+   of multiples and something else. Otherwise returns NEVER. */
 static SAMPI_COLD sampi_node sampi_schema_both_multiples(sampi_schema *x, sampi_node a, sampi_node b)
 {
     sampi_expr p, q;
@@ -195,8 +198,8 @@ static SAMPI_COLD sampi_node sampi_schema_both_multiples(sampi_schema *x, sampi_
     return SAMPI_NEVER;
 }
 
-/* The texts that match both a and b. Two ranges of length become one range, and two multiples one multiple: counters
-   side by side would need too many states. */
+/* Returns the node of the texts that both a and b match. Two ranges of lengths become one range, and two sets of
+   multiples become one: two counters in one expression would need too many states. */
 static SAMPI_COLD sampi_node sampi_schema_both(sampi_schema *x, sampi_node a, sampi_node b)
 {
     sampi_expr p, q;
@@ -217,7 +220,8 @@ static SAMPI_COLD sampi_texts sampi_texts_and(sampi_schema *x, sampi_texts a, sa
     return sampi_texts_some(x, sampi_schema_both(x, sampi_texts_node(x, a, string), sampi_texts_node(x, b, string)));
 }
 
-/* The texts of a or b. Two lists become one, in place if b's new values directly follow list a. */
+/* Returns the union of two sets. Two lists become one, without copying list a if b's new values directly follow it in
+   the arena. */
 static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sampi_texts b, bool string)
 {
     if (a.n == SAMPI_ANY || b.n == 0) return a;
@@ -227,7 +231,7 @@ static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sam
             x, sampi_tree_alt(x->tree, sampi_texts_node(x, a, string), sampi_texts_node(x, b, string)));
     sampi_texts either = sampi_texts_filter(x, b, a, false);
     int32_t list = x->arena.n;
-    if (a.list + a.n == either.list) { /* the new values directly follow a's list */
+    if (a.list + a.n == either.list) { /* the new values directly follow list a */
         a.n += either.n;
         return a;
     }
@@ -238,7 +242,7 @@ static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sam
     return either;
 }
 
-/* The complement of a. A range of lengths becomes the shorter and the longer strings. */
+/* Returns the complement of a set. The complement of a range of lengths is the shorter and the longer strings. */
 static SAMPI_COLD sampi_texts sampi_texts_not(sampi_schema *x, sampi_texts a, bool string)
 {
     if (a.n == SAMPI_ANY) return sampi_texts_none();

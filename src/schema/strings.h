@@ -1,8 +1,8 @@
 /* ---- schemas: JSON's strings ----
-   A text in its shortest spelling between quotes ("\n" as \n, letters as they are): the one that the grammar allows for
-   values and names. */
+   A JSON string can spell a character in several ways. Values and names that a schema constrains have only the shortest
+   spelling in the grammar: a line feed is \n, a letter is itself. */
 
-/* Writes the shortest spelling of a code point in a JSON string, and returns its number of bytes. */
+/* Writes the shortest spelling of a code point in a JSON string. Returns the number of bytes. */
 static SAMPI_COLD uint32_t sampi_json_spell(char *out, uint32_t c)
 {
     static const char escaped[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt", hex[] = "0123456789abcdef";
@@ -16,7 +16,7 @@ static SAMPI_COLD uint32_t sampi_json_spell(char *out, uint32_t c)
     return 6;
 }
 
-/* A text as a JSON string, with its quotes. */
+/* Returns the node of a string of the document as a JSON string, with its quotes. */
 static SAMPI_COLD sampi_node sampi_schema_quoted(sampi_schema *x, int32_t string)
 {
     size_t n, used = 0;
@@ -35,7 +35,7 @@ static SAMPI_COLD sampi_node sampi_schema_quoted(sampi_schema *x, int32_t string
     return node;
 }
 
-/* One of the code points lo .. hi, in its shortest spelling. */
+/* Returns the node of one code point from lo to hi, in its shortest spelling. */
 static SAMPI_COLD sampi_node sampi_schema_range(sampi_tree *t, uint32_t lo, uint32_t hi)
 {
     static const uint32_t raw[3][2] = { { 0x20, 0x21 }, { 0x23, 0x5b }, { 0x5d, 0x10ffff } };
@@ -52,7 +52,7 @@ static SAMPI_COLD sampi_node sampi_schema_range(sampi_tree *t, uint32_t lo, uint
     return node;
 }
 
-/* A node between quotes. */
+/* Returns the node `inside` between quotes. */
 static SAMPI_COLD sampi_node sampi_schema_in_quotes(sampi_tree *t, sampi_node inside)
 {
     sampi_node quote = sampi_tree_text(t, "\"", 1);

@@ -1,8 +1,8 @@
 /* ---- schemas: a whole schema ----
-   sampi_schema_tree reads the words of `options`, looks up the keywords of the document, makes the goal of its root,
-   and then the body of each rule that a goal has asked for, until all rules have one. */
+   sampi_schema_tree reads the options, looks up the keywords of the document, and makes the goal (the conditions) of
+   its root. Then it makes the body of each rule that a goal has asked for, until all rules have one. */
 
-/* Reads the words of `options`, see samp_grammar_init. */
+/* Reads the words of `options`, which samp_grammar_init describes. */
 static SAMPI_COLD int sampi_schema_options(sampi_schema *x, const char *options)
 {
     static const char *const known[3] = { "ordered", "compact", "spaced" };
@@ -52,7 +52,7 @@ static SAMPI_COLD void sampi_schema_constants(sampi_schema *x)
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) sampi_schema_check(x, made[i]);
 }
 
-/* Looks up the document's keywords, and which draft it follows. */
+/* Looks up the document's keywords, and finds which draft of JSON schema it follows. */
 static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
 {
     static const char *const names[] = {
@@ -92,7 +92,7 @@ static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
         if (text[i + 7] < '4' || text[i + 7] > '7') sampi_refuse(x, dialect, "not a draft from 4 on");
         x->draft = text[i + 7] - '0';
     }
-    /* A keyword that the draft does not have yet is ignored. */
+    /* A keyword that does not exist in the document's draft is ignored. */
     static const struct {
         sampi_schema_key key;
         int draft;
@@ -118,7 +118,7 @@ static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
     return x->status;
 }
 
-/* Makes the bodies of all rules; each body may ask for more rules. */
+/* Makes the bodies of all rules. Each body may ask for more rules. */
 static SAMPI_COLD void sampi_schema_rules(sampi_schema *x)
 {
     for (int32_t i = 0; i < x->queue.n && !x->status; i++) {
@@ -142,8 +142,9 @@ static SAMPI_COLD void sampi_schema_free(sampi_schema *x)
     sampi_json_free(&x->doc);
 }
 
-/* Adds the texts that satisfy a JSON schema to the tree, and returns their node; `options` is samp_grammar_init's root.
-   Returns a status, with *error, if the text is not a schema or cannot be expressed. */
+/* Adds the texts that satisfy a JSON schema to the tree, and returns their node; `options` is the parameter `root` of
+   samp_grammar_init. If the text is not a schema or cannot be expressed, the function fills *error and returns a
+   status. */
 static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *text, const char *options,
                                                samp_grammar_error *error)
 {

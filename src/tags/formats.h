@@ -1,7 +1,7 @@
 /* ---- structural tags: formats ----
-   One function for each type of format, and sampi_tags_format, which calls them by the type. Each function returns the
-   expression of the texts that its format allows. `end` is the end of the tag around a format: free text must not
-   contain it. */
+   This room has one function for each type of format, and sampi_tags_format, which calls the function of a type. Each
+   function returns the expression of the texts that its format allows. The parameter `end` is the end of the tag around
+   the format; free text must not contain it. */
 
 static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, sampi_tags_end end);
 
@@ -12,7 +12,8 @@ static SAMPI_COLD sampi_node sampi_tags_content(sampi_tags *g, int32_t node, sam
     return content < 0 ? g->x.status : sampi_tags_format(g, content, end);
 }
 
-/* Returns the expression of the formats in the member "elements": all of them in sequence, or one of them. */
+/* Returns the expression of the formats in the member "elements": with `sequence` all of them, one after the other;
+   else any one of them. */
 static SAMPI_COLD sampi_node sampi_tags_elements(sampi_tags *g, int32_t node, sampi_tags_end end, bool sequence)
 {
     const int32_t list = sampi_tags_required(g, node, "elements", SAMPI_JSON_ARRAY);
@@ -27,7 +28,7 @@ static SAMPI_COLD sampi_node sampi_tags_elements(sampi_tags *g, int32_t node, sa
     return all;
 }
 
-/* Returns the token of a format of the type "token"; -1: an error. */
+/* Returns the token of a format of the type "token", as a node of the document; -1 if there is an error. */
 static SAMPI_COLD int32_t sampi_tags_token_of(sampi_tags *g, int32_t node)
 {
     const int32_t type = sampi_tags_required(g, node, "type", SAMPI_JSON_STRING),
@@ -43,11 +44,11 @@ static SAMPI_COLD int32_t sampi_tags_token_of(sampi_tags *g, int32_t node)
 
 /* The parts of a tag. */
 typedef struct sampi_tags_tag {
-    int32_t begin;          /* its begin in the document: a string or a token */
-    sampi_node all, behind; /* the whole tag; the tag without its begin */
+    int32_t begin;          /* the beginning of the tag in the document: a string or a token */
+    sampi_node all, behind; /* all: the whole tag; behind: the tag without its beginning */
 } sampi_tags_tag;
 
-/* Reads a tag: {"begin":...,"content":...,"end":...}, or with `old` the older form
+/* Reads a tag: {"begin":...,"content":...,"end":...}, or, with `old`, the older form
    {"begin":...,"schema":...,"end":...}. */
 static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node, bool old)
 {
@@ -71,7 +72,7 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
         last = inner.words = sampi_tags_strings(g, end, true);
         if (last == SAMPI_NEVER) sampi_malformed(&g->x, end, "expected a text");
         if (last > 0 && sampi_at(t, last)->known & SAMPI_KNOWN_EMPTY)
-            inner.words = SAMPI_NEVER; /* an end that may be empty cannot limit free text */
+            inner.words = SAMPI_NEVER; /* an end that may be the empty string cannot limit free text */
     }
     if (!old && sampi_tags_is(g, begin, SAMPI_JSON_OBJECT))
         begin = sampi_tags_token_of(g, begin);
@@ -91,9 +92,9 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
     return tag;
 }
 
-/* Returns the expression of a format whose tags follow free text: triggered tags and dispatch. bodies: free text, then
-   a tag; whole: a tag without free text before it; behind: the free text after the last tag. at_least_one: the text
-   begins with a tag; stop_after_first: it ends with the first tag. */
+/* Returns the expression of a format whose tags follow free text (triggered tags and dispatch). bodies: free text, then
+   a tag; whole: a tag without free text before it; behind: the free text behind the last tag. With at_least_one the
+   text begins with a tag; with stop_after_first it ends behind the first tag. */
 static SAMPI_COLD sampi_node sampi_tags_dispatched(sampi_tags *g, int32_t node, sampi_node bodies, sampi_node whole,
                                                    sampi_node behind, bool at_least_one, bool stop_after_first)
 {
@@ -103,7 +104,8 @@ static SAMPI_COLD sampi_node sampi_tags_dispatched(sampi_tags *g, int32_t node, 
     return sampi_tags_check(g, node, at_least_one ? sampi_tree_seq(t, whole, all) : all);
 }
 
-/* Returns the trigger with which a tag's begin begins. It is an error, and -1, if no trigger fits, or several do. */
+/* Returns the trigger with which the beginning of a tag begins. If no trigger or several fit, reports an error and
+   returns -1. */
 static SAMPI_COLD int32_t sampi_tags_trigger_of(sampi_tags *g, int32_t triggers, int32_t begin)
 {
     size_t n, length;
@@ -119,7 +121,8 @@ static SAMPI_COLD int32_t sampi_tags_trigger_of(sampi_tags *g, int32_t triggers,
     return g->x.status ? -1 : found;
 }
 
-/* The format triggered_tags; with `old` the older form, in which the whole document is such a format. */
+/* Returns the expression of the format triggered_tags; with `old` that of the older form, in which the whole document
+   is such a format. */
 static SAMPI_COLD sampi_node sampi_tags_triggered(sampi_tags *g, int32_t node, sampi_tags_end end, bool old)
 {
     sampi_tree *t = g->x.tree;
@@ -152,7 +155,7 @@ static SAMPI_COLD sampi_node sampi_tags_triggered(sampi_tags *g, int32_t node, s
     return sampi_tags_dispatched(g, node, bodies, whole, behind, at_least_one, stop);
 }
 
-/* The format token_triggered_tags, with one trigger token. */
+/* Returns the expression of the format token_triggered_tags, which must have exactly one trigger token. */
 static SAMPI_COLD sampi_node sampi_tags_by_token(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
     sampi_tree *t = g->x.tree;
@@ -177,7 +180,7 @@ static SAMPI_COLD sampi_node sampi_tags_by_token(sampi_tags *g, int32_t node, sa
     return sampi_tags_dispatched(g, node, sampi_tree_seq(t, free, whole), whole, free, at_least_one, stop);
 }
 
-/* The format dispatch: pairs of a text and the format that follows it. */
+/* Returns the expression of the format dispatch: pairs of a text and the format that follows it. */
 static SAMPI_COLD sampi_node sampi_tags_dispatch(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
     sampi_tree *t = g->x.tree;
@@ -207,7 +210,7 @@ static SAMPI_COLD sampi_node sampi_tags_dispatch(sampi_tags *g, int32_t node, sa
     return sampi_tags_dispatched(g, node, bodies, SAMPI_NEVER, behind, false, stop);
 }
 
-/* The format tags_with_separator. */
+/* Returns the expression of the format tags_with_separator. */
 static SAMPI_COLD sampi_node sampi_tags_separated(sampi_tags *g, int32_t node)
 {
     sampi_tree *t = g->x.tree;
@@ -226,7 +229,7 @@ static SAMPI_COLD sampi_node sampi_tags_separated(sampi_tags *g, int32_t node)
     return sampi_tags_check(g, node, at_least_one ? all : sampi_tree_alt(t, all, SAMPI_EMPTY));
 }
 
-/* The format json_schema, in the style "json" only. */
+/* Returns the expression of the format json_schema. Only its style "json" is supported. */
 static SAMPI_COLD sampi_node sampi_tags_json_schema(sampi_tags *g, int32_t node)
 {
     const int32_t schema = sampi_tags_member(g, node, "json_schema"), style = sampi_tags_member(g, node, "style");
@@ -245,7 +248,7 @@ static SAMPI_COLD sampi_node sampi_tags_json_schema(sampi_tags *g, int32_t node)
     return g->x.status ? g->x.status : sampi_tags_schema(g, schema, order < 0 ? g->in_order : !any);
 }
 
-/* The formats any_tokens (many) and exclude_token. */
+/* Returns the expression of the format any_tokens (many), or of exclude_token. */
 static SAMPI_COLD sampi_node sampi_tags_tokens(sampi_tags *g, int32_t node, sampi_tags_end end, bool many)
 {
     const int32_t most = many ? sampi_tags_count(g, node, "max_tokens") : 1;
@@ -254,7 +257,8 @@ static SAMPI_COLD sampi_node sampi_tags_tokens(sampi_tags *g, int32_t node, samp
     return sampi_tags_check(g, node, many ? sampi_tree_repeat(g->x.tree, one, 0, most) : one);
 }
 
-/* The formats optional, plus, star and repeat: the content, `least` to `most` times (-1: no limit). */
+/* Returns the expression of the formats optional, plus, star and repeat: the content, from `least` to `most` times (-1:
+   any number of times). */
 static SAMPI_COLD sampi_node sampi_tags_repeated(sampi_tags *g, int32_t node, sampi_tags_end end, int32_t least,
                                                  int32_t most)
 {
@@ -263,7 +267,7 @@ static SAMPI_COLD sampi_node sampi_tags_repeated(sampi_tags *g, int32_t node, sa
     return sampi_tags_check(g, node, sampi_tree_repeat(g->x.tree, one, least, most));
 }
 
-/* The types of formats: a name for the enum, the type in the document, the members besides "type". */
+/* The types of formats: the name for the enum, the name in the document, the names of the members besides "type". */
 /* clang-format off */
 #define SAMPI_TAGS_FORMATS(X) \
     X(CONST_STRING, "const_string", "value") X(ANY_TEXT, "any_text", "excludes;max_chars;max_tokens") \
@@ -285,7 +289,8 @@ typedef enum sampi_tags_type {
         SAMPI_TAGS_NONE
 } sampi_tags_type;
 
-/* Returns the type of a format. It is an error, and NONE, if the type is unknown, or has no such member. */
+/* Returns the type of a format. If the type is unknown, or the format has a member that its type does not have, reports
+   an error and returns NONE. */
 static SAMPI_COLD sampi_tags_type sampi_tags_type_of(sampi_tags *g, int32_t node)
 {
     static const char *const known[][2] = {
@@ -307,7 +312,7 @@ static SAMPI_COLD sampi_tags_type sampi_tags_type_of(sampi_tags *g, int32_t node
     return g->x.status ? SAMPI_TAGS_NONE : (sampi_tags_type)i;
 }
 
-/* Returns the expression of a format. end: the end of the tag around it. */
+/* Returns the expression of a format. `end` is the end of the tag around it. */
 static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
     const sampi_tags_type type = g->x.status ? SAMPI_TAGS_NONE : sampi_tags_type_of(g, node);
@@ -358,8 +363,9 @@ static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, samp
 }
 
 /* Adds the texts of a structural tag to the tree, and returns their expression. The document is
-   {"type":"structural_tag","format":...}, or has the older form with "structures" and "triggers"; `options` are as the
-   root of samp_grammar_init. Returns a status below 0, and *error, if the document is bad. */
+   {"type":"structural_tag","format":...}, or it has the older form with "structures" and "triggers". `options` is the
+   parameter `root` of samp_grammar_init. If the document is not valid, the function fills *error and returns a negative
+   status. */
 static SAMPI_COLD sampi_node sampi_tags_tree(sampi_tree *tree, const char *text, const char *options,
                                              samp_text_error *error)
 {

@@ -1,31 +1,31 @@
 /* ====================================================================================================== >>tags
-   Structural tags, as XGrammar and vLLM have them: a JSON document that describes a text, for instance free text with
-   calls of tools in it. The document is made of formats. A format is an object with a type; it describes a piece of the
-   text and may contain other formats, JSON schemas, grammars and regular expressions. sampi_tags_tree turns the
-   document into one expression of the tree (grammar/tree.h), so a matcher does not know tags. Free text up to a trigger
-   is a text that ends with the trigger, and has no trigger that ends earlier: an AND with a NOT. The states of this
-   expression are those of a search for all triggers at once.
+   Structural tags, as XGrammar and vLLM have them. A structural tag is a JSON document that describes a text, such as
+   free text with calls of tools in it. The document consists of formats. A format is an object with a type; it
+   describes a piece of the text, and may contain other formats, JSON schemas, grammars and regular expressions.
+   sampi_tags_tree turns the document into one expression of the tree (grammar/tree.h), so a matcher needs no code for
+   tags. Free text up to a trigger is a text that ends with the trigger, and in which no trigger ends earlier: an AND
+   with a NOT. The states of this expression are those of a search for all triggers at once.
 
    In these rooms an int32_t `node` is a node of the JSON document, and a sampi_node is a node of the tree. This room
    reads members of the document and reports errors, with a JSON pointer as schemas do. */
 
-/* A structural tag while it is read. The document, the tree, the options and the first error are those of x, which is
-   not used as a schema otherwise. */
+/* A structural tag while it is read. The document, the tree, the options and the first error are members of x; its
+   other members are not used. */
 typedef struct sampi_tags {
     sampi_schema x;
     bool in_order;
-    int space;             /* white space in JSON: 0: any, 1: none, 2: spaced */
-    sampi_node any, bytes; /* any characters, as of GBNF's dot; any bytes */
+    int space; /* the white space that JSON texts may have: 0: any, 1: none, 2: one space behind , and : */
+    sampi_node any, bytes; /* any: any characters, as many of GBNF's dot; bytes: any bytes */
 } sampi_tags;
 
-/* The end of the tag around a format: one of these strings (NEVER: no string), or a token of the document (-1: no
-   token). */
+/* The end of the tag around a format: one of the strings that `words` matches (NEVER: there is none), or the token at
+   the document's node `token` (-1: there is none). */
 typedef struct sampi_tags_end {
     sampi_node words;
     int32_t token;
 } sampi_tags_end;
 
-/* Returns the node of the tree, or a status. If the tree failed (made < 0), the error is reported at this node of the
+/* Returns `made`, or the status of an error. If `made` is a negative status, the error is reported at `node` of the
    document. */
 static SAMPI_COLD sampi_node sampi_tags_check(sampi_tags *g, int32_t node, sampi_node made)
 {
@@ -50,13 +50,13 @@ static SAMPI_COLD bool sampi_tags_is(const sampi_tags *g, int32_t node, sampi_js
     return node >= 0 && sampi_doc(&g->x, node)->kind == kind;
 }
 
-/* Returns the member of an object with this name; -1: there is no such member. */
+/* Returns the member with this name of an object; -1 if it has no such member. */
 static SAMPI_COLD int32_t sampi_tags_member(const sampi_tags *g, int32_t node, const char *name)
 {
     return sampi_json_member(&g->x.doc, node, sampi_json_find(&g->x.doc, name, strlen(name)));
 }
 
-/* Returns the member with this name, which must be of this kind; otherwise reports an error and returns -1. */
+/* Returns the member with this name, which must have this kind of value; otherwise reports an error and returns -1. */
 static SAMPI_COLD int32_t sampi_tags_required(sampi_tags *g, int32_t node, const char *name, sampi_json_kind kind)
 {
     static const char *const expected[] = { "null", "false", "true", "a number", "a text", "a list", "an object" };
@@ -82,7 +82,8 @@ static SAMPI_COLD bool sampi_tags_flag(sampi_tags *g, int32_t node, const char *
     return sampi_tags_is(g, member, SAMPI_JSON_TRUE);
 }
 
-/* Returns a whole number from `least` up to 2^31 - 1; otherwise reports an error and returns `least`. */
+/* Returns the whole number at a node, which must be from `least` to 2^31 - 1; otherwise reports an error and returns
+   `least`. */
 static SAMPI_COLD int32_t sampi_tags_integer(sampi_tags *g, int32_t node, int32_t least)
 {
     size_t n = 0;
@@ -98,14 +99,14 @@ static SAMPI_COLD int32_t sampi_tags_integer(sampi_tags *g, int32_t node, int32_
     return least;
 }
 
-/* Returns the whole number (0 or more) of a member; -1 if the member is null or missing. */
+/* Returns the whole number (0 or more) of the member with this name; -1 if the member is null or missing. */
 static SAMPI_COLD int32_t sampi_tags_count(sampi_tags *g, int32_t node, const char *name)
 {
     const int32_t member = sampi_tags_member(g, node, name);
     return member < 0 || sampi_tags_is(g, member, SAMPI_JSON_NULL) ? -1 : sampi_tags_integer(g, member, 0);
 }
 
-/* Is a name [n] in a list, whose names are separated by `between`? */
+/* Returns whether a name of n bytes is in a list of names, which are separated by the character `between`. */
 static SAMPI_COLD bool sampi_tags_is_listed(const char *names, char between, const char *name, size_t n)
 {
     const char ends[2] = { between, 0 };
@@ -116,8 +117,8 @@ static SAMPI_COLD bool sampi_tags_is_listed(const char *names, char between, con
     return false;
 }
 
-/* Refuses each member whose name is not in the list, because its meaning is not known. The names are separated by
-   semicolons. */
+/* Refuses each member whose name is not in the list, because its meaning is not known. The names of the list are
+   separated by semicolons. */
 static SAMPI_COLD void sampi_tags_allow_members(sampi_tags *g, int32_t node, const char *names)
 {
     for (int32_t i = sampi_doc(&g->x, node)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {

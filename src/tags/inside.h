@@ -1,9 +1,10 @@
 /* ---- structural tags: schemas, grammars and regular expressions in them ----
-   A JSON schema is a part of the document itself; a grammar or a regular expression is a string of it. Each is read by
-   its own reader from a copy of its text. The place of an error in the copy is converted to the place in the
-   document. */
+   A JSON schema within a structural tag is a part of the document; a grammar or a regular expression is a string of the
+   document. Each of them is read by its own reader from a copy of its text. The position of an error in the copy is
+   converted to the position in the document. */
 
-/* Returns the offset in the source of byte `at` of a string. An escape in the source may mean several bytes. */
+/* Returns the offset in the document's source of byte `at` of a string. An escape in the source may stand for several
+   bytes. */
 static SAMPI_COLD size_t sampi_tags_source_at(const sampi_json *doc, int32_t string, size_t at)
 {
     const char *from = doc->source + doc->nodes[string].at + 1, *p = from;
@@ -14,7 +15,7 @@ static SAMPI_COLD size_t sampi_tags_source_at(const sampi_json *doc, int32_t str
             p += 2, n++;
         } else {
             const int high = sampi_hex_digit(p[2]) << 4 | sampi_hex_digit(p[3]);
-            const bool pair = high >= 0xd8 && high < 0xdc; /* the second half follows */
+            const bool pair = high >= 0xd8 && high < 0xdc; /* the second surrogate follows */
             n += pair ? 4 : high >= 8 ? 3 : high > 0 || sampi_hex_digit(p[4]) >= 8 ? 2 : 1;
             p += pair ? 12 : 6;
         }
@@ -22,9 +23,9 @@ static SAMPI_COLD size_t sampi_tags_source_at(const sampi_json *doc, int32_t str
     return (size_t)(p - doc->source);
 }
 
-/* Converts the error of another reader to an error of the document, and returns its status. The text of that reader has
-   the bytes [n] at `text`, and begins at `node`. The error of a schema has a JSON pointer within the schema; it is
-   appended to the pointer of the node. */
+/* Converts the error of another reader to an error of the document, and returns its status. That reader has read the n
+   bytes at `text`, which begin at `node` of the document. The error of a schema contains a JSON pointer within the
+   schema, which is appended to the pointer of the node. */
 static SAMPI_COLD sampi_node sampi_tags_inner_error(sampi_tags *g, int32_t node, const char *text, size_t n,
                                                     const samp_text_error *inner)
 {
@@ -50,7 +51,7 @@ static SAMPI_COLD sampi_node sampi_tags_inner_error(sampi_tags *g, int32_t node,
     return sampi_json_fail(doc, offset, inner->status, message);
 }
 
-/* Returns the number of bytes that a value has in the source. */
+/* Returns the number of bytes of a value in the document's source. */
 static SAMPI_COLD size_t sampi_tags_value_length(const sampi_json *doc, int32_t node)
 {
     const char *from = doc->source + doc->nodes[node].at, *p = from;
@@ -65,7 +66,7 @@ static SAMPI_COLD size_t sampi_tags_value_length(const sampi_json *doc, int32_t 
     return (size_t)(p - from);
 }
 
-/* Returns a copy of a text with a 0 after it; NULL, and an error: no memory. */
+/* Returns a copy of a text with a 0 behind it; NULL, with an error, if there is no memory. */
 static SAMPI_COLD char *sampi_tags_copy(sampi_tags *g, int32_t node, const char *text, size_t n)
 {
     char *copy = g->x.status ? NULL : (char *)SAMP_MALLOC(n + 1);
@@ -78,8 +79,8 @@ static SAMPI_COLD char *sampi_tags_copy(sampi_tags *g, int32_t node, const char 
     return copy;
 }
 
-/* Returns the expression of a JSON schema. Members of objects come in the schema's order (in_order) or in any order.
-   The caller takes in_order from "any_order" if the format has it, else from the grammar's options. */
+/* Returns the expression of a JSON schema. Members of objects come in the schema's order (in_order), or in any order.
+   The caller takes in_order from the format's member "any_order" if there is one, else from the grammar's options. */
 static SAMPI_COLD sampi_node sampi_tags_schema(sampi_tags *g, int32_t schema, bool in_order)
 {
     static const char *const options[2][3] = { { "", "compact", "spaced" },
@@ -95,8 +96,8 @@ static SAMPI_COLD sampi_node sampi_tags_schema(sampi_tags *g, int32_t schema, bo
     return node;
 }
 
-/* Returns the expression of a GBNF grammar. It has rules of its own: their names are erased afterwards, so another
-   grammar of the document may use them again. */
+/* Returns the expression of a GBNF grammar. The grammar has rules of its own: their names are removed afterwards, so
+   that another grammar of the document may use the same names. */
 static SAMPI_COLD sampi_node sampi_tags_gbnf(sampi_tags *g, int32_t string, char *text, size_t n)
 {
     samp_text_error inner;

@@ -1,6 +1,6 @@
 /* ---- structural tags: strings, tokens and free text ----
-   The expressions of which formats are made. Free text is any text without certain strings: triggers, excluded strings,
-   the end of the tag around it. */
+   This room makes the expressions (nodes of the grammar's tree) of which formats consist. Free text is any text without
+   certain strings: triggers, excluded strings, and the end of the tag around it. */
 
 static SAMPI_COLD sampi_node sampi_tags_text(sampi_tags *g, int32_t string)
 {
@@ -9,8 +9,8 @@ static SAMPI_COLD sampi_node sampi_tags_text(sampi_tags *g, int32_t string)
     return sampi_tags_check(g, string, sampi_tree_text(g->x.tree, text, n));
 }
 
-/* Returns the expression of one string of a list, or of a single string; NEVER for an empty list. empty: an
-   empty string is allowed. */
+/* Returns the expression of any one string of a list, or of a single string; NEVER for an empty list. With `empty` an
+   empty string is allowed in the list. */
 static SAMPI_COLD sampi_node sampi_tags_strings(sampi_tags *g, int32_t list, bool empty)
 {
     const bool alone = sampi_tags_is(g, list, SAMPI_JSON_STRING);
@@ -27,8 +27,8 @@ static SAMPI_COLD sampi_node sampi_tags_strings(sampi_tags *g, int32_t list, boo
     return sampi_tags_check(g, list, words);
 }
 
-/* Returns the strings that free text must not contain: those of the member "excludes", and the end of the tag around
-   it. */
+/* Returns the expression of the strings that free text must not contain: those of the member "excludes", and the end of
+   the tag around the free text. */
 static SAMPI_COLD sampi_node sampi_tags_excluded(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
     const int32_t excludes = sampi_tags_member(g, node, "excludes");
@@ -36,8 +36,8 @@ static SAMPI_COLD sampi_node sampi_tags_excluded(sampi_tags *g, int32_t node, sa
     return sampi_tree_alt(g->x.tree, words, end.words);
 }
 
-/* Returns the expression of all bytes that contain one of the words: anywhere, or with `before` somewhere before the
-   last byte. */
+/* Returns the expression of all texts that contain one of the words: anywhere, or, with `before`, at a position where
+   it ends before the text's last byte. */
 static SAMPI_COLD sampi_node sampi_tags_containing(sampi_tags *g, sampi_node words, bool before)
 {
     sampi_tree *t = g->x.tree;
@@ -46,14 +46,14 @@ static SAMPI_COLD sampi_node sampi_tags_containing(sampi_tags *g, sampi_node wor
     return words == SAMPI_NEVER ? words : sampi_tree_seq(t, g->bytes, sampi_tree_seq(t, words, behind));
 }
 
-/* Returns the texts of a that are not texts of b. */
+/* Returns the expression of the texts of a that are not texts of b. */
 static SAMPI_COLD sampi_node sampi_tags_and_not(sampi_tags *g, sampi_node a, sampi_node b)
 {
     const sampi_node not_b = b <= SAMPI_NEVER ? b : sampi_tree_node(g->x.tree, SAMPI_NODE_NOT, b, 0, 0);
     return not_b == SAMPI_NEVER ? a : sampi_tree_and(g->x.tree, a, not_b);
 }
 
-/* Returns free text without the words, of at most `most` characters (-1: any number). */
+/* Returns the expression of free text without the words, of at most `most` characters (-1: any number). */
 static SAMPI_COLD sampi_node sampi_tags_free_text(sampi_tags *g, sampi_node words, int32_t most)
 {
     static const uint32_t zero[1][2] = { { 0, 0 } };
@@ -62,8 +62,8 @@ static SAMPI_COLD sampi_node sampi_tags_free_text(sampi_tags *g, sampi_node word
     return sampi_tags_and_not(g, any, sampi_tags_containing(g, words, false));
 }
 
-/* Returns free text that ends with a trigger, in which no trigger ends before the last byte, and which contains no
-   excluded word. */
+/* Returns the expression of free text that ends with `trigger` and contains no excluded word. None of `triggers` may
+   end before the text's last byte. */
 static SAMPI_COLD sampi_node sampi_tags_text_up_to(sampi_tags *g, sampi_node trigger, sampi_node triggers,
                                                    sampi_node excluded)
 {
@@ -73,7 +73,8 @@ static SAMPI_COLD sampi_node sampi_tags_text_up_to(sampi_tags *g, sampi_node tri
     return sampi_tags_and_not(g, sampi_tree_seq(t, g->any, trigger), sampi_tree_alt(t, before, out));
 }
 
-/* Returns the expression of a token, given by its number or its text; with `negated` that of any other token. */
+/* Returns the expression of a token, which the document gives by its number or its text; with `negated` the expression
+   of any other token. */
 static SAMPI_COLD sampi_node sampi_tags_token(sampi_tags *g, int32_t value, bool negated)
 {
     sampi_tree *t = g->x.tree;
@@ -87,15 +88,16 @@ static SAMPI_COLD sampi_node sampi_tags_token(sampi_tags *g, int32_t value, bool
     return sampi_tags_check(g, value, sampi_tree_token(t, sampi_tags_integer(g, value, 0), negated));
 }
 
-/* Are two tokens of the document written in the same way? */
+/* Returns whether two tokens of the document are written in the same way. */
 static SAMPI_COLD bool sampi_tags_same_token(const sampi_tags *g, int32_t a, int32_t b)
 {
     return sampi_doc(&g->x, a)->kind == sampi_doc(&g->x, b)->kind &&
            sampi_doc(&g->x, a)->text == sampi_doc(&g->x, b)->text;
 }
 
-/* Returns the one token that a format excludes: the one of its list, the token that ends the tag around it, or `other`
-   (-1: no other). More than one, or no token at all, is refused, because only one token can be negated. */
+/* Returns the one token that a format excludes, as a node of the document: the token in its list, the token that ends
+   the tag around the format, or `other` (-1: no other). It is an error if there are several, or none, because the tree
+   can negate exactly one token. */
 static SAMPI_COLD int32_t sampi_tags_one_excluded(sampi_tags *g, int32_t node, const char *name, sampi_tags_end end,
                                                   int32_t other)
 {
