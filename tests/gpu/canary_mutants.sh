@@ -1,7 +1,7 @@
 #!/bin/sh
-# Break the kernels of sampling_gpu.h one by one: the canary must notice each, and the context then samples on the CPU. All breaks
-# are in one program, each behind a number. Usage: canary_mutants.sh DIR [long]; long: also how many give wrong tokens
-# where no canary looks.
+# Breaks the kernels of sampling_gpu.h one by one. The trial of a device (the canary, gpu/canary.h) must notice each, and the
+# context then samples on the CPU. One program contains all breaks; a number chooses one. Usage: canary_mutants.sh DIR [long];
+# long: also prints how many breaks give wrong tokens without the trial.
 set -eu
 dir=$1/canary long=${2:-}
 mkdir -p "$dir/tests/gpu"
@@ -10,7 +10,7 @@ cp tests/gpu/test_canary.c "$dir/tests/gpu/"
 
 n=0 survived=0
 : > "$dir/list"
-mutant() { printf '%s\t%s\n' "$1" "$2" >> "$dir/list"; n=$((n + 1)); } # a text that occurs, what stands there instead
+mutant() { printf '%s\t%s\n' "$1" "$2" >> "$dir/list"; n=$((n + 1)); } # a text of the header, and what replaces it
 
 # reading and the scan
 mutant 'bad |= x[i] != x[i];' ''
@@ -45,7 +45,7 @@ mutant 'sampi_gpu_keep_from(h, st->chosen);' ''
 mutant 'item[i].key >= last' 'item[i].key > last'
 mutant 'rank += given[i] >= key' 'rank += given[i] > key'
 
-# a statement becomes an if, an expression a choice
+# puts each break behind its number: a statement becomes an if, an expression a choice
 awk -F'\t' -v list="$dir/list" '
 BEGIN { while ((getline line < list) > 0) { split(line, f, "\t"); from[++n] = f[1]; to[n] = f[2] } }
 { for (k = 1; k <= n; k++) if (!done[k] && (i = index($0, from[k]))) { done[k] = 1

@@ -1,6 +1,6 @@
-/* cuda_interop.cu - a CUDA program's logits: allocated with cudaMalloc, written by a CUDA kernel, sampled where they
-   are by sampling_gpu.h (cuda_interop.c), and compared with the CPU. CUDA is initialised first: libgomp then works in
-   its context, so that pointers mean the same to both. Exits with 77 where there is no device. */
+/* cuda_interop.cu - logits of a CUDA program: allocated with cudaMalloc, written by a CUDA kernel, sampled in place by
+   sampling_gpu.h (cuda_interop.c), and compared with the CPU. CUDA is initialised first: libgomp then works in its
+   context, so that both use the same device addresses. Exits with 77 if there is no device. */
 #include <cstdio>
 #include <vector>
 

@@ -21,7 +21,7 @@ $(GPU)/test_gpu: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
 $(GPU)/bench_gpu: bench/gpu/bench_gpu.c $(GPU_DEPS) | $(GPU)
 	gcc -std=gnu11 -O3 $(WARN) $(OFFLOAD_FLAGS) $(INCLUDE) $< -o $@ -lm
 
-## test-gpu: the same tokens on the device as by definition; exits with 77 and says "no device" if there is none
+## test-gpu: checks each token of the device against the definition; exits with 77 and says "no device" if there is none
 test-gpu: gpu
 	@sh tests/gpu/run.sh test $(ARGS)
 
@@ -40,7 +40,7 @@ bench-gpu-passes: $(GPU)/bench_host
 $(GPU)/bench_host: bench/gpu/bench_gpu.c $(GPU_DEPS) | $(GPU)
 	$(CC) -O3 $(C11) $< -o $@ -lm
 
-## test-gpu-cuda: logits from cudaMalloc (only where nvcc is)
+## test-gpu-cuda: tests logits from cudaMalloc (needs nvcc)
 test-gpu-cuda: $(GPU_DEPS) | $(GPU)
 	@nvcc=$$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2> /dev/null) || { echo "no nvcc"; exit 77; }; \
 	 cuda=$$(dirname "$$(dirname "$$nvcc")"); set -e; \
@@ -49,15 +49,15 @@ test-gpu-cuda: $(GPU_DEPS) | $(GPU)
 	   -L"$$cuda/lib64" -Wl,-rpath,"$$cuda/lib64" -lcudart -lstdc++ -lm; \
 	 ./$(GPU)/cuda_interop
 
-## test-gpu-host: the kernels themselves on the host, also with short lists and few teams; contexts without a device
+## test-gpu-host: tests the kernels on the host, also with short lists and few teams; and contexts without a device
 test-gpu-host: $(GPU)/host.host.passed $(GPU)/host_short.host.passed $(GPU)/host.cpu.passed $(GPU)/grammar.ran \
   $(GPU)/canary.passed
 
-# make ci plays 2000 cases
+# make ci runs 2000 cases
 test-gpu-full: $(GPU)/host $(GPU)/host_short
 	@$(MAKE) --no-print-directory -B -o $(GPU)/host -o $(GPU)/host_short test-gpu-host SAMP_TEST_FULL=1
 
-# a program, and where it is to work
+# a program, and its argument
 $(GPU)/host.host.passed $(GPU)/host.cpu.passed: $(GPU)/host
 $(GPU)/host_short.host.passed: $(GPU)/host_short
 $(GPU)/%.passed:
@@ -70,21 +70,21 @@ $(GPU)/host: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
 $(GPU)/host_short: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
 	$(CC) -O1 $(C11) -DSAMP_GPU_LIST=64 -DSAMPI_TEAMS=5 $< -o $@ -lm -lpthread
 
-# with grammars, which no kernel knows: a program of its own, so that the others need not be compiled with them
+# grammars, which no kernel contains: a program of its own, so that the others need not be compiled with them
 $(GPU)/grammar: tests/gpu/test_grammar_gpu.c tests/support/json_gbnf.h tests/support/test.h $(GPU_DEPS) | $(GPU)
 	$(CC) -O1 $(C11) $< -o $@ -lcmocka -lm -lpthread
 $(GPU)/grammar.ran: $(GPU)/grammar
 	$(call stamp,./$<,test_grammar_gpu: $(RAN))
 
-# broken kernels, which the canary notices
+# broken kernels, which the trial of a device notices (tests/gpu/canary_mutants.sh)
 $(GPU)/canary.passed: tests/gpu/canary_mutants.sh tests/gpu/test_canary.c $(GPU_DEPS) | $(GPU)
 	$(call stamp,CC="$(CC)" sh $< $(GPU),test_$$(tail -n 1 $@.log))
 
-## test-gpu-canary: the same; and how many of these kernels give wrong tokens where no canary looks
+## test-gpu-canary: a device's trial notices broken kernels; and how many of them give wrong tokens without it
 test-gpu-canary: | $(GPU)
 	@CC="$(CC)" sh tests/gpu/canary_mutants.sh $(GPU) long
 
-## test-gpu-ptx: the device code itself, as PTX, interpreted on the host behind libgomp (tests/gpu/ptx/ptx.h)
+## test-gpu-ptx: runs the device code itself, as PTX that is interpreted on the host below libgomp (tests/gpu/ptx/ptx.h)
 test-gpu-ptx: $(GPU)/test_gpu $(PTX)/libcuda.so.1
 	@run() { env OMP_TARGET_OFFLOAD=MANDATORY LD_LIBRARY_PATH=$(PTX) SAMP_PTX_STRICT=1 "$$@" > $(GPU)/ptx.log 2>&1 \
 	    || { cat $(GPU)/ptx.log; exit 1; }; \
@@ -93,7 +93,7 @@ test-gpu-ptx: $(GPU)/test_gpu $(PTX)/libcuda.so.1
 	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-20} SAMP_PTX_APART=1 SAMP_PTX_SLICE=100 ./$(GPU)/test_gpu device random_batches; \
 	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-20} SAMP_PTX_LANES=4 ./$(GPU)/test_gpu device random_batches
 
-## test-gpu-ptx-lanes: more of that with lanes that part at any instruction, and other numbers of SMs (some minutes)
+## test-gpu-ptx-lanes: more of test-gpu-ptx, with lanes that diverge at any instruction, and other numbers of SMs (some minutes)
 test-gpu-ptx-lanes: $(GPU)/test_gpu $(PTX)/libcuda.so.1
 	@run() { env OMP_TARGET_OFFLOAD=MANDATORY LD_LIBRARY_PATH=$(PTX) SAMP_PTX_STRICT=1 "$$@" > $(GPU)/lanes.log 2>&1 \
 	    || { cat $(GPU)/lanes.log; exit 1; }; \
@@ -117,8 +117,8 @@ $(PTX)/libcuda.so.1: $(wildcard tests/gpu/ptx/*.[ch])
 	gcc -std=gnu11 -O3 -march=native -ffp-contract=off -fno-math-errno $(WARN) -fPIC -shared -fvisibility=hidden \
 	  $(filter %.c,$^) -o $@ -lm
 
-# The same through another compiler's runtime: clang's, whose device is this CPU (Debian: libomp-dev has libomptarget's plugin
-# for x86_64). Four teams at once, which come and go as the system likes.
+# The same with clang's runtime, whose device is this CPU (Debian: libomp-dev has libomptarget's plugin for x86_64). Four teams
+# run at once, as threads that the system schedules.
 ## test-gpu-clang: the kernels as clang offloads them to this CPU, through libomptarget
 test-gpu-clang: $(GPU)/clang
 	@libs=$$(dirname "$$(clang -print-file-name=libomptarget.so)"); \
@@ -138,21 +138,21 @@ test-gpu-mutants: $(GPU_DEPS) tests/gpu/test_gpu.c | $(GPU)
 deps-gpu:
 	@sh tests/tools/deps.sh install gcc-offload-$(firstword $(subst -, ,$(OFFLOAD)))
 
-# The kernels under the sanitizers, and as OpenMP's simd loops in vectors of the host; the device code as PTX, where its compiler
-# can be had.
+# Tests the kernels under the sanitizers, and as OpenMP's simd loops in vectors of the host; and the device code as PTX, if its
+# compiler can be installed.
 ci-gpu: $(GPU)/san $(GPU)/host_simd
 	@for t in san host_simd; do echo "== test_gpu $$t"; SAMP_TEST_CASES=300 ./$(GPU)/$$t host > $(GPU)/$$t.log 2>&1 \
 	  || { cat $(GPU)/$$t.log; exit 1; }; done
 	@$(call with-target,nvptx-none,test-gpu-ptx)
 
-## ci-gpu-long: broken PTX is caught; the device code of the other kind compiles; clang's offloading
+## ci-gpu-long: catches broken PTX; compiles the device code for AMD; tests clang's offloading
 ci-gpu-long:
 	@$(call with-target,nvptx-none,test-gpu-ptx-mutants test-gpu-ptx-lanes)
 	@$(call with-target,amdgcn-amdhsa)
 	@$(MAKE) -s test-gpu-canary
 	@$(MAKE) -s test-gpu-clang WARN="$(WARN) -Werror"
 
-# $(call with-target,target,what to make when `gpu` is there for it)
+# $(call with-target,target,what to make after `gpu` for that target)
 define with-target
 if $(MAKE) -s deps-gpu OFFLOAD=$(1) > $(GPU)/deps.log 2>&1; then \
   $(MAKE) -s -B gpu OFFLOAD=$(1) WARN="$(WARN) -Werror" && \

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Look at the device code for what must not be there: the device's malloc, products contracted to f32 fma, values
-# spilled to local memory; and for what must: 32 loads under way at once. ptxas, where there is one, assembles it, and
-# DIR/registers.txt has what each function takes.
+# Inspects the device code. It must not contain the device's malloc, products contracted to f32 fma, or values spilled to local
+# memory; it must contain 32 loads in flight at once. If ptxas is installed, it assembles the code, and DIR/registers.txt gets the
+# registers, spills and stack of each function.
 # Usage: inspect.sh OFFLOAD DIR
 set -eu
 offload=$1 dir=$2 here=$PWD
@@ -20,9 +20,9 @@ ptx=$(ls ./*mkoffload.o | head -n 1)
 wrong() { echo "gpu: the device code $1" >&2; exit 1; }
 grep -q 'sampi_gpu_walk' "$ptx" || wrong "is missing"
 if grep -q 'malloc' "$ptx"; then wrong "calls malloc"; fi
-if grep 'fma\.rn\.f32' "$ptx" | grep -qv 0f3f800000; then wrong "has contracted f32 products"; fi # sums are fma by 1
+if grep 'fma\.rn\.f32' "$ptx" | grep -qv 0f3f800000; then wrong "has contracted f32 products"; fi # sums are fma with a factor of 1
 if grep -qE '(ld|st)\.local' "$ptx"; then wrong "spills to local memory"; fi
-# what a simd loop takes of its stack, more than there is: gcc 12 counts only one of several arrays, if the loop calls
+# simd loops that use more stack than they have: gcc 12 counts only one of several arrays if the loop calls a function
 deep=$(awk '/BEGIN FUNCTION DEF/ { f = $NF } { a = at } { at = 0 } match($0, /simtstack_ar \+ [0-9]+/) {
     at = substr($0, RSTART + 15, RLENGTH - 15) + 0 }
     a && match($0, /,[0-9]+;$/) && /^sub\.u64/ && substr($0, RSTART + 1, RLENGTH - 2) + 0 > a { print f }' "$ptx")
@@ -32,14 +32,14 @@ run=$(awk '/^[ \t]*ld\.f32/ { if (++n > most) most = n; next } { n = 0 } END { p
 for p in ptxas /usr/local/cuda/bin/ptxas; do
     command -v "$p" > /dev/null || continue
     "$p" -v -c -arch=sm_90 "$ptx" -o all.cubin 2> ptxas.log || wrong "is refused by ptxas"
-    # bytes of spill stores, of loads, of the stack, and the function; a kernel's own registers. The worst one is printed.
+    # a line per function: bytes of spill stores, of spill loads, of stack, and its name; for a kernel its registers. The worst is printed.
     awk '/Function properties for|Compiling entry function/ { f = $NF; if (/entry/) f = $(NF - 2) }
         /bytes stack frame/ { print $5, $9, $1, f } /Used [0-9]+ registers/ { print "registers", $5, "-", f }' \
         ptxas.log | sort -rn > ../registers.txt
     worst=$(sed -n '1s/\([0-9]*\) [0-9]* [0-9]* \(.*\)/\2 saves \1 bytes/p' ../registers.txt)
-    # The spill stores (4 bytes each, opcode 387) must be among a function's first instructions: then they save registers of the
-    # caller, once. One further down would be a value that did not find room, perhaps in a loop. (Arguments of a call may be
-    # stored anywhere.)
+    # The spill stores (4 bytes each, opcode 387) must be among a function's first instructions: then they save the caller's
+    # registers, once. A store further down would be of a value without a register, perhaps in a loop. (Arguments of a call may
+    # be stored anywhere.)
     readelf -SW all.cubin > sections 2> /dev/null
     late=$(od -Ad -v -tx8 -w16 all.cubin | awk 'FILENAME ~ /registers/ { if ($1 > 0 && $1 != "registers") spill[$4] = $1; next }
         FILENAME ~ /sections/ { if (match($0, /\.text\.[^ ]+ +PROGBITS/)) {
@@ -52,7 +52,7 @@ for p in ptxas /usr/local/cuda/bin/ptxas; do
         END { if (!n) print "no function at all: not read"; for (f in spill) if (saved[f] < spill[f]) print f }' \
         ../registers.txt sections -)
     [ -z "$late" ] || wrong "stores a value that found no register in $late"
-    # A device's thread has 1,024 bytes of stack, and libgomp's main takes 64 of them: the longest way down from any function
+    # A thread of the device has 1,024 bytes of stack, of which libgomp's main takes 64: the deepest chain of calls from any function
     stack=$(awk 'FILENAME ~ /ptxas/ { if (/Function properties for/) f = $NF; if (/bytes stack frame/) frame[f] = $1; next }
         /BEGIN .*FUNCTION DEF/ { f = $NF }
         /^[ \t]*call / { t = $0; sub(/^[ \t]*call +(\([^)]*\) *, *)?/, "", t); sub(/,.*/, "", t); calls[f] = calls[f] " " t }
@@ -64,7 +64,7 @@ for p in ptxas /usr/local/cuda/bin/ptxas; do
         }
         END { for (f in frame) { d = way(f); if (d > worst) worst = d } print worst + 0 }' ptxas.log "$ptx")
     [ "$stack" -gt 0 ] && [ "$stack" -le 928 ] || wrong "takes $stack bytes of a thread's stack, which has 1,024"
-    # what the assembler fuses by itself: products and sums without .rn; FFMA and DFMA begin with 23 7 and 2b 7
+    # the assembler fuses products and sums without .rn; the opcodes of FFMA and DFMA begin with 23 7 and 2b 7
     fused() {
         "$p" -c -arch=sm_90 "-fmad=$1" "$ptx" -o fused.cubin && od -An -v -tx1 -w16 fused.cubin | grep -cE '^ 2[3b] 7'
     }

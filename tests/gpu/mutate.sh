@@ -1,5 +1,5 @@
 #!/bin/sh
-# Break the kernels of sampling_gpu.h one by one: test_gpu host must fail each time. Usage: mutate.sh DIR
+# Breaks the kernels of sampling_gpu.h one by one; test_gpu host must fail each time. Usage: mutate.sh DIR
 set -eu
 dir=$1
 mkdir -p "$dir/mutant/tests/gpu" "$dir/mutant/tests/support"
@@ -8,7 +8,7 @@ cp tests/gpu/test_gpu.c "$dir/mutant/tests/gpu/"
 cp tests/support/*.h "$dir/mutant/tests/support/"
 
 n=0 survived=0 list=64
-mutant() { # a text that occurs, what stands there instead
+mutant() { # a text of the header, and what replaces it
     awk -v from="$1" -v to="$2" '{ i = index($0, from); if (i && !done) { done = 1
         $0 = substr($0, 1, i - 1) to substr($0, i + length(from)) } print } END { exit !done }' \
         sampling_gpu.h > "$dir/mutant/sampling_gpu.h" || { echo "mutate: not found: $1" >&2; exit 1; }
@@ -130,7 +130,7 @@ mutant 'out_at.count == 1' 'out_at.count >= 1'
 mutant 'sampi_roundf((float)r.count * freq)' 'sampi_roundf(1.0f * freq)'
 mutant 'copy->side != SAMPI_GPU_LEFT ?' 'false ?'
 mutant 'written < n_rows ? sampi_gpu_put' 'false ? sampi_gpu_put'
-# lists that are long enough to be cut
+# with lists that are long enough for a bisection
 list=512
 mutant 'next.hi = a, upto = n_a;' 'next.hi = a, upto = n_a - 1;'
 mutant 'next.lo = b + 1, next.hi = c, below = n_b' 'next.lo = b + 1, next.hi = c, below = n_a + 1'

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Run what `make gpu` has built, with the libgomp that lies beside it: neither a compiler nor a package is needed here.
-# Usage: run.sh test|bench [arguments]. Exits with 77 and says "no device" where there is none.
-#        run.sh all [FILE]: all that bench/GPU.md asks for, at most GPU_SECONDS (600), into FILE (build/gpu/report.txt).
-#        A part that fails or hangs leaves the others. Exits with 0 if none has failed.
+# Runs the programs that `make gpu` has built, with the libgomp beside them; neither a compiler nor a package is needed here.
+# Usage: run.sh test|bench [arguments]. Exits with 77 and says "no device" if there is none.
+#        run.sh all [FILE]: runs everything that bench/GPU.md asks for, in at most GPU_SECONDS (600), and writes FILE
+#        (build/gpu/report.txt). If a part fails or hangs, the others still run. Exits with 0 if no part has failed.
 set -eu
 dir=${GPU_DIR:-build/gpu}
 what=${1:-}
@@ -23,8 +23,8 @@ report=${1:-$dir/report.txt} began=$(date +%s) failed=''
 : > "$report"
 say() { echo "$*" | tee -a "$report"; }
 
-# part SECONDS NAME COMMAND...: its output into the report, its last line and verdict on the screen; no longer than
-# SECONDS, nor than the whole may take
+# part SECONDS NAME COMMAND...: runs a command, writes its output to the report, and prints its last line and status. It ends
+# after SECONDS, or when the time for all parts is over
 part() {
     most=$1 name=$2
     shift 2
@@ -43,11 +43,11 @@ part() {
 
 say "$(date -u '+%Y-%m-%d %H:%M') $(uname -sm)"
 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem --format=csv,noheader >> "$report" 2>&1 || true
-# the smallest rows first: if they fail, the rest is told apart by it
+# the smallest rows first: if they fail, they explain other failures
 SAMP_TEST_CASES=20 part 60 smallest "$dir/test_gpu" device smallest_shapes || true
 part 60 quick "$dir/bench_gpu" --quick || true
 if ! SAMP_TEST_CASES=50 part 150 tests "$dir/test_gpu" device; then
-    # the tests behind the one that has ended the program, each in a program of its own
+    # the tests after the one that has ended the program, each in a process of its own
     cp "$dir/part.log" "$dir/tests.log"
     for test in $("$dir/test_gpu" names); do
         grep -qx "$test" "$dir/tests.log" || SAMP_TEST_CASES=20 part 20 "$test" "$dir/test_gpu" device "$test" || true

@@ -1,10 +1,10 @@
-/* test_canary.c - the canary of gpu/canary.h, on kernels that run on the host: it sings on good ones, its rows need every
-   pass, and where a kernel is broken (canary_mutants.sh puts the breaks into the header, each behind a number) the context
-   says CPU and gives the right tokens.
+/* test_canary.c - the trial of a device (the canary, gpu/canary.h), on kernels that run on the host. It must pass with
+   right kernels, and its rows must need every pass. If a kernel is broken (canary_mutants.sh puts the breaks into the
+   header, each with a number), the context must say CPU and give the right tokens.
 
      test_canary           the kernels as they are
-     test_canary N         kernel N is broken: 0, if the context has noticed
-     test_canary N blind   the same without the canary: 3, if tokens are wrong */
+     test_canary N         kernel N is broken; exits with 0 if the context has noticed
+     test_canary N blind   the same without the trial; exits with 3 if tokens are wrong */
 #ifndef _DEFAULT_SOURCE
 #define _DEFAULT_SOURCE /* alarm */
 #endif
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
-static int mutant; /* 0: none */
+static int mutant; /* 0: no kernel is broken */
 #define MUTANT(n) (mutant == (n))
 static bool blind;
 static void run_teams(const void *args, uint32_t n);
@@ -22,7 +22,7 @@ static void run_teams(const void *args, uint32_t n);
 #define SAMPLING_IMPLEMENTATION
 #include "sampling_gpu.h"
 
-/* Each launch is a pass of each row, for teams on the host do not wait: which ones were they? */
+/* The passes that ran. Teams on the host do not wait, so each launch is one pass of each row. */
 static unsigned passes_seen;
 
 static void run_teams(const void *args, uint32_t n)
@@ -36,7 +36,7 @@ static void run_teams(const void *args, uint32_t n)
 enum { ROWS = 6, N = 9000, BATCHES = 2 };
 static float logits[ROWS * N];
 
-/* Batches of other rows than the canary's, on the context and on the CPU. */
+/* Compares batches of other rows than the trial's, on the context and on the CPU. */
 static bool same_tokens(samp_gpu *gpu)
 {
     samp_sampler *rows[ROWS], *alike[ROWS];
@@ -72,7 +72,7 @@ static int failed(const char *what)
 
 int main(int argc, char **argv)
 {
-    /* logits and tokens where the device has them, as it were: a context on the CPU must then fetch its rows */
+    /* The context believes that logits and tokens are on the device: on the CPU it must then fetch its rows. */
     const samp_gpu_config config = { SAMP_GPU_HOST, ROWS, N, SAMP_F32, true, true, 0 };
     int status = SAMP_OK;
     char plan[200];
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
     if (blind) return same ? 0 : 3;
     if (!cpu || strncmp(plan, "cpu (the device ", 16) != 0) return failed("not noticed");
     if (samp_gpu_perf(gpu).n_cpu != ROWS * BATCHES) return failed("not on the CPU");
-    samp_gpu *second = samp_gpu_create(&config, &status); /* by the verdict that is there */
+    samp_gpu *second = samp_gpu_create(&config, &status); /* uses the verdict that exists */
     if (!second || strcmp(samp_gpu_device_name(second), "cpu") != 0) return failed("the second context");
     samp_gpu_free(second);
     printf("%s\n", plan);

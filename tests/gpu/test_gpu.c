@@ -5,10 +5,10 @@
      test_gpu device    on device 0; exits with 77 if there is none, and fails if a kernel did not run there
      test_gpu cpu       a context without a device
 
-     SAMP_TEST_CASES   random batches
-     SAMP_TEST_SEED    case i is made from seed + i: what a failure prints replays that one case
+     SAMP_TEST_CASES   the number of random batches
+     SAMP_TEST_SEED    case i is made from seed + i; the seed that a failure prints replays that one case
 
-   A second argument is a test's name, or a pattern of it. */
+   A second argument is a test's name, or a pattern of names. */
 #ifndef _DEFAULT_SOURCE
 #define _DEFAULT_SOURCE /* mmap */
 #endif
@@ -18,7 +18,7 @@ static void run_teams(const void *args, uint32_t n);
 #define SAMPI_HOST_TEAMS(a, n) run_teams((a), (n))
 static int is_hidden(const void *sampler);
 #define SAMPI_GPU_KNOWS(s) (!is_hidden(s))
-/* SAMP_TEST_TRUST: broken kernels are to get rows, without a trial of the device (gpu/canary.h) */
+/* SAMP_TEST_TRUST: gives rows to broken kernels too, without the trial of a device (gpu/canary.h). */
 static int is_trusted(void);
 #define SAMPI_GPU_TRUSTS(gpu) ((gpu)->mode != SAMPI_GPU_ON_DEVICE || is_trusted())
 #define SAMPLING_GUMBEL
@@ -30,10 +30,10 @@ static int is_trusted(void);
 #define CASE_CONSTRAINT mostly_decay
 static samp_sampler *mostly_decay(source *s, size_t n_vocab);
 #include "tests/support/case.h"
-#define SAMP_TEST_PLAIN /* a machine with a device has no cmocka perhaps */
+#define SAMP_TEST_PLAIN /* a machine with a device may have no cmocka */
 #include "tests/support/suite.h"
 
-/* Of the constraints only top_p with a decay has a step on a device. */
+/* Returns mostly a top_p with a decay: the only one of the constraints that has a step on a device. */
 static samp_sampler *mostly_decay(source *s, size_t n_vocab)
 {
     return percent(s, 97) ? make_decay(s, n_vocab) : make_constraint(s, n_vocab);
@@ -44,7 +44,8 @@ enum {
     MAX_ROWS = 48,
     MAX_CELLS = 300000,
     N_DTYPES = 4,
-    MOST_TOP = SAMP_GPU_LIST < 900 ? SAMP_GPU_LIST : 900, /* log-probabilities that a row gets from the device */
+    MOST_TOP = SAMP_GPU_LIST < 900 ? SAMP_GPU_LIST : 900, /* top log-probabilities that the device computes
+                                                             for a row */
     TOP_ROOM = MOST_TOP + 8
 };
 
@@ -52,7 +53,7 @@ static const samp_dtype dtypes[N_DTYPES] = { SAMP_F32, SAMP_F16, SAMP_BF16, SAMP
 static int device;
 static bool on_device, no_kernels;
 
-/* A kind of sampler for which the device is to have no step, by its name. */
+/* The name of a kind of sampler that the device must treat as one without a step. */
 static const char *hidden;
 
 static int is_hidden(const void *sampler)
@@ -62,11 +63,11 @@ static int is_hidden(const void *sampler)
 
 static int is_trusted(void) { return env_setting("SAMP_TEST_TRUST", 0) != 0; }
 
-/* ------------------------------------------------------------------------------- teams on the host: one by one, or
-   as threads at once, as on a device where they wait for each other */
+/* ---- teams on the host ----
+   They run one after the other, or as threads at once, as on a device where they wait for each other. */
 
 enum { MAX_THREADS = 32 };
-static bool at_once, teams_are_gone; /* gone: no pass ever ends */
+static bool at_once, teams_are_gone; /* teams_are_gone: no pass ever ends */
 
 typedef struct team {
     const sampi_gpu_args *args;
@@ -100,7 +101,7 @@ static void run_teams(const void *args, uint32_t n)
 
 /* ---------------------------------------------------------------------------------------------- rows as dtypes */
 
-/* of f64 a number that rounds back to x, or near it */
+/* Stores x as an element of the type; for f64, a number that rounds to x, or nearly. */
 static void store(samp_dtype dtype, void *data, size_t i, float x) { dtype_put(dtype, data, i, x, 0.015625); }
 
 /* --------------------------------------------------------------------------------------------------- the stage */
@@ -108,12 +109,12 @@ static void store(samp_dtype dtype, void *data, size_t i, float x) { dtype_put(d
 typedef struct stage {
     player p;
     samp_gpu *gpu[N_DTYPES];
-    char *data; /* [MAX_CELLS] of any type */
+    char *data; /* [MAX_CELLS] elements of any type */
     uint32_t *mask;
     float *row;
     samp_sampler *fast[MAX_ROWS], *steps[MAX_ROWS];
-    bool with_logprobs; /* batches ask for them, of the device and of samp_sample_batch */
-    uint64_t wishes;    /* what they ask for depends on this number */
+    bool with_logprobs; /* batches ask for log-probabilities, of the device and of samp_sample_batch */
+    uint64_t wishes;    /* a number from which the n_top that they ask for is computed */
     samp_logprob *top;  /* [2][MAX_ROWS][2][TOP_ROOM] */
     samp_logprobs *lp;  /* [2][MAX_ROWS] */
     uint64_t n_rows, n_tokens;
@@ -163,7 +164,7 @@ static bool stage_free(stage *t, bool good, const char *what)
     return good;
 }
 
-/* What the row is for the definition. */
+/* Writes the row as the definition reads it. */
 static void row_of(const stage *t, const samp_logits *l, size_t r, float *out)
 {
     (void)t;
@@ -188,7 +189,8 @@ static void report_row(stage *t, int type, const samp_logits *l, size_t r, const
 
 static samp_logprob_set *set_of(samp_logprobs *lp, int which) { return which ? &lp->processed : &lp->raw; }
 
-/* The same wishes on both sides, for two positions of a chain: none, few, the most, or more than the device keeps. */
+/* Asks for the same log-probabilities on both sides, of the row as given and after the chain: none, few, the most, or
+   more than the device computes. */
 static void ask_logprobs(stage *t, size_t n_rows)
 {
     for (size_t r = 0; r < n_rows; r++) {
@@ -208,7 +210,7 @@ static void ask_logprobs(stage *t, size_t n_rows)
     }
 }
 
-/* To the last bit, and nothing else is written. */
+/* Whether two sets are equal to the last bit, and nothing else was written. */
 static bool same_set(const samp_logprob_set *a, const samp_logprob_set *b)
 {
     size_t n = (size_t)a->n_top;
@@ -223,7 +225,7 @@ static void print_set(const char *name, const samp_logprob_set *set)
            (int)set->chosen.token, (int)set->chosen.rank, (double)set->chosen.logprob);
 }
 
-/* One call with all rows and their log-probabilities, against samp_sample_batch. */
+/* Samples all rows with log-probabilities in one call, and compares with samp_sample_batch. */
 static bool play_logprobs(stage *t, int type, const samp_logits *without)
 {
     samp_token got[MAX_ROWS], want[MAX_ROWS];
@@ -250,7 +252,7 @@ static bool play_logprobs(stage *t, int type, const samp_logits *without)
     return good && !status;
 }
 
-/* One call with all rows, against the definition of each. */
+/* Samples all rows in one call, and compares each with the definition. */
 static bool play_batch(stage *t, int type, const samp_logits *l)
 {
     if (t->with_logprobs) return play_logprobs(t, type, l);
@@ -288,7 +290,7 @@ static void free_chains(stage *t, size_t n)
     }
 }
 
-/* Rows anywhere in the data, with other numbers between them. */
+/* Places the rows anywhere in the data, with other numbers between them. */
 static void make_batch(stage *t, source *s, int type, samp_logits *l, int32_t *index)
 {
     bool indexed = percent(s, 30), masked = percent(s, 20);
@@ -314,7 +316,7 @@ static void make_batch(stage *t, source *s, int type, samp_logits *l, int32_t *i
     l->mask = t->mask;
 }
 
-/* Rows of f32, packed: n normal numbers. */
+/* Makes packed rows of f32: n normal numbers. */
 static void make_normal(stage *t, source *s, size_t n, float scale)
 {
     for (size_t i = 0; i < n; i++) store(SAMP_F32, t->data, i, (float)normal_fast(s) * scale);
@@ -378,7 +380,7 @@ static bool random_batches(void)
     return stage_free(&t, good && !failed, "random batches");
 }
 
-/* Contexts of their own in threads of their own, at once. */
+/* Runs random batches in several threads at once, each with a context of its own. */
 static void *random_batches_of(void *seed)
 {
     stage t;
@@ -406,7 +408,7 @@ static bool contexts_in_threads(void)
     return good;
 }
 
-/* Not in llama.cpp's arithmetic, which no device has. */
+/* Makes a chain that does not use llama.cpp's arithmetic, which no device has. */
 static samp_sampler *make_philox_chain(source *s, size_t n)
 {
     samp_sampler *chain = make_chain(s, n);
@@ -414,7 +416,8 @@ static samp_sampler *make_philox_chain(source *s, size_t n)
     return chain;
 }
 
-/* Teams at once, which wait for each other: long enough, or so shortly that they give up and another launch goes on. */
+/* Runs teams (thread blocks) at once, which wait for each other: long enough, or so briefly that they stop waiting and
+   another launch finishes the batch. */
 static bool one_waiting(stage *t, uint64_t seed)
 {
     source s = source_seed(seed);
@@ -439,8 +442,8 @@ static bool waiting_teams(void)
     return stage_free(&t, good && !failed, "waiting teams");
 }
 
-/* Is a batch one launch? It is where all of its teams run at once, however many the device has; and with one team for each
-   row. A batch whose teams have waited in vain makes later ones wait less. */
+/* Whether a batch takes one launch. It must if all of its teams run at once, whatever number of teams the device has,
+   and if each row has one team. After a batch whose teams have waited in vain, later batches must wait less. */
 static bool batches_of_one_launch(samp_gpu *gpu, size_t n_rows, size_t n, float *data)
 {
     samp_sampler *chain = chain_of(samp_init_min_p(0.05f, 1), samp_init_temp(0.8f), samp_init_dist(1));
@@ -474,7 +477,8 @@ static bool batches_of_one_launch(samp_gpu *gpu, size_t n_rows, size_t n, float 
 static bool one_launch_a_batch(void)
 {
     static const size_t shapes[][2] = { { 3, 30000 }, { SAMPI_TEAMS + 1, 40 }, { 16, 65536 } };
-    const size_t n = env_setting("SAMP_TEST_CASES", 1) >= 100 ? 3 : 2; /* the last one is long, interpreted */
+    const size_t n = env_setting("SAMP_TEST_CASES", 1) >= 100 ? 3 : 2; /* the last one takes long on the
+                                                                          interpreter */
     if (no_kernels) return not_run("for kernels");
     bool good = true;
     for (size_t i = 0; i < n && good; i++) {
@@ -488,8 +492,8 @@ static bool one_launch_a_batch(void)
     return good;
 }
 
-/* Every sampler alone, and behind and before a temperature, on the smallest vocabularies and those around the sizes of
-   lanes and groups. */
+/* Runs every sampler alone, before a temperature, and after one, with the smallest vocabularies and with those around
+   the sizes of lanes and groups. */
 static bool smallest_shapes(void)
 {
     static const size_t lengths[] = { 1, 2, 3, 31, 32, 33, 63, 255, 1023, 1024, 1025, 2047, 2048, 2049, 4097 };
@@ -508,7 +512,7 @@ static bool smallest_shapes(void)
             for (size_t r = 0; r < l.n_rows; r++) {
                 samp_sampler *chain = samp_chain_init();
                 if (kind / N_KINDS == 1) samp_chain_add(chain, samp_init_temp(0.7f));
-                if (kind / N_KINDS == 2) samp_chain_add(chain, samp_init_temp(1.3f)); /* behind, also if it selects */
+                if (kind / N_KINDS == 2) samp_chain_add(chain, samp_init_temp(1.3f)); /* even after a selection */
                 samp_chain_insert(chain, kind / N_KINDS == 1, make_kind(&s, kind % N_KINDS, l.n_vocab));
                 if (kind % N_KINDS < N_STAGES) samp_chain_add(chain, samp_init_dist(r));
                 t.steps[r] = chain;
@@ -521,7 +525,7 @@ static bool smallest_shapes(void)
     return stage_free(&t, good, "smallest shapes");
 }
 
-/* A NaN is found wherever it is, in every type. */
+/* A NaN is found at every index, in every type. */
 static bool a_nan_is_found_anywhere(void)
 {
     stage t;
@@ -544,8 +548,8 @@ static bool a_nan_is_found_anywhere(void)
     return stage_free(&t, good, "NaN anywhere");
 }
 
-/* top_n_sigma cuts at one of the tokens, so that the last bits of the variance decide; a sampler that looks at all that
-   is left makes the difference show. */
+/* top_n_sigma cuts exactly at a token, so the last bits of the variance decide; a sampler that depends on all remaining
+   tokens makes a difference visible. */
 static bool sigma_at_the_cut(void)
 {
     stage t;
@@ -581,8 +585,8 @@ static bool sigma_at_the_cut(void)
     return stage_free(&t, good, "top_n_sigma at the cut");
 }
 
-/* smoothing bends from the maximum of what is left. A token above it, which xtc has removed, must not make the others
-   of its cell look far away. */
+/* smoothing computes distances from the maximum of the remaining tokens. A larger logit, which xtc has removed, must
+   not make the other tokens of its cell (32 elements of a lane) seem far away. */
 static bool above_the_maximum(void)
 {
     enum { LANE = 5, N = 1500 };
@@ -606,7 +610,7 @@ static bool above_the_maximum(void)
     return stage_free(&t, good, "above the maximum");
 }
 
-/* The chains of the benchmark on rows of a real size, peaked, flat, all equal and real, of the usual types. */
+/* Runs the benchmark's chains on rows of a real size, peaked, flat, all equal, and real, in the usual types. */
 static bool rows_of_a_real_size(void)
 {
     stage t;
@@ -655,7 +659,7 @@ static bool rows_of_a_real_size(void)
                 }
             }
             t.wishes = (uint64_t)shape;
-            for (int i = 0; i < 3 && good; i++) { /* a chain that is kept gets other steps when that changes */
+            for (int i = 0; i < 3 && good; i++) { /* when n_top changes, a kept chain gets other steps */
                 t.with_logprobs = i == 1;
                 good = play_batch(&t, type, &l);
             }
@@ -665,8 +669,8 @@ static bool rows_of_a_real_size(void)
     return stage_free(&t, good, "long rows");
 }
 
-/* Few more tokens than a short list holds, nearly equal, and many of them changed: so that each one that counts twice,
-   or not at all, is often drawn in another's place. */
+/* Rows with a few more tokens than a short list holds, nearly equal, many of them with changed logits: a token that
+   counted twice, or not at all, would often change the draw. */
 static bool changed_at_the_end(void)
 {
     stage t;
@@ -690,8 +694,9 @@ static bool changed_at_the_end(void)
     return stage_free(&t, good, "changed at the end");
 }
 
-/* Nuclei far longer than a list: where they end, by log-probabilities of what is left, and in how many passes over a row
-   this is found (two or three, if the sample is right). Rows: flat ones, steep ones, ties, and changed tokens. */
+/* Makes chains whose nucleus (the tokens that top_p keeps) is far longer than a list. The tests check where it ends, by
+   log-probabilities of the remaining tokens, and in how many passes over a row that is found (two or three, if the
+   sample is right). Rows are flat, steep, with ties, and with changed tokens. */
 static samp_sampler *nucleus_chain(int shape, size_t n, uint64_t seed)
 {
     samp_sampler *chain = samp_chain_init();
@@ -700,7 +705,7 @@ static samp_sampler *nucleus_chain(int shape, size_t n, uint64_t seed)
         bias[i].token = (samp_token)n / 400 * i, bias[i].bias = (float)(i % 7) * 0.4f - 1.2f;
     if (shape == 2) samp_chain_add(chain, samp_init_temp(1.3f));
     if (shape == 3) samp_chain_add(chain, samp_init_logit_bias((int32_t)n, 400, bias));
-    const size_t min_keep = shape == 6 ? n / 8 * 7 : shape == 7 ? n / 2 : 1; /* 7: behind the list that there is */
+    const size_t min_keep = shape == 6 ? n / 8 * 7 : shape == 7 ? n / 2 : 1; /* 7: ends after the list */
     samp_chain_add(chain, samp_init_top_p(shape == 1 ? 0.6f : shape == 7 ? 1e-30f : 0.95f, min_keep));
     if (shape == 7) samp_chain_add(chain, samp_init_top_n_sigma(9.0f));
     if (shape == 4) samp_chain_add(chain, samp_init_min_p(0.001f, 1));
@@ -749,8 +754,8 @@ static bool long_nuclei(void)
     return stage_free(&t, good, "long nuclei");
 }
 
-/* The end of a prefix may be said to be anywhere before the next token; what ties with its last token must not be taken
-   for what ties there. */
+/* search.key may lie anywhere between a prefix's last token and the next one; tokens that tie with the last token must
+   not be confused with tokens that tie with the next. */
 static bool ties_of_few(void)
 {
     enum { ROWS = 16, N = 33, BATCHES = 60 };
@@ -777,7 +782,7 @@ static bool ties_of_few(void)
     return stage_free(&t, good, "ties of few");
 }
 
-/* A window of any width has no more buckets than there is room for, and no fewer than half of that. */
+/* A window of any width has at most the buckets that there is room for, and more than half of them. */
 static bool windows_fit(void)
 {
     stage t;
@@ -807,7 +812,7 @@ static bool windows_fit(void)
     return stage_free(&t, good, "windows fit");
 }
 
-/* Shares that end one unit below a prefix. */
+/* Runs shares that end one unit before a prefix of the order. */
 static bool cuts_to_the_unit(void)
 {
     static const size_t lengths[] = { 2, 90, 5000 };
@@ -830,7 +835,7 @@ static bool cuts_to_the_unit(void)
     return stage_free(&t, good, "cuts to the unit");
 }
 
-/* A chain may change sides between any two tokens. */
+/* A chain may go to the CPU and back between any two tokens. */
 static bool chains_change_sides(void)
 {
     stage t;
@@ -873,13 +878,13 @@ static samp_sampler *kept_chain(source *s)
     p.mirostat = percent(s, 40) ? (int)below(s, 3) : 0;
     if (percent(s, 30)) p.adaptive_target = 0.3f;
     if (percent(s, 30)) p.xtc_probability = 0.5f;
-    if (percent(s, 50)) { /* windows that fill up soon, or never; none */
+    if (percent(s, 50)) { /* windows that fill up soon, or never; or no window */
         p.penalty_repeat = percent(s, 50) ? 1.2f : 0.8f;
         p.penalty_freq = percent(s, 50) ? 0.3f : 0.0f;
         p.penalty_present = percent(s, 50) ? -0.2f : 0.0f;
         p.penalty_last_n = PICK(s, 1, 2, 3, 8, 64, 1200);
     }
-    if (percent(s, 30)) p.temp = 0.0f; /* greedy: the position never moves */
+    if (percent(s, 30)) p.temp = 0.0f; /* greedy: the position never advances */
     samp_logit_bias bias[4] = { { 7, 1.0f }, { 3, -INFINITY }, { percent(s, 20) ? 1499 : 1000, 2.0f }, { 7, 0.5f } };
     if (percent(s, 20)) p.logit_bias = bias, p.n_logit_bias = 1 + (int)below(s, 4);
     if (percent(s, 20)) p.typ_p = 0.8f, p.top_n_sigma = 2.0f;
@@ -907,9 +912,9 @@ enum {
     N_EDITS
 };
 
-static int n_taken_back; /* rollbacks that took tokens back */
+static int n_taken_back; /* number of rollbacks that took tokens back */
 
-/* Something happens to both copies of a row between two batches. */
+/* Changes both copies of a row's chain between two batches. */
 static bool edit(stage *t, source *s, size_t r, int kind, samp_logits *l)
 {
     samp_sampler **row[2] = { &t->steps[r], &t->fast[r] };
@@ -940,7 +945,7 @@ static bool edit(stage *t, source *s, size_t r, int kind, samp_logits *l)
                 good &= samp_state_load(c, bytes, samp_state_size(c)) == SAMP_OK;
                 break;
             case EDIT_REPLACE:
-                samp_free(c); /* the new one may lie in the same place */
+                samp_free(c); /* the new chain may get the same address */
                 *s = again;
                 *row[i] = kept_chain(s);
                 good = samp_set_position(*row[i], position) == SAMP_OK;
@@ -955,17 +960,18 @@ static bool edit(stage *t, source *s, size_t r, int kind, samp_logits *l)
             case EDIT_REMOVE:
                 if (samp_chain_n(c) > 1) samp_free(samp_chain_remove(c, 0));
                 break;
-            case EDIT_BACK: /* a draw, whose position is taken back */
+            case EDIT_BACK: /* a draw, and its position taken back */
                 good = samp_draw(c, ten, 10) >= 0 && samp_set_position(c, position) == SAMP_OK;
                 break;
-            case EDIT_ROLLBACK: { /* tokens that the device has drawn, too; as many as both have kept */
+            case EDIT_ROLLBACK: { /* takes tokens back, also those that the device drew; as many as both
+                                     chains have recorded */
                 static int status[2];
                 status[i] = samp_rollback(c, (int32_t)number);
                 good = (status[i] == SAMP_OK || status[i] == SAMP_E_RANGE) && status[i] == status[0];
                 n_taken_back += status[i] == SAMP_OK && number > 0;
                 break;
             }
-            case EDIT_OUTER: { /* a chain that holds this one for a while */
+            case EDIT_OUTER: { /* a chain that contains this one for a while */
                 samp_sampler *outer = samp_chain_init();
                 good = samp_chain_add(outer, c) == SAMP_OK && samp_sample(outer, ten, 10) >= 0 &&
                        samp_chain_remove(outer, 0) == c;
@@ -996,7 +1002,7 @@ static bool edit(stage *t, source *s, size_t r, int kind, samp_logits *l)
     return good;
 }
 
-/* The device keeps chains and moves their state on; whatever is done to a chain elsewhere reaches it. */
+/* The device keeps chains and updates their state; every change of a chain elsewhere must reach it. */
 static bool kept_rows(void)
 {
     stage t;
@@ -1015,14 +1021,14 @@ static bool kept_rows(void)
             make_normal(&t, &s, ROWS * l.n_vocab, 3.0f);
             l.n_rows = percent(&s, 80) ? ROWS : 1 + below(&s, ROWS);
             l.n_vocab = percent(&s, 90) ? 1500 : 1400 + below(&s, 101);
-            for (size_t k = 0; percent(&s, 30) && k < l.n_rows; k++) /* few tokens: the same ones again */
+            for (size_t k = 0; percent(&s, 30) && k < l.n_rows; k++) /* few tokens, so that they recur */
                 for (size_t i = 30; i < l.n_vocab; i++) store(SAMP_F32, t.data, k * l.n_vocab + i, -20.0f);
             for (int k = (int)below(&s, 4); k > 0 && good; k--)
                 good = edit(&t, &s, below(&s, l.n_rows), (int)below(&s, N_EDITS), &l);
             for (size_t r = 0; r < l.n_rows; r++) /* rows that fail */
                 if (percent(&s, 20)) store(SAMP_F32, t.data, r * l.n_vocab + below(&s, l.n_vocab), NAN);
             t.with_logprobs = seed > 14 && round % 16 < 12;
-            if (percent(&s, 20)) { /* the first row is done, the others move up */
+            if (percent(&s, 20)) { /* the first row is finished, and the others move up */
                 samp_sampler *a = t.steps[0], *b = t.fast[0];
                 memmove(t.steps, t.steps + 1, (ROWS - 1) * sizeof *t.steps);
                 memmove(t.fast, t.fast + 1, (ROWS - 1) * sizeof *t.fast);
@@ -1042,7 +1048,8 @@ static bool kept_rows(void)
     return stage_free(&t, good && (no_kernels || kept > 1000) && n_taken_back > 100, "kept rows");
 }
 
-/* Windows that the device keeps for long, full of the same few tokens: these come in, fall out one by one, and go. */
+/* Runs windows that the device keeps for long, with the same few tokens, which enter, leave one by one, and
+   disappear. */
 static bool kept_windows(void)
 {
     stage t;
@@ -1070,7 +1077,7 @@ static bool kept_windows(void)
     return stage_free(&t, good, "kept windows");
 }
 
-/* A row that is part of a chain, which is sampled in between: on a device and on the CPU. */
+/* Samples a row whose chain is part of another chain, and that other chain in between, on a device and on the CPU. */
 static bool chain_in_a_chain(void)
 {
     stage t;
@@ -1110,7 +1117,7 @@ static samp_sampler *long_chain(int n, int n_bias, size_t n_vocab, uint64_t seed
     return c;
 }
 
-/* As many samplers as the device takes, and more: the row then goes to the CPU. */
+/* Runs as many samplers as the device takes, and more; the row then goes to the CPU. */
 static bool chains_of_many_members(void)
 {
     static const int members[] = { 22, 23, 24, 25, 65, 200 };
@@ -1138,8 +1145,8 @@ static bool chains_of_many_members(void)
     return stage_free(&t, good, "many members");
 }
 
-/* As many samplers as a row can have on the device, in every row; then a row with too many changed logits and more
-   samplers than the others, which are there already. */
+/* Runs as many samplers as a row can have on the device, in every row; then adds a row with too many changed logits and
+   more samplers than the others, which are on the device already. */
 static bool rows_with_most_samplers(void)
 {
     stage t;
@@ -1173,7 +1180,7 @@ static bool rows_with_most_samplers(void)
     return stage_free(&t, good, "rows with most samplers");
 }
 
-/* The numbers of batches are used up; and a batch has failed, which leaves the device anywhere, or never ends. */
+/* The numbers of batches are used up; a batch fails, which leaves the device in any state, or never ends. */
 static bool batches_fail_and_run_out(void)
 {
     stage t;
@@ -1186,9 +1193,10 @@ static bool batches_fail_and_run_out(void)
     make_normal(&t, &s, 6 * l.n_vocab, 3.0f);
     for (size_t r = 0; r < 6; r++) t.steps[r] = kept_chain(&s), t.fast[r] = samp_clone(t.steps[r]);
     for (int round = 0; round < 12 && good; round++) {
-        l.n_rows = round < 5 ? 3 : 6; /* number 0 would be that of a result which isn't there yet */
-        if (round == 3) t.gpu[0]->batch = UINT32_MAX - 2; /* the third from here would be 0 */
-        if (round == 8 && !no_kernels) {                  /* half a batch: passes of rows that nobody comes for */
+        l.n_rows = round < 5 ? 3 : 6; /* number 0 would be that of a result that does not exist yet */
+        if (round == 3) t.gpu[0]->batch = UINT32_MAX - 2; /* the third batch from here would have number 0 */
+        if (round == 8 && !no_kernels) {                  /* half a batch: passes of rows that are never
+                                                             finished */
             sampi_gpu_divide(t.gpu[0], t.fast, &l);
             good = sampi_gpu_upload(t.gpu[0], &l, NULL) == SAMP_OK;
             sampi_gpu_launch(t.gpu[0]);
@@ -1207,7 +1215,7 @@ static bool batches_fail_and_run_out(void)
     return stage_free(&t, good, "batches fail and run out");
 }
 
-/* A state is loaded while the device has another one of the same position: what a row that failed has left there. */
+/* Loads a state while the device has another state of the same position, left by a row that failed. */
 static bool a_state_loaded_over_another(void)
 {
     stage t;
@@ -1240,8 +1248,8 @@ static bool a_state_loaded_over_another(void)
     return stage_free(&t, good, "loaded state");
 }
 
-/* Tokens left on the device, also those of rows that the CPU has sampled, and statuses; logits that are there before, or
-   are not. */
+/* Leaves tokens on the device, also those of rows that the CPU has sampled, and statuses; the logits are on the device,
+   or are sent. */
 static bool tokens_left_on_the_device(void)
 {
     stage t;
@@ -1307,18 +1315,18 @@ enum {
     USER_PICK_BEYOND,
     USER_PICK_BEFORE,
     N_USERS,
-    USER_LEAVE_FOREIGN = N_USERS, /* last ones */
+    USER_LEAVE_FOREIGN = N_USERS, /* used as last samplers */
     USER_LEAVE_TWICE,
     USER_LEAVE_NAN,
     N_LAST_USERS
 };
 
-static uint64_t user_calls, user_wrongs; /* of apply_gpu; of them, those that break what its comment asks for */
+static uint64_t user_calls, user_wrongs; /* calls of apply_gpu; those of them that break its contract */
 
-/* Mask ids by a hash, or by what p is to the bit; or leave out every third id; or choose the smallest id; or fail; or
-   leave nothing; or answer with what is no status; or leave more than there was, a NaN, an id that is no token's, or the
-   choice of what is masked, behind the last or before the first; or choose well, and leave such an id, the same one
-   again or a NaN in another place. */
+/* The user's samplers of the tests. They mask ids by a hash, or by the bits of p; leave out every third id; choose the
+   smallest id; fail; leave nothing; or return a number that is not a status. Or they leave more tokens than they got, a
+   NaN, an id that is not a token's; or choose a masked token, an index past the last or before the first; or choose
+   well, and leave such an id, the same id again or a NaN in another place. */
 static int user_apply(samp_sampler *s, samp_token_data_array *cur)
 {
     int kind = *(const int *)s->ctx;
@@ -1390,7 +1398,7 @@ static int user_apply_gpu(samp_sampler *s, samp_gpu_data *d)
     return kind == USER_FAIL ? SAMP_E_FULL : SAMP_OK;
 }
 
-/* Clones share the number that tells what they do. */
+/* Clones share the number that says what they do. */
 static samp_sampler *user_clone(const samp_sampler *s);
 static const samp_sampler_i user_iface = { NULL, NULL, user_apply, NULL, user_clone, NULL, user_apply_gpu, NULL };
 static samp_sampler *user_clone(const samp_sampler *s) { return samp_init_custom(&user_iface, s->ctx); }
@@ -1401,11 +1409,11 @@ static samp_sampler *user_chain(source *s, size_t n)
     for (int i = 0; i < N_LAST_USERS; i++) kinds[i] = i;
     samp_sampler *chain = samp_chain_init();
     int last = percent(s, 80) ? -1 : percent(s, 50) ? USER_SELECT : (int)below(s, N_LAST_USERS);
-    /* which error it is, if one masks all and the last one is wrong, is not promised */
+    /* which error is returned, if one sampler masks all and the last one errs, is not promised */
     const uint64_t first = last >= 0 && last != USER_SELECT ? USER_SHRINK : below(s, percent(s, 10) ? N_USERS : 3);
     if (percent(s, 30)) samp_chain_add(chain, make_kind(s, SAMPI_PENALTIES, n));
     if (percent(s, 20)) samp_chain_add(chain, make_kind(s, SAMPI_LOGIT_BIAS, n));
-    const bool early = percent(s, 30); /* p is made before the cut, and not anew by it */
+    const bool early = percent(s, 30); /* p is set before the cut, and not again by it */
     if (early) samp_chain_add(chain, samp_init_softmax());
     if (percent(s, 30)) samp_chain_add(chain, samp_init_temp(0.7f));
     if (percent(s, early ? 90 : 40)) samp_chain_add(chain, samp_init_top_k(1 + (int32_t)below(s, 60)));
@@ -1414,7 +1422,7 @@ static samp_sampler *user_chain(source *s, size_t n)
     if (percent(s, 30)) samp_chain_add(chain, samp_init_temp(1.4f));
     samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[first]));
     if (percent(s, 30)) samp_chain_add(chain, samp_init_min_p(0.02f, 1));
-    /* another one of the user's might take it away before anybody sees it, or err itself */
+    /* another user's sampler might remove the error before it is noticed, or err itself */
     const bool leaves = first == USER_NAN || first == USER_FOREIGN;
     if (leaves) last = -1;
     if (last == USER_FOREIGN) last = USER_SELECT;
@@ -1427,7 +1435,7 @@ static samp_sampler *user_chain(source *s, size_t n)
     return chain;
 }
 
-/* n small batches of such chains, every fourth with log-probabilities if asked for. */
+/* Runs n small batches of such chains, every fourth with log-probabilities if asked for. */
 static bool small_batches(stage *t, samp_sampler *(*make)(source *, size_t), uint64_t n, bool with_logprobs)
 {
     uint64_t seed = env_setting("SAMP_TEST_SEED", 1), failed = 0;
@@ -1455,7 +1463,8 @@ static bool samplers_of_the_user(void)
     return stage_free(&t, good, "users' samplers");
 }
 
-/* A cut that leaves the array in an order of its own, and behind it one on the CPU that is shown the array. */
+/* Makes a chain with a cut that leaves the array in an order of its own, followed by a sampler on the CPU that sees the
+   array. */
 static samp_sampler *order_chain(source *s, size_t n)
 {
     static const int cut[] = { SAMPI_TYPICAL, SAMPI_TYPICAL, SAMPI_TOP_P, SAMPI_TOP_K, SAMPI_TAIL_FREE, SAMPI_MIN_P };
@@ -1476,7 +1485,8 @@ static bool arrays_in_an_order_of_their_own(void)
                       "arrays in an order of their own");
 }
 
-/* With log-probabilities a batch gives what samp_sample_batch gives: one launch a pass, and teams that wait. */
+/* A batch with log-probabilities gives what samp_sample_batch gives, with one launch per pass and with teams that
+   wait. */
 static bool logprobs_are_the_cpus(void)
 {
     stage t;
@@ -1495,7 +1505,8 @@ static bool logprobs_are_the_cpus(void)
 
 enum { BY_KERNELS = 1, BY_CPU };
 
-/* Who samples a row of a chain of n_samplers that asks for so many log-probabilities; or the row's status. */
+/* Returns who samples a row whose chain has n_samplers and that asks for so many log-probabilities; or the row's
+   status. */
 static int who_tells(samp_gpu *gpu, int n_samplers, int32_t n_raw, int32_t n_processed, samp_logprob *top)
 {
     float data[100];
@@ -1516,7 +1527,7 @@ static int who_tells(samp_gpu *gpu, int n_samplers, int32_t n_raw, int32_t n_pro
     return samp_gpu_perf(gpu).n_device > before.n_device ? BY_KERNELS : BY_CPU;
 }
 
-/* The device's are limited; the CPU has the others, and says what is wrong. */
+/* The device computes a limited number of log-probabilities; the CPU computes more, and returns the errors. */
 static bool logprobs_beyond_the_device(void)
 {
     bool good = true;
@@ -1578,7 +1589,7 @@ static bool plans_say_where_samplers_run(void)
             gpu,
             chain_of(samp_init_log_softmax(), samp_init_top_p_decay(0.9f, 0.9f, 0.3f, NULL, 0, 0), samp_init_dist(1)),
             "device: log-softmax -> top-p-decay -> dist"));
-        const samp_token first = 0; /* what the host knows of texts stays there; ties may be out of order by then */
+        const samp_token first = 0; /* texts of tokens stay on the host; ties may be out of order by then */
         CHECK(plan_is(gpu, chain_of(samp_init_top_k(3), samp_init_suppressed_tokens(&first, 1), samp_init_dist(1)),
                       "device: top-k; cpu (not on the device): suppressed-tokens -> dist"));
         CHECK(plan_is(gpu, chain_of(samp_init_top_k(3), samp_init_smoothing(0.5f, 1.0f), custom_make(mask)),
@@ -1595,7 +1606,7 @@ static bool plans_say_where_samplers_run(void)
     return good;
 }
 
-/* A kind that the device has no step for goes to the CPU by plan, and its chain's tokens are the same. */
+/* A kind without a step on the device goes to the CPU, the plan's text says so, and its chain's tokens are the same. */
 static bool kinds_without_a_step(void)
 {
     static const char *const names[] = { "logit-bias", "penalties", "dry",         "top-n-sigma", "top-k",
@@ -1628,7 +1639,8 @@ static bool kinds_without_a_step(void)
     return stage_free(&t, good && !failed, "kinds without a step");
 }
 
-/* So many rows that a team has several groups of one: those of 16-bit elements are then read two groups at a time. */
+/* Runs so many rows that a team has several groups of one: those of 16-bit elements are then read two groups at a
+   time. */
 static bool several_groups_of_a_team(void)
 {
     enum { ROWS = 600, N = 5000 };
@@ -1660,8 +1672,8 @@ static bool several_groups_of_a_team(void)
     return good;
 }
 
-/* A pointer that is not the device's is a status, and the context is good for the next batch; of arrays that were there
-   before nothing is asked again. */
+/* A pointer that is not the device's returns a status, and the context can run the next batch; arrays that were checked
+   before are not checked again. */
 static bool memory_of_no_device(void)
 {
     enum { N = 700, ROWS = 3, BYTES = ROWS * N * (int)sizeof(float) };
@@ -1684,7 +1696,7 @@ static bool memory_of_no_device(void)
     }
     int32_t beyond[ROWS] = { 0, ROWS, 1 }, error[ROWS] = { 2, -1, 0 };
 #define IS(status) (samp_gpu_sample_batch(gpu, rows, &k, out) == status)
-    volatile uintptr_t gone = (uintptr_t)freed; /* gcc warns of one that it knows */
+    volatile uintptr_t gone = (uintptr_t)freed; /* gcc warns of a pointer that it sees */
     sampi_gpu_release(gpu, freed);
     for (int round = 0; round < 3 && good; round++) {
         k = l, k.data = data + 2;
@@ -1696,7 +1708,7 @@ static bool memory_of_no_device(void)
             CHECK(IS(SAMP_E_ADDRESS));
             k.data = (const void *)gone;
             CHECK(IS(SAMP_E_ADDRESS));
-            k = l, k.stride = N + 1; /* then the last row ends behind the array */
+            k = l, k.stride = N + 1; /* the last row then ends past the array */
             CHECK(IS(SAMP_E_ADDRESS));
             k = l, k.row_index = beyond;
             CHECK(IS(SAMP_E_ADDRESS));
@@ -1708,9 +1720,9 @@ static bool memory_of_no_device(void)
         CHECK(IS(SAMP_OK) && !sampi_gpu_get(gpu, got, out, sizeof got));
         CHECK(samp_sample_batch(alike, &l, want) == SAMP_OK && !memcmp(got, want, sizeof got));
         l.data = data;
-        CHECK(gpu->n_found == 2); /* data and out, once */
+        CHECK(gpu->n_found == 2); /* data and out were each checked once */
     }
-    k = l, k.n_rows = 2; /* within what was there */
+    k = l, k.n_rows = 2; /* within the range that was checked */
     CHECK(IS(SAMP_OK) && gpu->n_found == 2);
     k = l, k.row_index = error;
     CHECK(IS(SAMP_OK) && gpu->n_found == 2 && !sampi_gpu_get(gpu, got, out, sizeof got) && got[1] == SAMP_E_RANGE);
@@ -1721,7 +1733,7 @@ static bool memory_of_no_device(void)
     return good;
 }
 
-/* Where there is no device, the same calls sample on the CPU. */
+/* Without a device, the same calls sample on the CPU. */
 static bool without_a_device(void)
 {
     enum { N = 300 };
@@ -1751,7 +1763,7 @@ static bool without_a_device(void)
     return good;
 }
 
-/* Calls that are refused, and leave everything as it was; rows with an error among good ones. */
+/* Calls that are refused change nothing; some rows of a batch have an error, the others none. */
 static bool refused_calls_change_nothing(void)
 {
     bool good = true;
@@ -1818,11 +1830,11 @@ static bool refused_calls_change_nothing(void)
     CHECK(samp_gpu_sample_batch(gpu, rows, &l, out) == SAMP_OK && out[0] == SAMP_E_EMPTY);
     CHECK(samp_get_position(rows[0]) == 0);
     for (int i = 0; i < 100; i++) data[i] = 0.0f;
-    custom spoil = { CUSTOM_SPOIL, 1, -1 }; /* NaN, behind it one that is off, or none */
+    custom spoil = { CUSTOM_SPOIL, 1, -1 }; /* leaves NaN, before a sampler that is off, or before none */
     samp_sampler *spoilt[2] = { chain_of(samp_init_top_k(3), custom_make(spoil), samp_init_top_k(0)),
                                 chain_of(samp_init_top_k(3), custom_make(spoil), NULL) };
     CHECK(samp_gpu_sample_batch(gpu, spoilt, &l, out) == SAMP_OK && out[0] == SAMP_E_NAN && out[1] == SAMP_E_NAN);
-    size_t used = 0; /* what has no size stays without one */
+    size_t used = 0; /* a size that overflows stays the maximum */
     sampi_gpu_reserve(NULL, &used, SIZE_MAX / 4, 8);
     sampi_gpu_reserve(NULL, &used, 1, 1);
     CHECK(used == SIZE_MAX);

@@ -1,10 +1,11 @@
-/* test_grammar_gpu.c - grammars, and constraints (SAMPLING_CONSTRAINTS), and a GPU: the tokens of a batch on a GPU context are those that the CPU's definition
-   gives, the samplers applied one by one to the array of all candidates, with the grammar as a sampler of the chain and
-   as a mask before it. Played on the host's own kernels, and on what device 0 is (the CPU, if there is none). */
+/* test_grammar_gpu.c - grammars and constraints (SAMPLING_CONSTRAINTS) together with a GPU. The tokens of a batch on a
+   GPU context must be those of the CPU's definition: the samplers applied one by one to the array of all candidates,
+   with the grammar as a sampler of the chain, or as a mask before it. The tests run on the host's own kernels, and on
+   device 0 (on the CPU if there is none). */
 #define SAMPLING_GRAMMAR
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_IMPLEMENTATION
-#define SAMP_GPU_LIST 256 /* so that most rows are longer than a list, with a small vocabulary */
+#define SAMP_GPU_LIST 256 /* so that with a small vocabulary most rows have more tokens than a list holds */
 #include "sampling_gpu.h"
 #include "tests/support/json_gbnf.h"
 #include "tests/support/test.h"
@@ -13,7 +14,7 @@ enum { N_ROWS = 3, N_STEPS = 210, N_BYTES = 256, EOG = 2499, N_VOCAB, N_WORDS = 
 
 /* ---------------------------------------------------------------------------------------------- the vocabulary */
 
-/* The bytes, then pieces of what JSON is made of; the last token ends a text. */
+/* The tokens' texts: the bytes, then parts of JSON; the last token ends a text. */
 static char piece[N_VOCAB][8];
 
 static const char *piece_bytes(const samp_vocab *vocab, samp_token token, size_t *n)
@@ -26,7 +27,7 @@ static const char *piece_bytes(const samp_vocab *vocab, samp_token token, size_t
 static const samp_token ends[] = { EOG };
 static const samp_vocab vocab = { N_VOCAB, piece_bytes, NULL, NULL, ends, 1, EOG, -1 };
 static samp_vocab_index *vocab_index;
-/* One that calls itself in the middle, and one that does at the left, whose text can be read in two ways. */
+/* One grammar that calls itself in the middle, and one that does at the left, whose texts can be read in two ways. */
 static const char *const grammar_text[] = {
     JSON_GBNF, "root ::= e\ne ::= e [,: ] t | t\nt ::= \"[\" e \"]\" | [a-z]+ | [0-9ae]+ | \"{}\" | \"\\\"\" e\n"
 };
@@ -56,7 +57,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Under each grammar, with both random sources, on the host's kernels and on the first device. */
+/* Runs a test under each grammar, with both random sources, on the host's kernels and on the first device. */
 static void play_all(void (*play)(int device, const samp_grammar *g, samp_rng_kind rng))
 {
     for (size_t i = 0; i < TEST_COUNT(grammar); i++)
@@ -68,12 +69,12 @@ static void play_all(void (*play)(int device, const samp_grammar *g, samp_rng_ki
 
 /* -------------------------------------------------------------------------------------------------- the stage */
 
-/* One chain of each row is drawn from by the context, the other one step by step. */
+/* Each row has two chains: the context draws from one, the other is run step by step. */
 typedef struct stage {
     samp_gpu *gpu;
     samp_sampler *fast[N_ROWS], *steps[N_ROWS];
     float logits[N_ROWS][N_VOCAB];
-    bool device; /* are there kernels, the host's or a device's? */
+    bool device; /* there are kernels, the host's or a device's */
 } stage;
 
 static stage *stage_make(int device)
@@ -102,7 +103,7 @@ static void add(samp_sampler *chain, samp_sampler *s)
     if (s) assert_ok(samp_chain_add(chain, s));
 }
 
-/* A chain with up to two grammars' places: the first, or behind a top-k. */
+/* Makes a chain with up to two grammars: `first` at its beginning, `behind` after a top-k. */
 static samp_sampler *make_chain(samp_sampler *first, samp_sampler *behind, samp_rng_kind rng, uint32_t seed)
 {
     samp_sampler *chain = samp_chain_init();
@@ -126,8 +127,9 @@ static size_t state_of(const samp_sampler *s, char *bytes, size_t room)
     return size;
 }
 
-/* What the definition draws from a row, accepted; the bits that are not set are masked. A token that a grammar's
-   trigger is in, but not what the grammar allows behind it, is an error, and the chain as before. */
+/* Returns the token that the definition draws from a row and accepts; bits that are not set mask a token. If the token
+   completes a grammar's trigger but has more text than the grammar allows after it, that is an error, and the chain is
+   as before. */
 static samp_token by_steps(samp_sampler *s, const float *logits, const uint32_t *bits)
 {
     static samp_token_data data[N_VOCAB];
@@ -156,7 +158,7 @@ static void make_logits(stage *t, source *s)
 {
     for (int r = 0; r < N_ROWS; r++) {
         test_logits(s, t->logits[r], N_VOCAB, 2.0);
-        t->logits[r][EOG] = percent(s, 5) ? 9.0f : -9.0f; /* texts of some tokens, short and long */
+        t->logits[r][EOG] = percent(s, 5) ? 9.0f : -9.0f; /* texts end after some tokens, early or late */
     }
 }
 
@@ -168,8 +170,8 @@ static samp_logits rows_of(const stage *t)
 
 /* --------------------------------------------------------------------------------------------------- the tests */
 
-/* Where the grammar stands in row r: 0 first, 1 behind a sampler that removes tokens, 2 first and waiting for its
-   trigger. */
+/* Makes the chain of row r, with the grammar at its beginning (0), after a sampler that removes tokens (1), or at its
+   beginning and waiting for its trigger (2). */
 static samp_sampler *make_row(int r, const samp_grammar *g, samp_rng_kind rng)
 {
     static const char *const words[] = { "{", "[" };
@@ -180,8 +182,8 @@ static samp_sampler *make_row(int r, const samp_grammar *g, samp_rng_kind rng)
                       NULL, rng, seed);
 }
 
-/* Rows whose chains have a grammar: what stands before it may run on the device, it and what follows do not. Where
-   nothing is left both say so, and the chains are as before. */
+/* Runs rows whose chains have a grammar: samplers before it may run on the device, the grammar and those after it do
+   not. If no token remains, both sides say so, and the chains are as before. */
 static void play_in_chains(int device, const samp_grammar *g, samp_rng_kind rng)
 {
     stage *t = stage_make(device);
@@ -222,8 +224,8 @@ static void test_grammars_in_chains(void **state)
     play_all(play_in_chains);
 }
 
-/* Rows whose masks are grammars': all of the chain runs on the device, unless it draws as llama.cpp does. The
-   definition has the grammar in the chain. */
+/* Runs rows whose masks are made by grammars: the whole chain runs on the device, unless it draws as llama.cpp does.
+   The definition has the grammar in the chain. */
 static void play_masks(int device, const samp_grammar *g, samp_rng_kind rng)
 {
     stage *t = stage_make(device);
@@ -269,7 +271,7 @@ static void test_grammars_as_masks(void **state)
     play_all(play_masks);
 }
 
-/* A grammar and a mask at once: what both allow. */
+/* A grammar and a mask at once allow the tokens that both allow. */
 static void test_grammar_and_mask(void **state)
 {
     (void)state;
@@ -302,7 +304,8 @@ static void test_grammar_and_mask(void **state)
     stage_free(t);
 }
 
-/* A constraint of a row: first, behind a sampler that removes tokens, and first with a whole list that is left. */
+/* Makes a chain with a constraint: at its beginning, after a sampler that removes tokens, or at its beginning with a
+   whole list of remaining tokens. */
 static samp_sampler *make_constrained_row(int r, samp_rng_kind rng)
 {
     static const char *const banned[] = { "tr", "{\"", "0" };
@@ -313,7 +316,7 @@ static samp_sampler *make_constrained_row(int r, samp_rng_kind rng)
     return make_chain(r % 3 == 1 ? NULL : s, r % 3 == 1 ? s : NULL, rng, 50 + (uint32_t)r);
 }
 
-/* They are left to the CPU, with what follows; what stands before them may run on the device. */
+/* Constraints, and the samplers after them, are left to the CPU; those before may run on the device. */
 static void play_constraints(int device, const samp_grammar *g, samp_rng_kind rng)
 {
     stage *t = stage_make(device);
@@ -345,7 +348,7 @@ static void test_constraints(void **state)
     play_all(play_constraints);
 }
 
-/* What a plan says of them. */
+/* Compares the text of a chain's plan. */
 static void check_plan(const stage *t, samp_sampler *chain, const char *want)
 {
     char text[200];

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Break the PTX in the program, text for text of the same length: interpreted, the test must fail each time, for the
-# reason that is named. Usage: mutate.sh DIR
+# Breaks the PTX (the device code in the program), replacing a text by one of the same length. The interpreted test must fail
+# each time, for the reason that is named. Usage: mutate.sh DIR
 set -eu
 dir=$1 n=0 survived=0
 mutant() { # what is broken, a sed command, what the log must say, settings
@@ -30,7 +30,7 @@ mutant 'an unknown instruction' 's|cvt\.rn\.f32\.f64|cvt.rz.f32.f64|' 'unknown i
 mutant 'atomics that only exchange' 's|atom\.add\.u64 |atom.exch.b64|' 'by definition\|ptx:'
 mutant 'pointers times eight' 's|shl\.b64 \(%r[0-9]*,%r[0-9]*\),3;|shl.b64 \1,6;|' 'ptx:'
 mutant 'loads of two bytes for eight' 's|^ld\.u64 |ld.u16 |' 'ptx:\|by definition'
-# noticed by the trial of a device
+# breaks that the trial of a device must notice
 mutant 'a coefficient of exp, at the trial' 's|0d3fac6b|0d3fac6c|' 'gives other results: exp' SAMP_TEST_TRUST=0
 mutant 'the other maximum, at the trial' 's|max\.f32|min.f32|' 'gives other results\|fails at a trial' SAMP_TEST_TRUST=0
 echo "mutate: $n mutants of the PTX, $survived survived"
