@@ -1,5 +1,5 @@
-/* cuda.c - the functions of the CUDA driver that libgomp's plugin for nvptx calls, over ptx.h. One device, one context;
-   everything is done when a call returns. */
+/* cuda.c - the functions of the CUDA driver that libgomp's plugin for nvptx calls, on top of ptx.h. There is one device
+   and one context; every operation is complete when its call returns. */
 #include "ptx.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -19,9 +19,9 @@ enum {
 };
 typedef u64 devptr;
 
-static _Thread_local bool current; /* whether this thread has the context */
+static _Thread_local bool current; /* this thread has the context current */
 static bool launch_failed;
-static program *loaded; /* the last one, for cuModuleGetGlobal's sake */
+static program *loaded; /* the last program loaded, for cuModuleGetGlobal */
 static int context;
 
 #define EXPORT __attribute__((visibility("default")))
@@ -62,7 +62,7 @@ API(cuDeviceGetName, char *name, int n, int device)
 API(cuDeviceTotalMem_v2, size_t *n, int device) { return *n = (size_t)139 << 30, (void)device, SUCCESS; }
 API(cuMemGetInfo_v2, size_t *free, size_t *total) { return *free = *total = (size_t)139 << 30, SUCCESS; }
 
-/* An H200's, but for the number of SMs. */
+/* The attributes of an H200, except the number of SMs. */
 API(cuDeviceGetAttribute, int *value, int which, int device)
 {
     static const struct {
@@ -135,7 +135,8 @@ API(cuModuleGetFunction, void **out, void *module, const char *name)
     return *out = p->function[i], SUCCESS;
 }
 
-/* As many registers as a thread can have, unless told: launches are as if the kernels took most. */
+/* Returns the most registers that a thread can have, unless SAMP_PTX_REGISTERS is set: launches are sized as if the
+   kernels took so many. */
 API(cuFuncGetAttribute, int *value, int which, void *f)
 {
     (void)f;
@@ -173,7 +174,7 @@ API(cuLaunchKernel, void *function_, unsigned gx, unsigned gy, unsigned gz, unsi
     if (g.n_args != g.kernel->n_params) return INVALID_VALUE;
     if (verbose())
         fprintf(stderr, "ptx: launch %.*s, %u teams of %u warps\n", (int)g.kernel->name.n, g.kernel->name.at, gx, by);
-    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER; /* kernel at a time */
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER; /* one kernel at a time */
     pthread_mutex_lock(&one);
     launch_failed |= !ptx_run(&g);
     pthread_mutex_unlock(&one);

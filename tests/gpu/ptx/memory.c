@@ -1,15 +1,15 @@
-/* memory.c - blocks that can be addressed, in order of address, and what of them has been written. */
+/* memory.c - blocks of memory that can be addressed, sorted by address, and which bytes of them were written. */
 #include "ptx.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum { RED_ZONE = 4096 }; /* before and behind a block: no other one lies there */
+enum { RED_ZONE = 4096 }; /* bytes before and behind a block that belong to no other block */
 
 static block **blocks;
 static int n_blocks;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of these two */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* locks these two */
 
 static int first_above(u64 address)
 {
@@ -63,7 +63,7 @@ block *block_find(u64 address)
     return b;
 }
 
-/* The record stays, without addresses: instructions may remember it. */
+/* Frees a block. Its record stays, without addresses, because instructions may point to it. */
 bool block_free(u64 address)
 {
     pthread_mutex_lock(&lock);

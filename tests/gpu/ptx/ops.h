@@ -1,6 +1,6 @@
-/* ops.h - the instructions that compute one lane's result from its operands A, B, C alone. Names are the PTX's; a last
-   part of i stands for all integer types of its kind, * for all types. Registers may hold anything above their width,
-   so what depends on the width casts. */
+/* ops.h - the instructions that compute one lane's result from its operands A, B, C alone. Names are those of PTX; a
+   last part of i means all integer types of its kind, * means all types. Registers may hold anything above their type's
+   width, so an operation that depends on the width casts first. */
 #ifndef OPS_H
 #define OPS_H
 
@@ -12,7 +12,7 @@
     X(gt_##T, "setp.gt." #T, 2, V(T, A) > V(T, B)) \
     X(ge_##T, "setp.ge." #T, 2, V(T, A) >= V(T, B))
 
-/* ne is false for NaN, the ones that end in u are true; for f32 and f64. */
+/* For f32 and f64. ne is false for NaN; comparisons that end in u are true for NaN. */
 #define SETP_FLOAT(X, T) \
     X(eq_##T, "setp.eq." #T, 2, VALUE_##T(A) == VALUE_##T(B)) \
     X(ne_##T, "setp.ne." #T, 2, VALUE_##T(A) < VALUE_##T(B) || VALUE_##T(A) > VALUE_##T(B)) \
@@ -29,7 +29,7 @@
     X(num_##T, "setp.num." #T, 2, VALUE_##T(A) == VALUE_##T(A) && VALUE_##T(B) == VALUE_##T(B)) \
     X(nan_##T, "setp.nan." #T, 2, VALUE_##T(A) != VALUE_##T(A) || VALUE_##T(B) != VALUE_##T(B))
 
-/* all bits set, or none */
+/* sets all bits, or none */
 #define SET(X, T) \
     X(set_eq_##T, "set.u32.eq." #T, 2, AS(T, A) == AS(T, B) ? UINT32_MAX : 0) \
     X(set_ne_##T, "set.u32.ne." #T, 2, AS(T, A) != AS(T, B) ? UINT32_MAX : 0) \
@@ -130,7 +130,7 @@
     X(cvt_u32_f64, "cvt.rzi.u32.f64", 1, (u64)saturated(VALUE_f64(A), 0.0, 4294967295.0)) \
     X(cvt_u64_f64, "cvt.rzi.u64.f64", 1, saturated_u64(VALUE_f64(A)))
 
-/* The others; run.c has a case for each. */
+/* The other instructions; run.c has a case for each. */
 enum {
     OP_ret,
     OP_exit,
@@ -139,7 +139,7 @@ enum {
     OP_call,
     OP_ld,
     OP_st,
-    OP_special, /* mov from %tid and the like: offset says which */
+    OP_special, /* mov from %tid or another special register; offset says which */
     OP_local,   /* cvta.local */
     OP_shared,  /* cvta.shared */
     OP_unpack,

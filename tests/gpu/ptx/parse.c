@@ -1,4 +1,5 @@
-/* parse.c - PTX text to functions, their registers to as few as are live at once, and modules to a program. */
+/* parse.c - turns PTX text into functions, assigns their registers to as few as are live at once, and links modules to
+   a program. */
 #include "ptx.h"
 #include "ops.h"
 #include <stdarg.h>
@@ -83,7 +84,7 @@ int map_find(const map *m, text name)
     return e && e->name.at ? e->value : -1;
 }
 
-/* One more at the end of an array that holds n and doubles. */
+/* Returns room for one more element at the end of an array of n elements, whose memory doubles when it is full. */
 static void *one_more(void *array, int n, size_t size)
 {
     if (n & (n - 1)) return array;
@@ -101,7 +102,7 @@ typedef struct parser {
     const char *at, *end;
     u32 line;
     u16 file, source_line;
-    text token; /* the next one; empty at the end */
+    text token; /* the next token; empty at the end */
     bool failed;
 } parser;
 
@@ -171,7 +172,7 @@ static text word(parser *s)
 
 static bool is_number(text t) { return t.n && t.at[0] >= '0' && t.at[0] <= '9'; }
 
-/* Decimal, 0x.., 0f.. and 0d.. are bits. */
+/* Reads a number: decimal or 0x..; of 0f.. and 0d.. the bits. */
 static u64 number(parser *s)
 {
     bool minus = accept(s, "-");
@@ -184,7 +185,7 @@ static u64 number(parser *s)
     return minus ? -value : value;
 }
 
-/* [+ number] .., as behind a name in an address */
+/* Reads [+ number] .., which may follow a name in an address. */
 static u64 offset(parser *s)
 {
     u64 sum = 0;
@@ -233,7 +234,7 @@ static int operand(parser *s)
     return constant_of(s->f, offset(s), t);
 }
 
-/* {a,b}, or a register of two */
+/* Reads {a,b}, or a register of two. */
 static void pair(parser *s, int out[2])
 {
     if (accept(s, "{")) {
@@ -261,7 +262,7 @@ static void address(parser *s, instruction *in)
 
 /* ---------------------------------------------------------------------------------------------------- instructions */
 
-/* "ld.shared.v2.u64": the i-th part */
+/* Returns part i of a name such as "ld.shared.v2.u64". */
 static text part_of(text name, int i)
 {
     const char *at = name.at, *end = name.at + name.n;
@@ -292,8 +293,8 @@ static u8 bytes_of(text type)
     return (u8)(bits[0] == '8' ? 1 : bits[0] == '1' ? 2 : bits[0] == '3' ? 4 : bits[0] == '6' ? 8 : 0);
 }
 
-/* Latency and cost on the machine, for the model of time: rough figures for Hopper, and for the sequences that ptxas
-   makes of what the machine doesn't have. */
+/* Sets latency and cost on the machine, for the model of time: rough figures for Hopper, and for the sequences that
+   ptxas makes of instructions that the machine does not have. */
 static void cost(instruction *in, text name)
 {
     text type = part_of(name, part_count(name) - 1);
@@ -518,7 +519,8 @@ static void parse_instruction(parser *s)
 
 /* ------------------------------------------------------------------------------------------------------- registers */
 
-/* What an instruction reads and writes; a guarded write leaves the old value in some lanes, so that it reads too. */
+/* Returns the registers that an instruction reads. A guarded write leaves the old value in some lanes, so its register
+   is read too. */
 static int reads_of(const function *f, const instruction *in, int out[MAX_ARGS + 8])
 {
     int n = 0;
@@ -536,8 +538,8 @@ static int reads_of(const function *f, const instruction *in, int out[MAX_ARGS +
     return n;
 }
 
-/* A product without .rn that a sum alone uses: the assembler may make one fma of them, and then the bits are others.
-   Seen where nothing jumps in between. (ptxas leaves alone a product that has other uses.) */
+/* Refuses a product without .rn that only a sum uses, because the assembler may make one fma of them, with other bits.
+   It is noticed if no jump comes in between. (ptxas does not fuse a product that has other uses.) */
 static void refuse_fusion(parser *s)
 {
     function *f = s->f;
@@ -571,7 +573,7 @@ static int by_start(const void *a, const void *b)
     return x->from != y->from ? (x->from > y->from) - (x->from < y->from) : x->reg - y->reg;
 }
 
-/* Registers live at the start of each instruction that begins a block, then the range of each in the text. */
+/* Finds the registers that are live at the start of each basic block, then the range of each in the text. */
 static range *live_ranges(const function *f)
 {
     int words = (f->n_regs + 63) / 64, reads[MAX_ARGS + 8];
@@ -615,7 +617,7 @@ static range *live_ranges(const function *f)
     return r;
 }
 
-/* Ranges to slots, first fit; parameters are there from the start. */
+/* Assigns ranges to registers, first fit; parameters exist from the start. */
 static void allocate(function *f)
 {
     if (!f->n_code) return;
@@ -762,8 +764,8 @@ static void fill(parser *s, variable *v, u8 width)
         else {
             text name = word(s);
             if (is(name, "generic")) expect(s, "("), name = word(s), expect(s, ")");
-            /* resolved when linked: the place of the name stands there until then */
-            function *f = s->f; /* the list of such places is a function's constants */
+            /* resolved at the link: until then it holds the place of the name */
+            function *f = s->f; /* a function's constants are the list of such places */
             constant_of(f, (u64)(uintptr_t)(to + i * width), name);
             value = offset(s);
         }
@@ -812,8 +814,8 @@ bool ptx_parse(program *p, const char *source, size_t size)
     *APPEND(p->module, p->n_modules) = m;
     s.p = p, s.m = m, s.line = 1;
     s.at = m->source, s.end = m->source + strlen(m->source);
-    if (!p->shared_bytes) p->shared_bytes = 16;   /* no variable is at 0 */
-    function *places = calloc(1, sizeof *places); /* of addresses in initial values */
+    if (!p->shared_bytes) p->shared_bytes = 16;   /* no variable has address 0 */
+    function *places = calloc(1, sizeof *places); /* places of addresses in initial values */
     places->module = m, places->name = text_of("");
     *APPEND(p->function, p->n_functions) = places;
     for (next(&s); s.token.n && !s.failed;) {
@@ -862,7 +864,7 @@ static bool symbol_value(program *p, const module *m, text name, u64 *value)
     if (i < 0) i = map_find(&p->variables, name);
     if (i >= 0) return *value = p->variable[i].address, true;
     if (!builtin_of(name)) return false;
-    function *f = calloc(1, sizeof *f); /* what the device's driver itself has */
+    function *f = calloc(1, sizeof *f); /* functions that the device's driver provides */
     f->name = name, f->builtin = builtin_of(name), f->number = p->n_functions;
     *map_at(&p->functions, name, 0) = p->n_functions;
     *APPEND(p->function, p->n_functions) = f;

@@ -3,31 +3,37 @@
    It is built as libcuda.so.1. libgomp's plugin for nvptx loads that name, finds one device, links the program's PTX,
    maps memory and launches kernels, so the program itself runs unchanged.
 
-   What it is    The semantics of the PTX that gcc 12 writes for OpenMP, and of the device's libgomp, libc and libm
-                 behind it: warps of 32 lanes with divergence, teams at once, soft stacks, shuffles, barriers, atomics.
-                 Every address is checked, that what is read has been written, and fences between teams.
-   What it isn't A driver, or ptxas: what the assembler makes of the PTX is not seen. The memory is sequentially
-                 consistent: a missing fence is reported, but does no harm here. The model of time (time.c) is a guide
-                 to serial stretches, never a measurement.
-   Which PTX     the instructions of ops.h and of parse_instruction in parse.c. Another one is an error when the program
-                 is linked, with its text. No textures, no warp-level matrices, no recursion beyond MAX_DEPTH.
+   Included      The semantics of the PTX that gcc 12 writes for OpenMP, and of the device's libgomp, libc and libm that
+                 it is linked with: warps of 32 lanes with divergence, teams (thread blocks) at once, soft stacks,
+                 shuffles, barriers, atomics. The interpreter checks every address, whether bytes that are read were
+                 written, and fences between teams.
+   Not included  A driver, or ptxas: the code that the assembler makes of the PTX is not seen. The memory is
+   sequentially
+                 consistent: a missing fence is reported, but changes no result here. The model of time (time.c) shows
+                 where work is serial; its figures are not measurements.
+   Which PTX     The instructions of ops.h and of parse_instruction in parse.c. Another instruction is an error when the
+                 program is linked; the message has its text. No textures, no warp-level matrices, no recursion beyond
+                 MAX_DEPTH.
 
-   Addresses: global, const and generic are addresses of the host; shared are offsets within the team's block, local are
-   offsets within a lane's, and cvta makes generic ones of them.
+   Addresses: global, const and generic addresses are those of the host; shared addresses are offsets within the team's
+   block, local ones within a lane's block; cvta makes generic addresses of them.
 
-     SAMP_PTX_SMS       multiprocessors: 132
-     SAMP_PTX_REGISTERS of a thread, which libgomp asks for: 255, so that 8 teams of one warp run on each of them
-     SAMP_PTX_RESIDENT  teams that run at once, if others than these two give
-     SAMP_PTX_ORDER     a seed: teams begin in an order of their own; 0: as they are numbered
-     SAMP_PTX_SLICE     instructions (or cycles) that a warp runs before the next one does: 2000
-     SAMP_PTX_APART     1: lanes that part run apart until a collective brings them together, the last ones first
-     SAMP_PTX_LANES     strands that the lanes of a warp part into between two barriers, at any instruction: 1, in step;
-                        more find words that one lane stores and another loads with no barrier in between
-     SAMP_PTX_SEED      of the order of strands: 1; 0: lanes part at branches only
-     SAMP_PTX_RACES     0: don't look for words that one team stores and another uses with no fence in between
-     SAMP_PTX_STRICT    1: such a word is an error and not only a message; 2: so is a read of what was never written
-     SAMP_PTX_TIME      1: the model of time; prints per launch
-     SAMP_PTX_VERBOSE   1: prints what is linked and launched */
+   Environment variables, with their default:
+     SAMP_PTX_SMS       the number of multiprocessors: 132
+     SAMP_PTX_REGISTERS registers of a thread, as libgomp asks for them: 255, with which 8 teams of one warp run on each
+                        multiprocessor at once
+     SAMP_PTX_RESIDENT  the number of teams that run at once, instead of what these two give
+     SAMP_PTX_ORDER     a seed for the order in which teams begin; 0: by their numbers
+     SAMP_PTX_SLICE     instructions (or cycles) that a warp runs before the next warp does: 2000
+     SAMP_PTX_APART     1: lanes that diverge run apart until a collective joins them, the last ones first
+     SAMP_PTX_LANES     the number of strands into which the lanes of a warp may diverge between two barriers, at any
+                        instruction: 1, in lockstep; more strands find words that one lane stores and another loads
+                        without a barrier in between
+     SAMP_PTX_SEED      a seed for the order of strands: 1; 0: lanes diverge at branches only
+     SAMP_PTX_RACES     0: do not look for words that one team stores and another uses without a fence in between
+     SAMP_PTX_STRICT    1: such a word is an error, not only a message; 2: so is a read of bytes that were never written
+     SAMP_PTX_TIME      1: run the model of time, and print its figures for each launch
+     SAMP_PTX_VERBOSE   1: print what is linked and launched */
 #ifndef PTX_H
 #define PTX_H
 #include <stdbool.h>
@@ -47,15 +53,15 @@ enum { LANES = 32, MAX_DEPTH = 32, MAX_WARPS = 32, MAX_ARGS = 16, N_BARRIERS = 1
 enum { SHARED_BYTES = 4096, LOCAL_BYTES = 4096 };
 enum { GENERIC, SHARED, LOCAL };
 
-typedef u64 lanes[LANES]; /* a register: what is above its type's width is not defined */
+typedef u64 lanes[LANES]; /* a register, one value per lane; bits above its type's width are undefined */
 
-/* A name, from the text of a module. */
+/* A name in the text of a module. */
 typedef struct text {
     const char *at;
     u32 n;
 } text;
 
-/* Names to small numbers. */
+/* A map from names to small numbers. */
 typedef struct map {
     struct map_entry {
         text name;
@@ -65,33 +71,33 @@ typedef struct map {
 } map;
 
 int *map_at(map *m, text name, int otherwise); /* adds the name if it is missing */
-int map_find(const map *m, text name);         /* -1: missing */
+int map_find(const map *m, text name);         /* -1: the name is missing */
 
-/* An operand >= 0 is a register of the function, < 0 the constant ~operand; NONE is none. */
+/* An operand >= 0 is a register of the function, < 0 the constant ~operand; NONE means that there is none. */
 enum { NONE = INT32_MIN };
 
 typedef struct instruction {
     u16 op;
-    bool negated; /* the guard */
+    bool negated; /* the guard predicate is negated */
     u8 space, bytes, n_src, n_dst;
     bool sign;   /* a load extends the sign */
-    u8 issue;    /* time: instructions of the machine, */
-    u16 latency; /* and cycles until the result is there; 0, 0: a mere name */
+    u8 issue;    /* model of time: number of machine instructions */
+    u16 latency; /* model of time: cycles until the result exists; 0 and issue 0: only a name */
     int guard, dst[2], src[4];
-    int target; /* branch: label, then instruction; call: its arguments in the function's list */
-    s64 offset; /* of an address */
+    int target; /* branch: its label, later its instruction; call: its index in the function's list of calls */
+    s64 offset; /* offset of an address */
     u32 line;
-    u16 file, source_line; /* .loc */
-    struct block *seen;    /* where its last address was */
+    u16 file, source_line; /* position by .loc */
+    struct block *seen;    /* the block of its last address */
 } instruction;
 
 typedef struct constant {
     u64 value;
-    text symbol; /* its address is added when linked */
+    text symbol; /* name whose address is added at the link */
 } constant;
 
 typedef struct call {
-    int callee; /* operand */
+    int callee; /* an operand */
     int n, arg[MAX_ARGS];
 } call;
 
@@ -99,7 +105,7 @@ typedef struct function {
     text name;
     struct module *module;
     bool defined, entry, visible;
-    int builtin; /* malloc .. or 0 */
+    int builtin; /* number of malloc or another builtin; 0: not a builtin */
     int n_params, param[MAX_ARGS], result;
     instruction *code;
     int n_code, n_regs, n_constants, n_calls, n_labels;
@@ -110,14 +116,14 @@ typedef struct function {
     u32 local_bytes;
     map regs, labels, locals;
     int number;
-    u32 first; /* of its instructions among the program's */
+    u32 first; /* index of its first instruction in the program */
 } function;
 
 typedef struct variable {
     text name;
     struct module *module;
     bool visible, external, shared;
-    u64 size, address; /* of shared: the offset */
+    u64 size, address; /* address; of a shared variable the offset */
 } variable;
 
 typedef struct module {
@@ -137,26 +143,26 @@ typedef struct program {
     u32 shared_bytes, n_code;
 } program;
 
-/* parse.c: false, and a message on stderr, if something isn't understood or is missing. */
+/* parse.c. Both return false, with a message on stderr, if something is not understood or is missing. */
 bool ptx_parse(program *p, const char *source, size_t size);
 bool ptx_link(program *p);
 const char *ptx_op_name(int op);
 
-/* memory.c: what can be addressed, and what has been written. */
+/* memory.c. A range of memory that can be addressed, and which bytes of it were written. */
 typedef struct block {
     u64 lo, hi;
     const char *name;
-    u8 *state;   /* [hi - lo] bits, or NULL: all is written */
-    u64 *owner;  /* [hi - lo][2] see lanes_store; NULL where lanes are in step */
-    u64 *stored; /* [words] see check_race; NULL for the program's variables, where libgomp's teams
-                    all store the same */
+    u8 *state;   /* [hi - lo] bits: a byte was written; NULL: all were */
+    u64 *owner;  /* [hi - lo][2] lanes that used a byte, see lanes_of; NULL if lanes run in lockstep */
+    u64 *stored; /* [words] who stored a word last, see check_race; NULL for the program's variables, to
+                    which all of libgomp's teams store the same */
     u8 *base;
 } block;
 
 enum { WRITTEN = 1, CACHED = 2 };
 
-block *block_new(u64 size, const char *name, bool variable); /* a variable counts as written */
-block *block_find(u64 address);                              /* NULL: none */
+block *block_new(u64 size, const char *name, bool variable); /* all bytes of a variable count as written */
+block *block_find(u64 address);                              /* NULL: no block has the address */
 bool block_free(u64 address);
 void block_wrote(block *b, u64 address, u64 n);
 
@@ -164,26 +170,26 @@ void block_wrote(block *b, u64 address, u64 n);
 typedef struct group {
     int pc;
     u32 mask;
-    bool waits; /* for the other lanes, at a collective */
+    bool waits; /* waits at a collective for the other lanes */
 } group;
 
 typedef struct frame {
     const function *fn;
     lanes *reg;
-    u64 *ready;    /* time: when each register is there */
-    u32 all, mask; /* lanes of this call that have not returned; those that run now */
+    u64 *ready;    /* model of time: when each register's value exists */
+    u32 all, mask; /* lanes of this call that have not returned; lanes that run now */
     u32 entered;
     int pc, min_pc, n_groups;
     group groups[LANES];
     u32 local;
-    int result; /* where the caller wants it */
+    int result; /* register of the caller for the result */
 } frame;
 
-/* Lanes of a warp that have parted from those that run. */
+/* Whether a strand (lanes of a warp that have diverged from the running ones) waits for others. */
 enum waits {
     NO,
-    IF_THEY_CAN, /* for those that can come along */
-    ALWAYS       /* at a collective */
+    IF_THEY_CAN, /* for those that can reach the same place */
+    ALWAYS       /* for all, at a collective */
 };
 
 typedef struct strand {
@@ -197,9 +203,10 @@ typedef struct warp {
     struct team *team;
     strand strands[LANES];
     u32 n_strands;
-    u32 epoch, stack_epoch, atomic_epoch; /* the number of its last barrier; for stacks, and atomics */
-    bool has_waited;                      /* so that the current strand goes on */
-    u32 number, live;                     /* lanes that have not exited */
+    u32 epoch, stack_epoch, atomic_epoch; /* number of its last barrier; also of the last one for stacks,
+                                             for atomics */
+    bool has_waited;                      /* the current strand has waited, and goes on */
+    u32 number, live;                     /* its number; lanes that have not exited */
     int depth, barrier;
     frame frames[MAX_DEPTH];
     lanes *reg;
@@ -207,7 +214,8 @@ typedef struct warp {
     u32 n_regs, local_top;
     u8 *local; /* [LANES][LOCAL_BYTES] */
     u64 clock, n_instructions, last_store, in_flight;
-    const instruction *asked; /* time: the atomic that changed nothing, where, and what it saw */
+    const instruction *asked; /* model of time: the atomic that changed nothing, its address, and the value
+                                 that it read */
     u64 asked_at, saw;
     bool waited;
 } warp;
@@ -220,7 +228,7 @@ typedef struct team {
     } barrier[N_BARRIERS];
     u8 *shared;
     warp *warp;
-    u32 *cycles, n_cycles; /* time: per instruction of the program */
+    u32 *cycles, n_cycles; /* model of time: cycles per instruction of the program */
 } team;
 
 typedef struct grid {
@@ -238,7 +246,7 @@ u64 ptx_setting(const char *name, u64 otherwise);
 extern bool time_on;
 void time_start(const grid *g);
 extern struct atomic_result {
-    u64 old; /* the first lane's */
+    u64 old; /* the value that the first lane read */
     bool changed;
 } last_atomic;
 void time_issue(warp *w, frame *f, const instruction *in, u32 mask, const u64 *address);

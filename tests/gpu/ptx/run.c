@@ -1,4 +1,5 @@
-/* run.c - kernels: teams of warps, warps of lanes that run together while they are at the same instruction. */
+/* run.c - runs kernels: teams (thread blocks) of warps, and warps of lanes that run together while they are at the same
+   instruction. */
 #include "ptx.h"
 #include "ops.h"
 #include <math.h>
@@ -12,7 +13,7 @@ static const grid *now;
 static jmp_buf failed;
 static bool lanes_stay_apart, find_races;
 static u64 strict;
-static u32 most_strands; /* 1: lanes are in step */
+static u32 most_strands; /* 1: lanes run in lockstep */
 
 /* ------------------------------------------------------------------------------------------------------- messages */
 
@@ -44,7 +45,7 @@ static _Noreturn void wrong(const warp *w, const instruction *in, int lane, cons
 
 /* --------------------------------------------------------------------------------------------------------- memory */
 
-/* Once for each line of the PTX. */
+/* Reports a finding once for each line of the PTX. */
 static void finding(const warp *w, const instruction *in, int lane, u64 address, const block *b, bool error,
                     const char *what)
 {
@@ -64,13 +65,14 @@ static void finding(const warp *w, const instruction *in, int lane, u64 address,
     if (error) longjmp(failed, 1);
 }
 
-/* Who stored a word last, and when: the count of stores and fences so far, whether by a plain store, the team. */
-static u64 events, *fence_of; /* [n_teams] each one's last */
+/* The records of who stored a word last: the count of stores and fences at that time, whether the store was plain, and
+   the team. */
+static u64 events, *fence_of; /* [n_teams] each team's last fence */
 
 static bool is_atomic(const instruction *in) { return in->op >= OP_atom_add && in->op <= OP_atom_xor; }
 
-/* What another team stored in this launch may be used if that team, and then this one, has passed a fence since. (Of
-   each only the last fence is known, so that not every race is found.) */
+/* Checks that a word which another team has stored in this launch is used only after a fence of that team, and then one
+   of this team. (Only the last fence of each team is recorded, so not every race is found.) */
 static void check_race(const warp *w, const instruction *in, int lane, u64 address, block *b, bool writes)
 {
     u64 *stored = &b->stored[(address - b->lo) / 4], when = *stored >> 17;
@@ -83,7 +85,7 @@ static void check_race(const warp *w, const instruction *in, int lane, u64 addre
     if (writes) *stored = events << 17 | (u64)!is_atomic(in) << 16 | w->team->number;
 }
 
-/* The host's address for n bytes, after all checks. */
+/* Returns the host's address of n bytes, after all checks. */
 static u8 *memory(const warp *w, instruction *in, int lane, u64 address, u32 n, bool reads, bool writes)
 {
     if (address % n) wrong(w, in, lane, "misaligned address 0x%llx of %u bytes", (unsigned long long)address, n);
@@ -142,7 +144,7 @@ static inline f64 VALUE_f64(u64 a)
     memcpy(&x, &a, 8);
     return x;
 }
-static inline u64 BITS_f32(f32 x) /* NaN is the machine's one */
+static inline u64 BITS_f32(f32 x) /* a NaN is the machine's NaN */
 {
     u32 u;
     memcpy(&u, &x, 4);
@@ -155,7 +157,7 @@ static inline u64 BITS_f64(f64 x)
     return x != x ? 0x7FFFFFFFFFFFFFFF : u;
 }
 
-/* The smaller one, -0 before +0, and the number if one is NaN. */
+/* The smaller number, with -0 before +0; if one is NaN, the other. */
 static inline f32 least_f32(f32 a, f32 b) { return a < b || b != b || (a == b && signbit(a)) ? a : b; }
 static inline f64 least_f64(f64 a, f64 b) { return a < b || b != b || (a == b && signbit(a)) ? a : b; }
 
@@ -170,7 +172,7 @@ static u32 reversed(u32 x) /* bit 0 becomes bit 31 */
     return y;
 }
 
-/* Division by 0 gives all ones on the machine, and the most negative number overflows. */
+/* On the machine division by 0 gives all ones, and that of the most negative number by -1 overflows. */
 #define DIVIDE(T, signed) \
     static T divide_##T(T a, T b, bool rest) \
     { \
@@ -212,17 +214,17 @@ static void compute(int op, u32 mask, u64 *d, const u64 *a, const u64 *b, const 
 
 /* -------------------------------------------------------------------------------------------------------- strands */
 
-/* Volta and later promise nothing of the order in which lanes of a warp come along between two barriers. With
-   SAMP_PTX_LANES lanes part at any instruction, in calls too: each strand has a stack of its own. Registers stay where
-   they are, because each lane has its column.
+/* Strands: lanes of a warp that have diverged. Volta and later promise no order in which lanes of a warp advance
+   between two barriers. With SAMP_PTX_LANES lanes diverge at any instruction, in calls too; each strand has a stack of
+   its own. Registers stay in place, because each lane has its column.
 
-   gcc's own code expects lanes in step: a function's first instructions take a stack from a word in shared memory that
-   all lanes of the warp have in common, its last ones give it back, and libgomp's functions are written for it. Nobody
-   but gcc can change that. So lanes come together at each access to shared memory and before a call of what is not
-   ours, if they can, and stay together up to a function's stack. */
+   gcc's own code expects lanes in lockstep: a function's first instructions take a stack from a word in shared memory
+   that all lanes of the warp share, its last ones release it, and libgomp's functions are written for that. Only gcc
+   could change this. So lanes join at each access to shared memory and before a call of a function that is not the
+   library's, if they can, and stay joined up to a function's stack. */
 
 static u64 random_state, seed;
-static u32 epochs; /* barriers of all warps */
+static u32 epochs; /* counts the barriers of all warps */
 static const block *stacks;
 
 static u32 random_u32(void)
@@ -236,7 +238,7 @@ static const u64 *value_of(const frame *f, int operand)
     return operand >= 0 ? f->reg[operand] : f->fn->value[~operand];
 }
 
-/* The lanes that go on in the current stack. */
+/* Makes these lanes the only ones that continue in the current stack. */
 static void narrow(warp *w, u32 mask)
 {
     for (int d = 0; d <= w->depth; d++) {
@@ -245,7 +247,7 @@ static void narrow(warp *w, u32 mask)
     }
 }
 
-/* These lanes of the current stack become a strand, which goes on at pc. */
+/* Makes these lanes of the current stack a strand, which continues at pc. */
 static void part(warp *w, u32 mask, int pc, enum waits waits)
 {
     strand *s = &w->strands[w->n_strands++];
@@ -273,7 +275,7 @@ static bool same_place(const strand *s, const warp *w)
     return same;
 }
 
-/* The strands that wait where the current one is join it. */
+/* Joins the strands that wait at the current one's place to it. */
 static void join_strands(warp *w, enum waits waits)
 {
     for (u32 i = 0; i < w->n_strands; i++) {
@@ -288,8 +290,8 @@ static void join_strands(warp *w, enum waits waits)
     }
 }
 
-/* Another strand in the place of the current one: one that can run, else one that has waited for the others as long as
-   they could run. False: there is none. */
+/* Makes another strand the current one: one that can run, else one that has waited for the others as long as they could
+   run. Returns false if there is none. */
 static bool take_strand(warp *w)
 {
     enum waits waits = NO;
@@ -311,7 +313,7 @@ static bool take_strand(warp *w)
 
 static bool is_ours(const function *fn) { return !fn->entry && fn->name.n > 5 && !memcmp(fn->name.at, "sampi", 5); }
 
-/* Does gcc expect lanes in step here? */
+/* Whether gcc expects lanes in lockstep here. */
 static bool in_step(const warp *w, const frame *f, const instruction *in)
 {
     if (in->op == OP_ret) return w->depth && is_ours(f->fn) && !is_ours(f[-1].fn);
@@ -320,7 +322,7 @@ static bool in_step(const warp *w, const frame *f, const instruction *in)
     return !is_ours((const function *)(uintptr_t)callee[__builtin_ctz(f->mask)]);
 }
 
-/* The end of the instructions that take a function's stack. */
+/* Returns the end of the instructions that take a function's stack. */
 static int stack_end(const function *fn)
 {
     int end = 0;
@@ -329,7 +331,7 @@ static int stack_end(const function *fn)
     return end;
 }
 
-/* Before an instruction: lanes part, or others go on first. False: these wait. */
+/* Called before an instruction: lanes diverge, or others run first. Returns false if the current lanes wait. */
 static bool disturb(warp *w)
 {
     frame *f = &w->frames[w->depth];
@@ -352,9 +354,9 @@ static bool disturb(warp *w)
     return true;
 }
 
-/* Since the warp's last barrier: which lanes have stored a byte, and may load it (none, if an atomic has changed it); and
-   which have loaded it, so that only these may store another value, and each for itself. A stack is taken and given back
-   where lanes come together, so there that is a barrier. */
+/* Returns the record of which lanes, since the warp's last barrier, have stored a byte, so that only they may load it
+   (no lane, if an atomic has changed it), and which have loaded it, so that only they may store another value, and each
+   for itself. For stacks, joining where a stack is taken or released counts as a barrier. */
 static u64 *lanes_of(const warp *w, const instruction *in, u64 address, u64 *epoch)
 {
     const block *b = in->seen;
@@ -418,8 +420,8 @@ static void add_group(frame *f, int pc, u32 mask, bool waits)
     if (!waits && pc < f->min_pc) f->min_pc = pc;
 }
 
-/* The group with the smallest pc runs next, with all lanes that are there; or, where they stay apart, that with the
-   largest. False: none can. */
+/* Chooses the group of lanes with the smallest pc to run next, with all lanes at that pc; or, if lanes that diverge
+   stay apart, the group with the largest. Returns false if no group can run. */
 static bool next_group(frame *f)
 {
     int best = -1;
@@ -434,7 +436,7 @@ static bool next_group(frame *f)
     return true;
 }
 
-/* All living lanes of the warp must come to a collective. True: they are here. */
+/* Waits at a collective, which all living lanes of the warp must reach. Returns true if all have. */
 static bool gather(warp *w, frame *f, instruction *in, u32 mask)
 {
     if (most_strands > 1) {
@@ -463,7 +465,7 @@ static bool gather(warp *w, frame *f, instruction *in, u32 mask)
           f->all);
 }
 
-/* The lanes of `mask` are gone from all calls. */
+/* Removes the lanes of `mask` from all calls. */
 static void exit_lanes(warp *w, u32 mask)
 {
     w->live &= ~mask;
@@ -491,7 +493,7 @@ static void push(warp *w, const function *fn, u32 mask, int result)
     w->local_top += (fn->local_bytes + 15) / 16 * 16;
 }
 
-/* What the driver has: heap and printf. */
+/* Runs a function that the driver provides: heap and printf. */
 static void builtin(frame *f, const function *fn, const call *c, u32 mask, int result)
 {
     for (int i = 0; i < LANES; i++) {
@@ -539,7 +541,7 @@ static void enter(warp *w, frame *f, instruction *in, u32 mask)
     }
 }
 
-/* All lanes of the call are back. */
+/* Ends a call, when all its lanes have returned. */
 static void pop(warp *w)
 {
     frame *f = &w->frames[w->depth], *to = f - 1;
@@ -592,10 +594,10 @@ static u64 special(const warp *w, int which, int lane)
     }
 }
 
-static u64 addresses[LANES]; /* of the last access */
+static u64 addresses[LANES]; /* addresses of the last access */
 struct atomic_result last_atomic;
 
-/* The addresses of an access; true: all lanes have the same one. */
+/* Computes the addresses of an access; returns true if they are the same in all lanes. */
 static bool same_address(const frame *f, const instruction *in, u32 mask)
 {
     const u64 *base = value_of(f, in->src[0]);
@@ -623,7 +625,7 @@ static void load(warp *w, frame *f, instruction *in, u32 mask)
     }
 }
 
-/* Of lanes that store to one address the first wins. */
+/* Stores; if lanes store to one address, the first lane's value stays. */
 static void store(warp *w, frame *f, instruction *in, u32 mask)
 {
     events++;
@@ -723,7 +725,7 @@ static void branch(warp *w, frame *f, int target, u32 taken)
     }
 }
 
-/* Lanes that are done in this call, or for good; then the others, or the caller. */
+/* Ends lanes in this call, or for good; then the other lanes run, or the caller. */
 static void finish(warp *w, frame *f, u32 mask, bool for_good)
 {
     if (most_strands > 1) part_others(w, f, mask);
@@ -792,7 +794,7 @@ static void step(warp *w, frame *f, instruction *in, u32 mask)
     f->pc++;
 }
 
-/* Until the clock says so, the warp waits at a barrier, or it is done. */
+/* Runs a warp until the clock has the given value, the warp waits at a barrier, or it is done. */
 static void run_warp(warp *w, u64 until)
 {
     while (w->clock < until && w->depth >= 0 && w->barrier < 0) {
@@ -855,7 +857,7 @@ static void start_team(team *t, u32 number, u64 clock)
     }
 }
 
-/* Teams are kept from launch to launch. */
+/* Returns the teams, which are kept from launch to launch. */
 static team *teams_of(u32 n)
 {
     static team *kept;
@@ -886,7 +888,7 @@ static team *teams_of(u32 n)
     return t;
 }
 
-/* A slice of each warp of a team; false: all wait. */
+/* Runs a slice of each warp of a team; returns false if all wait. */
 static bool run_team(team *t, u64 until)
 {
     bool any = false;
@@ -908,7 +910,7 @@ u64 ptx_setting(const char *name, u64 otherwise)
     return text && *text ? strtoull(text, NULL, 0) : otherwise;
 }
 
-/* The numbers of teams in the order in which they begin: the machine promises none. */
+/* Returns the numbers of teams in the order in which they begin; the machine promises no order. */
 static u32 *order_of(u32 n)
 {
     u32 *order = calloc(n, sizeof *order);
@@ -959,7 +961,7 @@ bool ptx_run(const grid *g)
     find_races = ptx_setting("SAMP_PTX_RACES", 1) != 0 && g->n_teams < 65536;
     free(fence_of);
     fence_of = calloc(g->n_teams + 1, sizeof *fence_of);
-    fence_of[g->n_teams] = ++events; /* the launch's start */
+    fence_of[g->n_teams] = ++events; /* the start of the launch */
     stacks = g->n_args == 3 ? block_find(g->arg[1]) : NULL;
     if (setjmp(failed)) return false;
     time_start(g);

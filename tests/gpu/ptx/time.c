@@ -1,8 +1,8 @@
-/* time.c - a model of time: each warp issues in order, when its operands are there; a load is as far away as the place
-   where its line is. Figures are rough ones of Hopper (cost() in parse.c, the enum here). Warps of a multiprocessor
-   share its first cache and nothing else: no contention for issue slots, banks or bandwidth, no launch; and nothing is
-   known of what ptxas unrolls or moves. So it shows where a warp works or waits one step after the other, and never how
-   long a kernel takes. */
+/* time.c - a model of time. Each warp issues its instructions in order, when their operands exist; a load takes as long
+   as the distance of the memory that holds its line. Figures are rough ones of Hopper (cost() in parse.c, the enum
+   here). Warps of a multiprocessor share its first cache and nothing else: there is no contention for issue slots,
+   banks or bandwidth, and no time for a launch; what ptxas unrolls or moves is not modelled. So the model shows where a
+   warp works or waits one step after the other, but not how long a kernel takes. */
 #include "ops.h"
 #include "ptx.h"
 #include <stdio.h>
@@ -13,17 +13,19 @@ enum { L1 = 35, L2 = 270, DRAM = 600, BRANCH = 6, LINES = 2048, SECTOR = 32, TOP
 
 bool time_on;
 
-static u64 near_[SMS][LINES];  /* the sector that is there, and since which fence, */
-static u64 there_[SMS][LINES]; /* from this cycle on: who reads it before waits for the first read's answer */
+static u64 near_[SMS][LINES];  /* the sector in each line of the first cache, and the number of fences at
+                                  that time */
+static u64 there_[SMS][LINES]; /* cycle from which it is there: a read before waits for the first read's
+                                  answer */
 static u64 fences[SMS];
 static u64 n_instructions, sectors[3];
 static struct {
     u64 end, instructions, in_flight;
     u32 team;
-} last; /* the team that wrote last, and what it waited for */
+} last; /* of the team that wrote last; in_flight: the cycles of its loads */
 static u32 *path;
 
-/* Words that warps wait for: who changes one hands its path on to those that wait. */
+/* Words that warps wait for: a warp that changes one passes the length of its path on to those that wait. */
 enum { WORDS = 256 };
 static struct word {
     u64 address, end;
@@ -42,10 +44,11 @@ void time_start(const grid *g)
     for (int i = 0; i < WORDS; i++) free(words[i].path), words[i].path = NULL, words[i].address = 0;
 }
 
-/* How far away a sector is at a cycle, and from now on it is near. */
+/* Returns how far away a sector is at a cycle, and puts it into the first cache. */
 static u32 distance(u32 sm, u64 address, u64 cycle, bool reads)
 {
-    u64 sector = address / SECTOR, *tag = &near_[sm][sector % LINES], *there = &there_[sm][sector % LINES], want = sector << 20 | (fences[sm] & 0xFFFFF);
+    u64 sector = address / SECTOR, *tag = &near_[sm][sector % LINES], *there = &there_[sm][sector % LINES],
+        want = sector << 20 | (fences[sm] & 0xFFFFF);
     block *b = block_find(address);
     u8 *state = b ? b->state + (address - b->lo) / SECTOR * SECTOR : NULL;
     u32 level = *tag == want ? 0 : !state || (*state & CACHED) ? 1 : 2;
@@ -57,7 +60,7 @@ static u32 distance(u32 sm, u64 address, u64 cycle, bool reads)
     return level == 1 ? L2 : DRAM;
 }
 
-/* The farthest one, and a cycle for each sector more than four. */
+/* Returns the latency of the farthest address, and a cycle for each sector beyond four. */
 static u32 memory_latency(const warp *w, const instruction *in, u32 mask, u64 cycle, const u64 *address)
 {
     u64 seen[LANES];
@@ -123,7 +126,7 @@ void time_issue(warp *w, frame *f, const instruction *in, u32 mask, const u64 *a
     t = ready_at(f, in->guard, t);
     for (int i = 0; i < in->n_src; i++) t = ready_at(f, in->src[i], t);
     if (in->op == OP_call) t = ready_at(f, f->fn->calls[in->target].callee, t);
-    if (t || in->issue) { /* a mere name is there when what it names is */
+    if (t || in->issue) { /* a mere name exists when its operand does */
         if (address) latency = memory_latency(w, in, mask, t, address);
         if (atomic) latency = L2 + 30 + 4 * (u32)__builtin_popcount(mask);
         if (in->op == OP_ld) w->in_flight += latency;
