@@ -210,66 +210,66 @@
     2420 api/watermark.h                 11253 config/texts.h                  26534 grammar/room.h
     2580 api/parts.h                     11384 config/settings.h               26891 grammar/sampler.h
     2622 base/switches.h                 11498 life/rollback.h                 27139 grammar/forced.h
-    2948 base/random.h                   11758 life/chain.h                    27310 grammar/hooks.h
-    2971 base/mt19937.h                  12042 life/members.h                  27437 schema/head.h
-    3047 base/exact.h                    12156 life/update.h                   27622 schema/errors.h
-    3280 base/bits128.h                  12353 life/copy.h                     27735 schema/collections.h
-    3361 base/elements.h                 12523 rows/row.h                      27770 schema/references.h
-    3495 watermark/colours.h             12833 rows/reserve.h                  28050 schema/strings.h
-    3559 kernels/llama_cpp/contract.h    12902 rows/pieces.h                   28112 schema/numbers.h
-    3606 kernels/contract.h              13016 rows/thresholds.h               28322 schema/sets.h
-    3734 kernels/scalar.h                13123 rows/compact.h                  28582 schema/formats.h
-    3940 kernels/llama_cpp/scalar.h      13307 rows/sums.h                     28786 schema/scalars.h
-    3961 kernels/sets.h                  13456 rows/changes.h                  29096 schema/goals.h
-    4009 kernels/vectors.h               13537 rows/cuts.h                     29325 schema/alternatives.h
-    4126 kernels/avx512.h                13987 rows/typical.h                  29818 schema/objects.h
-    4210 kernels/avx2.h                  14302 rows/tail_free.h                30348 schema/arrays.h
-    4272 kernels/sse2.h                  14376 rows/selecting.h                30721 schema/whole.h
-    4289 kernels/neon.h                  14507 rows/mirostat.h                 30895 tags/head.h
-    4311 kernels/wasm.h                  14592 watermark/rows.h                31026 tags/words.h
-    4327 kernels/generic.h               14706 rows/flat.h                     31144 tags/inside.h
-    4347 kernels/shared.h                14753 rows/logprobs.h                 31289 tags/formats.h
-    4472 kernels/passes.h                14839 rows/step.h                     31703 grammar/grammars.h
-    5162 kernels/llama_cpp/passes.h      14856 rows/llama_cpp/sums.h           31770 peers/tables.h
-    5246 kernels/check.h                 15182 rows/llama_cpp/samplers.h       32171 peers/values.h
-    5269 kernels/dispatch.h              15659 rows/llama_cpp/step.h           32616 peers/llama_server.h
-    5479 core/array.h                    15690 run/apply.h                     32686 peers/fields.h
-    5821 core/table.h                    15774 run/writing.h                   32952 peers/requests.h
-    6046 core/windows.h                  15898 run/arrays.h                    33098 shards/head.h
-    6139 constraints/record.h            15976 run/arrays_llama_cpp.h          33249 shards/bytes.h
-    6197 watermark/record.h              16176 run/walk.h                      33347 shards/merging.h
-    6217 rows/work.h                     16281 run/finish.h                    33638 shards/row.h
-    6244 life/past.h                     16321 run/draw_llama_cpp.h            33772 shards/answers.h
-    6303 core/record.h                   16397 run/draw.h                      34320 shards/logprobs.h
-    6449 core/plans.h                    16475 run/sample.h                    34467 shards/taking.h
-    6488 core/fields.h                   16593 watermark/making.h              34623 shards/asking.h
-    6580 core/owners.h                   16822 watermark/tails.h               34760 shards/prefix.h
-    6660 core/mt19937.h                  16922 watermark/detect.h              35331 shards/plans.h
-    6719 core/no_mt19937.h               17145 run/verify.h                    35835 samplers/plans.h
-    6754 core/making.h                   17250 run/batch.h                     36098 shards/way.h
-    6889 core/streams.h                  17401 life/state.h                    36247 shards/memory.h
-    6930 life/state_fields.h             17579 operator/weights.h              36317 shards/batch.h
-    7030 samplers/llama_cpp.h            17668 operator/search.h               36725 drafts/head.h
-    7117 samplers/logit_bias.h           17810 operator/run.h                  36784 drafts/block.h
-    7219 samplers/patch.h                17979 kv/cells.h                      36976 drafts/tree.h
-    7269 samplers/penalties.h            18016 kv/making.h                     37111 drafts/relaxed.h
-    7421 samplers/dry.h                  18241 kv/slot.h                       37196 constraints/automaton.h
-    7880 samplers/cut.h                  18381 kv/sequences.h                  37297 constraints/making.h
-    7905 samplers/top_n_sigma.h          18515 kv/data.h                       37553 constraints/sampler.h
-    8015 samplers/top_k.h                18638 kv/update.h                     37648 constraints/constructors.h
-    8072 samplers/tail_free.h            18763 kv/state.h                      38015 constraints/patterns.h
-    8197 samplers/typical.h              18972 llama_cpp/functions.h           38223 constraints/looking.h
-    8273 samplers/top_p.h                19040 llama_cpp/object.h              38290 constraints/thinking.h
-    8316 samplers/min_p.h                19095 llama_cpp/vocabulary.h          38542 constraints/schedule.h
-    8358 samplers/by_sums.h              19173 text/reading.h                  38631 constraints/accepting.h
-    8509 samplers/top_h.h                19285 text/strings.h                  38814 constraints/drawing.h
-    8562 samplers/min_k.h                19386 text/values.h                   39001 constraints/state.h
-    8620 samplers/xtc.h                  19544 text/documents.h                39066 constraints/kind.h
-    8704 samplers/infill.h               19621 grammar/head.h                  39124 constraints/top_p_decay.h
-    8820 samplers/temperature.h          19663 grammar/tree.h                  39210 constraints/accessors.h
-    8990 samplers/smoothing.h            20330 grammar/building.h              39318 core/kinds.h
-    9075 samplers/softmax.h              20714 grammar/finishing.h             39369 base/restore.h
-    9108 samplers/drafted.h              21031 grammar/reading.h               39383 api/license.h
+    2948 base/random.h                   11758 life/chain.h                    27332 grammar/hooks.h
+    2971 base/mt19937.h                  12042 life/members.h                  27459 schema/head.h
+    3047 base/exact.h                    12156 life/update.h                   27644 schema/errors.h
+    3280 base/bits128.h                  12353 life/copy.h                     27757 schema/collections.h
+    3361 base/elements.h                 12523 rows/row.h                      27792 schema/references.h
+    3495 watermark/colours.h             12833 rows/reserve.h                  28072 schema/strings.h
+    3559 kernels/llama_cpp/contract.h    12902 rows/pieces.h                   28134 schema/numbers.h
+    3606 kernels/contract.h              13016 rows/thresholds.h               28344 schema/sets.h
+    3734 kernels/scalar.h                13123 rows/compact.h                  28604 schema/formats.h
+    3940 kernels/llama_cpp/scalar.h      13307 rows/sums.h                     28808 schema/scalars.h
+    3961 kernels/sets.h                  13456 rows/changes.h                  29118 schema/goals.h
+    4009 kernels/vectors.h               13537 rows/cuts.h                     29347 schema/alternatives.h
+    4126 kernels/avx512.h                13987 rows/typical.h                  29840 schema/objects.h
+    4210 kernels/avx2.h                  14302 rows/tail_free.h                30370 schema/arrays.h
+    4272 kernels/sse2.h                  14376 rows/selecting.h                30743 schema/whole.h
+    4289 kernels/neon.h                  14507 rows/mirostat.h                 30917 tags/head.h
+    4311 kernels/wasm.h                  14592 watermark/rows.h                31048 tags/words.h
+    4327 kernels/generic.h               14706 rows/flat.h                     31166 tags/inside.h
+    4347 kernels/shared.h                14753 rows/logprobs.h                 31311 tags/formats.h
+    4472 kernels/passes.h                14839 rows/step.h                     31725 grammar/grammars.h
+    5162 kernels/llama_cpp/passes.h      14856 rows/llama_cpp/sums.h           31792 peers/tables.h
+    5246 kernels/check.h                 15182 rows/llama_cpp/samplers.h       32193 peers/values.h
+    5269 kernels/dispatch.h              15659 rows/llama_cpp/step.h           32638 peers/llama_server.h
+    5479 core/array.h                    15690 run/apply.h                     32708 peers/fields.h
+    5821 core/table.h                    15774 run/writing.h                   32974 peers/requests.h
+    6046 core/windows.h                  15898 run/arrays.h                    33120 shards/head.h
+    6139 constraints/record.h            15976 run/arrays_llama_cpp.h          33271 shards/bytes.h
+    6197 watermark/record.h              16176 run/walk.h                      33369 shards/merging.h
+    6217 rows/work.h                     16281 run/finish.h                    33660 shards/row.h
+    6244 life/past.h                     16321 run/draw_llama_cpp.h            33794 shards/answers.h
+    6303 core/record.h                   16397 run/draw.h                      34342 shards/logprobs.h
+    6449 core/plans.h                    16475 run/sample.h                    34489 shards/taking.h
+    6488 core/fields.h                   16593 watermark/making.h              34645 shards/asking.h
+    6580 core/owners.h                   16822 watermark/tails.h               34782 shards/prefix.h
+    6660 core/mt19937.h                  16922 watermark/detect.h              35353 shards/plans.h
+    6719 core/no_mt19937.h               17145 run/verify.h                    35857 samplers/plans.h
+    6754 core/making.h                   17250 run/batch.h                     36120 shards/way.h
+    6889 core/streams.h                  17401 life/state.h                    36269 shards/memory.h
+    6930 life/state_fields.h             17579 operator/weights.h              36339 shards/batch.h
+    7030 samplers/llama_cpp.h            17668 operator/search.h               36747 drafts/head.h
+    7117 samplers/logit_bias.h           17810 operator/run.h                  36806 drafts/block.h
+    7219 samplers/patch.h                17979 kv/cells.h                      36998 drafts/tree.h
+    7269 samplers/penalties.h            18016 kv/making.h                     37133 drafts/relaxed.h
+    7421 samplers/dry.h                  18241 kv/slot.h                       37218 constraints/automaton.h
+    7880 samplers/cut.h                  18381 kv/sequences.h                  37319 constraints/making.h
+    7905 samplers/top_n_sigma.h          18515 kv/data.h                       37575 constraints/sampler.h
+    8015 samplers/top_k.h                18638 kv/update.h                     37670 constraints/constructors.h
+    8072 samplers/tail_free.h            18763 kv/state.h                      38037 constraints/patterns.h
+    8197 samplers/typical.h              18972 llama_cpp/functions.h           38245 constraints/looking.h
+    8273 samplers/top_p.h                19040 llama_cpp/object.h              38312 constraints/thinking.h
+    8316 samplers/min_p.h                19095 llama_cpp/vocabulary.h          38564 constraints/schedule.h
+    8358 samplers/by_sums.h              19173 text/reading.h                  38653 constraints/accepting.h
+    8509 samplers/top_h.h                19285 text/strings.h                  38836 constraints/drawing.h
+    8562 samplers/min_k.h                19386 text/values.h                   39023 constraints/state.h
+    8620 samplers/xtc.h                  19544 text/documents.h                39088 constraints/kind.h
+    8704 samplers/infill.h               19621 grammar/head.h                  39146 constraints/top_p_decay.h
+    8820 samplers/temperature.h          19663 grammar/tree.h                  39232 constraints/accessors.h
+    8990 samplers/smoothing.h            20330 grammar/building.h              39340 core/kinds.h
+    9075 samplers/softmax.h              20714 grammar/finishing.h             39391 base/restore.h
+    9108 samplers/drafted.h              21031 grammar/reading.h               39405 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -27143,21 +27143,43 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
 
 enum { SAMPI_FORCED = 4096 }; /* a limit, because a grammar may force text without end */
 
+/* Adds a class of bytes to those that may follow: *found is the only one so far, or -1. Returns false if there are two
+   now. */
+static bool sampi_one_class(int32_t c, int32_t *found)
+{
+    if (*found >= 0 && *found != c) return false;
+    *found = c;
+    return true;
+}
+
+/* Does only one class of bytes follow in a state and in the states before it? *found is that class; -1: none. Where
+   there are two, the classes behind the second are not asked for; else the store keeps the state's set of classes. */
+static bool sampi_forces_class(sampi_matcher *m, int32_t state, int32_t *found)
+{
+    const sampi_byte_classes *bytes = &m->grammar->bytes;
+    const uint32_t *live = (const uint32_t *)SAMPI_PTR_GET(&sampi_lex_at(m, state)->live);
+    for (int32_t c = 0; !live && c < bytes->n_classes && !m->d.status; c++)
+        if (sampi_next(m, state, bytes->byte_of[c]) && !sampi_one_class(c, found)) return false;
+    if (!live) return sampi_live_of(m, state) != NULL;
+    for (int32_t i = 0; i < 8; i++)
+        for (uint32_t rest = live[i], k = 0; rest; rest >>= 1, k++)
+            if ((rest & 1) && !sampi_one_class(32 * i + (int32_t)k, found)) return false;
+    return true;
+}
+
 /* Returns the only byte that may follow the items [from, to); -1 if several bytes or none may follow. */
 static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
 {
-    int32_t found = -1;
+    const sampi_byte_classes *bytes = &m->grammar->bytes;
+    int32_t found = -1, last = 255;
     for (int32_t i = from; i < to; i++) {
-        sampi_item item = *sampi_item_at(m, i);
-        int32_t flags = sampi_lex_at(m, item.state)->flags;
-        if ((flags & SAMPI_STATE_TOKENS) || ((flags & SAMPI_STATE_ENDS) && item.frame == 0)) return -1;
-        for (int32_t b = 0; b < 256 && !m->d.status; b++)
-            if (b != found && sampi_next(m, item.state, (uint8_t)b)) {
-                if (found >= 0) return -1;
-                found = b;
-            }
+        const sampi_item item = *sampi_item_at(m, i);
+        if ((item.flags & SAMPI_STATE_TOKENS) || ((item.flags & SAMPI_STATE_ENDS) && item.frame == 0)) return -1;
+        if (!sampi_forces_class(m, item.state, &found)) return -1;
     }
-    return found;
+    if (found < 0) return -1;
+    while (bytes->class_of[last] != found) last--;
+    return bytes->byte_of[found] == last ? last : -1;
 }
 
 /* Finds the bytes that must follow. Returns their number; the items behind these bytes are [*from, m->items.n). */

@@ -4,21 +4,43 @@
 
 enum { SAMPI_FORCED = 4096 }; /* a limit, because a grammar may force text without end */
 
+/* Adds a class of bytes to those that may follow: *found is the only one so far, or -1. Returns false if there are two
+   now. */
+static bool sampi_one_class(int32_t c, int32_t *found)
+{
+    if (*found >= 0 && *found != c) return false;
+    *found = c;
+    return true;
+}
+
+/* Does only one class of bytes follow in a state and in the states before it? *found is that class; -1: none. Where
+   there are two, the classes behind the second are not asked for; else the store keeps the state's set of classes. */
+static bool sampi_forces_class(sampi_matcher *m, int32_t state, int32_t *found)
+{
+    const sampi_byte_classes *bytes = &m->grammar->bytes;
+    const uint32_t *live = (const uint32_t *)SAMPI_PTR_GET(&sampi_lex_at(m, state)->live);
+    for (int32_t c = 0; !live && c < bytes->n_classes && !m->d.status; c++)
+        if (sampi_next(m, state, bytes->byte_of[c]) && !sampi_one_class(c, found)) return false;
+    if (!live) return sampi_live_of(m, state) != NULL;
+    for (int32_t i = 0; i < 8; i++)
+        for (uint32_t rest = live[i], k = 0; rest; rest >>= 1, k++)
+            if ((rest & 1) && !sampi_one_class(32 * i + (int32_t)k, found)) return false;
+    return true;
+}
+
 /* Returns the only byte that may follow the items [from, to); -1 if several bytes or none may follow. */
 static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
 {
-    int32_t found = -1;
+    const sampi_byte_classes *bytes = &m->grammar->bytes;
+    int32_t found = -1, last = 255;
     for (int32_t i = from; i < to; i++) {
-        sampi_item item = *sampi_item_at(m, i);
-        int32_t flags = sampi_lex_at(m, item.state)->flags;
-        if ((flags & SAMPI_STATE_TOKENS) || ((flags & SAMPI_STATE_ENDS) && item.frame == 0)) return -1;
-        for (int32_t b = 0; b < 256 && !m->d.status; b++)
-            if (b != found && sampi_next(m, item.state, (uint8_t)b)) {
-                if (found >= 0) return -1;
-                found = b;
-            }
+        const sampi_item item = *sampi_item_at(m, i);
+        if ((item.flags & SAMPI_STATE_TOKENS) || ((item.flags & SAMPI_STATE_ENDS) && item.frame == 0)) return -1;
+        if (!sampi_forces_class(m, item.state, &found)) return -1;
     }
-    return found;
+    if (found < 0) return -1;
+    while (bytes->class_of[last] != found) last--;
+    return bytes->byte_of[found] == last ? last : -1;
 }
 
 /* Finds the bytes that must follow. Returns their number; the items behind these bytes are [*from, m->items.n). */

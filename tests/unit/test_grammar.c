@@ -1065,7 +1065,10 @@ static void test_forced(void **state)
                  { "root ::= \"\xe2\x82\xac\"", 3 },
                  { "root ::= \"\xf0\x9f\x98\x80\" [xy]?", 4 },
                  { "root ::= \"\xe6\x97\xa5\" [\u6700-\u6710]", 3 },
-                 { "root ::= \"a\" [\u00c0-\u00ff]", 1 } };
+                 { "root ::= \"a\" [\u00c0-\u00ff]", 1 },
+                 { "root ::= \"qq\" [bc]", 2 }, /* two bytes that the grammar treats alike */
+                 { "root ::= one | two\none ::= \"xa\" one \"1\"\ntwo ::= \"xa\" [yz] two \"2\"", 2 },
+                 { "root ::= one | two\none ::= \"xab\" one \"1\"\ntwo ::= \"xac\" two \"2\"", 2 } };
     for (size_t i = 0; i < TEST_COUNT(ends); i++) {
         g = read_grammar(SAMP_GRAMMAR_GBNF, ends[i].text);
         s = samp_init_grammar(vocab_index, g);
@@ -1076,6 +1079,17 @@ static void test_forced(void **state)
     g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"a\" root");
     s = samp_init_grammar(vocab_index, g);
     assert_num(samp_grammar_forced(s, NULL, 0), 4096);
+    samp_free(s);
+    samp_grammar_free(g);
+    static char many[4096], all[4096], as[4096];
+    size_t n = (size_t)sprintf(many, "root ::= r0"); /* a hundred items at every byte */
+    for (int i = 1; i < 100; i++) n += (size_t)sprintf(many + n, " | r%d", i);
+    for (int i = 0; i < 100; i++) n += (size_t)sprintf(many + n, "\nr%d ::= \"a\" r%d \"%d\"", i, i, i);
+    g = read_grammar(SAMP_GRAMMAR_GBNF, many);
+    s = samp_init_grammar(vocab_index, g);
+    assert_num(samp_grammar_forced(s, all, sizeof all), 4096);
+    memset(as, 'a', sizeof as);
+    assert_memory_equal(all, as, sizeof as);
     samp_free(s);
     samp_grammar_free(g);
 }
