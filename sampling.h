@@ -190,86 +190,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9133 samplers/greedy.h               21121 grammar/gbnf.h
-     277 api/config.h                     9175 samplers/choose.h               21421 grammar/regex.h
-     308 api/types.h                      9238 samplers/ratio.h                21828 grammar/derivatives.h
-     565 api/missing.h                    9305 samplers/draw.h                 22651 grammar/vocabulary.h
-     579 api/sample.h                     9391 samplers/dist.h                 23136 grammar/triggers.h
-     673 api/chains.h                     9423 samplers/gumbel.h               23474 grammar/matcher.h
-     940 api/samplers.h                   9493 watermark/function.h            23769 grammar/store.h
-    1213 api/gumbel.h                     9611 watermark/text.h                24036 grammar/moving.h
-    1236 api/operator.h                   9803 watermark/draw.h                24396 grammar/visits.h
-    1287 api/kv.h                        10014 samplers/mirostat.h             24684 grammar/states.h
-    1470 api/llama_cpp.h                 10254 samplers/adaptive_p.h           24848 grammar/items.h
-    1516 api/text_error.h                10406 samplers/custom.h               24977 grammar/masks.h
-    1533 api/grammar.h                   10467 config/describe.h               25194 grammar/runs.h
-    1801 api/shards.h                    10650 config/from_params.h            25413 grammar/entries.h
-    1900 api/peers.h                     10716 config/orders.h                 25923 grammar/accepting.h
-    1988 api/drafts.h                    10951 config/numbers.h                26273 grammar/waiting.h
-    2090 api/constraints.h               11095 config/set.h                    26402 grammar/history.h
-    2420 api/watermark.h                 11253 config/texts.h                  26534 grammar/room.h
-    2580 api/parts.h                     11384 config/settings.h               26891 grammar/sampler.h
-    2622 base/switches.h                 11498 life/rollback.h                 27139 grammar/forced.h
-    2948 base/random.h                   11758 life/chain.h                    27332 grammar/hooks.h
-    2971 base/mt19937.h                  12042 life/members.h                  27459 schema/head.h
-    3047 base/exact.h                    12156 life/update.h                   27644 schema/errors.h
-    3280 base/bits128.h                  12353 life/copy.h                     27757 schema/collections.h
-    3361 base/elements.h                 12523 rows/row.h                      27792 schema/references.h
-    3495 watermark/colours.h             12833 rows/reserve.h                  28072 schema/strings.h
-    3559 kernels/llama_cpp/contract.h    12902 rows/pieces.h                   28134 schema/numbers.h
-    3606 kernels/contract.h              13016 rows/thresholds.h               28344 schema/sets.h
-    3734 kernels/scalar.h                13123 rows/compact.h                  28604 schema/formats.h
-    3940 kernels/llama_cpp/scalar.h      13307 rows/sums.h                     28808 schema/scalars.h
-    3961 kernels/sets.h                  13456 rows/changes.h                  29118 schema/goals.h
-    4009 kernels/vectors.h               13537 rows/cuts.h                     29347 schema/alternatives.h
-    4126 kernels/avx512.h                13987 rows/typical.h                  29840 schema/objects.h
-    4210 kernels/avx2.h                  14302 rows/tail_free.h                30370 schema/arrays.h
-    4272 kernels/sse2.h                  14376 rows/selecting.h                30743 schema/whole.h
-    4289 kernels/neon.h                  14507 rows/mirostat.h                 30917 tags/head.h
-    4311 kernels/wasm.h                  14592 watermark/rows.h                31048 tags/words.h
-    4327 kernels/generic.h               14706 rows/flat.h                     31166 tags/inside.h
-    4347 kernels/shared.h                14753 rows/logprobs.h                 31311 tags/formats.h
-    4472 kernels/passes.h                14839 rows/step.h                     31725 grammar/grammars.h
-    5162 kernels/llama_cpp/passes.h      14856 rows/llama_cpp/sums.h           31792 peers/tables.h
-    5246 kernels/check.h                 15182 rows/llama_cpp/samplers.h       32193 peers/values.h
-    5269 kernels/dispatch.h              15659 rows/llama_cpp/step.h           32638 peers/llama_server.h
-    5479 core/array.h                    15690 run/apply.h                     32708 peers/fields.h
-    5821 core/table.h                    15774 run/writing.h                   32974 peers/requests.h
-    6046 core/windows.h                  15898 run/arrays.h                    33120 shards/head.h
-    6139 constraints/record.h            15976 run/arrays_llama_cpp.h          33271 shards/bytes.h
-    6197 watermark/record.h              16176 run/walk.h                      33369 shards/merging.h
-    6217 rows/work.h                     16281 run/finish.h                    33660 shards/row.h
-    6244 life/past.h                     16321 run/draw_llama_cpp.h            33794 shards/answers.h
-    6303 core/record.h                   16397 run/draw.h                      34342 shards/logprobs.h
-    6449 core/plans.h                    16475 run/sample.h                    34489 shards/taking.h
-    6488 core/fields.h                   16593 watermark/making.h              34645 shards/asking.h
-    6580 core/owners.h                   16822 watermark/tails.h               34782 shards/prefix.h
-    6660 core/mt19937.h                  16922 watermark/detect.h              35353 shards/plans.h
-    6719 core/no_mt19937.h               17145 run/verify.h                    35857 samplers/plans.h
-    6754 core/making.h                   17250 run/batch.h                     36120 shards/way.h
-    6889 core/streams.h                  17401 life/state.h                    36269 shards/memory.h
-    6930 life/state_fields.h             17579 operator/weights.h              36339 shards/batch.h
-    7030 samplers/llama_cpp.h            17668 operator/search.h               36747 drafts/head.h
-    7117 samplers/logit_bias.h           17810 operator/run.h                  36806 drafts/block.h
-    7219 samplers/patch.h                17979 kv/cells.h                      36998 drafts/tree.h
-    7269 samplers/penalties.h            18016 kv/making.h                     37133 drafts/relaxed.h
-    7421 samplers/dry.h                  18241 kv/slot.h                       37218 constraints/automaton.h
-    7880 samplers/cut.h                  18381 kv/sequences.h                  37319 constraints/making.h
-    7905 samplers/top_n_sigma.h          18515 kv/data.h                       37575 constraints/sampler.h
-    8015 samplers/top_k.h                18638 kv/update.h                     37670 constraints/constructors.h
-    8072 samplers/tail_free.h            18763 kv/state.h                      38037 constraints/patterns.h
-    8197 samplers/typical.h              18972 llama_cpp/functions.h           38245 constraints/looking.h
-    8273 samplers/top_p.h                19040 llama_cpp/object.h              38312 constraints/thinking.h
-    8316 samplers/min_p.h                19095 llama_cpp/vocabulary.h          38564 constraints/schedule.h
-    8358 samplers/by_sums.h              19173 text/reading.h                  38653 constraints/accepting.h
-    8509 samplers/top_h.h                19285 text/strings.h                  38836 constraints/drawing.h
-    8562 samplers/min_k.h                19386 text/values.h                   39023 constraints/state.h
-    8620 samplers/xtc.h                  19544 text/documents.h                39088 constraints/kind.h
-    8704 samplers/infill.h               19621 grammar/head.h                  39146 constraints/top_p_decay.h
-    8820 samplers/temperature.h          19663 grammar/tree.h                  39232 constraints/accessors.h
-    8990 samplers/smoothing.h            20330 grammar/building.h              39340 core/kinds.h
-    9075 samplers/softmax.h              20714 grammar/finishing.h             39391 base/restore.h
-    9108 samplers/drafted.h              21031 grammar/reading.h               39405 api/license.h
+       2 api/opening.h                    9133 samplers/greedy.h               21108 grammar/gbnf.h
+     277 api/config.h                     9175 samplers/choose.h               21407 grammar/regex.h
+     308 api/types.h                      9238 samplers/ratio.h                21812 grammar/derivatives.h
+     565 api/missing.h                    9305 samplers/draw.h                 22632 grammar/vocabulary.h
+     579 api/sample.h                     9391 samplers/dist.h                 23114 grammar/triggers.h
+     673 api/chains.h                     9423 samplers/gumbel.h               23450 grammar/matcher.h
+     940 api/samplers.h                   9493 watermark/function.h            23744 grammar/store.h
+    1213 api/gumbel.h                     9611 watermark/text.h                24010 grammar/moving.h
+    1236 api/operator.h                   9803 watermark/draw.h                24369 grammar/visits.h
+    1287 api/kv.h                        10014 samplers/mirostat.h             24657 grammar/states.h
+    1470 api/llama_cpp.h                 10254 samplers/adaptive_p.h           24820 grammar/items.h
+    1516 api/text_error.h                10406 samplers/custom.h               24948 grammar/masks.h
+    1533 api/grammar.h                   10467 config/describe.h               25164 grammar/runs.h
+    1801 api/shards.h                    10650 config/from_params.h            25383 grammar/entries.h
+    1900 api/peers.h                     10716 config/orders.h                 25891 grammar/accepting.h
+    1988 api/drafts.h                    10951 config/numbers.h                26241 grammar/waiting.h
+    2090 api/constraints.h               11095 config/set.h                    26370 grammar/history.h
+    2420 api/watermark.h                 11253 config/texts.h                  26501 grammar/room.h
+    2580 api/parts.h                     11384 config/settings.h               26857 grammar/sampler.h
+    2622 base/switches.h                 11498 life/rollback.h                 27104 grammar/forced.h
+    2948 base/random.h                   11758 life/chain.h                    27296 grammar/hooks.h
+    2971 base/mt19937.h                  12042 life/members.h                  27423 schema/head.h
+    3047 base/exact.h                    12156 life/update.h                   27608 schema/errors.h
+    3280 base/bits128.h                  12353 life/copy.h                     27721 schema/collections.h
+    3361 base/elements.h                 12523 rows/row.h                      27756 schema/references.h
+    3495 watermark/colours.h             12833 rows/reserve.h                  28034 schema/strings.h
+    3559 kernels/llama_cpp/contract.h    12902 rows/pieces.h                   28096 schema/numbers.h
+    3606 kernels/contract.h              13016 rows/thresholds.h               28305 schema/sets.h
+    3734 kernels/scalar.h                13123 rows/compact.h                  28564 schema/formats.h
+    3940 kernels/llama_cpp/scalar.h      13307 rows/sums.h                     28768 schema/scalars.h
+    3961 kernels/sets.h                  13456 rows/changes.h                  29077 schema/goals.h
+    4009 kernels/vectors.h               13537 rows/cuts.h                     29306 schema/alternatives.h
+    4126 kernels/avx512.h                13987 rows/typical.h                  29799 schema/objects.h
+    4210 kernels/avx2.h                  14302 rows/tail_free.h                30329 schema/arrays.h
+    4272 kernels/sse2.h                  14376 rows/selecting.h                30702 schema/whole.h
+    4289 kernels/neon.h                  14507 rows/mirostat.h                 30876 tags/head.h
+    4311 kernels/wasm.h                  14592 watermark/rows.h                31007 tags/words.h
+    4327 kernels/generic.h               14706 rows/flat.h                     31125 tags/inside.h
+    4347 kernels/shared.h                14753 rows/logprobs.h                 31270 tags/formats.h
+    4472 kernels/passes.h                14839 rows/step.h                     31684 grammar/grammars.h
+    5162 kernels/llama_cpp/passes.h      14856 rows/llama_cpp/sums.h           31751 peers/tables.h
+    5246 kernels/check.h                 15182 rows/llama_cpp/samplers.h       32152 peers/values.h
+    5269 kernels/dispatch.h              15659 rows/llama_cpp/step.h           32597 peers/llama_server.h
+    5479 core/array.h                    15690 run/apply.h                     32667 peers/fields.h
+    5821 core/table.h                    15774 run/writing.h                   32933 peers/requests.h
+    6046 core/windows.h                  15898 run/arrays.h                    33079 shards/head.h
+    6139 constraints/record.h            15976 run/arrays_llama_cpp.h          33230 shards/bytes.h
+    6197 watermark/record.h              16176 run/walk.h                      33328 shards/merging.h
+    6217 rows/work.h                     16281 run/finish.h                    33619 shards/row.h
+    6244 life/past.h                     16321 run/draw_llama_cpp.h            33753 shards/answers.h
+    6303 core/record.h                   16397 run/draw.h                      34301 shards/logprobs.h
+    6449 core/plans.h                    16475 run/sample.h                    34448 shards/taking.h
+    6488 core/fields.h                   16593 watermark/making.h              34604 shards/asking.h
+    6580 core/owners.h                   16822 watermark/tails.h               34741 shards/prefix.h
+    6660 core/mt19937.h                  16922 watermark/detect.h              35312 shards/plans.h
+    6719 core/no_mt19937.h               17145 run/verify.h                    35816 samplers/plans.h
+    6754 core/making.h                   17250 run/batch.h                     36079 shards/way.h
+    6889 core/streams.h                  17401 life/state.h                    36228 shards/memory.h
+    6930 life/state_fields.h             17579 operator/weights.h              36298 shards/batch.h
+    7030 samplers/llama_cpp.h            17668 operator/search.h               36706 drafts/head.h
+    7117 samplers/logit_bias.h           17810 operator/run.h                  36765 drafts/block.h
+    7219 samplers/patch.h                17979 kv/cells.h                      36957 drafts/tree.h
+    7269 samplers/penalties.h            18016 kv/making.h                     37092 drafts/relaxed.h
+    7421 samplers/dry.h                  18241 kv/slot.h                       37177 constraints/automaton.h
+    7880 samplers/cut.h                  18381 kv/sequences.h                  37278 constraints/making.h
+    7905 samplers/top_n_sigma.h          18515 kv/data.h                       37534 constraints/sampler.h
+    8015 samplers/top_k.h                18638 kv/update.h                     37629 constraints/constructors.h
+    8072 samplers/tail_free.h            18763 kv/state.h                      37996 constraints/patterns.h
+    8197 samplers/typical.h              18972 llama_cpp/functions.h           38204 constraints/looking.h
+    8273 samplers/top_p.h                19040 llama_cpp/object.h              38271 constraints/thinking.h
+    8316 samplers/min_p.h                19095 llama_cpp/vocabulary.h          38523 constraints/schedule.h
+    8358 samplers/by_sums.h              19173 text/reading.h                  38612 constraints/accepting.h
+    8509 samplers/top_h.h                19285 text/strings.h                  38795 constraints/drawing.h
+    8562 samplers/min_k.h                19386 text/values.h                   38982 constraints/state.h
+    8620 samplers/xtc.h                  19544 text/documents.h                39047 constraints/kind.h
+    8704 samplers/infill.h               19621 grammar/head.h                  39105 constraints/top_p_decay.h
+    8820 samplers/temperature.h          19663 grammar/tree.h                  39191 constraints/accessors.h
+    8990 samplers/smoothing.h            20325 grammar/building.h              39299 core/kinds.h
+    9075 samplers/softmax.h              20706 grammar/finishing.h             39350 base/restore.h
+    9108 samplers/drafted.h              21018 grammar/reading.h               39364 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -19664,33 +19664,31 @@ static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node,
 /* ---- the tree ----
    A grammar is a tree of nodes; each node matches a set of texts. Nodes are only added and never change, and a node's
    number is its index in the array of nodes. A function that makes a node takes nodes as arguments. A negative argument
-   is an error status, and the function returns it. */
+   is a status, which the function returns. */
 
 typedef int32_t sampi_node; /* a node's number; a negative value is a samp_status */
 
-/* The kinds of nodes, each with the texts that it matches. a, b and c are the node's three numbers. They are numbers of
-   other nodes, unless the line says something else. */
+/* The kinds of nodes, each with the texts that it matches. a, b and c are the node's three numbers. Where a line says
+   nothing else, they are nodes. */
 typedef enum sampi_node_kind {
     SAMPI_NODE_NEVER, /* matches no text */
     SAMPI_NODE_EMPTY, /* matches the empty text */
-    /* a text of b bytes, which begins at byte a of the pool; c: 1 + the rule with this name, or 0 if there is no such
-       rule */
+    /* a text of b bytes, at byte a of the pool; c: 1 + the rule with this name, or 0 */
     SAMPI_NODE_TEXT,
     SAMPI_NODE_SET, /* one byte of a set; the set is 256 bits, at byte a of the pool (b = 32) */
-    /* the token a; if b & 1: any token but a; if b & 2: a is not a token's id but a TEXT node with the token's text */
+    /* the token a; if b & 1: any token but a; if b & 2: a is a TEXT node with the token's text */
     SAMPI_NODE_TOKEN,
     SAMPI_NODE_SEQ,    /* a, followed by b */
     SAMPI_NODE_ALT,    /* either a (which is never an ALT itself) or b */
-    SAMPI_NODE_REPEAT, /* a, repeated at least b times and at most c times (c = -1: any number of times) */
+    SAMPI_NODE_REPEAT, /* a, at least b and at most c times (c = -1: any number) */
     SAMPI_NODE_GROUP,  /* a, as a group for the reason b (listed below); only triggers have groups */
     SAMPI_NODE_AND,    /* the texts that both a and b match */
     SAMPI_NODE_NOT,    /* every string of bytes that a does not match */
     SAMPI_NODE_REF,    /* whatever rule number a matches */
-    /* The rest of list number a (an object's members in any order). b is a SEEN node: the members that have come
-       already. c: 2 * the number of these members, + 1 if a separator has been read behind the last one. */
+    /* The rest of list number a (an object's members in any order). b is a SEEN node: the members that have come. c: 2
+       * their number, + 1 behind a separator. */
     SAMPI_NODE_MEMBERS,
-    /* A set of members of a list, as part b of a MEMBERS node; EMPTY is used for the empty set. It has b bytes of bits
-       in the pool, one bit for each member. */
+    /* The set b of a MEMBERS node, if it is not EMPTY: b bytes in the pool, with a bit for each member. */
     SAMPI_NODE_SEEN,
     /* the rest of a decimal number that is a multiple of a; the numbers b and c are described below */
     SAMPI_NODE_MULTIPLE
@@ -19716,13 +19714,13 @@ enum {
 /* Facts about a node, as bits of `known`. */
 enum {
     SAMPI_KNOWN_EMPTY = 1, /* the node matches the empty text */
-    /* the node contains a rule call, a token or a list of members, so it is not a regular expression */
+    /* the node contains a call, a token or a list, so it is not regular */
     SAMPI_KNOWN_CALLS = 2,
     SAMPI_KNOWN_AND = 4,   /* the node contains an AND, so only a search can decide whether it matches any text */
     SAMPI_KNOWN_ALIVE = 8, /* the node matches at least one text */
     /* the node matches no text; this is found without a search if a required part matches no text */
     SAMPI_KNOWN_DEAD = 16,
-    SAMPI_KNOWN_OPEN = 64,  /* sampi_grammar_visit has entered the node and not yet left it */
+    SAMPI_KNOWN_OPEN = 64,  /* sampi_grammar_visit is inside the node */
     SAMPI_KNOWN_DONE = 128, /* sampi_grammar_visit has left the node */
     SAMPI_KNOWN_SHARED = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND |
                          SAMPI_KNOWN_DEAD /* the bits that can be computed from the node's children */
@@ -19730,32 +19728,32 @@ enum {
 
 typedef struct sampi_expr {
     uint8_t kind, known; /* known: the SAMPI_KNOWN_* bits that were found when the node was made */
-    uint16_t depth;      /* the depth of recursion of a function that walks the node */
+    uint16_t depth;      /* how deep a function that walks the node recurses */
     int32_t a, b, c;
-    int32_t state; /* the number of the state that a matcher has for this node, or 0 */
+    int32_t state; /* the matcher's state for this node, or 0 */
 } sampi_expr;
 
 /* The first two nodes of every tree. */
 #define SAMPI_NEVER 0
 #define SAMPI_EMPTY 1
 
-/* the largest depth of a node; the stack for this recursion is available on every system */
+/* the largest depth of a node; every system has the stack for it */
 #define SAMPI_MAX_DEPTH  256
-#define SAMPI_MAX_NODES  (1 << 24) /* the largest number of nodes in a tree */
-#define SAMPI_MAX_POOL   (1 << 28) /* the largest size of all texts and sets of a tree, in bytes */
-#define SAMPI_MAX_RANGES 4096      /* the largest number of ranges in one character class */
-/* The limit of work for reading one text: a node that exists already costs 1, a new one costs SAMPI_NEW_NODE. */
+#define SAMPI_MAX_NODES  (1 << 24) /* the most nodes of a tree */
+#define SAMPI_MAX_POOL   (1 << 28) /* the most bytes of a tree's texts and sets */
+#define SAMPI_MAX_RANGES 4096      /* the most ranges of a character class */
+/* The limit of work for reading a text: finding a node costs 1, making one SAMPI_NEW_NODE. */
 #define SAMPI_MAX_WORK  (1 << 24)
 #define SAMPI_NEW_NODE  8
-#define SAMPI_MAX_REGEX 8192 /* the largest size of a regular expression, in bytes */
+#define SAMPI_MAX_REGEX 8192 /* the most bytes of a regular expression */
 
 typedef struct sampi_rule {
     sampi_node name, body; /* name: a TEXT node, or EMPTY; body: -1 if the rule is not defined */
     size_t place;          /* the offset in the GBNF text where the name first occurs */
     int32_t n_refs;        /* the number of nodes that refer to the rule */
-    /* true: a matcher calls the rule and returns from it; false: references are replaced by the rule's body */
+    /* whether a matcher calls the rule; if not, its body replaces the references */
     bool call;
-    uint8_t known; /* the SAMPI_KNOWN_* bits of the body, set when the grammar is finished */
+    uint8_t known; /* the body's SAMPI_KNOWN_* bits, in a finished grammar */
 } sampi_rule;
 
 /* A list of members (as of a JSON object) in any order, each at most once: see sampi_tree_members. */
@@ -19771,13 +19769,13 @@ typedef struct sampi_list {
 } sampi_list;
 
 enum {
-    SAMPI_KINDS_OF_NAMES = 8, /* how many kinds of names there are; witnesses must have names of different kinds */
+    SAMPI_KINDS_OF_NAMES = 8, /* kinds of names; each witness has another kind */
     SAMPI_SETS_OF_KINDS = 1 << SAMPI_KINDS_OF_NAMES,
     SAMPI_MAX_SLOTS = 4
 };
 
-/* An account of heap memory with a limit. Every block counts with its full size. Several accounts can share one limit:
-   they then count in the common account `all`, which several threads change at the same time. */
+/* An account of heap memory with a limit. Every block counts with its full size. Accounts that share a limit count in
+   `all`, which several threads change at the same time. */
 typedef struct sampi_held {
     size_t bytes, most;
     /* the bytes of stores, which are not in `bytes`; they lower the limit for `bytes`, but a quarter of `most` always
@@ -19785,11 +19783,11 @@ typedef struct sampi_held {
     size_t apart;
     struct sampi_held *all; /* the common account that counts in place of this one, or NULL */
     bool full;              /* a request exceeded the limit */
-    size_t beside;          /* by how many bytes the limit may be exceeded for a short time */
+    size_t beside;          /* bytes above the limit that are allowed for now */
 } sampi_held;
 
-/* A growing array. The elements move when the array grows, so other data refer to an element by its index.
-   sampi_vec_like makes an empty array. */
+/* A growing array. The elements move when it grows, so they are referred to by index. sampi_vec_like makes an empty
+   one. */
 typedef struct sampi_vec {
     void *data;
     int32_t n, cap;
@@ -19797,8 +19795,7 @@ typedef struct sampi_vec {
     sampi_held *held; /* the account that counts the memory; NULL: the memory is not counted */
 } sampi_vec;
 
-/* A cache of the nodes of character classes, because grammars often repeat a class. The hash of a class selects the
-   cache's slot for it. */
+/* A cache of the nodes of character classes, because grammars often repeat a class. A class's hash selects its slot. */
 enum { SAMPI_CLASSES = 64 };
 typedef struct sampi_class {
     uint32_t range[2][2];
@@ -19807,8 +19804,8 @@ typedef struct sampi_class {
     sampi_node node;
 } sampi_class;
 
-/* The counts of a tree to which several threads add nodes at the same time (store.h). The arrays of such a tree never
-   move, and its nodes.n and pool.n are not used; these counts replace them. */
+/* The counts of a tree to which several threads add nodes at the same time (store.h). Its arrays never move, and these
+   counts replace nodes.n and pool.n. */
 typedef struct sampi_growth {
     int32_t n_nodes, n_pool;
     /* [nodes.cap] the facts ALIVE and DEAD about each node, which are found after the node was made */
@@ -19823,7 +19820,7 @@ typedef struct sampi_tree {
     sampi_vec members; /* sampi_member */
     /* the hash table of all nodes, with 2^k slots: each slot is a node's number, or -1 if it is free */
     sampi_vec slots;
-    int64_t spare;        /* the amount of work that may still be done; it begins with SAMPI_MAX_WORK */
+    int64_t spare;        /* the work that may still be done, at first SAMPI_MAX_WORK */
     sampi_class *classes; /* [SAMPI_CLASSES] the cache of character classes, or NULL */
     sampi_growth *growth; /* NULL if only one thread uses the tree */
 } sampi_tree;
@@ -19863,8 +19860,7 @@ static void sampi_free_block(sampi_held *held, void *block, size_t bytes)
     SAMP_FREE(block);
 }
 
-/* Makes room for `cap` elements of `width` bytes. Both the old and the new block count in the account until the
-   elements have moved. */
+/* Makes room for `cap` elements of `width` bytes. The old block counts too until the elements have moved. */
 static bool sampi_vec_move(sampi_vec *vec, size_t width, int32_t cap)
 {
     const size_t size = (size_t)cap * width;
@@ -19896,8 +19892,8 @@ static bool sampi_vec_grow(sampi_vec *vec, size_t width, int32_t least)
     return sampi_vec_move(vec, width, some);
 }
 
-/* Adds `more` elements of `width` bytes at the end, which also increases vec->n. Returns the address of the first new
-   element. Returns NULL if there is no memory; the array is then unchanged. */
+/* Adds `more` elements of `width` bytes at the end, which also increases vec->n. Returns the first new element; NULL if
+   there is no memory, and then nothing has changed. */
 static void *sampi_vec_add(sampi_vec *vec, size_t width, int32_t more)
 {
     if (more > INT32_MAX / 2 - vec->n) return NULL;
@@ -19928,8 +19924,8 @@ static void sampi_vec_free(sampi_vec *vec)
     *vec = sampi_vec_like(vec);
 }
 
-/* Shrinks an array that uses less than a quarter of its memory. Moving the elements needs memory for both blocks; if
-   that exceeds the limit, the array stays as it is. */
+/* Shrinks an array that uses less than a quarter of its memory. If the limit has no room for both blocks, the array
+   stays as it is. */
 static void sampi_vec_trim(sampi_vec *vec, size_t width)
 {
     const bool was_full = vec->held && vec->held->full;
@@ -19948,7 +19944,7 @@ static bool sampi_slots_like(sampi_vec *made, const sampi_vec *slots)
     return true;
 }
 
-/* Does the same as sampi_slots_like, and replaces the old table by the new, empty one. */
+/* Replaces a table by the one that sampi_slots_like makes. */
 static bool sampi_slots_renew(sampi_vec *slots)
 {
     sampi_vec old = *slots;
@@ -19974,15 +19970,15 @@ static uint32_t sampi_node_hash(const sampi_tree *t, int kind, int32_t a, int32_
     if (sampi_in_pool(kind)) {
         h ^= sampi_checksum(sampi_bytes_at(t, a), (size_t)b);
     } else {
-        /* the parts of one node often have close numbers, so the hash must not let their bits cancel each other */
+        /* parts often have neighbouring numbers, whose bits must not cancel each other */
         h = (h ^ ((uint64_t)(uint32_t)a << 32 | (uint32_t)b)) * 0xD6E8FEB86659FD93u;
         h = (h ^ h >> 32 ^ (uint32_t)c) * 0xD6E8FEB86659FD93u;
     }
     return (uint32_t)(h ^ h >> 29);
 }
 
-/* Returns the slot of the hash table that has the node with these numbers, or else the free slot that the new node
-   would get. Returns NULL if there are too many collisions. */
+/* Returns the hash table's slot of the node with these numbers, or the free slot for it; NULL if too many nodes
+   collide. */
 static sampi_node *sampi_node_slot(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
     enum { PROBES = 128 };
@@ -20022,8 +20018,8 @@ static bool sampi_tree_rehash(sampi_tree *t)
     return true;
 }
 
-/* Returns the recursion depth of functions that walk a node with these parts. Such functions follow the right arm of
-   SEQ and ALT in a loop; every other step to a child is one level of recursion. */
+/* Returns the recursion depth of functions that walk a node with these parts. They follow the right arms of SEQ and ALT
+   in a loop; every other step to a child is a level. */
 static int32_t sampi_node_depth(const sampi_tree *t, int kind, int32_t a, int32_t b)
 {
     if (kind < SAMPI_NODE_SEQ || kind > SAMPI_NODE_NOT) return 0;
@@ -20035,8 +20031,8 @@ static int32_t sampi_node_depth(const sampi_tree *t, int kind, int32_t a, int32_
     return depth;
 }
 
-/* Returns whether the node is a reference to a rule that is replaced by its body. Functions that walk a tree go on to
-   the body at such a node. */
+/* Returns whether the node is a reference to a rule that is replaced by its body. Functions that walk a tree continue
+   with the body. */
 static bool sampi_is_inline(const sampi_tree *t, const sampi_expr *e)
 {
     return e->kind == SAMPI_NODE_REF && !sampi_rule_at(t, e->a)->call;
@@ -20062,16 +20058,16 @@ static void sampi_learnt(const sampi_tree *t, sampi_node n, int32_t known)
 
 static bool sampi_is_dead(const sampi_tree *t, sampi_node n) { return sampi_known(t, n) & SAMPI_KNOWN_DEAD; }
 
-/* The progress within a list of members, computed from a MEMBERS node. A slot is the obligation to write one witness: a
-   member whose name is not listed. It is open while the witness has not come. */
+/* The progress within a list of members, computed from a MEMBERS node. A slot stands for a witness, a required member
+   whose name is not listed; it is open until the witness comes. */
 typedef struct sampi_opening {
     sampi_list list;
     const sampi_member *member; /* [list.n], valid until the tree grows */
     sampi_node seen;
     int32_t count; /* the number of members that have come already */
-    /* missing: the number of members that must still come; left: the number of all members that may still come */
+    /* missing: how many members must still come; left: how many may still come */
     int32_t missing, left;
-    bool dead;      /* a required member can match no text, so the list cannot be completed */
+    bool dead;      /* a required member matches no text */
     uint32_t taken; /* the kinds of names that earlier witnesses have, as a set of bits */
     int32_t n_open; /* the number of open slots */
     /* for each open slot: the kinds of names that its witness may have, as a set of bits */
@@ -20146,8 +20142,8 @@ static uint8_t sampi_list_known(const sampi_tree *t, const sampi_expr *e)
 }
 
 /* Returns SAMPI_KNOWN_EMPTY if a number may end at the MULTIPLE node e, SAMPI_KNOWN_DEAD if it can never become a
-   multiple, else 0. Decimal places that are not written count as zeros. A number whose decimal point has not been read
-   can always become a multiple by more digits. */
+   multiple, else 0. Decimal places that are not written count as zeros. Before the decimal point, more digits can
+   always make the number a multiple. */
 static uint8_t sampi_multiple_known(const sampi_expr *e)
 {
     const int32_t phase = e->c % 8;
@@ -20197,7 +20193,7 @@ static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
 }
 
 /* Reserves n elements of an array that never moves and has room for `cap`. Returns the index of the first reserved
-   element; -1 if too few are free. Several threads may call this function at the same time. */
+   element; -1 if too few are free. Several threads may do so at the same time. */
 static int32_t sampi_take(int32_t *used, int32_t n, int32_t cap)
 {
     for (;;) {
@@ -20209,9 +20205,9 @@ static int32_t sampi_take(int32_t *used, int32_t n, int32_t cap)
 
 /* Does the work of sampi_tree_node for a tree to which several threads add nodes. A new node is written completely
    before its number is put into a slot of the hash table. If two threads make the same node at once, only one of the
-   two numbers is used. If the tree is full, or too many nodes collide in the hash table, the function returns
-   SAMP_E_NOMEM and sets held->full, as an array does that must not grow. The caller then changes to a larger store of
-   computed data, or to one with fewer nodes. */
+   two numbers is used. If the tree is full, or too many nodes collide in the hash table, the result is SAMP_E_NOMEM
+   with held->full, as for an array that must not grow; the caller then changes to a larger store, or to one with fewer
+   nodes. */
 static sampi_node sampi_tree_common(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
     enum { PROBES = 128 };
@@ -20244,12 +20240,12 @@ static sampi_node sampi_tree_common(const sampi_tree *t, int kind, int32_t a, in
     return SAMP_E_NOMEM;
 }
 
-/* Returns the node with these parts, which is made if it does not exist. All nodes are made by this function or by
-   sampi_tree_common. If more nodes collide in the hash table than is likely by chance, the table grows. If collisions
-   remain, the grammar was written to cause them, and the function returns SAMP_E_RANGE. */
+/* Returns the node with these parts, the existing one or a new one. All nodes are made here or in sampi_tree_common. If
+   more nodes collide in the hash table than is likely by chance, the table grows. If collisions remain, the grammar was
+   written to cause them, and the function returns SAMP_E_RANGE. */
 static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
-    enum { SLOTS = 32 }; /* the largest number of slots in the hash table for each node */
+    enum { SLOTS = 32 }; /* the most slots of the table for each node */
     if (--t->spare < 0) return SAMP_E_RANGE;
     if (t->growth) return sampi_tree_common(t, kind, a, b, c);
     if (2 * (t->nodes.n + 1) > t->slots.n && !sampi_tree_rehash(t)) return SAMP_E_NOMEM;
@@ -20274,8 +20270,7 @@ static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b,
     return *slot = t->nodes.n - 1;
 }
 
-/* Makes a node of the kind TEXT or SET from the bytes in the pool from `at` to the pool's end. If an equal node exists,
-   the function returns that node and removes the bytes from the pool. */
+/* Returns the TEXT or SET of the pool's bytes from `at` on. If an equal node exists, these bytes are removed. */
 static sampi_node sampi_tree_pool_end(sampi_tree *t, int kind, int32_t at)
 {
     int32_t n_nodes = t->nodes.n;
@@ -20329,17 +20324,16 @@ static void sampi_tree_free(sampi_tree *t)
 
 /* ---- src/grammar/building.h ---- */
 /* ---- building a tree ----
-   Each function of this room returns the node that matches certain texts, made of the nodes that it gets: a text, a
-   sequence, alternatives, a repetition, a character class, a list of members, a rule. If an argument is a negative
-   status, the function returns this status. */
+   These functions return the node that matches certain texts: a text, a sequence, alternatives, a repetition, a
+   character class, a list of members, a rule. A negative argument is a status, which is returned. */
 
-/* Returns the node that matches the text of n bytes. */
+/* Returns the node for the text of n bytes. */
 static sampi_node sampi_tree_text(sampi_tree *t, const char *bytes, size_t n)
 {
     return n ? sampi_tree_pooled(t, SAMPI_NODE_TEXT, bytes, n) : SAMPI_EMPTY;
 }
 
-/* Returns the node that matches one byte from lo to hi. */
+/* Returns the node for one byte from lo to hi. */
 static sampi_node sampi_tree_byte(sampi_tree *t, uint32_t lo, uint32_t hi)
 {
     uint8_t bits[32] = { 0 };
@@ -20347,8 +20341,8 @@ static sampi_node sampi_tree_byte(sampi_tree *t, uint32_t lo, uint32_t hi)
     return sampi_tree_pooled(t, SAMPI_NODE_SET, bits, 32);
 }
 
-/* Returns the node that matches a, followed by b. If parts are appended one by one, the SEQ nodes nest on the left; the
-   derivatives (sampi_join) rebuild such a sequence so that it nests on the right. */
+/* Returns the node for a, followed by b. Parts that are appended one by one nest on the left; derivatives (sampi_join)
+   make such a sequence nest on the right. */
 static sampi_node sampi_tree_seq(sampi_tree *t, sampi_node a, sampi_node b)
 {
     if (a < 0 || b < 0) return a < 0 ? a : b;
@@ -20357,8 +20351,8 @@ static sampi_node sampi_tree_seq(sampi_tree *t, sampi_node a, sampi_node b)
     return b == SAMPI_EMPTY ? a : sampi_tree_node(t, SAMPI_NODE_SEQ, a, b, 0);
 }
 
-/* Returns the node that matches a or b. If both are lists of alternatives, a's alternatives are put in front of b's one
-   by one, so that ALT nodes nest on the right only. */
+/* Returns the node for a or b. If both have alternatives, a's are put in front of b's one by one, so that ALT nodes
+   nest on the right only. */
 static sampi_node sampi_tree_alt(sampi_tree *t, sampi_node a, sampi_node b)
 {
     if (a < 0 || b < 0) return a < 0 ? a : b;
@@ -20373,8 +20367,8 @@ static sampi_node sampi_tree_alt(sampi_tree *t, sampi_node a, sampi_node b)
     return b < 0 ? b : sampi_tree_node(t, SAMPI_NODE_ALT, a, b, 0);
 }
 
-/* Returns the node that matches a, repeated at least `least` and at most `most` times (-1: any number of times). The
-   node stores the two bounds; a is not copied. */
+/* Returns the node for a, at least `least` and at most `most` times (-1: any number). The node is a counter; a is not
+   copied. */
 static sampi_node sampi_tree_repeat(sampi_tree *t, sampi_node a, int32_t least, int32_t most)
 {
     if (a < 0) return a;
@@ -20408,8 +20402,7 @@ static bool sampi_has_bytes(const sampi_tree *t, sampi_node one, const uint8_t s
 }
 
 /* Returns whether a quick look shows that all texts of n are texts of `all`, a node for which sampi_is_all holds. For
-   example all texts of [^"]*word[^"]* are texts of [^"]*. The answer false may also mean that the look found nothing
-   within *patience steps. */
+   example all texts of [^"]*word[^"]* are texts of [^"]*. False may also mean that *patience steps were not enough. */
 static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_node all, int32_t *patience)
 {
     const sampi_node one = sampi_at(t, all)->a;
@@ -20451,8 +20444,8 @@ static bool sampi_excludes(const sampi_tree *t, sampi_node b, sampi_node a)
            (e->a == a || (sampi_is_all(t, e->a) && sampi_is_among(t, a, e->a, &patience)));
 }
 
-/* Returns the node that matches the texts that both a and b match. Both must be regular: they contain no token, no list
-   of members and no recursive rule. */
+/* Returns the node for the texts that both a and b match. Both must be regular: they contain no token, no list of
+   members and no recursive rule. */
 static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
 {
     if (a < 0 || b < 0) return a < 0 ? a : b;
@@ -20464,22 +20457,22 @@ static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
     return sampi_tree_node(t, SAMPI_NODE_AND, a < b ? a : b, a < b ? b : a, 0);
 }
 
-/* Returns the node that matches a decimal number in JSON's form, without sign or exponent, that is a multiple of m *
-   10^-places. m is 10^8 at most. */
+/* Returns the node for a decimal number in JSON's form, without sign or exponent, that is a multiple of m * 10^-places.
+   m is 10^8 at most. */
 static sampi_node sampi_tree_multiple(sampi_tree *t, int32_t m, int32_t places)
 {
     return sampi_tree_node(t, SAMPI_NODE_MULTIPLE, m, 0, 8 * places + SAMPI_MULTIPLE_BEGINS);
 }
 
-/* Returns the node that matches the token `token` of the vocabulary, whatever the token's text is; with `negated` the
-   node matches any other token. */
+/* Returns the node for the token `token` of the vocabulary, whatever the token's text is; with `negated` the node
+   matches any other token. */
 static sampi_node sampi_tree_token(sampi_tree *t, samp_token token, bool negated)
 {
     return token < 0 ? (sampi_node)SAMP_E_RANGE : sampi_tree_node(t, SAMPI_NODE_TOKEN, token, negated, 0);
 }
 
-/* Returns the node that matches the UTF-8 of one code point from lo to hi. lo and hi must have the same length in
-   UTF-8. The allowed range of each byte depends on the bytes before it, so the range is split. */
+/* Returns the node for the UTF-8 of one code point from lo to hi. lo and hi must have the same length in UTF-8. Each
+   byte's range depends on the bytes before it. */
 static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi, int n_tail, uint32_t mark)
 {
     if (n_tail == 0) return sampi_tree_byte(t, mark | lo, mark | hi);
@@ -20504,9 +20497,9 @@ static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi,
                                          sampi_tree_utf8_range(t, lo & low, hi & low, n_tail - 1, 0x80)));
 }
 
-/* Returns the node that matches one code point from lo to hi. Surrogates are left out, because they have no UTF-8. The
-   table has one line for each range of code points with the same length in UTF-8: the upper bits of its lead byte are
-   `lead`, and n_tail bytes follow. */
+/* Returns the node for one code point from lo to hi. Surrogates are left out, because they have no UTF-8. The table has
+   one line for each range of code points with the same length in UTF-8: the upper bits of its lead byte are `lead`, and
+   n_tail bytes follow. */
 static sampi_node sampi_tree_code_points(sampi_tree *t, uint32_t lo, uint32_t hi)
 {
     static const struct {
@@ -20579,8 +20572,8 @@ static sampi_class *sampi_class_slot(const sampi_tree *t, const uint32_t (*range
     return &t->classes[(h >> 13 ^ h >> 24) % SAMPI_CLASSES];
 }
 
-/* Returns the node that matches one code point in one of n ranges, or, if `negated`, a code point in none of them. The
-   ranges may have any order and include both ends. The callback `one` makes the node for the code points lo .. hi. */
+/* Returns the node for one code point in one of n ranges, or, if `negated`, a code point in none of them. The ranges
+   may have any order and include both ends. The callback `one` makes the node for the code points lo .. hi. */
 static sampi_node sampi_tree_class_of(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated,
                                       sampi_node (*one)(sampi_tree *, uint32_t lo, uint32_t hi), int32_t how)
 {
@@ -20606,8 +20599,7 @@ static sampi_node sampi_tree_class_of(sampi_tree *t, const uint32_t (*ranges)[2]
     return kept->node = node;
 }
 
-/* Returns the node that matches the UTF-8 of one code point in one of n ranges; with `negated` a code point in none of
-   them. */
+/* Returns the node for the UTF-8 of one code point in one of n ranges; with `negated` a code point in none of them. */
 static sampi_node sampi_tree_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
 {
     enum { HOW = 2 };
@@ -20655,11 +20647,11 @@ static sampi_node sampi_tree_call(sampi_tree *t, sampi_node body)
     return sampi_tree_ref(t, rule);
 }
 
-/* Returns the node that matches a list of n members in any order, each at most once, with `separator` between two
-   members. `other` matches a member that is not among the n, and may come several times; SAMPI_NEVER allows no such
-   member. All required members must come. The number of all members must be between `least` and `most` (SIZE_MAX: no
-   upper bound). The members are copied. Each of them becomes a rule that is called, so that the data computed for a
-   member do not depend on the members before it, and are computed once. */
+/* Returns the node for a list of n members in any order, each at most once, with `separator` between two members.
+   `other` matches a member that is not among the n, and may come several times; SAMPI_NEVER allows no such member. All
+   required members must come. The number of all members must be between `least` and `most` (SIZE_MAX: no upper bound).
+   The members are copied. Each becomes a rule that is called: what is computed for it does not depend on the members
+   before it, so it is computed once. */
 static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members, size_t n, sampi_node separator,
                                      sampi_node other, size_t least, size_t most)
 {
@@ -20683,11 +20675,11 @@ static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members,
     return sampi_tree_node(t, SAMPI_NODE_MEMBERS, t->lists.n - 1, SAMPI_EMPTY, 0);
 }
 
-/* Does the same as sampi_tree_members, for a list that also must have witnesses: members whose names are not listed but
-   that are required (schema/objects.h). The last `slots` * SAMPI_KINDS_OF_NAMES elements of `members` are groups, a
-   group for each witness; a group has one member for each kind of name. One member of each group must come, and no two
-   witnesses may have the same kind. The members with other names that may come depend on the kinds that the witnesses
-   had so far: others [SAMPI_SETS_OF_KINDS] is indexed by the set of these kinds. */
+/* The same for a list with witnesses: required members whose names are not listed (schema/objects.h). The last `slots`
+   * SAMPI_KINDS_OF_NAMES elements of `members` are groups, a group for each witness; a group has one member for each
+   kind of name. One member of each group must come, and no two witnesses may have the same kind. The members with other
+   names that may come depend on the kinds that the witnesses had so far: others [SAMPI_SETS_OF_KINDS] is indexed by the
+   set of these kinds. */
 static sampi_node sampi_tree_witnesses(sampi_tree *t, const sampi_member *members, size_t n, int32_t slots,
                                        sampi_node separator, const sampi_node *others, size_t least, size_t most)
 {
@@ -20717,8 +20709,7 @@ static sampi_node sampi_tree_witnesses(sampi_tree *t, const sampi_member *member
    called (references to the others are replaced by their bodies), which nodes match the empty text, and classes of
    bytes that the grammar treats alike. */
 
-/* Classes of bytes. Two bytes are in the same class if exchanging them in a text never changes whether the grammar
-   allows the text. */
+/* Classes of bytes. The grammar never distinguishes two bytes of one class. */
 typedef struct sampi_byte_classes {
     int32_t n_classes;
     uint8_t class_of[256]; /* the class of each byte */
@@ -20731,8 +20722,7 @@ struct samp_grammar {
     uint64_t fingerprint; /* sampi_grammar_fingerprint */
     int32_t root;         /* the number of the rule with which a text begins */
     sampi_byte_classes bytes;
-    /* a list of the data that samplers of this grammar share (store.h); only this member changes after the grammar was
-       made */
+    /* what the samplers share, as a list (store.h); nothing else of a grammar changes */
     struct sampi_shared *shared;
 };
 
@@ -20759,9 +20749,8 @@ static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t 
     }
 }
 
-/* Finishes a node whose children are finished. Children that lead back to the node are not finished yet. The function
-   computes the recursion depth of functions that go on from a reference to the rule's body. A rule that would make this
-   depth too large is called instead. */
+/* Finishes a node whose children are finished, or lead back to it. Computes how deep functions recurse that walk into
+   the bodies of rules; a rule that would be too deep is called instead. */
 static int sampi_grammar_leave(sampi_tree *t, sampi_node n)
 {
     sampi_expr *e = sampi_at(t, n);
@@ -20780,9 +20769,8 @@ static int sampi_grammar_leave(sampi_tree *t, sampi_node n)
     return SAMP_OK;
 }
 
-/* Handles a node that is reached again from within itself, which shows that a rule is recursive. The rule is marked as
-   called. If n is a reference, the rule is n's; if several rules share the node n, it is the last rule on the path to
-   n, which is in `todo`. */
+/* Handles a node that is reached from within itself, because a rule is recursive: marks the rule as called. It is n's
+   rule, or, if several rules share the node n, the last rule on the path to n, which is in `todo`. */
 static void sampi_grammar_loop(sampi_tree *t, sampi_node n, const sampi_vec *todo)
 {
     for (int32_t i = todo->n - 2; sampi_at(t, n)->kind != SAMPI_NODE_REF; i -= 2)
@@ -20845,9 +20833,9 @@ static int32_t sampi_grammar_cost(const sampi_tree *t, sampi_node n)
     return e->kind == SAMPI_NODE_MEMBERS ? 1 + ((const sampi_list *)t->lists.data + e->a)->n / 8 : 1;
 }
 
-/* Calls sampi_grammar_look for all nodes until no facts change any more. When the facts of a node change, the nodes
-   that have it as a child enter a queue, unless they are in the queue already. The parents of node n are list [above
-   [n]] to list [above [n + 1] - 1]. `queue` has as many elements as `order`; the nodes in the queue are marked OPEN. */
+/* Calls sampi_grammar_look for all nodes until no facts change any more. When a node's facts change, its parents enter
+   a queue, unless they are in it. The parents of node n are list [above [n]] to list [above [n + 1] - 1]. `queue` has
+   as many elements as `order`; the nodes in the queue are marked OPEN. */
 static int sampi_grammar_spread(sampi_tree *t, const sampi_vec *order, const int32_t *above, const int32_t *list,
                                 int32_t *queue)
 {
@@ -20896,10 +20884,9 @@ static int sampi_grammar_spread_all(sampi_tree *t, const sampi_vec *order)
     return status;
 }
 
-/* Marks as called the rules that are not regular and are referred to more than once. If their bodies replaced the
-   references, the number of ways to continue a text would grow too much. Then the function computes the facts about all
-   nodes, in rounds until nothing changes, because rules may be recursive. Last, it checks that no AND or NOT contains a
-   call, and returns SAMP_E_UNSUPPORTED if one does. */
+/* Marks as called the rules that are not regular and are referred to more than once. Without calls the ways to continue
+   a text would become too many. Then computes the facts about all nodes, in rounds until nothing changes, because rules
+   may be recursive. Returns SAMP_E_UNSUPPORTED if an AND or NOT contains a call. */
 static int sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
 {
     enum { ROUNDS = 4 };
@@ -20916,7 +20903,7 @@ static int sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
     }
     if (changed) status = sampi_grammar_spread_all(t, order);
     if (status) return status;
-    /* nodes that the root does not reach are computed too: a node that is made later may be equal to one of them */
+    /* also for unreachable nodes: a node that is made later may be equal to one */
     for (sampi_node n = 0; n < t->nodes.n; n++) {
         sampi_expr *e = sampi_at(t, n);
         if (!(e->known & SAMPI_KNOWN_DONE))
@@ -20990,9 +20977,9 @@ static void sampi_grammar_mix(const sampi_tree *t, const sampi_expr *e, uint64_t
         sampi_mix(hash, ((const sampi_member *)t->members.data)[list->first + i].required);
 }
 
-/* Computes the grammar's fingerprint, a hash of 64 bits, from all nodes in `order`: each node's own numbers, and the
-   positions of its children in `order`. The nodes' numbers in the tree, the names of rules and unreachable nodes have
-   no influence. Returns SAMP_OK or SAMP_E_NOMEM. */
+/* Computes the fingerprint, a hash of 64 bits, of all nodes in `order`: what each node is, and where in `order` its
+   children are. The nodes' numbers, names of rules and unreachable nodes have no influence. Returns SAMP_OK or
+   SAMP_E_NOMEM. */
 static int sampi_grammar_fingerprint(samp_grammar *g, const sampi_vec *order)
 {
     const sampi_tree *t = &g->tree;
@@ -21031,7 +21018,7 @@ static int sampi_grammar_finish(samp_grammar *g, int32_t root)
 /* ---- src/grammar/reading.h ---- */
 /* ---- reading texts ----
    The readers of GBNF and of regular expressions turn a text into a tree. Both read the text once and stop at the first
-   mistake; the error gives the mistake's position and the text that was expected there. */
+   mistake; the error says where it is and what was expected. */
 
 typedef struct sampi_reader {
     sampi_tree *tree;
@@ -21040,11 +21027,11 @@ typedef struct sampi_reader {
     samp_text_error *error; /* never NULL */
     sampi_vec parts;        /* sampi_node: a stack with the parts of the sequences that are being read */
     int32_t depth;          /* how many parentheses are open */
-    uint64_t n_symbols; /* GBNF: the number of names as llama.cpp counts them, which its limit on repetitions needs */
+    uint64_t n_symbols;     /* GBNF: names as llama.cpp counts them, for its limit on repetitions */
     /* Regular expressions: the function that makes the node of a character class. */
     sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool);
-    /* Regular expressions: true if it matters in which of several ways a text matches. Groups then become GROUP nodes;
-       they are numbered from 0 to n_groups - 1. */
+    /* Regular expressions: true if it matters in which of several ways a text matches. Groups then become GROUP nodes,
+       numbered below n_groups. */
     bool ways;
     int32_t n_groups;
 } sampi_reader;
@@ -21057,7 +21044,7 @@ static int sampi_expected(sampi_reader *r, const char *at, int status, const cha
     return sampi_text_error(r->error, r->text, at, status, what);
 }
 
-/* Reads one code point, which must be valid UTF-8. Returns the code point, or a negative status. */
+/* Reads one code point, which must be valid UTF-8. Returns the code point, or a status. */
 static int32_t sampi_read_utf8(sampi_reader *r, const char *what)
 {
     if (r->at == r->end) return sampi_expected(r, r->at, SAMP_E_FORMAT, what);
@@ -21067,7 +21054,7 @@ static int32_t sampi_read_utf8(sampi_reader *r, const char *what)
     return (int32_t)c;
 }
 
-/* Reads n hexadecimal digits. Returns their value, or a negative status. */
+/* Reads n hexadecimal digits. Returns their value, or a status. */
 static int64_t sampi_read_hex(sampi_reader *r, int n)
 {
     uint32_t x = 0;
@@ -21079,7 +21066,7 @@ static int64_t sampi_read_hex(sampi_reader *r, int n)
     return x;
 }
 
-/* Reads a decimal number. Returns the number, or a negative status. Numbers above 2^31 - 1 become 2^31 - 1. */
+/* Reads a decimal number. Returns the number, or a status. Numbers above 2^31 - 1 become 2^31 - 1. */
 static int32_t sampi_read_number(sampi_reader *r, const char *what)
 {
     int64_t x = 0;
@@ -21120,9 +21107,8 @@ static sampi_node sampi_read_join(sampi_reader *r, int32_t first, bool seq)
 
 /* ---- src/grammar/gbnf.h ---- */
 /* ---- grammars: GBNF, as llama.cpp reads it ----
-   This reader accepts the texts that llama.cpp's reader of grammars accepts, and refuses the texts that llama.cpp
-   refuses, at the same position. Limits and oddities are the same too. Rules become nodes that refer to each other by
-   number. */
+   This reader accepts what llama.cpp's reader of grammars accepts, and refuses what that one refuses, at the same
+   position, with the same limits and oddities. Rules become nodes that refer to each other by number. */
 
 static bool sampi_gbnf_is_name(char c)
 {
@@ -21139,8 +21125,8 @@ static void sampi_gbnf_space(sampi_reader *r, bool newlines)
     }
 }
 
-/* Reads one character of a literal or a class. An escape can give a number above 0x10ffff, for which there is no UTF-8;
-   such a character matches no text. */
+/* Reads one character of a literal or a class. An escape can give a number above 0x10ffff, which has no UTF-8 and
+   matches no text. */
 static int64_t sampi_gbnf_char(sampi_reader *r)
 {
     if (*r->at != '\\') return sampi_read_utf8(r, "expected the end of the literal or class");
@@ -21210,8 +21196,8 @@ static sampi_node sampi_gbnf_class(sampi_reader *r)
     return sampi_read_node(r, sampi_tree_class(r->tree, (const uint32_t(*)[2])ranges, (size_t)n, negated));
 }
 
-/* Reads a token: <[id]> or <text>. The text together with its angle brackets must be the text of one token. Which token
-   it is is found later, when the vocabulary is known. */
+/* Reads a token: <[id]> or <text>. The text together with its angle brackets must be the text of one token. The
+   vocabulary, which is known later, says which token. */
 static sampi_node sampi_gbnf_token(sampi_reader *r)
 {
     bool negated = *r->at == '!';
@@ -21263,8 +21249,8 @@ static int sampi_gbnf_braces(sampi_reader *r, bool nested, int32_t *least, int32
     return SAMP_OK;
 }
 
-/* Reads one of * + ? or a repetition in braces, and applies it to the last part that was read. *n_rules is the number
-   of rules that llama.cpp counts for that part; the function multiplies it by the number of repetitions. */
+/* Reads one of * + ? or a repetition in braces, and applies it to the last part that was read. *n_rules, the rules that
+   llama.cpp counts for that part, is multiplied by the repetitions. */
 static int sampi_gbnf_repeat(sampi_reader *r, int32_t first, bool nested, bool *nothing, uint64_t *n_rules)
 {
     const char *start = r->at;
@@ -21291,8 +21277,8 @@ static int sampi_gbnf_repeat(sampi_reader *r, int32_t first, bool nested, bool *
 
 static sampi_node sampi_gbnf_alternatives(sampi_reader *r, bool nested);
 
-/* Reads a name. Returns the number of the rule with this name, or a negative status. A name that was not met before
-   becomes a new rule. New rules count in n_symbols, which llama.cpp's limit on repetitions needs. */
+/* Reads a name. Returns the number of the rule with this name, or a status. A new name becomes a new rule, and counts
+   in n_symbols for llama.cpp's limit on repetitions. */
 static int32_t sampi_gbnf_name(sampi_reader *r)
 {
     const char *start = r->at;
@@ -21508,8 +21494,8 @@ static int sampi_regex_ranges(sampi_reader *r, const uint32_t (*ranges)[2], size
     return SAMP_OK;
 }
 
-/* Reads one end of a range within [ ]. Returns its code point. If it is one of \d \w \s \D \W \S, the function returns
-   -1, and has appended the ranges of this class to r->parts. */
+/* Reads one end of a range within [ ]. Returns its code point; or -1 after \d \w \s \D \W \S, whose ranges are then
+   appended to r->parts. */
 static int64_t sampi_regex_class_char(sampi_reader *r, int *status)
 {
     int64_t c;
@@ -21605,8 +21591,7 @@ static sampi_node sampi_regex_group(sampi_reader *r)
     return sampi_regex_way(r, n, group);
 }
 
-/* Reads a repetition {m}, {m,} or {m,n}. If the text does not have one of these forms, { is an ordinary character, and
-   *least becomes -1. */
+/* Reads a repetition {m}, {m,} or {m,n}. In any other form { is an ordinary character, and *least becomes -1. */
 static int sampi_regex_braces(sampi_reader *r, int32_t *least, int32_t *most)
 {
     const char *start = r->at++;
@@ -21753,8 +21738,8 @@ static sampi_node sampi_regex_unmark_one(sampi_tree *t, sampi_node n, uint32_t m
 
 /* Returns a node for those texts of n that have certain marks, with these marks removed. BEGIN: the texts with one or
    more FE at the front (^^ marks a position twice). END: the texts with one or more FF at the end. ANY: the texts with
-   marks of either kind at the front. NONE: the texts without any marks. Each part is computed once, after the parts in
-   it. The stack `todo` has the parts that wait for others; `order` has the computed ones. */
+   marks of either kind at the front. NONE: the texts without any marks. Each part is computed once, after its own
+   parts: it waits on the stack `todo`, and is then in `order`. */
 static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks)
 {
     if (n < 0) return n;
@@ -21782,9 +21767,8 @@ static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks
     return made;
 }
 
-/* Reads a regular expression of n bytes into a node that still contains the marks of ^ and $. The byte behind the text
-   must be 0. The caller sets the reader's tree, chars and ways. If the text is not valid, the function fills *error and
-   returns a status. */
+/* Reads a regular expression of n bytes into a node that still contains the marks of ^ and $. A 0 must follow the text.
+   The caller sets the reader's tree, chars and ways. Returns a status, with *error, if the text is not valid. */
 static sampi_node sampi_regex_read(sampi_reader *r, const char *text, size_t n, samp_grammar_error *error)
 {
     memset(error, 0, sizeof *error);
@@ -21832,7 +21816,7 @@ static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bo
    on memory and steps. A matcher has a deriver (matcher.h), and the reader of schemas has one (schema/formats.h).
 
    SEQ nodes nest only on the right and alternatives are sorted. So equal sets of texts are nearly always the same node,
-   which keeps the number of a matcher's states small. */
+   and a matcher has few states. */
 
 /* One entry of the memo: `result` is the derivative of `node` by `byte`. */
 typedef struct sampi_memo {
@@ -21845,8 +21829,7 @@ typedef struct sampi_memo {
 #define SAMPI_MEMO 4096
 #endif
 
-/* A hash set of pairs (a, b). A slot counts as free if its round number is an old one, so that a new number empties the
-   set. */
+/* A hash set of pairs (a, b). Slots of earlier rounds are free, so a new round number empties the set. */
 typedef struct sampi_pairs {
     sampi_vec slots; /* 2^k slots { round, a, b } */
     int32_t n, round;
@@ -21860,9 +21843,9 @@ typedef struct sampi_deriver {
     int32_t n_memo;
     sampi_pairs queued; /* the nodes that sampi_search has reached */
     int status;         /* the first error of the current call, or SAMP_OK */
-    int64_t budget;     /* the number of steps that the current call may still take */
-    int64_t charged;    /* the number of all steps that were charged for work that is not a loop of steps */
-    /* the memory account of the deriver and of its owner; a matcher counts all its memory here, except its sampler */
+    int64_t budget;     /* how many steps the current call may still take */
+    int64_t charged;    /* the steps that sampi_charge has charged */
+    /* the memory of the owner too: all of a matcher's except its sampler */
     sampi_held held;
 } sampi_deriver;
 
@@ -21879,8 +21862,8 @@ static void sampi_charge(sampi_deriver *d, int32_t steps)
     d->charged += steps;
 }
 
-/* Charges the steps for looking up or making a node; they are more if the nodes do not fit a CPU's cache. Returns n. If
-   n is a status, the function records this error and returns the node NEVER. */
+/* Charges the steps for finding or making node n, more if the nodes exceed a CPU's cache. Returns n; or NEVER if n is a
+   status, which is recorded as an error. */
 static sampi_node sampi_sound(sampi_deriver *d, sampi_node n)
 {
     const int32_t nodes = d->tree.nodes.n;
@@ -22079,8 +22062,7 @@ static bool sampi_slot_takes(const sampi_opening *p, int32_t i)
 }
 
 /* Returns the rule to call for member i of a list (i = n: a member that is not listed) if this member may come next,
-   else NEVER. A member may come only if the bound on the number of members leaves enough room for all that must still
-   come. */
+   else NEVER. The bound on the number of members must leave room for all that must still come. */
 static sampi_node sampi_opening_takes(const sampi_tree *t, const sampi_opening *p, int32_t i)
 {
     const int64_t room = (int64_t)p->list.most - p->count - 1;
@@ -22107,8 +22089,8 @@ static sampi_node sampi_list_more(sampi_deriver *d, sampi_node n)
     return SAMPI_NEVER;
 }
 
-/* Returns what follows member i of the list with which the node `then` begins. Members are counted only up to the
-   number where the list's bounds no longer depend on it. */
+/* Returns what follows member i of the list with which the node `then` begins. Members are counted only as far as their
+   number matters. */
 static sampi_node sampi_list_behind(sampi_deriver *d, sampi_node then, int32_t i)
 {
     const bool alone = sampi_at(&d->tree, then)->kind == SAMPI_NODE_MEMBERS;
@@ -22138,8 +22120,8 @@ static sampi_node sampi_front(const sampi_deriver *d, sampi_node n)
     return n;
 }
 
-/* Returns whether a quick look shows that no text of n begins with the byte. For a node with many alternatives, most of
-   them are refused by this look. */
+/* Returns whether a quick look shows that no text of n begins with the byte. Of many alternatives, most are refused
+   so. */
 static bool sampi_refuses(const sampi_deriver *d, sampi_node n, int32_t byte)
 {
     n = sampi_front(d, n);
@@ -22175,8 +22157,8 @@ typedef struct sampi_deriving {
     int32_t first;
 } sampi_deriving;
 
-/* Goes on with a derivative until it needs the derivative of a part, and pushes the alternatives that it finds. Returns
-   that part, or -1 if the derivative is complete. */
+/* Pushes alternatives until the derivative of a part is needed. Returns that part, or -1 if the derivative is
+   complete. */
 static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byte)
 {
     while (it->now >= 0 && sampi_step(d) && !sampi_refuses(d, it->now, byte)) {
@@ -22274,8 +22256,7 @@ static void sampi_memo_free(sampi_deriver *d)
 
 /* Returns the derivative of n by a byte: a node for the rests of n's texts that begin with this byte. Without the memo,
    a rule that refers to a second rule twice, which refers to a third one twice, and so on, would take exponential time.
-   There is no recursion: derivatives that wait for the derivative of a part are on the stack, below the part's
-   alternatives. */
+   Derivatives that wait for a part's derivative are on the stack, below its alternatives. */
 static sampi_node sampi_derive(sampi_deriver *d, sampi_node n, int32_t byte)
 {
     enum { SIZE = sizeof(sampi_deriving) / sizeof(sampi_node) };
@@ -22445,9 +22426,9 @@ enum {
 };
 
 /* Estimates how many more bytes a text needs until n matches it (in: true), or until n does not match it (in: false).
-   The estimate only decides the order of a search. If all of several parts must match, it is the sum of their
-   distances, so that progress in any part counts. The distance from a text that "all but x" does not match is the
-   distance from a text of x. *patience is the number of nodes that may still be visited. */
+   The estimate only decides the order of a search. Where several parts must match, it is the sum of theirs, so that
+   progress in any part counts. The distance from a text that "all but x" does not match is the distance from a text of
+   x. *patience is the number of nodes that may still be visited. */
 static int32_t sampi_far(const sampi_deriver *d, sampi_node n, bool in, int32_t *patience);
 
 /* Returns sampi_far for a SEQ, an ALT or an AND. */
@@ -22550,8 +22531,8 @@ static int32_t sampi_reached_add(sampi_deriver *d, sampi_node node, int32_t from
 }
 
 /* Returns a reached node whose derivatives are still to be computed: of those with the smallest distance to a matching
-   text, the newest. The caller makes sure that such a node exists. *far is a lower bound of the distance on entry, and
-   the distance of the returned node on return. */
+   text, the newest. Such a node must exist. *far is a lower bound of its distance on entry, and its distance on
+   return. */
 static int32_t sampi_reached_nearest(const sampi_deriver *d, int32_t first, int32_t *nearest, int32_t *far)
 {
     for (;;) {
@@ -22607,9 +22588,9 @@ static bool sampi_search(sampi_deriver *d, sampi_node start)
     return found;
 }
 
-/* Returns whether n can match any text. Nodes without AND have the answer in their facts; sampi_search finds it for an
-   AND. The stack has the second parts of sequences, which must match too, and of alternatives, which are tried if the
-   first part matches no text. Below each such part is the kind of the node that it comes from. */
+/* Returns whether n can match any text. For an AND, sampi_search finds out. The stack has the second parts of
+   sequences, which must match too, and of alternatives, which are tried if the first part matches no text. The kind of
+   a part's node is above the part. */
 static bool sampi_alive(sampi_deriver *d, sampi_node n)
 {
     const int32_t bottom = d->work.n;
@@ -22679,8 +22660,8 @@ static bool sampi_alive(sampi_deriver *d, sampi_node n)
 #define SAMPI_INDEX_HEAD 8
 #define SAMPI_NO_TOKEN   0xffffffu /* the token of a trie node at which no token ends */
 #define SAMPI_ALL_KINDS  0xffffu   /* the set of all 16 kinds of characters */
-#define SAMPI_MAX_PIECE  1023      /* the largest length of a token, in bytes */
-#define SAMPI_MAX_TRIE   (1 << 22) /* the largest number of nodes in one trie */
+#define SAMPI_MAX_PIECE  1023      /* the most bytes of a token */
+#define SAMPI_MAX_TRIE   (1 << 22) /* the most nodes of a trie */
 
 struct samp_vocab_index {
     const samp_vocab *vocab;
@@ -22724,9 +22705,9 @@ static void sampi_sort_few(sampi_spelt *p, size_t n, uint32_t depth)
     }
 }
 
-/* Sorts tokens by their bytes with a radix sort: many tokens with equal beginnings are split by their next byte, where
-   0 counts tokens that have no next byte. Ranges that must still be split wait in a list, so no set of tokens causes
-   quadratic time or deep recursion. `room` has space for n elements. */
+/* Sorts tokens by their bytes: a radix sort that splits tokens with equal beginnings by their next byte (0: no next
+   byte). Ranges to split wait in a list, so no set of tokens makes it slow or its recursion deep. `room` has n
+   elements. */
 static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
 {
     enum { FEW = 16 };
@@ -22742,8 +22723,7 @@ static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
             now = ((const sampi_alike *)todo.data)[--todo.n];
             continue;
         }
-        /* the number of tokens with each next byte; later the position where these tokens begin, and then where they
-           end */
+        /* how many tokens have each byte; later where they begin, then where they end */
         size_t end[257] = { 0 }, first = 0;
         for (size_t i = 0; i < now.n; i++) end[at[i].n > now.depth ? 1 + at[i].bytes[now.depth] : 0]++;
         for (size_t c = 0; c < 257; c++) {
@@ -22875,8 +22855,7 @@ typedef struct sampi_listed {
     uint32_t key, token;
 } sampi_listed;
 
-/* Sorts tokens by their keys, 8 bits in each pass; tokens with equal keys keep their order. `room` has space for n
-   elements. */
+/* Sorts tokens by their keys, 8 bits in each pass; tokens with equal keys keep their order. `room` has n elements. */
 static void sampi_sort_listed(sampi_listed *p, sampi_listed *room, size_t n)
 {
     for (uint32_t shift = 0; shift < 32; shift += 8) { /* the number of passes is even, so the result is in p */
@@ -22927,9 +22906,9 @@ static int sampi_index_groups(sampi_vec *words, const sampi_spelt *pieces, size_
     return at ? (int)SAMP_OK : (int)SAMP_E_NOMEM;
 }
 
-/* Computes for each of n nodes of a trie the word `below`, which describes the nodes below it. These nodes follow the
-   node in the array, so the loop runs from the end to the front. path [d] is the description of all nodes found so far
-   below the node at depth d, which the loop has not reached yet. */
+/* Computes the word `below` of each of n trie nodes, which describes the nodes below it. They follow it in the array,
+   so the loop runs backwards. path [d] describes what was found so far below the node at depth d, which the loop has
+   not reached yet. */
 static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below, uint32_t *path)
 {
     for (uint32_t d = 0; d <= SAMPI_MAX_PIECE; d++) path[d] = 0;
@@ -22945,8 +22924,8 @@ static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below
     }
 }
 
-/* Collects the tokens for the tries, with the plain tokens first. Tokens that end a generation and tokens without bytes
-   are left out. Returns the number of tokens; *n_plain is the number of plain ones. */
+/* Collects the tokens for the tries, plain ones first, without those that end a generation or have no bytes. Returns
+   their number; *n_plain: how many are plain. */
 static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, size_t *n_plain, int *status)
 {
     size_t n = 0;
@@ -23056,8 +23035,8 @@ SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *s
     return index;
 }
 
-/* Returns whether the trie in the nodes [first, end) can be walked safely: each node must be a child of the last node
-   that is still open, must end within it, and its token must exist. open [d] is the end of the open node at depth d. */
+/* Returns whether the trie in the nodes [first, end) can be walked: each node must be a child of the last node that is
+   still open, and end within it, and its token must exist. open [d] is the end of the open node at depth d. */
 static bool sampi_index_trie_sound(const uint32_t *nodes, uint32_t first, uint32_t end, uint32_t n_vocab)
 {
     uint32_t open[SAMPI_MAX_PIECE + 1], depth = 0;
@@ -23073,8 +23052,7 @@ static bool sampi_index_trie_sound(const uint32_t *nodes, uint32_t first, uint32
     return first < end && open[0] == end;
 }
 
-/* Returns whether the bytes are a sound index for a vocabulary of this size. The bytes come from outside and may be
-   anything. */
+/* Returns whether the bytes are a sound index for a vocabulary of this size. They may be any bytes. */
 static bool sampi_index_sound(const uint32_t *words, size_t size, uint32_t n_vocab)
 {
     if (size < 4 * SAMPI_INDEX_HEAD || words[0] != SAMPI_INDEX_MAGIC || words[1] != n_vocab) return false;
@@ -23140,10 +23118,10 @@ SAMP_API void samp_vocab_index_free(samp_vocab_index *index)
    that backtracking finds is used. So an expression becomes a program that tries its ways to match in order. All words
    together are one expression: (one|or|another).
 
-   While the grammar waits, each byte moves a set of positions in all programs (sampi_lazy_feed). The cost grows with
-   the size of this set, and the set shows whether there is a match. After a match, sampi_lazy_start searches the whole
-   text for the match's beginning. A character class in a pattern matches bytes, not code points, as in llama.cpp, whose
-   std::regex reads bytes. */
+   While the grammar waits, each byte moves a set of positions in all programs (sampi_lazy_feed). That costs as much as
+   the set is large, and shows whether there is a match. After a match, sampi_lazy_start searches the whole text for the
+   match's beginning. A character class in a pattern matches bytes, not code points, as in llama.cpp, whose std::regex
+   reads bytes. */
 
 typedef enum sampi_op_kind {
     SAMPI_OP_BYTE,  /* matches the byte a */
@@ -23208,7 +23186,7 @@ static sampi_node sampi_trigger_class(sampi_tree *t, const uint32_t (*ranges)[2]
     return node;
 }
 
-/* Appends an operation. Returns its index, or a negative status. */
+/* Appends an operation. Returns its index, or a status. */
 static int32_t sampi_emit_op(sampi_lazy *z, int kind, int32_t a, int32_t b)
 {
     sampi_op *op = z->ops.n < SAMPI_MAX_OPS ? (sampi_op *)sampi_vec_add(&z->ops, sizeof *op, 1) : NULL;
@@ -23229,8 +23207,7 @@ static void sampi_emit_here(sampi_lazy *z, int32_t at, bool first, bool second)
 
 static int sampi_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n);
 
-/* Appends the operations of a repetition: one copy of the repeated node's operations for each repetition. If there is
-   no upper bound, the last copy is a loop. */
+/* Appends a repetition: a copy of what is repeated for each time. Without an upper bound the last copy is a loop. */
 static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_expr *e, bool lazy)
 {
     int status = SAMP_OK;
@@ -23255,8 +23232,7 @@ static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_exp
 /* Appends the operations of alternatives, which are tried in order. */
 static int sampi_emit_alternatives(sampi_lazy *z, const sampi_tree *t, sampi_node n)
 {
-    /* a list of the SPLITs that leave the alternatives: the last one; each has the previous one in b until its targets
-       are set */
+    /* the last SPLIT that leaves the alternatives; until its targets are set, b is the one before it */
     int32_t out = -1;
     int status = SAMP_OK;
     for (; sampi_at(t, n)->kind == SAMPI_NODE_ALT && !status; n = sampi_at(t, n)->b) {
@@ -23351,8 +23327,8 @@ static int sampi_lazy_read(sampi_lazy *z, sampi_tree *t, const char *const *text
     return status;
 }
 
-/* Adds the operation at index `at` to a list of positions if it waits for a byte or for the end of the text. Otherwise
-   adds the operations to which it leads. */
+/* Adds operation `at` to a list of positions if it waits for a byte or the text's end, else the operations to which it
+   leads. */
 static void sampi_lazy_reach(sampi_lazy *z, int32_t *list, int32_t *n, int32_t at, bool begin, bool end)
 {
     const sampi_op *ops = (const sampi_op *)z->ops.data;
@@ -23516,8 +23492,8 @@ typedef struct sampi_call {
 } sampi_call;
 
 /* The run of a state (runs.h): any text of at most `reach` characters, all of certain kinds, is allowed. It is packed
-   into 32 bits, so that threads read and write it with one access: 16 bits of kinds, 14 bits of reach + 1 (0: not
-   computed yet; the largest value: no limit), a bit for `explored`, a bit for `stops`. */
+   into 32 bits, which threads access at once: 16 bits of kinds, 14 bits of reach + 1 (0: not computed yet; the largest
+   value: no limit), a bit for `explored`, a bit for `stops`. */
 typedef struct sampi_stretch {
     uint32_t kinds;
     int32_t reach; /* in characters; -1: not computed yet; INT32_MAX: no limit */
@@ -23552,10 +23528,9 @@ typedef struct sampi_item {
     int32_t state, frame, flags; /* flags: a copy of the state's flags */
 } sampi_item;
 
-/* An entry: the tokens that a state allows from certain nodes of the tries. The member `parent` says from which nodes.
-   0 and 1: from the roots of both tries; 2 e + 2 and 2 e + 3: from the places of entry e, which are the nodes where its
-   frame ended. An entry with an odd parent has places of its own. An even parent means the outermost frame, behind
-   which nothing can follow. */
+/* An entry: the tokens that a state allows from certain nodes of the tries. `parent` is 0 or 1 for the roots of both
+   tries; 2 e + 2 or 2 e + 3 for the places of entry e, which are the nodes where its frame ended. An entry with an odd
+   parent has places of its own. An even parent means the outermost frame, behind which nothing can follow. */
 typedef struct sampi_entry {
     int32_t parent, state;
     uint32_t *bits;        /* the tokens as a mask; NULL if they are few, and `tokens` lists them */
@@ -23659,7 +23634,7 @@ typedef struct sampi_workspace {
     sampi_level *level;       /* [index->deepest + 1] */
     sampi_plain_level *plain; /* [index->deepest + 1]; on the heap, as it is too large for a small stack */
     uint32_t *bits;           /* [n_mask] the tokens of the entry that is being computed */
-    /* the number of masks made with this workspace, and the number of those that needed no new entry */
+    /* how many masks were made with it, and how many of them needed no new entry */
     size_t masks, hits;
 } sampi_workspace;
 
@@ -23669,8 +23644,8 @@ typedef struct sampi_shared {
     const samp_grammar *grammar;
     const samp_vocab_index *index;
     size_t index_serial;     /* distinguishes the index from a freed one that was at the same address */
-    size_t deepest, n_mask;  /* copies of the index's numbers, because the index may be freed before the grammar */
-    int status;              /* SAMP_OK, or SAMP_E_RANGE if a <text> of the grammar is not the text of one token */
+    size_t deepest, n_mask;  /* the index's, which may be freed before the grammar */
+    int status;              /* SAMP_E_RANGE if a <text> of the grammar is not one token */
     uint64_t named;          /* a hash of the tokens that the grammar names by their texts */
     sampi_vec texts;         /* sampi_named: these tokens */
     sampi_held held;         /* the memory account: workspaces and samplers' arrays in `bytes`, stores in `apart` */
@@ -23678,7 +23653,7 @@ typedef struct sampi_shared {
     sampi_workspace *workspaces;
     int32_t n_users; /* the number of matchers */
     size_t renewals; /* the number of stores that were replaced */
-    int32_t in_vain; /* the number of steps that sampi_explore took without a useful result */
+    int32_t in_vain; /* the steps that sampi_explore took without a result */
 } sampi_shared;
 
 typedef struct sampi_named {
@@ -23687,7 +23662,7 @@ typedef struct sampi_named {
 } sampi_named;
 
 typedef struct sampi_matcher {
-    /* the computation of derivatives; its tree is the store's; work, memo and queued are borrowed from the workspace */
+    /* its tree is the store's; work, memo and queued are borrowed from the workspace */
     sampi_deriver d;
     const samp_vocab_index *index;
     const samp_grammar *grammar;
@@ -23697,7 +23672,7 @@ typedef struct sampi_matcher {
     sampi_store *own;       /* the same store if no other call can see it, else NULL */
     size_t place_in;  /* the serial number of the store whose states the items have; 0: the text must be read again */
     size_t tree_of;   /* the serial number of the store whose tree is d.tree */
-    int32_t now;      /* the time of the store's clock at the beginning of the current call */
+    int32_t now;      /* the time of the store's clock in this call */
     sampi_vec items;  /* sampi_item; the first n_now are the position in the text */
     sampi_vec frames; /* sampi_frame */
     sampi_vec edges;  /* sampi_edge */
@@ -23716,7 +23691,7 @@ typedef struct sampi_matcher {
     uint32_t *found;
     uint32_t *bits;      /* a mask, which samp_apply uses */
     int32_t n_now, base; /* base: the first frame that was made in the current step */
-    int32_t live;        /* the number of frames after unreachable ones were last removed */
+    int32_t live;        /* how many frames the last sweep left */
     int32_t missed;      /* the number of entries that the current mask had to compute */
     bool ended;          /* an item of the current step ends the outermost frame */
     bool again;          /* the accepted text is being read again */
@@ -24020,8 +23995,7 @@ static sampi_store *sampi_store_make(sampi_shared *h, const sampi_store_plan *pl
 /* Returns the time of a store's clock: the number of calls that have used the store, divided by 8. */
 static int32_t sampi_clock(const sampi_store *store) { return SAMPI_INT_GET(&store->n_calls) >> 3; }
 
-/* Returns the slot of the hash table for the entry of a state at a parent's places, or the free slot that the entry
-   would get. */
+/* Returns the hash table's slot of a state's entry at a parent's places, or the free slot for it. */
 static int32_t *sampi_entry_slot(const sampi_store *store, int32_t parent, int32_t state)
 {
     const uint32_t mask = (uint32_t)store->n_slots - 1;
@@ -24044,8 +24018,8 @@ static int32_t *sampi_entry_slot(const sampi_store *store, int32_t parent, int32
 
    A sampler's position gets the same new numbers, if all its states and nodes were taken over (sampi_move_place). */
 
-/* Sets the time of an element's last use. If the time is the same already, nothing is written, so that calls which use
-   the same element seldom write. */
+/* Sets the time of an element's last use. An equal time is not written, so that calls which share an element seldom
+   write. */
 static inline void sampi_stamp(int32_t *used, int32_t now)
 {
     if (SAMPI_INT_GET(used) != now) SAMPI_INT_PUT(used, now);
@@ -24352,9 +24326,8 @@ static void sampi_move_into(sampi_shared *h, sampi_store *to, const sampi_store_
     sampi_move_end(&v, h, moved);
 }
 
-/* Copies the elements that the old store used last into a small store of at most `most` bytes. This is used where the
-   memory limit has no room for the old and the new store: the small store keeps the elements in between. Returns NULL
-   if no element is kept. */
+/* Copies the elements that the old store used last into a small store of at most `most` bytes. It keeps them where the
+   memory limit has no room for both the old and the new store. Returns NULL if no element is kept. */
 static sampi_store *sampi_move_between(sampi_shared *h, const sampi_store *from, const sampi_store_plan *plan,
                                        int32_t share, size_t most)
 {
@@ -24476,8 +24449,8 @@ static bool sampi_look(sampi_matcher *m, const sampi_store_plan *plan, sampi_sto
     return true;
 }
 
-/* Replaces the old store where the memory limit has no room for both: the elements to keep are copied into a small
-   store, the old store is freed, and then the new one is made. */
+/* Replaces the old store where the memory limit has no room for both: copies the elements to keep into a small store,
+   frees the old store, and then makes the new one. */
 static bool sampi_swap_store(sampi_matcher *m, sampi_store *old, const sampi_store_plan *plan, int32_t share)
 {
     /* A store that was filled by this number of calls or fewer is too small, and copying a part of it would cost more
@@ -24524,8 +24497,8 @@ static bool sampi_renew_store(sampi_matcher *m, int32_t share)
     return sampi_look(m, NULL, NULL);
 }
 
-/* Makes a store for this call alone, for the case that other calls have filled the new store before this one could end.
-   No other call sees it, and it is freed at the end of the call. Returns false if an error was recorded. */
+/* Makes a store for this call alone, because other calls have filled the new one before this call could end. It is
+   freed at the end of the call. Returns false if an error was recorded. */
 static bool sampi_own_store(sampi_matcher *m)
 {
     const sampi_store_plan plan = sampi_store_planned(m->shared, m->store, m->d.held.beside);
@@ -24812,9 +24785,8 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
 }
 
 /* Computes the next state for a class of bytes. One derivative serves all classes that the state's node does not
-   distinguish. At the state's first use these groups of classes are computed and noted in the state's row: each class
-   gets -2 - the first class of its group. If two threads do this at once, each fills only the elements that are still
-   empty (-1). */
+   distinguish. These groups of classes are found at the state's first use and noted in its row: each class gets -2 -
+   the first class of its group. If two threads do this at once, each fills only what is still empty (-1). */
 static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of_byte)
 {
     const int32_t n_classes = m->grammar->bytes.n_classes;
@@ -24907,9 +24879,8 @@ static void sampi_return(sampi_matcher *m, int32_t frame)
     }
 }
 
-/* Lets the items of the current step from index `from` on return if their state may end. Items in frames of this same
-   step do not return: if their rule matches the empty text, the caller's state already contains what follows the
-   call. */
+/* Lets the items of the current step return that may end, from index `from` on. Items in frames of this same step do
+   not return: if their rule matches the empty text, the caller's state already contains what follows the call. */
 static void sampi_close_returns(sampi_matcher *m, int32_t from)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {
@@ -24981,8 +24952,7 @@ static void sampi_drop(sampi_matcher *m, sampi_level level)
    a token. sampi_walk visits the trie in order. For each byte on the way down it has a level of items, and it skips all
    nodes below a byte that no item allows. */
 
-/* Keeps a computed set of byte classes in the store, for all later calls. Returns its address there; NULL if there is
-   no room. */
+/* Keeps a set of byte classes in the store for all calls. Returns it; NULL if there is no room. */
 static uint32_t *sampi_keep_classes(sampi_matcher *m, const uint32_t *classes, uint32_t **at)
 {
     uint32_t *room = m->d.status ? NULL : (uint32_t *)sampi_store_room(m, 8 * sizeof *room);
@@ -25208,8 +25178,8 @@ typedef struct sampi_demand {
 
 /* Returns those of `kinds` (of characters) of which the state allows every character, under the conditions `is`. The
    states behind these characters are pushed on the stack d.work, some more than once. `expects` is as in
-   sampi_plain_next. The bytes within a character mostly lead to a few states; the array `through` remembers these, so
-   that each is visited once. */
+   sampi_plain_next. Bytes within a character mostly lead to a few states; `through` remembers them, so each is visited
+   once. */
 static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expects, uint32_t kinds, sampi_demand is)
 {
     enum { THROUGH = 8 };
@@ -25252,7 +25222,7 @@ static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand i
     return kinds;
 }
 
-/* Returns the kinds of characters of which any single one completes the state's node, so that nothing can follow it. */
+/* Returns the kinds of characters of which any single one completes the state's node, and nothing can follow it. */
 static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
 {
     const sampi_demand done = { SAMPI_STATE_CALLS, SAMPI_STATE_ENDS, sampi_state_of(m, SAMPI_EMPTY) };
@@ -25412,10 +25382,10 @@ static sampi_stretch sampi_run_of(sampi_matcher *m, int32_t state, bool keep, bo
 
 /* ---- src/grammar/entries.h ---- */
 /* ---- grammars: entries ----
-   An entry keeps what an item of a state allows within its frame, so that it is computed once: the set of allowed
-   tokens (a list while they are few), and the entry's places, the nodes of the trie where the frame ends and from which
-   the caller continues. Plain tokens are found first: those of the state's run (any text of certain characters is
-   allowed) without a walk, the others by a walk over the trie. */
+   An entry keeps what an item of a state allows within its frame: the allowed tokens (a list while they are few), and
+   the entry's places, the nodes of the trie where the frame ends and from which the caller continues. Plain tokens are
+   found first: those of the state's run (any text of certain characters is allowed) without a walk, the others by a
+   walk over the trie. */
 
 /* Adds the tokens of a run to `bits`, in which no bit may be set: all tokens of at most `reach` characters of these
    kinds. */
@@ -25458,8 +25428,7 @@ static void sampi_set_below(sampi_matcher *m, uint32_t i, uint32_t *bits, bool i
     }
 }
 
-/* Returns the state to which most printable ASCII characters lead, or 0 if no state is reached by most. *n_live becomes
-   the number of those characters that are allowed. */
+/* Returns the state to which most printable ASCII characters lead, or 0. *n_live: how many of them are allowed. */
 static int32_t sampi_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live)
 {
     int32_t usual = 0, lead = 0, n = 0;
@@ -25670,8 +25639,8 @@ static bool sampi_fill_vec(sampi_vec *vec, const void *from, size_t width, size_
     return room || n == 0;
 }
 
-/* Keeps the part of an entry that was computed before the steps ran out. Without memory the part is lost, and the entry
-   is computed from its beginning later. */
+/* Keeps the part of an entry that was computed before the steps ran out. Without memory the entry begins again
+   later. */
 static void sampi_keep_begun(sampi_matcher *m, const sampi_entry *entry, const sampi_progress *at)
 {
     sampi_begun *begun = &m->begun;
@@ -25687,8 +25656,8 @@ static void sampi_keep_begun(sampi_matcher *m, const sampi_entry *entry, const s
     if (!kept) sampi_drop_begun(m);
 }
 
-/* Returns the progress of an entry, and restores its tokens and places, if samp_grammar_prepare has begun this entry;
-   else returns an empty progress. */
+/* Returns the progress of an entry, with its tokens and places, if samp_grammar_prepare has begun it; else an empty
+   progress. */
 static sampi_progress sampi_find_begun(sampi_matcher *m, sampi_entry *entry)
 {
     sampi_begun *begun = &m->begun;
@@ -25829,9 +25798,8 @@ static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
     }
 }
 
-/* Makes the mask by one walk over the tries with all items at once, each in its own frame. Nothing is kept. This is
-   faster if the grammar is so ambiguous that there are too many ways back through its frames to have an entry for
-   each. */
+/* Makes the mask by one walk over the tries with all items at once, each in its frame. Nothing is kept. This is faster
+   if a grammar is so ambiguous that it has too many ways back through its frames for an entry each. */
 static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
 {
     sampi_entry all;
@@ -25893,8 +25861,8 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
     return m->d.status;
 }
 
-/* Does a part of the work for the next mask, in `steps` steps, or in more if the last calls made no progress with that
-   many. Returns 1 if the work is done, or if the allowed steps are used up; 0 if work is left; or a negative status. */
+/* Does a part of the work for the next mask: `steps` steps, or more if the last calls made no progress with that many.
+   Returns 1 if the work is done or the allowed steps are used up; 0 if work is left; or a status. */
 static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
 {
     enum { MOST = 40 };
@@ -25960,8 +25928,8 @@ static void sampi_accept_named(sampi_matcher *m, samp_token token, bool listed)
     sampi_close(m, first);
 }
 
-/* Reads n bytes from the items [0, n_now). Returns the index of the first item behind them. Items below this index that
-   are not in [0, n_now) may be overwritten. */
+/* Reads n bytes from the items [0, n_now). Returns the index of the first item behind them. Other items behind n_now
+   may be overwritten. */
 static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t n)
 {
     int32_t from = 0, to = m->n_now;
@@ -25974,8 +25942,8 @@ static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t
     return from;
 }
 
-/* All items that must stay valid have an index here: first the items of the text's position, then those of the earlier
-   positions that are kept. sampi_n_held returns their number, sampi_held_at item i. */
+/* The items that must stay valid: those of the text's position, then those of the earlier positions that are kept.
+   sampi_n_held returns their number, sampi_held_at item i. */
 static int32_t sampi_n_held(const sampi_matcher *m) { return m->n_now + m->past.n; }
 static sampi_item *sampi_held_at(const sampi_matcher *m, int32_t i)
 {
@@ -26017,8 +25985,8 @@ static void sampi_claim_edges(sampi_matcher *m, int32_t frame, int32_t first)
 }
 
 /* Drops the frames that no item can return to, and their edges. The other frames keep their order, and get new numbers.
-   The arrays are compacted in place. The function may only be called between two steps, when no frame is looked up by
-   its rule. If there is no memory for the marks, all frames stay. */
+   The arrays are compacted in place. Only valid between two steps, when no frame is looked up by its rule. If there is
+   no memory for the marks, all frames stay. */
 static void sampi_sweep_frames(sampi_matcher *m)
 {
     int32_t kept = 1, n_edges = 0;
@@ -26092,8 +26060,8 @@ static void sampi_begin_text(sampi_matcher *m)
     m->n_now = m->items.n;
 }
 
-/* Forgets the position; the next call computes it again. The array past_n still has an element for each kept position,
-   so the tokens to which they belong are known. */
+/* Forgets the position; the next call computes it again. past_n still says how many positions are kept, and for which
+   tokens. */
 static void sampi_lose_place(sampi_matcher *m)
 {
     m->place_in = 0;
@@ -26141,8 +26109,8 @@ static void sampi_read_again(sampi_matcher *m)
     }
 }
 
-/* Gives the position the new numbers of this call's store, if that store has taken over all states and nodes of the
-   position from the store where the position was. Otherwise returns false, and nothing has changed. */
+/* Gives the position the numbers of this call's store, if that store has taken over all its states and nodes. Otherwise
+   returns false, and nothing has changed. */
 static bool sampi_move_place(sampi_matcher *m)
 {
     const sampi_store *store = m->store;
@@ -26329,8 +26297,8 @@ static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *tex
     return matched && !m->d.status;
 }
 
-/* Returns the position in text [n] where a program's match begins. If the match has groups that are not empty, returns
-   the beginning of the first of these groups. Returns -1 if the program does not match, or after an error. */
+/* Returns where in text [n] a program's match begins; if the match has groups that are not empty, where the first of
+   them begins; -1 if the program does not match, or after an error. */
 static int32_t sampi_lazy_find(sampi_matcher *m, const sampi_program *p, const uint8_t *text, int32_t n)
 {
     int32_t slots[2 * SAMPI_MAX_GROUPS], start = -1;
@@ -26435,8 +26403,7 @@ static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
 
 /* A kept position: its n_now items begin at index `items` of the array past. */
 typedef struct sampi_back_to {
-    /* tokens: the number of tokens that the rollback removes from the history, which has no tokens that end a
-       generation */
+    /* tokens: how many tokens leave the history, which has none that end a generation */
     int32_t tokens, items, n_now;
     bool waiting;
 } sampi_back_to;
@@ -26469,7 +26436,7 @@ static int sampi_matcher_find_back(sampi_matcher *m, int32_t n, sampi_back_to *t
 }
 
 /* Goes back to the position before the last n tokens. If the grammar was waiting for its trigger there, it waits again,
-   and reads the text of the remaining tokens once more. */
+   and reads the remaining text once more. */
 static int sampi_matcher_back(sampi_matcher *m, int32_t n)
 {
     sampi_back_to to;
@@ -26533,9 +26500,8 @@ static int sampi_accept_waiting(sampi_matcher *m, samp_token token, bool stays)
 
 /* ---- src/grammar/room.h ---- */
 /* ---- grammars: the matcher as a whole ----
-   This room makes, copies, resets and frees a matcher, and tries and accepts a token. If a call that accepts a token or
-   makes a mask runs out of memory in its store, it gets a store with more room and does its work again
-   (sampi_matcher_turn). */
+   This room makes, copies, resets and frees a matcher, and tries and accepts a token. A call that finds no room in its
+   store gets a larger store and does its work again (sampi_matcher_turn). */
 
 /* Tries a token, without its first `skip` bytes. Returns the index of the first item behind the token; if there is no
    item at this index, the token is not allowed. The text's position does not change yet. */
@@ -26588,7 +26554,7 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
     return m->d.status ? m->d.status : status;
 }
 
-/* Returns 1 if a token is allowed, 0 if it is not, or a negative status. */
+/* Returns 1 if a token is allowed, 0 if it is not, or a status. */
 static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
 {
     bool allowed = true;
@@ -26729,8 +26695,8 @@ static void sampi_sort_texts(const sampi_tree *t, sampi_node *texts, int32_t n)
 }
 
 /* Finds the tokens of all texts in angle brackets. h->texts gets these texts, sorted, with their tokens; the token is
-   -1 if there is none. If the vocabulary has no function for this, all tokens are compared with the texts in one loop,
-   and the first token with an equal text counts. */
+   -1 if there is none. Without a function of the vocabulary for this, one loop compares all tokens with the texts, and
+   the first equal one counts. */
 static int sampi_find_texts(sampi_shared *h)
 {
     const samp_vocab *vocab = h->index->vocab;
@@ -26917,7 +26883,7 @@ static void sampi_grammar_reset(samp_sampler *s) { sampi_matcher_reset((sampi_ma
 
 /* Returns 1 if a grammar that waits for its trigger refuses a token of the row's draft: the token completes the
    trigger, but the grammar does not allow the text behind it. m->bits is then the mask of all other tokens. Returns 0
-   if the grammar refuses no token, or a negative status. `row` is NULL if there is no draft. */
+   if the grammar refuses no token, or a status. `row` is NULL if there is no draft. */
 static int sampi_refuses_drafted(sampi_matcher *m, const sampi_draft *row)
 {
     int refuses = 0;
@@ -27097,9 +27063,8 @@ SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s)
     return m ? m->lazy.waiting : status;
 }
 
-/* Limits *n, the length of a row, to the size of the vocabulary: tokens above the vocabulary are masked, so the row may
-   end before them. Returns SAMP_E_RANGE if it would have to be limited in llama.cpp's arithmetic, because masked tokens
-   count there. */
+/* Limits *n, the length of a row, to the vocabulary: tokens above it are masked, so the row may end before them. In
+   llama.cpp's arithmetic masked tokens count, so there such a row is SAMP_E_RANGE. */
 static int sampi_within_vocabulary(const sampi_matcher *m, const sampi_sampler *chain, size_t *n)
 {
     if (*n <= m->index->n_vocab) return SAMP_OK;
@@ -27227,16 +27192,15 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
     return n;
 }
 
-/* The tokens with whose bytes a string of bytes begins. n: their number; length: the number of bytes of the longest;
-   longest: the longest token. If several tokens have the same bytes, the one with the smallest number is used. */
+/* The tokens with which some bytes begin: how many there are, the length of the longest in bytes, and that token. If
+   several tokens have the same bytes, the one with the smallest number counts. */
 typedef struct sampi_along {
     int32_t n, length;
     samp_token longest;
 } sampi_along;
 
-/* Finds the tokens of one trie with which the bytes begin. Returns the trie's node behind all of the bytes, or 0 if
-   there is no such node. If several tokens have the same bytes, they have a node each, and the longer tokens are all
-   below the last of these nodes. */
+/* Finds the tokens of one trie with which the bytes begin. Returns the node behind all of the bytes, or 0. If several
+   tokens have the same bytes, all longer tokens are below the node of the last one. */
 static uint32_t sampi_look_along(const samp_vocab_index *index, uint32_t root, const uint8_t *bytes, int32_t n,
                                  sampi_along *along)
 {
@@ -27410,8 +27374,8 @@ static void sampi_grammar_unmake(void *made)
 }
 
 /* Writes, checks or reads the saved state, which is the list of all tokens: reading them again leads to the same
-   position on any machine. To check a state, a copy of the matcher reads the tokens. When the state is then read, the
-   sampler gets this copy, because reading the tokens a second time could run out of memory. */
+   position on any machine. To check a state, a copy of the matcher reads the tokens. The sampler then gets this copy,
+   because reading them a second time could find no memory. */
 static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_matcher *m = (sampi_matcher *)s->base.ctx, *copy = (sampi_matcher *)io->made, **end = &copy;
@@ -27511,7 +27475,7 @@ typedef enum sampi_schema_key {
         SAMPI_KEY_LAST
 } sampi_schema_key;
 
-/* The values that a keyword may have: a set of JSON's types as bits, and their name in an error message. */
+/* The values that a keyword may have: JSON types as bits, and their name in an error message. */
 #define SAMPI_SCHEMA_VALUES(X) \
     X(ANY, 0x7f, "") /* any value, or the value is checked where it is read */ \
     X(BOOL, 1 << SAMPI_JSON_FALSE | 1 << SAMPI_JSON_TRUE, "true or false") \
@@ -27566,7 +27530,7 @@ typedef struct sampi_scalars {
 typedef struct sampi_goal {
     int32_t first, n; /* the goal's literals, in ascending order, are n elements of the arena from index `first` on */
     int32_t rule;     /* the number of the goal's rule in the tree; -1 if it has none */
-    /* SAMPI_YES or SAMPI_NO if it is known whether some value satisfies the goal, else SAMPI_UNKNOWN */
+    /* whether some value satisfies the goal: SAMPI_YES, SAMPI_NO or SAMPI_UNKNOWN */
     uint8_t possible;
 } sampi_goal;
 enum { SAMPI_UNKNOWN, SAMPI_YES, SAMPI_NO };
@@ -27574,25 +27538,25 @@ enum { SAMPI_UNKNOWN, SAMPI_YES, SAMPI_NO };
 typedef struct sampi_schema {
     sampi_json doc;
     sampi_tree *tree;
-    int status;                  /* the first error; every later function does nothing */
-    bool in_order;               /* the option "ordered": members come in the schema's order */
-    int draft;                   /* the draft of JSON schema: 4 to 7; 8 for 2019 and later */
-    int32_t key[SAMPI_KEY_LAST]; /* each keyword's string in the document; -1 if the document does not have it */
-    uint8_t *key_of;             /* [n_strings] the keyword of each string, + 1; 0 if the string is not a keyword */
-    sampi_scalars *scalars; /* [2 * n_nodes] the scalars that each schema allows: an under- and an overestimate */
-    uint8_t *scalars_known; /* [2 * n_nodes] 0: not computed, 1: being computed, 2: computed */
-    sampi_vec goals, slots; /* goals: sampi_goal; slots: a hash table of their indexes */
-    sampi_vec arena;        /* int32_t: the literals of goals, and lists of texts; it only grows */
-    sampi_vec stack; /* int32_t: a stack on which functions collect numbers; each function restores its length */
-    sampi_vec atoms, todo;          /* stacks of sampi_atom and of sampi_todo (alternatives.h) */
-    sampi_vec queue;                /* int32_t: the goals whose rules have no body yet */
-    sampi_vec asked;                /* sampi_asked: a stack of the schemas whose scalars are being computed */
-    sampi_vec resources, anchors;   /* sampi_resource, sampi_anchor: the targets of references */
+    int status;                   /* the first error; every later function does nothing */
+    bool in_order;                /* the option "ordered": members come in the schema's order */
+    int draft;                    /* the draft of JSON schema: 4 to 7; 8 for 2019 and later */
+    int32_t key[SAMPI_KEY_LAST];  /* each keyword's string in the document; -1 if the document does not have it */
+    uint8_t *key_of;              /* [n_strings] the keyword of each string, + 1; 0 if the string is not a keyword */
+    sampi_scalars *scalars;       /* [2 * n_nodes] each schema's scalars: an under- and an overestimate */
+    uint8_t *scalars_known;       /* [2 * n_nodes] 0: not computed, 1: being computed, 2: computed */
+    sampi_vec goals, slots;       /* goals: sampi_goal; slots: a hash table of their indexes */
+    sampi_vec arena;              /* int32_t: the literals of goals, and lists of texts; it only grows */
+    sampi_vec stack;              /* int32_t: a stack of numbers; each function restores its length */
+    sampi_vec atoms, todo;        /* stacks of sampi_atom and of sampi_todo (alternatives.h) */
+    sampi_vec queue;              /* int32_t: the goals whose rules have no body yet */
+    sampi_vec asked;              /* sampi_asked: a stack of the schemas whose scalars are being computed */
+    sampi_vec resources, anchors; /* sampi_resource, sampi_anchor: the targets of references */
     sampi_vec addresses, by_anchor; /* addresses: the resources' addresses; by_anchor: a hash table of anchors */
     sampi_deriver deriver;          /* computes derivatives for sampi_schema_matches; owns only its stack and memo */
-    sampi_byte_classes bytes;       /* the classes of bytes for the deriver; each byte is a class of its own */
+    sampi_byte_classes bytes;       /* the deriver's classes of bytes: one for each byte */
     int32_t *targets;               /* [n_nodes] the target of a $ref; -1 if it was not found yet */
-    /* [n_strings] the index of a name in an object's list of names, + 1; else 0 (sampi_object_name) */
+    /* [n_strings] a name's index in an object's list, + 1, or 0 (sampi_object_name) */
     int32_t *listed;
     int32_t *pattern_of;  /* [n_strings] the node of a string as a regular expression, + 1; 0 if it was not made */
     int32_t *resource_of; /* [n_nodes] the resource to which a node belongs */
@@ -27604,16 +27568,16 @@ typedef struct sampi_schema {
     sampi_vec values;        /* int32_t: a hash table of numbers; a slot is a number's string, or -1 if it is free */
     int32_t n_values, round; /* n_values: how many numbers `values` contains; round: the current round of marks */
     sampi_texts marked;      /* the list whose values are marked */
-    int32_t spare;           /* units of work that are already paid by the last counted step (sampi_schema_work) */
+    int32_t spare;           /* units of work that the last step still pays for (sampi_schema_work) */
     uint8_t *says;           /* [n_nodes] the result of sampi_schema_says, + 1; 0 if it was not computed yet */
     /* [1: the upper bound][line of the table of formats] the node of a format; 0 if it was not made */
     sampi_node formats[2][32];
-    int64_t steps; /* the number of steps that may still be taken */
-    int choices;   /* the number of calls of sampi_expand and sampi_finish_objects within one another */
-    int level;     /* the number of questions within one another whether a schema or goal is possible */
+    int64_t steps;                  /* the number of steps that may still be taken */
+    int choices;                    /* nested calls of sampi_expand and sampi_finish_objects */
+    int level;                      /* nested questions whether a schema or goal is possible */
     sampi_node space, comma, colon; /* nodes for white space, a comma and a colon, as the options say */
-    sampi_node any, string;         /* nodes for one character of a string in any spelling, and for any string */
-    sampi_node character, shortest; /* the same for the shortest spelling: one character, and any string */
+    sampi_node any, string;         /* nodes for a string's character in any spelling, and for any string */
+    sampi_node character, shortest; /* the same two in the shortest spelling */
     /* nodes for: any number; a number without an exponent; the same without a sign; an optional fraction; whole
        digits */
     sampi_node number, plain, magnitude, fraction, digits;
@@ -27742,8 +27706,8 @@ static SAMPI_COLD bool sampi_schema_step(sampi_schema *x, int32_t node)
     return !x->status;
 }
 
-/* Counts n units of work; 16 units are one step. A unit is about the work of looking up one node, or of handling 64
-   bytes. Returns false as sampi_schema_step does. */
+/* Counts n units of work; 16 units are one step. A unit is about one look-up of a node, or 64 bytes. Returns false as
+   sampi_schema_step does. */
 static SAMPI_COLD bool sampi_schema_work(sampi_schema *x, int32_t node, size_t n)
 {
     enum { STEP = 16 };
@@ -27916,8 +27880,7 @@ static SAMPI_COLD int32_t sampi_resource_add(sampi_schema *x, int32_t node, int3
     return x->resources.n - 1;
 }
 
-/* Returns the slot of the hash table that has an anchor, or the free slot that the anchor would get. Returns NULL if
-   there are too many collisions, or if there is no table. */
+/* Returns the hash table's slot of an anchor, or the free slot for it; NULL if too many collide, or without a table. */
 static SAMPI_COLD int32_t *sampi_anchor_slot(const sampi_schema *x, int32_t resource, const char *name, size_t n)
 {
     uint32_t mask = (uint32_t)x->by_anchor.n - 1;
@@ -27963,9 +27926,8 @@ static SAMPI_COLD void sampi_anchors_of(sampi_schema *x, int32_t schema)
     }
 }
 
-/* Finds out for all nodes of the document whether they are schemas, which resource they belong to, and by which names
-   references can find them. Parents are visited before their children. If two schemas have the same name, the first one
-   counts. */
+/* Finds which nodes of the document are schemas, the resource of each, and the names by which references can find them.
+   Parents are visited before their children. If two schemas have the same name, the first one counts. */
 static SAMPI_COLD void sampi_schema_places(sampi_schema *x)
 {
     if (x->resources.n) return;
@@ -28210,9 +28172,8 @@ static SAMPI_COLD int32_t sampi_schema_count(sampi_schema *x, int32_t schema, sa
     return INT32_MAX;
 }
 
-/* The digits of a number in the spelling without an exponent. sampi_decimal_whole returns the number of digits before
-   the point (at least 1), sampi_decimal_tail the number of digits behind it (as few as possible), sampi_decimal_digit
-   digit i. */
+/* The digits of a number that is written without an exponent: how many are before the point (at least 1), how many
+   behind it (as few as possible), and digit i. */
 static int32_t sampi_decimal_whole(const sampi_decimal *d) { return d->point > 1 ? d->point : 1; }
 static int32_t sampi_decimal_tail(const sampi_decimal *d) { return d->n > d->point ? d->n - d->point : 0; }
 static int sampi_decimal_digit(const sampi_decimal *d, int32_t i) /* i = 0 is the first digit */
@@ -28320,8 +28281,8 @@ static SAMPI_COLD sampi_node sampi_schema_whole(const sampi_schema *x)
     return x->draft == 4 ? whole : sampi_tree_seq(t, whole, sampi_schema_optional(t, point));
 }
 
-/* Returns the node of the multiples of the number at `node`, which is m * 10^e: a MULTIPLE node keeps the remainder
-   modulo m of the digits so far. If e is positive, e zeros must follow. */
+/* Returns the node of the multiples of the number at `node`, m * 10^e: a MULTIPLE node keeps the remainder of the
+   digits modulo m. If e is positive, e zeros follow. */
 static SAMPI_COLD sampi_node sampi_schema_multiples(sampi_schema *x, int32_t node)
 {
     sampi_tree *t = x->tree;
@@ -28366,8 +28327,7 @@ static SAMPI_COLD sampi_texts sampi_texts_some(sampi_schema *x, sampi_node node)
     return some;
 }
 
-/* Returns the slot of the hash table of numbers that has a number, or the free slot that the number would get. Returns
-   NULL if there are too many collisions. */
+/* Returns the hash table's slot of a number, or the free slot for it; NULL if too many collide. */
 static SAMPI_COLD int32_t *sampi_value_slot(const sampi_schema *x, const sampi_decimal *d)
 {
     const uint32_t mask = (uint32_t)x->values.n - 1;
@@ -28956,8 +28916,8 @@ static SAMPI_COLD sampi_scalars sampi_scalars_one_of(sampi_schema *x, int32_t ar
     return one;
 }
 
-/* Returns the scalars that are allowed by the keywords which apply other schemas to the same value: $ref, allOf, anyOf,
-   oneOf, not, if. */
+/* Returns the scalars that the keywords allow which apply other schemas to the same value: $ref, allOf, anyOf, oneOf,
+   not, if. */
 static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t schema, bool over)
 {
     sampi_scalars all = sampi_scalars_of(SAMPI_T_ALL);
@@ -29089,10 +29049,9 @@ static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool
     room->at = -1;
 }
 
-/* Returns the scalars that a schema allows. For some keywords (some formats) only bounds can be expressed: the result
-   is then a subset of what the schema allows, or, with `over`, a superset. A complement turns one estimate into the
-   other. Each schema's scalars are computed once, after those of the schemas that it applies. A stack is used instead
-   of recursion. */
+/* Returns the scalars that a schema allows. Some formats have only bounds: the result is then a subset of what the
+   schema allows, or, with `over`, a superset. A complement turns one estimate into the other. Each schema's scalars are
+   computed once, after those of the schemas that it applies. A stack is used instead of recursion. */
 static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t schema, bool over)
 {
     sampi_scalars s;
@@ -29168,7 +29127,7 @@ static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_lite
     return true;
 }
 
-/* Returns the slot of the hash table that has a goal with these literals, or the free slot that the goal would get. */
+/* Returns the hash table's slot of the goal with these literals, or the free slot for it. */
 static SAMPI_COLD int32_t *sampi_goal_slot(const sampi_schema *x, const int32_t *literals, int32_t n)
 {
     uint32_t mask = (uint32_t)x->slots.n - 1, h = sampi_place_of(literals, (size_t)n * sizeof *literals);
@@ -29191,8 +29150,8 @@ static SAMPI_COLD bool sampi_goals_rehash(sampi_schema *x)
     return true;
 }
 
-/* Returns the goal whose literals are on the stack from index `first` on, and removes them from the stack. A new goal
-   is made if there is none with these literals. */
+/* Returns the goal, made if new, whose literals are on the stack from index `first` on, and removes them from the
+   stack. */
 static SAMPI_COLD int32_t sampi_goal_taken(sampi_schema *x, int32_t first)
 {
     int32_t n = x->stack.n - first;
@@ -29233,8 +29192,8 @@ static SAMPI_COLD sampi_scalars sampi_goal_scalars(sampi_schema *x, int32_t goal
     return all;
 }
 
-/* Returns which of arrays and objects a literal may allow, as a set of types. The set may contain a type that is not
-   allowed, but omits no type that is. */
+/* Returns which of arrays and objects a literal may allow, as a set of types. It may have a type too many, but never
+   one too few. */
 static SAMPI_COLD unsigned sampi_literal_deep(sampi_schema *x, sampi_literal literal, int depth)
 {
     int32_t node = literal >> 2, meant = literal & 3, at;
@@ -29283,8 +29242,8 @@ static SAMPI_COLD unsigned sampi_goal_deep(sampi_schema *x, int32_t goal)
 
 static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsigned type);
 
-/* Returns whether any value satisfies a goal. The answer false is exact; the answer true may also mean that an exact
-   answer would take too long. */
+/* Returns whether any value satisfies a goal. False is exact; true may also mean that an exact answer would take too
+   long. */
 static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
 {
     uint8_t known = sampi_goal_at(x, goal)->possible;
@@ -29311,8 +29270,8 @@ static SAMPI_COLD sampi_node sampi_goal_scalars_node(sampi_schema *x, int32_t go
     return s.types & SAMPI_T_TRUE ? sampi_tree_alt(t, sampi_tree_text(t, "true", 4), node) : node;
 }
 
-/* Returns the node of a goal: the texts themselves if the goal allows only scalars, else a reference to the goal's
-   rule, whose body is made later. */
+/* Returns the node of a goal: its texts if it allows only scalars, else a reference to its rule, whose body is made
+   later. */
 static SAMPI_COLD sampi_node sampi_goal_node(sampi_schema *x, int32_t goal)
 {
     if (x->status || !sampi_goal_possible(x, goal)) return SAMPI_NEVER;
@@ -29497,8 +29456,8 @@ static SAMPI_COLD bool sampi_has_atom(const sampi_schema *x, const sampi_shapes 
     return false;
 }
 
-/* Splits a schema that must hold: its own keywords become an atom, and the schemas that it applies are added to the
-   lists of conditions that must still be split. Returns false if the schema cannot hold. */
+/* Splits a schema that must hold: its own keywords become an atom, and the schemas that it applies join the lists of
+   what is still to split. Returns false if it cannot hold. */
 static SAMPI_COLD bool sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t *now_at,
                                        int32_t *later_at)
 {
@@ -29766,8 +29725,8 @@ static SAMPI_COLD void sampi_expand_ways(sampi_schema *x, sampi_shapes *s, sampi
     }
 }
 
-/* Counts one more choice within the current ones. Returns false if there are too many. Each nested choice is a
-   recursion, which takes some hundred bytes of stack. */
+/* Counts one more nested choice. Returns false if there are too many: each is a recursion, which takes some hundred
+   bytes of stack. */
 static SAMPI_COLD bool sampi_schema_choice(sampi_schema *x)
 {
     if (++x->choices > SAMPI_SCHEMA_CHOICES)
@@ -29839,11 +29798,11 @@ static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsig
 
 /* ---- src/schema/objects.h ---- */
 /* ---- schemas: objects ----
-   This room makes the grammar of one shape of an object. The shape is a list of atoms (simple conditions, see
-   alternatives.h). Names that the atoms mention (from properties, required and so on) are called listed: each has a
-   goal (conditions on the value), and is required or not. All other names share the conditions of patternProperties and
-   additionalProperties. The number of members is bounded. Members may come in any order: the matcher keeps the set of
-   the members that have come. With the option "ordered" they come in the schema's order.
+   This room makes the grammar of one shape of an object, a list of atoms (simple conditions, alternatives.h). Names
+   that the atoms mention (from properties, required and so on) are called listed: each has a goal (conditions on its
+   value), and is required or not. All other names share the conditions of patternProperties and additionalProperties.
+   The number of members is bounded. Members may come in any order: the matcher keeps the set of the members that have
+   come. With the option "ordered" they come in the schema's order.
 
    A witness is a member that must exist, without a listed name, because it violates a keyword that must not hold. */
 
@@ -30369,9 +30328,9 @@ static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
 
 /* ---- src/schema/arrays.h ---- */
 /* ---- schemas: arrays ----
-   This room makes the grammar of one shape of an array, which is a list of atoms (simple conditions, see
-   alternatives.h): the first items, which have goals (conditions) of their own; the other items; the number of items;
-   how many items must satisfy some schema (contains); and uniqueItems, if every item is one of a few values. */
+   This room makes the grammar of one shape of an array, a list of atoms (simple conditions, alternatives.h): the first
+   items, which have goals (conditions) of their own; the other items; the number of items; how many must satisfy some
+   schema (contains); and uniqueItems, if every item is one of a few values. */
 
 /* A condition on an array: between `least` and `most` items satisfy a literal. */
 enum { SAMPI_SOMES = 3 };

@@ -37,8 +37,8 @@ static void sampi_accept_named(sampi_matcher *m, samp_token token, bool listed)
     sampi_close(m, first);
 }
 
-/* Reads n bytes from the items [0, n_now). Returns the index of the first item behind them. Items below this index that
-   are not in [0, n_now) may be overwritten. */
+/* Reads n bytes from the items [0, n_now). Returns the index of the first item behind them. Other items behind n_now
+   may be overwritten. */
 static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t n)
 {
     int32_t from = 0, to = m->n_now;
@@ -51,8 +51,8 @@ static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t
     return from;
 }
 
-/* All items that must stay valid have an index here: first the items of the text's position, then those of the earlier
-   positions that are kept. sampi_n_held returns their number, sampi_held_at item i. */
+/* The items that must stay valid: those of the text's position, then those of the earlier positions that are kept.
+   sampi_n_held returns their number, sampi_held_at item i. */
 static int32_t sampi_n_held(const sampi_matcher *m) { return m->n_now + m->past.n; }
 static sampi_item *sampi_held_at(const sampi_matcher *m, int32_t i)
 {
@@ -94,8 +94,8 @@ static void sampi_claim_edges(sampi_matcher *m, int32_t frame, int32_t first)
 }
 
 /* Drops the frames that no item can return to, and their edges. The other frames keep their order, and get new numbers.
-   The arrays are compacted in place. The function may only be called between two steps, when no frame is looked up by
-   its rule. If there is no memory for the marks, all frames stay. */
+   The arrays are compacted in place. Only valid between two steps, when no frame is looked up by its rule. If there is
+   no memory for the marks, all frames stay. */
 static void sampi_sweep_frames(sampi_matcher *m)
 {
     int32_t kept = 1, n_edges = 0;
@@ -169,8 +169,8 @@ static void sampi_begin_text(sampi_matcher *m)
     m->n_now = m->items.n;
 }
 
-/* Forgets the position; the next call computes it again. The array past_n still has an element for each kept position,
-   so the tokens to which they belong are known. */
+/* Forgets the position; the next call computes it again. past_n still says how many positions are kept, and for which
+   tokens. */
 static void sampi_lose_place(sampi_matcher *m)
 {
     m->place_in = 0;
@@ -218,8 +218,8 @@ static void sampi_read_again(sampi_matcher *m)
     }
 }
 
-/* Gives the position the new numbers of this call's store, if that store has taken over all states and nodes of the
-   position from the store where the position was. Otherwise returns false, and nothing has changed. */
+/* Gives the position the numbers of this call's store, if that store has taken over all its states and nodes. Otherwise
+   returns false, and nothing has changed. */
 static bool sampi_move_place(sampi_matcher *m)
 {
     const sampi_store *store = m->store;

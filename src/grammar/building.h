@@ -1,15 +1,14 @@
 /* ---- building a tree ----
-   Each function of this room returns the node that matches certain texts, made of the nodes that it gets: a text, a
-   sequence, alternatives, a repetition, a character class, a list of members, a rule. If an argument is a negative
-   status, the function returns this status. */
+   These functions return the node that matches certain texts: a text, a sequence, alternatives, a repetition, a
+   character class, a list of members, a rule. A negative argument is a status, which is returned. */
 
-/* Returns the node that matches the text of n bytes. */
+/* Returns the node for the text of n bytes. */
 static sampi_node sampi_tree_text(sampi_tree *t, const char *bytes, size_t n)
 {
     return n ? sampi_tree_pooled(t, SAMPI_NODE_TEXT, bytes, n) : SAMPI_EMPTY;
 }
 
-/* Returns the node that matches one byte from lo to hi. */
+/* Returns the node for one byte from lo to hi. */
 static sampi_node sampi_tree_byte(sampi_tree *t, uint32_t lo, uint32_t hi)
 {
     uint8_t bits[32] = { 0 };
@@ -17,8 +16,8 @@ static sampi_node sampi_tree_byte(sampi_tree *t, uint32_t lo, uint32_t hi)
     return sampi_tree_pooled(t, SAMPI_NODE_SET, bits, 32);
 }
 
-/* Returns the node that matches a, followed by b. If parts are appended one by one, the SEQ nodes nest on the left; the
-   derivatives (sampi_join) rebuild such a sequence so that it nests on the right. */
+/* Returns the node for a, followed by b. Parts that are appended one by one nest on the left; derivatives (sampi_join)
+   make such a sequence nest on the right. */
 static sampi_node sampi_tree_seq(sampi_tree *t, sampi_node a, sampi_node b)
 {
     if (a < 0 || b < 0) return a < 0 ? a : b;
@@ -27,8 +26,8 @@ static sampi_node sampi_tree_seq(sampi_tree *t, sampi_node a, sampi_node b)
     return b == SAMPI_EMPTY ? a : sampi_tree_node(t, SAMPI_NODE_SEQ, a, b, 0);
 }
 
-/* Returns the node that matches a or b. If both are lists of alternatives, a's alternatives are put in front of b's one
-   by one, so that ALT nodes nest on the right only. */
+/* Returns the node for a or b. If both have alternatives, a's are put in front of b's one by one, so that ALT nodes
+   nest on the right only. */
 static sampi_node sampi_tree_alt(sampi_tree *t, sampi_node a, sampi_node b)
 {
     if (a < 0 || b < 0) return a < 0 ? a : b;
@@ -43,8 +42,8 @@ static sampi_node sampi_tree_alt(sampi_tree *t, sampi_node a, sampi_node b)
     return b < 0 ? b : sampi_tree_node(t, SAMPI_NODE_ALT, a, b, 0);
 }
 
-/* Returns the node that matches a, repeated at least `least` and at most `most` times (-1: any number of times). The
-   node stores the two bounds; a is not copied. */
+/* Returns the node for a, at least `least` and at most `most` times (-1: any number). The node is a counter; a is not
+   copied. */
 static sampi_node sampi_tree_repeat(sampi_tree *t, sampi_node a, int32_t least, int32_t most)
 {
     if (a < 0) return a;
@@ -78,8 +77,7 @@ static bool sampi_has_bytes(const sampi_tree *t, sampi_node one, const uint8_t s
 }
 
 /* Returns whether a quick look shows that all texts of n are texts of `all`, a node for which sampi_is_all holds. For
-   example all texts of [^"]*word[^"]* are texts of [^"]*. The answer false may also mean that the look found nothing
-   within *patience steps. */
+   example all texts of [^"]*word[^"]* are texts of [^"]*. False may also mean that *patience steps were not enough. */
 static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_node all, int32_t *patience)
 {
     const sampi_node one = sampi_at(t, all)->a;
@@ -121,8 +119,8 @@ static bool sampi_excludes(const sampi_tree *t, sampi_node b, sampi_node a)
            (e->a == a || (sampi_is_all(t, e->a) && sampi_is_among(t, a, e->a, &patience)));
 }
 
-/* Returns the node that matches the texts that both a and b match. Both must be regular: they contain no token, no list
-   of members and no recursive rule. */
+/* Returns the node for the texts that both a and b match. Both must be regular: they contain no token, no list of
+   members and no recursive rule. */
 static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
 {
     if (a < 0 || b < 0) return a < 0 ? a : b;
@@ -134,22 +132,22 @@ static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
     return sampi_tree_node(t, SAMPI_NODE_AND, a < b ? a : b, a < b ? b : a, 0);
 }
 
-/* Returns the node that matches a decimal number in JSON's form, without sign or exponent, that is a multiple of m *
-   10^-places. m is 10^8 at most. */
+/* Returns the node for a decimal number in JSON's form, without sign or exponent, that is a multiple of m * 10^-places.
+   m is 10^8 at most. */
 static sampi_node sampi_tree_multiple(sampi_tree *t, int32_t m, int32_t places)
 {
     return sampi_tree_node(t, SAMPI_NODE_MULTIPLE, m, 0, 8 * places + SAMPI_MULTIPLE_BEGINS);
 }
 
-/* Returns the node that matches the token `token` of the vocabulary, whatever the token's text is; with `negated` the
-   node matches any other token. */
+/* Returns the node for the token `token` of the vocabulary, whatever the token's text is; with `negated` the node
+   matches any other token. */
 static sampi_node sampi_tree_token(sampi_tree *t, samp_token token, bool negated)
 {
     return token < 0 ? (sampi_node)SAMP_E_RANGE : sampi_tree_node(t, SAMPI_NODE_TOKEN, token, negated, 0);
 }
 
-/* Returns the node that matches the UTF-8 of one code point from lo to hi. lo and hi must have the same length in
-   UTF-8. The allowed range of each byte depends on the bytes before it, so the range is split. */
+/* Returns the node for the UTF-8 of one code point from lo to hi. lo and hi must have the same length in UTF-8. Each
+   byte's range depends on the bytes before it. */
 static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi, int n_tail, uint32_t mark)
 {
     if (n_tail == 0) return sampi_tree_byte(t, mark | lo, mark | hi);
@@ -174,9 +172,9 @@ static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi,
                                          sampi_tree_utf8_range(t, lo & low, hi & low, n_tail - 1, 0x80)));
 }
 
-/* Returns the node that matches one code point from lo to hi. Surrogates are left out, because they have no UTF-8. The
-   table has one line for each range of code points with the same length in UTF-8: the upper bits of its lead byte are
-   `lead`, and n_tail bytes follow. */
+/* Returns the node for one code point from lo to hi. Surrogates are left out, because they have no UTF-8. The table has
+   one line for each range of code points with the same length in UTF-8: the upper bits of its lead byte are `lead`, and
+   n_tail bytes follow. */
 static sampi_node sampi_tree_code_points(sampi_tree *t, uint32_t lo, uint32_t hi)
 {
     static const struct {
@@ -249,8 +247,8 @@ static sampi_class *sampi_class_slot(const sampi_tree *t, const uint32_t (*range
     return &t->classes[(h >> 13 ^ h >> 24) % SAMPI_CLASSES];
 }
 
-/* Returns the node that matches one code point in one of n ranges, or, if `negated`, a code point in none of them. The
-   ranges may have any order and include both ends. The callback `one` makes the node for the code points lo .. hi. */
+/* Returns the node for one code point in one of n ranges, or, if `negated`, a code point in none of them. The ranges
+   may have any order and include both ends. The callback `one` makes the node for the code points lo .. hi. */
 static sampi_node sampi_tree_class_of(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated,
                                       sampi_node (*one)(sampi_tree *, uint32_t lo, uint32_t hi), int32_t how)
 {
@@ -276,8 +274,7 @@ static sampi_node sampi_tree_class_of(sampi_tree *t, const uint32_t (*ranges)[2]
     return kept->node = node;
 }
 
-/* Returns the node that matches the UTF-8 of one code point in one of n ranges; with `negated` a code point in none of
-   them. */
+/* Returns the node for the UTF-8 of one code point in one of n ranges; with `negated` a code point in none of them. */
 static sampi_node sampi_tree_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
 {
     enum { HOW = 2 };
@@ -325,11 +322,11 @@ static sampi_node sampi_tree_call(sampi_tree *t, sampi_node body)
     return sampi_tree_ref(t, rule);
 }
 
-/* Returns the node that matches a list of n members in any order, each at most once, with `separator` between two
-   members. `other` matches a member that is not among the n, and may come several times; SAMPI_NEVER allows no such
-   member. All required members must come. The number of all members must be between `least` and `most` (SIZE_MAX: no
-   upper bound). The members are copied. Each of them becomes a rule that is called, so that the data computed for a
-   member do not depend on the members before it, and are computed once. */
+/* Returns the node for a list of n members in any order, each at most once, with `separator` between two members.
+   `other` matches a member that is not among the n, and may come several times; SAMPI_NEVER allows no such member. All
+   required members must come. The number of all members must be between `least` and `most` (SIZE_MAX: no upper bound).
+   The members are copied. Each becomes a rule that is called: what is computed for it does not depend on the members
+   before it, so it is computed once. */
 static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members, size_t n, sampi_node separator,
                                      sampi_node other, size_t least, size_t most)
 {
@@ -353,11 +350,11 @@ static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members,
     return sampi_tree_node(t, SAMPI_NODE_MEMBERS, t->lists.n - 1, SAMPI_EMPTY, 0);
 }
 
-/* Does the same as sampi_tree_members, for a list that also must have witnesses: members whose names are not listed but
-   that are required (schema/objects.h). The last `slots` * SAMPI_KINDS_OF_NAMES elements of `members` are groups, a
-   group for each witness; a group has one member for each kind of name. One member of each group must come, and no two
-   witnesses may have the same kind. The members with other names that may come depend on the kinds that the witnesses
-   had so far: others [SAMPI_SETS_OF_KINDS] is indexed by the set of these kinds. */
+/* The same for a list with witnesses: required members whose names are not listed (schema/objects.h). The last `slots`
+   * SAMPI_KINDS_OF_NAMES elements of `members` are groups, a group for each witness; a group has one member for each
+   kind of name. One member of each group must come, and no two witnesses may have the same kind. The members with other
+   names that may come depend on the kinds that the witnesses had so far: others [SAMPI_SETS_OF_KINDS] is indexed by the
+   set of these kinds. */
 static sampi_node sampi_tree_witnesses(sampi_tree *t, const sampi_member *members, size_t n, int32_t slots,
                                        sampi_node separator, const sampi_node *others, size_t least, size_t most)
 {

@@ -4,7 +4,7 @@
    on memory and steps. A matcher has a deriver (matcher.h), and the reader of schemas has one (schema/formats.h).
 
    SEQ nodes nest only on the right and alternatives are sorted. So equal sets of texts are nearly always the same node,
-   which keeps the number of a matcher's states small. */
+   and a matcher has few states. */
 
 /* One entry of the memo: `result` is the derivative of `node` by `byte`. */
 typedef struct sampi_memo {
@@ -17,8 +17,7 @@ typedef struct sampi_memo {
 #define SAMPI_MEMO 4096
 #endif
 
-/* A hash set of pairs (a, b). A slot counts as free if its round number is an old one, so that a new number empties the
-   set. */
+/* A hash set of pairs (a, b). Slots of earlier rounds are free, so a new round number empties the set. */
 typedef struct sampi_pairs {
     sampi_vec slots; /* 2^k slots { round, a, b } */
     int32_t n, round;
@@ -32,9 +31,9 @@ typedef struct sampi_deriver {
     int32_t n_memo;
     sampi_pairs queued; /* the nodes that sampi_search has reached */
     int status;         /* the first error of the current call, or SAMP_OK */
-    int64_t budget;     /* the number of steps that the current call may still take */
-    int64_t charged;    /* the number of all steps that were charged for work that is not a loop of steps */
-    /* the memory account of the deriver and of its owner; a matcher counts all its memory here, except its sampler */
+    int64_t budget;     /* how many steps the current call may still take */
+    int64_t charged;    /* the steps that sampi_charge has charged */
+    /* the memory of the owner too: all of a matcher's except its sampler */
     sampi_held held;
 } sampi_deriver;
 
@@ -51,8 +50,8 @@ static void sampi_charge(sampi_deriver *d, int32_t steps)
     d->charged += steps;
 }
 
-/* Charges the steps for looking up or making a node; they are more if the nodes do not fit a CPU's cache. Returns n. If
-   n is a status, the function records this error and returns the node NEVER. */
+/* Charges the steps for finding or making node n, more if the nodes exceed a CPU's cache. Returns n; or NEVER if n is a
+   status, which is recorded as an error. */
 static sampi_node sampi_sound(sampi_deriver *d, sampi_node n)
 {
     const int32_t nodes = d->tree.nodes.n;
@@ -251,8 +250,7 @@ static bool sampi_slot_takes(const sampi_opening *p, int32_t i)
 }
 
 /* Returns the rule to call for member i of a list (i = n: a member that is not listed) if this member may come next,
-   else NEVER. A member may come only if the bound on the number of members leaves enough room for all that must still
-   come. */
+   else NEVER. The bound on the number of members must leave room for all that must still come. */
 static sampi_node sampi_opening_takes(const sampi_tree *t, const sampi_opening *p, int32_t i)
 {
     const int64_t room = (int64_t)p->list.most - p->count - 1;
@@ -279,8 +277,8 @@ static sampi_node sampi_list_more(sampi_deriver *d, sampi_node n)
     return SAMPI_NEVER;
 }
 
-/* Returns what follows member i of the list with which the node `then` begins. Members are counted only up to the
-   number where the list's bounds no longer depend on it. */
+/* Returns what follows member i of the list with which the node `then` begins. Members are counted only as far as their
+   number matters. */
 static sampi_node sampi_list_behind(sampi_deriver *d, sampi_node then, int32_t i)
 {
     const bool alone = sampi_at(&d->tree, then)->kind == SAMPI_NODE_MEMBERS;
@@ -310,8 +308,8 @@ static sampi_node sampi_front(const sampi_deriver *d, sampi_node n)
     return n;
 }
 
-/* Returns whether a quick look shows that no text of n begins with the byte. For a node with many alternatives, most of
-   them are refused by this look. */
+/* Returns whether a quick look shows that no text of n begins with the byte. Of many alternatives, most are refused
+   so. */
 static bool sampi_refuses(const sampi_deriver *d, sampi_node n, int32_t byte)
 {
     n = sampi_front(d, n);
@@ -347,8 +345,8 @@ typedef struct sampi_deriving {
     int32_t first;
 } sampi_deriving;
 
-/* Goes on with a derivative until it needs the derivative of a part, and pushes the alternatives that it finds. Returns
-   that part, or -1 if the derivative is complete. */
+/* Pushes alternatives until the derivative of a part is needed. Returns that part, or -1 if the derivative is
+   complete. */
 static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byte)
 {
     while (it->now >= 0 && sampi_step(d) && !sampi_refuses(d, it->now, byte)) {
@@ -446,8 +444,7 @@ static void sampi_memo_free(sampi_deriver *d)
 
 /* Returns the derivative of n by a byte: a node for the rests of n's texts that begin with this byte. Without the memo,
    a rule that refers to a second rule twice, which refers to a third one twice, and so on, would take exponential time.
-   There is no recursion: derivatives that wait for the derivative of a part are on the stack, below the part's
-   alternatives. */
+   Derivatives that wait for a part's derivative are on the stack, below its alternatives. */
 static sampi_node sampi_derive(sampi_deriver *d, sampi_node n, int32_t byte)
 {
     enum { SIZE = sizeof(sampi_deriving) / sizeof(sampi_node) };
@@ -617,9 +614,9 @@ enum {
 };
 
 /* Estimates how many more bytes a text needs until n matches it (in: true), or until n does not match it (in: false).
-   The estimate only decides the order of a search. If all of several parts must match, it is the sum of their
-   distances, so that progress in any part counts. The distance from a text that "all but x" does not match is the
-   distance from a text of x. *patience is the number of nodes that may still be visited. */
+   The estimate only decides the order of a search. Where several parts must match, it is the sum of theirs, so that
+   progress in any part counts. The distance from a text that "all but x" does not match is the distance from a text of
+   x. *patience is the number of nodes that may still be visited. */
 static int32_t sampi_far(const sampi_deriver *d, sampi_node n, bool in, int32_t *patience);
 
 /* Returns sampi_far for a SEQ, an ALT or an AND. */
@@ -722,8 +719,8 @@ static int32_t sampi_reached_add(sampi_deriver *d, sampi_node node, int32_t from
 }
 
 /* Returns a reached node whose derivatives are still to be computed: of those with the smallest distance to a matching
-   text, the newest. The caller makes sure that such a node exists. *far is a lower bound of the distance on entry, and
-   the distance of the returned node on return. */
+   text, the newest. Such a node must exist. *far is a lower bound of its distance on entry, and its distance on
+   return. */
 static int32_t sampi_reached_nearest(const sampi_deriver *d, int32_t first, int32_t *nearest, int32_t *far)
 {
     for (;;) {
@@ -779,9 +776,9 @@ static bool sampi_search(sampi_deriver *d, sampi_node start)
     return found;
 }
 
-/* Returns whether n can match any text. Nodes without AND have the answer in their facts; sampi_search finds it for an
-   AND. The stack has the second parts of sequences, which must match too, and of alternatives, which are tried if the
-   first part matches no text. Below each such part is the kind of the node that it comes from. */
+/* Returns whether n can match any text. For an AND, sampi_search finds out. The stack has the second parts of
+   sequences, which must match too, and of alternatives, which are tried if the first part matches no text. The kind of
+   a part's node is above the part. */
 static bool sampi_alive(sampi_deriver *d, sampi_node n)
 {
     const int32_t bottom = d->work.n;

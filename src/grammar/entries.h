@@ -1,8 +1,8 @@
 /* ---- grammars: entries ----
-   An entry keeps what an item of a state allows within its frame, so that it is computed once: the set of allowed
-   tokens (a list while they are few), and the entry's places, the nodes of the trie where the frame ends and from which
-   the caller continues. Plain tokens are found first: those of the state's run (any text of certain characters is
-   allowed) without a walk, the others by a walk over the trie. */
+   An entry keeps what an item of a state allows within its frame: the allowed tokens (a list while they are few), and
+   the entry's places, the nodes of the trie where the frame ends and from which the caller continues. Plain tokens are
+   found first: those of the state's run (any text of certain characters is allowed) without a walk, the others by a
+   walk over the trie. */
 
 /* Adds the tokens of a run to `bits`, in which no bit may be set: all tokens of at most `reach` characters of these
    kinds. */
@@ -45,8 +45,7 @@ static void sampi_set_below(sampi_matcher *m, uint32_t i, uint32_t *bits, bool i
     }
 }
 
-/* Returns the state to which most printable ASCII characters lead, or 0 if no state is reached by most. *n_live becomes
-   the number of those characters that are allowed. */
+/* Returns the state to which most printable ASCII characters lead, or 0. *n_live: how many of them are allowed. */
 static int32_t sampi_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live)
 {
     int32_t usual = 0, lead = 0, n = 0;
@@ -257,8 +256,8 @@ static bool sampi_fill_vec(sampi_vec *vec, const void *from, size_t width, size_
     return room || n == 0;
 }
 
-/* Keeps the part of an entry that was computed before the steps ran out. Without memory the part is lost, and the entry
-   is computed from its beginning later. */
+/* Keeps the part of an entry that was computed before the steps ran out. Without memory the entry begins again
+   later. */
 static void sampi_keep_begun(sampi_matcher *m, const sampi_entry *entry, const sampi_progress *at)
 {
     sampi_begun *begun = &m->begun;
@@ -274,8 +273,8 @@ static void sampi_keep_begun(sampi_matcher *m, const sampi_entry *entry, const s
     if (!kept) sampi_drop_begun(m);
 }
 
-/* Returns the progress of an entry, and restores its tokens and places, if samp_grammar_prepare has begun this entry;
-   else returns an empty progress. */
+/* Returns the progress of an entry, with its tokens and places, if samp_grammar_prepare has begun it; else an empty
+   progress. */
 static sampi_progress sampi_find_begun(sampi_matcher *m, sampi_entry *entry)
 {
     sampi_begun *begun = &m->begun;
@@ -416,9 +415,8 @@ static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
     }
 }
 
-/* Makes the mask by one walk over the tries with all items at once, each in its own frame. Nothing is kept. This is
-   faster if the grammar is so ambiguous that there are too many ways back through its frames to have an entry for
-   each. */
+/* Makes the mask by one walk over the tries with all items at once, each in its frame. Nothing is kept. This is faster
+   if a grammar is so ambiguous that it has too many ways back through its frames for an entry each. */
 static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
 {
     sampi_entry all;
@@ -480,8 +478,8 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
     return m->d.status;
 }
 
-/* Does a part of the work for the next mask, in `steps` steps, or in more if the last calls made no progress with that
-   many. Returns 1 if the work is done, or if the allowed steps are used up; 0 if work is left; or a negative status. */
+/* Does a part of the work for the next mask: `steps` steps, or more if the last calls made no progress with that many.
+   Returns 1 if the work is done or the allowed steps are used up; 0 if work is left; or a status. */
 static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
 {
     enum { MOST = 40 };

@@ -3,8 +3,7 @@
    called (references to the others are replaced by their bodies), which nodes match the empty text, and classes of
    bytes that the grammar treats alike. */
 
-/* Classes of bytes. Two bytes are in the same class if exchanging them in a text never changes whether the grammar
-   allows the text. */
+/* Classes of bytes. The grammar never distinguishes two bytes of one class. */
 typedef struct sampi_byte_classes {
     int32_t n_classes;
     uint8_t class_of[256]; /* the class of each byte */
@@ -17,8 +16,7 @@ struct samp_grammar {
     uint64_t fingerprint; /* sampi_grammar_fingerprint */
     int32_t root;         /* the number of the rule with which a text begins */
     sampi_byte_classes bytes;
-    /* a list of the data that samplers of this grammar share (store.h); only this member changes after the grammar was
-       made */
+    /* what the samplers share, as a list (store.h); nothing else of a grammar changes */
     struct sampi_shared *shared;
 };
 
@@ -45,9 +43,8 @@ static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t 
     }
 }
 
-/* Finishes a node whose children are finished. Children that lead back to the node are not finished yet. The function
-   computes the recursion depth of functions that go on from a reference to the rule's body. A rule that would make this
-   depth too large is called instead. */
+/* Finishes a node whose children are finished, or lead back to it. Computes how deep functions recurse that walk into
+   the bodies of rules; a rule that would be too deep is called instead. */
 static int sampi_grammar_leave(sampi_tree *t, sampi_node n)
 {
     sampi_expr *e = sampi_at(t, n);
@@ -66,9 +63,8 @@ static int sampi_grammar_leave(sampi_tree *t, sampi_node n)
     return SAMP_OK;
 }
 
-/* Handles a node that is reached again from within itself, which shows that a rule is recursive. The rule is marked as
-   called. If n is a reference, the rule is n's; if several rules share the node n, it is the last rule on the path to
-   n, which is in `todo`. */
+/* Handles a node that is reached from within itself, because a rule is recursive: marks the rule as called. It is n's
+   rule, or, if several rules share the node n, the last rule on the path to n, which is in `todo`. */
 static void sampi_grammar_loop(sampi_tree *t, sampi_node n, const sampi_vec *todo)
 {
     for (int32_t i = todo->n - 2; sampi_at(t, n)->kind != SAMPI_NODE_REF; i -= 2)
@@ -131,9 +127,9 @@ static int32_t sampi_grammar_cost(const sampi_tree *t, sampi_node n)
     return e->kind == SAMPI_NODE_MEMBERS ? 1 + ((const sampi_list *)t->lists.data + e->a)->n / 8 : 1;
 }
 
-/* Calls sampi_grammar_look for all nodes until no facts change any more. When the facts of a node change, the nodes
-   that have it as a child enter a queue, unless they are in the queue already. The parents of node n are list [above
-   [n]] to list [above [n + 1] - 1]. `queue` has as many elements as `order`; the nodes in the queue are marked OPEN. */
+/* Calls sampi_grammar_look for all nodes until no facts change any more. When a node's facts change, its parents enter
+   a queue, unless they are in it. The parents of node n are list [above [n]] to list [above [n + 1] - 1]. `queue` has
+   as many elements as `order`; the nodes in the queue are marked OPEN. */
 static int sampi_grammar_spread(sampi_tree *t, const sampi_vec *order, const int32_t *above, const int32_t *list,
                                 int32_t *queue)
 {
@@ -182,10 +178,9 @@ static int sampi_grammar_spread_all(sampi_tree *t, const sampi_vec *order)
     return status;
 }
 
-/* Marks as called the rules that are not regular and are referred to more than once. If their bodies replaced the
-   references, the number of ways to continue a text would grow too much. Then the function computes the facts about all
-   nodes, in rounds until nothing changes, because rules may be recursive. Last, it checks that no AND or NOT contains a
-   call, and returns SAMP_E_UNSUPPORTED if one does. */
+/* Marks as called the rules that are not regular and are referred to more than once. Without calls the ways to continue
+   a text would become too many. Then computes the facts about all nodes, in rounds until nothing changes, because rules
+   may be recursive. Returns SAMP_E_UNSUPPORTED if an AND or NOT contains a call. */
 static int sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
 {
     enum { ROUNDS = 4 };
@@ -202,7 +197,7 @@ static int sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
     }
     if (changed) status = sampi_grammar_spread_all(t, order);
     if (status) return status;
-    /* nodes that the root does not reach are computed too: a node that is made later may be equal to one of them */
+    /* also for unreachable nodes: a node that is made later may be equal to one */
     for (sampi_node n = 0; n < t->nodes.n; n++) {
         sampi_expr *e = sampi_at(t, n);
         if (!(e->known & SAMPI_KNOWN_DONE))
@@ -276,9 +271,9 @@ static void sampi_grammar_mix(const sampi_tree *t, const sampi_expr *e, uint64_t
         sampi_mix(hash, ((const sampi_member *)t->members.data)[list->first + i].required);
 }
 
-/* Computes the grammar's fingerprint, a hash of 64 bits, from all nodes in `order`: each node's own numbers, and the
-   positions of its children in `order`. The nodes' numbers in the tree, the names of rules and unreachable nodes have
-   no influence. Returns SAMP_OK or SAMP_E_NOMEM. */
+/* Computes the fingerprint, a hash of 64 bits, of all nodes in `order`: what each node is, and where in `order` its
+   children are. The nodes' numbers, names of rules and unreachable nodes have no influence. Returns SAMP_OK or
+   SAMP_E_NOMEM. */
 static int sampi_grammar_fingerprint(samp_grammar *g, const sampi_vec *order)
 {
     const sampi_tree *t = &g->tree;

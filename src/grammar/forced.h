@@ -88,16 +88,15 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
     return n;
 }
 
-/* The tokens with whose bytes a string of bytes begins. n: their number; length: the number of bytes of the longest;
-   longest: the longest token. If several tokens have the same bytes, the one with the smallest number is used. */
+/* The tokens with which some bytes begin: how many there are, the length of the longest in bytes, and that token. If
+   several tokens have the same bytes, the one with the smallest number counts. */
 typedef struct sampi_along {
     int32_t n, length;
     samp_token longest;
 } sampi_along;
 
-/* Finds the tokens of one trie with which the bytes begin. Returns the trie's node behind all of the bytes, or 0 if
-   there is no such node. If several tokens have the same bytes, they have a node each, and the longer tokens are all
-   below the last of these nodes. */
+/* Finds the tokens of one trie with which the bytes begin. Returns the node behind all of the bytes, or 0. If several
+   tokens have the same bytes, all longer tokens are below the node of the last one. */
 static uint32_t sampi_look_along(const samp_vocab_index *index, uint32_t root, const uint8_t *bytes, int32_t n,
                                  sampi_along *along)
 {

@@ -1,7 +1,6 @@
 /* ---- grammars: GBNF, as llama.cpp reads it ----
-   This reader accepts the texts that llama.cpp's reader of grammars accepts, and refuses the texts that llama.cpp
-   refuses, at the same position. Limits and oddities are the same too. Rules become nodes that refer to each other by
-   number. */
+   This reader accepts what llama.cpp's reader of grammars accepts, and refuses what that one refuses, at the same
+   position, with the same limits and oddities. Rules become nodes that refer to each other by number. */
 
 static bool sampi_gbnf_is_name(char c)
 {
@@ -18,8 +17,8 @@ static void sampi_gbnf_space(sampi_reader *r, bool newlines)
     }
 }
 
-/* Reads one character of a literal or a class. An escape can give a number above 0x10ffff, for which there is no UTF-8;
-   such a character matches no text. */
+/* Reads one character of a literal or a class. An escape can give a number above 0x10ffff, which has no UTF-8 and
+   matches no text. */
 static int64_t sampi_gbnf_char(sampi_reader *r)
 {
     if (*r->at != '\\') return sampi_read_utf8(r, "expected the end of the literal or class");
@@ -89,8 +88,8 @@ static sampi_node sampi_gbnf_class(sampi_reader *r)
     return sampi_read_node(r, sampi_tree_class(r->tree, (const uint32_t(*)[2])ranges, (size_t)n, negated));
 }
 
-/* Reads a token: <[id]> or <text>. The text together with its angle brackets must be the text of one token. Which token
-   it is is found later, when the vocabulary is known. */
+/* Reads a token: <[id]> or <text>. The text together with its angle brackets must be the text of one token. The
+   vocabulary, which is known later, says which token. */
 static sampi_node sampi_gbnf_token(sampi_reader *r)
 {
     bool negated = *r->at == '!';
@@ -142,8 +141,8 @@ static int sampi_gbnf_braces(sampi_reader *r, bool nested, int32_t *least, int32
     return SAMP_OK;
 }
 
-/* Reads one of * + ? or a repetition in braces, and applies it to the last part that was read. *n_rules is the number
-   of rules that llama.cpp counts for that part; the function multiplies it by the number of repetitions. */
+/* Reads one of * + ? or a repetition in braces, and applies it to the last part that was read. *n_rules, the rules that
+   llama.cpp counts for that part, is multiplied by the repetitions. */
 static int sampi_gbnf_repeat(sampi_reader *r, int32_t first, bool nested, bool *nothing, uint64_t *n_rules)
 {
     const char *start = r->at;
@@ -170,8 +169,8 @@ static int sampi_gbnf_repeat(sampi_reader *r, int32_t first, bool nested, bool *
 
 static sampi_node sampi_gbnf_alternatives(sampi_reader *r, bool nested);
 
-/* Reads a name. Returns the number of the rule with this name, or a negative status. A name that was not met before
-   becomes a new rule. New rules count in n_symbols, which llama.cpp's limit on repetitions needs. */
+/* Reads a name. Returns the number of the rule with this name, or a status. A new name becomes a new rule, and counts
+   in n_symbols for llama.cpp's limit on repetitions. */
 static int32_t sampi_gbnf_name(sampi_reader *r)
 {
     const char *start = r->at;

@@ -33,8 +33,7 @@ static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
 
 /* A kept position: its n_now items begin at index `items` of the array past. */
 typedef struct sampi_back_to {
-    /* tokens: the number of tokens that the rollback removes from the history, which has no tokens that end a
-       generation */
+    /* tokens: how many tokens leave the history, which has none that end a generation */
     int32_t tokens, items, n_now;
     bool waiting;
 } sampi_back_to;
@@ -67,7 +66,7 @@ static int sampi_matcher_find_back(sampi_matcher *m, int32_t n, sampi_back_to *t
 }
 
 /* Goes back to the position before the last n tokens. If the grammar was waiting for its trigger there, it waits again,
-   and reads the text of the remaining tokens once more. */
+   and reads the remaining text once more. */
 static int sampi_matcher_back(sampi_matcher *m, int32_t n)
 {
     sampi_back_to to;

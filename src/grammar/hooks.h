@@ -78,8 +78,8 @@ static void sampi_grammar_unmake(void *made)
 }
 
 /* Writes, checks or reads the saved state, which is the list of all tokens: reading them again leads to the same
-   position on any machine. To check a state, a copy of the matcher reads the tokens. When the state is then read, the
-   sampler gets this copy, because reading the tokens a second time could run out of memory. */
+   position on any machine. To check a state, a copy of the matcher reads the tokens. The sampler then gets this copy,
+   because reading them a second time could find no memory. */
 static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_matcher *m = (sampi_matcher *)s->base.ctx, *copy = (sampi_matcher *)io->made, **end = &copy;

@@ -59,9 +59,8 @@ static void sampi_return(sampi_matcher *m, int32_t frame)
     }
 }
 
-/* Lets the items of the current step from index `from` on return if their state may end. Items in frames of this same
-   step do not return: if their rule matches the empty text, the caller's state already contains what follows the
-   call. */
+/* Lets the items of the current step return that may end, from index `from` on. Items in frames of this same step do
+   not return: if their rule matches the empty text, the caller's state already contains what follows the call. */
 static void sampi_close_returns(sampi_matcher *m, int32_t from)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {

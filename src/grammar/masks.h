@@ -4,8 +4,7 @@
    a token. sampi_walk visits the trie in order. For each byte on the way down it has a level of items, and it skips all
    nodes below a byte that no item allows. */
 
-/* Keeps a computed set of byte classes in the store, for all later calls. Returns its address there; NULL if there is
-   no room. */
+/* Keeps a set of byte classes in the store for all calls. Returns it; NULL if there is no room. */
 static uint32_t *sampi_keep_classes(sampi_matcher *m, const uint32_t *classes, uint32_t **at)
 {
     uint32_t *room = m->d.status ? NULL : (uint32_t *)sampi_store_room(m, 8 * sizeof *room);

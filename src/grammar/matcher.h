@@ -42,8 +42,8 @@ typedef struct sampi_call {
 } sampi_call;
 
 /* The run of a state (runs.h): any text of at most `reach` characters, all of certain kinds, is allowed. It is packed
-   into 32 bits, so that threads read and write it with one access: 16 bits of kinds, 14 bits of reach + 1 (0: not
-   computed yet; the largest value: no limit), a bit for `explored`, a bit for `stops`. */
+   into 32 bits, which threads access at once: 16 bits of kinds, 14 bits of reach + 1 (0: not computed yet; the largest
+   value: no limit), a bit for `explored`, a bit for `stops`. */
 typedef struct sampi_stretch {
     uint32_t kinds;
     int32_t reach; /* in characters; -1: not computed yet; INT32_MAX: no limit */
@@ -78,10 +78,9 @@ typedef struct sampi_item {
     int32_t state, frame, flags; /* flags: a copy of the state's flags */
 } sampi_item;
 
-/* An entry: the tokens that a state allows from certain nodes of the tries. The member `parent` says from which nodes.
-   0 and 1: from the roots of both tries; 2 e + 2 and 2 e + 3: from the places of entry e, which are the nodes where its
-   frame ended. An entry with an odd parent has places of its own. An even parent means the outermost frame, behind
-   which nothing can follow. */
+/* An entry: the tokens that a state allows from certain nodes of the tries. `parent` is 0 or 1 for the roots of both
+   tries; 2 e + 2 or 2 e + 3 for the places of entry e, which are the nodes where its frame ended. An entry with an odd
+   parent has places of its own. An even parent means the outermost frame, behind which nothing can follow. */
 typedef struct sampi_entry {
     int32_t parent, state;
     uint32_t *bits;        /* the tokens as a mask; NULL if they are few, and `tokens` lists them */
@@ -185,7 +184,7 @@ typedef struct sampi_workspace {
     sampi_level *level;       /* [index->deepest + 1] */
     sampi_plain_level *plain; /* [index->deepest + 1]; on the heap, as it is too large for a small stack */
     uint32_t *bits;           /* [n_mask] the tokens of the entry that is being computed */
-    /* the number of masks made with this workspace, and the number of those that needed no new entry */
+    /* how many masks were made with it, and how many of them needed no new entry */
     size_t masks, hits;
 } sampi_workspace;
 
@@ -195,8 +194,8 @@ typedef struct sampi_shared {
     const samp_grammar *grammar;
     const samp_vocab_index *index;
     size_t index_serial;     /* distinguishes the index from a freed one that was at the same address */
-    size_t deepest, n_mask;  /* copies of the index's numbers, because the index may be freed before the grammar */
-    int status;              /* SAMP_OK, or SAMP_E_RANGE if a <text> of the grammar is not the text of one token */
+    size_t deepest, n_mask;  /* the index's, which may be freed before the grammar */
+    int status;              /* SAMP_E_RANGE if a <text> of the grammar is not one token */
     uint64_t named;          /* a hash of the tokens that the grammar names by their texts */
     sampi_vec texts;         /* sampi_named: these tokens */
     sampi_held held;         /* the memory account: workspaces and samplers' arrays in `bytes`, stores in `apart` */
@@ -204,7 +203,7 @@ typedef struct sampi_shared {
     sampi_workspace *workspaces;
     int32_t n_users; /* the number of matchers */
     size_t renewals; /* the number of stores that were replaced */
-    int32_t in_vain; /* the number of steps that sampi_explore took without a useful result */
+    int32_t in_vain; /* the steps that sampi_explore took without a result */
 } sampi_shared;
 
 typedef struct sampi_named {
@@ -213,7 +212,7 @@ typedef struct sampi_named {
 } sampi_named;
 
 typedef struct sampi_matcher {
-    /* the computation of derivatives; its tree is the store's; work, memo and queued are borrowed from the workspace */
+    /* its tree is the store's; work, memo and queued are borrowed from the workspace */
     sampi_deriver d;
     const samp_vocab_index *index;
     const samp_grammar *grammar;
@@ -223,7 +222,7 @@ typedef struct sampi_matcher {
     sampi_store *own;       /* the same store if no other call can see it, else NULL */
     size_t place_in;  /* the serial number of the store whose states the items have; 0: the text must be read again */
     size_t tree_of;   /* the serial number of the store whose tree is d.tree */
-    int32_t now;      /* the time of the store's clock at the beginning of the current call */
+    int32_t now;      /* the time of the store's clock in this call */
     sampi_vec items;  /* sampi_item; the first n_now are the position in the text */
     sampi_vec frames; /* sampi_frame */
     sampi_vec edges;  /* sampi_edge */
@@ -242,7 +241,7 @@ typedef struct sampi_matcher {
     uint32_t *found;
     uint32_t *bits;      /* a mask, which samp_apply uses */
     int32_t n_now, base; /* base: the first frame that was made in the current step */
-    int32_t live;        /* the number of frames after unreachable ones were last removed */
+    int32_t live;        /* how many frames the last sweep left */
     int32_t missed;      /* the number of entries that the current mask had to compute */
     bool ended;          /* an item of the current step ends the outermost frame */
     bool again;          /* the accepted text is being read again */

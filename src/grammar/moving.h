@@ -8,8 +8,8 @@
 
    A sampler's position gets the same new numbers, if all its states and nodes were taken over (sampi_move_place). */
 
-/* Sets the time of an element's last use. If the time is the same already, nothing is written, so that calls which use
-   the same element seldom write. */
+/* Sets the time of an element's last use. An equal time is not written, so that calls which share an element seldom
+   write. */
 static inline void sampi_stamp(int32_t *used, int32_t now)
 {
     if (SAMPI_INT_GET(used) != now) SAMPI_INT_PUT(used, now);
@@ -316,9 +316,8 @@ static void sampi_move_into(sampi_shared *h, sampi_store *to, const sampi_store_
     sampi_move_end(&v, h, moved);
 }
 
-/* Copies the elements that the old store used last into a small store of at most `most` bytes. This is used where the
-   memory limit has no room for the old and the new store: the small store keeps the elements in between. Returns NULL
-   if no element is kept. */
+/* Copies the elements that the old store used last into a small store of at most `most` bytes. It keeps them where the
+   memory limit has no room for both the old and the new store. Returns NULL if no element is kept. */
 static sampi_store *sampi_move_between(sampi_shared *h, const sampi_store *from, const sampi_store_plan *plan,
                                        int32_t share, size_t most)
 {

@@ -1,6 +1,6 @@
 /* ---- reading texts ----
    The readers of GBNF and of regular expressions turn a text into a tree. Both read the text once and stop at the first
-   mistake; the error gives the mistake's position and the text that was expected there. */
+   mistake; the error says where it is and what was expected. */
 
 typedef struct sampi_reader {
     sampi_tree *tree;
@@ -9,11 +9,11 @@ typedef struct sampi_reader {
     samp_text_error *error; /* never NULL */
     sampi_vec parts;        /* sampi_node: a stack with the parts of the sequences that are being read */
     int32_t depth;          /* how many parentheses are open */
-    uint64_t n_symbols; /* GBNF: the number of names as llama.cpp counts them, which its limit on repetitions needs */
+    uint64_t n_symbols;     /* GBNF: names as llama.cpp counts them, for its limit on repetitions */
     /* Regular expressions: the function that makes the node of a character class. */
     sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool);
-    /* Regular expressions: true if it matters in which of several ways a text matches. Groups then become GROUP nodes;
-       they are numbered from 0 to n_groups - 1. */
+    /* Regular expressions: true if it matters in which of several ways a text matches. Groups then become GROUP nodes,
+       numbered below n_groups. */
     bool ways;
     int32_t n_groups;
 } sampi_reader;
@@ -26,7 +26,7 @@ static int sampi_expected(sampi_reader *r, const char *at, int status, const cha
     return sampi_text_error(r->error, r->text, at, status, what);
 }
 
-/* Reads one code point, which must be valid UTF-8. Returns the code point, or a negative status. */
+/* Reads one code point, which must be valid UTF-8. Returns the code point, or a status. */
 static int32_t sampi_read_utf8(sampi_reader *r, const char *what)
 {
     if (r->at == r->end) return sampi_expected(r, r->at, SAMP_E_FORMAT, what);
@@ -36,7 +36,7 @@ static int32_t sampi_read_utf8(sampi_reader *r, const char *what)
     return (int32_t)c;
 }
 
-/* Reads n hexadecimal digits. Returns their value, or a negative status. */
+/* Reads n hexadecimal digits. Returns their value, or a status. */
 static int64_t sampi_read_hex(sampi_reader *r, int n)
 {
     uint32_t x = 0;
@@ -48,7 +48,7 @@ static int64_t sampi_read_hex(sampi_reader *r, int n)
     return x;
 }
 
-/* Reads a decimal number. Returns the number, or a negative status. Numbers above 2^31 - 1 become 2^31 - 1. */
+/* Reads a decimal number. Returns the number, or a status. Numbers above 2^31 - 1 become 2^31 - 1. */
 static int32_t sampi_read_number(sampi_reader *r, const char *what)
 {
     int64_t x = 0;

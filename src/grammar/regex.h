@@ -87,8 +87,8 @@ static int sampi_regex_ranges(sampi_reader *r, const uint32_t (*ranges)[2], size
     return SAMP_OK;
 }
 
-/* Reads one end of a range within [ ]. Returns its code point. If it is one of \d \w \s \D \W \S, the function returns
-   -1, and has appended the ranges of this class to r->parts. */
+/* Reads one end of a range within [ ]. Returns its code point; or -1 after \d \w \s \D \W \S, whose ranges are then
+   appended to r->parts. */
 static int64_t sampi_regex_class_char(sampi_reader *r, int *status)
 {
     int64_t c;
@@ -184,8 +184,7 @@ static sampi_node sampi_regex_group(sampi_reader *r)
     return sampi_regex_way(r, n, group);
 }
 
-/* Reads a repetition {m}, {m,} or {m,n}. If the text does not have one of these forms, { is an ordinary character, and
-   *least becomes -1. */
+/* Reads a repetition {m}, {m,} or {m,n}. In any other form { is an ordinary character, and *least becomes -1. */
 static int sampi_regex_braces(sampi_reader *r, int32_t *least, int32_t *most)
 {
     const char *start = r->at++;
@@ -332,8 +331,8 @@ static sampi_node sampi_regex_unmark_one(sampi_tree *t, sampi_node n, uint32_t m
 
 /* Returns a node for those texts of n that have certain marks, with these marks removed. BEGIN: the texts with one or
    more FE at the front (^^ marks a position twice). END: the texts with one or more FF at the end. ANY: the texts with
-   marks of either kind at the front. NONE: the texts without any marks. Each part is computed once, after the parts in
-   it. The stack `todo` has the parts that wait for others; `order` has the computed ones. */
+   marks of either kind at the front. NONE: the texts without any marks. Each part is computed once, after its own
+   parts: it waits on the stack `todo`, and is then in `order`. */
 static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks)
 {
     if (n < 0) return n;
@@ -361,9 +360,8 @@ static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks
     return made;
 }
 
-/* Reads a regular expression of n bytes into a node that still contains the marks of ^ and $. The byte behind the text
-   must be 0. The caller sets the reader's tree, chars and ways. If the text is not valid, the function fills *error and
-   returns a status. */
+/* Reads a regular expression of n bytes into a node that still contains the marks of ^ and $. A 0 must follow the text.
+   The caller sets the reader's tree, chars and ways. Returns a status, with *error, if the text is not valid. */
 static sampi_node sampi_regex_read(sampi_reader *r, const char *text, size_t n, samp_grammar_error *error)
 {
     memset(error, 0, sizeof *error);

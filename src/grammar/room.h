@@ -1,7 +1,6 @@
 /* ---- grammars: the matcher as a whole ----
-   This room makes, copies, resets and frees a matcher, and tries and accepts a token. If a call that accepts a token or
-   makes a mask runs out of memory in its store, it gets a store with more room and does its work again
-   (sampi_matcher_turn). */
+   This room makes, copies, resets and frees a matcher, and tries and accepts a token. A call that finds no room in its
+   store gets a larger store and does its work again (sampi_matcher_turn). */
 
 /* Tries a token, without its first `skip` bytes. Returns the index of the first item behind the token; if there is no
    item at this index, the token is not allowed. The text's position does not change yet. */
@@ -54,7 +53,7 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
     return m->d.status ? m->d.status : status;
 }
 
-/* Returns 1 if a token is allowed, 0 if it is not, or a negative status. */
+/* Returns 1 if a token is allowed, 0 if it is not, or a status. */
 static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
 {
     bool allowed = true;
@@ -195,8 +194,8 @@ static void sampi_sort_texts(const sampi_tree *t, sampi_node *texts, int32_t n)
 }
 
 /* Finds the tokens of all texts in angle brackets. h->texts gets these texts, sorted, with their tokens; the token is
-   -1 if there is none. If the vocabulary has no function for this, all tokens are compared with the texts in one loop,
-   and the first token with an equal text counts. */
+   -1 if there is none. Without a function of the vocabulary for this, one loop compares all tokens with the texts, and
+   the first equal one counts. */
 static int sampi_find_texts(sampi_shared *h)
 {
     const samp_vocab *vocab = h->index->vocab;

@@ -14,8 +14,8 @@ typedef struct sampi_demand {
 
 /* Returns those of `kinds` (of characters) of which the state allows every character, under the conditions `is`. The
    states behind these characters are pushed on the stack d.work, some more than once. `expects` is as in
-   sampi_plain_next. The bytes within a character mostly lead to a few states; the array `through` remembers these, so
-   that each is visited once. */
+   sampi_plain_next. Bytes within a character mostly lead to a few states; `through` remembers them, so each is visited
+   once. */
 static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expects, uint32_t kinds, sampi_demand is)
 {
     enum { THROUGH = 8 };
@@ -58,7 +58,7 @@ static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand i
     return kinds;
 }
 
-/* Returns the kinds of characters of which any single one completes the state's node, so that nothing can follow it. */
+/* Returns the kinds of characters of which any single one completes the state's node, and nothing can follow it. */
 static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
 {
     const sampi_demand done = { SAMPI_STATE_CALLS, SAMPI_STATE_ENDS, sampi_state_of(m, SAMPI_EMPTY) };

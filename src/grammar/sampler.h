@@ -26,7 +26,7 @@ static void sampi_grammar_reset(samp_sampler *s) { sampi_matcher_reset((sampi_ma
 
 /* Returns 1 if a grammar that waits for its trigger refuses a token of the row's draft: the token completes the
    trigger, but the grammar does not allow the text behind it. m->bits is then the mask of all other tokens. Returns 0
-   if the grammar refuses no token, or a negative status. `row` is NULL if there is no draft. */
+   if the grammar refuses no token, or a status. `row` is NULL if there is no draft. */
 static int sampi_refuses_drafted(sampi_matcher *m, const sampi_draft *row)
 {
     int refuses = 0;
@@ -206,9 +206,8 @@ SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s)
     return m ? m->lazy.waiting : status;
 }
 
-/* Limits *n, the length of a row, to the size of the vocabulary: tokens above the vocabulary are masked, so the row may
-   end before them. Returns SAMP_E_RANGE if it would have to be limited in llama.cpp's arithmetic, because masked tokens
-   count there. */
+/* Limits *n, the length of a row, to the vocabulary: tokens above it are masked, so the row may end before them. In
+   llama.cpp's arithmetic masked tokens count, so there such a row is SAMP_E_RANGE. */
 static int sampi_within_vocabulary(const sampi_matcher *m, const sampi_sampler *chain, size_t *n)
 {
     if (*n <= m->index->n_vocab) return SAMP_OK;

@@ -128,9 +128,8 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
 }
 
 /* Computes the next state for a class of bytes. One derivative serves all classes that the state's node does not
-   distinguish. At the state's first use these groups of classes are computed and noted in the state's row: each class
-   gets -2 - the first class of its group. If two threads do this at once, each fills only the elements that are still
-   empty (-1). */
+   distinguish. These groups of classes are found at the state's first use and noted in its row: each class gets -2 -
+   the first class of its group. If two threads do this at once, each fills only what is still empty (-1). */
 static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of_byte)
 {
     const int32_t n_classes = m->grammar->bytes.n_classes;

@@ -251,8 +251,7 @@ static sampi_store *sampi_store_make(sampi_shared *h, const sampi_store_plan *pl
 /* Returns the time of a store's clock: the number of calls that have used the store, divided by 8. */
 static int32_t sampi_clock(const sampi_store *store) { return SAMPI_INT_GET(&store->n_calls) >> 3; }
 
-/* Returns the slot of the hash table for the entry of a state at a parent's places, or the free slot that the entry
-   would get. */
+/* Returns the hash table's slot of a state's entry at a parent's places, or the free slot for it. */
 static int32_t *sampi_entry_slot(const sampi_store *store, int32_t parent, int32_t state)
 {
     const uint32_t mask = (uint32_t)store->n_slots - 1;

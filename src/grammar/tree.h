@@ -1,33 +1,31 @@
 /* ---- the tree ----
    A grammar is a tree of nodes; each node matches a set of texts. Nodes are only added and never change, and a node's
    number is its index in the array of nodes. A function that makes a node takes nodes as arguments. A negative argument
-   is an error status, and the function returns it. */
+   is a status, which the function returns. */
 
 typedef int32_t sampi_node; /* a node's number; a negative value is a samp_status */
 
-/* The kinds of nodes, each with the texts that it matches. a, b and c are the node's three numbers. They are numbers of
-   other nodes, unless the line says something else. */
+/* The kinds of nodes, each with the texts that it matches. a, b and c are the node's three numbers. Where a line says
+   nothing else, they are nodes. */
 typedef enum sampi_node_kind {
     SAMPI_NODE_NEVER, /* matches no text */
     SAMPI_NODE_EMPTY, /* matches the empty text */
-    /* a text of b bytes, which begins at byte a of the pool; c: 1 + the rule with this name, or 0 if there is no such
-       rule */
+    /* a text of b bytes, at byte a of the pool; c: 1 + the rule with this name, or 0 */
     SAMPI_NODE_TEXT,
     SAMPI_NODE_SET, /* one byte of a set; the set is 256 bits, at byte a of the pool (b = 32) */
-    /* the token a; if b & 1: any token but a; if b & 2: a is not a token's id but a TEXT node with the token's text */
+    /* the token a; if b & 1: any token but a; if b & 2: a is a TEXT node with the token's text */
     SAMPI_NODE_TOKEN,
     SAMPI_NODE_SEQ,    /* a, followed by b */
     SAMPI_NODE_ALT,    /* either a (which is never an ALT itself) or b */
-    SAMPI_NODE_REPEAT, /* a, repeated at least b times and at most c times (c = -1: any number of times) */
+    SAMPI_NODE_REPEAT, /* a, at least b and at most c times (c = -1: any number) */
     SAMPI_NODE_GROUP,  /* a, as a group for the reason b (listed below); only triggers have groups */
     SAMPI_NODE_AND,    /* the texts that both a and b match */
     SAMPI_NODE_NOT,    /* every string of bytes that a does not match */
     SAMPI_NODE_REF,    /* whatever rule number a matches */
-    /* The rest of list number a (an object's members in any order). b is a SEEN node: the members that have come
-       already. c: 2 * the number of these members, + 1 if a separator has been read behind the last one. */
+    /* The rest of list number a (an object's members in any order). b is a SEEN node: the members that have come. c: 2
+       * their number, + 1 behind a separator. */
     SAMPI_NODE_MEMBERS,
-    /* A set of members of a list, as part b of a MEMBERS node; EMPTY is used for the empty set. It has b bytes of bits
-       in the pool, one bit for each member. */
+    /* The set b of a MEMBERS node, if it is not EMPTY: b bytes in the pool, with a bit for each member. */
     SAMPI_NODE_SEEN,
     /* the rest of a decimal number that is a multiple of a; the numbers b and c are described below */
     SAMPI_NODE_MULTIPLE
@@ -53,13 +51,13 @@ enum {
 /* Facts about a node, as bits of `known`. */
 enum {
     SAMPI_KNOWN_EMPTY = 1, /* the node matches the empty text */
-    /* the node contains a rule call, a token or a list of members, so it is not a regular expression */
+    /* the node contains a call, a token or a list, so it is not regular */
     SAMPI_KNOWN_CALLS = 2,
     SAMPI_KNOWN_AND = 4,   /* the node contains an AND, so only a search can decide whether it matches any text */
     SAMPI_KNOWN_ALIVE = 8, /* the node matches at least one text */
     /* the node matches no text; this is found without a search if a required part matches no text */
     SAMPI_KNOWN_DEAD = 16,
-    SAMPI_KNOWN_OPEN = 64,  /* sampi_grammar_visit has entered the node and not yet left it */
+    SAMPI_KNOWN_OPEN = 64,  /* sampi_grammar_visit is inside the node */
     SAMPI_KNOWN_DONE = 128, /* sampi_grammar_visit has left the node */
     SAMPI_KNOWN_SHARED = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND |
                          SAMPI_KNOWN_DEAD /* the bits that can be computed from the node's children */
@@ -67,32 +65,32 @@ enum {
 
 typedef struct sampi_expr {
     uint8_t kind, known; /* known: the SAMPI_KNOWN_* bits that were found when the node was made */
-    uint16_t depth;      /* the depth of recursion of a function that walks the node */
+    uint16_t depth;      /* how deep a function that walks the node recurses */
     int32_t a, b, c;
-    int32_t state; /* the number of the state that a matcher has for this node, or 0 */
+    int32_t state; /* the matcher's state for this node, or 0 */
 } sampi_expr;
 
 /* The first two nodes of every tree. */
 #define SAMPI_NEVER 0
 #define SAMPI_EMPTY 1
 
-/* the largest depth of a node; the stack for this recursion is available on every system */
+/* the largest depth of a node; every system has the stack for it */
 #define SAMPI_MAX_DEPTH  256
-#define SAMPI_MAX_NODES  (1 << 24) /* the largest number of nodes in a tree */
-#define SAMPI_MAX_POOL   (1 << 28) /* the largest size of all texts and sets of a tree, in bytes */
-#define SAMPI_MAX_RANGES 4096      /* the largest number of ranges in one character class */
-/* The limit of work for reading one text: a node that exists already costs 1, a new one costs SAMPI_NEW_NODE. */
+#define SAMPI_MAX_NODES  (1 << 24) /* the most nodes of a tree */
+#define SAMPI_MAX_POOL   (1 << 28) /* the most bytes of a tree's texts and sets */
+#define SAMPI_MAX_RANGES 4096      /* the most ranges of a character class */
+/* The limit of work for reading a text: finding a node costs 1, making one SAMPI_NEW_NODE. */
 #define SAMPI_MAX_WORK  (1 << 24)
 #define SAMPI_NEW_NODE  8
-#define SAMPI_MAX_REGEX 8192 /* the largest size of a regular expression, in bytes */
+#define SAMPI_MAX_REGEX 8192 /* the most bytes of a regular expression */
 
 typedef struct sampi_rule {
     sampi_node name, body; /* name: a TEXT node, or EMPTY; body: -1 if the rule is not defined */
     size_t place;          /* the offset in the GBNF text where the name first occurs */
     int32_t n_refs;        /* the number of nodes that refer to the rule */
-    /* true: a matcher calls the rule and returns from it; false: references are replaced by the rule's body */
+    /* whether a matcher calls the rule; if not, its body replaces the references */
     bool call;
-    uint8_t known; /* the SAMPI_KNOWN_* bits of the body, set when the grammar is finished */
+    uint8_t known; /* the body's SAMPI_KNOWN_* bits, in a finished grammar */
 } sampi_rule;
 
 /* A list of members (as of a JSON object) in any order, each at most once: see sampi_tree_members. */
@@ -108,13 +106,13 @@ typedef struct sampi_list {
 } sampi_list;
 
 enum {
-    SAMPI_KINDS_OF_NAMES = 8, /* how many kinds of names there are; witnesses must have names of different kinds */
+    SAMPI_KINDS_OF_NAMES = 8, /* kinds of names; each witness has another kind */
     SAMPI_SETS_OF_KINDS = 1 << SAMPI_KINDS_OF_NAMES,
     SAMPI_MAX_SLOTS = 4
 };
 
-/* An account of heap memory with a limit. Every block counts with its full size. Several accounts can share one limit:
-   they then count in the common account `all`, which several threads change at the same time. */
+/* An account of heap memory with a limit. Every block counts with its full size. Accounts that share a limit count in
+   `all`, which several threads change at the same time. */
 typedef struct sampi_held {
     size_t bytes, most;
     /* the bytes of stores, which are not in `bytes`; they lower the limit for `bytes`, but a quarter of `most` always
@@ -122,11 +120,11 @@ typedef struct sampi_held {
     size_t apart;
     struct sampi_held *all; /* the common account that counts in place of this one, or NULL */
     bool full;              /* a request exceeded the limit */
-    size_t beside;          /* by how many bytes the limit may be exceeded for a short time */
+    size_t beside;          /* bytes above the limit that are allowed for now */
 } sampi_held;
 
-/* A growing array. The elements move when the array grows, so other data refer to an element by its index.
-   sampi_vec_like makes an empty array. */
+/* A growing array. The elements move when it grows, so they are referred to by index. sampi_vec_like makes an empty
+   one. */
 typedef struct sampi_vec {
     void *data;
     int32_t n, cap;
@@ -134,8 +132,7 @@ typedef struct sampi_vec {
     sampi_held *held; /* the account that counts the memory; NULL: the memory is not counted */
 } sampi_vec;
 
-/* A cache of the nodes of character classes, because grammars often repeat a class. The hash of a class selects the
-   cache's slot for it. */
+/* A cache of the nodes of character classes, because grammars often repeat a class. A class's hash selects its slot. */
 enum { SAMPI_CLASSES = 64 };
 typedef struct sampi_class {
     uint32_t range[2][2];
@@ -144,8 +141,8 @@ typedef struct sampi_class {
     sampi_node node;
 } sampi_class;
 
-/* The counts of a tree to which several threads add nodes at the same time (store.h). The arrays of such a tree never
-   move, and its nodes.n and pool.n are not used; these counts replace them. */
+/* The counts of a tree to which several threads add nodes at the same time (store.h). Its arrays never move, and these
+   counts replace nodes.n and pool.n. */
 typedef struct sampi_growth {
     int32_t n_nodes, n_pool;
     /* [nodes.cap] the facts ALIVE and DEAD about each node, which are found after the node was made */
@@ -160,7 +157,7 @@ typedef struct sampi_tree {
     sampi_vec members; /* sampi_member */
     /* the hash table of all nodes, with 2^k slots: each slot is a node's number, or -1 if it is free */
     sampi_vec slots;
-    int64_t spare;        /* the amount of work that may still be done; it begins with SAMPI_MAX_WORK */
+    int64_t spare;        /* the work that may still be done, at first SAMPI_MAX_WORK */
     sampi_class *classes; /* [SAMPI_CLASSES] the cache of character classes, or NULL */
     sampi_growth *growth; /* NULL if only one thread uses the tree */
 } sampi_tree;
@@ -200,8 +197,7 @@ static void sampi_free_block(sampi_held *held, void *block, size_t bytes)
     SAMP_FREE(block);
 }
 
-/* Makes room for `cap` elements of `width` bytes. Both the old and the new block count in the account until the
-   elements have moved. */
+/* Makes room for `cap` elements of `width` bytes. The old block counts too until the elements have moved. */
 static bool sampi_vec_move(sampi_vec *vec, size_t width, int32_t cap)
 {
     const size_t size = (size_t)cap * width;
@@ -233,8 +229,8 @@ static bool sampi_vec_grow(sampi_vec *vec, size_t width, int32_t least)
     return sampi_vec_move(vec, width, some);
 }
 
-/* Adds `more` elements of `width` bytes at the end, which also increases vec->n. Returns the address of the first new
-   element. Returns NULL if there is no memory; the array is then unchanged. */
+/* Adds `more` elements of `width` bytes at the end, which also increases vec->n. Returns the first new element; NULL if
+   there is no memory, and then nothing has changed. */
 static void *sampi_vec_add(sampi_vec *vec, size_t width, int32_t more)
 {
     if (more > INT32_MAX / 2 - vec->n) return NULL;
@@ -265,8 +261,8 @@ static void sampi_vec_free(sampi_vec *vec)
     *vec = sampi_vec_like(vec);
 }
 
-/* Shrinks an array that uses less than a quarter of its memory. Moving the elements needs memory for both blocks; if
-   that exceeds the limit, the array stays as it is. */
+/* Shrinks an array that uses less than a quarter of its memory. If the limit has no room for both blocks, the array
+   stays as it is. */
 static void sampi_vec_trim(sampi_vec *vec, size_t width)
 {
     const bool was_full = vec->held && vec->held->full;
@@ -285,7 +281,7 @@ static bool sampi_slots_like(sampi_vec *made, const sampi_vec *slots)
     return true;
 }
 
-/* Does the same as sampi_slots_like, and replaces the old table by the new, empty one. */
+/* Replaces a table by the one that sampi_slots_like makes. */
 static bool sampi_slots_renew(sampi_vec *slots)
 {
     sampi_vec old = *slots;
@@ -311,15 +307,15 @@ static uint32_t sampi_node_hash(const sampi_tree *t, int kind, int32_t a, int32_
     if (sampi_in_pool(kind)) {
         h ^= sampi_checksum(sampi_bytes_at(t, a), (size_t)b);
     } else {
-        /* the parts of one node often have close numbers, so the hash must not let their bits cancel each other */
+        /* parts often have neighbouring numbers, whose bits must not cancel each other */
         h = (h ^ ((uint64_t)(uint32_t)a << 32 | (uint32_t)b)) * 0xD6E8FEB86659FD93u;
         h = (h ^ h >> 32 ^ (uint32_t)c) * 0xD6E8FEB86659FD93u;
     }
     return (uint32_t)(h ^ h >> 29);
 }
 
-/* Returns the slot of the hash table that has the node with these numbers, or else the free slot that the new node
-   would get. Returns NULL if there are too many collisions. */
+/* Returns the hash table's slot of the node with these numbers, or the free slot for it; NULL if too many nodes
+   collide. */
 static sampi_node *sampi_node_slot(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
     enum { PROBES = 128 };
@@ -359,8 +355,8 @@ static bool sampi_tree_rehash(sampi_tree *t)
     return true;
 }
 
-/* Returns the recursion depth of functions that walk a node with these parts. Such functions follow the right arm of
-   SEQ and ALT in a loop; every other step to a child is one level of recursion. */
+/* Returns the recursion depth of functions that walk a node with these parts. They follow the right arms of SEQ and ALT
+   in a loop; every other step to a child is a level. */
 static int32_t sampi_node_depth(const sampi_tree *t, int kind, int32_t a, int32_t b)
 {
     if (kind < SAMPI_NODE_SEQ || kind > SAMPI_NODE_NOT) return 0;
@@ -372,8 +368,8 @@ static int32_t sampi_node_depth(const sampi_tree *t, int kind, int32_t a, int32_
     return depth;
 }
 
-/* Returns whether the node is a reference to a rule that is replaced by its body. Functions that walk a tree go on to
-   the body at such a node. */
+/* Returns whether the node is a reference to a rule that is replaced by its body. Functions that walk a tree continue
+   with the body. */
 static bool sampi_is_inline(const sampi_tree *t, const sampi_expr *e)
 {
     return e->kind == SAMPI_NODE_REF && !sampi_rule_at(t, e->a)->call;
@@ -399,16 +395,16 @@ static void sampi_learnt(const sampi_tree *t, sampi_node n, int32_t known)
 
 static bool sampi_is_dead(const sampi_tree *t, sampi_node n) { return sampi_known(t, n) & SAMPI_KNOWN_DEAD; }
 
-/* The progress within a list of members, computed from a MEMBERS node. A slot is the obligation to write one witness: a
-   member whose name is not listed. It is open while the witness has not come. */
+/* The progress within a list of members, computed from a MEMBERS node. A slot stands for a witness, a required member
+   whose name is not listed; it is open until the witness comes. */
 typedef struct sampi_opening {
     sampi_list list;
     const sampi_member *member; /* [list.n], valid until the tree grows */
     sampi_node seen;
     int32_t count; /* the number of members that have come already */
-    /* missing: the number of members that must still come; left: the number of all members that may still come */
+    /* missing: how many members must still come; left: how many may still come */
     int32_t missing, left;
-    bool dead;      /* a required member can match no text, so the list cannot be completed */
+    bool dead;      /* a required member matches no text */
     uint32_t taken; /* the kinds of names that earlier witnesses have, as a set of bits */
     int32_t n_open; /* the number of open slots */
     /* for each open slot: the kinds of names that its witness may have, as a set of bits */
@@ -483,8 +479,8 @@ static uint8_t sampi_list_known(const sampi_tree *t, const sampi_expr *e)
 }
 
 /* Returns SAMPI_KNOWN_EMPTY if a number may end at the MULTIPLE node e, SAMPI_KNOWN_DEAD if it can never become a
-   multiple, else 0. Decimal places that are not written count as zeros. A number whose decimal point has not been read
-   can always become a multiple by more digits. */
+   multiple, else 0. Decimal places that are not written count as zeros. Before the decimal point, more digits can
+   always make the number a multiple. */
 static uint8_t sampi_multiple_known(const sampi_expr *e)
 {
     const int32_t phase = e->c % 8;
@@ -534,7 +530,7 @@ static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
 }
 
 /* Reserves n elements of an array that never moves and has room for `cap`. Returns the index of the first reserved
-   element; -1 if too few are free. Several threads may call this function at the same time. */
+   element; -1 if too few are free. Several threads may do so at the same time. */
 static int32_t sampi_take(int32_t *used, int32_t n, int32_t cap)
 {
     for (;;) {
@@ -546,9 +542,9 @@ static int32_t sampi_take(int32_t *used, int32_t n, int32_t cap)
 
 /* Does the work of sampi_tree_node for a tree to which several threads add nodes. A new node is written completely
    before its number is put into a slot of the hash table. If two threads make the same node at once, only one of the
-   two numbers is used. If the tree is full, or too many nodes collide in the hash table, the function returns
-   SAMP_E_NOMEM and sets held->full, as an array does that must not grow. The caller then changes to a larger store of
-   computed data, or to one with fewer nodes. */
+   two numbers is used. If the tree is full, or too many nodes collide in the hash table, the result is SAMP_E_NOMEM
+   with held->full, as for an array that must not grow; the caller then changes to a larger store, or to one with fewer
+   nodes. */
 static sampi_node sampi_tree_common(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
     enum { PROBES = 128 };
@@ -581,12 +577,12 @@ static sampi_node sampi_tree_common(const sampi_tree *t, int kind, int32_t a, in
     return SAMP_E_NOMEM;
 }
 
-/* Returns the node with these parts, which is made if it does not exist. All nodes are made by this function or by
-   sampi_tree_common. If more nodes collide in the hash table than is likely by chance, the table grows. If collisions
-   remain, the grammar was written to cause them, and the function returns SAMP_E_RANGE. */
+/* Returns the node with these parts, the existing one or a new one. All nodes are made here or in sampi_tree_common. If
+   more nodes collide in the hash table than is likely by chance, the table grows. If collisions remain, the grammar was
+   written to cause them, and the function returns SAMP_E_RANGE. */
 static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
-    enum { SLOTS = 32 }; /* the largest number of slots in the hash table for each node */
+    enum { SLOTS = 32 }; /* the most slots of the table for each node */
     if (--t->spare < 0) return SAMP_E_RANGE;
     if (t->growth) return sampi_tree_common(t, kind, a, b, c);
     if (2 * (t->nodes.n + 1) > t->slots.n && !sampi_tree_rehash(t)) return SAMP_E_NOMEM;
@@ -611,8 +607,7 @@ static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b,
     return *slot = t->nodes.n - 1;
 }
 
-/* Makes a node of the kind TEXT or SET from the bytes in the pool from `at` to the pool's end. If an equal node exists,
-   the function returns that node and removes the bytes from the pool. */
+/* Returns the TEXT or SET of the pool's bytes from `at` on. If an equal node exists, these bytes are removed. */
 static sampi_node sampi_tree_pool_end(sampi_tree *t, int kind, int32_t at)
 {
     int32_t n_nodes = t->nodes.n;

@@ -4,10 +4,10 @@
    that backtracking finds is used. So an expression becomes a program that tries its ways to match in order. All words
    together are one expression: (one|or|another).
 
-   While the grammar waits, each byte moves a set of positions in all programs (sampi_lazy_feed). The cost grows with
-   the size of this set, and the set shows whether there is a match. After a match, sampi_lazy_start searches the whole
-   text for the match's beginning. A character class in a pattern matches bytes, not code points, as in llama.cpp, whose
-   std::regex reads bytes. */
+   While the grammar waits, each byte moves a set of positions in all programs (sampi_lazy_feed). That costs as much as
+   the set is large, and shows whether there is a match. After a match, sampi_lazy_start searches the whole text for the
+   match's beginning. A character class in a pattern matches bytes, not code points, as in llama.cpp, whose std::regex
+   reads bytes. */
 
 typedef enum sampi_op_kind {
     SAMPI_OP_BYTE,  /* matches the byte a */
@@ -72,7 +72,7 @@ static sampi_node sampi_trigger_class(sampi_tree *t, const uint32_t (*ranges)[2]
     return node;
 }
 
-/* Appends an operation. Returns its index, or a negative status. */
+/* Appends an operation. Returns its index, or a status. */
 static int32_t sampi_emit_op(sampi_lazy *z, int kind, int32_t a, int32_t b)
 {
     sampi_op *op = z->ops.n < SAMPI_MAX_OPS ? (sampi_op *)sampi_vec_add(&z->ops, sizeof *op, 1) : NULL;
@@ -93,8 +93,7 @@ static void sampi_emit_here(sampi_lazy *z, int32_t at, bool first, bool second)
 
 static int sampi_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n);
 
-/* Appends the operations of a repetition: one copy of the repeated node's operations for each repetition. If there is
-   no upper bound, the last copy is a loop. */
+/* Appends a repetition: a copy of what is repeated for each time. Without an upper bound the last copy is a loop. */
 static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_expr *e, bool lazy)
 {
     int status = SAMP_OK;
@@ -119,8 +118,7 @@ static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_exp
 /* Appends the operations of alternatives, which are tried in order. */
 static int sampi_emit_alternatives(sampi_lazy *z, const sampi_tree *t, sampi_node n)
 {
-    /* a list of the SPLITs that leave the alternatives: the last one; each has the previous one in b until its targets
-       are set */
+    /* the last SPLIT that leaves the alternatives; until its targets are set, b is the one before it */
     int32_t out = -1;
     int status = SAMP_OK;
     for (; sampi_at(t, n)->kind == SAMPI_NODE_ALT && !status; n = sampi_at(t, n)->b) {
@@ -215,8 +213,8 @@ static int sampi_lazy_read(sampi_lazy *z, sampi_tree *t, const char *const *text
     return status;
 }
 
-/* Adds the operation at index `at` to a list of positions if it waits for a byte or for the end of the text. Otherwise
-   adds the operations to which it leads. */
+/* Adds operation `at` to a list of positions if it waits for a byte or the text's end, else the operations to which it
+   leads. */
 static void sampi_lazy_reach(sampi_lazy *z, int32_t *list, int32_t *n, int32_t at, bool begin, bool end)
 {
     const sampi_op *ops = (const sampi_op *)z->ops.data;

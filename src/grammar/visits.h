@@ -80,8 +80,8 @@ static bool sampi_look(sampi_matcher *m, const sampi_store_plan *plan, sampi_sto
     return true;
 }
 
-/* Replaces the old store where the memory limit has no room for both: the elements to keep are copied into a small
-   store, the old store is freed, and then the new one is made. */
+/* Replaces the old store where the memory limit has no room for both: copies the elements to keep into a small store,
+   frees the old store, and then makes the new one. */
 static bool sampi_swap_store(sampi_matcher *m, sampi_store *old, const sampi_store_plan *plan, int32_t share)
 {
     /* A store that was filled by this number of calls or fewer is too small, and copying a part of it would cost more
@@ -128,8 +128,8 @@ static bool sampi_renew_store(sampi_matcher *m, int32_t share)
     return sampi_look(m, NULL, NULL);
 }
 
-/* Makes a store for this call alone, for the case that other calls have filled the new store before this one could end.
-   No other call sees it, and it is freed at the end of the call. Returns false if an error was recorded. */
+/* Makes a store for this call alone, because other calls have filled the new one before this call could end. It is
+   freed at the end of the call. Returns false if an error was recorded. */
 static bool sampi_own_store(sampi_matcher *m)
 {
     const sampi_store_plan plan = sampi_store_planned(m->shared, m->store, m->d.held.beside);

@@ -28,8 +28,8 @@
 #define SAMPI_INDEX_HEAD 8
 #define SAMPI_NO_TOKEN   0xffffffu /* the token of a trie node at which no token ends */
 #define SAMPI_ALL_KINDS  0xffffu   /* the set of all 16 kinds of characters */
-#define SAMPI_MAX_PIECE  1023      /* the largest length of a token, in bytes */
-#define SAMPI_MAX_TRIE   (1 << 22) /* the largest number of nodes in one trie */
+#define SAMPI_MAX_PIECE  1023      /* the most bytes of a token */
+#define SAMPI_MAX_TRIE   (1 << 22) /* the most nodes of a trie */
 
 struct samp_vocab_index {
     const samp_vocab *vocab;
@@ -73,9 +73,9 @@ static void sampi_sort_few(sampi_spelt *p, size_t n, uint32_t depth)
     }
 }
 
-/* Sorts tokens by their bytes with a radix sort: many tokens with equal beginnings are split by their next byte, where
-   0 counts tokens that have no next byte. Ranges that must still be split wait in a list, so no set of tokens causes
-   quadratic time or deep recursion. `room` has space for n elements. */
+/* Sorts tokens by their bytes: a radix sort that splits tokens with equal beginnings by their next byte (0: no next
+   byte). Ranges to split wait in a list, so no set of tokens makes it slow or its recursion deep. `room` has n
+   elements. */
 static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
 {
     enum { FEW = 16 };
@@ -91,8 +91,7 @@ static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
             now = ((const sampi_alike *)todo.data)[--todo.n];
             continue;
         }
-        /* the number of tokens with each next byte; later the position where these tokens begin, and then where they
-           end */
+        /* how many tokens have each byte; later where they begin, then where they end */
         size_t end[257] = { 0 }, first = 0;
         for (size_t i = 0; i < now.n; i++) end[at[i].n > now.depth ? 1 + at[i].bytes[now.depth] : 0]++;
         for (size_t c = 0; c < 257; c++) {
@@ -224,8 +223,7 @@ typedef struct sampi_listed {
     uint32_t key, token;
 } sampi_listed;
 
-/* Sorts tokens by their keys, 8 bits in each pass; tokens with equal keys keep their order. `room` has space for n
-   elements. */
+/* Sorts tokens by their keys, 8 bits in each pass; tokens with equal keys keep their order. `room` has n elements. */
 static void sampi_sort_listed(sampi_listed *p, sampi_listed *room, size_t n)
 {
     for (uint32_t shift = 0; shift < 32; shift += 8) { /* the number of passes is even, so the result is in p */
@@ -276,9 +274,9 @@ static int sampi_index_groups(sampi_vec *words, const sampi_spelt *pieces, size_
     return at ? (int)SAMP_OK : (int)SAMP_E_NOMEM;
 }
 
-/* Computes for each of n nodes of a trie the word `below`, which describes the nodes below it. These nodes follow the
-   node in the array, so the loop runs from the end to the front. path [d] is the description of all nodes found so far
-   below the node at depth d, which the loop has not reached yet. */
+/* Computes the word `below` of each of n trie nodes, which describes the nodes below it. They follow it in the array,
+   so the loop runs backwards. path [d] describes what was found so far below the node at depth d, which the loop has
+   not reached yet. */
 static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below, uint32_t *path)
 {
     for (uint32_t d = 0; d <= SAMPI_MAX_PIECE; d++) path[d] = 0;
@@ -294,8 +292,8 @@ static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below
     }
 }
 
-/* Collects the tokens for the tries, with the plain tokens first. Tokens that end a generation and tokens without bytes
-   are left out. Returns the number of tokens; *n_plain is the number of plain ones. */
+/* Collects the tokens for the tries, plain ones first, without those that end a generation or have no bytes. Returns
+   their number; *n_plain: how many are plain. */
 static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, size_t *n_plain, int *status)
 {
     size_t n = 0;
@@ -405,8 +403,8 @@ SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *s
     return index;
 }
 
-/* Returns whether the trie in the nodes [first, end) can be walked safely: each node must be a child of the last node
-   that is still open, must end within it, and its token must exist. open [d] is the end of the open node at depth d. */
+/* Returns whether the trie in the nodes [first, end) can be walked: each node must be a child of the last node that is
+   still open, and end within it, and its token must exist. open [d] is the end of the open node at depth d. */
 static bool sampi_index_trie_sound(const uint32_t *nodes, uint32_t first, uint32_t end, uint32_t n_vocab)
 {
     uint32_t open[SAMPI_MAX_PIECE + 1], depth = 0;
@@ -422,8 +420,7 @@ static bool sampi_index_trie_sound(const uint32_t *nodes, uint32_t first, uint32
     return first < end && open[0] == end;
 }
 
-/* Returns whether the bytes are a sound index for a vocabulary of this size. The bytes come from outside and may be
-   anything. */
+/* Returns whether the bytes are a sound index for a vocabulary of this size. They may be any bytes. */
 static bool sampi_index_sound(const uint32_t *words, size_t size, uint32_t n_vocab)
 {
     if (size < 4 * SAMPI_INDEX_HEAD || words[0] != SAMPI_INDEX_MAGIC || words[1] != n_vocab) return false;

@@ -56,8 +56,8 @@ static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *tex
     return matched && !m->d.status;
 }
 
-/* Returns the position in text [n] where a program's match begins. If the match has groups that are not empty, returns
-   the beginning of the first of these groups. Returns -1 if the program does not match, or after an error. */
+/* Returns where in text [n] a program's match begins; if the match has groups that are not empty, where the first of
+   them begins; -1 if the program does not match, or after an error. */
 static int32_t sampi_lazy_find(sampi_matcher *m, const sampi_program *p, const uint8_t *text, int32_t n)
 {
     int32_t slots[2 * SAMPI_MAX_GROUPS], start = -1;

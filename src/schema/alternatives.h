@@ -150,8 +150,8 @@ static SAMPI_COLD bool sampi_has_atom(const sampi_schema *x, const sampi_shapes 
     return false;
 }
 
-/* Splits a schema that must hold: its own keywords become an atom, and the schemas that it applies are added to the
-   lists of conditions that must still be split. Returns false if the schema cannot hold. */
+/* Splits a schema that must hold: its own keywords become an atom, and the schemas that it applies join the lists of
+   what is still to split. Returns false if it cannot hold. */
 static SAMPI_COLD bool sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t *now_at,
                                        int32_t *later_at)
 {
@@ -419,8 +419,8 @@ static SAMPI_COLD void sampi_expand_ways(sampi_schema *x, sampi_shapes *s, sampi
     }
 }
 
-/* Counts one more choice within the current ones. Returns false if there are too many. Each nested choice is a
-   recursion, which takes some hundred bytes of stack. */
+/* Counts one more nested choice. Returns false if there are too many: each is a recursion, which takes some hundred
+   bytes of stack. */
 static SAMPI_COLD bool sampi_schema_choice(sampi_schema *x)
 {
     if (++x->choices > SAMPI_SCHEMA_CHOICES)

@@ -1,7 +1,7 @@
 /* ---- schemas: arrays ----
-   This room makes the grammar of one shape of an array, which is a list of atoms (simple conditions, see
-   alternatives.h): the first items, which have goals (conditions) of their own; the other items; the number of items;
-   how many items must satisfy some schema (contains); and uniqueItems, if every item is one of a few values. */
+   This room makes the grammar of one shape of an array, a list of atoms (simple conditions, alternatives.h): the first
+   items, which have goals (conditions) of their own; the other items; the number of items; how many must satisfy some
+   schema (contains); and uniqueItems, if every item is one of a few values. */
 
 /* A condition on an array: between `least` and `most` items satisfy a literal. */
 enum { SAMPI_SOMES = 3 };

@@ -98,8 +98,8 @@ static SAMPI_COLD bool sampi_schema_step(sampi_schema *x, int32_t node)
     return !x->status;
 }
 
-/* Counts n units of work; 16 units are one step. A unit is about the work of looking up one node, or of handling 64
-   bytes. Returns false as sampi_schema_step does. */
+/* Counts n units of work; 16 units are one step. A unit is about one look-up of a node, or 64 bytes. Returns false as
+   sampi_schema_step does. */
 static SAMPI_COLD bool sampi_schema_work(sampi_schema *x, int32_t node, size_t n)
 {
     enum { STEP = 16 };

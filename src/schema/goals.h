@@ -50,7 +50,7 @@ static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_lite
     return true;
 }
 
-/* Returns the slot of the hash table that has a goal with these literals, or the free slot that the goal would get. */
+/* Returns the hash table's slot of the goal with these literals, or the free slot for it. */
 static SAMPI_COLD int32_t *sampi_goal_slot(const sampi_schema *x, const int32_t *literals, int32_t n)
 {
     uint32_t mask = (uint32_t)x->slots.n - 1, h = sampi_place_of(literals, (size_t)n * sizeof *literals);
@@ -73,8 +73,8 @@ static SAMPI_COLD bool sampi_goals_rehash(sampi_schema *x)
     return true;
 }
 
-/* Returns the goal whose literals are on the stack from index `first` on, and removes them from the stack. A new goal
-   is made if there is none with these literals. */
+/* Returns the goal, made if new, whose literals are on the stack from index `first` on, and removes them from the
+   stack. */
 static SAMPI_COLD int32_t sampi_goal_taken(sampi_schema *x, int32_t first)
 {
     int32_t n = x->stack.n - first;
@@ -115,8 +115,8 @@ static SAMPI_COLD sampi_scalars sampi_goal_scalars(sampi_schema *x, int32_t goal
     return all;
 }
 
-/* Returns which of arrays and objects a literal may allow, as a set of types. The set may contain a type that is not
-   allowed, but omits no type that is. */
+/* Returns which of arrays and objects a literal may allow, as a set of types. It may have a type too many, but never
+   one too few. */
 static SAMPI_COLD unsigned sampi_literal_deep(sampi_schema *x, sampi_literal literal, int depth)
 {
     int32_t node = literal >> 2, meant = literal & 3, at;
@@ -165,8 +165,8 @@ static SAMPI_COLD unsigned sampi_goal_deep(sampi_schema *x, int32_t goal)
 
 static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsigned type);
 
-/* Returns whether any value satisfies a goal. The answer false is exact; the answer true may also mean that an exact
-   answer would take too long. */
+/* Returns whether any value satisfies a goal. False is exact; true may also mean that an exact answer would take too
+   long. */
 static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
 {
     uint8_t known = sampi_goal_at(x, goal)->possible;
@@ -193,8 +193,8 @@ static SAMPI_COLD sampi_node sampi_goal_scalars_node(sampi_schema *x, int32_t go
     return s.types & SAMPI_T_TRUE ? sampi_tree_alt(t, sampi_tree_text(t, "true", 4), node) : node;
 }
 
-/* Returns the node of a goal: the texts themselves if the goal allows only scalars, else a reference to the goal's
-   rule, whose body is made later. */
+/* Returns the node of a goal: its texts if it allows only scalars, else a reference to its rule, whose body is made
+   later. */
 static SAMPI_COLD sampi_node sampi_goal_node(sampi_schema *x, int32_t goal)
 {
     if (x->status || !sampi_goal_possible(x, goal)) return SAMPI_NEVER;

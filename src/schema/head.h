@@ -52,7 +52,7 @@ typedef enum sampi_schema_key {
         SAMPI_KEY_LAST
 } sampi_schema_key;
 
-/* The values that a keyword may have: a set of JSON's types as bits, and their name in an error message. */
+/* The values that a keyword may have: JSON types as bits, and their name in an error message. */
 #define SAMPI_SCHEMA_VALUES(X) \
     X(ANY, 0x7f, "") /* any value, or the value is checked where it is read */ \
     X(BOOL, 1 << SAMPI_JSON_FALSE | 1 << SAMPI_JSON_TRUE, "true or false") \
@@ -107,7 +107,7 @@ typedef struct sampi_scalars {
 typedef struct sampi_goal {
     int32_t first, n; /* the goal's literals, in ascending order, are n elements of the arena from index `first` on */
     int32_t rule;     /* the number of the goal's rule in the tree; -1 if it has none */
-    /* SAMPI_YES or SAMPI_NO if it is known whether some value satisfies the goal, else SAMPI_UNKNOWN */
+    /* whether some value satisfies the goal: SAMPI_YES, SAMPI_NO or SAMPI_UNKNOWN */
     uint8_t possible;
 } sampi_goal;
 enum { SAMPI_UNKNOWN, SAMPI_YES, SAMPI_NO };
@@ -115,25 +115,25 @@ enum { SAMPI_UNKNOWN, SAMPI_YES, SAMPI_NO };
 typedef struct sampi_schema {
     sampi_json doc;
     sampi_tree *tree;
-    int status;                  /* the first error; every later function does nothing */
-    bool in_order;               /* the option "ordered": members come in the schema's order */
-    int draft;                   /* the draft of JSON schema: 4 to 7; 8 for 2019 and later */
-    int32_t key[SAMPI_KEY_LAST]; /* each keyword's string in the document; -1 if the document does not have it */
-    uint8_t *key_of;             /* [n_strings] the keyword of each string, + 1; 0 if the string is not a keyword */
-    sampi_scalars *scalars; /* [2 * n_nodes] the scalars that each schema allows: an under- and an overestimate */
-    uint8_t *scalars_known; /* [2 * n_nodes] 0: not computed, 1: being computed, 2: computed */
-    sampi_vec goals, slots; /* goals: sampi_goal; slots: a hash table of their indexes */
-    sampi_vec arena;        /* int32_t: the literals of goals, and lists of texts; it only grows */
-    sampi_vec stack; /* int32_t: a stack on which functions collect numbers; each function restores its length */
-    sampi_vec atoms, todo;          /* stacks of sampi_atom and of sampi_todo (alternatives.h) */
-    sampi_vec queue;                /* int32_t: the goals whose rules have no body yet */
-    sampi_vec asked;                /* sampi_asked: a stack of the schemas whose scalars are being computed */
-    sampi_vec resources, anchors;   /* sampi_resource, sampi_anchor: the targets of references */
+    int status;                   /* the first error; every later function does nothing */
+    bool in_order;                /* the option "ordered": members come in the schema's order */
+    int draft;                    /* the draft of JSON schema: 4 to 7; 8 for 2019 and later */
+    int32_t key[SAMPI_KEY_LAST];  /* each keyword's string in the document; -1 if the document does not have it */
+    uint8_t *key_of;              /* [n_strings] the keyword of each string, + 1; 0 if the string is not a keyword */
+    sampi_scalars *scalars;       /* [2 * n_nodes] each schema's scalars: an under- and an overestimate */
+    uint8_t *scalars_known;       /* [2 * n_nodes] 0: not computed, 1: being computed, 2: computed */
+    sampi_vec goals, slots;       /* goals: sampi_goal; slots: a hash table of their indexes */
+    sampi_vec arena;              /* int32_t: the literals of goals, and lists of texts; it only grows */
+    sampi_vec stack;              /* int32_t: a stack of numbers; each function restores its length */
+    sampi_vec atoms, todo;        /* stacks of sampi_atom and of sampi_todo (alternatives.h) */
+    sampi_vec queue;              /* int32_t: the goals whose rules have no body yet */
+    sampi_vec asked;              /* sampi_asked: a stack of the schemas whose scalars are being computed */
+    sampi_vec resources, anchors; /* sampi_resource, sampi_anchor: the targets of references */
     sampi_vec addresses, by_anchor; /* addresses: the resources' addresses; by_anchor: a hash table of anchors */
     sampi_deriver deriver;          /* computes derivatives for sampi_schema_matches; owns only its stack and memo */
-    sampi_byte_classes bytes;       /* the classes of bytes for the deriver; each byte is a class of its own */
+    sampi_byte_classes bytes;       /* the deriver's classes of bytes: one for each byte */
     int32_t *targets;               /* [n_nodes] the target of a $ref; -1 if it was not found yet */
-    /* [n_strings] the index of a name in an object's list of names, + 1; else 0 (sampi_object_name) */
+    /* [n_strings] a name's index in an object's list, + 1, or 0 (sampi_object_name) */
     int32_t *listed;
     int32_t *pattern_of;  /* [n_strings] the node of a string as a regular expression, + 1; 0 if it was not made */
     int32_t *resource_of; /* [n_nodes] the resource to which a node belongs */
@@ -145,16 +145,16 @@ typedef struct sampi_schema {
     sampi_vec values;        /* int32_t: a hash table of numbers; a slot is a number's string, or -1 if it is free */
     int32_t n_values, round; /* n_values: how many numbers `values` contains; round: the current round of marks */
     sampi_texts marked;      /* the list whose values are marked */
-    int32_t spare;           /* units of work that are already paid by the last counted step (sampi_schema_work) */
+    int32_t spare;           /* units of work that the last step still pays for (sampi_schema_work) */
     uint8_t *says;           /* [n_nodes] the result of sampi_schema_says, + 1; 0 if it was not computed yet */
     /* [1: the upper bound][line of the table of formats] the node of a format; 0 if it was not made */
     sampi_node formats[2][32];
-    int64_t steps; /* the number of steps that may still be taken */
-    int choices;   /* the number of calls of sampi_expand and sampi_finish_objects within one another */
-    int level;     /* the number of questions within one another whether a schema or goal is possible */
+    int64_t steps;                  /* the number of steps that may still be taken */
+    int choices;                    /* nested calls of sampi_expand and sampi_finish_objects */
+    int level;                      /* nested questions whether a schema or goal is possible */
     sampi_node space, comma, colon; /* nodes for white space, a comma and a colon, as the options say */
-    sampi_node any, string;         /* nodes for one character of a string in any spelling, and for any string */
-    sampi_node character, shortest; /* the same for the shortest spelling: one character, and any string */
+    sampi_node any, string;         /* nodes for a string's character in any spelling, and for any string */
+    sampi_node character, shortest; /* the same two in the shortest spelling */
     /* nodes for: any number; a number without an exponent; the same without a sign; an optional fraction; whole
        digits */
     sampi_node number, plain, magnitude, fraction, digits;

@@ -76,9 +76,8 @@ static SAMPI_COLD int32_t sampi_schema_count(sampi_schema *x, int32_t schema, sa
     return INT32_MAX;
 }
 
-/* The digits of a number in the spelling without an exponent. sampi_decimal_whole returns the number of digits before
-   the point (at least 1), sampi_decimal_tail the number of digits behind it (as few as possible), sampi_decimal_digit
-   digit i. */
+/* The digits of a number that is written without an exponent: how many are before the point (at least 1), how many
+   behind it (as few as possible), and digit i. */
 static int32_t sampi_decimal_whole(const sampi_decimal *d) { return d->point > 1 ? d->point : 1; }
 static int32_t sampi_decimal_tail(const sampi_decimal *d) { return d->n > d->point ? d->n - d->point : 0; }
 static int sampi_decimal_digit(const sampi_decimal *d, int32_t i) /* i = 0 is the first digit */
@@ -186,8 +185,8 @@ static SAMPI_COLD sampi_node sampi_schema_whole(const sampi_schema *x)
     return x->draft == 4 ? whole : sampi_tree_seq(t, whole, sampi_schema_optional(t, point));
 }
 
-/* Returns the node of the multiples of the number at `node`, which is m * 10^e: a MULTIPLE node keeps the remainder
-   modulo m of the digits so far. If e is positive, e zeros must follow. */
+/* Returns the node of the multiples of the number at `node`, m * 10^e: a MULTIPLE node keeps the remainder of the
+   digits modulo m. If e is positive, e zeros follow. */
 static SAMPI_COLD sampi_node sampi_schema_multiples(sampi_schema *x, int32_t node)
 {
     sampi_tree *t = x->tree;

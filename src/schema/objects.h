@@ -1,9 +1,9 @@
 /* ---- schemas: objects ----
-   This room makes the grammar of one shape of an object. The shape is a list of atoms (simple conditions, see
-   alternatives.h). Names that the atoms mention (from properties, required and so on) are called listed: each has a
-   goal (conditions on the value), and is required or not. All other names share the conditions of patternProperties and
-   additionalProperties. The number of members is bounded. Members may come in any order: the matcher keeps the set of
-   the members that have come. With the option "ordered" they come in the schema's order.
+   This room makes the grammar of one shape of an object, a list of atoms (simple conditions, alternatives.h). Names
+   that the atoms mention (from properties, required and so on) are called listed: each has a goal (conditions on its
+   value), and is required or not. All other names share the conditions of patternProperties and additionalProperties.
+   The number of members is bounded. Members may come in any order: the matcher keeps the set of the members that have
+   come. With the option "ordered" they come in the schema's order.
 
    A witness is a member that must exist, without a listed name, because it violates a keyword that must not hold. */
 

@@ -124,8 +124,7 @@ static SAMPI_COLD int32_t sampi_resource_add(sampi_schema *x, int32_t node, int3
     return x->resources.n - 1;
 }
 
-/* Returns the slot of the hash table that has an anchor, or the free slot that the anchor would get. Returns NULL if
-   there are too many collisions, or if there is no table. */
+/* Returns the hash table's slot of an anchor, or the free slot for it; NULL if too many collide, or without a table. */
 static SAMPI_COLD int32_t *sampi_anchor_slot(const sampi_schema *x, int32_t resource, const char *name, size_t n)
 {
     uint32_t mask = (uint32_t)x->by_anchor.n - 1;
@@ -171,9 +170,8 @@ static SAMPI_COLD void sampi_anchors_of(sampi_schema *x, int32_t schema)
     }
 }
 
-/* Finds out for all nodes of the document whether they are schemas, which resource they belong to, and by which names
-   references can find them. Parents are visited before their children. If two schemas have the same name, the first one
-   counts. */
+/* Finds which nodes of the document are schemas, the resource of each, and the names by which references can find them.
+   Parents are visited before their children. If two schemas have the same name, the first one counts. */
 static SAMPI_COLD void sampi_schema_places(sampi_schema *x)
 {
     if (x->resources.n) return;

@@ -148,8 +148,8 @@ static SAMPI_COLD sampi_scalars sampi_scalars_one_of(sampi_schema *x, int32_t ar
     return one;
 }
 
-/* Returns the scalars that are allowed by the keywords which apply other schemas to the same value: $ref, allOf, anyOf,
-   oneOf, not, if. */
+/* Returns the scalars that the keywords allow which apply other schemas to the same value: $ref, allOf, anyOf, oneOf,
+   not, if. */
 static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t schema, bool over)
 {
     sampi_scalars all = sampi_scalars_of(SAMPI_T_ALL);
@@ -281,10 +281,9 @@ static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool
     room->at = -1;
 }
 
-/* Returns the scalars that a schema allows. For some keywords (some formats) only bounds can be expressed: the result
-   is then a subset of what the schema allows, or, with `over`, a superset. A complement turns one estimate into the
-   other. Each schema's scalars are computed once, after those of the schemas that it applies. A stack is used instead
-   of recursion. */
+/* Returns the scalars that a schema allows. Some formats have only bounds: the result is then a subset of what the
+   schema allows, or, with `over`, a superset. A complement turns one estimate into the other. Each schema's scalars are
+   computed once, after those of the schemas that it applies. A stack is used instead of recursion. */
 static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t schema, bool over)
 {
     sampi_scalars s;

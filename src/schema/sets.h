@@ -22,8 +22,7 @@ static SAMPI_COLD sampi_texts sampi_texts_some(sampi_schema *x, sampi_node node)
     return some;
 }
 
-/* Returns the slot of the hash table of numbers that has a number, or the free slot that the number would get. Returns
-   NULL if there are too many collisions. */
+/* Returns the hash table's slot of a number, or the free slot for it; NULL if too many collide. */
 static SAMPI_COLD int32_t *sampi_value_slot(const sampi_schema *x, const sampi_decimal *d)
 {
     const uint32_t mask = (uint32_t)x->values.n - 1;
