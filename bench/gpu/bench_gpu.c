@@ -1,15 +1,15 @@
-/* bench_gpu.c -- wall time of samp_gpu_sample_batch, from logits in device memory to tokens on the host, state and
- * acceptance included: rows x vocabularies x types x chains x kinds of rows, medians after a warm-up. Beside each
- * figure stands its ratio to the floor: an empty kernel, one small copy to the device and one back, measured in the
- * same run. Before a figure is taken, the tokens of its first rows are compared with the CPU's.
+/* bench_gpu.c -- measures the wall time of samp_gpu_sample_batch, from logits in device memory to tokens on the host,
+ * with state and acceptance: rows x vocabularies x types x chains x kinds of rows, medians after a warm-up. Each figure is
+ * followed by its ratio to the floor, the time of an empty kernel, one small copy to the device and one back, measured in
+ * the same run. Before a figure is measured, the tokens of its first rows are compared with the CPU's.
  *
- *   bench_gpu [--quick] [--host]     exits with 77 if there is no device; --host: the kernels on the host, to see that
- *                                    this program works; its figures mean nothing
- *   --long: the chains of long_name too, at most 32 rows; --rows N, --kind K, --chain C, --dtype T: these alone (K, C and T
- *   are numbers of the lists below, from 0 on; chains of long_name come behind those of chain_name)
- *   bench_gpu --stages               where a batch's time goes: the host's work, copies, the kernel, the results
- *   bench_gpu --passes [--host]      passes over a row of 128,256 tokens: the mean of 32 rows; of one on a device
- *   bench_gpu --host-work            what the host does for 256 rows around the kernels; needs no device */
+ *   bench_gpu [--quick] [--host]     exits with 77 if there is no device; --host: runs the kernels on the host, to test
+ *                                    this program; its times have no meaning
+ *   --long: the chains of long_name too, with at most 32 rows; --rows N, --kind K, --chain C, --dtype T: only these
+ *   (K, C and T are indices, from 0 on, in the lists below; the chains of long_name follow those of chain_name)
+ *   bench_gpu --stages               the time of each stage of a batch: the host's work, copies, the kernel, the results
+ *   bench_gpu --passes [--host]      passes over a row of 128,256 tokens, as a mean of 32 rows; on a device of one row
+ *   bench_gpu --host-work            the host's work for 256 rows before and after the kernels; needs no device */
 #ifndef _DEFAULT_SOURCE
 #define _DEFAULT_SOURCE /* clock_gettime */
 #endif
@@ -32,7 +32,7 @@ static const char *const kind_name[] = { "peaked", "N(0,5)", "N(0,1)" };
 static const char *const chain_name[] = { "top-k 40 + top-p 0.95 + temp 0.8", "top-p 0.95 + temp",
                                           "min-p 0.05 + temp", "temp only",
                                           "a mix of these, each with other values" };
-/* more chains: with --long, and to count passes */
+/* further chains, for --long and for counting passes */
 static const char *const long_name[] = { "top-k 1000 + tail-free 0.95 + temp",
                                          "top-h 0.4 + temp",
                                          "min-k 3 + temp",
@@ -75,9 +75,10 @@ static void *memory(size_t n)
 
 /* ---- rows ---- */
 
-static source numbers; /* from 0 on */
+static source numbers; /* seed 0 */
 
-/* Normal numbers are drawn from a table, so that 67 million of them don't take longer than the benchmark. */
+/* Makes rows. Normal numbers are drawn from a table, because computing 67 million of them would take longer than the
+   benchmark. */
 static void make_rows(float *x, size_t n_rows, size_t n, int kind)
 {
     static float table[1 << 16];
@@ -136,7 +137,7 @@ static samp_sampler *make_long_chain(int chain, uint64_t seed)
     return c;
 }
 
-/* of either list */
+/* Makes a chain of either list. */
 static samp_sampler *make_any_chain(int chain, uint64_t seed)
 {
     return chain < COUNT(chain_name) ? make_chain(chain, seed) : make_long_chain(chain - COUNT(chain_name), seed);
@@ -149,7 +150,7 @@ static const char *name_of_chain(int chain)
 
 /* ---- the device ---- */
 
-static int where; /* SAMP_GPU_HOST or 0 */
+static int where; /* a device number: SAMP_GPU_HOST or 0 */
 
 static void *device_memory(size_t n)
 {
@@ -207,14 +208,14 @@ static double launch_floor(void)
 
 typedef struct bench {
     samp_gpu *gpu;
-    void *host, *device; /* the rows, in both memories */
+    void *host, *device; /* the rows, in host and in device memory */
     float *row;
     samp_dtype dtype;
     size_t n_vocab, n_rows;
     double floor;
 } bench;
 
-/* The first rows' tokens are the CPU's. */
+/* Checks that the tokens of the first rows are the CPU's. */
 static void check(const bench *b, samp_sampler **chains, const samp_logits *l)
 {
     samp_token token[MAX_ROWS];
@@ -257,7 +258,7 @@ static double measure(const bench *b, int chain, samp_gpu_perf_data *used)
     return median(t, rounds);
 }
 
-/* What is asked for; -1: all. */
+/* The part of the benchmark that the arguments ask for; -1: all. */
 static struct {
     int rows, kind, chain, dtype;
     bool with_long;
@@ -281,7 +282,7 @@ static void report(bench *b, const char *dtype, const char *kind)
     }
 }
 
-/* A row a batch, and its passes counted. Its token is the CPU's. */
+/* Counts the passes of batches of one row, and checks that their tokens are the CPU's. */
 static void count_passes_of(samp_gpu *gpu, const samp_logits *l, int kind, int chain, bool is_long)
 {
     const int n_rows = where == 0 ? 1 : 32;
@@ -320,8 +321,8 @@ static void count_passes(void)
     samp_gpu_free(gpu);
 }
 
-/* A batch as samp_gpu_sample_batch does it, and the times between its stages: at [STAGES + 1]. `twice`: the kernel is
-   launched for itself first, so that run_batch's launch finds all rows finished. */
+/* Runs a batch in the stages of samp_gpu_sample_batch, and stores the times between the stages: at [STAGES + 1].
+   `twice`: launches the kernel once before run_batch, whose launch then finds all rows finished. */
 enum { STAGES = 5 };
 static void run_stages(samp_gpu *gpu, samp_sampler **chains, const samp_logits *l, samp_token *token, bool twice,
                        double *at)
@@ -344,8 +345,8 @@ static void run_stages(samp_gpu *gpu, samp_sampler **chains, const samp_logits *
     if (status || gpu->n_jobs != l->n_rows) fail("a batch failed");
 }
 
-/* Chains to the stage, the stage's copy, and tokens into the chains: the kernels between them run on the host and are
-   not counted, but they and the rows do push the chains out of the nearer caches. */
+/* Measures the host's work for a batch: chains to the stage, the stage's copy, and tokens into the chains. The kernels
+   between these run on the host and are not measured, but they and the rows evict the chains from the nearer caches. */
 static void host_work(const char *name, float repeat)
 {
     enum { N_VOCAB = 2048 };
@@ -381,7 +382,7 @@ static void host_work(const char *name, float repeat)
     free(x);
 }
 
-/* Where a batch's time goes. */
+/* Measures the stages of a batch. */
 static void time_stages(size_t n_rows, int kind, int chain)
 {
     enum { N_VOCAB = 128256 };
@@ -456,7 +457,7 @@ int main(int argc, char **argv)
     bench b;
     memset(&b, 0, sizeof b);
     for (double start = now_us(); now_us() - start < 300e3 && where == 0;)
-        launch_floor(); /* until its clocks are up */
+        launch_floor(); /* until the device's clocks are at full speed */
     b.floor = launch_floor();
     printf("floor: %.1f us (an empty kernel, 64 bytes there and back)\n", b.floor);
     size_t most = quick || where != 0 ? 8 : MAX_ROWS;
