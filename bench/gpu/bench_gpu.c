@@ -1,13 +1,13 @@
 /* bench_gpu.c -- measures the wall time of samp_gpu_sample_batch, from logits in device memory to tokens on the host,
- * with state and acceptance: rows x vocabularies x types x chains x kinds of rows, medians after a warm-up. Each figure is
- * followed by its ratio to the floor, the time of an empty kernel, one small copy to the device and one back, measured in
- * the same run. Before a figure is measured, the tokens of its first rows are compared with the CPU's.
+ * with state and acceptance: rows x vocabularies x types x chains x kinds of rows, medians after a warm-up. Each figure
+ * is followed by its ratio to the floor, the time of an empty kernel, one small copy to the device and one back,
+ * measured in the same run. Before a figure is measured, the tokens of its first rows are compared with the CPU's.
  *
  *   bench_gpu [--quick] [--host]     exits with 77 if there is no device; --host: runs the kernels on the host, to test
  *                                    this program; its times have no meaning
  *   --long: the chains of long_name too, with at most 32 rows; --rows N, --kind K, --chain C, --dtype T: only these
  *   (K, C and T are indices, from 0 on, in the lists below; the chains of long_name follow those of chain_name)
- *   bench_gpu --stages               the time of each stage of a batch: the host's work, copies, the kernel, the results
+ *   bench_gpu --stages               the time of each stage of a batch: the host's work, copies, kernel, results
  *   bench_gpu --passes [--host]      passes over a row of 128,256 tokens, as a mean of 32 rows; on a device of one row
  *   bench_gpu --host-work            the host's work for 256 rows before and after the kernels; needs no device */
 #ifndef _DEFAULT_SOURCE
