@@ -190,86 +190,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9133 samplers/greedy.h               21108 grammar/gbnf.h
-     277 api/config.h                     9175 samplers/choose.h               21407 grammar/regex.h
-     308 api/types.h                      9238 samplers/ratio.h                21812 grammar/derivatives.h
-     565 api/missing.h                    9305 samplers/draw.h                 22632 grammar/vocabulary.h
-     579 api/sample.h                     9391 samplers/dist.h                 23114 grammar/triggers.h
-     673 api/chains.h                     9423 samplers/gumbel.h               23450 grammar/matcher.h
-     940 api/samplers.h                   9493 watermark/function.h            23744 grammar/store.h
-    1213 api/gumbel.h                     9611 watermark/text.h                24010 grammar/moving.h
-    1236 api/operator.h                   9803 watermark/draw.h                24369 grammar/visits.h
-    1287 api/kv.h                        10014 samplers/mirostat.h             24657 grammar/states.h
-    1470 api/llama_cpp.h                 10254 samplers/adaptive_p.h           24820 grammar/items.h
-    1516 api/text_error.h                10406 samplers/custom.h               24948 grammar/masks.h
-    1533 api/grammar.h                   10467 config/describe.h               25164 grammar/runs.h
-    1801 api/shards.h                    10650 config/from_params.h            25383 grammar/entries.h
-    1900 api/peers.h                     10716 config/orders.h                 25891 grammar/accepting.h
-    1988 api/drafts.h                    10951 config/numbers.h                26241 grammar/waiting.h
-    2090 api/constraints.h               11095 config/set.h                    26370 grammar/history.h
-    2420 api/watermark.h                 11253 config/texts.h                  26501 grammar/room.h
-    2580 api/parts.h                     11384 config/settings.h               26857 grammar/sampler.h
-    2622 base/switches.h                 11498 life/rollback.h                 27104 grammar/forced.h
-    2948 base/random.h                   11758 life/chain.h                    27296 grammar/hooks.h
-    2971 base/mt19937.h                  12042 life/members.h                  27423 schema/head.h
-    3047 base/exact.h                    12156 life/update.h                   27608 schema/errors.h
-    3280 base/bits128.h                  12353 life/copy.h                     27721 schema/collections.h
-    3361 base/elements.h                 12523 rows/row.h                      27756 schema/references.h
-    3495 watermark/colours.h             12833 rows/reserve.h                  28034 schema/strings.h
-    3559 kernels/llama_cpp/contract.h    12902 rows/pieces.h                   28096 schema/numbers.h
-    3606 kernels/contract.h              13016 rows/thresholds.h               28305 schema/sets.h
-    3734 kernels/scalar.h                13123 rows/compact.h                  28564 schema/formats.h
-    3940 kernels/llama_cpp/scalar.h      13307 rows/sums.h                     28768 schema/scalars.h
-    3961 kernels/sets.h                  13456 rows/changes.h                  29077 schema/goals.h
-    4009 kernels/vectors.h               13537 rows/cuts.h                     29306 schema/alternatives.h
-    4126 kernels/avx512.h                13987 rows/typical.h                  29799 schema/objects.h
-    4210 kernels/avx2.h                  14302 rows/tail_free.h                30329 schema/arrays.h
-    4272 kernels/sse2.h                  14376 rows/selecting.h                30702 schema/whole.h
-    4289 kernels/neon.h                  14507 rows/mirostat.h                 30876 tags/head.h
-    4311 kernels/wasm.h                  14592 watermark/rows.h                31007 tags/words.h
-    4327 kernels/generic.h               14706 rows/flat.h                     31125 tags/inside.h
-    4347 kernels/shared.h                14753 rows/logprobs.h                 31270 tags/formats.h
-    4472 kernels/passes.h                14839 rows/step.h                     31684 grammar/grammars.h
-    5162 kernels/llama_cpp/passes.h      14856 rows/llama_cpp/sums.h           31751 peers/tables.h
-    5246 kernels/check.h                 15182 rows/llama_cpp/samplers.h       32152 peers/values.h
-    5269 kernels/dispatch.h              15659 rows/llama_cpp/step.h           32597 peers/llama_server.h
-    5479 core/array.h                    15690 run/apply.h                     32667 peers/fields.h
-    5821 core/table.h                    15774 run/writing.h                   32933 peers/requests.h
-    6046 core/windows.h                  15898 run/arrays.h                    33079 shards/head.h
-    6139 constraints/record.h            15976 run/arrays_llama_cpp.h          33230 shards/bytes.h
-    6197 watermark/record.h              16176 run/walk.h                      33328 shards/merging.h
-    6217 rows/work.h                     16281 run/finish.h                    33619 shards/row.h
-    6244 life/past.h                     16321 run/draw_llama_cpp.h            33753 shards/answers.h
-    6303 core/record.h                   16397 run/draw.h                      34301 shards/logprobs.h
-    6449 core/plans.h                    16475 run/sample.h                    34448 shards/taking.h
-    6488 core/fields.h                   16593 watermark/making.h              34604 shards/asking.h
-    6580 core/owners.h                   16822 watermark/tails.h               34741 shards/prefix.h
-    6660 core/mt19937.h                  16922 watermark/detect.h              35312 shards/plans.h
-    6719 core/no_mt19937.h               17145 run/verify.h                    35816 samplers/plans.h
-    6754 core/making.h                   17250 run/batch.h                     36079 shards/way.h
-    6889 core/streams.h                  17401 life/state.h                    36228 shards/memory.h
-    6930 life/state_fields.h             17579 operator/weights.h              36298 shards/batch.h
-    7030 samplers/llama_cpp.h            17668 operator/search.h               36706 drafts/head.h
-    7117 samplers/logit_bias.h           17810 operator/run.h                  36765 drafts/block.h
-    7219 samplers/patch.h                17979 kv/cells.h                      36957 drafts/tree.h
-    7269 samplers/penalties.h            18016 kv/making.h                     37092 drafts/relaxed.h
-    7421 samplers/dry.h                  18241 kv/slot.h                       37177 constraints/automaton.h
-    7880 samplers/cut.h                  18381 kv/sequences.h                  37278 constraints/making.h
-    7905 samplers/top_n_sigma.h          18515 kv/data.h                       37534 constraints/sampler.h
-    8015 samplers/top_k.h                18638 kv/update.h                     37629 constraints/constructors.h
-    8072 samplers/tail_free.h            18763 kv/state.h                      37996 constraints/patterns.h
-    8197 samplers/typical.h              18972 llama_cpp/functions.h           38204 constraints/looking.h
-    8273 samplers/top_p.h                19040 llama_cpp/object.h              38271 constraints/thinking.h
-    8316 samplers/min_p.h                19095 llama_cpp/vocabulary.h          38523 constraints/schedule.h
-    8358 samplers/by_sums.h              19173 text/reading.h                  38612 constraints/accepting.h
-    8509 samplers/top_h.h                19285 text/strings.h                  38795 constraints/drawing.h
-    8562 samplers/min_k.h                19386 text/values.h                   38982 constraints/state.h
-    8620 samplers/xtc.h                  19544 text/documents.h                39047 constraints/kind.h
-    8704 samplers/infill.h               19621 grammar/head.h                  39105 constraints/top_p_decay.h
-    8820 samplers/temperature.h          19663 grammar/tree.h                  39191 constraints/accessors.h
-    8990 samplers/smoothing.h            20325 grammar/building.h              39299 core/kinds.h
-    9075 samplers/softmax.h              20706 grammar/finishing.h             39350 base/restore.h
-    9108 samplers/drafted.h              21018 grammar/reading.h               39364 api/license.h
+       2 api/opening.h                    9132 samplers/greedy.h               21058 grammar/gbnf.h
+     277 api/config.h                     9174 samplers/choose.h               21357 grammar/regex.h
+     308 api/types.h                      9237 samplers/ratio.h                21762 grammar/derivatives.h
+     565 api/missing.h                    9304 samplers/draw.h                 22582 grammar/vocabulary.h
+     579 api/sample.h                     9390 samplers/dist.h                 23064 grammar/triggers.h
+     673 api/chains.h                     9422 samplers/gumbel.h               23400 grammar/matcher.h
+     940 api/samplers.h                   9492 watermark/function.h            23694 grammar/store.h
+    1213 api/gumbel.h                     9610 watermark/text.h                23960 grammar/moving.h
+    1236 api/operator.h                   9802 watermark/draw.h                24319 grammar/visits.h
+    1287 api/kv.h                        10013 samplers/mirostat.h             24607 grammar/states.h
+    1470 api/llama_cpp.h                 10253 samplers/adaptive_p.h           24770 grammar/items.h
+    1516 api/text_error.h                10405 samplers/custom.h               24898 grammar/masks.h
+    1533 api/grammar.h                   10466 config/describe.h               25114 grammar/runs.h
+    1801 api/shards.h                    10649 config/from_params.h            25333 grammar/entries.h
+    1900 api/peers.h                     10715 config/orders.h                 25841 grammar/accepting.h
+    1988 api/drafts.h                    10950 config/numbers.h                26191 grammar/waiting.h
+    2090 api/constraints.h               11094 config/set.h                    26320 grammar/history.h
+    2420 api/watermark.h                 11252 config/texts.h                  26451 grammar/room.h
+    2580 api/parts.h                     11383 config/settings.h               26807 grammar/sampler.h
+    2622 base/switches.h                 11497 life/rollback.h                 27054 grammar/forced.h
+    2948 base/random.h                   11752 life/chain.h                    27246 grammar/hooks.h
+    2971 base/mt19937.h                  12036 life/members.h                  27373 schema/head.h
+    3047 base/exact.h                    12150 life/update.h                   27558 schema/errors.h
+    3280 base/bits128.h                  12347 life/copy.h                     27671 schema/collections.h
+    3361 base/elements.h                 12517 rows/row.h                      27706 schema/references.h
+    3495 watermark/colours.h             12827 rows/reserve.h                  27984 schema/strings.h
+    3559 kernels/llama_cpp/contract.h    12896 rows/pieces.h                   28046 schema/numbers.h
+    3606 kernels/contract.h              13010 rows/thresholds.h               28255 schema/sets.h
+    3734 kernels/scalar.h                13115 rows/compact.h                  28514 schema/formats.h
+    3940 kernels/llama_cpp/scalar.h      13286 rows/sums.h                     28718 schema/scalars.h
+    3961 kernels/sets.h                  13426 rows/changes.h                  29027 schema/goals.h
+    4009 kernels/vectors.h               13507 rows/cuts.h                     29256 schema/alternatives.h
+    4126 kernels/avx512.h                13959 rows/typical.h                  29749 schema/objects.h
+    4210 kernels/avx2.h                  14274 rows/tail_free.h                30279 schema/arrays.h
+    4272 kernels/sse2.h                  14348 rows/selecting.h                30652 schema/whole.h
+    4289 kernels/neon.h                  14479 rows/mirostat.h                 30826 tags/head.h
+    4311 kernels/wasm.h                  14564 watermark/rows.h                30957 tags/words.h
+    4327 kernels/generic.h               14678 rows/flat.h                     31075 tags/inside.h
+    4347 kernels/shared.h                14725 rows/logprobs.h                 31220 tags/formats.h
+    4472 kernels/passes.h                14811 rows/step.h                     31634 grammar/grammars.h
+    5162 kernels/llama_cpp/passes.h      14828 rows/llama_cpp/sums.h           31701 peers/tables.h
+    5246 kernels/check.h                 15154 rows/llama_cpp/samplers.h       32102 peers/values.h
+    5269 kernels/dispatch.h              15631 rows/llama_cpp/step.h           32547 peers/llama_server.h
+    5479 core/array.h                    15662 run/apply.h                     32617 peers/fields.h
+    5821 core/table.h                    15746 run/writing.h                   32883 peers/requests.h
+    6046 core/windows.h                  15870 run/arrays.h                    33029 shards/head.h
+    6139 constraints/record.h            15948 run/arrays_llama_cpp.h          33180 shards/bytes.h
+    6197 watermark/record.h              16148 run/walk.h                      33278 shards/merging.h
+    6217 rows/work.h                     16253 run/finish.h                    33569 shards/row.h
+    6244 life/past.h                     16293 run/draw_llama_cpp.h            33703 shards/answers.h
+    6303 core/record.h                   16369 run/draw.h                      34251 shards/logprobs.h
+    6449 core/plans.h                    16447 run/sample.h                    34398 shards/taking.h
+    6488 core/fields.h                   16543 watermark/making.h              34554 shards/asking.h
+    6580 core/owners.h                   16772 watermark/tails.h               34691 shards/prefix.h
+    6660 core/mt19937.h                  16872 watermark/detect.h              35262 shards/plans.h
+    6719 core/no_mt19937.h               17095 run/verify.h                    35766 samplers/plans.h
+    6753 core/making.h                   17200 run/batch.h                     36029 shards/way.h
+    6888 core/streams.h                  17351 life/state.h                    36178 shards/memory.h
+    6929 life/state_fields.h             17529 operator/weights.h              36248 shards/batch.h
+    7029 samplers/llama_cpp.h            17618 operator/search.h               36656 drafts/head.h
+    7116 samplers/logit_bias.h           17760 operator/run.h                  36715 drafts/block.h
+    7218 samplers/patch.h                17929 kv/cells.h                      36907 drafts/tree.h
+    7268 samplers/penalties.h            17966 kv/making.h                     37042 drafts/relaxed.h
+    7420 samplers/dry.h                  18191 kv/slot.h                       37127 constraints/automaton.h
+    7879 samplers/cut.h                  18331 kv/sequences.h                  37228 constraints/making.h
+    7904 samplers/top_n_sigma.h          18465 kv/data.h                       37484 constraints/sampler.h
+    8014 samplers/top_k.h                18588 kv/update.h                     37579 constraints/constructors.h
+    8071 samplers/tail_free.h            18713 kv/state.h                      37946 constraints/patterns.h
+    8196 samplers/typical.h              18922 llama_cpp/functions.h           38154 constraints/looking.h
+    8272 samplers/top_p.h                18990 llama_cpp/object.h              38221 constraints/thinking.h
+    8315 samplers/min_p.h                19045 llama_cpp/vocabulary.h          38473 constraints/schedule.h
+    8357 samplers/by_sums.h              19123 text/reading.h                  38562 constraints/accepting.h
+    8508 samplers/top_h.h                19235 text/strings.h                  38745 constraints/drawing.h
+    8561 samplers/min_k.h                19336 text/values.h                   38932 constraints/state.h
+    8619 samplers/xtc.h                  19494 text/documents.h                38997 constraints/kind.h
+    8703 samplers/infill.h               19571 grammar/head.h                  39055 constraints/top_p_decay.h
+    8819 samplers/temperature.h          19613 grammar/tree.h                  39141 constraints/accessors.h
+    8989 samplers/smoothing.h            20275 grammar/building.h              39249 core/kinds.h
+    9074 samplers/softmax.h              20656 grammar/finishing.h             39300 base/restore.h
+    9107 samplers/drafted.h              20968 grammar/reading.h               39314 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -6738,7 +6738,6 @@ static SAMPI_COLD int sampi_rng_status(samp_rng_kind rng)
 #define sampi_begin_mt(s)                       ((void)0)
 #define sampi_note_mt(s)                        ((void)0)
 #define sampi_restore_mt(s)                     ((void)0)
-#define sampi_record_mt(s, r)                   ((void)0)
 #define sampi_take_over_mt(s, old)              ((void)0)
 #define sampi_io_mt(io, s)                      ((void)0)
 #define sampi_apply_of(traits, is_llama)        ((traits)->apply)
@@ -11520,25 +11519,20 @@ static void sampi_chain_past(sampi_sampler *s, sampi_record *r)
     sampi_record_ring(r, &s->u.chain.ring, s->u.chain.prev);
 }
 
-#ifndef SAMP_NO_MT19937
-/* Notes the low half of an mt19937's count: fewer than 2^32 outputs lie between two records. */
-static void sampi_record_mt(sampi_sampler *s, sampi_record *r)
-{
-    if (!sampi_has_mt(s) || !sampi_is_llama_cpp(s)) return;
-    sampi_mt *mt = sampi_mt_of(s);
-    uint32_t drawn = (uint32_t)mt->drawn;
-    sampi_record_words(r, &drawn, 1);
-    sampi_mt_back(mt, mt->drawn - (uint32_t)((uint32_t)mt->drawn - drawn), (uint32_t)s->seed);
-}
-#endif
-
-/* Notes or restores the words of one sampler. */
+/* Notes or restores the words of one sampler: those that its hook names, and the low half of an mt19937's count. Fewer
+   than 2^32 outputs lie between two records, so the low half is enough. */
 static void sampi_record_sampler(sampi_sampler *s, sampi_record *r)
 {
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
     if (s->off) return;
     if (hooks->past) hooks->past(s, r);
-    sampi_record_mt(s, r);
+#ifndef SAMP_NO_MT19937
+    if (!sampi_has_mt(s) || !sampi_is_llama_cpp(s)) return;
+    sampi_mt *mt = sampi_mt_of(s);
+    uint32_t drawn = (uint32_t)mt->drawn;
+    sampi_record_words(r, &drawn, 1);
+    sampi_mt_back(mt, mt->drawn - (uint32_t)((uint32_t)mt->drawn - drawn), (uint32_t)s->seed);
+#endif
 }
 
 /* ---- keeping records ---- */
@@ -12565,7 +12559,7 @@ SAMP_API SAMPI_COLD void samp_perf_reset(samp_sampler *s)
      sampi_scale_row        any                     -> dense with r, or compact
      sampi_raise_floor      dense                   -> dense with a floor, or compact
      sampi_gather           any with such a token   -> compact; so do sampi_gather_first, _keep_first, _compact
-     sampi_cut, _cut_at     compact                 -> compact
+     sampi_cut_at           compact                 -> compact
      sampi_range_of         any                     -> dense and long, or compact
      sampi_next_piece, sampi_row_array: any, and the row stays; a fast function: any, but see below for a floor
 
@@ -13097,27 +13091,25 @@ static float sampi_find_nth(const sampi_kernels *k, const float *x, size_t n, si
     return sampi_find_value(&values, want, 0, 1);
 }
 
-static float sampi_find_about(const sampi_kernels *k, const float *x, size_t n, size_t want, float top)
-{
-    sampi_values values = { k, x, NULL, n, top };
-    return sampi_find_value(&values, want, want + want / 4 + 4, 1);
-}
-
 /* Returns a threshold on x that at least `want` tokens of a dense row reach, without changes: `want` lines have a
    maximum that reaches it. For few tokens it is enough to compare m sets of lines, with m several times `want`, because
    then few sets hold two of the largest. line has memory to be filled up to a multiple of m. */
 static float sampi_row_bound(const sampi_row *row, size_t want)
 {
-    float *line = row->work->line, *fold = row->work->scratch;
-    size_t n = sampi_n_lines(row->n), m = 64;
+    float *line = row->work->line;
+    sampi_values values = { row->k, line, NULL, sampi_n_lines(row->n), row->top };
+    size_t m = 64;
     if (want >= row->n) return -FLT_MAX;
     if (want == 1 && row->n_change == 0) return row->top;
     want += row->n_change; /* each change may have been a line's maximum */
     while (m < 4 * want) m *= 2;
-    if (m >= n) return sampi_find_about(row->k, line, n, want, row->top);
-    while (n % m) line[n++] = -INFINITY;
-    row->k->fold(line, n, fold, m);
-    return sampi_find_about(row->k, fold, m, want, row->top);
+    if (m < values.n) {
+        while (values.n % m) line[values.n++] = -INFINITY;
+        row->k->fold(line, values.n, row->work->scratch, m);
+        values.x = row->work->scratch;
+        values.n = m;
+    }
+    return sampi_find_value(&values, want, want + want / 4 + 4, 1);
 }
 
 /* ---- src/rows/compact.h ---- */
@@ -13188,19 +13180,6 @@ static size_t sampi_pick_row(const sampi_row *row, const int32_t *line, size_t n
     return m;
 }
 
-/* Collects a dense row's elements x >= floor, without changes, from lines whose maximum reaches it. The numbers of the
-   lines are in the memory of w. */
-static size_t sampi_collect_lines(const sampi_row *row, float floor)
-{
-    sampi_work *work = row->work;
-    size_t lines = sampi_n_lines(row->n);
-    float *maximum = (float *)(void *)work->w; /* collect needs memory for it */
-    int32_t *line = (int32_t *)(void *)(maximum + lines + 16);
-    size_t n = row->k->collect(work->line, NULL, 0, lines, floor, INFINITY, maximum, line);
-    if (!row->x) return sampi_pick_row(row, line, n, floor);
-    return row->k->pick(row->x, row->n, line, n, floor, work->x, work->id);
-}
-
 /* Keeps the tokens with x >= floor; floor must be at most the largest x. The row becomes compact. */
 static void sampi_gather(sampi_row *row, float floor)
 {
@@ -13211,8 +13190,14 @@ static void sampi_gather(sampi_row *row, float floor)
     if (floor < row->floor) floor = row->floor;
     if (sampi_is_compact(row))
         m = row->k->collect(row->x, row->id, 0, row->n, floor, INFINITY, work->x, work->id);
-    else
-        m = sampi_collect_lines(row, floor);
+    else { /* reads only lines whose maximum reaches the floor; collect writes their maxima and numbers to w */
+        size_t n = sampi_n_lines(row->n);
+        float *maximum = (float *)(void *)work->w;
+        int32_t *line = (int32_t *)(void *)(maximum + n + 16);
+        n = row->k->collect(work->line, NULL, 0, n, floor, INFINITY, maximum, line);
+        m = row->x ? row->k->pick(row->x, row->n, line, n, floor, work->x, work->id)
+                   : sampi_pick_row(row, line, n, floor);
+    }
     if (has_changes) m = sampi_merge_changes(row, m, floor);
     if (row->r != 1.0f) row->k->scale(work->x, m, row->r, sampi_is_divided(row), work->x);
     sampi_set_tokens(row, work->x, work->id, m);
@@ -13290,18 +13275,12 @@ static void sampi_cut_at(sampi_row *row, float value, size_t keep)
     row->n = keep;
 }
 
-/* Cuts a compact row to its first `keep` tokens in order (logit descending, id ascending). The tokens stay sorted by
-   id; top stays. */
-static void sampi_cut(sampi_row *row, size_t keep)
-{
-    if (keep < row->n) sampi_cut_at(row, sampi_find_nth(row->k, row->x, row->n, keep, row->top), keep);
-}
-
-/* Keeps the first `keep` tokens in order, or all unmasked ones if there are fewer. */
+/* Keeps the first `keep` tokens in order (logit descending, id ascending), or all unmasked ones if there are fewer. The
+   row becomes compact. Its tokens stay sorted by id, and top stays. */
 static void sampi_keep_first(sampi_row *row, size_t keep)
 {
     sampi_gather_first(row, keep);
-    sampi_cut(row, keep);
+    if (keep < row->n) sampi_cut_at(row, sampi_find_nth(row->k, row->x, row->n, keep, row->top), keep);
 }
 
 /* ---- src/rows/sums.h ---- */
@@ -13442,15 +13421,6 @@ static sampi_prefix sampi_find_prefix(const sampi_row *row, const uint64_t *w, u
     uint64_t missing = want - k->mass(row->x, w, row->n, above);
     prefix.n = k->count(row->x, row->n, above) + (size_t)((missing + w[i] - 1) / w[i]);
     return prefix;
-}
-
-/* Keeps a prefix, but at least the first min_keep tokens. */
-static void sampi_keep_prefix(sampi_row *row, sampi_prefix prefix, size_t min_keep)
-{
-    if (prefix.n < min_keep)
-        sampi_cut(row, min_keep);
-    else
-        sampi_cut_at(row, prefix.last, prefix.n);
 }
 
 /* ---- src/rows/changes.h ---- */
@@ -13608,13 +13578,6 @@ static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
             as long for such a row of 128,256 logits.
    Its plan takes 1.2 to 2.7 times as long on 128,256 logits, and 1.1 to 1.3 times on 3,000: it sums exactly. */
 
-/* Cuts by the way `all`, for a compact row. */
-static void sampi_top_p_all(sampi_row *row, uint64_t share, size_t min_keep)
-{
-    uint64_t *w = row->work->w, z = row->k->weights(row->x, row->n, row->top, w, NULL);
-    sampi_keep_prefix(row, sampi_find_prefix(row, w, sampi_mass_of(share, z)), min_keep);
-}
-
 /* Returns a guess of a nucleus' length: twice the perplexity e^H. */
 static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
 {
@@ -13624,25 +13587,26 @@ static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
     return guess < (double)n ? (size_t)guess : n;
 }
 
-/* Cuts by the way `head`. False: the nucleus is longer than the head; only the range may have become exact. */
-static bool sampi_top_p_head(sampi_row *row, sampi_range *range, uint64_t share, size_t min_keep)
+/* Finds the prefix by the way `head`; the row then consists of the head. prefix.n = 0: the nucleus is longer than the
+   head, and only the range may have become exact. */
+static sampi_prefix sampi_top_p_head(sampi_row *row, sampi_range *range, uint64_t share, size_t min_keep)
 {
+    sampi_prefix prefix = { 0, 0.0f };
     uint64_t *w = row->work->w;
     size_t want = sampi_top_p_guess(range, row->n);
     for (want = want > min_keep ? want : min_keep; want < row->n / 64; want *= 4) {
         sampi_row head = *row;
         sampi_gather_first(&head, want);
         if (head.k->weights(head.x, head.n, range->max, w, NULL) < sampi_mass_hi(range, share)) continue;
-        sampi_prefix prefix = sampi_find_prefix(&head, w, sampi_mass_lo(range, share));
+        prefix = sampi_find_prefix(&head, w, sampi_mass_lo(range, share));
         if (!range->is_exact && prefix.n != sampi_find_prefix(&head, w, sampi_mass_hi(range, share)).n) {
             *range = sampi_exact(row, range->max, false);
             prefix = sampi_find_prefix(&head, w, sampi_mass_lo(range, share));
         }
         *row = head;
-        sampi_keep_prefix(row, prefix, min_keep);
-        return true;
+        break;
     }
-    return false;
+    return prefix;
 }
 
 /* Guesses where a long nucleus ends, from every 32nd token: its last element most likely lies between low and high.
@@ -13704,14 +13668,22 @@ static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
 {
     uint64_t share = sampi_share(s->u.cut.p);
     size_t min_keep = s->u.cut.min_keep;
-    sampi_range range;
+    sampi_prefix prefix = { 0, 0.0f };
     if (!sampi_is_compact(row) && row->n > SAMPI_SMALL) {
+        sampi_range range;
         sampi_estimate(row, &range);
-        if (sampi_top_p_head(row, &range, share, min_keep)) return SAMP_OK;
-        if (sampi_top_p_wide(row, &range, share, min_keep) == SAMP_OK) return SAMP_OK;
+        prefix = sampi_top_p_head(row, &range, share, min_keep);
+        if (!prefix.n && sampi_top_p_wide(row, &range, share, min_keep) == SAMP_OK) return SAMP_OK;
     }
-    sampi_compact(row);
-    sampi_top_p_all(row, share, min_keep);
+    if (!prefix.n) {
+        sampi_compact(row);
+        uint64_t *w = row->work->w, z = row->k->weights(row->x, row->n, row->top, w, NULL);
+        prefix = sampi_find_prefix(row, w, sampi_mass_of(share, z));
+    }
+    if (prefix.n < min_keep)
+        sampi_keep_first(row, min_keep);
+    else
+        sampi_cut_at(row, prefix.last, prefix.n);
     return SAMP_OK;
 }
 
@@ -13925,7 +13897,7 @@ static SAMPI_COLD int sampi_fast_beginning(sampi_row *row, sampi_sampler *s)
         keep = is_top_h ? sampi_top_h_try(row, &cur, p, &range) : sampi_min_k_try(row, &cur, p);
         if (keep) *row = head;
     }
-    sampi_cut(row, keep > min_keep ? keep : min_keep);
+    sampi_keep_first(row, keep > min_keep ? keep : min_keep);
     return SAMP_OK;
 }
 
@@ -16504,59 +16476,37 @@ static SAMPI_COLD int sampi_mask_job(sampi_job *job, sampi_sampler *first)
     return SAMP_OK;
 }
 
-/* Draws a token by the fast path or by steps; returns the token or a negative status. */
-static samp_token sampi_draw_job(const sampi_job *job)
-{
-    samp_token token = -1;
-    int status = sampi_draw_fast(job, &token);
-    if (status == SAMPI_DECLINED) {
-        job->s->perf.n_steps++;
-        status = sampi_draw_by_steps(job, &token);
-    }
-    return status ? status : token;
-}
-
-/* Does the same for a chain whose first member masks. Raw log-probabilities are those of all logits, so then all logits
-   are checked. */
-static SAMPI_COLD samp_token sampi_draw_masked(const sampi_job *job, sampi_sampler *first)
-{
-    sampi_job masked = *job;
-    sampi_row row;
-    int status = sampi_mask_job(&masked, first);
-    if (!status && job->logprobs && (masked.mask != job->mask || masked.n != job->n))
-        status = sampi_open_row(&row, job);
-    return status ? status : sampi_draw_job(&masked);
-}
-
-/* Draws a token from any chain. */
-static samp_token sampi_draw_any(const sampi_job *job)
-{
-    sampi_sampler *first = sampi_first_mask(job->s);
-    return first ? sampi_draw_masked(job, first) : sampi_draw_job(job);
-}
-
-/* Writes the raw log-probabilities. The row is opened again, because the draw has overwritten it. */
-static void sampi_raw_logprobs(const sampi_job *job, samp_token token)
-{
-    sampi_row row;
-    if (sampi_open_row(&row, job) == SAMP_OK) sampi_row_logprobs(&row, token, &job->logprobs->raw);
-}
-
-/* Draws, writes log-probabilities, and counts. A draw from a member alone is an edit of the chains that hold it. */
+/* Makes a draw: applies the mask of a first member that masks, draws by the fast path or by steps, writes
+   log-probabilities, and counts. Returns the token or a negative status. A draw from a member alone is an edit of the
+   chains that hold the member. */
 static samp_token sampi_sample(const sampi_job *job)
 {
     sampi_sampler *s = job->s;
+    samp_token token = -1;
+    sampi_row row;
 #ifdef SAMP_CLOCK
     uint64_t start = SAMP_CLOCK();
 #endif
     sampi_moves(s);
-    samp_token token = sampi_draw_any(job);
-    if (token >= 0 && job->logprobs) sampi_raw_logprobs(job, token);
-    if (token >= 0) s->perf.n_sample++;
+    sampi_job masked = *job;
+    sampi_sampler *first = sampi_first_mask(s);
+    int status = first ? sampi_mask_job(&masked, first) : SAMP_OK;
+    /* raw log-probabilities are those of all logits, so logits that only the member masks are checked too */
+    if (!status && job->logprobs && (masked.mask != job->mask || masked.n != job->n))
+        status = sampi_open_row(&row, job);
+    if (!status) status = sampi_draw_fast(&masked, &token);
+    if (status == SAMPI_DECLINED) {
+        s->perf.n_steps++;
+        status = sampi_draw_by_steps(&masked, &token);
+    }
+    if (!status && job->logprobs &&
+        sampi_open_row(&row, job) == SAMP_OK) /* again: the draw has overwritten the row */
+        sampi_row_logprobs(&row, token, &job->logprobs->raw);
+    if (!status) s->perf.n_sample++;
 #ifdef SAMP_CLOCK
     s->perf.t_sample_ns += SAMP_CLOCK() - start;
 #endif
-    return token;
+    return status ? status : token;
 }
 
 static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, size_t n_vocab, const uint32_t *mask,
@@ -33989,7 +33939,7 @@ static size_t sampi_put_first(const sampi_shard_row *row, sampi_parcel *p)
     sampi_set_tokens(&look, row->shard->work.x, row->shard->work.id, n);
     if (n > p->room) {
         (void)sampi_scan(&look);
-        sampi_cut(&look, p->room);
+        sampi_keep_first(&look, p->room);
         n = p->room;
     }
     for (size_t i = 0; i < n; i++) {

@@ -22,25 +22,20 @@ static void sampi_chain_past(sampi_sampler *s, sampi_record *r)
     sampi_record_ring(r, &s->u.chain.ring, s->u.chain.prev);
 }
 
-#ifndef SAMP_NO_MT19937
-/* Notes the low half of an mt19937's count: fewer than 2^32 outputs lie between two records. */
-static void sampi_record_mt(sampi_sampler *s, sampi_record *r)
-{
-    if (!sampi_has_mt(s) || !sampi_is_llama_cpp(s)) return;
-    sampi_mt *mt = sampi_mt_of(s);
-    uint32_t drawn = (uint32_t)mt->drawn;
-    sampi_record_words(r, &drawn, 1);
-    sampi_mt_back(mt, mt->drawn - (uint32_t)((uint32_t)mt->drawn - drawn), (uint32_t)s->seed);
-}
-#endif
-
-/* Notes or restores the words of one sampler. */
+/* Notes or restores the words of one sampler: those that its hook names, and the low half of an mt19937's count. Fewer
+   than 2^32 outputs lie between two records, so the low half is enough. */
 static void sampi_record_sampler(sampi_sampler *s, sampi_record *r)
 {
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
     if (s->off) return;
     if (hooks->past) hooks->past(s, r);
-    sampi_record_mt(s, r);
+#ifndef SAMP_NO_MT19937
+    if (!sampi_has_mt(s) || !sampi_is_llama_cpp(s)) return;
+    sampi_mt *mt = sampi_mt_of(s);
+    uint32_t drawn = (uint32_t)mt->drawn;
+    sampi_record_words(r, &drawn, 1);
+    sampi_mt_back(mt, mt->drawn - (uint32_t)((uint32_t)mt->drawn - drawn), (uint32_t)s->seed);
+#endif
 }
 
 /* ---- keeping records ---- */

@@ -65,19 +65,6 @@ static size_t sampi_pick_row(const sampi_row *row, const int32_t *line, size_t n
     return m;
 }
 
-/* Collects a dense row's elements x >= floor, without changes, from lines whose maximum reaches it. The numbers of the
-   lines are in the memory of w. */
-static size_t sampi_collect_lines(const sampi_row *row, float floor)
-{
-    sampi_work *work = row->work;
-    size_t lines = sampi_n_lines(row->n);
-    float *maximum = (float *)(void *)work->w; /* collect needs memory for it */
-    int32_t *line = (int32_t *)(void *)(maximum + lines + 16);
-    size_t n = row->k->collect(work->line, NULL, 0, lines, floor, INFINITY, maximum, line);
-    if (!row->x) return sampi_pick_row(row, line, n, floor);
-    return row->k->pick(row->x, row->n, line, n, floor, work->x, work->id);
-}
-
 /* Keeps the tokens with x >= floor; floor must be at most the largest x. The row becomes compact. */
 static void sampi_gather(sampi_row *row, float floor)
 {
@@ -88,8 +75,14 @@ static void sampi_gather(sampi_row *row, float floor)
     if (floor < row->floor) floor = row->floor;
     if (sampi_is_compact(row))
         m = row->k->collect(row->x, row->id, 0, row->n, floor, INFINITY, work->x, work->id);
-    else
-        m = sampi_collect_lines(row, floor);
+    else { /* reads only lines whose maximum reaches the floor; collect writes their maxima and numbers to w */
+        size_t n = sampi_n_lines(row->n);
+        float *maximum = (float *)(void *)work->w;
+        int32_t *line = (int32_t *)(void *)(maximum + n + 16);
+        n = row->k->collect(work->line, NULL, 0, n, floor, INFINITY, maximum, line);
+        m = row->x ? row->k->pick(row->x, row->n, line, n, floor, work->x, work->id)
+                   : sampi_pick_row(row, line, n, floor);
+    }
     if (has_changes) m = sampi_merge_changes(row, m, floor);
     if (row->r != 1.0f) row->k->scale(work->x, m, row->r, sampi_is_divided(row), work->x);
     sampi_set_tokens(row, work->x, work->id, m);
@@ -167,16 +160,10 @@ static void sampi_cut_at(sampi_row *row, float value, size_t keep)
     row->n = keep;
 }
 
-/* Cuts a compact row to its first `keep` tokens in order (logit descending, id ascending). The tokens stay sorted by
-   id; top stays. */
-static void sampi_cut(sampi_row *row, size_t keep)
-{
-    if (keep < row->n) sampi_cut_at(row, sampi_find_nth(row->k, row->x, row->n, keep, row->top), keep);
-}
-
-/* Keeps the first `keep` tokens in order, or all unmasked ones if there are fewer. */
+/* Keeps the first `keep` tokens in order (logit descending, id ascending), or all unmasked ones if there are fewer. The
+   row becomes compact. Its tokens stay sorted by id, and top stays. */
 static void sampi_keep_first(sampi_row *row, size_t keep)
 {
     sampi_gather_first(row, keep);
-    sampi_cut(row, keep);
+    if (keep < row->n) sampi_cut_at(row, sampi_find_nth(row->k, row->x, row->n, keep, row->top), keep);
 }

@@ -42,7 +42,7 @@
      sampi_scale_row        any                     -> dense with r, or compact
      sampi_raise_floor      dense                   -> dense with a floor, or compact
      sampi_gather           any with such a token   -> compact; so do sampi_gather_first, _keep_first, _compact
-     sampi_cut, _cut_at     compact                 -> compact
+     sampi_cut_at           compact                 -> compact
      sampi_range_of         any                     -> dense and long, or compact
      sampi_next_piece, sampi_row_array: any, and the row stays; a fast function: any, but see below for a floor
 

@@ -136,12 +136,3 @@ static sampi_prefix sampi_find_prefix(const sampi_row *row, const uint64_t *w, u
     prefix.n = k->count(row->x, row->n, above) + (size_t)((missing + w[i] - 1) / w[i]);
     return prefix;
 }
-
-/* Keeps a prefix, but at least the first min_keep tokens. */
-static void sampi_keep_prefix(sampi_row *row, sampi_prefix prefix, size_t min_keep)
-{
-    if (prefix.n < min_keep)
-        sampi_cut(row, min_keep);
-    else
-        sampi_cut_at(row, prefix.last, prefix.n);
-}

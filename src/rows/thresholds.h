@@ -81,25 +81,23 @@ static float sampi_find_nth(const sampi_kernels *k, const float *x, size_t n, si
     return sampi_find_value(&values, want, 0, 1);
 }
 
-static float sampi_find_about(const sampi_kernels *k, const float *x, size_t n, size_t want, float top)
-{
-    sampi_values values = { k, x, NULL, n, top };
-    return sampi_find_value(&values, want, want + want / 4 + 4, 1);
-}
-
 /* Returns a threshold on x that at least `want` tokens of a dense row reach, without changes: `want` lines have a
    maximum that reaches it. For few tokens it is enough to compare m sets of lines, with m several times `want`, because
    then few sets hold two of the largest. line has memory to be filled up to a multiple of m. */
 static float sampi_row_bound(const sampi_row *row, size_t want)
 {
-    float *line = row->work->line, *fold = row->work->scratch;
-    size_t n = sampi_n_lines(row->n), m = 64;
+    float *line = row->work->line;
+    sampi_values values = { row->k, line, NULL, sampi_n_lines(row->n), row->top };
+    size_t m = 64;
     if (want >= row->n) return -FLT_MAX;
     if (want == 1 && row->n_change == 0) return row->top;
     want += row->n_change; /* each change may have been a line's maximum */
     while (m < 4 * want) m *= 2;
-    if (m >= n) return sampi_find_about(row->k, line, n, want, row->top);
-    while (n % m) line[n++] = -INFINITY;
-    row->k->fold(line, n, fold, m);
-    return sampi_find_about(row->k, fold, m, want, row->top);
+    if (m < values.n) {
+        while (values.n % m) line[values.n++] = -INFINITY;
+        row->k->fold(line, values.n, row->work->scratch, m);
+        values.x = row->work->scratch;
+        values.n = m;
+    }
+    return sampi_find_value(&values, want, want + want / 4 + 4, 1);
 }

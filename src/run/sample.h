@@ -29,59 +29,37 @@ static SAMPI_COLD int sampi_mask_job(sampi_job *job, sampi_sampler *first)
     return SAMP_OK;
 }
 
-/* Draws a token by the fast path or by steps; returns the token or a negative status. */
-static samp_token sampi_draw_job(const sampi_job *job)
-{
-    samp_token token = -1;
-    int status = sampi_draw_fast(job, &token);
-    if (status == SAMPI_DECLINED) {
-        job->s->perf.n_steps++;
-        status = sampi_draw_by_steps(job, &token);
-    }
-    return status ? status : token;
-}
-
-/* Does the same for a chain whose first member masks. Raw log-probabilities are those of all logits, so then all logits
-   are checked. */
-static SAMPI_COLD samp_token sampi_draw_masked(const sampi_job *job, sampi_sampler *first)
-{
-    sampi_job masked = *job;
-    sampi_row row;
-    int status = sampi_mask_job(&masked, first);
-    if (!status && job->logprobs && (masked.mask != job->mask || masked.n != job->n))
-        status = sampi_open_row(&row, job);
-    return status ? status : sampi_draw_job(&masked);
-}
-
-/* Draws a token from any chain. */
-static samp_token sampi_draw_any(const sampi_job *job)
-{
-    sampi_sampler *first = sampi_first_mask(job->s);
-    return first ? sampi_draw_masked(job, first) : sampi_draw_job(job);
-}
-
-/* Writes the raw log-probabilities. The row is opened again, because the draw has overwritten it. */
-static void sampi_raw_logprobs(const sampi_job *job, samp_token token)
-{
-    sampi_row row;
-    if (sampi_open_row(&row, job) == SAMP_OK) sampi_row_logprobs(&row, token, &job->logprobs->raw);
-}
-
-/* Draws, writes log-probabilities, and counts. A draw from a member alone is an edit of the chains that hold it. */
+/* Makes a draw: applies the mask of a first member that masks, draws by the fast path or by steps, writes
+   log-probabilities, and counts. Returns the token or a negative status. A draw from a member alone is an edit of the
+   chains that hold the member. */
 static samp_token sampi_sample(const sampi_job *job)
 {
     sampi_sampler *s = job->s;
+    samp_token token = -1;
+    sampi_row row;
 #ifdef SAMP_CLOCK
     uint64_t start = SAMP_CLOCK();
 #endif
     sampi_moves(s);
-    samp_token token = sampi_draw_any(job);
-    if (token >= 0 && job->logprobs) sampi_raw_logprobs(job, token);
-    if (token >= 0) s->perf.n_sample++;
+    sampi_job masked = *job;
+    sampi_sampler *first = sampi_first_mask(s);
+    int status = first ? sampi_mask_job(&masked, first) : SAMP_OK;
+    /* raw log-probabilities are those of all logits, so logits that only the member masks are checked too */
+    if (!status && job->logprobs && (masked.mask != job->mask || masked.n != job->n))
+        status = sampi_open_row(&row, job);
+    if (!status) status = sampi_draw_fast(&masked, &token);
+    if (status == SAMPI_DECLINED) {
+        s->perf.n_steps++;
+        status = sampi_draw_by_steps(&masked, &token);
+    }
+    if (!status && job->logprobs &&
+        sampi_open_row(&row, job) == SAMP_OK) /* again: the draw has overwritten the row */
+        sampi_row_logprobs(&row, token, &job->logprobs->raw);
+    if (!status) s->perf.n_sample++;
 #ifdef SAMP_CLOCK
     s->perf.t_sample_ns += SAMP_CLOCK() - start;
 #endif
-    return token;
+    return status ? status : token;
 }
 
 static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, size_t n_vocab, const uint32_t *mask,

@@ -236,7 +236,7 @@ static size_t sampi_put_first(const sampi_shard_row *row, sampi_parcel *p)
     sampi_set_tokens(&look, row->shard->work.x, row->shard->work.id, n);
     if (n > p->room) {
         (void)sampi_scan(&look);
-        sampi_cut(&look, p->room);
+        sampi_keep_first(&look, p->room);
         n = p->room;
     }
     for (size_t i = 0; i < n; i++) {
